@@ -63,7 +63,7 @@ func (c *Client) Drain(ctx context.Context, name string, req LifecycleRequest) (
 	return call[Done](ctx, c, http.MethodPost, target(name, "drain"), req)
 }
 
-// DrainState tells an agent whether it is to wind down.
+// DrainState reports to an agent whether it is to wind down.
 func (c *Client) DrainState(ctx context.Context, name string) (Drain, error) {
 	return call[Drain](ctx, c, http.MethodGet, target(name, "drain"), nil)
 }

@@ -45,7 +45,8 @@ type NudgeRequest struct {
 }
 
 // The states of a receipt. The first four are on the way; consumed and those
-// that follow it are final, and so is submitted if nothing can tell more.
+// that follow it are final, and so is submitted if no further report is
+// possible.
 const (
 	ReceiptAccepted    = "accepted"    // durable
 	ReceiptQueued      = "queued"      // waits for its turn
@@ -67,7 +68,7 @@ type Receipt struct {
 	State     string        `json:"state"`
 	Reason    string        `json:"reason,omitempty"`   // of an end, or why it waits, in words; after a refused attempt it begins with a word, see RefusalTyping
 	Evidence  string        `json:"evidence,omitempty"` // what proved the state: "composer_emptied+busy", ...
-	Closed    bool          `json:"closed,omitempty"`   // of a submitted one: it ended so, nothing will tell more; see Reason
+	Closed    bool          `json:"closed,omitempty"`   // of a submitted one: it ended so, no further report will come; see Reason
 	Priority  string        `json:"priority"`
 	Source    string        `json:"source,omitempty"`
 	Key       string        `json:"key,omitempty"`

@@ -50,7 +50,7 @@ type Agent struct {
 	Activity  Activity  `json:"activity"`
 	Reason    string    `json:"reason,omitempty"`
 	PID       int       `json:"pid,omitempty"`
-	Attached  int       `json:"attached"` // -1 when the provider cannot tell
+	Attached  int       `json:"attached"` // -1 if unknown to the provider
 	StartedAt time.Time `json:"started_at,omitzero"`
 	ActiveAt  time.Time `json:"active_at,omitzero"` // last output
 	NextAt    time.Time `json:"next_at,omitzero"`   // when the controller tries again
@@ -87,19 +87,19 @@ type Agent struct {
 	Worker *Worker `json:"worker,omitempty"`
 }
 
-// Worker is how a run is by what its worker has told. That it says nothing is no
-// evidence of anything.
+// Worker is the state of a run by its worker's reports. That it says nothing is
+// no evidence of anything.
 type Worker struct {
 	RunID         string    `json:"run_id"`
 	Status        string    `json:"status" enum:"healthy,degraded,unhealthy"`
-	State         string    `json:"state"` // the last transition that it told, or "unknown"
+	State         string    `json:"state"` // the last transition that it reported, or "unknown"
 	UptimeSeconds int64     `json:"uptime_seconds"`
 	HeardAt       time.Time `json:"heard_at,omitzero"`       // when it last said anything
 	ContextUsage  *float64  `json:"context_usage,omitempty"` // 0 to 1, of the context window; nil: not known
 	Detail        string    `json:"detail,omitempty"`        // what is wrong with it
 }
 
-// Activity is what a running agent is doing, as far as anybody can tell.
+// Activity is what a running agent is doing, as far as gc knows.
 type Activity struct {
 	State      string    `json:"state"`          // "ready", "busy", "idle", "waiting", "limited", "background" or "unknown"
 	Kind       string    `json:"kind,omitempty"` // of waiting

@@ -34,7 +34,7 @@ type UsageSum struct {
 	Turns     int         `json:"turns"`
 	Tokens    UsageTokens `json:"tokens"`
 	Untold    int         `json:"untold,omitempty"`   // responses without any number of tokens
-	CostUSD   *float64    `json:"cost_usd"`           // told by the source, or by the table of prices
+	CostUSD   *float64    `json:"cost_usd"`           // reported by the source, or from the table of prices
 	Unpriced  int         `json:"unpriced,omitempty"` // responses whose cost is not known
 
 	Calls       int     `json:"calls,omitempty"`  // of tools

@@ -52,7 +52,7 @@ type Wait struct {
 	Text      string    `json:"text,omitempty"`
 	State     string    `json:"state"`
 	Reason    string    `json:"reason,omitempty"`
-	Receipt   string    `json:"receipt,omitempty"` // of the prompt that told the owner
+	Receipt   string    `json:"receipt,omitempty"` // of the prompt that notified the owner
 	CreatedAt time.Time `json:"created_at"`
 	Deadline  time.Time `json:"deadline,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`

@@ -1,6 +1,6 @@
 package runtime
 
-// Describer says what a driver can reliably tell.
+// Describer says what a driver can reliably report.
 type Describer interface {
 	// Capabilities reports what the driver can detect. The answer is constant
 	// for the life of the value. It never blocks.
@@ -20,9 +20,9 @@ type ProviderCapabilities struct {
 	CanAttachTTY bool `json:"can_attach_tty"`
 }
 
-// CapabilitiesFor returns what the driver of the named session can tell, which may
-// be more than a router over it says of all its sessions. Where nothing serves the
-// session it is p's own answer.
+// CapabilitiesFor returns what the driver of the named session can report, which
+// may be more than a router over it says of all its sessions. Where nothing serves
+// the session it is p's own answer.
 func CapabilitiesFor(p Provider, session string) ProviderCapabilities {
 	for {
 		r, ok := p.(Router)

@@ -12,7 +12,7 @@
 //   - agent: the process that cfg.Command started, and what it started.
 //   - driver: an implementation of [Provider].
 //   - running: the session exists and its agent has not been seen to exit. A
-//     session whose agent has exited is a corpse: not running, still readable by
+//     session whose agent has exited is dead: not running, still readable by
 //     Peek and Observe, replaced by the next Start, removed by Stop.
 //
 // # Seven facets

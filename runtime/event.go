@@ -12,7 +12,7 @@ const (
 	EventGone     EventKind = "gone"     // the session does not exist any more
 	EventOutput   EventKind = "output"   // the agent wrote; at most four a second for each session
 	EventAttached EventKind = "attached" // the number of terminals changed; Attached is set
-	EventStatus   EventKind = "status"   // the program told its state; Status is set
+	EventStatus   EventKind = "status"   // the program reported its state; Status is set
 	EventTitle    EventKind = "title"    // the terminal's title changed; Text is set
 	// EventServerLost: what all sessions of the driver shared has ended by itself, and they
 	// with it; Text says how it is known. Each of them is reported as gone, too.

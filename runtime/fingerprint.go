@@ -165,7 +165,7 @@ func envPart(name string, env map[string]string) part {
 	return p
 }
 
-// volatileEnv tells variables that differ between instances or repeat
+// volatileEnv reports whether a variable differs between instances or repeats
 // another field.
 func volatileEnv(key string) bool {
 	switch key {

@@ -17,8 +17,8 @@ type Fencer interface {
 }
 
 // StopInstance stops the session only if token names its current instance.
-// Without the extension it observes first and stops then; a driver that cannot
-// tell its instance refuses with [errors.ErrUnsupported].
+// Without the extension it observes first and stops then; a driver that does
+// not know its instance refuses with [errors.ErrUnsupported].
 func StopInstance(ctx context.Context, p Provider, name, token string) error {
 	if f, ok := As[Fencer](p, name); ok {
 		return f.StopInstance(ctx, name, token)

@@ -11,7 +11,7 @@ type Inspector interface {
 	IsRunning(name string) bool
 
 	// IsAttached reports whether at least one terminal is connected to the named
-	// session. False if the session is missing or the driver cannot tell; see
+	// session. False if the session is missing or the driver does not know; see
 	// [ProviderCapabilities].
 	IsAttached(name string) bool
 

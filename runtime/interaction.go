@@ -24,7 +24,7 @@ const (
 const (
 	MetaTool   = "tool"   // what is to run
 	MetaInput  = "input"  // with which input
-	MetaSource = "source" // the [Source] that told
+	MetaSource = "source" // the [Source] that reported it
 	MetaWhy    = "why"    // why only a person may answer
 	MetaUntil  = "until"  // when the agent stops waiting, in RFC 3339; absent: not known
 	// MetaText says whether [ActionText] can answer: "yes" or "no"; absent: not known.

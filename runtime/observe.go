@@ -90,7 +90,7 @@ type Observation struct {
 	// Last is what the last output of an agent that has ended says of it: that the
 	// model provider serves nothing for now. Nil if it says nothing of that kind.
 	Last *Evidence `json:"last,omitempty"`
-	// Attached counts connected terminals, -1 if the driver cannot tell.
+	// Attached counts connected terminals, -1 if the driver does not know.
 	Attached int `json:"attached"`
 	// LastActivity is when the agent last wrote output; zero if unknown.
 	LastActivity time.Time `json:"last_activity,omitzero"`
@@ -102,7 +102,7 @@ type Observation struct {
 	At time.Time `json:"at"`
 }
 
-// Observer is the extension of drivers that can tell dead from unknown.
+// Observer is the extension of drivers that distinguish dead from unknown.
 type Observer interface {
 	// Observe looks at the named session now. A session that does not exist is
 	// no error but Session and Agent [Dead]. What could not be read is [Unknown]

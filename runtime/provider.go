@@ -1,8 +1,8 @@
 package runtime
 
-// Provider manages agent sessions in one kind of place. It is the contract
-// that every driver keeps; the package documentation tells how its seven
-// facets fit together.
+// Provider manages agent sessions in one kind of place. It is the contract that
+// every driver keeps; the package documentation explains how its seven facets
+// fit together.
 //
 // Implementations must be safe for concurrent use. Callers may call any
 // method from many goroutines at once. Calls for distinct names do not wait

@@ -13,7 +13,7 @@ type Activity string
 // The activities.
 const (
 	ActivityUnknown    Activity = "unknown"    // send nothing, kill nothing
-	ActivityReady      Activity = "ready"      // it takes input; no sign tells whether a turn is over
+	ActivityReady      Activity = "ready"      // it takes input; no sign shows whether a turn is over
 	ActivityBusy       Activity = "busy"       // a turn is in progress
 	ActivityIdle       Activity = "idle"       // it takes input and says itself that no turn is in progress
 	ActivityWaiting    Activity = "waiting"    // a person is asked something, see Evidence.Kind
@@ -48,7 +48,7 @@ const (
 )
 
 // Evidence is what one source says about an agent's activity. One with
-// [ActivityUnknown] tells why a source that was read says nothing that can be
+// [ActivityUnknown] says why a source that was read says nothing that can be
 // relied upon ("the idle mark is missing"): it is for explanations, and outweighs
 // nothing.
 type Evidence struct {
@@ -159,7 +159,7 @@ func (e *End) String() string {
 	return words
 }
 
-// Sensor is the extension of drivers that can tell what an agent is doing.
+// Sensor is the extension of drivers that report what an agent is doing.
 type Sensor interface {
 	// Sense reads the session's channels now. It sends nothing, and takes a moment
 	// longer while the screen is being painted. Nothing of a previous instance

@@ -40,7 +40,7 @@ type Settler interface {
 }
 
 // Settle returns the outcome of a delivery. Without the extension it asks
-// [Withdraw], which can only tell that it may be sent again.
+// [Withdraw], which can only report that it may be sent again.
 func Settle(ctx context.Context, p Provider, name string, d Delivery) (Outcome, error) {
 	if s, ok := As[Settler](p, name); ok {
 		return s.Settle(ctx, name, d)

@@ -35,7 +35,7 @@ const maxAnswer = 16 << 20
 // Socket and URL are required. Methods may be called concurrently and end with
 // ctx. An error of the city is a [*Problem].
 //
-// What a worker tells ([Client.Report], [Client.Ack], [Client.Telemetry],
+// What a worker reports ([Client.Report], [Client.Ack], [Client.Telemetry],
 // [Client.Interaction], [Client.ReportHealth]) is repeated until the city has it or
 // ctx ends: a city may be restarted at any time. All of it may be repeated.
 type Client struct {

@@ -58,8 +58,8 @@ const (
 	TurnLimited     = "limited" // a usage limit; the telemetry event has its end
 )
 
-// ViaHook says that a hook of the agent CLI told: some ends of turns have none, so the
-// city heals what such a report says by what it sees.
+// ViaHook says that a hook of the agent CLI reported it: some ends of turns have none,
+// so the city heals what such a report says by what it sees.
 const ViaHook = "hook"
 
 // The abilities that a worker may offer with started. What it does not offer it
@@ -73,7 +73,7 @@ const (
 	// OfferClaim: the agent's hooks claim its context when its first turn begins, see
 	// [ContextClaim]. Before that it is not given any.
 	OfferClaim     = "claim"
-	OfferAuthorize = "authorize" // asks before every tool; told by the canary, see [Canary]
+	OfferAuthorize = "authorize" // asks before every tool; reported by the canary, see [Canary]
 )
 
 // LifecycleAnswer is the answer to POST /lifecycle. It never holds the token.

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Handler serves what the peer asks and tells.
+// Handler serves the requests and notifications of the peer.
 type Handler interface {
 	// Request answers a request of the peer. It runs in a goroutine of its own; ctx
 	// ends with the connection and when the peer cancels the request. An error that is

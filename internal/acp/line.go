@@ -11,7 +11,7 @@ import (
 const MaxLine = 64 << 20
 
 // lineReader reads lines up to a limit. What is longer is skipped, and the next line
-// is read as ever.
+// is read as usual.
 type lineReader struct {
 	r     *bufio.Reader
 	limit int

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// UpdateParams are what an agent tells during and between turns.
+// UpdateParams are the updates of an agent during and between turns.
 type UpdateParams struct {
 	SessionID string `json:"sessionId"`
 	Update    Update `json:"update"`
@@ -67,7 +67,7 @@ type Update struct {
 	Content Block       // of the chunks; of a whole message the text of all its blocks
 	Tool    ToolCall    // of the tool calls
 	Plan    []PlanEntry // of the plan
-	Mode    string      // of current_mode_update, and of config_option_update if that tells it
+	Mode    string      // of current_mode_update, and of config_option_update if that has it
 	Window  Window      // of usage_update
 	State   State       // of state_update
 	Raw     json.RawMessage

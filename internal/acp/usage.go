@@ -3,7 +3,7 @@ package acp
 // Window is how full the conversation's context is, in tokens; Size zero is not known.
 type Window struct{ Used, Size int64 }
 
-// Spent are the tokens of one turn. Nil is not told.
+// Spent are the tokens of one turn. Nil is not reported.
 type Spent struct {
 	Input, Output, CacheRead, CacheWrite, Thought *int64
 	// Cached says that Input counts what came from the cache, too.
@@ -11,8 +11,8 @@ type Spent struct {
 	Model  string
 }
 
-// Spent reads what the turn took: as the protocol has it, else as some agents tell it in
-// the result's _meta. Not ok if it is not told.
+// Spent reads what the turn took: as the protocol has it, else as some agents report it
+// in the result's _meta. Not ok if it is not reported.
 func (r PromptResult) Spent() (s Spent, ok bool) {
 	var meta struct {
 		Quota struct {

@@ -229,7 +229,7 @@ func TestTheDraftIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestTheDraftWithAnAgentOfVersion1: it is spoken to as ever.
+// TestTheDraftWithAnAgentOfVersion1: it is driven as before.
 func TestTheDraftWithAnAgentOfVersion1(t *testing.T) {
 	t.Parallel()
 	b := beginBy(t, func(b *bench) acphost.Spec {

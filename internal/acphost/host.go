@@ -56,7 +56,7 @@ type host struct {
 	model        string // as the session was opened with
 	usage        json.RawMessage
 	window       acp.Window
-	ledger       *ledger         // nil: the agent tells itself what it takes
+	ledger       *ledger         // nil: the agent itself reports what it uses
 	uses         map[string]*use // of tools, in the present turn
 	progress     runtime.Progress
 	former       map[string]*use // in the turn before

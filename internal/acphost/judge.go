@@ -14,10 +14,11 @@ import (
 // that the agent wants a permission for, and what it does for the agent itself. Other tools
 // of the agent it only hears of when they run.
 
-// prove tells the city, once, that what the agent asks for is judged. It proves no guard.
+// prove reports to the city, once, that what the agent asks for is judged. It proves no
+// guard.
 func (h *host) prove(ctx context.Context) {
 	if h.city != nil {
-		_, _ = h.city.Authorize(ctx, worker.Call{Tool: worker.Canary, Partial: true}) // the first question tells it too
+		_, _ = h.city.Authorize(ctx, worker.Call{Tool: worker.Canary, Partial: true}) // the first question reports it too
 	}
 }
 
@@ -64,8 +65,8 @@ func denial(d worker.Decision) error {
 	return &acp.Error{Code: acp.CodeDenied, Message: "denied: " + reasonOf(d)}
 }
 
-// explains reports whether the agent tells its model the error of a permission request: the
-// protocol has no other place for a reason.
+// explains reports whether the agent passes its model the error of a permission request:
+// the protocol has no other place for a reason.
 func (h *host) explains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,7 +120,8 @@ func (h *host) used(t acp.ToolCall) {
 	}
 }
 
-// bypassed tells the city that a tool ran that it has denied. h.mu is held.
+// bypassed reports to the city that a tool ran that it has denied. h.mu is
+// held.
 func (h *host) bypassed(u *use) {
 	h.page.line("acp: it says that what was not allowed has run: " + cmp.Or(u.call.Title, u.call.ID))
 	h.report.used(u)

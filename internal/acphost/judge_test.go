@@ -371,7 +371,7 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.until("it is over", func(s acphost.State) bool { return s.Turns == 2 })
-	b.shows(`{"content":"hello"}`)                   // it could read
+	b.shows(`{"content":"hello"}`)                        // it could read
 	b.shows(`is not the name of an environment variable`) // which env would take for an option of its own
 	if _, err := os.Lstat(filepath.Join(dir, "sly")); err == nil {
 		t.Error("what ran is not what the city was asked about")
@@ -418,7 +418,7 @@ func TestADeniedToolThatRuns(t *testing.T) {
 					b.shows("acp: it says that what was not allowed has run")
 					for end := time.Now().Add(10 * time.Second); !slices.Contains(town.used(), "c1"); <-time.After(10 * time.Millisecond) {
 						if time.Now().After(end) {
-							t.Fatal("the city was never told")
+							t.Fatal("the city got no report")
 						}
 					}
 					return

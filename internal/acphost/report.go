@@ -12,9 +12,9 @@ import (
 	"gascity/worker"
 )
 
-// reporter tells the agent's city by the worker API what the agent does and what it costs.
-// It never holds the agent up: reports wait, in order, for a city that answers. The zero
-// value reports nothing.
+// reporter reports to the agent's city by the worker API what the agent does and what it
+// costs. It never holds the agent up: reports wait, in order, for a city that answers. The
+// zero value reports nothing.
 type reporter struct {
 	client *worker.Client
 	// hooked says that the agent CLI calls hooks of its own, which report its tools and
@@ -40,7 +40,8 @@ const (
 	maxUntold = 2000
 	// maxTold is how many events go at once.
 	maxTold = 100
-	// lastWords bounds how long an agent's end waits for what was not told yet.
+	// lastWords bounds how long an agent's end waits for what was not reported
+	// yet.
 	lastWords = 2 * time.Second
 	// hooksVariable is set for an agent CLI that calls hooks.
 	hooksVariable = "GC_HOOKS"
@@ -73,7 +74,7 @@ func (r *reporter) tell(i item) {
 	}
 }
 
-// serve tells until [reporter.close] or the end of ctx.
+// serve sends reports until [reporter.close] or the end of ctx.
 func (r *reporter) serve(ctx context.Context) {
 	if r.client == nil {
 		return
@@ -133,7 +134,7 @@ func (r *reporter) plan(entries []acp.PlanEntry) {
 	r.tell(item{event: worker.TelemetryEvent{Type: worker.Plan, Timestamp: time.Now(), Message: strings.TrimSuffix(steps.String(), "\n")}})
 }
 
-// mode tells how the agent works from now on.
+// mode reports the mode of the agent from now on.
 func (r *reporter) mode(mode string) {
 	r.tell(item{event: worker.TelemetryEvent{Type: worker.ModeChanged, Timestamp: time.Now(), Message: mode}})
 }

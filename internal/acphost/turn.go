@@ -112,7 +112,7 @@ func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 	h.next()
 }
 
-// account tells the city what the turn took. h.mu is held.
+// account reports to the city what the turn used. h.mu is held.
 func (h *host) account(result acp.PromptResult) {
 	var usage *worker.Usage
 	if s, told := result.Spent(); told {

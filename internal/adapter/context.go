@@ -24,8 +24,9 @@ const claimsFile = "claims.json"
 // maxClaims is how many of them are kept: the newest.
 const maxClaims = 32
 
-// brief hands the agent what the city tells it at this beginning: by the answer of the
-// hook, or, where the agent CLI takes it with a prompt alone, by the next prompt's.
+// brief hands the agent the context from the city at this beginning: by the answer of
+// the hook, or, where the agent CLI takes it with a prompt alone, by the next
+// prompt's.
 func (h *hook) brief(ctx context.Context, source string) error {
 	sections, err := h.claim(ctx, source)
 	if err != nil || len(sections) == 0 {
@@ -37,12 +38,12 @@ func (h *hook) brief(ctx context.Context, source string) error {
 	return h.hand(sections)
 }
 
-// claim fetches what the city tells its agent at a beginning. What cannot be had in half
-// of the hook's time is left out: the agent is not to wait for a city that is not there,
-// which tells it later, as a prompt.
+// claim fetches the city's context for its agent at a beginning. What cannot be had in
+// half of the hook's time is left out: the agent is not to wait for a city that is not
+// there, which sends it later, as a prompt.
 func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, error) {
 	if !h.cli.Briefs(source) || h.Getenv(VariableFolder) == "" {
-		return nil, nil // the city tells it otherwise
+		return nil, nil // the city sends it otherwise
 	}
 	within := time.Second
 	if end, ok := ctx.Deadline(); ok {
@@ -75,7 +76,7 @@ func (h *hook) hand(sections []worker.Section) error {
 var noncePattern = regexp.MustCompile(`\[(gc-[a-z2-7]{10})\]`)
 
 // briefed acknowledges what was claimed, with the nonces that stand in the conversation's
-// transcript. What the agent CLI has not taken in the city tells the agent as a prompt.
+// transcript. The city sends the agent as a prompt what the agent CLI has not accepted.
 func (h *hook) briefed(ctx context.Context) error {
 	claims, err := h.claims()
 	if err != nil || h.in.TranscriptPath == "" || h.holds() {

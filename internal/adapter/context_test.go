@@ -100,7 +100,7 @@ func TestContextGoesByTheAnswer(t *testing.T) {
 			fire(t, socket, dir, "Stop", `,"transcript_path":"`+transcript+`"`)
 		}
 		if len(b.acks) != 1 || b.acks[0].ID != b.claim.ID || b.acks[0].State != worker.Consumed || !slices.Equal(b.acks[0].Nonces, []string{"gc-aaaaaaaaaa"}) {
-			t.Errorf("%s: the city heard %+v of the claim %s", source, b.acks, b.claim.ID)
+			t.Errorf("%s: the city received %+v of the claim %s", source, b.acks, b.claim.ID)
 		}
 	}
 }
@@ -120,11 +120,11 @@ func TestTurnOfAnOlderConversation(t *testing.T) {
 	fire(t, socket, dir, "SessionStart", `,"source":"clear","transcript_path":"`+transcript+`"`)
 	fire(t, socket, dir, "Stop", `,"session_id":"s0","transcript_path":"`+older+`"`)
 	if len(b.acks) != 0 {
-		t.Errorf("the city heard %+v at the end of the older conversation's turn", b.acks)
+		t.Errorf("the city received %+v at the end of the older conversation's turn", b.acks)
 	}
 	fire(t, socket, dir, "Stop", `,"transcript_path":"`+transcript+`"`)
 	if len(b.acks) != 1 || b.acks[0].ID != b.claim.ID || !slices.Equal(b.acks[0].Nonces, []string{"gc-aaaaaaaaaa"}) {
-		t.Errorf("the city heard %+v of the claim %s", b.acks, b.claim.ID)
+		t.Errorf("the city received %+v of the claim %s", b.acks, b.claim.ID)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestContextGoesWithThePrompt(t *testing.T) {
 		}
 	}
 	if len(b.acks) > 0 && !slices.Equal(b.acks[0].Nonces, []string{"gc-aaaaaaaaaa"}) {
-		t.Errorf("the city heard %+v", b.acks)
+		t.Errorf("the city received %+v", b.acks)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestABeginningWithoutACity(t *testing.T) {
 			}
 		}
 		if claims != 1 || b.claim.Source != worker.Beginning(source) || len(b.acks) != 2 || b.acks[1].ID != b.claim.ID || len(b.acks[1].Nonces) != 0 {
-			t.Errorf("%s: the city heard %d claims, the last %+v, and %+v", source, claims, b.claim, b.acks)
+			t.Errorf("%s: the city received %d claims, the last %+v, and %+v", source, claims, b.claim, b.acks)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (h *hook) decide(ctx context.Context) int {
 	return h.answer(answer)
 }
 
-// refuse tells the agent that its tool must not run, and why.
+// refuse reports to the agent that its tool must not run, and why.
 func (h *hook) refuse(d worker.Decision) int {
 	reason := d.Reason
 	if d.Rule != "" {

@@ -4,7 +4,8 @@
 //
 // A hook is a process for one event. It speaks the worker API with the run's token,
 // which it has from the agent's environment, and has no stream: prompts go on by the
-// place, and what it tells is evidence of the source hook. One that decides about a
+// place, and its reports are evidence of the source hook. One that decides about a
 // tool ends with status 2 and a reason whenever anything is wrong; every other status
-// would let the tool run. One that tells never holds the agent up, and ends with 0.
+// would let the tool run. One that only reports never blocks the agent, and exits
+// with 0.
 package adapter

@@ -62,7 +62,8 @@ func (h *hook) accompany(ctx context.Context) error {
 	return errors.Join(err, h.hand(sections))
 }
 
-// passCompactions leaves out those before a beginning, which tells the agent itself.
+// passCompactions leaves out those before a beginning, which itself has the agent
+// receive context.
 func (h *hook) passCompactions() error {
 	if !h.cli.WithPrompt || h.Getenv(VariableFolder) == "" {
 		return nil
@@ -92,8 +93,8 @@ func (h *hook) lookForCompaction() (found bool, err error) {
 	return found, h.keepFile(compactedFile, seen)
 }
 
-// compactionIn finds the last compaction in a transcript behind from, and tells to where it
-// looked.
+// compactionIn finds the last compaction in a transcript behind from, and returns the
+// offset up to which it looked.
 func (h *hook) compactionIn(path string, from int64) (last string, to int64, err error) {
 	if info, err := os.Stat(path); err != nil || info.Size() < from {
 		from = 0 // it was written again, or is not there yet

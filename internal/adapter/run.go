@@ -40,7 +40,7 @@ func Called(args []string) ([]string, bool) {
 	return nil, false
 }
 
-// maxInput is the most that an agent CLI may tell a hook.
+// maxInput is the most that an agent CLI may send to a hook.
 const maxInput = 32 << 20
 
 // hook is one call that is being answered.
@@ -155,7 +155,7 @@ func (h *hook) parse() (time.Duration, error) {
 	return within, nil
 }
 
-// read reads what the agent CLI tells.
+// read reads the input from the agent CLI.
 func (h *hook) read(ctx context.Context) error {
 	type result struct {
 		text []byte

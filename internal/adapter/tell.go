@@ -71,7 +71,7 @@ func (h *hook) compacted(ctx context.Context) error {
 	return err
 }
 
-// opened tells that a conversation takes prompts.
+// opened reports that a conversation takes prompts.
 func (h *hook) opened(ctx context.Context) error {
 	if h.in.Source == hooks.SourceResume {
 		if err := h.skipPast(); err != nil {
@@ -92,7 +92,7 @@ func (h *hook) opened(ctx context.Context) error {
 	return errors.Join(h.report(ctx, worker.Ready, worker.Detail{}), proved)
 }
 
-// end tells that the conversation is left, for another one or for good.
+// end reports that the conversation is left, for another one or for good.
 func (h *hook) end(ctx context.Context) error {
 	err := h.spent(ctx)
 	if h.in.Reason == hooks.SourceClear || h.in.Reason == hooks.SourceResume {

@@ -179,11 +179,11 @@ func TestUsageIsToldOnce(t *testing.T) {
 	}
 	write(line("m1", "one") + line("m1", "one") + line("m2", "two"))
 	if got := stop("two"); !slices.Equal(got, []string{"m1", "m2"}) {
-		t.Errorf("told %v", got)
+		t.Errorf("reported %v", got)
 	}
 	write(line("m3", "three") + line("m4", "fo")[:30])
 	if got := stop("three"); !slices.Equal(got, []string{"m3"}) {
-		t.Errorf("told %v, want what is complete and new", got)
+		t.Errorf("reported %v, want what is complete and new", got)
 	}
 	write(line("m0", "past")[:10])
 	told(t, "claude", map[string]string{adapter.VariableFolder: dir}, `{"hook_event_name":"SessionStart","source":"resume","transcript_path":"`+path+`"}`)
@@ -231,7 +231,7 @@ func TestTheEndOfATurnIsAwaited(t *testing.T) {
 		},
 	})
 	if len(e.events) != 1 || e.events[0].MessageID != "m1" {
-		t.Errorf("told %+v", e.events)
+		t.Errorf("reported %+v", e.events)
 	}
 }
 
@@ -266,14 +266,14 @@ func TestUsageIsToldAfterTheHook(t *testing.T) {
 			t.Fatalf("status %d", status)
 		}
 		if len(e.life) != 1 || e.life[0].Event != worker.Idle || (len(e.events) == 0) != spawns {
-			t.Fatalf("the hook told %+v, %+v", e.life, e.events)
+			t.Fatalf("the hook reported %+v, %+v", e.life, e.events)
 		}
 		if !spawns {
 			continue
 		}
 		call.Args, call.Stdin, call.Later = left, bytes.NewReader(input), nil
 		if status := adapter.Run(t.Context(), call); status != 0 || len(e.life) != 1 || len(e.events) != 1 || e.events[0].MessageID != "m1" {
-			t.Errorf("afterwards status %d, told %+v, %+v", status, e.life, e.events)
+			t.Errorf("afterwards status %d, reported %+v, %+v", status, e.life, e.events)
 		}
 	}
 	var stderr strings.Builder
@@ -304,7 +304,7 @@ func TestATurnThatIsWrittenLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if status != 0 || len(e.events) != 1 || e.events[0].MessageID != "m1" {
-		t.Errorf("status %d, told %+v", status, e.events)
+		t.Errorf("status %d, reported %+v", status, e.events)
 	}
 }
 
@@ -363,6 +363,6 @@ func TestALostLedgerTellsNothingOfAnEarlierRun(t *testing.T) {
 	lose()
 	turn("four")
 	if want := []string{"one", "one", "two", "three", "three", "four"}; !slices.Equal(told, want) {
-		t.Errorf("told were %v, want %v", told, want)
+		t.Errorf("reported were %v, want %v", told, want)
 	}
 }

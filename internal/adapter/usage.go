@@ -19,14 +19,14 @@ const (
 	maxPiece = 16 << 20
 	maxBatch = 500
 	// readFile has how far each transcript was read, in the hooks' own folder, and
-	// begunFile how far when this run began: what an earlier one has told is not told again
-	// should the other be lost.
+	// begunFile how far when this run began: what an earlier run has reported is not
+	// reported again if the other file is lost.
 	readFile  = "read.json"
 	begunFile = "begun.json"
 )
 
-// spent tells what the agent's model took, from its transcript. It is read by the hook
-// and not by the city: the hook stands where the file is, also in a pod. What is
+// spent reports what the agent's model used, from its transcript. It is read by the
+// hook and not by the city: the hook stands where the file is, also in a pod. What is
 // reported twice counts once.
 func (h *hook) spent(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
@@ -44,8 +44,8 @@ func (h *hook) spent(ctx context.Context) error {
 	return errors.Join(append(failed, keepRead(dir, read))...)
 }
 
-// spentLater has the turn's usage told by a process of its own. The end of the turn was
-// reported, and what this misses is reported with the next one.
+// spentLater has the turn's usage reported by a process of its own. The end of the turn
+// was reported, and what this misses is reported with the next one.
 func (h *hook) spentLater(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"gascity/worker"
 )
 
-// reporter tells the agent's city what the server says, in order, and takes the city's
-// messages. What cannot be sent waits for a city that answers.
+// reporter reports to the agent's city what the server sends, in order, and takes the
+// city's messages. What cannot be sent waits for a city that answers.
 type reporter struct {
 	client  *worker.Client
 	server  *server

@@ -182,7 +182,7 @@ func (c *city) say(text string) {
 	c.changed = make(chan struct{})
 }
 
-// await waits until the city has heard the words, in this order.
+// await waits until the city has received the words, in this order.
 func (c *city) await(t *testing.T, words ...string) {
 	t.Helper()
 	limit := time.After(patience)
@@ -201,7 +201,7 @@ func (c *city) await(t *testing.T, words ...string) {
 		select {
 		case <-changed:
 		case <-limit:
-			t.Fatalf("the city heard %q, want %q in that order", said, words)
+			t.Fatalf("the city received %q, want %q in that order", said, words)
 		}
 	}
 }

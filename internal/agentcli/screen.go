@@ -8,7 +8,7 @@ import (
 
 // Screen is how to read an agent CLI's screen. Rows are matched without a box
 // border and with NBSP read as a space. An empty list knows nothing: it never
-// matches, and what it would have told is unknown.
+// matches, and the fact that it stands for is unknown.
 type Screen struct {
 	Composer Composer `toml:"composer"`
 
@@ -35,7 +35,7 @@ type Screen struct {
 	TitleAttention []Pattern `toml:"title_attention"`
 
 	// MessageMarks: its marks of shell integration (OSC 133) go around messages
-	// and not around commands, so they tell nothing of what it does.
+	// and not around commands, so they show nothing of what it does.
 	MessageMarks bool `toml:"message_marks"`
 
 	// Shell begins an input that the program runs as a shell command ("!"), past
@@ -55,7 +55,7 @@ type Screen struct {
 	// Input is what the input box changes in a text that is typed.
 	Input Input `toml:"input"`
 
-	// Settle tells when Enter may follow a paste. The last entry whose MinBytes
+	// Settle says when Enter may follow a paste. The last entry whose MinBytes
 	// the text reaches holds; without entries, [DefaultSettle].
 	Settle []Settle `toml:"settle"`
 

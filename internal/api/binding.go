@@ -116,7 +116,7 @@ func (s *Server) endStream(w *countingWriter, r *http.Request, err error) {
 		return
 	}
 	s.log.Warn("a stream ended", "path", r.URL.Path, "error", err)
-	panic(http.ErrAbortHandler) // the only way to tell the reader that this is not the end
+	panic(http.ErrAbortHandler) // the only way to show the reader that this is not the end
 }
 
 // streamParameters describes the parameters that streams read by themselves.

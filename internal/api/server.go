@@ -30,7 +30,7 @@ type Options struct {
 	// Heartbeat is how often a silent event stream shows that it lives; zero is
 	// 15 s.
 	Heartbeat time.Duration
-	// PeerUID tells the user at the other end of a connection. Nil asks the
+	// PeerUID returns the user at the other end of a connection. Nil asks the
 	// kernel.
 	PeerUID func(*net.UnixConn) (uid, pid int, err error)
 	// Secrets masks every answer. Nil masks the tokens of gc alone.

@@ -123,7 +123,7 @@ func TestAWaitEndsWithItsCaller(t *testing.T) {
 	untilQueued(t, c, 1)
 }
 
-// watchedCity tells how a wait for a receipt ended.
+// watchedCity reports how a wait for a receipt ended.
 type watchedCity struct {
 	*fakecity.City
 	ended chan error

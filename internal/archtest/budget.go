@@ -127,8 +127,8 @@ func checkBoolParameters(t *Tree) []Finding {
 	return found
 }
 
-// isExported tells whether other packages can call the function by its name: a
-// method counts if its type is exported too.
+// isExported reports whether other packages can call the function by its name:
+// a method counts if its type is exported too.
 func isExported(function *ast.FuncDecl) bool {
 	if function.Recv != nil && !ast.IsExported(receiverName(function.Recv.List[0].Type)) {
 		return false

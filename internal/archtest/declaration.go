@@ -87,7 +87,7 @@ func (t *Tree) judgeGlobal(file *File, spec *ast.ValueSpec) []Finding {
 	return found
 }
 
-// embeds tells whether the line above the declaration embeds a file in it.
+// embeds reports whether the line above the declaration embeds a file in it.
 func embeds(file *File, spec *ast.ValueSpec) bool {
 	for _, group := range file.Syntax.Comments {
 		for _, comment := range group.List {
@@ -99,7 +99,7 @@ func embeds(file *File, spec *ast.ValueSpec) bool {
 	return false
 }
 
-// constantValue tells whether the expression makes a sentinel, a compiled
+// constantValue reports whether the expression makes a sentinel, a compiled
 // pattern or a table.
 func constantValue(value ast.Expr) bool {
 	switch typed := value.(type) {
@@ -214,7 +214,7 @@ func rootIdent(target ast.Expr) *ast.Ident {
 	}
 }
 
-// isLocal tells whether the parser resolved the name to a declaration inside
+// isLocal reports whether the parser resolved the name to a declaration inside
 // a function; a name of another file of the package stays unresolved.
 func isLocal(file *File, name *ast.Ident) bool {
 	object := name.Obj // the scopes of the parser are enough: go/types would need every dependency compiled

@@ -91,7 +91,7 @@ func checkCLIImports(t *Tree) []Finding {
 	})
 }
 
-// isDriver tells whether the folder holds one implementation of the contract.
+// isDriver reports whether the folder holds one implementation of the contract.
 func isDriver(dir string) bool {
 	return strings.HasPrefix(dir, "provider/") && dir != "provider/all"
 }

@@ -180,7 +180,7 @@ func rowOf(dir string) (row room, ok bool) {
 	return room{}, false
 }
 
-// isProgram tells whether the folder holds test programs, benchmarks or
+// isProgram reports whether the folder holds test programs, benchmarks or
 // examples: they are built from the product but are no part of it.
 func isProgram(dir string) bool {
 	row, ok := rowOf(dir)

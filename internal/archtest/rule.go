@@ -9,7 +9,7 @@ import (
 type Rule struct {
 	// Name is short, stable and unique.
 	Name string
-	// Why is the reason, told with each finding.
+	// Why is the reason, printed with each finding.
 	Why string
 	// Check returns every place where the tree breaks the rule.
 	Check func(*Tree) []Finding

@@ -47,7 +47,7 @@ type File struct {
 	Path string
 	// Room is the folder of the file; "." for the root.
 	Room string
-	// Test tells that the name ends in _test.go.
+	// Test says that the name ends in _test.go.
 	Test bool
 	// Source is the text as read.
 	Source []byte
@@ -173,7 +173,7 @@ func (t *Tree) room(importPath string) (dir string, ok bool) {
 	return strings.CutPrefix(importPath, t.Module+"/")
 }
 
-// isStandard tells whether the import path belongs to the standard library,
+// isStandard reports whether the import path belongs to the standard library,
 // whose first element never holds a dot, and not to this module.
 func (t *Tree) isStandard(importPath string) bool {
 	if _, ours := t.room(importPath); ours {

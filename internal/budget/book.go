@@ -115,7 +115,7 @@ func (b *book) list(now time.Time) []usage.Entry {
 	return out
 }
 
-// working reports whether a session spends, as far as anybody can tell.
+// working reports whether a session spends, as far as gc knows.
 func working(v *session.View) bool {
 	return v.Unknown == "" && v.Running && (v.Activity.State == runtime.ActivityBusy || v.Activity.State == runtime.ActivityBackground)
 }

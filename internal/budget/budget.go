@@ -107,8 +107,8 @@ func (e *Engine) rouse() {
 	}
 }
 
-// Spend keeps what was spent and returns how many entries told anything new. When it returns, a
-// budget that is used up by them is in force; where judging is put off to spare the processor,
+// Spend keeps what was spent and returns how many entries reported anything new. When it returns,
+// a budget that is used up by them is in force; where judging is put off to spare the processor,
 // every agent that a budget could hold is held until it is done. What the store did not take is an
 // error, and was not answered for: it is to come again.
 func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) {

@@ -217,7 +217,7 @@ func TestLiftedBudgetBeginsAnew(t *testing.T) {
 
 // TestSilenceTripsTheBreaker: the stream of reports is cut while the agent works. It
 // is ended, stays so when it rests and under another controller, and is trusted
-// again when it tells.
+// again when it reports again.
 func TestSilenceTripsTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActInterrupt, 1e9, 0)
@@ -225,7 +225,7 @@ func TestSilenceTripsTheBreaker(t *testing.T) {
 		r := start(t, newTown("a"), b)
 		defer func() { r.stop() }()
 		r.sees("a", runtime.ActivityBusy)
-		for i := range 10 { // it tells for five minutes
+		for i := range 10 { // it reports for five minutes
 			time.Sleep(30 * time.Second)
 			r.must(r.spend("a", fmt.Sprint(i), 1))
 		}
@@ -246,7 +246,7 @@ func TestSilenceTripsTheBreaker(t *testing.T) {
 		}
 		r.must(r.spend("a", "late", 1))
 		if why := r.hold("a"); why != "" {
-			t.Errorf("an agent that tells again is held: %s", why)
+			t.Errorf("an agent that reports again is held: %s", why)
 		}
 	})
 }

@@ -23,7 +23,7 @@ type total struct {
 	usd       float64
 }
 
-// countLocked adds what an entry told beyond what was known.
+// countLocked adds what an entry reported beyond what was known.
 func (e *Engine) countLocked(k usage.Kept) {
 	if k.Now.Busy > 0 || k.Now.Silent > 0 || k.Now.Lift != "" {
 		return

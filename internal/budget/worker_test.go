@@ -294,5 +294,5 @@ func TestBreakerOfASilentWorker(t *testing.T) {
 	if err := tell(t.Context(), c, "late", 1); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a worker that tells again gets prompts", func() bool { n, _ := did.count(); return n == 2 })
+	eventually(t, "a worker that reports again gets prompts", func() bool { n, _ := did.count(); return n == 2 })
 }

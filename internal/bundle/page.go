@@ -47,7 +47,7 @@ func marshal(value any) ([]byte, error) {
 }
 
 // Events is a page with the last events of a city, one on each line: as its controller
-// tells them, or, if it does not answer, as the database has them.
+// lists them, or, if it does not answer, as the database has them.
 func Events(name string, c *client.Client, database string) Page {
 	return Page{Name: name, Read: func(ctx context.Context) ([]byte, error) {
 		asking, cancel := context.WithTimeout(ctx, askTime)
@@ -66,7 +66,7 @@ func Events(name string, c *client.Client, database string) Page {
 	}}
 }
 
-// FromController are the pages that a city's controller can tell. Of one that does not
+// FromController are the pages that a city's controller knows. Of one that does not
 // answer only the first is named, as missing.
 func FromController(ctx context.Context, c *client.Client) []Page {
 	asking, cancel := context.WithTimeout(ctx, askTime)

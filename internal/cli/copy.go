@@ -123,8 +123,8 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	return nil
 }
 
-// receive unpacks what send writes, and tells how much has come if that takes long and
-// somebody looks on.
+// receive unpacks what send writes, and prints how much has come if that takes long
+// and a person watches.
 func (a *app) receive(name, destination string, send func(io.Writer) error) (archive.Report, error) {
 	out, in := io.Pipe()
 	sent := make(chan struct{})

@@ -49,7 +49,7 @@ type Remains interface {
 // Processes are the roles that this program plays in processes of their own.
 type Processes interface {
 	// RunController runs the city's controller in this process. It returns nil
-	// after ctx has ended or the control API has told the controller to exit;
+	// after ctx has ended or the control API has asked the controller to exit;
 	// an error matching client.ErrRefused if the city has a controller already.
 	// It listens on client.SocketPath(root) before it starts the first session.
 	RunController(ctx context.Context, root string, opts ControllerOptions) error
@@ -164,8 +164,8 @@ type Configs interface {
 	CheckConfig(ctx context.Context, root string) ([]ConfigFault, error)
 	// ConfigSchema returns the JSON Schema of city.toml.
 	ConfigSchema() ([]byte, error)
-	// Prime returns the sections that tell an agent who and where it is, as it is given
-	// them in a mode. An unknown agent is client.ErrNotFound.
+	// Prime returns the sections of an agent's startup context in a mode. An unknown
+	// agent is client.ErrNotFound.
 	Prime(ctx context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error)
 }
 

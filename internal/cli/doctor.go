@@ -55,7 +55,7 @@ in an empty directory as this user; that takes up to some minutes, and some toke
 // findingIndent is where the message of a finding begins.
 const findingIndent = 9
 
-// visit collects and tells findings.
+// visit collects and prints findings.
 type visit struct {
 	*app
 	all                bool

@@ -85,7 +85,7 @@ script: --only 'watch.*' runs the cases that you work on. Exit status 1 if a cas
 // resultIndent is where the name of a case begins.
 const resultIndent = 6
 
-// check collects and tells results of conformance cases.
+// check collects and prints results of conformance cases.
 type check struct {
 	*app
 	all     bool

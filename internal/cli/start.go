@@ -292,7 +292,7 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 }
 
 // detach runs this program again as the controller, in a session of its own, so
-// that the end of this terminal does not reach it. The channel tells its end.
+// that the end of this terminal does not reach it. The channel reports its end.
 func (a *app) detach(root string, log *os.File) (<-chan error, error) {
 	cmd := exec.Command(a.executable, "controller", "run", "--retry", "--city", root) //nolint:noctx // it must outlive us
 	cmd.Dir = root

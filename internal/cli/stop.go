@@ -144,7 +144,7 @@ func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 	for desk.PauseFor(ctx, desk.RemindAfter, nil) {
 		status, err := c.Status(ctx)
 		if err != nil {
-			continue // the stop itself tells
+			continue // the stop itself reports it
 		}
 		if !a.JSON {
 			w.Remind(notEnded(status))

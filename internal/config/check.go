@@ -208,7 +208,7 @@ func (c *checker) baseCycle(name string, at Origin) {
 		path = append(path, base)
 		if base == name {
 			if slices.Min(path) != name {
-				return // told at the first of the cycle
+				return // reported at the first of the cycle
 			}
 			c.fail(at, "", "provider %q is based on itself: %s", name, strings.Join(path, " -> "))
 			return

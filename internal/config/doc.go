@@ -5,7 +5,7 @@
 // and all of them are reported at once, sorted, as [Errors]. A City that was
 // returned without an error can be resolved.
 //
-// Every section embeds [Keys], which tells the keys that were written and where;
+// Every section embeds [Keys], which holds the keys that were written and where;
 // that is how a written zero ("", 0, false, []) differs from an absent key, and
 // how the origin of each value can be shown.
 //

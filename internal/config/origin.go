@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Origin tells where a value comes from: a place in a file, or a source with a
+// Origin says where a value comes from: a place in a file, or a source with a
 // name such as "default" or "profile generic".
 type Origin struct {
 	File   string // the path as it was given to [Load]; empty when Source is set

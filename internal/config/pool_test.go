@@ -101,7 +101,7 @@ answer = "yes"
 `)
 	w := city.Agents[0]
 	got := []any{city.Daemon.OnPending, *city.Workspace.MaxActiveSessions, w.IdleTimeout, w.SleepAfterIdle.Off, w.Pending.Policy, w.Pending.After, w.Pending.Answer, w.WakeMode}
-	want := []any{"tell me", 9, 30 * time.Minute, true, config.PendingAnswer, 2 * time.Minute, "yes", config.WakeFresh}
+	want := []any{"ask me", 9, 30 * time.Minute, true, config.PendingAnswer, 2 * time.Minute, "yes", config.WakeFresh}
 	if diff := cmp.Diff(want, got); diff != "" || len(city.Notes) > 0 {
 		t.Errorf("%s, notes %v", diff, city.Notes)
 	}
@@ -110,5 +110,5 @@ answer = "yes"
 			return
 		}
 	}
-	t.Errorf("gc config show does not tell pending.after: %v", city.Values())
+	t.Errorf("gc config show does not print pending.after: %v", city.Values())
 }

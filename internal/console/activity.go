@@ -42,7 +42,7 @@ func drawn(a runtime.Activity, format string, args ...any) runtime.Evidence {
 	return runtime.Evidence{Source: runtime.SourceScreen, Activity: a, Detail: fmt.Sprintf(format, args...)}
 }
 
-// screen is what the screen alone tells by the rules. One that is not as they say is
+// screen is what the screen alone shows by the rules. One that is not as they say is
 // unknown, never idle.
 func (v View) screen(rules Rules) runtime.Evidence {
 	s := rules.Screen

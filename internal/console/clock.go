@@ -27,8 +27,8 @@ func pattern(text string) func() *regexp.Regexp {
 }
 
 // clockless returns the text without what a clock changes in it while the question stays the
-// same: times told as such, and every number beside a time in brackets. Other numbers make
-// another question, such as a command's own.
+// same: times written as such, and every number beside a time in brackets. Other numbers
+// make another question, such as a command's own.
 func clockless(text string) string {
 	text = aside().ReplaceAllStringFunc(text, func(s string) string {
 		if !spanned().MatchString(s) {

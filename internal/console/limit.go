@@ -93,7 +93,7 @@ func Last(text string, rules Rules, at time.Time) *runtime.Evidence {
 	return &e
 }
 
-// lastWords is how many rows of a program that has ended may tell why.
+// lastWords is how many rows of a program that has ended may say why.
 const lastWords = 12
 
 var (

@@ -83,7 +83,7 @@ func (v View) last(s agentcli.Screen, c Composer) (rows []string) {
 	return rows
 }
 
-// failedRows is how many rows above the input box may tell how the last turn ended.
+// failedRows is how many rows above the input box may say how the last turn ended.
 const failedRows = 6
 
 func failedIn(row string, s agentcli.Screen) (detail string, ok bool) {

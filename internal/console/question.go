@@ -14,7 +14,7 @@ import (
 
 // question is what blocks an agent.
 type question struct {
-	dialog  *Dialog // nil: only the program's own report tells
+	dialog  *Dialog // nil: only the program's own report says it
 	kind    string
 	text    string
 	name    string // its text without what changes while it is the same question
@@ -22,7 +22,7 @@ type question struct {
 	why     string
 	tool    string
 	input   string
-	episode string // tells a report from the next one with the same words
+	episode string // distinguishes a report from the next one with the same words
 }
 
 const (
@@ -197,7 +197,7 @@ func begins(row, words string) bool {
 	return false
 }
 
-// toolOf returns what is to run and with which input, as far as the rule tells.
+// toolOf returns what is to run and with which input, as far as the rule says.
 func toolOf(rule *agentcli.Dialog, lines []string) (tool, input string) {
 	if rule == nil {
 		return "", ""

@@ -126,7 +126,7 @@ func (v View) Deaf(rules Rules) bool {
 }
 
 // Unready reports whether what takes prompts is not on the screen, as far as the rules
-// tell what that is.
+// say what that is.
 func (v View) Unready(rules Rules) bool {
 	s := rules.Screen
 	return v.Deaf(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||

@@ -160,8 +160,8 @@ func (r *responder) unsettled() time.Duration {
 	return max(steady, settled-time.Since(r.View.LastOutput))
 }
 
-// afterKeys tells an error before the first key from one after it: moving the highlighted row
-// answers nothing, but is not nothing.
+// afterKeys distinguishes an error before the first key from one after it: moving the
+// highlighted row answers nothing, but is not nothing.
 func afterKeys(err error, pressed int) error {
 	if pressed > 0 && !errors.Is(err, runtime.ErrInteractionGone) {
 		return fmt.Errorf("%w: %w", errUnanswered, err)

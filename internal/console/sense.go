@@ -47,7 +47,7 @@ func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 // may take to be drawn.
 const askedRests = 300 * time.Millisecond
 
-// aged judges evidence of the screen by the age of the last output, and tells when that
+// aged judges evidence of the screen by the age of the last output, and says when that
 // will change although nothing is printed.
 func (v View) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Time) {
 	e.Since = v.LastOutput

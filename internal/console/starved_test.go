@@ -117,8 +117,8 @@ func TestADroppedKeyIsPressedAgain(t *testing.T) {
 // late.
 func TestAKeyThatMayBeLateIsNotPressedAgain(t *testing.T) {
 	for name, change := range map[string]func(*starved){
-		"unread":     func(p *starved) { p.reads = func() time.Duration { return time.Hour } },
-		"never told": func(p *starved) { p.acts, p.tells = time.Now().Add(time.Hour), false },
+		"unread":         func(p *starved) { p.reads = func() time.Duration { return time.Hour } },
+		"never reported": func(p *starved) { p.acts, p.tells = time.Now().Add(time.Hour), false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

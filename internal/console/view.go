@@ -99,7 +99,7 @@ func isLineRune(r rune) bool {
 	return r >= 0x2500 && r <= 0x257f
 }
 
-// ruleRow tells whether a row is a horizontal rule or the edge of a box, and
+// ruleRow reports whether a row is a horizontal rule or the edge of a box, and
 // whether it is plain, that is, holds no text.
 func ruleRow(row string) (rule, plain bool) {
 	row = strings.TrimSpace(row)

@@ -128,7 +128,7 @@ func (w *Watch) keeps() time.Duration {
 }
 
 // Renew begins a hold that has lasted for a while again, before something is typed that must
-// not be let go of halfway. What people typed meanwhile shows in the frame.
+// not be interrupted halfway. What people typed meanwhile shows in the frame.
 func (w *Watch) Renew(ctx context.Context) error {
 	if w.release == nil || time.Since(w.since) < w.keeps()/2 {
 		return nil

@@ -42,9 +42,10 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 	return c, nil
 }
 
-// Run keeps the city true until ctx ends or the control API tells it to exit. It
-// returns nil then: sessions go on unless they were asked to stop. An error
-// means that a job of its own would not end. Run is called once.
+// Run reconciles the running agents with the configuration until ctx ends or the
+// control API asks it to exit. It returns nil then: sessions go on unless they
+// were asked to stop. An error means that a job of its own would not end. Run is
+// called once.
 func (c *Controller) Run(ctx context.Context) error {
 	defer close(c.ended)
 	l := newLoop(c)

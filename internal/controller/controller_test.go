@@ -106,7 +106,7 @@ func TestTheReasonHoldsTheAgentsLastWords(t *testing.T) {
 			"session.starting", "session.started", "session.exited",
 			"session.starting", "session.started", "session.exited",
 		}; !slices.Equal(got, want) {
-			t.Errorf("told %v, want %v", got, want)
+			t.Errorf("reported %v, want %v", got, want)
 		}
 	})
 }

@@ -181,13 +181,13 @@ func TestTheLadderIsBoundedAndSeen(t *testing.T) {
 				if err != nil || !slices.ContainsFunc(e.Facts, func(f client.Fact) bool {
 					return f.What == "conversation" && strings.Contains(f.Value, id) && strings.Contains(f.Value, failure)
 				}) {
-					t.Errorf("the explanation does not tell why: %+v, %v", e.Facts, err)
+					t.Errorf("the explanation does not say why: %+v, %v", e.Facts, err)
 				}
 				if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 1 {
 					t.Errorf("%d failures count, want that of the crash alone", len(r.Failures))
 				}
 				if !slices.Contains(w.kinds("gc-town-a"), "session.resume_failed") {
-					t.Errorf("no event tells: %v", w.kinds("gc-town-a"))
+					t.Errorf("no event reports it: %v", w.kinds("gc-town-a"))
 				}
 			})
 		})

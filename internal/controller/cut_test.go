@@ -98,7 +98,7 @@ func TestAStartThatWasCutOff(t *testing.T) {
 				}
 				failed := strings.Count(strings.Join(w.kinds("gc-town-a"), " "), "session.start_failed")
 				if want := map[bool]int{true: 0, false: 1}[row.adopted]; failed != want || len(r.Failures) != want || w.fake.number("stop") != want {
-					t.Errorf("%d failures told, %d counted, %d stops, want %d of each", failed, len(r.Failures), w.fake.number("stop"), want)
+					t.Errorf("%d failures reported, %d counted, %d stops, want %d of each", failed, len(r.Failures), w.fake.number("stop"), want)
 				}
 				if got := w.fake.number("live"); got != row.live {
 					t.Errorf("live commands ran %d times, want %d", got, row.live)

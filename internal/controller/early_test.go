@@ -101,7 +101,7 @@ func TestSomebodyWhoCameUnseenIsNotDisturbed(t *testing.T) {
 	})
 }
 
-// badRows is a store some of whose records cannot be decoded, or that tells
+// badRows is a store some of whose records cannot be decoded, or that reads
 // nothing.
 type badRows struct {
 	*countingStore

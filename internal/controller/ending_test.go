@@ -152,8 +152,8 @@ func TestStopCityIsBoundedWhenThePlaceIsGone(t *testing.T) {
 	})
 }
 
-// A place that answers nothing, also no failure, delays no other place; what other
-// places have ends as ever.
+// A place that answers nothing, also no failure, delays no other place; the
+// sessions of other places end as usual.
 func TestStopCityIsBoundedWhenAPlaceSaysNothing(t *testing.T) {
 	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
 		w.begin()

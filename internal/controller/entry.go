@@ -101,7 +101,7 @@ func (e *entry) running() bool {
 // starting reports whether a start is under way.
 func (e *entry) starting() bool { return e.job != nil && e.job.attempt != nil }
 
-// exists reports whether an agent or a corpse is there.
+// exists reports whether an agent or a dead session is there.
 func (e *entry) exists() bool {
 	return e.blind == "" && (e.seen.Session == runtime.Alive || e.seen.Agent == runtime.Alive)
 }

@@ -227,7 +227,7 @@ func TestABusyAgentMovesAfterItsTurn(t *testing.T) {
 }
 
 // TestAPartialListingTellsOfWhatItHas lets a listing miss half of the sessions: those
-// that it has are dealt with as ever, of the others nothing is concluded.
+// that it has are handled as usual, of the others nothing is concluded.
 func TestAPartialListingTellsOfWhatItHas(t *testing.T) {
 	inTown(t, names(4), func(t *testing.T, w *town) {
 		w.begin()

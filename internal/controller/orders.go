@@ -200,7 +200,8 @@ func (l *loop) free(e *entry, reason string) {
 	l.tell(e, order.Released(reason))
 }
 
-// beginDrain notes a drain of the present instance. tellDrains tells the agent.
+// beginDrain notes a drain of the present instance. tellDrains notifies the
+// agent.
 func (l *loop) beginDrain(e *entry, d session.Drain) {
 	told := order.BeginDrain(&e.rec, d, l.now())
 	e.touch()

@@ -242,7 +242,7 @@ func TestADrainCanBeCancelled(t *testing.T) {
 		w.after(time.Hour)
 		w.want("a", client.StateRunning)
 		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] || w.fake.sessions["gc-town-a"].meta[reach.MetaDrain] != "" {
-			t.Error("the drain was cancelled, and the agent was stopped or still told")
+			t.Error("the drain was cancelled, and the agent was stopped or still had the request")
 		}
 	})
 }

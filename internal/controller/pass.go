@@ -215,7 +215,7 @@ func (l *loop) drop(e *entry) {
 	l.forget(e)
 }
 
-// note remembers a decision and tells what is new about it.
+// note remembers a decision and reports what is new about it.
 func (l *loop) note(e *entry, a plan.Action) {
 	before := e.action
 	e.action = a

@@ -58,7 +58,7 @@ func TestAPoolFollowsItsCheck(t *testing.T) {
 		}
 		said := func(x client.Explanation, _ error) string { return x.Reason + strings.Join(x.Warnings, "") }
 		if told := w.kinds(""); strings.Count(strings.Join(told, " "), "pool.check_failed") != 1 {
-			t.Errorf("told %v, want one failure of the check", told)
+			t.Errorf("reported %v, want one failure of the check", told)
 		}
 		if got := said(w.c.Explain(t.Context(), "w-3")); !strings.Contains(got, "wants 2; the check fails: the queue does not answer") || !strings.Contains(got, "the pool w fails") {
 			t.Errorf("a member that does not run is explained by %q", got)

@@ -166,8 +166,8 @@ func (l *loop) judgeStore() {
 	}
 }
 
-// StoreChanged tells that Options.StoreFault answers otherwise than before. It never
-// blocks.
+// StoreChanged reports that Options.StoreFault answers otherwise than before. It
+// never blocks.
 func (c *Controller) StoreChanged() {
 	c.jolt.Store(true)
 	select {

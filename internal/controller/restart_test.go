@@ -119,8 +119,8 @@ func TestALossOfEverythingIsNoFailure(t *testing.T) {
 	})
 }
 
-// A stop that is asked for before the sessions were looked at waits for the look that tells
-// whose they are, also when everything else has ended by then.
+// A stop that is asked for before the sessions were looked at waits for the look that shows
+// their owner, also when everything else has ended by then.
 func TestStopCityWaitsForTheLookAtEachListedSession(t *testing.T) {
 	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
 		w.fake.polite = true

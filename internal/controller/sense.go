@@ -42,7 +42,7 @@ type sensing struct {
 
 const (
 	senseGap    = 250 * time.Millisecond // between two reads of one session
-	toldGap     = 40 * time.Millisecond  // the same if somebody has told something
+	toldGap     = 40 * time.Millisecond  // the same if somebody has reported something
 	startGap    = 2 * time.Second        // between two reads of one that is being started, if it prints nothing
 	senseLimit  = 5 * time.Second        // of one read
 	sensesAtime = 8                      // reads under way
@@ -192,7 +192,7 @@ func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 }
 
 // says takes the word of the agent's own side that it has ended. Its place is looked at
-// then, and tells.
+// then, and shows the state.
 func (l *loop) says(e *entry, end *runtime.End) {
 	if (e.sensing.ended == nil) != (end == nil) {
 		e.stale, e.lookAt, l.dirty = true, time.Time{}, true
@@ -229,7 +229,8 @@ func (p *place) rules(s Settings) session.Rules {
 	return session.Rules{Stale: 4 * s.Patrol}
 }
 
-// conclude draws the activity from all evidence and tells what is new about it.
+// conclude draws the activity from all evidence and reports what is new about
+// it.
 func (l *loop) conclude(e *entry) {
 	s := &e.sensing
 	now, before := l.now(), s.activity

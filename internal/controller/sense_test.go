@@ -43,7 +43,7 @@ func TestWhatAnAgentDrawsBecomesItsActivity(t *testing.T) {
 			}
 		}
 		if want := []string{"busy", "idle", "waiting", "busy", "unknown"}; !slices.Equal(told[len(told)-5:], want) {
-			t.Errorf("told %v, want the last to be %v", told, want)
+			t.Errorf("reported %v, want the last to be %v", told, want)
 		}
 	})
 }
@@ -272,7 +272,7 @@ func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
 		before := looks()
 		w.after(time.Minute)
 		if looks() != before {
-			t.Error("told although nothing changed")
+			t.Error("reported although nothing changed")
 		}
 		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[1:] })
 		if err := w.reload(); err != nil {
@@ -283,7 +283,7 @@ func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
 		}
 		w.after(time.Second)
 		if _, err := w.c.View("a"); err == nil || looks() == before {
-			t.Errorf("a session that is gone has a view (%v), told %d times", err, looks()-before)
+			t.Errorf("a session that is gone has a view (%v), reported %d times", err, looks()-before)
 		}
 	})
 }

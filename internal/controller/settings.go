@@ -60,8 +60,9 @@ type Options struct {
 	// before in a way that matters to those who deal with it. It must not block. It
 	// says only: look at the view. Nil: no call.
 	Changed func(session string)
-	// Queued counts the prompts that wait for a session, and tells when the newest
-	// was accepted. It is called often and must not block. Nil: none ever waits.
+	// Queued counts the prompts that wait for a session, and returns when the
+	// newest was accepted. It is called often and must not block. Nil: none ever
+	// waits.
 	Queued func(session string) (n int, newest time.Time)
 	// StoreFault says what is wrong with the store beyond what its answers say, nil
 	// if nothing is. It is called often and must not block; call

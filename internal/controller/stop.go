@@ -81,7 +81,7 @@ func (l *loop) cleared(e *entry, a plan.Action) {
 }
 
 // stopFailed puts the next try off. A stale instance is no failure of the stop:
-// somebody else has replaced it, and a look tells by what. The caller gets the
+// somebody else has replaced it, and a look shows by what. The caller gets the
 // error.
 func (l *loop) stopFailed(e *entry, r reach.Ended) {
 	e.stale = true
@@ -199,7 +199,7 @@ func (l *loop) unsettled(e *entry) bool {
 	case e.owner == plan.OwnerOther, e.tries >= stopTries:
 		return false
 	case e.owner == plan.OwnerUnknown && l.desired[e.rec.Key()] == nil:
-		return e.unread() // it may be this city's: the look that tells is awaited
+		return e.unread() // it may be this city's: the look that shows that is awaited
 	}
 	return e.unknown() || e.stale || e.exists()
 }

@@ -31,8 +31,9 @@ func (e *entry) view(a plan.Action, blind string) session.View {
 	return v
 }
 
-// Sense asks for a fresh reading of a session, such as after an answer was given
-// to it or its side has told something: sooner than for what it prints. It never blocks for long and never fails: the answer is in the view.
+// Sense asks for a fresh reading of a session, such as after an answer was given to it or its side has
+// reported something: sooner than for what it prints. It never blocks for long and never fails: the
+// answer is in the view.
 func (c *Controller) Sense(name string) {
 	f := func(l *loop) {
 		if e, err := l.find(name); err == nil && e.running() {

@@ -72,7 +72,7 @@ type account struct {
 	err    error     // of the last try; nil: it succeeded
 	failed int       // tries in a row
 	again  time.Time // when to try again after a failure
-	phase  Phase     // as told last
+	phase  Phase     // as reported last
 }
 
 // flight is one renewal that is under way.

@@ -96,7 +96,8 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// counts tells how many renewals there were, and how many used tokens came again.
+// counts returns how many renewals there were, and how many used tokens came
+// again.
 func (v *vendor) counts() (grants, stolen int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -78,7 +78,7 @@ var errLeftOpen = errors.New("a process that it left behind keeps its output ope
 // helper is a command that runs.
 type helper struct {
 	cmd            *exec.Cmd
-	out, complaint bounded // to be read when ended has told anything but errLeftOpen
+	out, complaint bounded // to be read when ended has sent anything but errLeftOpen
 	ended          chan error
 }
 
@@ -130,8 +130,8 @@ func closeAll(files []*os.File) error {
 	return errors.Join(failed...)
 }
 
-// wait waits for the end of the command, ends what it left behind, and tells once all was
-// read.
+// wait waits for the end of the command, ends what it left behind, and returns once all
+// was read.
 func (h *helper) wait(copies *sync.WaitGroup) {
 	err := h.cmd.Wait()
 	h.kill()

@@ -34,7 +34,7 @@ type engines struct {
 	desired   func(agent string) plan.Session // see keeper.desired
 }
 
-// look tells every engine that a session has changed. It never blocks.
+// look notifies every engine that a session has changed. It never blocks.
 func (e *engines) look(session string) {
 	e.prompts.Look(session)
 	e.questions.Look(session)

@@ -159,8 +159,8 @@ func excerpt(e *config.Error) string {
 	return e.Source + "\n" + e.Caret()
 }
 
-// missing tells a folder that is no city from a configuration that cannot be
-// read.
+// missing distinguishes a folder that is no city from a configuration that
+// cannot be read.
 func missing(root string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: there is no %s; make one with: gc init", client.ErrNotFound, filepath.Join(root, client.CityFile))
@@ -168,7 +168,7 @@ func missing(root string, err error) error {
 	return err
 }
 
-// Prime returns the sections that tell an agent who and where it is, see
+// Prime returns the sections of an agent's startup context, see
 // [primer.Parts.Sections].
 func (d *Daemon) Prime(ctx context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error) {
 	r, err := d.read(ctx, root)

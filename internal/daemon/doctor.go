@@ -277,8 +277,8 @@ func (x *examination) socket() {
 	}
 }
 
-// staleSocket tells a socket that a dead controller left from one that somebody
-// else holds.
+// staleSocket distinguishes a socket that a dead controller left from one that
+// another process holds.
 func (x *examination) staleSocket(path string) {
 	held, _, err := premises.Locked(x.root)
 	if err == nil && held {

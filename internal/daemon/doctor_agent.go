@@ -28,7 +28,7 @@ func (x *examination) agents() {
 		}
 		x.files(s)
 		switch driver, _, err := all.Find(s.Provider); {
-		case err != nil: // the finding about the provider tells
+		case err != nil: // the finding about the provider says it
 		case driver.Where == all.Here:
 			x.workDir(s)
 			x.command(s)
@@ -70,7 +70,7 @@ func (x *examination) command(s *plan.Session) {
 // program looks for a program where the agent would.
 func (x *examination) program(s *plan.Session, check, name string) {
 	if name == "" {
-		return // a default shell, or something that only the shell can tell; or nothing is named
+		return // a default shell, or something that only the shell can evaluate; or nothing is named
 	}
 	path := x.searchPath()
 	found, err := x.lookUp(x.ctx, s, name, path)

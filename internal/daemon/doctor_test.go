@@ -294,7 +294,7 @@ func TestTheDoctorNamesEachFault(t *testing.T) {
 			for _, found := range bad {
 				if strings.HasPrefix(found.Check, f.check) && strings.Contains(found.Message, f.words) {
 					if found.Level == cli.LevelProblem && found.Remedy == "" {
-						t.Errorf("%+v tells no remedy", found)
+						t.Errorf("%+v has no remedy", found)
 					}
 					return
 				}

@@ -29,7 +29,7 @@ start_command = "sleep 300"
 	r := runController(t, d, root)
 	kinds, last := map[string]int{}, ""
 	after := uint64(0)
-	r.until("noisy", "done, as the time line tells", func(client.Agent) bool {
+	r.until("noisy", "done, as the time line shows", func(client.Agent) bool {
 		page, err := r.client.PastEvents(t.Context(), after)
 		if err != nil {
 			t.Fatal(err)

@@ -47,7 +47,8 @@ func lived(root string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// notices tell people for as long as the controller runs what was lost before.
+// notices report to people, for as long as the controller runs, what was lost
+// before.
 func notices(db *store.DB) []string {
 	damage := db.Damage()
 	if damage == nil {
@@ -151,7 +152,7 @@ func (k *keeper) handOff(ctx context.Context, name, instance string) error {
 	return err
 }
 
-// notifier is the command of the configuration in force that tells people of
+// notifier is the command of the configuration in force that notifies people of
 // questions.
 func (k *keeper) notifier() string {
 	k.mu.Lock()

@@ -35,7 +35,7 @@ start_command = "env > $GC_CITY_PATH/two.tmp && mv $GC_CITY_PATH/two.tmp $GC_CIT
 func told(t *testing.T, root, agent string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	await(t, agent+" tells its environment", func() bool {
+	await(t, agent+" prints its environment", func() bool {
 		text, err := os.ReadFile(filepath.Join(root, agent+".env"))
 		for line := range strings.Lines(string(text)) {
 			name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), "=")
@@ -123,7 +123,7 @@ func askAs(t *testing.T, method, url, token, run string) int {
 }
 
 // second asks as another user of this machine, with the right token. Only root can
-// try, and only where the kernel tells who is connected.
+// try, and only where the kernel reports who is connected.
 func second(t *testing.T, method, url string, env map[string]string) {
 	t.Helper()
 	curl, err := exec.LookPath("curl")

@@ -112,8 +112,8 @@ func (d *Daemon) Providers(ctx context.Context) ([]client.Provider, error) {
 	return out, ctx.Err()
 }
 
-// describe tells what a driver can do, and whether it can work here. It starts no
-// session and no server.
+// describe returns what a driver can do, and whether it can work here. It starts
+// no session and no server.
 func describe(ctx context.Context, driver all.Driver, cfg all.Config) (client.Provider, error) {
 	row := client.Provider{Name: driver.Name, Summary: driver.Summary, Capabilities: []string{}, Extensions: []string{}}
 	if driver.Argument != "" {
@@ -122,7 +122,7 @@ func describe(ctx context.Context, driver all.Driver, cfg all.Config) (client.Pr
 	var err error
 	if row.Version, err = driver.Probe(ctx, cfg); err != nil {
 		row.Problem = err.Error()
-		return row, nil //nolint:nilerr // it is what the row tells
+		return row, nil // nolint:nilerr // the row has it
 	}
 	if driver.Argument != "" {
 		return row, nil // what it can do is up to the argument
@@ -130,13 +130,13 @@ func describe(ctx context.Context, driver all.Driver, cfg all.Config) (client.Pr
 	p, err := driver.Open(cfg, "")
 	if err != nil {
 		row.Problem = err.Error()
-		return row, nil //nolint:nilerr // it is what the row tells
+		return row, nil // nolint:nilerr // the row has it
 	}
 	row.Capabilities, row.Extensions = capabilities(p), extensions(p)
 	return row, all.Close(p)
 }
 
-// capabilities names what the driver can tell.
+// capabilities names what the driver can report.
 func capabilities(p runtime.Provider) []string {
 	c := p.Capabilities()
 	out := []string{}

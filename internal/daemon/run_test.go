@@ -198,7 +198,7 @@ func TestAnEditIsReadAndABrokenOneIsTold(t *testing.T) {
 	write(t, path, twoAgents+"\n[[agents]]\nname = \"third\"\nstart_command = \"sleep 1000\"\n")
 	r.until("third", "running", isRunning)
 	if status, _ := r.client.Status(t.Context()); status.Plan.Error != "" {
-		t.Errorf("the mended edit left the error %q", status.Plan.Error)
+		t.Errorf("the corrected edit left the error %q", status.Plan.Error)
 	}
 	write(t, path, strings.Replace(twoAgents, `name = "sleeper"`, "name = \"sleeper\"\nsuspended = true", 1))
 	r.until("sleeper", "suspended", func(a client.Agent) bool { return a.State == client.StateSuspended })
@@ -334,7 +334,7 @@ func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
 }
 
 // A folder of another user, or one into which others may write, is no place for sockets, and a path
-// that is too long is none either: the next one is taken, and the refusal says how to mend it.
+// that is too long is none either: the next one is taken, and the refusal says how to fix it.
 func TestTheRuntimeFolderIsNobodyElses(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to give a folder to another user")

@@ -65,7 +65,7 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 		{"resumed", cli(true), first, session.RungResume, 1},
 		{"begun without a prompt", cli(true), "", "", 1},
 		{"begun with a prompt", cli(true), first, "", 0},
-		{"resumed, tells at once", cli(false), first, session.RungResume, 0},
+		{"resumed, reports at once", cli(false), first, session.RungResume, 0},
 		{"resumed, no hooks", "", first, session.RungResume, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

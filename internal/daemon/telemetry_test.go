@@ -13,7 +13,8 @@ import (
 )
 
 // TestTelemetryOfACity: a city whose controller knows a collector sends it what a
-// worker tells, and that it ended the run; and the agent has the trace's context.
+// worker reports, and that it ended the run; and the agent has the trace's
+// context.
 func TestTelemetryOfACity(t *testing.T) {
 	var traces, metrics, ended atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

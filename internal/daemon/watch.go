@@ -26,7 +26,7 @@ const mostRests = 10
 // mostFolders bounds how many folders of overlays are watched.
 const mostFolders = 1000
 
-// reloader is what a watch tells about edits.
+// reloader receives the edits that a watch finds.
 type reloader interface {
 	Reload(ctx context.Context) (client.Done, error)
 }

@@ -123,7 +123,7 @@ func (e *Engine) putLocked(b *box, r prompt.Receipt) {
 	b.rouse()
 }
 
-// dropLocked forgets a receipt, and tells those who wait for its change.
+// dropLocked forgets a receipt, and notifies those who wait for its change.
 func (e *Engine) dropLocked(b *box, id string) {
 	if r := b.receipts[id]; r != nil {
 		b.bytes -= r.Bytes

@@ -88,7 +88,7 @@ func notCancelled(r prompt.Receipt) error {
 }
 
 // abortCancelled ends the attempt under way if its prompt was cancelled: its driver then
-// removes what it has typed, or says that it cannot tell.
+// removes what it has typed, or says that it does not know.
 func (o *owner) abortCancelled() {
 	if o.flight == "" || o.flightKind != flightDelivery {
 		return

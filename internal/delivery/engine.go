@@ -46,7 +46,7 @@ type City interface {
 	// It may return before it does.
 	WakeFor(ctx context.Context, name, reason string) error
 	// Sense asks for a fresh reading of what the target is doing. It returns before
-	// that is there; the view has it then, and [Engine.Look] is called if it tells
+	// that is there; the view has it then, and [Engine.Look] is called if it shows
 	// anything new.
 	Sense(name string)
 }
@@ -63,7 +63,7 @@ type Options struct {
 	Hold func(v session.View) string
 
 	// Opens reports whether the instance of a session has a prompt in its command line,
-	// of whose turn a hook tells. It must not block. Nil: none has.
+	// whose turn a hook reports. It must not block. Nil: none has.
 	Opens func(v session.View) bool
 
 	// Typed says why the prompts of a session are typed into its terminal now; empty: they are

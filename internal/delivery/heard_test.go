@@ -130,7 +130,7 @@ func TestAHookThatSaysNothingLosesNothing(t *testing.T) {
 // begins with it. What comes then is typed when its hook has reported that turn, or never
 // will.
 func TestAPromptWaitsForTheCommandLine(t *testing.T) {
-	for name, told := range map[string]bool{"its hook tells": true, "its hook is silent": false} {
+	for name, told := range map[string]bool{"its hook reports": true, "its hook is silent": false} {
 		t.Run(name, func(t *testing.T) {
 			a := newAgent("a")
 			inBubble(t, func(r *rig) {
@@ -180,7 +180,7 @@ func TestHooksInAnyOrder(t *testing.T) {
 	})
 }
 
-// anyOrder plays words, and tells what they must not have done.
+// anyOrder plays words, and returns what they must not have done.
 func anyOrder(r *rig, words []string, out runtime.Outcome) (failed string) {
 	began := time.Now()
 	time.Sleep(time.Second) // of the bubble

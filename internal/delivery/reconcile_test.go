@@ -221,7 +221,7 @@ func (s *storm) revive() {
 }
 
 // Many senders, agents with every fault, a store that breaks and an engine that
-// is killed at random: afterwards receipts and ledgers tell the same.
+// is killed at random: afterwards receipts and ledgers agree.
 func TestReceiptsAndLedgersReconcile(t *testing.T) {
 	t.Parallel()
 	senders, prompts := 8, 200*(*soak)

@@ -77,7 +77,7 @@ func checkMetadata(m map[string]string) error {
 	return nil
 }
 
-// digest tells the content of one prompt from that of another.
+// digest distinguishes the content of one prompt from that of another.
 func digest(blocks []runtime.ContentBlock) string {
 	sum := sha256.New()
 	for _, b := range blocks {

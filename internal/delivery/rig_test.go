@@ -210,7 +210,8 @@ func (w *town) Withdraw(_ context.Context, name string, d runtime.Delivery) (pro
 	return proof, err
 }
 
-// Settle is Withdraw, but cannot tell yet as long as the agent says so.
+// Settle is Withdraw, but does not know the outcome yet as long as the agent
+// says so.
 func (w *town) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := w.find(name)
 	a.mu.Lock()

@@ -78,7 +78,7 @@ func shut(v session.View) string {
 	case v.Pending != nil, v.Activity.State == runtime.ActivityWaiting:
 		return "the agent waits for an answer"
 	case !senses(v) && !delivers(v):
-		return "" // nothing can ever tell more
+		return "" // no further report is possible
 	case !delivers(v) && (v.Activity.State == runtime.ActivityUnknown || v.Activity.State == ""):
 		return "what the agent is doing is not known"
 	}

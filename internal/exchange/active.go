@@ -41,7 +41,7 @@ type active struct {
 	asked      []*question
 	answered   []string // the worker's ids of questions that are over, the newest last
 	health     worker.Health
-	usage      *float64 // of the context, as telemetry told last
+	usage      *float64 // of the context, as telemetry reported last
 	lock       pressure.Lock
 	compaction string     // name of the last compact message
 	limited    time.Time  // the end of the model provider's limit that was reported last

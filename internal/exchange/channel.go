@@ -86,8 +86,8 @@ func (a *active) evidenceLocked(r *runtime.Reading) {
 	r.Evidence = append(slices.Clone(r.Evidence), e)
 }
 
-// Observe keeps the contract of runtime.Observer. Whether the agent has ended the place
-// alone tells; how, its worker does where the place cannot.
+// Observe keeps the contract of runtime.Observer. Only the provider reports whether the
+// agent has ended; its worker reports how where the provider cannot.
 func (c *channel) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	seen, err := runtime.Observe(ctx, c.Provider, name)
 	if err != nil || seen.Agent != runtime.Dead || seen.Exit != nil || seen.InstanceToken != "" && seen.InstanceToken != c.run.instance {

@@ -65,7 +65,7 @@ func (h *hook) turn() {
 	h.claims = nil
 }
 
-// primes are the prompts by which the city tells what it has no better way for.
+// primes are the prompts by which the city sends what it has no better way for.
 func (r *rig) primes() (texts []string) {
 	for _, p := range r.prompted() {
 		if p.Source == "prime" {
@@ -146,7 +146,7 @@ func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
 	if len(c.Sections) != 1 || c.Sections[0].Type != "role" {
 		t.Errorf("40 bytes have %+v", c.Sections)
 	}
-	if texts := r.primes(); len(texts) != 1 || strings.Contains(texts[0], "You mend") || !strings.Contains(texts[0], "It is kept.") {
+	if texts := r.primes(); len(texts) != 1 || strings.Contains(texts[0], "You repair") || !strings.Contains(texts[0], "It is kept.") {
 		t.Errorf("it received the prompts %q", texts)
 	}
 	late := r.hooked(r.start("b", "two"), true)
@@ -155,13 +155,13 @@ func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
 		t.Errorf("after it received a prompt the hook has %+v", c.Sections)
 	}
 	late.turn()
-	if texts := r.primes(); len(texts) != 2 || !strings.Contains(texts[1], "You mend, full.") {
+	if texts := r.primes(); len(texts) != 2 || !strings.Contains(texts[1], "You repair, full.") {
 		t.Errorf("it received the prompts %q", texts)
 	}
 }
 
-// TestAStartBringsItsOwn: what the first prompt of a start holds is not told again, but
-// where that provably did not arrive.
+// TestAStartBringsItsOwn: what the first prompt of a start holds is not sent again,
+// except where that provably did not arrive.
 func TestAStartBringsItsOwn(t *testing.T) {
 	for note, want := range map[string]int{"": 0, "cannot prompt: the first prompt is unsupported: no terminal": 1, "cannot prompt: the first prompt is unconfirmed": 0} {
 		r := newRig(t, func(o *exchange.Options) {
@@ -174,7 +174,7 @@ func TestAStartBringsItsOwn(t *testing.T) {
 		r.must(h.Report(r.within(), worker.Started, worker.Detail{Via: worker.ViaHook}))
 		h.turn()
 		texts := r.primes()
-		if len(texts) != want || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "You mend") }) {
+		if len(texts) != want || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "You repair") }) {
 			t.Errorf("with the warning %q it received the prompts %q", note, texts)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package exchange stands between a city and the workers of its runs: it knows
 // which runs there are, who is connected, what is on its way to whom, and what
-// workers have told.
+// workers have reported.
 //
 // To the city it is a [runtime.Provider] over another one, see [Engine.Over]: a
 // session whose worker is connected gets its prompts, interrupts and answers by the
@@ -49,7 +49,7 @@ type Prompts interface {
 	// Worked takes the word of an instance, by its public name, that a turn has worked
 	// on the prompt of a receipt. It may come repeated, and late.
 	Worked(ctx context.Context, id, instance string) error
-	// Heard takes what a hook says of the prompts that reach its agent, see
+	// Heard takes a hook's report about the prompts that reach its agent, see
 	// [prompt.Word].
 	Heard(ctx context.Context, w prompt.Word) error
 }
@@ -94,7 +94,7 @@ type Options struct {
 	Joined   func(session string)
 	Expiring func(session string, until time.Time)
 
-	// Sections are what the city tells an agent of itself in a mode. Nil: nothing.
+	// Sections are the city's context for an agent in a mode. Nil: nothing.
 	Sections func(agent string, mode worker.ContextMode) []worker.Section
 	// Carried are the types of those sections that a fresh start brings by itself: in
 	// the agent's arguments, and as prompts that are typed. Nil: none.

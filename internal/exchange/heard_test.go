@@ -25,11 +25,11 @@ func TestHooksTellOfPrompts(t *testing.T) {
 	heard := slices.Clone(r.heard)
 	r.mu.Unlock()
 	if len(heard) != 2 || heard[0].Hash != hash || heard[1].Hash != "" {
-		t.Fatalf("the queue of prompts heard %+v", heard)
+		t.Fatalf("the queue of prompts received %+v", heard)
 	}
 	for _, w := range heard {
 		if w.Session != "a" || w.Instance != session.PublicInstance("one") || w.At.Before(began) || w.At.After(time.Now()) {
-			t.Errorf("it heard %+v", w)
+			t.Errorf("it received %+v", w)
 		}
 	}
 	late := worker.Lifecycle{Event: worker.Busy, Timestamp: began.Add(-time.Second), Metadata: worker.Detail{Via: worker.ViaHook, PromptHash: hash}}

@@ -97,7 +97,7 @@ func TestNoOutageAllows(t *testing.T) {
 				{"beside secrets", worker.Call{Tool: "Read", Input: []byte(`{"file_path":"id"}`), Context: map[string]string{"cwd": "/home/u/.ssh"}}, false},
 			} {
 				for name, c := range map[string]*worker.Client{"with": with, "without": without} {
-					within := patience // a city that answers must be heard, however busy the machine is
+					within := patience // a city that answers must be received, however busy the machine is
 					if fault.reads {
 						within = 200 * time.Millisecond
 					}

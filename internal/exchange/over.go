@@ -26,7 +26,8 @@ const (
 // connected, and by p otherwise.
 func (e *Engine) Over(p runtime.Provider) runtime.Provider { return &over{p, e} }
 
-// over is the provider below with starts that tell agents of the city.
+// over is the provider below with starts that give agents the variables of the
+// city.
 type over struct {
 	runtime.Provider
 	engine *Engine

@@ -100,7 +100,7 @@ func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 			t.Errorf("the previous worker's stream ended with %v", err)
 		}
 	case <-r.within().Done():
-		t.Fatal("the previous worker is not told that it is over")
+		t.Fatal("the previous worker does not learn that it is over")
 	}
 	for name, err := range map[string]error{
 		"report":    old.Report(r.within(), worker.Idle, worker.Detail{}),

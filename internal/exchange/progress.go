@@ -13,7 +13,7 @@ type progress struct {
 	at    time.Time
 	sign  string
 	tools []toolCall // that were allowed and have not ended, the oldest first
-	// unknown says that this controller has not heard from the worker yet, in a turn that it
+	// unknown says that this controller has no report of the worker yet, in a turn that it
 	// found: a tool may run.
 	unknown bool
 }

@@ -193,7 +193,7 @@ func TestAnExtensionTakesWhatIsForTheModel(t *testing.T) {
 			}
 		}
 		if got := a.texts(); len(got) != 3-typed || got["hello"] != 1 || got["!ls"] != 1 || len(r.place.Calls("Deliver")) != typed {
-			t.Errorf("told by %q, the worker was given %v, and the place %d prompts", via, got, len(r.place.Calls("Deliver")))
+			t.Errorf("reported by %q, the worker was given %v, and the place %d prompts", via, got, len(r.place.Calls("Deliver")))
 		}
 	}
 }

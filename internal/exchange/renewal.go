@@ -23,10 +23,10 @@ func (a *active) obeyedLocked(ack worker.Ack) bool {
 	return a.compactedLocked(briefing.Obeyed(ack.ID, now), now)
 }
 
-// renew gives an agent what the city tells it of itself: at the start of an instance,
-// after a compaction, and in a new conversation. That it is owed is kept with the session
-// until it is given, so it may be called at every word of a worker: a section that the
-// epoch has had is not given again.
+// renew gives an agent the city's context: at the start of an instance, after a
+// compaction, and in a new conversation. That it is owed is kept with the session until
+// it is given, so it may be called at every word of a worker: a section that the epoch
+// has had is not given again.
 func (e *Engine) renew(ctx context.Context, a *active) {
 	a.mu.Lock()
 	owed, epoch := a.given.Owed && e.opts.Sections != nil && a.listensLocked(), a.given.Epoch
@@ -124,11 +124,11 @@ func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
 	return worker.FullContext, true
 }
 
-// typeCheckpoint is the section that tells a new conversation of the one in whose place
-// it is.
+// typeCheckpoint is the section that describes to a new conversation the one that it
+// replaces.
 const typeCheckpoint = "checkpoint"
 
-// sections are what the city tells an agent in a mode.
+// sections are the city's context for an agent in a mode.
 func (e *Engine) sections(a *active, mode worker.ContextMode) []worker.Section {
 	sections := e.opts.Sections(a.agent, mode)
 	a.mu.Lock()

@@ -14,7 +14,7 @@ import (
 
 // told are the city's sections of a test.
 func told(_ string, mode worker.ContextMode) []worker.Section {
-	return []worker.Section{{Type: "role", Content: "You mend, " + string(mode) + "."}, {Type: "history", Content: "It is kept."}}
+	return []worker.Section{{Type: "role", Content: "You repair, " + string(mode) + "."}, {Type: "history", Content: "It is kept."}}
 }
 
 // counts counts the sections that a worker had, by epoch and type.
@@ -48,7 +48,7 @@ func TestACompactedAgentIsToldAgain(t *testing.T) {
 			_, err := a.Telemetry(r.within(), event)
 			r.must(err)
 		}
-		r.eventually("told again", func() bool { return a.counts()[fmt.Sprintf("%d compact history", i+1)] > 0 })
+		r.eventually("sent again", func() bool { return a.counts()[fmt.Sprintf("%d compact history", i+1)] > 0 })
 	}
 	counts := a.counts()
 	for epoch := range compactions + 1 {
@@ -89,13 +89,13 @@ func TestWhoObeysIsToldAgain(t *testing.T) {
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				for _, p := range r.prompts {
-					if p.Source == "prime" && strings.Contains(p.Text, "You mend, compact.") && p.Priority == string(worker.System) {
+					if p.Source == "prime" && strings.Contains(p.Text, "You repair, compact.") && p.Priority == string(worker.System) {
 						n++
 					}
 				}
 				return n
 			}
-			r.eventually("told again", func() bool { return a.counts()["1 compact role"]+byPrompt() > 0 })
+			r.eventually("sent again", func() bool { return a.counts()["1 compact role"]+byPrompt() > 0 })
 			r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
 			if n, counts := byPrompt(), a.counts(); n+counts["1 compact role"] != 1 || len(counts) != 0 && n != 0 || counts["2 compact role"] != 0 {
 				t.Errorf("it received %d prompts, and %v", n, counts)

@@ -172,7 +172,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 		return worker.TelemetryAnswer{}, fmt.Errorf("%w: there are no events", worker.ErrInvalid)
 	}
 	now := e.opts.Now()
-	compactions := briefing.Reported(t.Events, now) // before their times are mended
+	compactions := briefing.Reported(t.Events, now) // before their times are corrected
 	entries := entriesOf(a, t.Events, e.earliest(a), now)
 	recorded := len(entries)
 	if e.opts.Spend != nil && len(entries) > 0 {

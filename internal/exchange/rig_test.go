@@ -78,7 +78,7 @@ func newRig(t testing.TB, edit func(*exchange.Options)) *rig {
 	return r
 }
 
-// noting is the place below, which tells when a note was kept.
+// noting is the place below, which reports when a note was kept.
 type noting struct {
 	*fake.Provider
 	rig *rig
@@ -104,8 +104,8 @@ func (n noting) Start(ctx context.Context, name string, cfg runtime.Config) erro
 	return err
 }
 
-// Settle tells, as a driver with a journal does, that what it never got is not with
-// the agent.
+// Settle reports, as a driver with a journal does, that what it never got is not
+// with the agent.
 func (n noting) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if len(n.Provider.Calls("Deliver")) == 0 {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn}, nil

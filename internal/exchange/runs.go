@@ -17,7 +17,7 @@ const (
 	// recallAgain is the pause before a session's memory is read again.
 	recallAgain = time.Second
 
-	// The bounds of what is remembered of runs that have ended, to tell their workers
+	// The bounds of what is remembered of runs that have ended, to send their workers
 	// more than that they are unknown, and not to take an older view for news.
 	maxFenced = 4096
 	maxPast   = 4096

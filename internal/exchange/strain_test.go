@@ -14,7 +14,7 @@ import (
 	"gascity/worker"
 )
 
-// full tells that so much of the context is used.
+// full reports that so much of the context is used.
 func (a *agent) full(usage float64) {
 	a.rig.Helper()
 	_, err := a.Telemetry(a.rig.within(), worker.TelemetryEvent{Type: worker.ContextPressure, Timestamp: time.Now(), ContextUsage: &usage})

@@ -98,7 +98,7 @@ func (b *book) exit(r ledger.Record, draft []byte) {
 	})
 }
 
-// report tells the process in front, which may be gone.
+// report notifies the process in front, which may be gone.
 func (b *book) report(line string) {
 	if b.front != nil {
 		warn(b.front, line)

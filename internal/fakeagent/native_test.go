@@ -114,7 +114,7 @@ func (s *nativeSession) records(kind string) []ledger.Record {
 	return ledger.Of(records, kind)
 }
 
-// TestAWorkersQuestions are answered by what the city sends, and told to be none when they are gone.
+// TestAWorkersQuestions are answered by what the city sends, and withdrawn when they are gone.
 func TestAWorkersQuestions(t *testing.T) {
 	t.Parallel()
 	s := playNative(t)

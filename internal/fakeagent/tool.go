@@ -83,7 +83,7 @@ func (n *native) use(t tool) {
 	})
 }
 
-// begun tells that the first of the prompts is being worked on.
+// begun reports that the first of the prompts is being worked on.
 func (n *native) begun() {
 	if len(n.prompts) == 0 {
 		n.prompts = []string{""}
@@ -95,7 +95,8 @@ func (n *native) begun() {
 	}
 }
 
-// ended tells what the turn took, then that it is over, then what was waiting for that.
+// ended reports what the turn used, then that it is over, then what was waiting for
+// that.
 func (n *native) ended(reason string) {
 	n.settled()
 	if n.stopAsking != nil {

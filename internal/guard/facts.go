@@ -225,7 +225,7 @@ func (r *room) filesOf(files []file, w shell.Word, folders []shell.Word, req *Re
 }
 
 // command says whether a rule about commands is about this one, which begins as it
-// says as far as t tells, with words left.
+// says as far as t says, with words left.
 func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	cmd := f.command
 	if len(c.any) > 0 {

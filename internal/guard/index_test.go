@@ -121,7 +121,7 @@ func TestWhatIsRememberedIsOfThisFolderAndThesePeople(t *testing.T) {
 		}
 	}
 	if fields := reflect.TypeFor[guard.Request]().NumField(); fields != 7 {
-		t.Errorf("a request has %d fields: what is remembered must tell them all apart", fields)
+		t.Errorf("a request has %d fields: what is remembered must distinguish them all", fields)
 	}
 }
 

@@ -209,7 +209,7 @@ type head []string
 
 func headOf(text string) head {
 	h := strings.Fields(text)
-	h[0] = strings.ToLower(h[0]) // some file systems do not tell capitals apart
+	h[0] = strings.ToLower(h[0]) // some file systems do not distinguish capitals
 	return h
 }
 

@@ -39,7 +39,7 @@ func placeOf(pattern string) place {
 }
 
 // apart reports quickly that a file is surely not one of the place's, or, should
-// only what is known of its name count, that nothing of it tells so.
+// only what is known of its name count, that nothing of it shows that.
 func (p *place) apart(f *file, telling bool) bool {
 	switch {
 	case f.kind == exact:
@@ -241,13 +241,13 @@ func absolute(text string, req *Request) string {
 // fitting is how parts are compared.
 type fitting struct {
 	same func(pattern, part string) bool
-	key  int  // the part of the pattern that tells what it is about
+	key  int  // the part of the pattern that is significant
 	deep bool // a part that is not known may be several folders
 	tell bool // the key was met by something that is known
 }
 
-// within says how folders and name fit a pattern's: 0 not, 1 without anything that
-// tells, 2 with it.
+// within says how folders and name fit a pattern's: 0 not, 1 without a significant
+// part, 2 with it.
 func within(pattern, parts []string, by fitting) int {
 	if len(pattern) == 0 {
 		switch {

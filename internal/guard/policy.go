@@ -31,7 +31,7 @@ type index struct {
 	tools    []*compiled         // about a tool as a whole
 	files    []*compiled         // about files
 	named    map[string][]int    // of files: those about a file or a folder of that name
-	anywhere []int               // of files: those that no name tells
+	anywhere []int               // of files: those that no name shows
 	programs map[string]*program // about a program, by its name
 	others   program             // about programs by a pattern
 }

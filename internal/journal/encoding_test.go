@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An account that is stored and read again at any moment tells and does what one does that
-// never left the memory.
+// An account that is stored and read again at any moment behaves like one that never left
+// the memory.
 func TestStoredAccountIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")

@@ -1,7 +1,7 @@
 // Package journal is the account of deliveries of prompts into one terminal: what was done
-// to its input box, noted before it is done, so that somebody else can tell the truth
-// about a delivery that was cut off. Nothing here acts. Who owns the terminal keeps the
-// account, in memory or stored: [Deliveries] is JSON.
+// to its input box, noted before it is done, so that another process can find out the
+// outcome of a delivery that was cut off. Nothing here acts. Who owns the terminal keeps
+// the account, in memory or stored: [Deliveries] is JSON.
 package journal
 
 import (
@@ -63,8 +63,8 @@ type Entry struct {
 	// Hidden: the input box did not show what was sent to it. That it looks empty proves
 	// nothing then.
 	Hidden bool `json:"hidden,omitempty"`
-	// Shows, told with [Deliveries.Settle]: the input box has shown a mark. One that looks empty
-	// is empty from then on.
+	// Shows, recorded with [Deliveries.Settle]: the input box has shown a mark. One that looks
+	// empty is empty from then on.
 	Shows bool `json:"shows,omitempty"`
 
 	undo []byte

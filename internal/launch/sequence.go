@@ -20,7 +20,7 @@ const DefaultSetupTimeout = 10 * time.Second
 // called one after the other.
 type Box interface {
 	// Claim takes the name; [runtime.ErrSessionExists] if a live session has it.
-	// A corpse of that name is removed.
+	// A dead session of that name is removed.
 	Claim(ctx context.Context) error
 	// Create starts the command. It returns when the process exists or cannot.
 	Create(ctx context.Context, spec Spec) error

@@ -109,7 +109,7 @@ func (c *candidate) keep(ctx context.Context, done <-chan error) (err error, ove
 func (c *candidate) claim(ctx context.Context, end time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	if !held(c.elector.Holds()) { // else what was written last is known, and a conflict tells
+	if !held(c.elector.Holds()) { // else what was written last is known, and a conflict shows it
 		r, err := c.Store.Get(ctx)
 		if err != nil {
 			return err

@@ -17,8 +17,9 @@ import (
 // identifyLimit bounds the wait for a shell to start the agent.
 const identifyLimit = time.Second
 
-// identify tells the shim which process the agent is. Where a shell is to start it,
-// that may take a moment; what is not there by then is found when somebody looks.
+// identify reports to the shim which process the agent is. Where a shell is to
+// start it, that may take a moment; what is not there by then is found when
+// somebody looks.
 func (s *Sessions) identify(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
@@ -67,7 +68,7 @@ func (s *Sessions) identified(ctx context.Context, sight *shim.Sight) bool {
 	return true
 }
 
-// agentLife tells whether the agent lives.
+// agentLife reports whether the agent lives.
 func agentLife(sight shim.Sight) runtime.Liveness {
 	alive, err := proc.AgentAlive(sight.State.Agent, func() ([]proc.Info, error) { return agentTree(sight) }, sight.Record.ProcessNames)
 	switch {

@@ -10,9 +10,9 @@ import (
 	"gascity/runtime"
 )
 
-// Sense keeps the contract of runtime.Sensor. What a program told its terminal counts for
-// as long as it is in the foreground; of the screen it is only known how long it has said
-// the same to this process, or at least: since the last output.
+// Sense keeps the contract of runtime.Sensor. What a program reported to its terminal
+// counts for as long as it is in the foreground; of the screen it is only known how long
+// it has said the same to this process, or at least: since the last output.
 func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	const op = "sense"
 	sight, err := s.live(ctx, op, name)
@@ -60,8 +60,8 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	return reading, nil
 }
 
-// process is what the agent's process tells: nothing of what it does, but that it is
-// there. [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
+// process is what the agent's process shows: not what it does, only that it is there.
+// [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
 func (s *Sessions) process(ctx context.Context, sight *shim.Sight) (runtime.Evidence, error) {
 	s.identified(ctx, sight)
 	e := runtime.Evidence{

@@ -74,7 +74,7 @@ type Options struct {
 	Metrics func(ctx context.Context) ([]metric.Family, error) // of the city; it may be nil
 	City    string                                             // its name
 	// Provider is who serves a model, as gen_ai.provider.name has it, where a worker does
-	// not tell; empty is not known. It may be nil.
+	// not report it; empty is not known. It may be nil.
 	Provider func(model string) string
 	Version  string
 	Logger   *slog.Logger

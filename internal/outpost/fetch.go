@@ -16,7 +16,7 @@ import (
 )
 
 // fetch answers a call whose answer is an archive: one line that it begins, the archive in
-// chunks as HTTP has them, and one line that tells how it ended.
+// chunks as HTTP has them, and one line that says how it ended.
 func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Reader, r request) {
 	ctx, cancel := context.WithCancel(ctx)
 	var goodbye sync.WaitGroup

@@ -111,7 +111,7 @@ func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
 	}
 }
 
-// try dials once, and tells all who wait.
+// try dials once, and notifies all who wait.
 func (l *link) try(a *attempt) {
 	session, far, err := l.dial()
 	l.mu.Lock()

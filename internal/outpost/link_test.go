@@ -176,7 +176,7 @@ func TestTheWorkerAPIIsReached(t *testing.T) {
 				return
 			}
 			line, _ := bufio.NewReader(conn).ReadString('\n')
-			conn.Write([]byte("city heard " + line)) //nolint:errcheck // the reader sees it
+			conn.Write([]byte("city received " + line)) //nolint:errcheck // the reader sees it
 			conn.Close()
 		}
 	}()
@@ -192,7 +192,7 @@ func TestTheWorkerAPIIsReached(t *testing.T) {
 	for _, when := range []string{"at first", "after a loss"} {
 		for deadline := time.Now().Add(patience); ; { // a loss is noticed a moment later
 			got, err := say(t.Context(), far, when+"\n")
-			if got == "city heard "+when+"\n" {
+			if got == "city received "+when+"\n" {
 				break
 			}
 			if err := r.Reach(t.Context()); err != nil {

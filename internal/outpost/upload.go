@@ -157,7 +157,7 @@ func (l *link) send(ctx context.Context, stream *yamux.Stream, path string) (a a
 	return a, nil
 }
 
-// sink tells errors of writing from those of what is written.
+// sink distinguishes errors of writing from those of what is written.
 type sink struct {
 	io.Writer
 

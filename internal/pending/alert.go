@@ -16,8 +16,8 @@ const (
 	notifyLimit = 30 * time.Second
 )
 
-// alerts tells people of questions, a few at a time and in the order of their
-// coming. Callers do not wait for it.
+// alerts notifies people of questions, a few at a time and in the order of
+// their coming. Callers do not wait for it.
 type alerts struct {
 	notify func(ctx context.Context, p client.Pending)
 
@@ -64,7 +64,7 @@ func (a *alerts) take() (client.Pending, bool) {
 
 var errSlow = errors.New("it did not end within 30 s")
 
-// notify tells people of one question, unless it has ended by now.
+// notify notifies people of one question, unless it has ended by now.
 func (d *Desk) notify(ctx context.Context, p client.Pending) {
 	now, err := d.Question(ctx, p.ID)
 	if err != nil || now.State != client.PendingOpen {

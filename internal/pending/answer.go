@@ -157,7 +157,7 @@ func ending(p session.Pending) string {
 }
 
 // handed notes what the driver said. An error is returned if nothing was sent;
-// if something may have been, the next reading tells.
+// if something may have been, the next reading shows it.
 func (d *Desk) handed(ctx context.Context, a attempt, failed error) error {
 	refused := notSent(a, failed)
 	d.mu.Lock()

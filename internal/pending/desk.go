@@ -185,7 +185,7 @@ func (d *Desk) publishLocked() {
 	d.shown.Store(&all)
 }
 
-// show returns the episode as the control API tells it.
+// show returns the episode as the control API returns it.
 func show(p session.Pending) client.Pending {
 	out := client.Pending{
 		ID: p.ID, Agent: p.Agent, Session: p.Session, Instance: p.Instance, Kind: p.Kind, Prompt: p.Prompt, Options: p.Options,

@@ -195,7 +195,7 @@ func TestIdleDeskDoesNothing(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if w.store.count() != saves || len(w.kinds()) != events || w.alerts() != 1 {
-			t.Errorf("an idle desk saved %d times and told %d events", w.store.count()-saves, len(w.kinds())-events)
+			t.Errorf("an idle desk saved %d times and emitted %d events", w.store.count()-saves, len(w.kinds())-events)
 		}
 		if len(w.desk.entries) != 0 {
 			t.Errorf("the desk keeps %d sessions without a question", len(w.desk.entries))

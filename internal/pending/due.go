@@ -44,7 +44,7 @@ func (r *run) dueLocked(ctx context.Context, e *entry, v session.View, known boo
 	}
 }
 
-// escalateLocked tells people once more, once.
+// escalateLocked notifies people once more, once.
 func (r *run) escalateLocked(ctx context.Context, e *entry, reason string) {
 	if !e.Open.Escalated.IsZero() {
 		return

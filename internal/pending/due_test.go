@@ -59,7 +59,7 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 				w.readsBack("a")
 				pass(time.Hour - time.Second)
 				if len(a.answers) != 0 || w.only().State != client.PendingOpen || w.alerts() != 1 {
-					t.Fatalf("before the deadline: %+v, answers %v, %d alerts; want it open, untouched and told once", w.only(), a.answers, w.alerts())
+					t.Fatalf("before the deadline: %+v, answers %v, %d alerts; want it open, untouched and reported once", w.only(), a.answers, w.alerts())
 				}
 				pass(3 * time.Second)
 				got := w.only()
@@ -147,7 +147,7 @@ func TestPolicyThatFailsIsEscalatedOnceAndTriedAgainAFewTimes(t *testing.T) {
 		w.ask("a", permission("r1"))
 		pass(24 * time.Hour)
 		if got := w.only(); got.State != client.PendingOpen || w.alerts() != 2 || len(a.answers) != policyMost {
-			t.Errorf("%+v, %d alerts, %d tries; want it open, told twice, tried %d times", got, w.alerts(), len(a.answers), policyMost)
+			t.Errorf("%+v, %d alerts, %d tries; want it open, reported twice, tried %d times", got, w.alerts(), len(a.answers), policyMost)
 		}
 	})
 }
@@ -259,7 +259,7 @@ func TestFailingStoreHidesNothingAndIsCaughtUpWith(t *testing.T) {
 		w.store.setBroken(errors.New("disk full"))
 		w.ask("a", permission("r1"))
 		if got := w.only(); got.State != client.PendingOpen || w.alerts() != 1 {
-			t.Errorf("%+v and %d alerts, want the question shown and told", got, w.alerts())
+			t.Errorf("%+v and %d alerts, want the question shown and reported", got, w.alerts())
 		}
 		pass(time.Minute)
 		if saves := w.store.count(); saves > 20 {

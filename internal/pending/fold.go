@@ -71,7 +71,7 @@ func over(open *session.Pending, v session.View) bool {
 }
 
 // underway reports whether an answer has been handed over and no reading yet
-// tells whether it had an effect.
+// shows whether it had an effect.
 func (c Case) underway() bool {
 	return c.Open != nil && !c.Open.Sent.IsZero() && c.Read.Before(c.Open.Sent.Add(settle))
 }

@@ -151,7 +151,7 @@ func (d *Desk) foldLocked(ctx context.Context, name string) (v session.View, kno
 	return v, known
 }
 
-// takeLocked folds a view into an entry, and saves and tells what changed.
+// takeLocked folds a view into an entry, and saves and reports what changed.
 func (d *Desk) takeLocked(ctx context.Context, e *entry, v session.View) {
 	next, ended := Fold(e.Case, v, d.opts.Policy(v.Agent), d.opts.Now())
 	renewed := e.Open != nil && next.Open != e.Open && next.Open != nil && next.Open.ID == e.Open.ID

@@ -199,7 +199,7 @@ func TestPermissionInATerminalIsAnsweredOnce(t *testing.T) {
 	w := newTerminal(t, Policy{})
 	got := w.ask("[[permit:Bash|rm -rf build]]")
 	if got.Kind != runtime.WaitPermission || got.Prompt != "Bash command\n\n  rm -rf build\n\nDo you want to proceed?" || got.Tool != "Bash" || got.Input != "rm -rf build" || len(got.Options) != 3 {
-		t.Fatalf("told %+v, want what was drawn", got)
+		t.Fatalf("reported %+v, want what was drawn", got)
 	}
 	var answers sync.WaitGroup
 	var mu sync.Mutex

@@ -168,7 +168,7 @@ func (w *town) provider(name string) *agent {
 	return w.views[name].Provider.(*agent)
 }
 
-// read is the controller reading the session now, and telling the desk.
+// read is the controller reading the session now, and notifying the desk.
 func (w *town) read(name string) {
 	a := w.provider(name)
 	a.mu.Lock()

@@ -299,7 +299,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 				t.Fatalf("at rest, but %s runs with another configuration", a.Session)
 			}
 			if s != nil && s.Config.Lifecycle == runtime.LifecycleOneShot && o.finished() && !policy.Stopping && !s.Suspended {
-				continue // the corpse of work that is done may be looked at
+				continue // the dead session of finished work may be looked at
 			}
 			if a.Desired != DesiredRunning && o.exists() && o.unknown() == "" && o.Owner != OwnerOther {
 				t.Fatalf("at rest, but %s (%s) is still there", a.Session, a.Desired)

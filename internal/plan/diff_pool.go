@@ -50,7 +50,7 @@ func (d *differ) ours(at place, o *Observed) bool {
 }
 
 // member reports whether what is at a place belongs, or belonged, to a pool.
-// What has no known agent may belong to any, unless its name tells.
+// What has no known agent may belong to any, unless its name shows it.
 func (d *differ) member(p *pool, at place, o *Observed) bool {
 	if s := d.sessions[at]; s != nil {
 		return s.Pool == p.Agent

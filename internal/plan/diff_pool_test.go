@@ -185,7 +185,7 @@ func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
 		{"a record of what was never started", Observed{Name: "gc-town-worker-2", Agent: "worker-2"}, VerbStart, VerbStart},
 		{"a member that is listed", Observed{Name: "gc-town-worker-2"}, VerbWait, VerbWait},
 		{"another agent that is listed", Observed{Name: "gc-town-other"}, VerbStart, VerbWait},
-		{"a name that tells nothing", Observed{Name: "odd"}, VerbWait, VerbWait},
+		{"a name that shows nothing", Observed{Name: "odd"}, VerbWait, VerbWait},
 		{"one whose place is blind", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Blind: "no answer", Seen: dead}, VerbWait, VerbWait},
 		{"one that is gone", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Seen: dead}, VerbStart, VerbStart},
 		{"one that is another city's", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Owner: OwnerOther}, VerbStart, VerbStart},

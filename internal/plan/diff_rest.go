@@ -120,7 +120,7 @@ func (d *differ) rest(a Action, s *Session, o *Observed) Action {
 // idleSince returns since when nothing has been going on in a session for
 // certain; the zero time if something is, or if it is unknown. An idle agent
 // says so itself, and what it draws then does not count. Of any other only
-// silence tells.
+// silence counts.
 func (d *differ) idleSince(o *Observed) time.Time {
 	if o.turn() != "" || o.Activity.Doubted {
 		return time.Time{}

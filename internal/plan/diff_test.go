@@ -92,7 +92,7 @@ func TestDecisions(t *testing.T) {
 		{"failed stop", func(s *Session, o *Observed) { s.Suspended, o.StopAt = true, noon.Add(time.Second) }, quiet, VerbWait, client.StateStopping, "failed", noon.Add(time.Second)},
 
 		{"city ends, first", func(*Session, *Observed) {}, ending, VerbWait, client.StateStopping, "interrupted", noon.Add(5 * time.Second)},
-		{"city ends, corpse", func(_ *Session, o *Observed) { o.Seen.Agent = runtime.Dead }, ending, VerbStop, client.StateStopping, "", time.Time{}},
+		{"city ends, dead", func(_ *Session, o *Observed) { o.Seen.Agent = runtime.Dead }, ending, VerbStop, client.StateStopping, "", time.Time{}},
 		{"city ends, then", func(*Session, *Observed) {}, ended, VerbStop, client.StateStopping, "city ends", time.Time{}},
 		{"city ends, gone", func(s *Session, o *Observed) { *o = gone(*s); o.Order = OrderRestart }, ended, VerbNone, client.StateStopped, "", time.Time{}},
 
@@ -114,7 +114,7 @@ func TestDecisions(t *testing.T) {
 		{"dependency missing, running", func(s *Session, _ *Observed) { s.DependsOn = []string{"db"} }, quiet, VerbNone, client.StateRunning, "", time.Time{}},
 
 		{"one shot, done", func(s *Session, o *Observed) { *o = gone(*s); once(s); o.Exit = &runtime.Exit{} }, quiet, VerbNone, client.StateStopped, "finished", time.Time{}},
-		{"one shot, done, corpse", func(s *Session, o *Observed) { once(s); o.Seen.Agent, o.Seen.Exit = runtime.Dead, &runtime.Exit{} }, quiet, VerbNone, client.StateStopped, "finished", time.Time{}},
+		{"one shot, done, dead", func(s *Session, o *Observed) { once(s); o.Seen.Agent, o.Seen.Exit = runtime.Dead, &runtime.Exit{} }, quiet, VerbNone, client.StateStopped, "finished", time.Time{}},
 		{"one shot, failed", func(s *Session, o *Observed) { *o = gone(*s); once(s); o.Exit = &runtime.Exit{Code: 1} }, quiet, VerbStart, client.StateStarting, "code 1", time.Time{}},
 		{"one shot, killed", func(s *Session, o *Observed) { *o = gone(*s); once(s); o.Exit = &runtime.Exit{Signal: "killed"} }, quiet, VerbStart, client.StateStarting, "killed", time.Time{}},
 		{"one shot, again", func(s *Session, o *Observed) {
@@ -180,7 +180,7 @@ func TestStraysAreStoppedOnlyIfTheyAreOurs(t *testing.T) {
 		want   Verb // empty: no action at all
 	}{
 		{"ours", func(*Observed) {}, VerbStop},
-		{"our corpse", func(o *Observed) { o.Seen.Agent = runtime.Dead }, VerbStop},
+		{"ours, dead", func(o *Observed) { o.Seen.Agent = runtime.Dead }, VerbStop},
 		{"another city's", func(o *Observed) { o.Owner = OwnerOther }, ""},
 		{"unknown owner", func(o *Observed) { o.Owner = OwnerUnknown }, ""},
 		{"unknown", func(o *Observed) { o.Seen.Session = runtime.Unknown }, VerbNone},

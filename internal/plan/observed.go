@@ -39,7 +39,7 @@ type Observed struct {
 	AgeFrom time.Time
 	// IdleSince is the earliest time from which idleness counts: when a terminal
 	// last left, a prompt was last delivered, the controller last ended. Zero adds
-	// nothing to what Seen and Activity tell.
+	// nothing to Seen and Activity.
 	IdleSince time.Time
 	Warning   string // what the last start left open
 	// Ended is the word of the agent's own side that the instance has ended; nil: it
@@ -113,7 +113,8 @@ const (
 	OrderKill          // end it; it comes back by itself
 )
 
-// exists reports whether anything of the session is there: an agent or a corpse.
+// exists reports whether anything of the session is there: an agent or a dead
+// session.
 func (o *Observed) exists() bool { return o.Seen.Session == runtime.Alive || o.orphaned() }
 
 // running reports whether the session is there and its agent has not been seen
@@ -156,7 +157,7 @@ func (o *Observed) finished() bool {
 	return !o.running() && exit != nil && exit.Code == 0 && exit.Signal == ""
 }
 
-// lastEnd tells in words how the last instance ended.
+// lastEnd describes how the last instance ended.
 func (o *Observed) lastEnd() string {
 	switch {
 	case o.Fault != "":

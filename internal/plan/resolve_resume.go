@@ -8,8 +8,8 @@ import (
 	"gascity/internal/config"
 )
 
-// resume settles how the agent's conversation is continued. A start_command of
-// the agent's own is complete: only a resume_command tells how it is resumed. With
+// resume settles how the agent's conversation is continued. A start_command of the
+// agent's own is complete: only a resume_command says how it is resumed. With
 // protocol the agent's driver continues it, and no command does.
 func (r *resolver) resume(protocol bool) Resume {
 	a, p := r.agent, r.profile

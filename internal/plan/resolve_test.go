@@ -77,7 +77,7 @@ const (
 	robotAgent = "[[agents]]\nname = \"w\"\nprovider = \"robot\"\n"
 )
 
-// TestKeys tells for each key what it changes: the fields of runtime.Config and
+// TestKeys shows for each key what it changes: the fields of runtime.Config and
 // which fingerprints move (p: provision, l: launch, v: live).
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()

@@ -55,7 +55,7 @@ func hold(ctx context.Context, root string, pid int, patience time.Duration, rem
 		return nil, errors.Join(err, file.Close())
 	}
 	if err := file.Truncate(0); err == nil {
-		_, _ = file.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0) // it only tells people who holds it; the disk may be full
+		_, _ = file.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0) // it only shows people who holds it; the disk may be full
 	}
 	return file.Close, nil
 }

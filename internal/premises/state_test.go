@@ -12,7 +12,7 @@ import (
 
 // TestLockRefusesAStateFolderOfOthers checks that no controller works with a state folder or a
 // database that another user could read or replace, and that the error names the command that
-// mends it.
+// repairs it.
 func TestLockRefusesAStateFolderOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, state string)

@@ -1,4 +1,4 @@
-// Package primer makes the sections of context that a city tells an agent: who it is,
+// Package primer makes the sections of context that a city sends to an agent: who it is,
 // its role and rules, its task, and where its history is. It is pure: the same parts and
 // mode give the same bytes, whether an agent asks by "gc prime" or is given them.
 package primer
@@ -11,7 +11,7 @@ import (
 	"gascity/worker"
 )
 
-// Parts is what a city has to tell one agent. The zero value tells nothing.
+// Parts is the context that a city has for one agent. The zero value has none.
 type Parts struct {
 	Agent    string // its qualified name
 	Identity string // who and where it is

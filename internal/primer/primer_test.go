@@ -45,12 +45,12 @@ func TestSections(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
-	p := primer.Parts{Agent: "crew/one", Identity: "[town] crew/one", Role: "You mend.\n", Task: "Look at the mail."}
+	p := primer.Parts{Agent: "crew/one", Identity: "[town] crew/one", Role: "You repair.\n", Task: "Look at the mail."}
 	want := map[string]string{
-		"":        "[town] crew/one\n\nYou mend.\n\nLook at the mail.",
-		"full":    "[town] crew/one\n\nYou mend.\n\nLook at the mail.",
-		"compact": "[town] crew/one\n\nYou mend.\n\nLook at the mail.\n\nThis conversation was compacted. What you printed before: gc logs crew/one. The prompts that wait for you: gc queue crew/one.",
-		"resume":  "[town] crew/one\n\nYou mend.\n\nThis conversation was taken up again. What you printed before: gc logs crew/one. The prompts that wait for you: gc queue crew/one.",
+		"":        "[town] crew/one\n\nYou repair.\n\nLook at the mail.",
+		"full":    "[town] crew/one\n\nYou repair.\n\nLook at the mail.",
+		"compact": "[town] crew/one\n\nYou repair.\n\nLook at the mail.\n\nThis conversation was compacted. What you printed before: gc logs crew/one. The prompts that wait for you: gc queue crew/one.",
+		"resume":  "[town] crew/one\n\nYou repair.\n\nThis conversation was taken up again. What you printed before: gc logs crew/one. The prompts that wait for you: gc queue crew/one.",
 	}
 	for word, text := range want {
 		mode, err := primer.Mode(word)

@@ -6,6 +6,6 @@ import "syscall"
 // an interactive shell does.
 func (i Info) MindsOnlyHangup() bool { return i.IsShell() && i.PGID == i.SID }
 
-// Catches reports whether the process handles the signal itself. This system does not tell, so it is
-// true: callers know by other means what the process is.
+// Catches reports whether the process handles the signal itself. This system does not report it, so
+// it is true: callers know by other means what the process is.
 func (i Info) Catches(syscall.Signal) bool { return true }

@@ -14,7 +14,7 @@ func TestAgentOfATree(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		_, _ = KillTree(t.Context(), must(t, cmd.Process.Pid), nil) // the test tells its own failure
+		_, _ = KillTree(t.Context(), must(t, cmd.Process.Pid), nil) // the test reports its own failure
 		_ = cmd.Wait()                                              // it was killed
 	}()
 	root := must(t, cmd.Process.Pid)

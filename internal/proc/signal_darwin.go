@@ -103,7 +103,7 @@ func kevent(queue int, changes, events []unix.Kevent_t) error {
 
 // PeerUID returns user and process at the other end of a Unix connection, as the kernel
 // recorded them when it was made. The pid may have been recycled since; it is 0 if the
-// kernel does not tell.
+// kernel does not report it.
 func PeerUID(conn *net.UnixConn) (uid, pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -68,7 +68,8 @@ func noPidfd(err error) bool {
 	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) && pidfdForbidden()
 }
 
-// pidfdForbidden tells a sandbox that forbids pidfds from a process that may not be signalled.
+// pidfdForbidden distinguishes a sandbox that forbids pidfds from a process that may not be
+// signalled.
 func pidfdForbidden() bool {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err == nil {

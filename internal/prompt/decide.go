@@ -314,8 +314,8 @@ const (
 	lost                    // for one that is no more
 )
 
-// fate tells whether the prompt is for the instance that runs. Why says what
-// it waits for, or why it is lost.
+// fate says whether the prompt is for the instance that runs. Why says what it
+// waits for, or why it is lost.
 func (r *Receipt) fate(s Sight) (fate, string) {
 	switch {
 	case !s.Known:
@@ -385,8 +385,8 @@ func (r *Receipt) maybeCommand(s Sight) bool {
 // one.
 func (r *Receipt) told(s Sight) bool { return s.Tells && s.Instance == r.Instance }
 
-// toldBy returns until when a hook may yet tell that the submitted prompt began a turn:
-// until then the agent is no more at rest than it was. Zero: none will.
+// toldBy returns until when a hook may yet report that the submitted prompt began a
+// turn: until then the agent is no more at rest than it was. Zero: none will.
 func (r *Receipt) toldBy(s Sight) time.Time {
 	if !r.told(s) || r.spokenFor() || r.maybeCommand(s) {
 		return time.Time{}

@@ -82,7 +82,7 @@ type Receipt struct {
 	State    State     `json:"state"`
 	Reason   string    `json:"reason,omitempty"`
 	Evidence string    `json:"evidence,omitempty"`
-	Closed   bool      `json:"closed,omitempty"` // submitted, and nothing will tell more
+	Closed   bool      `json:"closed,omitempty"` // submitted, and no further report will come
 	Attempts int       `json:"attempts"`
 	NextAt   time.Time `json:"next_at,omitzero"` // no attempt before this
 	Steps    []Step    `json:"steps"`

@@ -73,7 +73,7 @@ func (r *record) work() {
 	}
 }
 
-// say tells once that calls are not kept, and of each number that was lost.
+// say reports once that calls are not kept, and of each number that was lost.
 func (r *record) say(err error) {
 	switch {
 	case err == nil:

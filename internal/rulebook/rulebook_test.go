@@ -312,7 +312,7 @@ func TestNothingIsKeptThatCannotBeMadeDiscreet(t *testing.T) {
 	}
 }
 
-// hung is a disk that does not answer until it is let go.
+// hung is a disk that does not answer until it is released.
 type hung struct {
 	bytes.Buffer
 	free chan struct{}

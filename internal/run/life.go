@@ -102,7 +102,8 @@ func (l Life) Offers(ability string) bool {
 	return slices.Contains(l.Reports[worker.Started].Metadata.Offers, ability)
 }
 
-// Conversation is the model provider's id of the conversation, as told last.
+// Conversation is the model provider's id of the conversation, as reported
+// last.
 func (l Life) Conversation() string {
 	var last worker.Lifecycle
 	for _, r := range l.Reports {
@@ -113,8 +114,8 @@ func (l Life) Conversation() string {
 	return last.Metadata.ConversationID
 }
 
-// ContextUsage is the fraction of the context that is used, as told last; nil if it
-// never was.
+// ContextUsage is the fraction of the context that is used, as reported last; nil
+// if it never was.
 func (l Life) ContextUsage() *float64 {
 	var last worker.Lifecycle
 	for _, r := range l.Reports {

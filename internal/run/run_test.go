@@ -55,7 +55,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestOrderAndRepetitionChangeNothing: any order of reports, each once or more, tells
+// TestOrderAndRepetitionChangeNothing: any order of reports, each once or more, gives
 // the same life.
 func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 	events := []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, "dreaming"}
@@ -97,7 +97,7 @@ func TestTokensAreBoundToTheirRun(t *testing.T) {
 		}
 	}
 	if run.ID("a") == run.ID("b") || strings.Contains(run.ID("secret"), "secret") {
-		t.Error("run ids tell too much or too little")
+		t.Error("run ids reveal too much or too little")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"gascity/worker"
 )
 
-// maxWord is how many bytes of a text that a worker tells are remembered.
+// maxWord is how many bytes of a text that a worker reports are remembered.
 const maxWord = 256
 
 func clip(text string) string { return text[:min(len(text), maxWord)] }

@@ -120,11 +120,12 @@ func clientOf(l local.Live) acphost.Client {
 	return acphost.Client{Socket: filepath.Join(l.Folder, socketName), Instance: l.Instance}
 }
 
-// startMargin is what a start waits longer than the host, so that the host tells why.
+// startMargin is what a start waits longer than the host, so that the host reports
+// why.
 const startMargin = 2 * time.Second
 
 // Prepare puts the host in the place of the agent. The first prompt stays where it is and
-// becomes the host's argument; the line that tells that the agent is ready is the host's.
+// becomes the host's argument; the line that shows that the agent is ready is the host's.
 func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, error) {
 	spec := acphost.Spec{
 		Command: cmp.Or(cfg.Command, `exec "${SHELL:-/bin/sh}"`), Socket: filepath.Join(folder, socketName), MCPServers: cfg.MCPServers, Handshake: w.cfg.HandshakeTimeout,
@@ -162,7 +163,7 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 }
 
 // Sense keeps the contract of local.Host. A host that has not come up yet, or is about to
-// end, tells nothing.
+// end, reports nothing.
 func (w *way) Sense(ctx context.Context, l local.Live) (local.Said, error) {
 	said := local.Said{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}
 	e := &said.Evidence

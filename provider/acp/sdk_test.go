@@ -18,7 +18,7 @@ import (
 )
 
 // peer is an agent made with another implementation of the protocol. What a prompt says,
-// it does by its client's hands, and tells what came of it.
+// it does by its client's hands, and reports the result.
 type peer struct {
 	conn *sdk.AgentSideConnection
 

@@ -103,7 +103,7 @@ type Driver struct {
 	Where Where
 	// Protocol says that its agents speak the Agent Client Protocol.
 	Protocol bool
-	// Transports are what Route tells apart.
+	// Transports are what Route distinguishes.
 	Transports []string
 }
 

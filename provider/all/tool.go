@@ -23,7 +23,7 @@ type Tool struct {
 }
 
 const (
-	versionLimit = 5 * time.Second // for a tool to tell its version
+	versionLimit = 5 * time.Second // for a tool to print its version
 	versionBytes = 80              // of what is shown of it
 )
 

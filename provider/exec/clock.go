@@ -11,7 +11,7 @@ import (
 const clockGrain = time.Second
 
 // clock is that of a script's place, which may be off. A script looks while it is called, so the
-// time of its look tells by how much. What was found is kept while it may be true: if each look had
+// time of its look shows by how much. What was found is kept while it may be true: if each look had
 // its own, times that stand still would seem to move. The zero value is a clock that is right.
 type clock struct {
 	mu  sync.Mutex

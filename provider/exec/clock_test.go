@@ -62,7 +62,7 @@ esac
 	}
 }
 
-// A time that was not told is not made up.
+// A time that was not reported is not made up.
 func TestUnknownTimesStayUnknown(t *testing.T) {
 	pl := newPlace(t, `case "$op" in
 protocol) echo '{"version": 0, "capabilities": ["observe"]}' ;;
@@ -73,7 +73,7 @@ esac
 	p := pl.open()
 	obs, err := p.Observe(t.Context(), "a")
 	if err != nil || !obs.StartedAt.IsZero() || !obs.LastActivity.IsZero() || !obs.LastInput.IsZero() {
-		t.Errorf("Observe = %+v, %v, want the times that were not told unknown", obs, err)
+		t.Errorf("Observe = %+v, %v, want the times that were not reported unknown", obs, err)
 	}
 }
 

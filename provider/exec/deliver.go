@@ -108,7 +108,7 @@ func (p *Provider) addressee(ctx context.Context, name, instance string) (out ru
 	switch {
 	case isMissing(err): // a script that cannot say who is there; nudge itself will
 	case err != nil:
-		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true //nolint:nilerr // the outcome tells it
+		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true // nolint:nilerr // the outcome says it
 	case running(obs) == runtime.Dead:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the session does not run"}, nil, true
 	case typing(obs):
@@ -129,7 +129,7 @@ func (p *Provider) addressee(ctx context.Context, name, instance string) (out ru
 	}
 }
 
-// judge finds the outcome of a call that told none.
+// judge finds the outcome of a call that reported none.
 func (p *Provider) judge(r reply, err error, size int) (runtime.Outcome, error) {
 	var no *runtime.RefusedError
 	switch {

@@ -146,7 +146,7 @@ func (p *Provider) IsAttached(name string) bool {
 }
 
 // ProcessAlive keeps the contract of runtime.Inspector. A script without process-alive, or
-// one that says nothing, tells only whether the session runs.
+// one that says nothing, reports only whether the session runs.
 func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	names := slices.DeleteFunc(slices.Clone(processNames), func(n string) bool { return n == "" || strings.ContainsAny(n, "\n\x00") })
 	if len(names) == 0 {

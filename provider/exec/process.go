@@ -148,7 +148,7 @@ func (c *child) end(ctx context.Context, o order) error {
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
-		c.cmd.Wait() //nolint:errcheck,gosec // the process state tells
+		c.cmd.Wait() // nolint:errcheck,gosec // the process state has the result
 	}()
 	defer func() { <-exited }()
 	select {

@@ -36,8 +36,8 @@ type Config struct {
 	// Limit bounds an ordinary operation, StartLimit start and provision, Handshake
 	// the operation protocol. Zero: 30 s, 120 s, 10 s.
 	Limit, StartLimit, Handshake time.Duration
-	// Fresh is how long a listing may tell that a session is alive. Zero: 1 s;
-	// negative: a listing is never used twice.
+	// Fresh is how long a listing may count as proof that a session is alive.
+	// Zero: 1 s; negative: a listing is never used twice.
 	Fresh time.Duration
 	// Profiles is what is known of agent CLIs; nil means the built-in set.
 	Profiles *agentcli.Set

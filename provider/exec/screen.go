@@ -16,7 +16,7 @@ import (
 
 // inTheWay looks at the screen and returns the refusal of a prompt: a dialog is up, or a draft
 // stands in the input box. Nil if nothing is seen: a script that declares no screen may hide it,
-// and cannot tell a draft from what the agent suggests there.
+// and cannot distinguish a draft from what the agent suggests there.
 func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
 	rules, err := p.rules(ctx, name)
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
 }
 
 // dialog is the dialog or menu that is up, nil if none is. Without a cursor only the input box
-// beneath it tells a menu from a list in the conversation.
+// beneath it distinguishes a menu from a list in the conversation.
 func (s shot) dialog(rules console.Rules) *console.Dialog {
 	d := console.Look(s.Frame).Dialog(rules)
 	if d != nil && !s.drawn && d.Rule == "" && promptUnder(s.Rows, d, rules.ReadyPrefix) {
@@ -82,8 +82,8 @@ func because(why string) string {
 	return ": " + why
 }
 
-// frameOf draws the rows on a blank screen, without wrapping. Without styles the cursor is what
-// tells: an agent draws a suggestion behind it, and what a person has typed stands before it.
+// frameOf draws the rows on a blank screen, without wrapping. Without styles the cursor
+// decides: an agent draws a suggestion behind it, and what a person has typed stands before it.
 func frameOf(s script.Screen) console.Frame {
 	screen := term.New(s.Cols, s.Rows, &term.Options{Scrollback: -1})
 	var b bytes.Buffer

@@ -105,8 +105,8 @@ type shot struct {
 	console.Frame
 	sum      uint64
 	drawn    bool             // by the operation screen: the cursor is where it is
-	instance string           // empty: not told
-	agent    runtime.Liveness // unknown: not told
+	instance string           // empty: not reported
+	agent    runtime.Liveness // unknown: not reported
 }
 
 // shoot looks at the screen: by the operation screen, else by peek, which shows the last

@@ -187,7 +187,7 @@ func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config
 }
 
 // firstPrompt types the prompt of a start. That it was not seen to arrive fails nothing:
-// the agent runs, and a note tells.
+// the agent runs, and a note says so.
 func (p *Provider) firstPrompt(ctx context.Context, name, text string) error {
 	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: runtime.TextContent(text)})
 	switch {

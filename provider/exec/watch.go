@@ -193,11 +193,11 @@ type feedOut struct {
 
 	mu    sync.Mutex // guards the rest
 	told  bool       // first is closed
-	begun bool       // the present run has told that it watches
+	begun bool       // the present run has reported that it watches
 	lost  bool       // a resync is owed
 }
 
-// begin tells, once for each run, that events come from now on.
+// begin reports, once for each run, that events come from now on.
 func (f *feedOut) begin() (first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -130,20 +130,20 @@ func TestNudgeOutcome(t *testing.T) {
 		want runtime.Outcome
 		fail bool
 	}{
-		"nothing":       {"exit 0", runtime.Outcome{State: runtime.OutcomeUnconfirmed}, false},
-		"words":         {"echo delivered; exit 0", runtime.Outcome{State: runtime.OutcomeUnconfirmed}, false},
-		"submitted":     {`echo '{"state":"submitted","evidence":"echo"}'`, runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "echo"}, false},
-		"unconfirmed":   {`echo '{"state":"unconfirmed"}'`, runtime.Outcome{State: runtime.OutcomeUnconfirmed}, false},
-		"refused":       {`echo '{"state":"refused","reason":"busy"}'`, runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, false},
-		"absent":        {`echo '{"state":"absent"}'`, runtime.Outcome{State: runtime.OutcomeAbsent}, false},
-		"unknown state": {`echo '{"state":"delivered"}'`, runtime.Outcome{State: runtime.OutcomeUnconfirmed}, false},
-		"told, failed":  {`echo '{"state":"submitted"}'; exit 1`, runtime.Outcome{State: runtime.OutcomeUnconfirmed}, true},
-		"fails":         {"echo no such window >&2; exit 1", runtime.Outcome{State: runtime.OutcomeUnconfirmed}, true},
-		"not found":     {"echo 'tmux: command not found' >&2; exit 1", runtime.Outcome{State: runtime.OutcomeUnconfirmed}, true},
-		"gone":          {"echo 'gc-error: session-not-found' >&2; exit 1", runtime.Outcome{State: runtime.OutcomeAbsent}, false},
-		"no input":      {"echo 'gc-error: no-input' >&2; exit 1", runtime.Outcome{State: runtime.OutcomeUnsupported}, false},
-		"says refused":  {"echo 'gc-error: refused dialog_up' >&2; exit 1", runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedDialog}, false},
-		"exit 2":        {"exit 2", runtime.Outcome{State: runtime.OutcomeUnsupported}, false},
+		"nothing":          {"exit 0", runtime.Outcome{State: runtime.OutcomeUnconfirmed}, false},
+		"words":            {"echo delivered; exit 0", runtime.Outcome{State: runtime.OutcomeUnconfirmed}, false},
+		"submitted":        {`echo '{"state":"submitted","evidence":"echo"}'`, runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "echo"}, false},
+		"unconfirmed":      {`echo '{"state":"unconfirmed"}'`, runtime.Outcome{State: runtime.OutcomeUnconfirmed}, false},
+		"refused":          {`echo '{"state":"refused","reason":"busy"}'`, runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, false},
+		"absent":           {`echo '{"state":"absent"}'`, runtime.Outcome{State: runtime.OutcomeAbsent}, false},
+		"unknown state":    {`echo '{"state":"delivered"}'`, runtime.Outcome{State: runtime.OutcomeUnconfirmed}, false},
+		"reported, failed": {`echo '{"state":"submitted"}'; exit 1`, runtime.Outcome{State: runtime.OutcomeUnconfirmed}, true},
+		"fails":            {"echo no such window >&2; exit 1", runtime.Outcome{State: runtime.OutcomeUnconfirmed}, true},
+		"not found":        {"echo 'tmux: command not found' >&2; exit 1", runtime.Outcome{State: runtime.OutcomeUnconfirmed}, true},
+		"gone":             {"echo 'gc-error: session-not-found' >&2; exit 1", runtime.Outcome{State: runtime.OutcomeAbsent}, false},
+		"no input":         {"echo 'gc-error: no-input' >&2; exit 1", runtime.Outcome{State: runtime.OutcomeUnsupported}, false},
+		"says refused":     {"echo 'gc-error: refused dialog_up' >&2; exit 1", runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedDialog}, false},
+		"exit 2":           {"exit 2", runtime.Outcome{State: runtime.OutcomeUnsupported}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -382,7 +382,7 @@ watch) echo $$ >> "$D/pids"
 	}
 }
 
-// A script can tell an input that its sender's death has cut off.
+// A script can detect an input that its sender's death has cut off.
 func TestScriptKnowsTheLengthOfItsInput(t *testing.T) {
 	t.Parallel()
 	pl := newPlace(t, "[ \"$op\" != nudge ] || printf %s \"$GC_EXEC_STDIN_BYTES\" > \"$D/length\"\n"+fleet)

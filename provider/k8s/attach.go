@@ -71,7 +71,7 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 // the exec that began it, and would count as attached for ever.
 const hangUp = `while read -r word; do [ "$word" != over ] || exec rm -f "$0"; done; read -r pid <"$0" && kill -HUP "$pid"; exec rm -f "$0"`
 
-// dismiss tells it that the attachment has ended.
+// dismiss notifies it that the attachment has ended.
 func (c *connection) dismiss() {
 	if _, err := io.WriteString(c, "over\n"); err == nil {
 		limit := time.NewTimer(2 * time.Second)
@@ -84,7 +84,7 @@ func (c *connection) dismiss() {
 	c.Close() //nolint:errcheck // never fails
 }
 
-// sizes tells the size of a terminal, now and each time that it changes.
+// sizes reports the size of a terminal, now and each time that it changes.
 type sizes struct {
 	ctx     context.Context //nolint:containedctx // the library asks without one
 	fd      int

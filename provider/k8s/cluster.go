@@ -65,8 +65,8 @@ func (c *cluster) open() (*line, error) {
 		return nil, fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
 	}
 	config.QPS, config.UserAgent = -1, "gc"
-	// The library tells the end of each connection on standard error, where a person's terminal
-	// may be. What matters comes as errors.
+	// The library prints the end of each connection on standard error, where a person's
+	// terminal may be. What matters comes as errors.
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -129,8 +129,8 @@ func (c *cluster) connect(ctx context.Context, pod, container string, argv []str
 	return conn, nil
 }
 
-// endless tells the closing of a pipe as its end: the library would complain on standard
-// error.
+// endless reports the closing of a pipe as its end: the library would complain on
+// standard error.
 type endless struct{ *io.PipeReader }
 
 func (e endless) Read(p []byte) (int, error) {
@@ -154,7 +154,7 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// failed tells why no outpost answered.
+// failed returns why no outpost answered.
 func (c *connection) failed(cause error) error {
 	c.Close() //nolint:errcheck // never fails
 	said := c.said.String()

@@ -302,7 +302,7 @@ func TestAVersionThatIsTooOld(t *testing.T) {
 					}
 				}
 				if gone["a"] != 0 || gone["b"] != 1 {
-					r.Errorf("told as gone: %v, want b once", gone)
+					r.Errorf("reported as gone: %v, want b once", gone)
 				}
 			})
 		})

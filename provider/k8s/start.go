@@ -164,8 +164,8 @@ func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, er
 	}
 }
 
-// taken says what it means that the pod's name is taken: it is that of this start, which was
-// not told so, or somebody else's.
+// taken says what it means that the pod's name is taken: it is that of this start, which did
+// not learn that, or somebody else's.
 func (p *Provider) taken(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	there, err := p.cluster.get(ctx, pod.Name)
 	switch {

@@ -25,7 +25,7 @@ type view struct {
 	pods  map[string]*corev1.Pod // by the session's name
 	err   error                  // why nothing is known; nil while the watch stands
 	moved chan struct{}          // closed at each change, and replaced
-	told  string                 // the version up to which list and watch have told everything
+	told  string                 // the version up to which list and watch have reported everything
 }
 
 func newView(c *cluster, city string, changed func(*corev1.Pod, bool)) *view {
@@ -79,8 +79,8 @@ func (v *view) ready(ctx context.Context) error {
 	return errors.Join(err, waited)
 }
 
-// learn takes what an answer of the API server said before the watch tells it. What the
-// watch has told already may be over by now.
+// learn takes what an answer of the API server said before the watch reports it. What
+// the watch has reported already may be over by now.
 func (v *view) learn(pod *corev1.Pod) {
 	v.mu.Lock()
 	known := !newer(pod.ResourceVersion, v.told)

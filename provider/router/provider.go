@@ -29,8 +29,9 @@ import (
 type Config struct {
 	Policy   Policy
 	Backends []Backend
-	// Transport tells which transport a session is configured for, empty for its
-	// backend's own. It reads durable data. Nil: every session has its backend's.
+	// Transport returns which transport a session is configured for, empty for
+	// its backend's own. It reads durable data. Nil: every session has its
+	// backend's.
 	Transport func(session string) string
 	// Patience is how long a backend may take to answer a question before it counts
 	// as one that cannot be asked; zero means 10 s.

@@ -52,7 +52,7 @@ func TestNoBackendIsToldBeforeAnythingIsDone(t *testing.T) {
 		}
 	})
 	if p.SupportsTransport(router.TransportACP) || !p.SupportsTransport("") {
-		t.Error("SupportsTransport does not tell which transports have a backend")
+		t.Error("SupportsTransport does not report which transports have a backend")
 	}
 	err := p.Start(t.Context(), "talker", runtime.Config{Command: "agent"})
 	var missing *router.NoBackendError
@@ -130,7 +130,7 @@ func TestAHungBackendIsOneThatIsAway(t *testing.T) {
 			t.Errorf("ListRunning = %v, %v after %v, want a and a partial list after the patience", names, err, took)
 		}
 		if err := p.Close(); err == nil {
-			t.Error("Close does not tell that an answer is still owed")
+			t.Error("Close does not report that an answer is still missing")
 		}
 		time.Sleep(2 * time.Hour) // of the bubble's clock: the answer comes
 		if err := p.Close(); err != nil {
@@ -163,9 +163,9 @@ func TestAnEditMovesASessionAtItsNextStart(t *testing.T) {
 		t.Error("it does not run at its new home")
 	}
 	n.Exit("f", runtime.Exit{Code: 3})
-	start(t, p, "f") // back: the corpse is removed first
+	start(t, p, "f") // back: the dead session is removed first
 	if obs, err := n.Observe(t.Context(), "f"); err != nil || obs.Session != runtime.Dead || !f.IsRunning("f") {
-		t.Errorf("a corpse is left at the previous home: %v, %v", obs.Session, err)
+		t.Errorf("a dead session is left at the previous home: %v, %v", obs.Session, err)
 	}
 }
 

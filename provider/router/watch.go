@@ -69,8 +69,8 @@ func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event,
 	return feed, b.wrap(err)
 }
 
-// follow hands on what one backend tells until ctx ends. feed is nil if it could
-// not be watched.
+// follow passes on what one backend reports until ctx ends. feed is nil if it
+// could not be watched.
 func (p *Provider) follow(ctx context.Context, b *backend, feed <-chan runtime.Event, to chan<- runtime.Event) {
 	for pause := firstPause; ; {
 		if feed != nil {

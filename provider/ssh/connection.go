@@ -72,7 +72,7 @@ func (e *missingError) Error() string { return "gc is not on a host that is " + 
 // lastWords bounds how long a far end that is no outpost may go on.
 const lastWords = 5 * time.Second
 
-// failed tells why no outpost answered.
+// failed returns why no outpost answered.
 func (c *connection) failed(cause error) error {
 	// It has ended, or has printed something that is no outpost's: a login shell that
 	// prints for ever, for one.

@@ -21,7 +21,7 @@ const (
 	inputFramed = "framed"
 )
 
-// deliver writes one prompt to the agent's standard input. A pipe tells nothing of
+// deliver writes one prompt to the agent's standard input. A pipe shows nothing of
 // its reader, so the best outcome is unconfirmed.
 func deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
@@ -82,7 +82,8 @@ func refused(why string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: why}
 }
 
-// settle tells what the journal says: what was written into a pipe cannot be taken back.
+// settle returns what the journal says: what was written into a pipe cannot be taken
+// back.
 func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 	t, err := l.Lease(ctx)
 	if err != nil {

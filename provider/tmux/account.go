@@ -21,8 +21,8 @@ import (
 	"gascity/internal/typist"
 )
 
-// account is the account of deliveries as it is on the disk. It is written before what it
-// tells is done. Only who has the session's input reads and writes it.
+// account is the account of deliveries as it is on the disk. It is written before the act
+// that it describes. Only who has the session's input reads and writes it.
 type account struct {
 	// Open: a text of the last delivery may be in the line. It is the first field, see quiet.
 	Open       bool               `json:"open"`
@@ -46,7 +46,7 @@ type lease struct {
 	number string // it is used for the first time
 	book   account
 	read   time.Time // when a person had typed last when the account was read
-	now    time.Time // when a person had typed last when the server told it last
+	now    time.Time // when a person had typed last, by the last report of the server
 	told   bool      // it did, and nothing was sent since
 	table  bool      // people's keys can be kept back
 }

@@ -117,7 +117,7 @@ func TestConformance(t *testing.T) {
 	needsTmux(t)
 	skip := map[string]string{}
 	if before(t, "3.3") {
-		skip["observe.killed"] = "this tmux does not tell the signal that ended a process"
+		skip["observe.killed"] = "this tmux does not report the signal that ended a process"
 	}
 	runtimetest.Run(t, runtimetest.Harness{
 		New: open, Reopen: open, Elsewhere: elsewhere.Start, Patience: 30 * time.Second, Skip: skip,

@@ -30,7 +30,7 @@ const (
 	keepLimit = 10 * time.Second
 )
 
-// keepFields tell which keep stands for a pane, and which one a key waits for.
+// keepFields show which keep stands for a pane, and which one a key waits for.
 const keepFields = "#{@" + tmuxhost.OptionHold + "} #{@" + tmuxhost.OptionHeld + "}"
 
 // stands is the condition that keys wait for it.

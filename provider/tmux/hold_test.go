@@ -80,7 +80,7 @@ func (p *person) types(text string) {
 }
 
 // plight is what this process and the server are at: for a failure that is hard to meet again.
-// What tells most comes last, where output is cut.
+// The most useful part comes last, where output is cut.
 func (r *rig) plight() string {
 	var b strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // to memory
@@ -194,7 +194,8 @@ func (a *agent) between(p *person, n int) (confirmed, ok bool) {
 	return confirmed, true
 }
 
-// insist delivers until the prompt is not refused. What does not end is ended, and tells where it is.
+// insist delivers until the prompt is not refused. What does not end is ended and prints its
+// position.
 func (a *agent) insist(d runtime.Delivery) runtime.Outcome {
 	ctx, cancel := context.WithTimeout(a.t.Context(), 8*limit)
 	defer cancel()

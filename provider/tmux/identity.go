@@ -77,7 +77,7 @@ func (p *Provider) change(r *record, edit func(now *record)) {
 	}
 }
 
-// life tells whether the agent lives.
+// life reports whether the agent lives.
 func (r *record) life() runtime.Liveness {
 	alive, err := proc.AgentAlive(r.Agent, r.tree, r.ProcessNames)
 	switch {

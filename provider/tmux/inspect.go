@@ -46,7 +46,7 @@ func (p *Provider) IsAttached(name string) bool {
 }
 
 // GetLastActivity keeps the contract of runtime.Inspector. It is by the second for output
-// that this process has not heard itself.
+// that this process has not read itself.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	ctx, cancel := bounded()
 	defer cancel()

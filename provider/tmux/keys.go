@@ -41,7 +41,7 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 func (p *Provider) tap(ctx context.Context, name string, keys []byte) (sent bool, err error) {
 	r, err := p.records.recall(p.dir(name))
 	if err != nil || r == nil || r.Pane == "" || len(keys) == 0 {
-		return false, nil // the long way tells why
+		return false, nil // the long way returns why
 	}
 	unlock, err := lockInput(ctx, p.dir(name))
 	if err != nil {

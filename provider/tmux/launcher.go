@@ -27,7 +27,7 @@ func (b *box) writeLauncher(spec launch.Spec, workDir string) (path string, err 
 	}.Write(b.dir().Prompts())
 }
 
-// environ is the agent's environment without what the server tells it of its terminal.
+// environ is the agent's environment without what the server says about its terminal.
 func (b *box) environ(spec launch.Spec) []string {
 	own := func(name string) bool { _, set := spec.Vars[name]; return set }
 	env := slices.DeleteFunc(spec.Environ(b.provider.cfg.Env), func(entry string) bool {

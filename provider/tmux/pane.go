@@ -35,14 +35,14 @@ type pane struct {
 	changed    chan struct{} // closed and replaced at each change of seq
 	lastOutput time.Time
 	heard      memory.Heard
-	listened   bool // the program has told something since this process listens
+	listened   bool // the program has reported something since this process listens
 	log        *rawlog.Writer
 	digest     uint64 // of the screen that was asked for last
 	early      []byte // output of a pane whose owner is not known yet
 
 	told    time.Time   // of the last event of output
 	telling *time.Timer // of the next one; nil if none is due
-	unsaved bool        // what was heard is not noted in the server yet
+	unsaved bool        // what was received is not noted in the server yet
 	asked   bool        // the program wants to know whether its reports are read
 }
 
@@ -123,8 +123,8 @@ func (p *pane) tellOutput() {
 	p.saveLocked()
 }
 
-// saveLocked notes what was heard in the server, unless it is noted or not known whose pane
-// it is.
+// saveLocked notes what was received in the server, unless it is noted or not known whose
+// pane it is.
 func (p *pane) saveLocked() {
 	if p.unsaved && p.name != "" && p.town.listener != nil {
 		p.unsaved = false
@@ -132,7 +132,7 @@ func (p *pane) saveLocked() {
 	}
 }
 
-// noticeLocked takes what the program tells its terminal.
+// noticeLocked takes what the program reports to its terminal.
 func (p *pane) noticeLocked(n term.Notice) {
 	now := time.Now()
 	switch n.Kind { // nolint:exhaustive // the others do not matter here
@@ -159,7 +159,7 @@ func (p *pane) tellLocked(e runtime.Event) {
 	}
 }
 
-// statusAnswer tells a program that its reports are read.
+// statusAnswer confirms to a program that its reports are read.
 const statusAnswer = "\x1b]7501;?\x1b\\"
 
 // answerLocked answers a program that has asked, as soon as it is known whose pane it is.
@@ -170,13 +170,13 @@ func (p *pane) answerLocked() {
 	}
 }
 
-// answer tells the program that its reports are read.
+// answer confirms to the program that its reports are read.
 func (p *pane) answer() {
 	p.note(keysCommand(p.id, []byte(statusAnswer)))
 }
 
-// save notes in the server what was heard, for the process that listens next. Of what was not
-// heard here an earlier process may know.
+// save notes in the server what was received, for the process that listens next. An earlier
+// process may know what was not received here.
 func (p *pane) save() {
 	p.town.mu.Lock()
 	modes, signs := p.modes, p.heard.Signs
@@ -202,7 +202,8 @@ func (p *pane) note(command tmuxctl.Command) {
 	}
 }
 
-// recallLocked takes over what another process has noted, until the program tells this one.
+// recallLocked takes over what another process has noted, until the program reports to this
+// one.
 func (p *pane) recallLocked(paste, signs string) {
 	if !p.modes.Known {
 		p.modes.Paste = paste == "1"

@@ -5,11 +5,10 @@
 //
 // # What is where
 //
-// A session is one tmux session of the same name with one pane of ours. The pane carries
-// a hash of the instance token (@gc_instance); every act that types or destroys is carried
-// out by the server under the condition that the pane still has it. Metadata are hidden
-// variables of the session. The window is linked into the hub, the session of the control client, or
-// its output could not be heard.
+// A session is one tmux session of the same name with one pane of ours. The pane carries a hash of
+// the instance token (@gc_instance); every act that types or destroys is carried out by the server
+// under the condition that the pane still has it. Metadata are hidden variables of the session. The
+// window is linked into the hub, the session of the control client, or its output could not be read.
 //
 // What must not be read from tmux lies in a private folder (0700) for each session: the
 // token, the record of what was started, and the account of deliveries. The agent's

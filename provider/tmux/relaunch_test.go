@@ -9,8 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// An agent that prints without pause is replaced again and again by the next one. The server and
-// the other sessions survive every relaunch, and each next agent's output is heard from its first byte.
+// An agent that prints without pause is replaced again and again by the next one. The server and the
+// other sessions survive every relaunch, and each next agent's output is read from its first byte.
 // GC_TEST_RELAUNCHES sets how often.
 func TestRelaunchUnderAFloodOfOutput(t *testing.T) {
 	r := newRig(t)

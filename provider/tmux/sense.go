@@ -11,9 +11,9 @@ import (
 	"gascity/runtime"
 )
 
-// Sense keeps the contract of runtime.Sensor. What a program told its terminal counts for
-// as long as it is in the foreground; of the screen it is only known how long it has said
-// the same to this process, or at least: since the last output.
+// Sense keeps the contract of runtime.Sensor. What a program reported to its terminal
+// counts for as long as it is in the foreground; of the screen it is only known how long
+// it has said the same to this process, or at least: since the last output.
 func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	const op = "sense"
 	s, err := p.live(ctx, op, name)
@@ -46,8 +46,8 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	return reading, nil
 }
 
-// process is what the agent's process tells: nothing of what it does, but that it is
-// there. [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
+// process is what the agent's process shows: not what it does, only that it is there.
+// [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
 func (p *Provider) process(r *record) (runtime.Evidence, error) {
 	p.identified(r)
 	e := runtime.Evidence{

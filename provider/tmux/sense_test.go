@@ -41,8 +41,8 @@ func (a *agent) sense(what string, ok func(runtime.Reading) bool) runtime.Readin
 	}
 }
 
-// What a program tells its terminal is heard through tmux, and remembered by the process
-// that comes next.
+// What a program reports to its terminal is read through tmux, and remembered by the
+// process that comes next.
 func TestSenseFollowsATurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -58,7 +58,7 @@ func TestSenseFollowsATurn(t *testing.T) {
 	a.sense("busy", says(runtime.ActivityBusy, runtime.ActivityBusy, runtime.ActivityBusy, runtime.ActivityBusy))
 	a.wait(ledger.Answered, 1)
 	a.sense("idle again", resting)
-	until(t, "what was heard is noted", func() bool {
+	until(t, "what was received is noted", func() bool {
 		return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_paste}") == "1" && r.ask("display-message", "-p", "-t", "=s:", "#{@gc_signs}") != ""
 	})
 	next, err := tmux.Open(config(r.dir))
@@ -119,7 +119,7 @@ func TestCrashIsToldAtOnce(t *testing.T) {
 		if _, err := fmt.Sscan(string(data), &at); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("told after %s", e.Time.Sub(time.Unix(0, at)))
+		t.Logf("reported after %s", e.Time.Sub(time.Unix(0, at)))
 		return
 	}
 }
@@ -188,7 +188,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 	}
 	needsTmux(t)
 	if before(t, "3.2") {
-		t.Skip("this tmux cannot pause panes: a flood that is heard holds up everything")
+		t.Skip("this tmux cannot pause panes: a flood that is read delays everything")
 	}
 	r := newRig(t, func(cfg *tmux.Config) { cfg.LogDir = "" })
 	a := r.start("quiet", "claude", "")

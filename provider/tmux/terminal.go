@@ -67,7 +67,7 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, erro
 }
 
 // healAfter is how long a screen that is waited for is believed not to have changed because
-// nothing was heard: a notification may be lost with a connection.
+// nothing was received: a notification may be lost with a connection.
 const healAfter = time.Second
 
 // await returns the number of a screen after the given one.
@@ -129,7 +129,8 @@ func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte)
 	frame := console.Frame{
 		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input, Silent: state.Silent,
 		Cursor: term.Cursor{X: min(tmuxhost.Number(f[0]), width-1), Y: min(tmuxhost.Number(f[1]), height-1), PendingWrap: tmuxhost.Number(f[0]) >= width, Visible: on(2)},
-		// An exit that the server has not told yet is none: its last words are on their way.
+		// An exit that the server has not reported yet is none: its last words are on their
+		// way.
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
 	}
 	t.attached = s.Attached
@@ -140,7 +141,7 @@ func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte)
 	return frame
 }
 
-// describe adds what only output tells.
+// describe adds what only output shows.
 func (p *pane) describe(f *console.Frame, paste, signs string) {
 	p.town.mu.Lock()
 	defer p.town.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 )
 
 // town is what this process knows of the sessions. It decides nothing: who needs the
-// truth asks the server. It tells when something has changed.
+// truth asks the server. It notifies when something has changed.
 type town struct {
 	p   *Provider
 	sub *tmuxctl.Subscription
@@ -237,7 +237,7 @@ func (t *town) know(r *record, s tmuxhost.State) *pane {
 	return pane
 }
 
-// saw compares one state with what is known and tells what has changed.
+// saw compares one state with what is known and reports what has changed.
 func (t *town) saw(s tmuxhost.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +265,7 @@ func (t *town) saw(s tmuxhost.State) {
 	if known.attached != s.Attached {
 		known.attached = s.Attached
 		known.bumpLocked()
-		t.touch() // a tmux before 3.2 does not tell that somebody left; what they shrank is to be fitted
+		t.touch() // a tmux before 3.2 does not report that somebody left; what they shrank is to be fitted
 		t.feeds.Tell(runtime.Event{Kind: runtime.EventAttached, Session: s.Name, Time: now, Attached: s.Attached})
 	}
 	switch {

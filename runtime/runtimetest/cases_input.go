@@ -29,7 +29,7 @@ func nudgeCases() []Case {
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
 			s.AwaitEnd()
 			if err := w.Provider.Nudge(s.Name, runtime.TextContent("hello")); err == nil {
-				t.Errorf("Nudge of a corpse = nil, want an error")
+				t.Errorf("Nudge of a dead session = nil, want an error")
 			}
 		}),
 		prove("nudge.empty", "Empty content is nil and not sent.", func(t T, w *World) {

@@ -61,7 +61,7 @@ func stopCases() []Case {
 			s.AwaitEnd()
 			s.Stop()
 			_, err := w.Provider.Peek(s.Name, 0)
-			expect(t, runtime.ErrSessionNotFound, err, "Peek after the Stop of a corpse")
+			expect(t, runtime.ErrSessionNotFound, err, "Peek after the Stop of a dead session")
 		}),
 	}, interruptCases()...)
 }

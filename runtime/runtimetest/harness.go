@@ -8,8 +8,8 @@ import (
 	"gascity/runtime"
 )
 
-// Harness tells the suite how to come by a driver and its agents. New and Agent
-// are required.
+// Harness gives the suite access to a driver and its agents. New and Agent are
+// required.
 type Harness struct {
 	// New opens a provider over a fresh world. dir is an empty folder with a
 	// short path; all that the driver keeps belongs below it.

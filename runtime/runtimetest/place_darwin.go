@@ -1,5 +1,5 @@
 package runtimetest
 
-// isZombie cannot tell without the kernel's process table; a zombie counts as
-// alive until its parent has reaped it.
+// isZombie does not know it without the kernel's process table; a zombie counts
+// as alive until its parent has reaped it.
 func isZombie(int) bool { return false }

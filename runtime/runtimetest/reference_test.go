@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/reference/contract.md")
 
-// needTexts tells a reader what a need is.
+// needTexts explains each need to a reader.
 var needTexts = map[runtimetest.Need]string{
 	runtimetest.NeedActivity:   "the capability to report activity",
 	runtimetest.NeedAttachment: "the capability to report attachment",

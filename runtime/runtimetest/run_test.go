@@ -191,7 +191,7 @@ func TestCheckReportsWhatIsLeft(t *testing.T) {
 // A long case outlives its agents' numbers: who has got one of them since is somebody else.
 func TestWhatOthersRunIsNotSwept(t *testing.T) {
 	if _, err := os.Stat("/proc/uptime"); err != nil {
-		t.Skip("when a process began is not told here")
+		t.Skip("when a process began is unknown here")
 	}
 	for name, tt := range map[string]struct {
 		ago  time.Duration

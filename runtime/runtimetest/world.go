@@ -237,8 +237,8 @@ func (w *World) sweep(agent Agent) {
 	}
 }
 
-// began is when the process began, as /proc tells; zero if it does not. One that began after an
-// agent has named it is another one, which has got its number.
+// began is when the process began, by /proc; zero if unknown. One that began after an agent has
+// named it is another one, which has got its number.
 func (w *World) began(pid int) time.Time {
 	stat, err := w.place.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	uptime, other := w.place.ReadFile("/proc/uptime")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Options tell how to come by a worker.
+// Options say how to start a worker.
 type Options struct {
 	// Command makes the worker's command, not started. The environment that it needs is
 	// added to its Env.

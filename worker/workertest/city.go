@@ -29,7 +29,7 @@ func (w Word) text(name string) string {
 	return s
 }
 
-// String is the word in short: the path, and what tells it apart from others.
+// String is the word in short: the path, and what distinguishes it from others.
 func (w Word) String() string {
 	parts := []string{w.Path}
 	for _, name := range []string{"event", "id", "state", "tool", "question", "after"} {
@@ -159,7 +159,7 @@ func (c *City) Words() []Word {
 	return append([]Word(nil), c.words...)
 }
 
-// Await waits until is says so of what the worker has said; an error tells what it was
+// Await waits until is says so of what the worker has said; an error says what it was
 // when ctx ends first.
 func (c *City) Await(ctx context.Context, is func([]Word) bool) error {
 	for {

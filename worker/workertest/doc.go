@@ -1,6 +1,6 @@
 // Package workertest checks that a worker of the Factory Worker API, a program in any
 // language, keeps what it promises: it drives the program by a city that is made up for
-// the purpose, over a real socket, and tells which promises it broke.
+// the purpose, over a real socket, and reports which promises it broke.
 //
 //	results, err := workertest.Check(ctx, workertest.Options{
 //		Command: func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "./my-worker") },

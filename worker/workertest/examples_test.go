@@ -112,7 +112,7 @@ func join(words []workertest.Word) string {
 }
 
 // TestTheExamplesDenyWithoutTheCity: it is gone when they ask, and they answer no before
-// it is there again; what they have to tell waits for it.
+// it is there again; their reports wait for it.
 func TestTheExamplesDenyWithoutTheCity(t *testing.T) {
 	for name, argv := range examples(t) {
 		if _, err := exec.LookPath("jq"); err != nil && name == "shell" {

@@ -17,7 +17,7 @@ type letter struct {
 	last  bool   // the stream ends behind it
 }
 
-// Gap tells the worker, once, that messages were lost to it.
+// Gap reports to the worker, once, that messages were lost to it.
 func (c *City) Gap() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

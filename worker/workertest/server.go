@@ -186,7 +186,7 @@ func (p *peer) post(path, kind, token, body string) (answer, error) {
 }
 
 // refuses checks that a body is answered with a problem of this code, which does not
-// tell the token.
+// reveal the token.
 func (p *peer) refuses(code, path, kind, token, body string) error {
 	a, err := p.post(path, kind, token, body)
 	if err != nil {
@@ -197,7 +197,7 @@ func (p *peer) refuses(code, path, kind, token, body string) error {
 		return fmt.Errorf("POST %s %.60s is answered %d %s %.200s, must be a problem %q", path, body, a.status, a.kind, a.body, code)
 	}
 	if token != "" && strings.Contains(string(a.body), token) {
-		return errors.New("a problem tells the token")
+		return errors.New("a problem reveals the token")
 	}
 	return nil
 }

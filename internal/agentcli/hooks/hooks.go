@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Meaning is what an event tells a city.
+// Meaning is the meaning of an event for a city.
 type Meaning string
 
-// The meanings. One that is not listed tells nothing.
+// The meanings. One that is not listed means nothing.
 const (
 	Guard     Meaning = "guard"     // a tool is about to run: it runs only if the city allows it
 	Ask       Meaning = "ask"       // a person would be asked: the city asks in place of the agent CLI

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Input is what an agent CLI tells a hook, in the names that they have in common.
-// What one does not tell is zero.
+// Input is what an agent CLI sends to a hook, in common names. What one does not
+// send is zero.
 type Input struct {
 	SessionID      string          `json:"session_id"`
 	TranscriptPath string          `json:"transcript_path"`

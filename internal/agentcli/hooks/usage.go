@@ -8,10 +8,11 @@ import (
 	"gascity/worker"
 )
 
-// Codec is how a transcript accounts for tokens. The empty one tells nothing.
+// Codec is how a transcript accounts for tokens. The empty one reports nothing.
 type Codec string
 
-// The codecs. Each reads JSON lines; a line that it does not understand tells nothing.
+// The codecs. Each reads JSON lines; a line that it does not understand reports
+// nothing.
 const (
 	// CodecBlocks has one record for each block of a message, each with the usage of
 	// the whole message: they are one by the message's id. The buckets are disjoint.

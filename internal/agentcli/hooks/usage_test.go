@@ -93,7 +93,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// FuzzUsage: a transcript that is read in two pieces, cut anywhere, tells the same as
+// FuzzUsage: a transcript that is read in two pieces, cut anywhere, gives the same as
 // one that is read at once.
 func FuzzUsage(f *testing.F) {
 	for _, text := range []string{blocks, rollout, foldings} {

@@ -11,7 +11,7 @@ import (
 
 // turn is a stretch of time in which an agent worked. It begins when the agent
 // takes a prompt or becomes busy, and ends when it says that no turn is in progress
-// any more, or ends itself. Of an agent that tells nothing of what it does, a turn
+// any more, or ends itself. Of an agent that does not report what it does, a turn
 // lasts until the next prompt.
 type turn struct {
 	begin, end time.Time // end is zero while it goes on
@@ -56,7 +56,7 @@ func edge(e client.Event, wasBusy bool) (begins, busy, ends bool) {
 			return false, true, false
 		case runtime.ActivityIdle, runtime.ActivityBackground, runtime.ActivityLimited:
 			return false, false, true
-		case runtime.ActivityReady: // it proves nothing of an agent that tells no more than that
+		case runtime.ActivityReady: // it proves nothing of an agent that reports no more than that
 			return false, false, wasBusy
 		case runtime.ActivityUnknown, runtime.ActivityWaiting:
 		}

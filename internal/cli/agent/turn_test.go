@@ -40,7 +40,7 @@ func TestTurns(t *testing.T) {
 		"took busy waiting busy idle":       {{0, 4}},
 		"took busy background":              {{0, 2}},
 		"took busy unknown busy idle":       {{0, 4}},
-		"took took took":                    {{0, 1}, {1, 2}, {2, -1}}, // it never tells
+		"took took took":                    {{0, 1}, {1, 2}, {2, -1}}, // it never reports
 		"took ready took ready":             {{0, 2}, {2, -1}},
 		"took busy ready took busy":         {{0, 2}, {3, -1}},
 		"took busy idle busy idle":          {{0, 2}, {3, 4}},

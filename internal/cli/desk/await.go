@@ -123,7 +123,7 @@ func (d *Desk) Relapses(agent client.Agent) bool {
 // RemindAfter is how long a wait is silent before it says what for.
 const RemindAfter = 2 * time.Second
 
-// look tells what is new and reports whether nothing is waited for any more.
+// look prints what is new and reports whether nothing is waited for any more.
 func (w *Vigil) look(status client.Status) bool {
 	w.open, w.rests = nil, map[string][]string{}
 	standing := w.standstill(status)

@@ -132,7 +132,7 @@ func (b *bridge) replay(ctx context.Context) error {
 	return err
 }
 
-// say tells the editor words of the agent.
+// say sends the editor words of the agent.
 func (b *bridge) say(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil

@@ -170,7 +170,7 @@ func (t *turn) interrupt() {
 	}
 }
 
-// look reads how the session is, tells the editor what is new, and returns why the
+// look reads how the session is, sends the editor what is new, and returns why the
 // turn has ended, if it has.
 func (t *turn) look() (reason string, err error) {
 	if t.receipt.ID != "" {

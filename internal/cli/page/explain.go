@@ -222,7 +222,7 @@ func (s Sheet) lastEnd(e client.Explanation) string {
 	return out.String()
 }
 
-// printed is the output in a text that tells a failure before it.
+// printed is the output in a text that describes a failure before it.
 func printed(output string) string {
 	first, rest, more := strings.Cut(output, "\n")
 	if more && strings.HasSuffix(strings.TrimSpace(first), "it printed:") {
@@ -284,7 +284,7 @@ func (s Sheet) recent(events []client.Event) string {
 	return out.String()
 }
 
-// worker is what a worker has told, in one line.
+// worker is the report of a worker, in one line.
 func (s Sheet) worker(w *client.Worker) string {
 	words := text.FirstOf(w.Status, "unknown")
 	if w.Detail != "" {

@@ -73,7 +73,7 @@ func StateColor(state string) text.Color {
 	return text.Faint
 }
 
-// clock tells a moment of the local day.
+// clock formats a moment of the local day.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -99,7 +99,7 @@ func (s Sheet) expiry(r client.Receipt) string {
 	return "now"
 }
 
-// steps tells each step with the time since the first one.
+// steps lists each step with the time since the first one.
 func (s Sheet) steps(r client.Receipt) string {
 	if len(r.Steps) == 0 {
 		return ""

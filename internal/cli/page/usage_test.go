@@ -53,7 +53,7 @@ Read      3       -  30ms  10ms
 func TestBudgetsPage(t *testing.T) {
 	got := (Sheet{Now: noon}).Budgets([]client.Budget{
 		{Name: "day", Scope: "city", Measure: "usd", Used: 20.5, Limit: 20, Window: 86400, Act: "hold", Over: true, Until: noon.Add(2 * time.Hour)},
-		{Name: "tokens", Scope: "agent", Who: "coder", Measure: "tokens", Used: 850_000, Limit: 1_000_000, Window: 3600, Act: "interrupt", Unknown: "2 responses told no numbers"},
+		{Name: "tokens", Scope: "agent", Who: "coder", Measure: "tokens", Used: 850_000, Limit: 1_000_000, Window: 3600, Act: "interrupt", Unknown: "2 responses reported no numbers"},
 		{Name: "mute", Scope: "city", Measure: "tokens", Limit: 1000, Act: "stop", Over: true, Unknown: "it is silent"},
 		{Name: "ever", Scope: "session", Who: "gc-x", Measure: "time", Used: 7200, Limit: 3600, Act: "stop", Over: true},
 	})

@@ -1,5 +1,5 @@
-// Package account tells what the controller knows of one agent, what it intends
-// and why: the words of an explanation. It is pure.
+// Package account explains what the controller knows of one agent, what it
+// intends and why: the words of an explanation. It is pure.
 package account
 
 import (
@@ -35,7 +35,7 @@ type Case struct {
 	Durable bool   // the store has the record
 }
 
-// Explain tells everything but the events, and what waits for the agent.
+// Explain explains everything but the events, and what waits for the agent.
 func Explain(city *City, c *Case) client.Explanation {
 	out := client.Explanation{
 		Agent: c.Agent, Decision: string(c.Action.Verb), Reason: c.Action.Reason,
@@ -84,7 +84,7 @@ func Starting(reason string, c *session.Conversation) map[string]string {
 	return data
 }
 
-// conversation tells how the agent came to its conversation.
+// conversation says how the agent came to its conversation.
 func conversation(c *session.Conversation) string {
 	words := cmp.Or(c.ID, "of an unknown id")
 	if c.Resumed() {

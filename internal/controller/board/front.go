@@ -105,7 +105,7 @@ func (f *Front) Explain(_ context.Context, name string) (client.Explanation, err
 	return out, err
 }
 
-// DrainState tells whether an agent is to wind down.
+// DrainState reports whether an agent is to wind down.
 func (f *Front) DrainState(_ context.Context, name string) (client.Drain, error) {
 	t, err := f.Board.Find(name)
 	if err != nil {

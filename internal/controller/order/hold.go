@@ -27,12 +27,12 @@ func (c *Case) free(reason, detail string) Outcome {
 	return out
 }
 
-// Released tells that nothing keeps a session from running any more.
+// Released reports that nothing keeps a session from running any more.
 func Released(reason string) Told {
 	return Told{event.SessionReleased, "nothing keeps the session from running", map[string]string{"reason": reason}}
 }
 
-// Held tells that a session is kept from running.
+// Held reports that a session is kept from running.
 func Held(h session.Hold) Told {
 	return Told{event.SessionHeld, "the session is kept from running", map[string]string{"hold": string(h.Kind), "reason": h.Reason}}
 }

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// Stop ends one instance. Drivers that cannot tell instances apart end
+// Stop ends one instance. Drivers that cannot distinguish instances end
 // whatever has the name.
 func Stop(ctx context.Context, p runtime.Provider, name, token string) error {
 	if token == "" {
@@ -40,7 +40,7 @@ const boundaryTime = 3 * time.Second
 
 // Abandon interrupts like [Interrupt], and waits a moment until the agent has said or
 // shown that its turn has ended: a prompt that comes before may be taken for a part of
-// it. ended is false if nothing tells so.
+// it. ended is false without a sign of that.
 func Abandon(ctx context.Context, p runtime.Provider, name, token string) (ended bool, err error) {
 	since := time.Now()
 	if err := Interrupt(ctx, p, name, token); err != nil {

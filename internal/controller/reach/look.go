@@ -15,7 +15,7 @@ import (
 
 // The notes that the controller keeps with a session, so that a later one knows
 // whose it is and what it was started with, and those by which it and others
-// tell each other something.
+// exchange messages.
 const (
 	MetaCity      = "GC_CITY_PATH"
 	MetaAgent     = "GC_AGENT"
@@ -29,7 +29,7 @@ const (
 	metaEpoch = "GC_RUNTIME_EPOCH"
 	// metaStarted names the instance whose start is complete.
 	metaStarted = "GC_STARTED_INSTANCE"
-	// MetaDrain tells an agent to wind down: by when, in Unix seconds.
+	// MetaDrain asks an agent to wind down: by when, in Unix seconds.
 	MetaDrain = "GC_DRAIN"
 )
 
@@ -41,7 +41,7 @@ type Finding struct {
 	Seen   runtime.Observation
 	Err    error
 	Notes  *Notes // nil if they were not read
-	Screen string // of a corpse
+	Screen string // of a dead session
 }
 
 // Notes are what a session says of itself.
@@ -52,7 +52,7 @@ type Notes struct {
 	Started     string // public name of the last instance whose start was complete; empty: not known
 }
 
-// Look looks at a session; of a corpse it takes the last screen too.
+// Look looks at a session; of a dead one it takes the last screen too.
 func Look(ctx context.Context, p runtime.Provider, name string) Finding {
 	var f Finding
 	f.Seen, f.Err = runtime.Observe(ctx, p, name)
@@ -86,7 +86,7 @@ func ReadNotes(p runtime.Provider, name string) (*Notes, error) {
 	if fields != "" && json.Unmarshal([]byte(fields), &n.Stored.Fields) != nil {
 		n.Stored.Fields = nil // only hides which fields drifted
 	}
-	n.Epoch, _ = strconv.ParseUint(epoch, 10, 64) // what is no number tells nothing
+	n.Epoch, _ = strconv.ParseUint(epoch, 10, 64) // a value that is not a number is ignored
 	return n, nil
 }
 

@@ -108,8 +108,9 @@ func patterns() []session.ResumePattern {
 	}
 }
 
-// Failure tells why an agent that ended did not get into its conversation, empty
-// if it did, if it was not to go on in one, or if its end has another cause.
+// Failure returns why an agent that ended did not get into its conversation,
+// empty if it did, if it was not to go on in one, or if its end has another
+// cause.
 func Failure(c *session.Conversation, exit *runtime.Exit, output string) session.ResumeFailure {
 	if !c.Resumed() || exit != nil && exit.Code == notFoundCode {
 		return ""

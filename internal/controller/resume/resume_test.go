@@ -114,14 +114,14 @@ func TestTheWordsOfAFailure(t *testing.T) {
 	c := &session.Conversation{ID: "7f0e-1", Rung: session.RungResume}
 	exit := &runtime.Exit{Code: 1}
 	for output, want := range map[string]session.ResumeFailure{
-		"Error: Session ID 7f0e-1 is already in use.":                           session.ResumeInUse,
-		"Error: Session ID\n 7f0e-1 is already\nin use.":                        session.ResumeInUse,
-		"No conversation found with session ID: 7f0e-1":                         session.ResumeNotFound,
-		`error: session "7f0e-1" not found`:                                     session.ResumeNotFound,
-		"This conversation has expired":                                         session.ResumeExpired,
-		"listen tcp 127.0.0.1:8443: bind: address already in use":               session.ResumeOther,
-		"open settings.json: file not found":                                    session.ResumeOther,
-		"Error: session ID 0000-9 is already in use, as told by somebody else.": session.ResumeOther,
+		"Error: Session ID 7f0e-1 is already in use.":                               session.ResumeInUse,
+		"Error: Session ID\n 7f0e-1 is already\nin use.":                            session.ResumeInUse,
+		"No conversation found with session ID: 7f0e-1":                             session.ResumeNotFound,
+		`error: session "7f0e-1" not found`:                                         session.ResumeNotFound,
+		"This conversation has expired":                                             session.ResumeExpired,
+		"listen tcp 127.0.0.1:8443: bind: address already in use":                   session.ResumeOther,
+		"open settings.json: file not found":                                        session.ResumeOther,
+		"Error: session ID 0000-9 is already in use, as reported by somebody else.": session.ResumeOther,
 	} {
 		if got := resume.Failure(c, exit, output); got != want {
 			t.Errorf("%q is %q, want %q", output, got, want)

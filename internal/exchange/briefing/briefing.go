@@ -1,7 +1,7 @@
 // Package briefing records which sections of its context one instance has received: each
 // section once in each epoch of its conversation, by any way, and which of them have not
 // been seen there yet. An epoch begins with the instance, and with each compaction and each
-// new conversation. It is pure; package exchange tells.
+// new conversation. It is pure; package exchange sends.
 package briefing
 
 import (

@@ -12,7 +12,7 @@ import (
 	"gascity/worker"
 )
 
-// TestEachOnceInAnEpoch models a city that tells by messages and by claims in any order,
+// TestEachOnceInAnEpoch models a city that sends by messages and by claims in any order,
 // loses messages, and has its controller killed: no section is sent twice in an epoch,
 // except under the name of a message that may be lost.
 func TestEachOnceInAnEpoch(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"gascity/worker"
 )
 
-// TestEachCompactionIsAnEpoch: named by the worker or not, told once or often, by a worker
+// TestEachCompactionIsAnEpoch: named by the worker or not, reported once or often, by a worker
 // whose clock goes ahead, over controllers, and with a clock that is set forth and back: there
 // are as many epochs as there were compactions.
 func TestEachCompactionIsAnEpoch(t *testing.T) {

@@ -64,7 +64,7 @@ func TestOneAtATime(t *testing.T) {
 }
 
 // TestAClockSetBackHoldsNobody: what was begun in the future is over as soon as if it were
-// begun now, and the next compaction waits as long as ever.
+// begun now, and the next compaction waits as long as before.
 func TestAClockSetBackHoldsNobody(t *testing.T) {
 	rules := pressure.Rules{CompactAt: 0.9, Within: time.Minute}
 	full := 0.95

@@ -84,6 +84,6 @@ func TestVerify(t *testing.T) {
 func TestIsComparesBytesAndSum(t *testing.T) {
 	r := Record{Bytes: 2, SHA256: Sum("ab")}
 	if !r.Is("ab") || r.Is("ba") || r.Is("abc") {
-		t.Error("Is does not tell texts apart")
+		t.Error("Is does not distinguish texts")
 	}
 }

@@ -1,7 +1,8 @@
-// Package shell reads a shell script and tells which programs it would run, with
-// which words, as far as that can be known without running it. It sees through
-// quoting, pipes, lists, functions, substitutions, here-documents, and the
-// programs that run other programs (sudo, env, xargs, sh -c, find -exec, ...).
+// Package shell reads a shell script and reports which programs it would run,
+// with which words, as far as that can be known without running it. It sees
+// through quoting, pipes, lists, functions, substitutions, here-documents, and
+// the programs that run other programs (sudo, env, xargs, sh -c, find -exec,
+// ...).
 //
 // What it cannot see it says: a word that depends on a variable or on output is
 // not known, and a command whose script is not known is hidden. Nothing is

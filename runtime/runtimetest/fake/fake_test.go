@@ -52,11 +52,11 @@ func TestExitLeavesACorpseWithOutput(t *testing.T) {
 	}
 	p.Print("a", "last words")
 	if !p.Exit("a", runtime.Exit{Code: 4}) || p.Exit("none", runtime.Exit{}) {
-		t.Error("Exit does not tell whether there was a session")
+		t.Error("Exit does not report whether there was a session")
 	}
 	obs, err := p.Observe(t.Context(), "a")
 	if err != nil || obs.Session != runtime.Alive || obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Code != 4 {
-		t.Errorf("Observe = %+v, %v, want a corpse with code 4", obs, err)
+		t.Errorf("Observe = %+v, %v, want a dead session with code 4", obs, err)
 	}
 }
 

@@ -98,8 +98,8 @@ func (f *Provider) Print(name, text string) bool {
 	return f.world.with(name, func(s *session) { s.printLocked(text) })
 }
 
-// Exit ends the session's agent and leaves a corpse. It reports whether there
-// was a session.
+// Exit ends the session's agent and leaves a dead session. It reports whether
+// there was a session.
 func (f *Provider) Exit(name string, exit runtime.Exit) bool {
 	return f.world.with(name, func(s *session) { s.killLocked(s.agent.pid, exit) })
 }

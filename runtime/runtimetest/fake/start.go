@@ -59,7 +59,7 @@ func (f *Provider) start(ctx context.Context, name string, cfg runtime.Config) e
 	return nil
 }
 
-// claim takes the name for a start, and removes a corpse that has it.
+// claim takes the name for a start, and removes a dead session that has it.
 func (w *world) claim(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
