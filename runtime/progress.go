@@ -4,9 +4,9 @@ import "context"
 
 type progressKey struct{}
 
-// WithProgress returns a context whose start reports its progress: told is called, as often as
-// that changes, with what it waits for, in words for people; empty: with nothing in particular.
-// It must not block, and may be called by several goroutines.
+// WithProgress returns a context whose start reports its progress: it calls the function, as
+// often as that changes, with what it waits for, in words for people; empty: with nothing in
+// particular. It must not block, and may be called by several goroutines.
 func WithProgress(ctx context.Context, told func(words string)) context.Context {
 	return context.WithValue(ctx, progressKey{}, told)
 }

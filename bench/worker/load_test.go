@@ -87,7 +87,7 @@ type load struct {
 }
 
 // TestLoad is a day of connected workers without the waiting: each has a prompt every
-// half hour, asks for a tool, and tells what the turn took. Nothing may be lost: each
+// half hour, asks for a tool, and reports what the turn used. Nothing may be lost: each
 // prompt is consumed once, each report is in the time line once. Nothing may grow: with
 // the same workers the last third of the day takes no more memory than the middle one,
 // but 1 KiB a turn at most, for what is remembered of the newest prompts.

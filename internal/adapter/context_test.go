@@ -34,7 +34,7 @@ func (b *briefer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/context/claim":
 		json.Unmarshal(body, &b.claim) //nolint:errcheck // as above
 		_ = json.NewEncoder(w).Encode(worker.Context{Sections: []worker.Section{
-			{Type: "role", Content: "You \"mend\".\n\n[gc-aaaaaaaaaa]", Nonce: "gc-aaaaaaaaaa"}, {Type: "task", Content: "Begin.\n\n[gc-bbbbbbbbbb]", Nonce: "gc-bbbbbbbbbb"},
+			{Type: "role", Content: "You \"repair\".\n\n[gc-aaaaaaaaaa]", Nonce: "gc-aaaaaaaaaa"}, {Type: "task", Content: "Begin.\n\n[gc-bbbbbbbbbb]", Nonce: "gc-bbbbbbbbbb"},
 		}}) // the client says if it is cut off
 		return
 	case "/ack":
@@ -83,13 +83,13 @@ func TestContextGoesByTheAnswer(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &got); err != nil {
 			t.Fatalf("%s: %q: %v", source, out, err)
 		}
-		if o := got.HookSpecificOutput; o.HookEventName != "SessionStart" || o.AdditionalContext != "You \"mend\".\n\n[gc-aaaaaaaaaa]\n\nBegin.\n\n[gc-bbbbbbbbbb]" {
+		if o := got.HookSpecificOutput; o.HookEventName != "SessionStart" || o.AdditionalContext != "You \"repair\".\n\n[gc-aaaaaaaaaa]\n\nBegin.\n\n[gc-bbbbbbbbbb]" {
 			t.Errorf("%s: the agent receives %q", source, out)
 		}
 		if b.calls[0] != "/context/claim" || b.claim.Source != worker.Beginning(source) || b.claim.ConversationID != "s1" || b.claim.Limit == 0 {
 			t.Errorf("%s: the city was asked %v, %+v", source, b.calls, b.claim)
 		}
-		line, err := json.Marshal(map[string]string{"additionalContext": "You \"mend\".\n\n[gc-aaaaaaaaaa]"})
+		line, err := json.Marshal(map[string]string{"additionalContext": "You \"repair\".\n\n[gc-aaaaaaaaaa]"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func TestWhatCanNeverSucceedIsRefusedAtTheEdge(t *testing.T) {
 	edit := func(req client.EditRequest) error { _, err := c.EditPrompt(ctx, "p-0001", req); return err }
 	for want, err := range map[string]error{
 		"the prompt is empty":               nudge(client.NudgeRequest{}),
-		"no UTF-8":                          nudge(client.NudgeRequest{Text: "a\xff"}),
+		"not valid UTF-8":                   nudge(client.NudgeRequest{Text: "a\xff"}),
 		"the longest has 1048576":           nudge(client.NudgeRequest{Text: strings.Repeat("x", 1<<20+1)}),
 		"no absolute path":                  nudge(client.NudgeRequest{Files: []string{"notes.md"}}),
 		"ttl_ns is -1s":                     nudge(client.NudgeRequest{Text: "x", TTL: -time.Second}),
@@ -42,7 +42,7 @@ func TestWhatCanNeverSucceedIsRefusedAtTheEdge(t *testing.T) {
 		"nothing is called \"happy\"": await(client.WaitRequest{Target: "worker", For: "happy"}),
 		"the target is missing":       await(client.WaitRequest{For: client.WaitIdle}),
 		"needs arg":                   await(client.WaitRequest{For: client.WaitReceipt}),
-		"no RFC 3339":                 await(client.WaitRequest{For: client.WaitTime, Arg: "noon"}),
+		"not an RFC 3339":             await(client.WaitRequest{For: client.WaitTime, Arg: "noon"}),
 		"the reason has": func() error {
 			_, err := c.Sleep(ctx, "worker", client.LifecycleRequest{Reason: strings.Repeat("r", 5000)})
 			return err

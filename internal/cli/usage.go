@@ -105,8 +105,8 @@ func liftCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lift BUDGET",
 		Short: "Reset a budget that is used up",
-		Long: `What was spent until now no longer counts for that budget, for every agent that has used it up or for one
-agent or session. What the budget held back continues. gc usage still shows what was spent.`,
+		Long: `Past spending no longer counts for that budget: for every agent that has used it up, or for one agent or
+session. What the budget held back continues. gc usage still shows what was spent.`,
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -200,7 +200,7 @@ func TestMistakes(t *testing.T) {
 		"negative duration":     {"[daemon]\npatrol_interval = '-1s'\n", "2:19", "cannot be negative", ""},
 		"zero interval":         {"[daemon]\npatrol_interval = '0s'\n", "2:19", "cannot be zero", ""},
 		"negative count":        {agent + "ready_delay_ms = -1\n", "4:18", "cannot be negative", ""},
-		"huge count":            {agent + "ready_delay_ms = 99999999999\n", "4:18", "no number that fits", ""},
+		"huge count":            {agent + "ready_delay_ms = 99999999999\n", "4:18", "not a number in the valid range", ""},
 		"prompt mode":           {agent + "prompt_mode = 'args'\n", "4:15", `prompt_mode cannot be "args"`, `did you mean "arg"?`},
 		"lifecycle":             {agent + "lifecycle = 'oneshot'\n", "4:13", `lifecycle cannot be "oneshot"`, `"one_shot"`},
 		"alias twice":           {agent + "command = 'y'\n", "4:1", "start_command and command are the same key", ""},
@@ -217,8 +217,8 @@ func TestMistakes(t *testing.T) {
 		"provider of no kind":   {agent + "provider = 'zzzzzz'\n", "4:12", `no agent CLI "zzzzzz"`, `known: `},
 		"unknown upstream":      {agent + "upstream = 'prox'\n[upstreams.proxy]\n", "4:12", "no [upstreams.prox]", `"proxy"`},
 		"unknown runtime":       {"[session]\nprovider = 'trem'\n", "2:12", `no runtime provider "trem"`, "remote:[user@]host[:port]"},
-		"runtime without arg":   {"[session]\nprovider = 'script'\n", "2:12", `"script" is no runtime provider`, "script:<script>"},
-		"runtime with arg":      {"[session]\nprovider = 'term:x'\n", "2:12", `"term:x" is no runtime provider`, "write term"},
+		"runtime without arg":   {"[session]\nprovider = 'script'\n", "2:12", `"script" is not a runtime provider`, "script:<script>"},
+		"runtime with arg":      {"[session]\nprovider = 'term:x'\n", "2:12", `"term:x" is not a runtime provider`, "write term"},
 		"runtime checks arg":    {"[session]\nprovider = 'remote:h:0'\n", "2:12", "remote:h:0: port 0", ""},
 		"backend unknown":       {"[session.hybrid]\nremote = 'trem'\n", "2:10", `no runtime provider "trem"`, `"term"`},
 		"backend that routes":   {"[session.hybrid]\nlocal = 'byname'\n", "2:9", `"byname" only routes`, "where sessions run"},
@@ -279,7 +279,7 @@ func TestAllMistakesAtOnceInOrder(t *testing.T) {
 
 func TestTheCaretStandsUnderThePlace(t *testing.T) {
 	got := refuse(t, "[session]\n\tprovider = \"térm\"\n").Error()
-	want := "city.toml:2:13: there is no runtime provider \"térm\"\n" +
+	want := "city.toml:2:13: there is not a runtime provider \"térm\"\n" +
 		"  2 | \tprovider = \"térm\"\n" +
 		"    | \t           ^^^^^^\n" +
 		"    = did you mean \"term\"? Known: term, plain, script:<script>, remote:[user@]host[:port], byname, bytransport"

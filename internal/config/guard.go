@@ -38,7 +38,7 @@ type GuardRule struct {
 	Keys
 	ID       string      `toml:"id" doc:"Its name, unique."`
 	Action   GuardAction `toml:"action" doc:"What happens."`
-	Reason   string      `toml:"reason" doc:"Told to the agent and to people."`
+	Reason   string      `toml:"reason" doc:"Shown to the agent and to people."`
 	Tools    []string    `toml:"tools" doc:"Patterns of tool names. None is every tool."`
 	Roles    []string    `toml:"roles" doc:"Patterns of roles. None is every role."`
 	Agents   []string    `toml:"agents" doc:"Patterns of agent names. None is every agent."`

@@ -80,7 +80,7 @@ func TestRestAndAttentionAreReadWithoutANote(t *testing.T) {
 [workspace]
 max_active_sessions = 9
 [daemon]
-on_pending = "tell me"
+on_pending = "ask me"
 [[agents]]
 name = "w"
 start_command = "x"

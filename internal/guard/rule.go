@@ -6,7 +6,7 @@ package guard
 type Rule struct {
 	ID     string `toml:"id" json:"id" doc:"Its name, unique."`
 	Action Action `toml:"action" json:"action" doc:"allow, ask or deny."`
-	Reason string `toml:"reason" json:"reason,omitempty" doc:"Told to the agent and to people."`
+	Reason string `toml:"reason" json:"reason,omitempty" doc:"Shown to the agent and to people."`
 
 	Tools  []string `toml:"tools" json:"tools,omitempty" doc:"Patterns of tool names; none is every tool."`
 	Roles  []string `toml:"roles" json:"roles,omitempty" doc:"Patterns of roles; none is every role."`

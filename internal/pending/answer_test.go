@@ -124,8 +124,8 @@ func TestAnswerWithoutEffectIsSaidAndCanBeGivenAgain(t *testing.T) {
 		a.deaf = true
 		start := time.Now()
 		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1", By: "anna"})
-		if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "still stands") || time.Since(start) != settle {
-			t.Fatalf("after %v: %v; want a time-out after 5 s that says that it still stands", time.Since(start), err)
+		if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "still open") || time.Since(start) != settle {
+			t.Fatalf("after %v: %v; want a time-out after 5 s that says that it is still open", time.Since(start), err)
 		}
 		if got := w.only(); got.State != client.PendingOpen {
 			t.Fatalf("the question is %s, want it open", got.State)
@@ -219,7 +219,7 @@ func TestAnswerOfWhichNobodyKnowsIsReadBackBeforeAnother(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1", By: "anna"})
-			if !errors.Is(err, client.ErrTimeout) || !errors.Is(err, broken) || !strings.Contains(err.Error(), "still stands") {
+			if !errors.Is(err, client.ErrTimeout) || !errors.Is(err, broken) || !strings.Contains(err.Error(), "still open") {
 				t.Errorf("got %v, want a time-out with the cause", err)
 			}
 		})

@@ -32,7 +32,7 @@ func TestAnAgentMovesWhenItMay(t *testing.T) {
 		{"open, busy, restart", open, func(_ *Session, o *Observed) { o.Activity.State, o.Order = runtime.ActivityBusy, OrderRestart }, VerbStop, false, "moves"},
 		{"open, busy, suspended", open, func(s *Session, o *Observed) { s.Suspended, o.Activity.State = true, runtime.ActivityBusy }, VerbStop, false, ""},
 		{"open, not known", open, func(_ *Session, o *Observed) { o.Known = false }, VerbAdopt, true, ""},
-		{"closed", closed, func(*Session, *Observed) {}, VerbNone, true, "the new place cannot be opened: there is no such tool; it goes on at previous"},
+		{"closed", closed, func(*Session, *Observed) {}, VerbNone, true, "the new place cannot be opened: there is no such tool; it stays at previous"},
 		{"closed, not known", closed, func(_ *Session, o *Observed) { o.Known = false }, VerbAdopt, true, "no such tool"},
 		{"closed, cut", closed, func(_ *Session, o *Observed) { o.Known, o.Cut = false, true }, VerbAdopt, true, "no such tool"},
 		{"closed, drifted", closed, func(_ *Session, o *Observed) { o.Stored.Core = "v1:other" }, VerbNone, true, "no such tool"},

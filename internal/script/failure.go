@@ -15,7 +15,7 @@ const failurePrefix = "gc-error: "
 // wordDied may be followed by how the agent ended: an exit code or a signal's name.
 const wordDied = "session-died"
 
-// exitWord tells how an agent ended.
+// exitWord says how an agent ended.
 func exitWord(e runtime.Exit) string {
 	if e.Signal != "" {
 		return e.Signal
@@ -96,7 +96,7 @@ func sentinelOf(word string) error {
 	return nil
 }
 
-// death reads how an agent ended; what is not told is code -1.
+// death reads how an agent ended; an unknown end is code -1.
 func death(how string) *runtime.StartupDeath {
 	exit := runtime.Exit{Code: -1, At: time.Now()}
 	if code, err := strconv.Atoi(how); err == nil {

@@ -18,7 +18,7 @@ type Screen struct {
 	Y      int  `json:"y"`
 	Styles bool `json:"styles"`
 
-	// Instance is the session's token and Agent whether its agent lives, if the script tells.
+	// Instance is the session's token and Agent whether its agent lives, if the script says.
 	Instance string           `json:"instance"`
 	Agent    runtime.Liveness `json:"agent"`
 

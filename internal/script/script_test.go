@@ -232,7 +232,8 @@ func TestServeCutInput(t *testing.T) {
 	}
 }
 
-// A watch ends with its reader, whose end is that of the input: in a quiet place no write tells.
+// A watch ends with its reader, whose end is that of the input: without events no write shows
+// it.
 func TestServedWatchEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	life, end := io.Pipe()

@@ -113,7 +113,7 @@ func handlers() map[string]func(*server, context.Context) error {
 	}
 }
 
-// protocol tells what p has.
+// protocol prints what p has.
 func (s *server) protocol(context.Context) error {
 	facts := s.p.Capabilities()
 	words := []Capability{CapSequence, CapRunLive}

@@ -279,9 +279,9 @@ const (
 	contradicts
 )
 
-// opinion tells how a lower word stands to the chosen one. Ready tells nothing of
-// turns, so it contradicts a question alone; idle does not end background work or
-// a limit, which only say more.
+// opinion says how a lower word stands to the chosen one. Ready says nothing
+// about turns, so it contradicts a question alone; idle does not end background
+// work or a limit, which only say more.
 func opinion(chosen, lower runtime.Activity) stance {
 	if chosen == lower {
 		return agrees

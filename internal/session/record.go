@@ -4,7 +4,7 @@
 // A record is keyed by the session's name, which follows from the agent's
 // identity and not from an attempt: failures accrue in it however often the
 // agent is started. It is knowledge, never evidence: whether a session runs is
-// only told by a fresh observation.
+// known only from a fresh observation.
 package session
 
 import (

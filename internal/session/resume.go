@@ -32,7 +32,7 @@ const (
 	// ResumeHandedOver is no failure: the conversation was left because its context was
 	// full, and the next one is to know of it.
 	ResumeHandedOver ResumeFailure = "its context was full"
-	ResumeOther      ResumeFailure = "unclear" // the agent ended, and its words tell nothing of it
+	ResumeOther      ResumeFailure = "unclear" // the agent ended, and its words do not say why
 )
 
 // ResumePattern is a sign of a failure in an agent's last words.
@@ -41,9 +41,9 @@ type ResumePattern struct {
 	Text    string // a part of the output, letter case ignored
 }
 
-// ClassifyResume tells why a start that was to resume a conversation ended, by the
-// first pattern that its last output has. A clean exit and an unobserved one are
-// no failure of the conversation, whatever was said before.
+// ClassifyResume returns why a start that was to resume a conversation ended, by
+// the first pattern that its last output has. A clean exit and an unobserved one
+// are no failure of the conversation, whatever was said before.
 func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern) ResumeFailure {
 	if exit == nil || exit.Code == 0 && exit.Signal == "" {
 		return ""
@@ -133,9 +133,9 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 // conversation that there was.
 func (c *Conversation) Resumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
 
-// NotBegun notes that a start that was to begin the conversation failed. If
-// nothing told that the previous one was at fault, it may well be sound: its ladder
-// is whole again.
+// NotBegun notes that a start that was to begin the conversation failed. If nothing
+// showed that the previous one was at fault, it may well be sound: its ladder is
+// whole again.
 func (c *Conversation) NotBegun() {
 	if !c.Begun && c.Former != nil && c.Former.Failure == ResumeOther {
 		former := *c.Former

@@ -222,7 +222,7 @@ func TestStoredStatesAreRepaired(t *testing.T) {
 		{"a start without any observation", "creating", nothingKnown, StateCreating, false},
 		{"a stop that was cut off, and it still runs", "stopping", itRuns, StateRunning, true},
 		{"a stop that was cut off after its work", "stopping", itIsGone, StateStopped, true},
-		{"a stop that left a corpse", "stopping", itExited, StateStopped, true},
+		{"a stop that left a dead session", "stopping", itExited, StateStopped, true},
 		{"it ran on", "running", itRuns, StateRunning, false},
 		{"it ended meanwhile", "running", itExited, StateFailed, true},
 		{"it vanished meanwhile", "running", itIsGone, StateLost, true},

@@ -34,7 +34,7 @@ type View struct {
 	Draining     bool
 	Activity     Activity
 	Obstacle     Obstacle // the kept one, see [Record.Obstacle]
-	Attached     int      // -1: the driver cannot tell
+	Attached     int      // -1: unknown to the driver
 	LastInput    time.Time
 
 	// Pending is what blocks the agent by the last reading, nil if nothing does;

@@ -115,7 +115,7 @@ func (c *Client) Succeed(ctx context.Context, argv []string, grace time.Duration
 	return c.call(ctx, http.MethodPost, "/succeed", relaunchRequest{argv, grace, next}, nil)
 }
 
-// SetAgent tells which process of the tree is the agent.
+// SetAgent sets which process of the tree is the agent.
 func (c *Client) SetAgent(ctx context.Context, id proc.ID) error {
 	return c.call(ctx, http.MethodPut, "/agent", id, nil)
 }

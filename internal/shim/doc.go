@@ -14,7 +14,7 @@
 //	sock          Unix socket, 0600, the peer's uid is checked
 //	instance      the instance token, 0600; every request must carry it
 //	session.json  a [Record]: name, process identities, what it was started with
-//	last.json     a [Corpse]: exit and last output, once the agent has ended
+//	last.json     a [Corpse]: the exit and last output, once the agent has ended
 //	input.lock    held by flock while a prompt is being delivered
 //	prompts/      prompts too long for a command line, until the agent has read them
 //	shim.log      what the shim had to say; nearly always empty
@@ -47,9 +47,9 @@
 // POST /lease gives the right to deliver prompts, to one at a time and for as long as its
 // connection stands. Whatever belongs to a delivery carries the number of its lease and
 // is refused when that is over: POST /begin notes the text before the first byte, POST
-// /input?kind=enter the key that submits it, POST /settle what came of it, and GET
-// /journal tells. So the next delivery after one that was cut off knows what it did, and
-// that nothing of it comes later. Input of others that comes in between, such as a
+// /input?kind=enter the key that submits it, POST /settle its outcome, and GET /journal
+// returns the account. So the next delivery after one that was cut off knows what it did,
+// and that nothing of it comes later. Input of others that comes in between, such as a
 // person's key, is preceded by the keys that take the text out of the line again. What is
 // noted and what is sent has one order, so that a piece which other input came before is
 // refused: a deliverer that was starved for longer than its hold deletes no key of a

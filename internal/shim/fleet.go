@@ -262,7 +262,7 @@ func (f *Fleet) folders(ctx context.Context) ([]fs.DirEntry, error) {
 }
 
 // Names is Running for who needs no more than the names. A shim that is well is not
-// woken: its lock and its record tell.
+// woken: its lock and its record suffice.
 func (f *Fleet) Names(ctx context.Context) ([]string, error) {
 	entries, err := f.folders(ctx)
 	if err != nil {

@@ -44,7 +44,7 @@ type host struct {
 	agent      proc.ID
 	run        *run  // the present agent's, or the last one's
 	exit       *Exit // nil while the agent lives
-	kept       bool  // the corpse is on disk
+	kept       bool  // the record of the end is on disk
 	stopping   bool  // the agent is being ended on purpose
 	lastOutput time.Time
 	lastHuman  time.Time
@@ -66,7 +66,7 @@ type host struct {
 // The reasons why a shim ends. Without one of them the end was requested by a
 // signal.
 var (
-	errDone    = errors.New("session has ended")                      // the corpse stays
+	errDone    = errors.New("session has ended")                      // the record of the end stays
 	errRemoved = errors.New("session was stopped")                    // nothing stays
 	errUnheard = errors.New("the starter has gone before the report") // nothing stays
 )
@@ -206,7 +206,7 @@ func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
 	return errors.Join(err, h.dir.Remove())
 }
 
-// bumpLocked tells waiters that the terminal or its state has changed.
+// bumpLocked notifies waiters that the terminal or its state has changed.
 func (h *host) bumpLocked() {
 	h.seq++
 	close(h.changed)

@@ -199,7 +199,7 @@ func TestShimKilledAtAnyInstantOfTheStart(t *testing.T) {
 	t.Parallel()
 	f := testFleet(t)
 	s := spec("instant", "trap '' HUP TERM; while :; do sleep 1000; done")
-	s.Terminal = false // its pipes' end tells the agent nothing
+	s.Terminal = false // its pipes' end means nothing to the agent
 	body, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

@@ -142,11 +142,12 @@ func TestFailedRelaunch(t *testing.T) {
 	}
 }
 
-// The corpse of a previous agent does not stand for one that lives and lost its shim.
+// The record of a previous agent's end does not stand for one that lives and lost its
+// shim.
 func TestRelaunchRemovesTheCorpse(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("corpse", "exit 3"))
-	waitFor(t, "the corpse", func() bool { return !folder.Gone(folder.For(f.opts.Dir, "corpse").Corpse()) })
+	waitFor(t, "the record of the end", func() bool { return !folder.Gone(folder.For(f.opts.Dir, "corpse").Corpse()) })
 	if err := c.Relaunch(t.Context(), []string{"/bin/sh", "-c", "trap '' HUP; while :; do sleep 1000; done"}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestExitOnAFullDisk(t *testing.T) {
 	if err := os.RemoveAll(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the corpse", func() bool {
+	waitFor(t, "the record of the end", func() bool {
 		s, err := f.Look(t.Context(), "full")
 		return err == nil && s.Corpse != nil && s.Corpse.Exit.Code == 7
 	})

@@ -29,8 +29,8 @@ func (h *host) write(p []byte) {
 // reply answers a query of the program. Called with mu held, from Write.
 func (h *host) reply(p []byte) { h.run.input.Reply(p) }
 
-// notice takes what the program told the terminal. Called with mu held, from
-// Write.
+// notice takes what the program reported to the terminal. Called with mu held,
+// from Write.
 func (h *host) notice(n term.Notice) {
 	switch n.Kind {
 	case term.Title:

@@ -24,8 +24,8 @@ type run struct {
 	over    chan struct{} // closed after that
 }
 
-// close lets go of the terminal or the pipes and waits for their reader, which
-// must not write into the next agent's screen.
+// close closes the terminal or the pipes and waits for their reader, which must
+// not write into the next agent's screen.
 func (r *run) close() error {
 	r.input.Close()
 	return r.streams.Close()
@@ -84,7 +84,7 @@ func (h *host) newRecord() (Record, error) {
 }
 
 // bury writes the record of an agent that is about to start, and removes the
-// corpse of the one before.
+// record of the end of the one before.
 func (h *host) bury(record Record) error {
 	err := folder.WriteJSON(h.dir.Record(), record)
 	if err == nil {

@@ -193,7 +193,7 @@ func TestCorpseIsReadableAndReplaced(t *testing.T) {
 			})
 			s, err := f.Look(t.Context(), "dead")
 			if err != nil || s.Corpse.Exit.Code != 7 || !strings.Contains(s.Corpse.Text, "last words") {
-				t.Fatalf("corpse %+v, %v; want exit 7 and its last words", s.Corpse, err)
+				t.Fatalf("record %+v, %v; want exit 7 and its last words", s.Corpse, err)
 			}
 		}
 		_ = c

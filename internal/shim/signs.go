@@ -2,9 +2,9 @@ package shim
 
 import "gascity/internal/shim/memory"
 
-// What a program tells its terminal about itself.
+// What a program reports to its terminal about itself.
 type (
-	// Sign is one thing that a program tells its terminal about itself.
+	// Sign is one thing that a program reports to its terminal about itself.
 	Sign = memory.Sign
 	// Signs are what the program in the foreground says of itself beside what it prints.
 	Signs = memory.Signs

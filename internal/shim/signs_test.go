@@ -152,7 +152,7 @@ func TestSignsAreTold(t *testing.T) {
 	})
 	want := []string{"state=working:progress=1", "state=working:progress=1", "state=working:progress=3", "state=idle"}
 	if strings.Join(told, " ") != strings.Join(want, " ") {
-		t.Errorf("told %q (%v), want %q", told, err, want)
+		t.Errorf("reported %q (%v), want %q", told, err, want)
 	}
 }
 
@@ -201,7 +201,8 @@ func TestHoldKeepsTypingBack(t *testing.T) {
 	drain(t, conn)
 }
 
-// Holds of several deliveries take turns, and a person is let through between them.
+// Holds of several deliveries take turns, and a person's input goes through between
+// them.
 func TestHoldsTakeTurns(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("turns", `stty raw -echo; echo go; exec cat`))

@@ -91,7 +91,7 @@ func (c *Claim) Start(ctx context.Context, spec Spec) (*Client, error) {
 	return c.fleet.client(c.name, c.dir, spec.Instance), err
 }
 
-// undo removes the folder of a start that failed. The shim has let go of it, or
+// undo removes the folder of a start that failed. The shim has released it, or
 // still ends and removes it itself.
 func (c *Claim) undo() error {
 	err := c.lock.Close()

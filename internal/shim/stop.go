@@ -126,7 +126,7 @@ func (h *host) succeed(next Successor) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lease != nil {
-		h.lease.ended = true // also for what was let in before
+		h.lease.ended = true // also for input before it
 	}
 	env := slices.DeleteFunc(next.Env, func(entry string) bool { return strings.HasPrefix(entry, MarkKey+"=") })
 	env = append(env, MarkKey+"="+next.Instance)

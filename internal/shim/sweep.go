@@ -185,7 +185,7 @@ func (s Sight) root() (root proc.ID, live bool, err error) {
 			return id, true, nil
 		}
 	}
-	return proc.ID{PID: math.MaxInt32}, true, nil // a damaged record: the mark alone tells
+	return proc.ID{PID: math.MaxInt32}, true, nil // a damaged record: the mark alone decides
 }
 
 // Orphans returns the live processes of a session whose shim was killed: those that

@@ -127,7 +127,7 @@ type Frame struct {
 	Title      string    `json:"title,omitempty"`
 	Signs      Signs     `json:"signs,omitzero"`
 	Line       LineMode  `json:"line"`
-	Input      tty.Input `json:"input,omitzero"`  // unknown to a shim that does not tell
+	Input      tty.Input `json:"input,omitzero"`  // unknown to a shim that does not report it
 	Silent     bool      `json:"silent,omitzero"` // see tty.State
 	LastOutput time.Time `json:"last_output,omitzero"`
 	LastHuman  time.Time `json:"last_human,omitzero"`

@@ -121,7 +121,7 @@ func clearStale(ctx context.Context, path string) error {
 	probe := net.Dialer{Timeout: probeTime}
 	conn, err := probe.DialContext(ctx, "unix", path)
 	if err == nil {
-		_ = conn.Close() // it has told what we wanted to know
+		_ = conn.Close() // it has sent the answer
 		return fmt.Errorf("%w: %s is served by another controller", client.ErrRefused, path)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {

@@ -129,8 +129,8 @@ func makeDirs(root *os.Root, name string, mode fs.FileMode) ([]string, error) {
 	return made, nil
 }
 
-// blocked tells why nothing can be written below the folder, or "": a part of
-// the way is no folder, or a link that leads nowhere or out of the working directory.
+// blocked returns why nothing can be written below the folder, or "": a part of the
+// way is no folder, or a link without a target in the working directory.
 func blocked(root *os.Root, dir string) string {
 	parts := strings.Split(dir, "/")
 	for i := range parts {

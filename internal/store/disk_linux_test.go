@@ -72,7 +72,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if is := told.next(t, 1); is != nil || db.Fault() != nil {
-		t.Fatalf("there is space again, and the fault is %v, told was %v", db.Fault(), is)
+		t.Fatalf("there is space again, and the fault is %v, reported was %v", db.Fault(), is)
 	}
 	if _, _, err := db.AddReceipt(t.Context(), prompt.Receipt{ID: "after", Session: "s"}); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestFullDiskIsOneEpisode(t *testing.T) {
 				t.Fatal(err)
 			}
 			if is := told.next(t, 1); is != nil || db.Fault() != nil {
-				t.Errorf("there is space again, and the fault is %v, told was %v", db.Fault(), is)
+				t.Errorf("there is space again, and the fault is %v, reported was %v", db.Fault(), is)
 			}
 			if err := db.Close(); err != nil {
 				t.Fatal(err)

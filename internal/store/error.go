@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	// ErrUnavailable reports that the store cannot keep or tell anything now. It
-	// proves nothing about what is kept, and nothing about sessions.
+	// ErrUnavailable reports that the store cannot write or read anything now.
+	// It proves nothing about what is kept, and nothing about sessions.
 	ErrUnavailable = client.ErrUnavailable
 	// ErrNewer reports a database that a later version of gc has written. It is
 	// left as it is.
@@ -109,7 +109,7 @@ func notOpened(op, path string, err error) error {
 	return err
 }
 
-// faultOf tells what kind of trouble an error is; known is false for one that
+// faultOf returns the kind of trouble of an error; known is false for one that
 // is none of the store's faults.
 func faultOf(err error) (kind fault, known bool) {
 	var engine *sqlite.Error

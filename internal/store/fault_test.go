@@ -142,7 +142,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 		t.Errorf("a locked database is %v, want an error that says so, names the file and a remedy", err)
 	}
 	if is := told.next(t, 0); !errors.Is(is, store.ErrUnavailable) || db.Fault() == nil {
-		t.Errorf("the fault is %v, told was %v; want both to be set", db.Fault(), is)
+		t.Errorf("the fault is %v, reported was %v; want both to be set", db.Fault(), is)
 	}
 	e, err := db.Append(client.Event{Kind: string(event.SessionStatus)})
 	if err != nil {
@@ -160,7 +160,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	do(t, other, "ROLLBACK")
 	// Without writes the store finds out by itself.
 	if is := told.next(t, 1); is != nil || db.Fault() != nil {
-		t.Errorf("after the end of the fault told was %v, the fault is %v", is, db.Fault())
+		t.Errorf("after the end of the fault reported was %v, the fault is %v", is, db.Fault())
 	}
 	if err := db.Save(t.Context(), record("after")); err != nil || count(t, db) != 2 {
 		t.Errorf("the store does not go on: %d records, error %v", count(t, db), err)

@@ -219,7 +219,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 	close(hold)
 	if err := <-told; err != nil || db.Fault() != nil {
-		t.Errorf("the disk works again, and the fault is %v, told was %v", db.Fault(), err)
+		t.Errorf("the disk works again, and the fault is %v, reported was %v", db.Fault(), err)
 	}
 	db.opts.Patience = time.Minute // a busy disk is not the subject any more
 	if got := records(t, db); got != 0 {
@@ -335,7 +335,7 @@ func TestIdleStoreDoesNothing(t *testing.T) {
 	})
 }
 
-// stamp tells sizes and times of the store's files.
+// stamp returns sizes and times of the store's files.
 func stamp(t *testing.T, path string) string {
 	t.Helper()
 	var out string

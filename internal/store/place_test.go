@@ -43,7 +43,7 @@ func TestFilesThatAreTakenAway(t *testing.T) {
 				}
 			}
 			if is := told.next(t, 0); !errors.Is(is, store.ErrUnavailable) || db.Fault() == nil {
-				t.Errorf("the fault is %v, told was %v", db.Fault(), is)
+				t.Errorf("the fault is %v, reported was %v", db.Fault(), is)
 			}
 			if got, err := db.OpenReceipts(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("%d receipts were read from what is no longer the city's, error %v", len(got), err)
@@ -121,7 +121,7 @@ func TestFileThatComesBack(t *testing.T) {
 	}
 	move(t, path+".away", path)
 	if is := told.next(t, 1); is != nil {
-		t.Errorf("the file is back, and told was %v", is)
+		t.Errorf("the file is back, and reported was %v", is)
 	}
 	if err := db.Save(t.Context(), record("after")); err != nil || count(t, db) != 1 {
 		t.Errorf("%d records are kept, error %v; want 1", count(t, db), err)

@@ -37,7 +37,7 @@ type timeline struct {
 	written uint64         // what is up to here is in the database, or lost
 	tail    []client.Event // the newest, their ids without holes, ending at next-1
 	holes   []hole         // ascending
-	lost    int            // events that no one remembers, since it was last told
+	lost    int            // events that no one remembers, since the last report
 	closed  bool
 	grown   chan struct{} // closed and replaced by each Append
 

@@ -230,7 +230,7 @@ func (d *DB) finish(ctx context.Context, t *tx) {
 		}
 		break
 	}
-	_ = d.flushUpto(ctx, t, math.MaxUint64) // it is a fault now, and markClean tells
+	_ = d.flushUpto(ctx, t, math.MaxUint64) // it is a fault now, and markClean reports it
 	d.closeErr = errors.Join(d.markClean(ctx, t), d.reads.Close(), t.close())
 }
 
@@ -302,7 +302,7 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// change is exec that tells how many rows it was about.
+// change is exec that returns how many rows it was about.
 func (t *tx) change(ctx context.Context, query string, args ...any) (int64, error) {
 	statement, err := t.statement(ctx, query)
 	if err != nil {

@@ -28,8 +28,9 @@ func (k NoticeKind) String() string {
 	return "unknown"
 }
 
-// Notice is something a program tells its terminal beside what it prints. Which fields
-// are set depends on Kind. Strings are valid UTF-8 unless noted; Payload is as received.
+// Notice is something a program reports to its terminal beside what it prints. Which
+// fields are set depends on Kind. Strings are valid UTF-8 unless noted; Payload is as
+// received.
 type Notice struct {
 	Kind    NoticeKind
 	Text    string

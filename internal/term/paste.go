@@ -44,7 +44,7 @@ func Paste(text string, m Modes) ([]byte, error) {
 }
 
 // Type returns the bytes that type text without brackets. As every control character is a
-// key then, only \t is let through beside text: a \n or \r is refused with a
+// key then, only \t is accepted beside text: a \n or \r is refused with a
 // [*ControlError], as it would submit half of the text.
 func Type(text string) ([]byte, error) {
 	if err := checkText(text, "\t"); err != nil {

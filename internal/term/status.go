@@ -27,9 +27,8 @@ const (
 const statusQuery = "?"
 
 // ParseStatus reads a report: what follows the number. Its pairs stand between colons;
-// semicolons are taken as well. ok is false for a report that the protocol tells to throw
-// away, and for one about a child (it has an id). The state "clear" is a Status without
-// State.
+// semicolons are taken as well. ok is false for a report that the protocol says to drop,
+// and for one about a child (it has an id). The state "clear" is a Status without State.
 func ParseStatus(report string) (s Status, ok bool) {
 	s.Progress = -1
 	if len(report) > maxStatus {

@@ -9,7 +9,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Span tells a duration in one or two units: "5s", "12m", "3h07m", "2d04h".
+// Span formats a duration in one or two units: "5s", "12m", "3h07m", "2d04h".
 // Below zero is "0s".
 func Span(d time.Duration) string {
 	switch {
@@ -26,7 +26,7 @@ func Span(d time.Duration) string {
 	}
 }
 
-// Ago tells how long t is past: "now", "3m ago". The zero time is empty.
+// Ago formats how long t is past: "now", "3m ago". The zero time is empty.
 func Ago(now, t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -38,7 +38,7 @@ func Ago(now, t time.Time) string {
 	return Span(d) + " ago"
 }
 
-// In tells how long it is until t, rounded up; empty if t is zero or past.
+// In formats how long it is until t, rounded up; empty if t is zero or past.
 func In(now, t time.Time) string {
 	d := t.Sub(now)
 	if t.IsZero() || d <= 0 {

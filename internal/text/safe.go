@@ -33,7 +33,7 @@ func Block(text string) string {
 	})
 }
 
-// safe replaces control characters as told, and escapes what is invisible.
+// safe replaces control characters by control, and escapes what is invisible.
 func safe(text string, control func(rune) rune) string {
 	var b strings.Builder
 	b.Grow(len(text))

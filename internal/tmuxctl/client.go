@@ -18,7 +18,7 @@ type Client struct {
 	closing chan struct{}
 	// changes is what Changes returns.
 	changes atomic.Uint64
-	// keepers are the goroutines that mend connections.
+	// keepers are the goroutines that repair connections.
 	keepers sync.WaitGroup
 
 	mu sync.Mutex
@@ -27,7 +27,8 @@ type Client struct {
 	changed chan struct{}
 	// connection is set while connected. Guarded by mu.
 	connection *connection
-	// known is the server, valid while connected or mending. Guarded by mu.
+	// known is the server, valid while connected or under repair. Guarded by
+	// mu.
 	known    Server
 	features Features
 	// lost is why there is no server any more. Guarded by mu.
@@ -83,10 +84,10 @@ func (c *Client) Attach(ctx context.Context) (Server, error) { return c.connect(
 // replies; the replies are there beside a *CommandError. Any number of goroutines may call it; their
 // commands are interleaved, those of one call keep their order.
 //
-// A client that was never connected takes up a server that listens. While the
-// connection is being mended Do waits, until ctx ends. When ctx ends after the
-// commands were sent, they may still be carried out. Commands that wait (run-shell
-// and if-shell without -b, wait-for, display-popup) hold up everybody: do not send them.
+// A client that was never connected takes up a server that listens. While the connection
+// is being repaired Do waits, until ctx ends. When ctx ends after the commands were
+// sent, they may still be carried out. Commands that wait (run-shell and if-shell
+// without -b, wait-for, display-popup) hold up everybody: do not send them.
 //
 // Errors: *CommandError, ErrWord, ErrNoServer, ErrServerLost, ErrInterrupted, ErrBusy, ErrNoTmux,
 // ErrClosed, the cause of ctx.
@@ -128,8 +129,8 @@ func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
 	return replies[0].Output, nil
 }
 
-// AwaitLoss says that the known server is about to be ended: its loss is reported as ever,
-// but is no warning in the log. It holds until there is a connection again.
+// AwaitLoss says that the known server is about to be ended: its loss is reported as
+// usual, but is no warning in the log. It holds until there is a connection again.
 func (c *Client) AwaitLoss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +149,7 @@ func (c *Client) Server() (server Server, features Features, ok bool) {
 }
 
 // Hub is the name of our session. A window linked into it (link-window -d -s SOURCE -t
-// "=HUB:") is heard. Its first window is ours: leave it alone.
+// "=HUB:") is read. Its first window is ours: leave it alone.
 func (c *Client) Hub() string { return c.options.Hub }
 
 // ready returns the connection to use now.
@@ -219,9 +220,9 @@ func (c *Client) Subscribe(wants Wants) *Subscription {
 
 // Changes counts the server's reports of windows and sessions that came, went, or got another name or
 // pane, and the breaks and repairs of the connection. When Do returns, everything is counted that the
-// server told before it answered: what was asked for before stays true as far as it is about these
+// server reported before it answered: what was asked for before stays true as far as it is about these
 // things, if the count is the same after another reply. The ends of programs whose panes remain are not
-// told.
+// reported.
 func (c *Client) Changes() uint64 { return c.changes.Load() }
 
 // publish gives the event to all subscriptions.

@@ -19,9 +19,10 @@ const (
 )
 
 const (
-	// handshakeTime is how long a server may take to answer while a connection is mended.
+	// handshakeTime is how long a server may take to answer while a connection is
+	// repaired.
 	handshakeTime = 10 * time.Second
-	// firstPause and longestPause bound the waits between attempts to mend.
+	// firstPause and longestPause bound the waits between attempts to repair.
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
 	// startAttempts bounds how often a start is tried against a server that is going down or coming up.
@@ -43,7 +44,8 @@ func (c *Client) connect(ctx context.Context, how manner) (Server, error) {
 	}
 }
 
-// tryConnect is connect unless the connection is being mended: then changed is to be waited for.
+// tryConnect is connect unless the connection is being repaired: then changed is to be waited
+// for.
 func (c *Client) tryConnect(ctx context.Context, how manner) (server Server, changed chan struct{}, err error) {
 	select {
 	case c.gate <- struct{}{}:
@@ -326,7 +328,7 @@ func (c *Client) mend(ctx context.Context, known Server) {
 	}
 }
 
-// lose enters the state serverLost and tells it once.
+// lose enters the state serverLost and reports it once.
 func (c *Client) lose(why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,7 +25,8 @@ const maxOpen = 1 << 16
 // its time for each.
 const secretLength = 20
 
-// errNotSent tells that the connection was broken before the commands were sent.
+// errNotSent reports that the connection was broken before the commands were
+// sent.
 var errNotSent = errors.New("not sent")
 
 // connection is one process of tmux in control mode. Three goroutines belong to it: one reads,
@@ -106,7 +107,7 @@ func connect(ctx context.Context, binary string, args, env []string, publish fun
 		close(stop)
 		_ = c.stdin.Close() // unblocks the writer; the process is ending
 		<-written
-		_ = c.process.Wait() // how a client ends tells nothing: it ends with its connection
+		_ = c.process.Wait() // how a client ends does not matter: it ends with its connection
 	}()
 	return c, nil
 }

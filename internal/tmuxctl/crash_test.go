@@ -10,7 +10,7 @@ import (
 )
 
 // TestConnectingUpsetsNobody connects clients while others make, rename and close sessions: tmux
-// crashes if both are let at once (3.3a within 0.1 s of this).
+// crashes if both happen at once (3.3a within 0.1 s of this).
 func TestConnectingUpsetsNobody(t *testing.T) {
 	connectBeside(t, func(first *tmuxctl.Client, i int) error {
 		name := fmt.Sprintf("s%d", i)

@@ -10,8 +10,8 @@
 // [Client.Do] only take up one that listens. The server outlives the client;
 // [Client.Close] ends our process, never the server.
 //
-// The control client is attached to a session of its own, the hub. tmux tells a
-// control client of output only in windows of the session it is attached to. Who
+// The control client is attached to a session of its own, the hub. tmux sends a
+// control client output only in windows of the session it is attached to. Who
 // wants to hear of a window links it into the hub: see [Client.Hub].
 //
 // # Losing things

@@ -1,6 +1,6 @@
 package tmuxctl
 
-// Kind says what an Event tells.
+// Kind says what an Event reports.
 type Kind uint8
 
 // The kinds of events. Fields that a kind does not name are empty.
@@ -66,8 +66,8 @@ type Event struct {
 	Text string
 	// Data is what the pane printed, in order, several notifications joined. The receiver owns it.
 	Data []byte
-	// Gap tells that bytes of this pane before or within Data were left out.
+	// Gap says that bytes of this pane before or within Data were left out.
 	Gap bool
-	// Unlinked tells that the window is not linked to the hub.
+	// Unlinked says that the window is not linked to the hub.
 	Unlinked bool
 }

@@ -40,7 +40,8 @@ func TestEventsOfSessions(t *testing.T) {
 	await(t, events, "the end of the window", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.WindowClose && e.Window == window })
 }
 
-// tmux tells a control client nothing of a pane that died and remains: a hook does.
+// tmux reports nothing to a control client about a pane that died and remains: a
+// hook does.
 func TestASignalOfAHookTellsOfADeadPane(t *testing.T) {
 	client := started(t)
 	events := client.Subscribe(tmuxctl.OutputNone)
@@ -68,7 +69,7 @@ func TestASignalOfAHookTellsOfADeadPane(t *testing.T) {
 		told := await(t, events, "the death", func(e tmuxctl.Event) bool {
 			return e.Kind == tmuxctl.Signal && e.Text == "died" || e.Kind == tmuxctl.Monitored && e.Pane == id && e.Text == "1"
 		})
-		t.Logf("told by kind %d after %v", told.Kind, time.Since(begin))
+		t.Logf("reported by kind %d after %v", told.Kind, time.Since(begin))
 	}
 	if _, err := client.Signal("a\nb").Line(); !errors.Is(err, tmuxctl.ErrWord) {
 		t.Errorf("a signal of two lines: %v", err)

@@ -26,7 +26,7 @@ func flood(t testing.TB, client *tmuxctl.Client, panes int) []string {
 func needsPause(t testing.TB, client *tmuxctl.Client) {
 	t.Helper()
 	if _, features, _ := client.Server(); !features.Pause {
-		t.Skip("this tmux cannot pause panes: a flood that is heard holds up its replies")
+		t.Skip("this tmux cannot pause panes: a flood that is read holds up its replies")
 	}
 }
 
@@ -71,7 +71,7 @@ func TestAFloodDoesNotHoldUpReplies(t *testing.T) {
 	heard, process := roundTrip(t, client, o, 20)
 	t.Logf("round trip: idle %v, flood without a reader %v, flood with a reader %v, a process during it %v", idle, unheard, heard, process)
 	if heard > 5*unheard+time.Millisecond {
-		t.Errorf("a reply takes %v during a flood that is heard, %v when it is not", heard, unheard)
+		t.Errorf("a reply takes %v during a flood that is read, %v when it is not", heard, unheard)
 	}
 	if heard > process {
 		t.Errorf("a reply takes %v, a process of tmux %v", heard, process)
@@ -83,8 +83,8 @@ func TestAFloodDoesNotHoldUpReplies(t *testing.T) {
 	}
 }
 
-// hearAgain types into a pane that echoes until the echo is heard: what it prints while it is
-// paused is a gap. It tells whether there was one.
+// hearAgain types into a pane that echoes until the echo is read: what it prints while it is
+// paused is a gap. It reports whether there was one.
 func hearAgain(t testing.TB, client *tmuxctl.Client, events *tmuxctl.Subscription, pane string) (gap bool) {
 	t.Helper()
 	ctx := limit(t)
@@ -94,7 +94,7 @@ func hearAgain(t testing.TB, client *tmuxctl.Client, events *tmuxctl.Subscriptio
 		for {
 			event, err := events.Next(soon)
 			if ctx.Err() != nil {
-				t.Fatalf("%s is not heard any more", pane)
+				t.Fatalf("%s is not read any more", pane)
 			}
 			if err != nil {
 				break
@@ -130,7 +130,7 @@ func TestPausedPanesAreHeardAgain(t *testing.T) {
 		return gap || heard >= flood
 	})
 	if took := time.Since(began); !gap && took < 2*time.Second { // more than 1 MiB/s is paused
-		t.Errorf("%d bytes were heard in %s, and nothing was paused", heard, took)
+		t.Errorf("%d bytes were read in %s, and nothing was paused", heard, took)
 	}
 	hearAgain(t, client, events, id)
 }

@@ -176,7 +176,7 @@ func unescape(text []byte) []byte {
 	return out
 }
 
-// isOctal tells whether three digits are the number of a byte.
+// isOctal reports whether three digits are the number of a byte.
 func isOctal(digits []byte) bool {
 	return digits[0] >= '0' && digits[0] <= '3' && digits[1] >= '0' && digits[1] <= '7' && digits[2] >= '0' && digits[2] <= '7'
 }

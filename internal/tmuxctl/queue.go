@@ -56,7 +56,8 @@ func (q *queue) push(event Event) {
 	q.wakeLocked()
 }
 
-// resyncWaitsLocked tells whether the newest event that waits is a Resync already.
+// resyncWaitsLocked reports whether the newest event that waits is a Resync
+// already.
 func (q *queue) resyncWaitsLocked() bool {
 	return len(q.waiting) > 0 && q.waiting[len(q.waiting)-1].Kind == Resync
 }

@@ -47,7 +47,8 @@ func appendQuoted(to []byte, word string) []byte {
 	return append(append(to, word[start:]...), '"')
 }
 
-// isSpecial tells whether an ASCII byte means something else than itself inside double quotes.
+// isSpecial reports whether an ASCII byte means something else than itself inside double
+// quotes.
 func isSpecial(c byte) bool {
 	return c < ' ' || c == '"' || c == '\\' || c == '$' || c == '~' || c == 0x7f
 }
@@ -61,7 +62,7 @@ func appendEscaped(to []byte, c byte) []byte {
 	return append(to, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
 }
 
-// isPlain tells whether the word means itself without quotes.
+// isPlain reports whether the word means itself without quotes.
 func isPlain(word string) bool {
 	if word == "" {
 		return false

@@ -8,13 +8,13 @@ import (
 // A server that pauses the last pane whose output waits, because we or it were slow for a second,
 // leaves the lines that wait behind that output where they are until it says something else:
 // replies, notifications, and that the pane is paused (seen with 3.3a, whose control_write_callback
-// disables its own event). So once it has been silent after something was asked or heard, it is
-// asked for a word. A connection on which nothing happens is not: should a server be so slow just
-// then, notifications wait for the next thing that happens.
+// disables its own event). So once it has been silent after a request or a report, it is asked for
+// a word. A connection on which nothing happens is not: should a server be so slow just then,
+// notifications wait for the next thing that happens.
 
 const (
-	// silence is how long nothing is heard before the server is reminded, and how often the
-	// writer looks until then.
+	// silence is how long nothing is received before the server is reminded, and how often
+	// the writer looks until then.
 	silence = 500 * time.Millisecond
 	// longestSilence bounds how long it is until the next reminder of a server that does not
 	// answer: the time to it doubles.
@@ -41,7 +41,7 @@ func (c *connection) stirs() {
 
 // reminder is what the writer knows of the server's silence. Owned by the writer.
 type reminder struct {
-	count uint64        // as it was when something was last found to be heard or asked
+	count uint64        // as it was at the last request or report
 	due   time.Time     // when the server is to be reminded
 	pause time.Duration // from that to the next time
 	asked *batch        // the last reminder; nil if there was none since count

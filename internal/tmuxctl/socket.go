@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// listening tells whether somebody accepts connections at the socket. Something else than a
-// socket at the path is ErrSocketPath: tmux would remove it.
+// listening reports whether a server accepts connections at the socket. Something else than
+// a socket at the path is ErrSocketPath: tmux would remove it.
 func listening(ctx context.Context, socket string) (bool, error) {
 	info, err := os.Lstat(socket)
 	switch {
@@ -72,15 +72,15 @@ func Lock(socket string) string { return socket + ".connect" }
 
 // alone waits until no other client of this package connects to the server, none leaves, and none
 // makes, closes or renames a session there, or a paste buffer from 3.4 on. tmux 3.2 to 3.6 at least
-// crashes, with all its sessions, when it has to tell that to its control clients while one of them
-// introduces itself; making the hub is such a moment. A person who leaves cannot be kept from it,
-// so who does not need a control client should not be one: see Glance.
+// crashes, with all its sessions, when it has to report that to its control clients while one of
+// them introduces itself; making the hub is such a moment. A person who leaves cannot be kept from
+// it, so who does not need a control client should not be one: see Glance.
 func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
 	return c.lock(ctx, syscall.LOCK_EX)
 }
 
 // upsetting are the words of commands that make, close or rename a session, or make a paste
-// buffer. Of buffers a server tells from 3.4 on only; they count for all.
+// buffer. A server reports buffers only from 3.4 on; they count for all.
 var upsetting = []string{"new-session", "kill-session", "kill-window", "rename-session", "setb", "set-buffer", "load-buffer"}
 
 // steady is for commands that make, close or rename a session or make a buffer: it waits until no

@@ -257,7 +257,7 @@ func firstLine(raw []byte) []byte {
 	return line
 }
 
-// isEnd tells whether the line closes the block with this key.
+// isEnd reports whether the line closes the block with this key.
 func isEnd(line, key []byte) bool {
 	rest, ok := bytes.CutPrefix(line, endMark)
 	if !ok {
@@ -266,7 +266,8 @@ func isEnd(line, key []byte) bool {
 	return ok && bytes.Equal(rest, key)
 }
 
-// isOurs tells by the flags at the end of the key whether the block answers a line of this client.
+// isOurs reports by the flags at the end of the key whether the block answers a line of this
+// client.
 func isOurs(key []byte) bool {
 	return len(key) > 0 && (key[len(key)-1]-'0')&1 == 1
 }

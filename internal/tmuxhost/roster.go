@@ -15,10 +15,10 @@ import (
 // whose program closes its terminal and lives on, or which a person starts again.
 const rosterAge = time.Second
 
-// roster is the list of sessions that run, as the server told it last. It is kept until the
-// server reports a window or a session, a process of ours ends, or the connection breaks. A
-// request for it has the server answer in any case, and so receives all earlier reports:
-// what was done before is never missed.
+// roster is the list of sessions that run, as the server reported it last. It is kept until
+// the server reports a window or a session, a process of ours ends, or the connection
+// breaks. A request for it has the server answer in any case, and so receives all earlier
+// reports: what was done before is never missed.
 type roster struct {
 	spoils atomic.Uint64
 

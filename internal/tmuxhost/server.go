@@ -264,7 +264,7 @@ func reads(commands []tmuxctl.Command) bool {
 	return true
 }
 
-// IgnoreLoss drops what tells that the server has ended.
+// IgnoreLoss drops errors which say that the server has ended.
 func IgnoreLoss(err error) error {
 	for _, lost := range []error{tmuxctl.ErrServerLost, tmuxctl.ErrNoServer, tmuxctl.ErrInterrupted} {
 		if errors.Is(err, lost) {

@@ -20,7 +20,7 @@ const (
 	OptionSession  = "gc_session"  // name of the session
 	OptionLease    = "gc_lease"    // number of the present right to deliver
 	OptionEntered  = "gc_entered"  // the delivery whose Enter was sent
-	OptionPaste    = "gc_paste"    // bracketed paste, as it was heard last
+	OptionPaste    = "gc_paste"    // bracketed paste, as it was reported last
 	OptionSigns    = "gc_signs"    // what the program reported about itself last
 )
 
@@ -80,8 +80,8 @@ func Parse(line string) (State, error) {
 	return s, nil
 }
 
-// exitOf reads how a process ended. A tmux that does not tell the signal says nothing at
-// all of a process that one ended.
+// exitOf reads how a process ended. A tmux that does not report the signal says nothing
+// at all of a process that one ended.
 func exitOf(status, signal, at string) runtime.Exit {
 	e := runtime.Exit{Code: Number(status), At: moment(at)}
 	switch n := Number(signal); {
@@ -114,9 +114,9 @@ func moment(s string) time.Time {
 // has seen close.
 const collectLimit = 10 * time.Second
 
-// Settled asks for the state of an instance's pane; [ErrNotOurs] if it has none. When its agent has ended it waits until the server
-// knows how, or has collected the process and will never know: one before 3.3 does not tell
-// signals.
+// Settled asks for the state of an instance's pane; [ErrNotOurs] if it has none. When its agent has
+// ended it waits until the server knows how, or has collected the process and will never know: one
+// before 3.3 does not report signals.
 func (s *Server) Settled(ctx context.Context, target, hash, pane string) (State, error) {
 	began, gone := time.Now(), false
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -151,7 +151,7 @@ func (s *Server) Settled(ctx context.Context, target, hash, pane string) (State,
 // signal, and then leaves it until the next one.
 func WakeReaper(ended proc.Info) {
 	if parent, err := proc.Stat(ended.PPID); err == nil {
-		_ = proc.Signal(parent.ID, syscall.SIGCHLD) // who is not told is asked again
+		_ = proc.Signal(parent.ID, syscall.SIGCHLD) // one without the signal is asked again
 	}
 }
 

@@ -1,9 +1,9 @@
 package tty
 
-// Modes finds in the output of a program what not every multiplexer tells: whether it takes
-// pastes in brackets, and whether it is in the middle of a repaint. Sequences may be cut
-// anywhere between two calls of Write. The zero value is a program that has said nothing; it
-// is used by one goroutine at a time.
+// Modes finds in the output of a program what not every multiplexer reports: whether it
+// takes pastes in brackets, and whether it is in the middle of a repaint. Sequences may be
+// cut anywhere between two calls of Write. The zero value is a program that has said
+// nothing; it is used by one goroutine at a time.
 type Modes struct {
 	Paste        bool // 2004
 	Synchronized bool // 2026

@@ -315,7 +315,7 @@ func (l *boxLease) Type(_ context.Context, in journal.Input, p []byte) error {
 }
 
 // showsMark reports whether the screen shows a mark, or what a program that folds pastes shows
-// for one: both tell the deliverer that it is there, and that keys have removed it.
+// for one: both show the sender that it is there, and that keys have removed it.
 func (l *boxLease) showsMark() bool {
 	l.box.mu.Lock()
 	defer l.box.mu.Unlock()

@@ -36,7 +36,7 @@ type pressed struct {
 	frame  console.Frame
 	busy   bool
 	status string
-	loaded bool // it has loaded since: an empty line tells nothing
+	loaded bool // it has loaded since: an empty line proves nothing
 }
 
 // pressEnter sends Enter, as a piece of its own.
@@ -102,7 +102,7 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 const signCommand = "command"
 
 // ofCommand adds to the evidence that the input may have been a command. Some programs
-// look busy for a moment at one, so an edge does not tell.
+// look busy for a moment at one, so an edge proves nothing.
 func (d *delivery) ofCommand(out runtime.Outcome) runtime.Outcome {
 	if out.State == runtime.OutcomeSubmitted && d.rules.Screen.IsCommand(d.text) {
 		out.Evidence += "+" + signCommand

@@ -151,7 +151,7 @@ func TestTouchedDelivery(t *testing.T) {
 		l.between = func() {
 			if strings.Contains(agent.T.Input(), "our prompt") && agent.Line() == "our prompt" {
 				l.between = nil
-				l.touched() // and nothing tells the screen so
+				l.touched() // and nothing reports that on the screen
 				agent.Take([]byte("mine"))
 			}
 		}

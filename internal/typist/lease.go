@@ -22,8 +22,8 @@ type Lease interface {
 // rules. It outlives its writer: the next delivery reads the outcome of the last one.
 type Book interface {
 	// Begin notes a delivery before its first byte is sent. undo are the keys that take
-	// the text out of the input box, to be sent before other input is let in while the
-	// text is not submitted; none if there are no such keys.
+	// the text out of the input box, to be sent before other input is accepted while
+	// the text is not submitted; none if there are no such keys.
 	Begin(ctx context.Context, id, text string, undo []byte) error
 	// Type writes input in one piece, as Send does, and notes what it means to the delivery
 	// that was begun last. Note and input are one step: input of others comes before both

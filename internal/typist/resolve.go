@@ -107,7 +107,7 @@ func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 	return r.ours(ctx)
 }
 
-// knowsInput reports whether the terminal tells what the program has read.
+// knowsInput reports whether the terminal shows what the program has read.
 func (r *resolver) knowsInput() bool { return r.View.Input != console.InputUnknown }
 
 // blindly resolves a text in a program without a known input box. A line that the
@@ -574,7 +574,7 @@ func (r *resolver) undone() bool {
 	return !r.left.Behind && (!r.knowsInput() || r.measured())
 }
 
-// measured reports whether a profile of the program tells its keys.
+// measured reports whether a profile of the program has its keys.
 func (r *resolver) measured() bool { return r.rules.Screen.Composer.Frame != agentcli.FrameLine }
 
 // provesUndone finds out whether the keys that were sent to remove the text, before somebody

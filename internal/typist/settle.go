@@ -216,7 +216,7 @@ const (
 )
 
 // Patiently calls once until it returns the outcome of a delivery, or for 15 s. once
-// takes the session's input, calls [Settle] and lets go of it again.
+// takes the session's input, calls [Settle] and releases it again.
 func Patiently(ctx context.Context, once func() (runtime.Outcome, error)) (runtime.Outcome, error) {
 	for end := time.Now().Add(settleLimit); ; {
 		out, err := once()

@@ -57,9 +57,8 @@ type Budget struct {
 	Window  time.Duration // zero is for ever
 	Act     Act
 	Cached  bool // tokens read from the cache count too
-	// Silence is how long an agent may be busy without telling anything that the
-	// budget counts, before the budget is taken to be used up. Zero is as long as it
-	// likes.
+	// Silence is how long an agent may be busy without a report that the budget
+	// counts, before the budget is taken to be used up. Zero is as long as it likes.
 	Silence time.Duration
 }
 
@@ -88,8 +87,8 @@ type Use struct {
 	Over bool
 	// Unknown says that it is more than Used: responses without numbers, or silence.
 	Unknown string
-	// Silent are the sessions that are busy at this moment and have told nothing for
-	// longer than they may, with since when.
+	// Silent are the sessions that are busy at this moment and have reported nothing
+	// for longer than they may, with since when.
 	Silent map[string]time.Time
 	Until  time.Time // when enough of it will have left the window, if nothing more is spent; zero: not over, or never
 }
@@ -242,7 +241,7 @@ type account struct {
 	used     float64
 	unknown  int
 	spends   []spend
-	told     map[string]time.Time // when a session last told what the budget counts
+	told     map[string]time.Time // when a session last reported what the budget counts
 	silences map[string]silence   // of sessions, the last
 	silent   map[string]time.Time // sessions that are silent now, since when
 	mute     string
@@ -344,7 +343,7 @@ func (a *account) use(b Budget) Use {
 	for _, session := range slices.Sorted(maps.Keys(a.silences)) {
 		s := a.silences[session]
 		if a.told[session].After(s.at) {
-			continue // it tells again
+			continue // it reports again
 		}
 		over = true
 		if out.Unknown == "" {

@@ -32,7 +32,7 @@ type Kept struct {
 	Now Entry
 }
 
-// Changed reports whether the entry told anything new.
+// Changed reports whether the entry reported anything new.
 func (k Kept) Changed() bool { return k.Was == nil || !reflect.DeepEqual(*k.Was, k.Now) }
 
 // Memory is a [Store] that forgets everything when its process ends. The zero value

@@ -34,7 +34,7 @@ type Sum struct {
 }
 
 // TokenSum is a sum of tokens. A bucket without any report is nil. Unknown
-// counts the responses that told no number at all.
+// counts the responses that reported no number at all.
 type TokenSum struct {
 	Tokens
 	Unknown int `json:"unknown,omitempty"`

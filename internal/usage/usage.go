@@ -67,11 +67,12 @@ type Entry struct {
 	// The rest is what the city notes by itself, each in an entry of its own.
 
 	Busy   time.Duration `json:"busy,omitempty"`   // an agent worked so long, until At
-	Silent time.Duration `json:"silent,omitempty"` // and told nothing of what it spent for so long
+	Silent time.Duration `json:"silent,omitempty"` // and reported nothing of what it spent for so long
 	Lift   string        `json:"lift,omitempty"`   // a person has lifted the budget of that name: what was spent before At counts no more
 }
 
-// own reports whether the city has made the entry, and no worker has told it.
+// own reports whether the city has made the entry, and no worker has reported
+// it.
 func (e Entry) own() bool { return e.Busy > 0 || e.Silent > 0 || e.Lift != "" }
 
 // Tool is how often a tool was used in a turn.

@@ -226,7 +226,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestSilenceOfABusyAgentUsesABudgetUp: who spends and does not tell is stopped.
+// TestSilenceOfABusyAgentUsesABudgetUp: an agent that spends without a report is
+// stopped.
 func TestSilenceOfABusyAgentUsesABudgetUp(t *testing.T) {
 	budget := usage.Budget{Name: "b", Scope: usage.ScopeSession, Measure: usage.MeasureTokens, Limit: 1e9, Act: usage.ActInterrupt, Silence: time.Minute}
 	breaches := func(b usage.Busy) int {
@@ -244,8 +245,8 @@ func silentFor(long time.Duration, at time.Time) usage.Entry {
 	return usage.Entry{Run: "r", Message: "silent", Session: "s", Agent: "a", At: at, Silent: long}
 }
 
-// TestSilenceLastsUntilItTellsAgain: who was silent is not trusted again because it
-// rests, but because it tells, or the window has passed, or a person says so.
+// TestSilenceLastsUntilItTellsAgain: a silent agent is not trusted again because it
+// rests, but because it reports, or the window has passed, or a person says so.
 func TestSilenceLastsUntilItTellsAgain(t *testing.T) {
 	budget := usage.Budget{Name: "b", Scope: usage.ScopeSession, Measure: usage.MeasureTokens, Limit: 1e9, Window: time.Hour, Act: usage.ActInterrupt, Silence: time.Minute}
 	idle := []usage.Busy{{Session: "s", Agent: "a"}}
@@ -260,8 +261,8 @@ func TestSilenceLastsUntilItTellsAgain(t *testing.T) {
 		want    bool
 	}{
 		{"it rests", []usage.Entry{noted}, 10 * time.Minute, true},
-		{"it tells", append(told, noted), 10 * time.Minute, false},
-		{"it tells without numbers", append(numberless, noted), 10 * time.Minute, true},
+		{"it reports", append(told, noted), 10 * time.Minute, false},
+		{"it reports without numbers", append(numberless, noted), 10 * time.Minute, true},
 		{"it was shorter than it may", []usage.Entry{silentFor(time.Second, start)}, 10 * time.Minute, false},
 		{"the window has passed", []usage.Entry{noted}, 61 * time.Minute, false},
 		{"it was lifted", []usage.Entry{noted, lift}, 10 * time.Minute, false},

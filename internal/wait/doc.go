@@ -27,7 +27,8 @@
 // # Owners
 //
 // A durable wait belongs to the instance of its owner that registered it, or to
-// the conversation that a successor resumes; another successor is not told. An
-// owner that does not run when it registers is notified whenever it runs next.
-// The prompt's key is the wait's ID, so the owner is notified at most once.
+// the conversation that a successor resumes; another successor is not notified.
+// An owner that does not run when it registers is notified whenever it runs
+// next. The prompt's key is the wait's ID, so the owner is notified at most
+// once.
 package wait

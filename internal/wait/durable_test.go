@@ -45,7 +45,7 @@ func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
 				pass(time.Minute)
 				told := w.told()
 				if len(told) != 1 || told[0].target != "me" {
-					t.Fatalf("told %+v, want the owner once", told)
+					t.Fatalf("notified %+v, want the owner once", told)
 				}
 				for _, want := range c.want {
 					if !strings.Contains(told[0].req.Text, want) {
@@ -117,12 +117,12 @@ func TestCrashBetweenEndAndPromptTellsOnce(t *testing.T) {
 				}
 				w.run()
 				if got := w.find("w-1"); len(w.told()) != 1 || got.Receipt != "r-1" {
-					t.Errorf("told %d times, %+v; want once, with the receipt", len(w.told()), got)
+					t.Errorf("notified %d times, %+v; want once, with the receipt", len(w.told()), got)
 				}
 				w.stop()
 				w.run()
 				if len(w.told()) != 1 {
-					t.Errorf("told again after another restart")
+					t.Errorf("notified again after another restart")
 				}
 			})
 		})
@@ -154,13 +154,13 @@ func TestOnlyTheIncarnationOrItsConversationIsTold(t *testing.T) {
 				w.change("a", activity(runtime.ActivityIdle))
 				told := w.told()
 				if c.want == "-" {
-					if now := w.find(got.ID); len(told) != 0 || !strings.Contains(now.Reason, "the owner was not told") {
-						t.Errorf("told %+v, %+v; want no owner, and why", told, now)
+					if now := w.find(got.ID); len(told) != 0 || !strings.Contains(now.Reason, "the owner was not notified") {
+						t.Errorf("notified %+v, %+v; want no owner, and why", told, now)
 					}
 					return
 				}
 				if len(told) != 1 || told[0].req.Instance != c.want {
-					t.Errorf("told %+v, want the instance %q", told, c.want)
+					t.Errorf("notified %+v, want the instance %q", told, c.want)
 				}
 			})
 		})
@@ -183,7 +183,7 @@ func TestOwnerThatCannotBeToldNowIsToldLater(t *testing.T) {
 		w.mu.Unlock()
 		pass(2 * tellMost)
 		if now := w.find(got.ID); now.Receipt == "" || len(w.told()) != 1 {
-			t.Errorf("%+v, told %d times; want once", now, len(w.told()))
+			t.Errorf("%+v, notified %d times; want once", now, len(w.told()))
 		}
 		w.mu.Lock()
 		w.refuse = fmt.Errorf("%w: it is suspended", client.ErrRefused)
@@ -215,7 +215,7 @@ func TestSlowPromptIsSentOnceAndHoldsUpNobody(t *testing.T) {
 		close(w.slow)
 		synctest.Wait()
 		if len(w.told()) != 1 {
-			t.Errorf("told %d times, want once", len(w.told()))
+			t.Errorf("notified %d times, want once", len(w.told()))
 		}
 	})
 }
@@ -275,14 +275,14 @@ func TestCancelAndForget(t *testing.T) {
 		pass(2 * time.Hour)
 		kept, _ := w.store.LoadWaits(t.Context())
 		if all, _ := w.waits.Waits(t.Context(), client.WithEnded); len(all) != 0 || len(kept) != 0 || len(w.told()) != 0 {
-			t.Errorf("after two hours %+v are listed, %+v stored, %d told; want nothing", all, kept, len(w.told()))
+			t.Errorf("after two hours %+v are listed, %+v stored, %d notified; want nothing", all, kept, len(w.told()))
 		}
 		for range keepCount + 20 {
 			w.add(client.WaitRequest{For: client.WaitTime, Arg: "1ms", Owner: "me"})
 			pass(10 * time.Millisecond)
 		}
 		if kept, _ = w.store.LoadWaits(t.Context()); len(kept) != keepCount || len(w.told()) != keepCount+20 {
-			t.Errorf("%d are stored and %d told, want %d and %d", len(kept), len(w.told()), keepCount, keepCount+20)
+			t.Errorf("%d are stored and %d notified, want %d and %d", len(kept), len(w.told()), keepCount, keepCount+20)
 		}
 	})
 }
@@ -302,7 +302,7 @@ func TestFailingStoreIsCaughtUpWith(t *testing.T) {
 		pass(time.Minute)
 		kept, _ := w.store.LoadWaits(t.Context())
 		if len(kept) != 1 || kept[0].State != client.WaitFulfilled || kept[0].Receipt == "" || len(w.told()) != 1 {
-			t.Errorf("the store holds %+v of %s, told %d times; want its end and its receipt, once", kept, got.ID, len(w.told()))
+			t.Errorf("the store holds %+v of %s, notified %d times; want its end and its receipt, once", kept, got.ID, len(w.told()))
 		}
 	})
 }

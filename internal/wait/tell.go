@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// source names the sender of the prompts that tell owners.
+	// source names the sender of the prompts that notify owners.
 	source = "wait"
 
 	tellLimit = 30 * time.Second
@@ -50,7 +50,7 @@ func (w *Waits) tellLocked(ctx context.Context, jobs *sync.WaitGroup, now time.T
 	jobs.Go(func() { w.tellAll(ctx, untold) })
 }
 
-// tellAll tells owners, in the order of the ends. An owner that cannot be
+// tellAll notifies owners, in the order of the ends. An owner that cannot be
 // notified now is notified later.
 func (w *Waits) tellAll(ctx context.Context, untold []session.Wait) {
 	left := false
@@ -75,8 +75,8 @@ func (w *Waits) tellAll(ctx context.Context, untold []session.Wait) {
 	w.due.Wake()
 }
 
-// tell tells one owner. done is false if it is to be tried again; why says that
-// the owner is never told.
+// tell notifies one owner. done is false if it is to be tried again; why says
+// that the owner is never notified.
 func (w *Waits) tell(ctx context.Context, k session.Wait) (receipt string, done bool, why string) {
 	if w.opts.Now().Sub(k.EndedAt) > tellUntil {
 		return "", true, "it could not be delivered for a day"

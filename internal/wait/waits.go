@@ -111,7 +111,7 @@ const (
 	keyThing   = "thing "
 )
 
-// key is what tells that the entry is to be looked at; empty: only time does.
+// key is what says that the entry is to be looked at; empty: only time does.
 func (e *entry) key() string {
 	switch {
 	case slices.Contains(aboutSession, e.For):
@@ -199,7 +199,7 @@ func (w *Waits) await(ctx context.Context) error {
 
 var errEnded = fmt.Errorf("%w: the controller has ended", client.ErrUnavailable)
 
-// show returns the wait as the control API tells it.
+// show returns the wait as the control API returns it.
 func show(w session.Wait) client.Wait {
 	return client.Wait{
 		ID: w.ID, Target: w.Target, For: w.For, Arg: w.Arg, Owner: w.Owner, Text: w.Text, State: w.State, Reason: w.Reason,

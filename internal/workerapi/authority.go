@@ -30,9 +30,9 @@ func (s *Server) admitUnix(r *http.Request) error {
 	return admitNoPage(r)
 }
 
-// admitLoopback refuses another user, where the system tells who is connected, and what
-// does not mean this port: a page of a browser, and a name that somebody has pointed at
-// the loopback address.
+// admitLoopback refuses another user, where the system reports who is connected, and
+// what does not mean this port: a page of a browser, and a name that somebody has
+// pointed at the loopback address.
 func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 	port := strconv.Itoa(addr.Port)
 	return func(r *http.Request) error {

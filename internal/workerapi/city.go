@@ -7,9 +7,9 @@ import (
 	"gascity/worker"
 )
 
-// City is what the worker API asks and tells. Its methods may be called
-// concurrently. Errors match the sentinels of package worker; one without becomes
-// an internal problem, whose text does not leave the city.
+// City is what the worker API serves. Its methods may be called concurrently.
+// Errors match the sentinels of package worker; one without becomes an internal
+// problem, whose text does not leave the city.
 type City interface {
 	Tokens
 	Reports
@@ -18,7 +18,7 @@ type City interface {
 	Streams
 }
 
-// Tokens tell who speaks.
+// Tokens identify callers.
 type Tokens interface {
 	// Authenticate returns for whom a token speaks. Unknown and dead tokens are
 	// [worker.ErrUnauthorized]; that of an instance whose place another has taken
@@ -26,7 +26,7 @@ type Tokens interface {
 	Authenticate(token string) (run.Caller, error)
 }
 
-// Reports take what the worker of a run tells.
+// Reports take the reports of the worker of a run.
 type Reports interface {
 	Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (worker.LifecycleAnswer, error)
 	Telemetry(ctx context.Context, id string, t worker.Telemetry) (worker.TelemetryAnswer, error)
@@ -46,8 +46,8 @@ type Orders interface {
 	Identity(ctx context.Context, id worker.Identity) (worker.IdentityAnswer, error)
 	// Interrupt answers when the end of the turn is confirmed, or ctx ends.
 	Interrupt(ctx context.Context, i worker.Interrupt) (worker.InterruptAnswer, error)
-	// Health asks the worker if one is connected, for a short time, and tells what the
-	// city knows otherwise.
+	// Health asks the worker if one is connected, for a short time, and returns what
+	// the city knows otherwise.
 	Health(ctx context.Context, id string) (worker.Health, error)
 }
 

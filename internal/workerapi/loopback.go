@@ -31,14 +31,14 @@ func ListenLoopback(ctx context.Context, want int) (*net.TCPListener, error) {
 	return tcp, nil
 }
 
-// PortFile is the file that tells the worker of a session the port, below the city's
-// runtime folder.
+// PortFile returns the file that gives the worker of a session the port, below the
+// city's runtime folder.
 func PortFile(dir, session string) string {
 	return filepath.Join(dir, "worker-"+url.PathEscape(session)+".port")
 }
 
-// WritePort tells the worker of a session the port of a listener. The file has mode
-// 0600, and is there as a whole or not at all.
+// WritePort writes for the worker of a session the port of a listener. The file has
+// mode 0600, and is there as a whole or not at all.
 func WritePort(dir, session string, l net.Listener) error {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Port is the loopback transport of a city: a listener, and the files that tell the
-// workers of sessions its port. A nil one is that of a city without; all methods may
+// Port is the loopback transport of a city: a listener, and the files with its port
+// for the workers of sessions. A nil one is that of a city without; all methods may
 // be called on it.
 type Port struct {
 	dir      string // of the port files
@@ -59,7 +59,7 @@ func (p *Port) URL() string {
 	return "http://" + p.listener.Addr().String()
 }
 
-// Announce tells the worker of a session the port.
+// Announce writes the port for the worker of a session.
 func (p *Port) Announce(session string) error {
 	if p == nil {
 		return nil

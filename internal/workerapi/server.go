@@ -31,11 +31,11 @@ type Options struct {
 	Log *slog.Logger
 	// Heartbeat is how often a silent stream shows that it lives; zero is 15 s.
 	Heartbeat time.Duration
-	// PeerUID tells the user at the other end of a Unix connection. Nil asks the
-	// kernel.
+	// PeerUID returns the user at the other end of a Unix connection. Nil asks
+	// the kernel.
 	PeerUID func(*net.UnixConn) (uid, pid int, err error)
-	// LoopbackUID tells the same of a TCP connection, by both addresses; where it
-	// is errors.ErrUnsupported the token alone counts. Nil asks the kernel.
+	// LoopbackUID returns the same of a TCP connection, by both addresses; where
+	// it is errors.ErrUnsupported the token alone counts. Nil asks the kernel.
 	LoopbackUID func(local, remote netip.AddrPort) (uid int, err error)
 	// Secrets masks the answers, except what is meant for the agent itself: its stream and
 	// its context. Nil masks the tokens of gc alone.

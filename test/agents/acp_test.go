@@ -199,12 +199,12 @@ func (s *speaker) cut(t *testing.T) {
 	}
 }
 
-// again kills the agent and starts it in the conversation that it has told.
+// again kills the agent and starts it in the conversation that it has reported.
 func (s *speaker) again(t *testing.T, args []string, id string) {
 	t.Helper()
 	before, err := s.Sense(t.Context(), "one")
 	if err != nil || before.Conversation == nil {
-		t.Fatalf("the conversation is not told: %+v, %v", before, err)
+		t.Fatalf("the conversation is not reported: %+v, %v", before, err)
 	}
 	if err := s.Stop("one"); err != nil {
 		t.Fatal(err)

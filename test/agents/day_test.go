@@ -43,12 +43,12 @@ func day(t *testing.T, name, provider string) {
 	r := a.say(early, client.ReceiptConsumed)
 	a.primed()
 	if said := c.Model.Prompts("a"); len(said) < 2 {
-		t.Errorf("%q is said to be %s by %s, and was not heard yet: %+v", early, r.State, r.Evidence, r)
+		t.Errorf("%q is said to be %s by %s, and was not received yet: %+v", early, r.State, r.Evidence, r)
 	}
 	a.heard(early)
 	a.ready()
 	if said := c.Model.Prompts("a"); len(said) != 2 || !a.same(said[1].Text, early) {
-		t.Errorf("at the start the model heard %+v", said)
+		t.Errorf("at the start the model received %+v", said)
 	}
 	in := where(provider)
 	note(t, a.found, "launch", "gc start returned after %.1f s, idle after its first turn at %.1f s%s", up.Seconds(), time.Since(began).Seconds(), in)
@@ -64,7 +64,7 @@ func day(t *testing.T, name, provider string) {
 			step.do(a, in)
 		})
 		if !ok {
-			return // what follows would tell nothing
+			return // what follows would prove nothing
 		}
 	}
 	took := closed(of(t, c, "a"))
@@ -146,7 +146,7 @@ func delivery(a *agent, in string) {
 	}
 	got := a.Model.Prompts(a.name)[heardBefore:]
 	if len(got) != len(want) {
-		a.t.Errorf("the model heard %d prompts, %d were sent", len(got), len(want))
+		a.t.Errorf("the model received %d prompts, %d were sent", len(got), len(want))
 	}
 	for i := range min(len(got), len(want)) {
 		if !a.same(got[i].Text, want[i]) {
@@ -163,7 +163,7 @@ func demoted(pasted, n int) string {
 	if pasted == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d of %d told to the model as pasted", pasted, n)
+	return fmt.Sprintf(", %d of %d sent to the model as pasted", pasted, n)
 }
 
 func bytes(n int) string {
@@ -213,7 +213,7 @@ func interrupt(a *agent, in string) {
 		a.heard(next)
 		got := a.Model.Prompts(a.name)[heard:]
 		if len(got) != 2 || !a.same(got[1].Text, next) {
-			a.t.Errorf("after the interrupt %s the model heard %+v", moment, got)
+			a.t.Errorf("after the interrupt %s the model received %+v", moment, got)
 		}
 	}
 	a.escaped()
@@ -239,9 +239,9 @@ func (a *agent) escaped() {
 	pressed := time.Now()
 	a.say(next, client.ReceiptConsumed)
 	p, _ := a.heard(next)
-	a.t.Logf("the prompt behind a person's Esc is heard %.2f s after it", p.At.Sub(pressed).Seconds())
+	a.t.Logf("the prompt behind a person's Esc is received %.2f s after it", p.At.Sub(pressed).Seconds())
 	if got := a.Model.Prompts(a.name)[heard:]; len(got) != 2 || !a.same(got[1].Text, next) {
-		a.t.Errorf("after a person's Esc the model heard %+v", got)
+		a.t.Errorf("after a person's Esc the model received %+v", got)
 	}
 }
 
@@ -262,9 +262,9 @@ func shell(a *agent, _ string) {
 				return slices.ContainsFunc(a.Model.Prompts(a.name), func(p mockmodel.Prompt) bool { return strings.HasSuffix(p.Text, text) })
 			}) == nil
 		}
-		a.t.Logf("%q: receipt %s (%s), heard %v, %v", text, r.State, r.Reason, heard, err)
+		a.t.Logf("%q: receipt %s (%s), received %v, %v", text, r.State, r.Reason, heard, err)
 		if taken && !heard {
-			a.t.Errorf("%q is said to be %s, and the model never heard it", text, r.State)
+			a.t.Errorf("%q is said to be %s, and the model never received it", text, r.State)
 		}
 		cancel()
 		if _, err := os.Stat(trap); err == nil {
@@ -290,10 +290,10 @@ func command(a *agent, _ string) {
 	a.heard(next)
 	got := a.Model.Prompts(a.name)[heard:]
 	if !a.same(got[len(got)-1].Text, next) {
-		a.t.Errorf("after %q the model heard %+v", text, got)
+		a.t.Errorf("after %q the model received %+v", text, got)
 	}
 	if told := len(got) > 1; r.State == client.ReceiptConsumed && !told {
-		a.t.Errorf("%q is said to be %s by %s, and the model never heard it", text, r.State, r.Evidence)
+		a.t.Errorf("%q is said to be %s by %s, and the model never received it", text, r.State, r.Evidence)
 	}
 }
 

@@ -62,7 +62,8 @@ type heardReport struct {
 	ack   worker.Ack
 }
 
-// fakeCity hears what an extension tells, and answers it as the test wants.
+// fakeCity receives what an extension reports, and answers it as the test
+// wants.
 type fakeCity struct {
 	t      *testing.T
 	socket string
@@ -163,12 +164,12 @@ func (c *fakeCity) reports(path string) (out []heardReport) {
 	return out
 }
 
-// await waits until the city has heard something, and returns when.
+// await waits until the city has received something, and returns when.
 func (c *fakeCity) await(what string, is func() bool) time.Time {
 	c.t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); {
 		if time.Now().After(end) {
-			c.t.Fatalf("the city never heard %s; it heard %+v", what, c.reports("/lifecycle"))
+			c.t.Fatalf("the city never received %s; it received %+v", what, c.reports("/lifecycle"))
 		}
 		<-time.After(10 * time.Millisecond)
 	}
@@ -227,7 +228,7 @@ func extend(t *testing.T, name string, c *fakeCity) *extension {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it waits for what it could not tell
+		_ = cmd.Process.Kill() // it waits with what it could not report
 		_ = cmd.Wait()
 	})
 	e := &extension{t: t, cli: name, in: in, out: bufio.NewScanner(out)}
@@ -345,7 +346,7 @@ func TestStatesAreNotHeldUp(t *testing.T) {
 // hearsAtOnce does what has a state come, and waits until that is the city's newest.
 func (c *fakeCity) hearsAtOnce(want worker.Transition, do func()) {
 	c.t.Helper()
-	began := time.Now().Truncate(time.Millisecond) // as the extension tells times
+	began := time.Now().Truncate(time.Millisecond) // as the extension writes times
 	do()
 	var last heardReport
 	c.await(string(want), func() bool {

@@ -128,12 +128,12 @@ func (a *agent) killController() {
 	}
 }
 
-// spent is what a model has told that it took.
+// spent is what a model has reported as used.
 type spent struct{ responses, input, output int64 }
 
-// told is what the mock has told the agent: in answer to prompts, with summaries of its own
-// conversation, and with other asides. What it had reported of an answer that was cut off
-// counts if the CLI has kept that.
+// told is what the mock has reported to the agent: in answer to prompts, with summaries of
+// its own conversation, and with other asides. What it had reported of an answer that was
+// cut off counts if the CLI has kept that.
 func (a *agent) told() (main, summed, all spent) {
 	kept := a.transcripts()
 	for _, r := range a.Model.Requests() {
@@ -172,8 +172,8 @@ func (a *agent) transcripts() string {
 	return all.String()
 }
 
-// usage compares what the city counts with what the mock told (R16). Asides, as for a
-// title, are counted by some CLIs and not by others.
+// usage compares what the city counts with what the mock reported (R16). Asides, as
+// for a title, are counted by some CLIs and not by others.
 func usage(a *agent, in string) {
 	a.ready()
 	ctx, cancel := a.patient()
@@ -183,7 +183,7 @@ func usage(a *agent, in string) {
 		got := a.counted()
 		switch {
 		case got == all:
-			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told%s", all.responses, all.input, all.output, in)
+			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported%s", all.responses, all.input, all.output, in)
 			return
 		case got == main || got == summed:
 			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, without %d asides that the CLI does not report%s",
@@ -195,7 +195,7 @@ func usage(a *agent, in string) {
 					got.responses, got.input, got.output, lost.responses, in)
 				return
 			}
-			a.t.Errorf("counted are %+v; told were %+v, with summaries %+v, with all asides %+v; not told was of %q", got, main, summed, all, a.untold())
+			a.t.Errorf("counted are %+v; reported were %+v, with summaries %+v, with all asides %+v; not reported was of %q", got, main, summed, all, a.untold())
 			return
 		}
 		<-time.After(100 * time.Millisecond)

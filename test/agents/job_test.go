@@ -129,7 +129,7 @@ func reconcile(a *agent, n int) (blocked int) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		a.t.Errorf("%s: the model heard %d prompts of %d: %q", a.name, len(got), n, got)
+		a.t.Errorf("%s: the model received %d prompts of %d: %q", a.name, len(got), n, got)
 	}
 	raw, err := os.ReadFile(filepath.Join(a.Seats[a.name].Work, "done"))
 	traces := strings.Fields(string(raw))
@@ -141,7 +141,7 @@ func reconcile(a *agent, n int) (blocked int) {
 			continue
 		}
 		if blocked++; !a.toldOfBlock(job(a.name, i)) {
-			a.t.Errorf("%s: the tool of job %d has not run, and the model was not told that it was blocked: %q", a.name, i, a.about(job(a.name, i)))
+			a.t.Errorf("%s: the tool of job %d has not run, and the model did not see that it was blocked: %q", a.name, i, a.about(job(a.name, i)))
 		}
 	}
 	return blocked

@@ -84,7 +84,7 @@ func (a *agent) watched() *lookout {
 			from := time.Now()
 			s, err := a.Client.Session(a.t.Context(), a.name)
 			if err != nil {
-				continue // the next look tells
+				continue // the next look shows it
 			}
 			l.mu.Lock()
 			l.seen = append(l.seen, sighting{from, time.Now(), s.Activity.Since, s.Activity.State, s.Activity.Source})

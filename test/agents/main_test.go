@@ -68,7 +68,7 @@ func (n *notes) set(t *testing.T, found bed.Installed, column, text string) {
 	}
 }
 
-// load is the machine's, in words; empty where it is not told.
+// load is the machine's, in words; empty where it is unknown.
 func load() string {
 	raw, _ := os.ReadFile("/proc/loadavg") // Linux has it
 	one, _, found := strings.Cut(string(raw), " ")
@@ -185,7 +185,7 @@ func (a *agent) say(text, state string) client.Receipt {
 	r, err = a.Client.Receipt(ctx, id, state)
 	if err == nil && r.State == client.ReceiptUnconfirmed { // an unconfirmed state is no lie: the model's log decides
 		a.heard(text)
-		a.t.Logf("the receipt of %d bytes is unconfirmed (%s), and the model has heard them", len(text), r.Reason)
+		a.t.Logf("the receipt of %d bytes is unconfirmed (%s), and the model has received them", len(text), r.Reason)
 		return r
 	}
 	if err != nil || !slices.Contains([]string{client.ReceiptSubmitted, client.ReceiptConsumed}, r.State) {
@@ -218,18 +218,18 @@ func (a *agent) heard(text string) (mockmodel.Prompt, mockmodel.Request) {
 		for _, p := range a.Model.Prompts(a.name) {
 			got = append(got, fmt.Sprintf("%.200q", p.Text))
 		}
-		a.fail("the model never heard %.100q: %v; it heard:\n%s", text, err, strings.Join(got, "\n"))
+		a.fail("the model never received %.100q: %v; it received:\n%s", text, err, strings.Join(got, "\n"))
 	}
 	return found, a.Model.Requests()[found.First-1]
 }
 
-// primed waits until the model has heard the first prompt.
+// primed waits until the model has received the first prompt.
 func (a *agent) primed() {
 	a.t.Helper()
 	ctx, cancel := a.patient()
 	defer cancel()
 	if said, err := a.Model.AwaitPrompts(ctx, a.name, 1); err != nil || !strings.HasPrefix(said[0].Text, "[town] "+a.name) {
-		a.fail("the model never heard the first prompt: %v, %+v", err, said)
+		a.fail("the model never received the first prompt: %v, %+v", err, said)
 	}
 }
 
@@ -245,7 +245,7 @@ func (a *agent) same(got, want string) bool {
 // untabs reports whether the CLI makes four spaces of a tab that is pasted.
 func (a *agent) untabs() bool { return a.found.Name == "claude" }
 
-// spread tells the middle and the greatest of durations.
+// spread returns the middle and the greatest of durations.
 func spread(all []time.Duration) string {
 	if len(all) == 0 {
 		return "none"

@@ -75,7 +75,7 @@ func TestPermissionPrompts(t *testing.T) {
 				a.say(next, client.ReceiptConsumed)
 				a.heard(next)
 				if got := a.Model.Prompts(a.name)[heard:]; len(got) != 1 {
-					t.Errorf("after the answer %q the model heard %+v", answer, got)
+					t.Errorf("after the answer %q the model received %+v", answer, got)
 				}
 				a.ready()
 			}
@@ -136,7 +136,8 @@ func label(p client.Pending, answer string) string {
 }
 
 // asked sends a prompt and waits for the question that it raises, with its options: a CLI
-// may tell that it waits before it tells what for. began is the end of the model's response.
+// may report that it waits before it reports what for. began is the end of the model's
+// response.
 func (a *agent) asked(text string) (began time.Time, p client.Pending) {
 	a.t.Helper()
 	a.say(text, client.ReceiptSubmitted)

@@ -47,7 +47,7 @@ func TestStartUpDialogs(t *testing.T) {
 				t.Errorf("%s was started again %d times, with the warning %q: %v", name, s.Restarts, s.Warning, err)
 			}
 			if past, err := c.Client.PastEvents(t.Context(), 0); err != nil || strings.Contains(fmt.Sprint(past), bed.Key) {
-				t.Errorf("the events tell the key: %v", err)
+				t.Errorf("the events name the key: %v", err)
 			}
 			note(t, a.found, "dialogs", "%s; first prompt taken %.1f s after gc start", chosen, time.Since(began).Seconds())
 			closed(a)
@@ -119,7 +119,7 @@ func TestFormWithoutAnAnswer(t *testing.T) {
 				t.Errorf("the warning is %q: %v", s.Warning, err)
 			}
 			if said := c.Model.Prompts("new"); len(said) > 0 {
-				t.Errorf("the model heard %+v", said)
+				t.Errorf("the model received %+v", said)
 			}
 			closed(a)
 		})

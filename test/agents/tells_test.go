@@ -16,7 +16,8 @@ import (
 	"gascity/test/agents/bed"
 )
 
-// speech is how an agent that speaks the Agent Client Protocol tells what it does.
+// speech is how an agent that speaks the Agent Client Protocol reports what it
+// does.
 type speech struct {
 	profile string            // empty: one of the city's, of the generic kind
 	args    string            // of that
@@ -39,8 +40,8 @@ func speeches() map[string]speech {
 }
 
 // TestSpeakersTell has agents that speak the Agent Client Protocol work in cities: what
-// their model took is in gc usage exactly as the model has told it, and their tools, plans
-// and modes are events (R16).
+// their model took is in gc usage exactly as the model has reported it, and their tools,
+// plans and modes are events (R16).
 func TestSpeakersTell(t *testing.T) {
 	together(t)
 	for _, name := range driven("codex-acp", "claude-agent-acp", "gemini") {
@@ -200,7 +201,7 @@ func (a *agent) toldOf(word string) string {
 	return "nothing: its turn ends"
 }
 
-// tells has the agent work on prompts and compares what it tells with the model's log.
+// tells has the agent work on prompts and compares its reports with the model's log.
 func (a *agent) tells(s speech) {
 	a.t.Helper()
 	texts := []string{
@@ -216,7 +217,7 @@ func (a *agent) tells(s speech) {
 	}
 	if s.plan != "" {
 		if told := a.reports("plan"); len(told) == 0 || !strings.Contains(told[0].Message, "one step") {
-			a.fail("of its plan it tells %+v", told)
+			a.fail("of its plan it reports %+v", told)
 		}
 	}
 	a.accounted(texts)
@@ -232,7 +233,7 @@ func (a *agent) tells(s speech) {
 		a.t.Errorf("it reports %d tools, and has used 4: %+v", tools, a.reports("tool_used"))
 	}
 	if modes := a.reports("mode"); s.mode != "" && (len(modes) == 0 || modes[0].Message != s.mode) {
-		a.t.Errorf("of its mode it tells %+v", modes)
+		a.t.Errorf("of its mode it reports %+v", modes)
 	}
 }
 
@@ -256,11 +257,11 @@ func (a *agent) accounted(texts []string) {
 		}
 		got := a.counted()
 		if tokens := (spent{got.responses, main.input, main.output}); got == tokens && main.responses >= int64(len(texts)+4) {
-			note(a.t, a.found, "usage", "%d turns with %d responses, %d tokens in and %d out: as the mock has told, without %d asides", len(texts), main.responses, got.input, got.output, asides.responses)
+			note(a.t, a.found, "usage", "%d turns with %d responses, %d tokens in and %d out: as the mock has reported, without %d asides", len(texts), main.responses, got.input, got.output, asides.responses)
 			return
 		}
 		if ctx.Err() != nil {
-			a.fail("counted are %+v; told were %+v, and in asides %+v", got, main, asides)
+			a.fail("counted are %+v; reported were %+v, and in asides %+v", got, main, asides)
 		}
 		<-time.After(100 * time.Millisecond)
 	}

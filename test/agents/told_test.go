@@ -20,9 +20,9 @@ const roleMark = "MENDER-OF-CLOCKS-4711"
 
 var nonce = regexp.MustCompile(`\[gc-[a-z2-7]{10}\]`)
 
-// TestToldAtEachBeginning: an agent CLI whose hook, extension or plugin can put something
-// into a conversation tells the agent what its city has for it once at each beginning: in a
-// new conversation, after a compaction and when it is taken up again, and its role with it. The
+// TestToldAtEachBeginning: an agent CLI whose hook, extension or plugin can put something into
+// a conversation sends the agent what its city has for it once at each beginning: in a new
+// conversation, after a compaction and when it is taken up again, and its role with it. The
 // city types none of it, and what the model is sent is the oracle (R24).
 func TestToldAtEachBeginning(t *testing.T) {
 	together(t)
@@ -133,7 +133,7 @@ func (a *agent) begins(b beginning) {
 			<-time.After(20 * time.Millisecond)
 		}
 	}
-	settled := time.After(3 * time.Second) // no CLI tells that a command of its own is done
+	settled := time.After(3 * time.Second) // no CLI reports that a command of its own is done
 	for {
 		select {
 		case <-settled:
@@ -145,7 +145,7 @@ func (a *agent) begins(b beginning) {
 	}
 }
 
-// typed are the prompts by which the city has told what it had to tell.
+// typed are the prompts by which the city has sent its context.
 func (a *agent) typed() []string {
 	var out []string
 	events, err := a.Client.PastEvents(a.t.Context(), 0)
@@ -166,7 +166,7 @@ func (a *agent) last() mockmodel.Request {
 	return all[len(all)-1]
 }
 
-// nonces are all that the model was ever told.
+// nonces are all that the model ever received.
 func (a *agent) nonces() []string {
 	var all []string
 	for _, r := range a.Model.Requests() {

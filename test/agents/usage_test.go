@@ -11,9 +11,9 @@ import (
 	"gascity/test/agents/mockmodel"
 )
 
-// TestUsageIsExact: what the city counts is what the mock has told, after turns with tools,
-// after a compaction, after the conversation is taken up again, and after the transcripts were
-// read again from their beginnings (R16).
+// TestUsageIsExact: what the city counts is what the mock has reported, after turns with
+// tools, after a compaction, after the conversation is taken up again, and after the
+// transcripts were read again from their beginnings (R16).
 func TestUsageIsExact(t *testing.T) {
 	together(t)
 	for _, name := range driven("claude", "codex", "gemini", "pi", "opencode") {
@@ -48,15 +48,15 @@ func TestUsageIsExact(t *testing.T) {
 				unknown = a.exact(step.name)
 			}
 			got := a.counted()
-			note(t, a.found, "usage again", "%d responses, %d tokens in and %d out: as the mock has told after a compaction, a kill, and reading all transcripts twice more%s", got.responses, got.input, got.output, without(unknown))
+			note(t, a.found, "usage again", "%d responses, %d tokens in and %d out: as the mock has reported after a compaction, a kill, and reading all transcripts twice more%s", got.responses, got.input, got.output, without(unknown))
 			closed(a)
 		})
 	}
 }
 
-// exact waits until the city counts what the mock has told, and then looks once more: what is
-// counted twice comes late. It returns how many asides are left out. A turn that a CLI writes
-// down later than its hook waits is reported with the next turn.
+// exact waits until the city counts what the mock has reported, and then looks once more:
+// what is counted twice comes late. It returns how many asides are left out. A turn that a
+// CLI writes down later than its hook waits is reported with the next turn.
 func (a *agent) exact(after string) (unknown int) {
 	a.t.Helper()
 	ctx, cancel := a.patient()
@@ -70,10 +70,10 @@ func (a *agent) exact(after string) (unknown int) {
 			again, unknown = again+1, left
 		case ctx.Err() != nil || again > 0:
 			main, _, all := a.told()
-			a.t.Fatalf("after %s are counted %+v; told were %+v, with asides %+v", after, got, main, all)
+			a.t.Fatalf("after %s are counted %+v; reported were %+v, with asides %+v", after, got, main, all)
 		}
 		if again == 0 && !late.IsZero() && time.Now().After(late) {
-			a.t.Logf("after %s are counted %+v so far: another turn is to tell", after, got)
+			a.t.Logf("after %s are counted %+v so far: another turn is to report", after, got)
 			late = time.Time{}
 			a.talks("Another turn after " + after)
 		}
@@ -130,7 +130,7 @@ func (a *agent) forgets() {
 			a.fail("%v", err)
 		}
 	}
-	if len(files) == 0 && a.found.Name != "pi" && a.found.Name != "opencode" { // they tell by themselves
+	if len(files) == 0 && a.found.Name != "pi" && a.found.Name != "opencode" { // they report by themselves
 		a.fail("its hooks have kept nothing of what they have read")
 	}
 }

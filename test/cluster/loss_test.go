@@ -141,10 +141,10 @@ func TestWorkerSocket(t *testing.T) {
 	select {
 	case text := <-heard:
 		if text == "" {
-			t.Errorf("heard %q", text)
+			t.Errorf("received %q", text)
 		}
 	case <-time.After(patience):
-		t.Error("nothing was heard")
+		t.Error("nothing was received")
 	}
 	if err := p.Stop("a"); err != nil {
 		t.Error(err)

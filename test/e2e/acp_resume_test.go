@@ -72,7 +72,7 @@ func TestACrashKeepsTheConversationOfAProtocol(t *testing.T) {
 			t.Fatalf("after the end of the %s the agent is in %s with %d turns; want %s with %d", who, last.Conversation, last.Turns, id, i+1)
 		}
 		if facts := c.facts("one"); !strings.Contains(facts, "resumed") {
-			t.Errorf("the explanation does not tell that it was resumed: %s", facts)
+			t.Errorf("the explanation does not say that it was resumed: %s", facts)
 		}
 		c.forgive("one")
 		agent = c.oneOf("one", agent.PID)
@@ -111,7 +111,7 @@ func TestAConversationThatCannotBeLoaded(t *testing.T) {
 		last := opened[len(opened)-1].Conversation
 		c.learned(agent, last)
 		if facts := c.facts(agent); last == id || !strings.Contains(facts, "in place of "+id) || !strings.Contains(facts, want.words) {
-			t.Errorf("the explanation of %s in %s does not tell why it is not in %s: %s", agent, last, id, facts)
+			t.Errorf("the explanation of %s in %s does not say why it is not in %s: %s", agent, last, id, facts)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // TestTheBundleOfACrash has an agent end by itself and the controller be killed: one file
-// tells what was printed last and what happened, and nothing that is a credential (R29).
+// has what was printed last and what happened, and nothing that is a credential (R29).
 func TestTheBundleOfACrash(t *testing.T) {
 	const secret, word = "c4n4ry-in-a-file", "sesame-open-9"
 	c := newCrew(t, "[upstreams.sealed]\nauth_token = \"file:sealed\"\n", []member{

@@ -40,13 +40,13 @@ func TestPromptsWaitForTheWorker(t *testing.T) {
 		list, err := c.client.Queue(t.Context(), "late", client.OnlyOpen)
 		return err == nil && len(list) == 1 && strings.Contains(list[0].Reason, "no worker speaks")
 	}
-	c.await("telling for what the prompt waits", waits)
+	c.await("a report for what the prompt waits", waits)
 	if x, err := c.client.Explain(t.Context(), "late"); err != nil || len(x.Queue) != 1 || !strings.Contains(x.Queue[0].Reason, "no worker speaks") {
 		t.Errorf("it is explained by %+v, %v", x.Queue, err)
 	}
 	c.kill()
 	c.start()
-	c.await("telling it again", waits)
+	c.await("another report of it", waits)
 	if screen, err := c.client.Peek(t.Context(), "late", 50); err != nil || strings.Contains(screen.Text, "Hello") || strings.Contains(screen.Text, "task") {
 		t.Errorf("its terminal shows %q, %v", screen.Text, err)
 	}

@@ -36,7 +36,7 @@ func newContext(t *testing.T, more string) (c *city, told string) {
 	}
 	toml = fmt.Appendf(toml, "[providers.sample]\ncommand = \"python3\"\nargs = [%q]\n"+
 		"[[agents]]\nname = \"one\"\nsession = \"subprocess\"\nprovider = \"sample\"\nprompt_template = \"role.md\"\nnudge = \"Begin.\"\n%s\n[agents.env]\nTOLD = %q\n", worker, more, told)
-	for name, data := range map[string][]byte{path: toml, filepath.Join(c.root, "role.md"): []byte("You are {{.Agent}}, and mend.\n" + strings.Repeat("A rule that is long.\n", 2000))} {
+	for name, data := range map[string][]byte{path: toml, filepath.Join(c.root, "role.md"): []byte("You are {{.Agent}}, and repair.\n" + strings.Repeat("A rule that is long.\n", 2000))} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got string
-	c.await("told again", func(client.Status) bool {
+	c.await("sent again", func(client.Status) bool {
 		data, err := os.ReadFile(told)
 		got = string(data)
 		return err == nil && strings.Contains(got, "\n== compact 1\n") && strings.HasSuffix(got, "\n")
@@ -82,7 +82,7 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	if got != want {
 		t.Errorf("it received\n%s\nand gc prime prints\n%s", got, want)
 	}
-	if !strings.Contains(got, "[cut here: ") || !strings.Contains(got, "You are one, and mend.") {
+	if !strings.Contains(got, "[cut here: ") || !strings.Contains(got, "You are one, and repair.") {
 		t.Errorf("it received %q, which is not its role, cut", got)
 	}
 	if census := c.stop(); !census.Clean {

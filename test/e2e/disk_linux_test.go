@@ -67,7 +67,7 @@ func (c *city) guardsOnFullDisk(t *testing.T) {
 		word := fmt.Sprint("full", i)
 		c.expects(word, ask.call, ask.outcome)
 		if why := c.reads("why-"+word) + c.reads("said-"+word); i == 0 && !strings.Contains(why, "free some space") {
-			t.Errorf("the agent is not told what to do: %s", why)
+			t.Errorf("the agent does not learn what to do: %s", why)
 		}
 	}
 }

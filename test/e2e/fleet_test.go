@@ -71,9 +71,10 @@ func TestTwoHundredSessions(t *testing.T) {
 	t.Logf("%d sessions stopped in %v", agents, time.Since(began).Round(time.Millisecond))
 }
 
-// measureRest tells what the idle city costs (R13): the processor time of its
-// controller and of all shims, the machine's new processes, and writes to the
-// store. GC_E2E_REST is for how many seconds; at least more than one patrol.
+// measureRest measures what the idle city costs (R13): the processor time of
+// its controller and of all shims, the machine's new processes, and writes to
+// the store. GC_E2E_REST is for how many seconds; at least more than one
+// patrol.
 func (c *city) measureRest(t *testing.T) {
 	t.Helper()
 	if goruntime.GOOS != "linux" {

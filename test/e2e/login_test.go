@@ -164,7 +164,7 @@ func (l *login) told(c *city) []string {
 }
 
 // TestARenewalOutlivesItsController: a helper that a controller has started goes on when that
-// is killed or told to end, at any step. The next controller waits for it, and the login
+// is killed or asked to end, at any step. The next controller waits for it, and the login
 // stays valid (R23).
 func TestARenewalOutlivesItsController(t *testing.T) {
 	t.Parallel()

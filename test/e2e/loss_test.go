@@ -50,7 +50,7 @@ func TestALostStoreIsTold(t *testing.T) {
 			status := c.await("running", running)
 			for _, command := range []string{"start", "status"} {
 				if out := c.run(t, command); !strings.Contains(out, what) || !strings.Contains(out, "who was suspended") {
-					t.Errorf("gc %s does not tell:\n%s", command, out)
+					t.Errorf("gc %s does not say it:\n%s", command, out)
 				}
 			}
 			if a := agentIn(status, "goes-on"); a.PID != before.PID || a.Epoch != before.Epoch || a.Instance != before.Instance || a.Epoch < 3 {

@@ -86,8 +86,8 @@ func (c *city) awaitConsumed(agent, text string) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	r, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: text, Wait: client.ReceiptSubmitted})
-	// Standard input tells nothing of what was taken.
-	if err != nil || r.State != client.ReceiptSubmitted && r.State != client.ReceiptConsumed && r.Reason != "written to the agent's standard input, which tells nothing" {
+	// Standard input shows nothing of what was read.
+	if err != nil || r.State != client.ReceiptSubmitted && r.State != client.ReceiptConsumed && r.Reason != "written to the agent's standard input, which shows no outcome" {
 		c.t.Errorf("the prompt %q for %s: %+v, %v", text, agent, r, err)
 	}
 }

@@ -133,7 +133,7 @@ func (c *city) applyNow() {
 }
 
 // told prompts an agent and waits until its ledger has the prompt, once: not every
-// place can tell that it arrived.
+// provider can report that it arrived.
 func (c *city) told(t *testing.T, name, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -183,7 +183,7 @@ func TestACityMixesPlaces(t *testing.T) {
 	c.start()
 	before := c.settled(where)
 	for name, words := range map[string]string{"typo": `there is no runtime provider "ptty"`, "talker": `there is no runtime provider "warp"`} {
-		c.await(name+" told why it cannot start", func(s client.Status) bool {
+		c.await(name+" with the reason why it cannot start", func(s client.Status) bool {
 			a := agentIn(s, name)
 			return a.State != client.StateRunning && strings.Contains(a.Reason, words)
 		})
@@ -375,7 +375,7 @@ func TestAMissingToolIsNamed(t *testing.T) {
 	c.start()
 	c.settled(map[string]string{"plain": "pty"})
 	for name, words := range map[string]string{"typo": `there is no runtime provider "ptty"`, "toolless": "install tmux"} {
-		c.await(name+" told why it cannot start", func(s client.Status) bool {
+		c.await(name+" with the reason why it cannot start", func(s client.Status) bool {
 			return strings.Contains(agentIn(s, name).Reason, words)
 		})
 	}

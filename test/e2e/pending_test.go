@@ -87,8 +87,8 @@ var blocks = []block{
 }
 
 // TestEveryBlockIsTold raises each kind of question by the screen and by the
-// agent's report: it is listed and told within 2 s, byte for byte, once for each
-// episode, and clears on an answer, at the terminal and by a crash (R4).
+// agent's report: it is listed and reported within 2 s, byte for byte, once for
+// each episode, and clears on an answer, at the terminal and by a crash (R4).
 func TestEveryBlockIsTold(t *testing.T) {
 	t.Parallel()
 	crew := make([]member, 0, len(blocks))
@@ -309,7 +309,7 @@ func (c *city) oneAlertEach(t *testing.T) {
 	t.Logf("%d episodes, %d alerts", len(all), len(files))
 }
 
-// delays are how long it took until questions were listed and told.
+// delays are how long it took until questions were listed and reported.
 type delays struct {
 	mu              sync.Mutex
 	listed, alerted []time.Duration

@@ -47,7 +47,7 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 	pid := c.settled(map[string]string{"one": "pty"})["one"]
 	goesOn := func(why string) {
 		t.Helper()
-		c.await("told why the agent does not move", func(s client.Status) bool {
+		c.await("the reason why the agent does not move", func(s client.Status) bool {
 			for _, a := range s.Agents {
 				if a.Provider == "pty" && a.State == client.StateRunning && strings.Contains(a.Reason, why) && strings.HasSuffix(a.Reason, "; it goes on at pty") {
 					return true
@@ -127,7 +127,7 @@ func TestAnEmptiedConfigurationEndsNobody(t *testing.T) {
 	before := pids(c.await("running", running))
 	for _, empty := range []string{"", "\n \n"} {
 		c.write(empty)
-		status := c.await("told that the file is empty", func(s client.Status) bool { return strings.Contains(s.Plan.Error, "is empty") })
+		status := c.await("the report that the file is empty", func(s client.Status) bool { return strings.Contains(s.Plan.Error, "is empty") })
 		if diff := cmp.Diff(before, pids(status)); diff != "" || !running(status) {
 			t.Errorf("agents ended for a file without a word:\n%s", diff)
 		}
@@ -135,7 +135,7 @@ func TestAnEmptiedConfigurationEndsNobody(t *testing.T) {
 		c.await("read again", func(s client.Status) bool { return s.Plan.Error == "" })
 	}
 	c.write("")
-	c.await("told that the file is empty", func(s client.Status) bool { return s.Plan.Error != "" })
+	c.await("the report that the file is empty", func(s client.Status) bool { return s.Plan.Error != "" })
 	c.kill()
 	if out, err := c.said(t.Context(), "controller", "run"); err == nil || !strings.Contains(out, "is empty") {
 		t.Errorf("a controller starts without a configuration (%v):\n%s", err, out)

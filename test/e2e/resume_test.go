@@ -135,7 +135,7 @@ func (c *city) countEvents(t *testing.T, mark uint64, agent, kind string) int {
 
 // TestAConversationThatCannotBeResumed takes the conversation away, or keeps it in
 // use: the agent runs after no more starts than the ladder has rungs, and its
-// explanation tells why it is in another one (R8).
+// explanation says why it is in another one (R8).
 func TestAConversationThatCannotBeResumed(t *testing.T) {
 	c := newCrew(t, "", []member{{name: "gone", talks: true}, {name: "taken", talks: true}})
 	c.start()
@@ -172,7 +172,7 @@ func TestAConversationThatCannotBeResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(facts), id) || !strings.Contains(string(facts), words) {
-			t.Errorf("the explanation of %s does not tell why: %s", agent, facts)
+			t.Errorf("the explanation of %s does not say why: %s", agent, facts)
 		}
 	}
 }

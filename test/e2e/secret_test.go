@@ -31,11 +31,10 @@ command = "cat %[1]s/team"
 variable = "TEAM_TOKEN"
 `
 
-// TestNoSecretLeavesItsPlace puts a canary into every slot for credentials and runs a whole life
-// of a city with an agent at each place. The canaries, and the tokens of the runs, are looked for
-// in every command line, in the environment of every process, in what tmux tells, in every
-// file and in the answers of the API: an agent has its own in its environment, and nothing else has
-// any (R22).
+// TestNoSecretLeavesItsPlace puts a canary into every slot for credentials and runs a whole life of
+// a city with an agent at each place. The canaries, and the tokens of the runs, are looked for in
+// every command line, in the environment of every process, in what tmux shows, in every file and in
+// the answers of the API: an agent has its own in its environment, and nothing else has any (R22).
 func TestNoSecretLeavesItsPlace(t *testing.T) {
 	outside := t.TempDir()
 	for _, name := range []string{"one", "two", "team"} {
@@ -104,7 +103,7 @@ func (c *city) addSealed(t *testing.T) map[string]string {
 	return where
 }
 
-// everything asks the API for all that it tells.
+// everything asks the API for all that it returns.
 func (c *city) everything(t *testing.T) string {
 	t.Helper()
 	ctx := t.Context()

@@ -11,7 +11,7 @@ import (
 type soaker struct {
 	member
 	place string // the provider that it runs on; empty: that of a city that names none
-	mute  bool   // its provider cannot tell whether a prompt was taken
+	mute  bool   // its provider does not know whether a prompt was accepted
 	sat   bool   // a person sits at its terminal
 }
 

@@ -140,11 +140,11 @@ tmux -S "$1" list-sessions -F '#{session_id} #{session_name}' | while read -r id
 done`
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", show, "sh", socket).CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("tmux")) {
-		t.Fatalf("tmux does not tell its environments: %v\n%s", err, out)
+		t.Fatalf("tmux does not show its environments: %v\n%s", err, out)
 	}
 	for _, secret := range secrets {
 		if bytes.Contains(out, []byte(secret)) {
-			t.Errorf("tmux tells %q:\n%s", secret, out)
+			t.Errorf("tmux shows %q:\n%s", secret, out)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func fingerprint(name string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Set changes an agent and tells it on the event stream.
+// Set changes an agent and reports it on the event stream.
 func (c *City) Set(name string, change func(*client.Session)) {
 	c.mu.Lock()
 	i := c.indexLocked(name)

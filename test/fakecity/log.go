@@ -16,7 +16,7 @@ type Log struct {
 	changed chan struct{}  // guarded by mu; closed at the next change
 }
 
-// Append gives the event the next id and tells the readers.
+// Append gives the event the next id and notifies the readers.
 func (l *Log) Append(e client.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // order is the order of delivery.
 var order = map[string]int{"system": 0, "urgent": 1, "normal": 2}
 
-// quoted is how much of a text a receipt tells.
+// quoted is how much of a text a receipt shows.
 const quoted = 200
 
 // Nudge implements api.City. A prompt for an agent that is idle is submitted at
@@ -72,7 +72,7 @@ func (r *receipt) step(state, detail string) {
 
 func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), quoted)], "") }
 
-// deliver moves every prompt that can move, and tells it.
+// deliver moves every prompt that can move, and reports it.
 func (c *City) deliver() {
 	c.mu.Lock()
 	var moved []client.Receipt

@@ -19,7 +19,8 @@ func (c *City) Awaited() <-chan struct{} {
 	return c.awaited
 }
 
-// noteAwait tells who waits for it, and scripts by a file in the city directory.
+// noteAwait notifies those that wait for it, and scripts by a file in the city
+// directory.
 func (c *City) noteAwait() {
 	_ = os.WriteFile(filepath.Join(c.Root, "awaited"), nil, 0o600) // who looks for it fails then
 	c.mu.Lock()

@@ -64,7 +64,7 @@ func (f *Fake) readLocked() {
 	rows := f.screen.Rows()
 	cells := make([][]term.Cell, len(rows))
 	for y, row := range rows {
-		if row != "" { // the cells of an empty row tell nothing
+		if row != "" { // the cells of an empty row show nothing
 			cells[y] = f.screen.Row(y)
 		}
 	}

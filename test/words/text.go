@@ -26,7 +26,7 @@ const (
 	kindPage    // prose as a whole
 	kindScript  // # begins a comment
 	kindConfig  // TOML: keys are names
-	kindProgram // JavaScript and TypeScript: // begins a comment
+	kindProgram // JavaScript and TypeScript: only comments are prose
 	kindTable   // SQL: only comments are prose
 )
 
@@ -66,12 +66,12 @@ func beginsScript(tree fs.FS, name string) bool {
 }
 
 var (
-	scriptMargin  = regexp.MustCompile(`\n[ \t]*#+`)
-	programMargin = regexp.MustCompile(`\n[ \t]*//+`)
-	configNames   = regexp.MustCompile(`(?m)^[ \t]*(\[.*\]|[\w.-]+[ \t]*=)`)
-	tableCode     = regexp.MustCompile(`(?m)^.*?(--|$)`)
-	statement     = regexp.MustCompile(`(?is)\b(select\s.*\sfrom|insert\s+into|update\s+\w+\s+set|create\s+(table|index)|delete\s+from|alter\s+table)\b`)
-	tagNames      = regexp.MustCompile(`\b(json|toml|yaml|default):"[^"]*"`)
+	scriptMargin = regexp.MustCompile(`\n[ \t]*#+`)
+	programCode  = regexp.MustCompile(`(?m)^(.*?(^|[ \t])//|.*$)`)
+	configNames  = regexp.MustCompile(`(?m)^[ \t]*(\[.*\]|[\w.-]+[ \t]*=)`)
+	tableCode    = regexp.MustCompile(`(?m)^.*?(--|$)`)
+	statement    = regexp.MustCompile(`(?is)\b(select\s.*\sfrom|insert\s+into|update\s+\w+\s+set|create\s+(table|index)|delete\s+from|alter\s+table)\b`)
+	tagNames     = regexp.MustCompile(`\b(json|toml|yaml|default):"[^"]*"`)
 )
 
 // textsOf returns the prose of a file.
@@ -82,7 +82,7 @@ func textsOf(kind fileKind, source []byte) []text {
 	case kindScript:
 		return []text{whole(blank(source, scriptMargin))}
 	case kindProgram:
-		return []text{whole(blank(source, programMargin))}
+		return []text{whole(blank(source, programCode))}
 	case kindConfig:
 		return []text{whole(blank(blank(source, scriptMargin), configNames))}
 	case kindTable:

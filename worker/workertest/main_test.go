@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // turn until it is interrupted.
 type program struct {
 	breaks      string
-	c, told     *worker.Client // told is by what it speaks
+	c, told     *worker.Client // the client for its reports
 	prompts     chan worker.Message
 	interrupted chan string
 }

@@ -1,5 +1,6 @@
 // A complete worker of the Factory Worker API: it answers each prompt with its own
-// words, asks before it runs what stands behind "run: ", and tells what that took.
+// words, asks before it runs what stands behind "run: ", and reports what that
+// used.
 package main
 
 import (

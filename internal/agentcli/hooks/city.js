@@ -1,4 +1,4 @@
-// Made by gc. It tells the agent's city what the agent does, and asks it before each
+// Made by gc. It reports to the agent's city what the agent does, and asks it before each
 // tool. Outside a city it does nothing.
 import * as http from "node:http";
 import { createHash, randomBytes } from "node:crypto";
@@ -177,9 +177,9 @@ async function authorize(call) {
   return why + (decision?.rule ? " (rule " + decision.rule + ")" : "");
 }
 
-// What the city tells its agent at a beginning is claimed before the city hears of the
-// beginning, or it would tell it by a prompt. At the end of the next turn the city hears what
-// the model was shown of it, and tells by a prompt what was not.
+// The city's context for its agent at a beginning is claimed before the city learns of the
+// beginning, or it would send the context by a prompt. At the end of the next turn the city learns what
+// the model was shown of it, and sends the rest by a prompt.
 let claimed = [], due = [], latest = "";
 const shown = new Set();
 async function claim(source) {
@@ -192,7 +192,7 @@ async function claim(source) {
     return (told?.sections ?? []).map((section) => section.content).join("\n\n");
   } catch {
     // The city hears of it later, unless another beginning has come, and that its answer was not
-    // shown: a compaction by telemetry, which is one whether it has heard the claim or not.
+    // shown: a compaction by telemetry, which is one whether it has received the claim or not.
     const acknowledged = report("/ack", { id, state: "consumed", nonces: [] });
     if (source === "compact") {
       claimed.push(id);

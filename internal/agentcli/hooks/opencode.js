@@ -94,7 +94,7 @@ export const Gascity = async ({ client }) => {
         case "message.updated": {
           const info = about.info;
           if (info?.role !== "assistant" || !info.time?.completed || !info.tokens) break;
-          if (!info.tokens.input && !info.tokens.output && !info.tokens.cache?.read && !info.tokens.cache?.write) break; // cut off before the model told any
+          if (!info.tokens.input && !info.tokens.output && !info.tokens.cache?.read && !info.tokens.cache?.write) break; // cut off before the model reported any
           telemetry({
             type: "turn_complete",
             message_id: info.id,

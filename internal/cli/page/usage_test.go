@@ -59,7 +59,7 @@ func TestBudgetsPage(t *testing.T) {
 	})
 	want := `BUDGET  FOR       USED                         LIMIT                 ACT        NOTE
 day     the city  $20.50         ████████████  $20.00 in 24h       hold       used up, again in 2h00m, or now: gc usage lift day
-tokens  coder     850k tokens+   ██████████░░  1.00M tokens in 1h interrupt  2 responses told no numbers
+tokens  coder     850k tokens+   ██████████░░  1.00M tokens in 1h interrupt  2 responses reported no numbers
 mute    the city  0 tokens+      ████████████  1.00k tokens          stop       used up; allow a longer silence, or: gc usage lift mute; it is silent
 ever    gc-x      2h00m          ████████████  1h00m                 stop       used up; raise its limit, or: gc usage lift ever
 `

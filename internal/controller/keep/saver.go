@@ -48,8 +48,8 @@ const (
 	Bound = 2 * time.Second // a change that waits longer freezes the city
 )
 
-// New returns a saver that does nothing before [Saver.Run]. told is called by Run
-// with the result of each write.
+// New returns a saver that does nothing before [Saver.Run], which calls the
+// function with the result of each write.
 func New(store session.Store, now func() time.Time, told func(session.Key, uint64, error)) *Saver {
 	history, _ := store.(session.HistoryStore)
 	return &Saver{

@@ -157,7 +157,7 @@ func (s *Streams) closeChild() error {
 	return errors.Join(errs...)
 }
 
-// Close lets go of both ends and waits for the goroutine of [Streams.Follow].
+// Close closes both ends and waits for the goroutine of [Streams.Follow].
 func (s *Streams) Close() error {
 	err := s.closeChild()
 	if s.in != s.out {

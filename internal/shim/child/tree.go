@@ -209,9 +209,9 @@ func (t *Tree) Stop(grace time.Duration) (StopReport, error) {
 	return report, err
 }
 
-// ask tells all to end. An interactive shell ignores SIGTERM and ends by SIGHUP;
-// a program that handles SIGTERM must not be disturbed by another signal while it
-// does its last work. What is stopped hears nothing before it goes on.
+// ask asks all processes to end. An interactive shell ignores SIGTERM and ends by
+// SIGHUP; a program that handles SIGTERM must not be disturbed by another signal
+// while it does its last work. What is stopped hears nothing before it goes on.
 func (t *Tree) ask(members []proc.Info) {
 	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !mindsOnlyHangup(m) })
 	stopped := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return m.State != proc.StateStopped })

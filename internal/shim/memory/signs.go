@@ -7,7 +7,7 @@ import (
 	"gascity/internal/term"
 )
 
-// Sign is one thing that a program tells its terminal about itself.
+// Sign is one thing that a program reports to its terminal about itself.
 type Sign struct {
 	Text  string    `json:"text"`
 	Since time.Time `json:"since"` // when it began to say so: repeating it changes nothing

@@ -48,7 +48,7 @@ const (
 	FailsWrites       // reads work, as on a full disk
 	LosesAnswers      // a write takes effect, and an error is returned all the same
 	Hangs             // every call waits for the end of its ctx, or for another mode
-	Stale             // reads tell what they told last, writes work
+	Stale             // reads return their last result, writes work
 	Empty             // reads find nothing and say that all is well, writes work
 )
 
@@ -60,7 +60,7 @@ type Faulty struct {
 	mode    Mode
 	err     error
 	changed chan struct{}  // closed and replaced by each Set
-	told    map[string]any // what each read told last
+	told    map[string]any // the last result of each read
 	writes  int
 }
 

@@ -70,7 +70,7 @@ func (f *Faulty) Append(e client.Event) (out client.Event, err error) {
 	return out, err
 }
 
-// eventPage is what After tells.
+// eventPage is what After returns.
 type eventPage struct {
 	events []client.Event
 	gap    bool

@@ -49,7 +49,7 @@ func usageMerged(s *suite) {
 	both := s.put(early, entry("other", "1", 0, 1))
 	want := usage.Merge(late, early)
 	if k := both[0]; !k.Changed() {
-		s.t.Error("a report that tells more changed nothing")
+		s.t.Error("a report that says more changed nothing")
 	} else {
 		s.same("the answer", usage.Kept{Was: &late, Now: want}, k)
 	}

@@ -79,7 +79,7 @@ func (s Shelf) put(ctx context.Context, c CLI, path string) (Installed, error) {
 	defer unlock()
 	done := Installed{CLI: c, Path: filepath.Join(dir, "node_modules", ".bin", c.Program)}
 	if c.Name == node().Name {
-		done.Path = filepath.Join(dir, "node_modules", "node", "bin", "node") // npm 11 links it only when told to
+		done.Path = filepath.Join(dir, "node_modules", "node", "bin", "node") // npm 11 links it only on request
 	}
 	mark := filepath.Join(dir, "complete")
 	if _, err := os.Stat(mark); err == nil && version != "latest" {

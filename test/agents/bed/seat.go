@@ -94,7 +94,8 @@ func claude(s Seat, seeds Seeds, model string) (Seat, error) {
 	if seeds == Seeded {
 		state["customApiKeyResponses"] = object{"approved": []string{Key[len(Key)-20:]}}
 		state["projects"] = object{s.Work: object{"hasTrustDialogAccepted": true}}
-		// A hook of the user's goes on beside ours, and tells when the CLI calls it.
+		// A hook of the user's goes on beside ours, and records when the CLI calls
+		// it.
 		stop := object{"hooks": []object{{"type": "command", "command": "date +%s%N >> " + filepath.Join(s.Home, StopLog)}}}
 		settings := object{"skipDangerousModePermissionPrompt": true, "hooks": object{"Stop": []object{stop}, "StopFailure": []object{stop}}}
 		if err := s.put(settings, ".claude", "settings.json"); err != nil {

@@ -30,7 +30,7 @@ func Tension() (*Tripwire, error) {
 	w.server = &http.Server{Handler: w, ReadHeaderTimeout: time.Minute}
 	go func() {
 		defer close(w.served)
-		_ = w.server.Serve(listener) // it ends with Close and has nothing else to tell
+		_ = w.server.Serve(listener) // it ends with Close and has no other result
 	}()
 	return w, nil
 }

@@ -83,8 +83,8 @@ func (c conversation) turn() (prompt string, calls int) {
 	return prompt, calls
 }
 
-// newest is the last text that tells the mock what to do, else the last one: an agent's
-// own words may stand behind it.
+// newest is the last text with an order for the mock, else the last one: an agent's own
+// words may stand behind it.
 func newest(texts []string) string {
 	for _, text := range slices.Backward(texts) {
 		if directive.MatchString(text) {

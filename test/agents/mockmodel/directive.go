@@ -18,7 +18,7 @@ type speech struct {
 	usage       Usage
 }
 
-// order is what a prompt tells the mock to do.
+// order is what a prompt asks of the mock.
 type order struct {
 	delay, slow time.Duration
 	text        string

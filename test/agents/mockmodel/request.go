@@ -29,7 +29,7 @@ type Request struct {
 	Aborted bool `json:"aborted"` // the caller went away before the end
 
 	Model   string `json:"model"`
-	Session string `json:"session"` // the caller's own id of the conversation, if it tells one
+	Session string `json:"session"` // the caller's own id of the conversation, if it sends one
 	Main    bool   `json:"main"`    // it offers tools, and is no summary
 	Summary bool   `json:"summary"` // of its own conversation, which became too long
 	System  string `json:"-"`       // the instructions to the model
@@ -42,7 +42,7 @@ type Request struct {
 	Answer string `json:"answer"`
 	Calls  []Call `json:"calls"`
 	Usage  Usage  `json:"usage"` // as reported: of an answer that was cut off, what had been reported by then
-	// Response is the id of the answer, where the dialect tells it at its beginning.
+	// Response is the id of the answer, where the dialect has it at its beginning.
 	Response string `json:"response"`
 
 	prompts []Prompt // that it was the first to hold, once settled
@@ -159,7 +159,7 @@ func (s *Server) AwaitPrompts(ctx context.Context, caller string, n int) ([]Prom
 // Prompt is something that a user said to an agent.
 type Prompt struct {
 	Text   string // without the agent's own wrapping
-	Pasted bool   // the agent told the model that it was pasted
+	Pasted bool   // the agent reported to the model that it was pasted
 	First  int    // the number of the first request that held it
 	At     time.Time
 	Caller string

@@ -54,7 +54,7 @@ func Listen(address string) (*Server, error) {
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 	go func() {
 		defer close(s.served)
-		_ = s.http.Serve(listener) // it ends with Close and has nothing else to tell
+		_ = s.http.Serve(listener) // it ends with Close and has no other result
 	}()
 	return s, nil
 }

@@ -182,7 +182,8 @@ func TestAnAbortIsNoticed(t *testing.T) {
 	}
 }
 
-// TestPrompts tells what is new in a growing conversation from what is repeated.
+// TestPrompts separates what is new in a growing conversation from what is
+// repeated.
 func TestPrompts(t *testing.T) {
 	s := start(t)
 	user := func(text string) string { return `{"role":"user","content":"` + text + `"}` }

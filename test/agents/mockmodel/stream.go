@@ -60,7 +60,7 @@ type stream struct {
 	sse    bool
 	begun  bool
 	broken bool // the caller went away before the end
-	// response and told are the answer's id and what it is said to take, by its beginning.
+	// the answer's id and the usage that it reports, by its beginning.
 	response string
 	told     Usage
 }

@@ -66,7 +66,7 @@ func TestACutDuringADelivery(t *testing.T) {
 			t.Errorf("the prompt cut after %s stays %+v, %v", pause, out, err)
 		}
 		if got := s.await(ledger.Prompt, consumed); len(got) != consumed {
-			t.Errorf("after a cut at %s the agent has %d prompts, told were %d: %+v", pause, len(got), consumed, out)
+			t.Errorf("after a cut at %s the agent has %d prompts, reported were %d: %+v", pause, len(got), consumed, out)
 		}
 	}
 	o, err := s.Observe(t.Context(), s.name)

@@ -138,8 +138,8 @@ func TestNoEnterIntoMenu(t *testing.T) {
 	})
 }
 
-// An agent that did not ask for bracketed paste gets none, and one that tells nothing
-// is not said to have taken the prompt.
+// An agent that did not ask for bracketed paste gets none, and one that shows nothing
+// is not said to have accepted the prompt.
 func TestNoEvidence(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--no-bracketed-paste", func(d document) { delete(d, "ready_prompt_prefix") })

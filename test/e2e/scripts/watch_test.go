@@ -51,7 +51,7 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, events, runtime.EventExited, "a")
-		t.Logf("told %v after the kill", time.Since(killed))
+		t.Logf("reported %v after the kill", time.Since(killed))
 		if obs, err := p.Observe(t.Context(), "a"); err != nil || obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" {
 			t.Errorf("Observe = %+v, %v, want it dead by a signal", obs, err)
 		}
