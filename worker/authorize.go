@@ -11,8 +11,8 @@ type Call struct {
 	// Context is what the caller says of the agent: "role", "rig", "bead_id",
 	// "cwd". The city decides by what it knows itself where the two differ.
 	Context map[string]string `json:"context,omitempty"`
-	// Wait is how long the caller waits should a person have to be asked; the city waits
-	// no longer, and says no then. Zero is the city's own limit.
+	// Wait is how long the caller waits if a person has to be asked; the city waits no
+	// longer, and denies then. Zero is the city's own limit.
 	Wait Seconds `json:"wait_seconds,omitempty"`
 	// Allowance asks for a [Allowance] with the answer.
 	Allowance bool `json:"allowance,omitempty"`

@@ -156,7 +156,7 @@ func (c *Client) ReportHealth(ctx context.Context, h Health) error {
 	return err
 }
 
-// Ack acknowledges a message. Should the message come again, the last
+// Ack acknowledges a message. If the message comes again, the last
 // acknowledgement is repeated for it.
 func (c *Client) Ack(ctx context.Context, a Ack) error {
 	a.RunID = orElse(a.RunID, c.RunID)

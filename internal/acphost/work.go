@@ -42,9 +42,9 @@ func (h *host) inserted() {
 	}
 }
 
-// does takes what the agent says that its session does. Who says twice that it rests has not
-// worked twice; one that never said that it works has a turn only if that is cancelled. Other
-// states are none of ours.
+// does takes what the agent says that its session does. An agent that says twice that it
+// rests has not worked twice; one that never said that it works has a turn only if that is
+// cancelled. Other states are none of ours.
 func (h *host) does(s acp.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

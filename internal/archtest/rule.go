@@ -51,7 +51,7 @@ func Rules() []Rule {
 		{"provider-literal", "a provider's name belongs to its own package and to provider/all", checkProviderLiterals},
 		{"file-name", "a file is named by its noun", checkFileNames},
 		{"driver-conformance", "a driver is what the suite says it is", checkConformance},
-		{"doc-link", "a page that leads nowhere is not read twice", checkLinks},
+		{"doc-link", "a link without a target is not read twice", checkLinks},
 		{"doc-proof", "a promise whose test has gone is held by nothing", checkProofs},
 	}
 }

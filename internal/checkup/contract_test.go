@@ -66,7 +66,7 @@ func TestContractReportsInOrder(t *testing.T) {
 	}
 }
 
-// Who interrupts a check does not wait for the rest of the contract.
+// An interrupt of a check ends the rest of the contract.
 func TestContractEndsWhenItIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -211,7 +211,7 @@ func TestMistakes(t *testing.T) {
 		"agent with long name":  {"[[agents]]\nname='" + strings.Repeat("a", 201) + "'\nstart_command='x'\n", "2:6", "name has 201 characters", "at most 200"},
 		"agents as table":       {"[agents]\nname='w'\n", "1:2", "agents must be an array, not a table", "write [[agents]]"},
 		"byte order mark":       {"\ufeff[workspace]\n", "1:1", "byte order mark", "UTF-8 without"},
-		"dir outside":           {agent + "dir = '../x'\n", "4:7", `"../x" is no dir`, "work_dir"},
+		"dir outside":           {agent + "dir = '../x'\n", "4:7", `"../x" is not a valid dir`, "work_dir"},
 		"nothing to run":        {"[[agents]]\nname='w'\n", "1:3", "nothing to run", "provider or start_command"},
 		"unknown provider":      {agent + "provider = 'robt'\n", "4:12", `no agent CLI "robt"`, `did you mean "robot"?`},
 		"provider of no kind":   {agent + "provider = 'zzzzzz'\n", "4:12", `no agent CLI "zzzzzz"`, `known: `},
@@ -232,7 +232,7 @@ func TestMistakes(t *testing.T) {
 		"base cycle":            {"[providers.a]\nbase='provider:b'\n[providers.b]\nbase='a'\n", "2:6", "a -> b -> a", ""},
 		"base on itself":        {"[providers.a]\nbase='provider:a'\n", "2:6", "a -> a", ""},
 		"unknown base":          {"[providers.a]\nbase='builtin:robt'\n", "2:6", `no profile "robt"`, `"robot"`},
-		"address":               {"[upstreams.a]\nbase_url='ftp://x'\n", "2:10", "no address of a web service", "https"},
+		"address":               {"[upstreams.a]\nbase_url='ftp://x'\n", "2:10", "not the address of a web service", "https"},
 		"address with password": {"[upstreams.a]\nbase_url='https://u:sk-canary@x'\n", "2:10", "holds a password", "api_key"},
 		"kind of secret":        {"[upstreams.a]\napi_key={envv='X'}\n", "2:10", `unknown kind of reference "envv"`, `"env"`},
 		"two references":        {"[upstreams.a]\napi_key={env='X', file='y'}\n", "2:1", "exactly one reference", ""},
@@ -279,7 +279,7 @@ func TestAllMistakesAtOnceInOrder(t *testing.T) {
 
 func TestTheCaretStandsUnderThePlace(t *testing.T) {
 	got := refuse(t, "[session]\n\tprovider = \"térm\"\n").Error()
-	want := "city.toml:2:13: there is not a runtime provider \"térm\"\n" +
+	want := "city.toml:2:13: there is no runtime provider \"térm\"\n" +
 		"  2 | \tprovider = \"térm\"\n" +
 		"    | \t           ^^^^^^\n" +
 		"    = did you mean \"term\"? Known: term, plain, script:<script>, remote:[user@]host[:port], byname, bytransport"

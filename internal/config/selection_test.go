@@ -68,7 +68,7 @@ func TestRoutesOfTheRuntime(t *testing.T) {
 func TestAnUnknownPlaceIsTheAgentsFault(t *testing.T) {
 	const agents = "[[agents]]\nname='w'\nstart_command='x'\n[[agents]]\nname='v'\nstart_command='x'\n"
 	for selection, want := range map[string]string{
-		"trem":       `city.toml:7:9: there is not a runtime provider "trem"; did you mean "term"?`,
+		"trem":       `city.toml:7:9: there is no runtime provider "trem"; did you mean "term"?`,
 		"remote:h:0": "city.toml:7:9: remote:h:0: port 0; write remote:[user@]host[:port]",
 		"script":     `city.toml:7:9: "script" is not a runtime provider; write script:<script>`,
 	} {

@@ -30,7 +30,7 @@ func TestAStrangePlaceConcernsItsAgentOnly(t *testing.T) {
 	r := runController(t, d, root)
 	r.until("a", "running", isRunning)
 	r.until("b", "failed for its place", func(a client.Agent) bool {
-		return a.PID == 0 && strings.Contains(a.Reason, `there is not a runtime provider "ptty"`)
+		return a.PID == 0 && strings.Contains(a.Reason, `there is no runtime provider "ptty"`)
 	})
 	used, err := premises.Used(root)
 	if err != nil || !slices.Equal(used, []string{all.Drivers()[0].Name}) {

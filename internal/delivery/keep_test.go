@@ -119,8 +119,8 @@ func TestLateReceiptWithoutKeyIsWithdrawn(t *testing.T) {
 	}, a)
 }
 
-// Who asks for a receipt that only the store knows, by its key or its ID, gets one
-// that lives: it expires.
+// A request for a receipt that only the store has, by its key or its ID, returns a
+// live one: it expires.
 func TestReceiptThatOnlyTheStoreKnows(t *testing.T) {
 	for _, by := range []string{"key", "id"} {
 		inBubble(t, func(r *rig) {

@@ -43,8 +43,7 @@ func (a *active) remember(p runtime.Provider) error {
 	return nil
 }
 
-// keep remembers what a worker reported. Should that fail the report has happened
-// all the same.
+// keep remembers what a worker reported. If that fails, the report still counts.
 func (e *Engine) keep(a *active) {
 	v, err := e.opts.City.View(a.session)
 	if err == nil {

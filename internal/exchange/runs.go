@@ -164,7 +164,7 @@ func (e *Engine) forgetLocked(a *active, replaced bool) {
 }
 
 // expect makes the run of a start known before its agent can speak. The run of the
-// name, should there be one, stays until the start has succeeded: it may not be this
+// name, if there is one, stays until the start has succeeded: it may not be this
 // caller's to replace. Starts of one instance have one run.
 func (e *Engine) expect(name, agent, instance string) *active {
 	e.mu.Lock()

@@ -72,7 +72,7 @@ func TestProvedDisguisesAreSeen(t *testing.T) {
 	}
 }
 
-// payloads are the forbidden commands. Should a real program run one of them, it would do
+// payloads are the forbidden commands. If a real program runs one of them, it would do
 // nothing: the paths do not exist, the folder is no repository, and nothing listens.
 var payloads = [][]string{
 	{"git", "push", "--force", "origin", "main"},

@@ -22,7 +22,7 @@ func newRoom() *room {
 	}
 }
 
-// enter returns unused memory. Who is done leaves it.
+// enter returns unused memory. The caller returns it when done.
 func (p *Policy) enter() *room {
 	if r, ok := p.rooms.Get().(*room); ok {
 		return r

@@ -1,7 +1,7 @@
 // Package journal is the account of deliveries of prompts into one terminal: what was done
 // to its input box, noted before it is done, so that another process can find out the
-// outcome of a delivery that was cut off. Nothing here acts. Who owns the terminal keeps
-// the account, in memory or stored: [Deliveries] is JSON.
+// outcome of a delivery that was cut off. Nothing here acts. The owner of the terminal
+// keeps the account, in memory or stored: [Deliveries] is JSON.
 package journal
 
 import (

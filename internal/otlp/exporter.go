@@ -20,7 +20,7 @@ import (
 	"gascity/internal/metric"
 )
 
-// Target is where telemetry goes. The zero value is nowhere.
+// Target is where telemetry goes. The zero value has no address.
 type Target struct {
 	URL      string // of the collector, without /v1/...
 	Header   map[string]string

@@ -83,8 +83,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Who reads slowly holds up its own copy only, and the far end writes no more than fits into
-// the stream.
+// A slow reader delays its own copy only, and the far end writes no more than fits into the
+// stream.
 func TestFetchWaitsForItsReader(t *testing.T) {
 	written := make(chan int, 1)
 	p, _ := fetching(t, func(ctx context.Context, _ string, w io.Writer) error {

@@ -225,8 +225,8 @@ func (r *resolver) place() string {
 	return selection
 }
 
-// speak makes the agent's CLI one that speaks the Agent Client Protocol. Who has a
-// start_command has said how.
+// speak makes the agent's CLI one that speaks the Agent Client Protocol. An agent
+// with a start_command has its own way.
 func (r *resolver) speak() {
 	if r.profile.Name == "" || r.agent.StartCommand != "" {
 		return

@@ -18,7 +18,7 @@ var next = map[State][]State{
 }
 
 // Advance returns nil if a receipt may go from one state to the other. It is
-// defined for every pair; a word that is no state leads nowhere.
+// defined for every pair; an unknown state leads to no other.
 func Advance(from, to State) error {
 	if slices.Contains(next[from], to) {
 		return nil

@@ -202,7 +202,7 @@ func (w *work) othersOwn(p *place, name string) (bool, error) {
 	city, err := p.provider.GetMeta(name, markKey)
 	switch {
 	case runtime.IsSessionGone(err):
-		return w.opts.Shared(p.selection), nil // it would be, should the name come again
+		return w.opts.Shared(p.selection), nil // it would be, if the name came again
 	case err != nil:
 		return false, fmt.Errorf("%s: cannot read which city it belongs to: %w", name, err)
 	case city == "" && w.opts.Shared(p.selection):

@@ -185,8 +185,8 @@ func (h *host) expireLocked(after time.Duration) {
 		if h.exit == nil || h.exit != exit || h.stopping {
 			return
 		}
-		// On a full disk the exit alone may find room. Nowhere else is it known, so
-		// without it the shim stays.
+		// On a full disk the exit alone may find room. It is not recorded
+		// elsewhere, so without it the shim stays.
 		if h.keepLocked(joinLines(h.display.Lines(0))) != nil && h.keepLocked("") != nil {
 			h.expireLocked(lingerSeen)
 			return

@@ -314,7 +314,7 @@ func TestFileIsForThisUserAlone(t *testing.T) {
 	}
 }
 
-// TestTokensAreNotInTheFile: whatever a record says, its token is kept nowhere.
+// TestTokensAreNotInTheFile: whatever a record says, its token is not stored.
 func TestTokensAreNotInTheFile(t *testing.T) {
 	const canary = "canary-0123456789abcdef"
 	path := filepath.Join(t.TempDir(), "city.db")

@@ -156,7 +156,8 @@ func (w *world) check(from int) {
 	before := from > 0
 	for _, e := range w.all[from:] {
 		if w.missing[e.ID] {
-			// Who has nothing misses nothing of a time line that has not begun.
+			// A reader without events misses nothing of a time line that has
+			// not begun.
 			lost = lost || before
 			continue
 		}

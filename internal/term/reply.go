@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Answers to queries. Who we are follows tmux, whose behaviour this model has; what it
-// has no answer for follows xterm.
+// Answers to queries. The identity follows tmux, whose behaviour this model has; what
+// it has no answer for follows xterm.
 
 const (
 	defaultForeground = "rgb:d8d8/d8d8/d8d8"

@@ -71,8 +71,7 @@ func connectBeside(t *testing.T, act func(first *tmuxctl.Client, i int) error) {
 	}
 }
 
-// Who only glances is no control client, starts no server, and gets the reports that a client
-// gets.
+// A glance is no control client, starts no server, and gets the reports that a client gets.
 func TestGlance(t *testing.T) {
 	o := options(t)
 	first, other := newClient(t, o), newClient(t, o)

@@ -11,8 +11,8 @@
 // [Client.Close] ends our process, never the server.
 //
 // The control client is attached to a session of its own, the hub. tmux sends a
-// control client output only in windows of the session it is attached to. Who
-// wants to hear of a window links it into the hub: see [Client.Hub].
+// control client output only in windows of the session it is attached to. To
+// get the output of a window, link it into the hub: see [Client.Hub].
 //
 // # Losing things
 //

@@ -9,7 +9,7 @@ import (
 // leaves the lines that wait behind that output where they are until it says something else:
 // replies, notifications, and that the pane is paused (seen with 3.3a, whose control_write_callback
 // disables its own event). So once it has been silent after a request or a report, it is asked for
-// a word. A connection on which nothing happens is not: should a server be so slow just then,
+// a word. A connection on which nothing happens is not: if a server is that slow just then,
 // notifications wait for the next thing that happens.
 
 const (

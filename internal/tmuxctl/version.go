@@ -16,8 +16,8 @@ const oldest = 3
 const versionTime = 10 * time.Second
 
 // usable asks the program for its version before it starts a server: an older one would start it,
-// and then refuse what is asked of it, or end with its usage. Who says something else than a number
-// is not refused: it may be a newer one that was built by hand. Errors: ErrTooOld.
+// and then refuse what is asked of it, or end with its usage. A version that is not a number is not
+// refused: it may be a newer one that was built by hand. Errors: ErrTooOld.
 func (c *Client) usable(ctx context.Context, binary string) error {
 	limited, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()

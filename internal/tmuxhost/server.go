@@ -170,7 +170,7 @@ func (s *Server) lock() string { return filepath.Join(filepath.Dir(s.conf), "ser
 // ErrLocked reports a lock that somebody else has.
 var ErrLocked = errors.New("another process has the lock")
 
-// TryLock takes the lock of a file, which it makes. Who has it may remove the file; closing
+// TryLock takes the lock of a file, which it makes. Its holder may remove the file; closing
 // gives it back.
 func TryLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

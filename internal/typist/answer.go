@@ -21,8 +21,8 @@ type Answer struct {
 // Respond answers the question that stands on the screen, if it is the one that is meant:
 // by a key on one of its options, or by a text, where the program says that it waits for
 // one and shows no options. [runtime.ErrInteractionGone] if another question stands or
-// none, a [*runtime.AnswerError] if it cannot be answered so: then nothing was typed. Who
-// calls it has the session's input, and gives the session another life afterwards.
+// none, a [*runtime.AnswerError] if it cannot be answered so: then nothing was typed. The
+// caller has the session's input, and gives the session another life afterwards.
 func Respond(ctx context.Context, t console.Terminal, rules console.Rules, a Answer) error {
 	f, err := console.Whole(ctx, t)
 	if err != nil {

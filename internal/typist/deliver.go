@@ -9,9 +9,9 @@ import (
 )
 
 // Deliver brings one prompt to the agent under the given ID, which [journal.ID] makes.
-// What was left of the delivery before it, should that have been cut off, is settled
-// first. The outcome says how the delivery ended; a refusal means that the agent
-// provably never got a byte of it and never will.
+// What was left of the delivery before it, if it was cut off, is settled first. The
+// outcome says how the delivery ended; a refusal means that the agent provably never
+// got a byte of it and never will.
 //
 // An agent that has exited is an outcome (absent before the first byte, unconfirmed after
 // it). An error is a failure of the terminal or the end of ctx; the outcome beside it says

@@ -59,7 +59,7 @@ func (to target) conclude(ctx context.Context, rules console.Rules, out runtime.
 }
 
 // clearWay settles the last delivery if its text may still be in the input box. It returns
-// the refusal of another delivery, should the box not be clean. A box that cannot be proved
+// the refusal of another delivery, if the box is not clean. A box that cannot be proved
 // clean, for a reason that does not end by itself, is blocked: from then on nothing is typed
 // into it until it is seen to be empty.
 func (to target) clearWay(ctx context.Context, rules console.Rules) (*runtime.Outcome, error) {

@@ -284,7 +284,7 @@ func TestScriptIsKilledByOthers(t *testing.T) {
 	}
 }
 
-// Who waits for others at a session loses nothing of its own time: those are as slow as they like.
+// A call that waits for others at a session loses nothing of its own time, however slow they are.
 func TestANudgesTimeBeginsWithItsTurn(t *testing.T) {
 	t.Parallel()
 	pl := newPlace(t, "[ \"$op\" != peek ] || exec echo working\n"+fleet)

@@ -140,7 +140,7 @@ func (i in) Observe(ctx context.Context, name string) (runtime.Observation, erro
 	return i.Provider.Observe(ctx, name)
 }
 
-// pipes is a network of its own. Who dials may do so after its end: clients dial ahead.
+// pipes is a network of its own. A client may dial after its end: clients dial ahead.
 type pipes struct {
 	conns chan net.Conn
 	ended chan struct{}

@@ -218,7 +218,7 @@ func TestDelivererDiesAtEachStep(t *testing.T) {
 	}
 }
 
-// Who delivers next need not ask: what was left is settled before another byte is sent, and
+// The next delivery need not ask: what was left is settled before another byte is sent, and
 // can be asked for later.
 func TestNextDeliverySettlesTheLast(t *testing.T) {
 	t.Parallel()

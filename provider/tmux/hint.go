@@ -7,7 +7,8 @@ import (
 	"gascity/runtime"
 )
 
-// SetHints keeps the contract of runtime.Hinter. Who drives the session later reads its record.
+// SetHints keeps the contract of runtime.Hinter. A later driver of the session reads its
+// record.
 func (p *Provider) SetHints(ctx context.Context, name, instance string, hints runtime.Hints) error {
 	const op = "set the hints of"
 	s, err := p.live(ctx, op, name)

@@ -121,7 +121,7 @@ func (l *lease) entered() {
 	}
 }
 
-// release lets through what waits. Should that fail, the server does it by itself.
+// release lets through what waits. If that fails, the server does it by itself.
 func (l *lease) release(ctx context.Context, k keep) {
 	k.quiet()
 	if l.kept.id == k.id {

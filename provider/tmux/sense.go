@@ -96,7 +96,7 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	})
 }
 
-// answered notes that a question was answered. Who drives later reads it.
+// answered notes that a question was answered. A later driver reads it.
 func (p *Provider) answered(ctx context.Context, r *record) error {
 	lock, err := claimFolder(ctx, p.dir(r.Name))
 	if err != nil {

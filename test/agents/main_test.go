@@ -41,7 +41,7 @@ func note(t *testing.T, found bed.Installed, column, format string, args ...any)
 	}
 }
 
-// owes says in the columns that the test has failed, should it fail.
+// owes says in the columns that the test has failed, if it fails.
 func owes(t *testing.T, found bed.Installed, columns ...string) {
 	t.Helper()
 	t.Cleanup(func() {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Who typed a character. Prompts are counted from 1.
+// The author of a typed character. Prompts are counted from 1.
 const (
 	ByNobody = 0 // keys that remove text
 	ByPerson = -1

@@ -109,7 +109,7 @@ func failsClosed(r *run) error {
 	if err := r.awaitAll("/lifecycle ready"); err != nil {
 		return err
 	}
-	r.Allow() // should the fault not reach it, that shows
+	r.Allow() // if the fault does not reach it, that shows
 	for i, fault := range []Fault{Broken, Failing, Garbled} {
 		r.Fail("/authorize", fault)
 		if err := r.turn(fmt.Sprint("p", i), r.toolPrompt("")); err != nil {

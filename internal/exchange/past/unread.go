@@ -74,7 +74,7 @@ func (u *Unread) Withdraw(ctx context.Context, name string, d runtime.Delivery) 
 	return Withdrawn(u.Settle(ctx, name, d))
 }
 
-// Unheard is a session whose worker, should it have one, has not spoken yet: the
+// Unheard is a session whose worker, if it has one, has not reported yet: the
 // provider cannot deliver prompts to it, but its worker may.
 type Unheard struct{ runtime.Provider }
 
