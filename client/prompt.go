@@ -51,7 +51,7 @@ const (
 	ReceiptAccepted    = "accepted"    // durable
 	ReceiptQueued      = "queued"      // waits for its turn
 	ReceiptInjected    = "injected"    // being handed over: from here on it is never sent again without proof
-	ReceiptSubmitted   = "submitted"   // the agent took it, by evidence from its side
+	ReceiptSubmitted   = "submitted"   // the agent accepted it, by evidence from its side
 	ReceiptConsumed    = "consumed"    // a turn worked on it
 	ReceiptExpired     = "expired"     // its time was over before it was handed over
 	ReceiptDead        = "dead"        // it can never be delivered, see Reason; not a byte reached the agent
@@ -103,7 +103,7 @@ const (
 	RefusalTyping  = "human_typing"  // a person typed a moment ago
 	RefusalDraft   = "draft_present" // somebody's text stands in the input box
 	RefusalDialog  = "dialog_up"     // a dialog or question would swallow it
-	RefusalBusy    = "busy"          // the agent takes no input during a turn
+	RefusalBusy    = "busy"          // the agent accepts no input during a turn
 	RefusalUnready = "not_ready"     // the input box is not there yet
 	RefusalBlocked = "input_blocked" // the input box may hold text of an earlier delivery; see Agent.InputBlocked
 )

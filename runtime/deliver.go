@@ -49,11 +49,11 @@ type OutcomeState string
 // The outcomes. Only Submitted is a success; only Refused, Absent and
 // Unsupported prove that the agent did not get the text.
 const (
-	OutcomeSubmitted   OutcomeState = "submitted"   // evidence that the agent took it
+	OutcomeSubmitted   OutcomeState = "submitted"   // evidence that the agent accepted it
 	OutcomeUnconfirmed OutcomeState = "unconfirmed" // handed over, no evidence; never send it again blindly
 	OutcomeRefused     OutcomeState = "refused"     // nothing reached the agent; Reason says why, try later
 	OutcomeAbsent      OutcomeState = "absent"      // no such session or instance; not a byte was sent
-	OutcomeUnsupported OutcomeState = "unsupported" // the session takes no prompts
+	OutcomeUnsupported OutcomeState = "unsupported" // the session accepts no prompts
 )
 
 // RefusalReason is why a delivery was refused.
@@ -64,7 +64,7 @@ const (
 	RefusedTyping  RefusalReason = "human_typing"  // a person typed a moment ago
 	RefusedDraft   RefusalReason = "draft_present" // the input box holds somebody's text
 	RefusedDialog  RefusalReason = "dialog_up"     // a dialog or question would swallow it
-	RefusedBusy    RefusalReason = "busy"          // the agent takes no input during a turn
+	RefusedBusy    RefusalReason = "busy"          // the agent accepts no input during a turn
 	RefusedContent RefusalReason = "content"       // the text can never be sent
 	RefusedUnready RefusalReason = "not_ready"     // the agent has not drawn its input box yet
 	// RefusedChanged: the agent's input box would change the text in a way that may alter its

@@ -57,7 +57,7 @@ func routes() []route {
 		{post, "/v1/sessions/{target}/copy", writes, slow, smallBody, "copy", "Copy a file or folder into the working directory", bind(copyInto)},
 		{post, "/v1/sessions/{target}/kill", writes, slow, smallBody, "kill", "End the instance; a wanted agent is started again", bind(kill)},
 
-		{post, "/v1/sessions/{target}/nudge", writes, always, promptBody, "nudge", "Take a prompt; with a wait, answer when it has come so far or ended", bindWait(nudge)},
+		{post, "/v1/sessions/{target}/nudge", writes, always, promptBody, "nudge", "Accept a prompt; with a wait, answer when it has come so far or ended", bindWait(nudge)},
 		{get, "/v1/queue", reads, quick, 0, "queue", "The prompts on their way, in the order of delivery", bind(queued)},
 		{get, "/v1/receipts/{id}", reads, always, 0, "receipt", "A receipt with its steps; with a wait, when it has come so far or ended", bindWait(receipt)},
 		{patch, "/v1/receipts/{id}", writes, slow, promptBody, "edit-prompt", "Change a prompt that waits", bind(editPrompt)},

@@ -47,7 +47,7 @@ func (x *examination) prompt() {
 			x.problem("prompt."+selection, fmt.Sprintf("a test agent did not answer: %v", err), "gc provider check "+selection+" says more")
 			continue
 		}
-		x.ok("prompt."+selection, "a test agent took a prompt and answered within %v", x.opts.Now().Sub(began).Round(time.Millisecond))
+		x.ok("prompt."+selection, "a test agent accepted a prompt and answered within %v", x.opts.Now().Sub(began).Round(time.Millisecond))
 	}
 }
 

@@ -133,7 +133,7 @@ func refusal(v session.View, name string) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("%w: %s takes no prompts: %s", client.ErrRefused, name, why)
+	return fmt.Errorf("%w: %s accepts no prompts: %s", client.ErrRefused, name, why)
 }
 
 func because(reason string) string {

@@ -78,7 +78,7 @@ var kinds = map[prompt.State]struct {
 	kind event.Kind
 	text string
 }{
-	prompt.Submitted:   {event.PromptSubmitted, "the agent took the prompt"},
+	prompt.Submitted:   {event.PromptSubmitted, "the agent accepted the prompt"},
 	prompt.Consumed:    {event.PromptConsumed, "a turn worked on the prompt"},
 	prompt.Expired:     {event.PromptExpired, "the prompt expired before it could be delivered"},
 	prompt.Dead:        {event.PromptDead, "the prompt can never be delivered"},

@@ -210,7 +210,7 @@ func promptKinds() []KindInfo {
 	proved := append(slices.Clip(data), evidence)
 	return []KindInfo{
 		{PromptAccepted, "a prompt is kept and on its way", data},
-		{PromptSubmitted, "the agent took a prompt", proved},
+		{PromptSubmitted, "the agent accepted a prompt", proved},
 		{PromptConsumed, "a turn worked on a prompt", proved},
 		{PromptExpired, "a prompt expired before it could be delivered", data},
 		{PromptDead, "a prompt can never be delivered; not a byte of it reached the agent", data},

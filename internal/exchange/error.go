@@ -14,7 +14,7 @@ var (
 	errFenced       = fmt.Errorf("%w: this instance has ended, or another one has its place", worker.ErrFenced)
 	errEarly        = fmt.Errorf("%w: the city does not know all its sessions yet; ask again", worker.ErrUnavailable)
 	errUnknownToken = fmt.Errorf("%w: this token is unknown", worker.ErrUnauthorized)
-	errNoPrompts    = fmt.Errorf("%w: the city takes no prompts now", worker.ErrUnavailable)
+	errNoPrompts    = fmt.Errorf("%w: the city accepts no prompts now", worker.ErrUnavailable)
 )
 
 // full says in the words of the worker API that a mailbox is full.

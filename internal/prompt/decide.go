@@ -89,8 +89,8 @@ const (
 	reasonCut       = "the delivery was cut off, and the agent ended before its outcome was known"
 	reasonCutTime   = "the delivery did not finish in time, and whether the agent got the text could not be found out"
 	reasonTurnless  = "the agent accepted it and stopped before the end of its turn was seen"
-	reasonCommand   = "the agent took it, perhaps for a command of its own; no turn was seen to work on it"
-	reasonTurnBound = "the agent took it; no turn was seen to work on it"
+	reasonCommand   = "the agent accepted it, perhaps as a command of its own; no turn was seen to work on it"
+	reasonTurnBound = "the agent accepted it; no turn was seen to work on it"
 	reasonTurn      = "the agent is busy: it waits for the end of the turn"
 )
 

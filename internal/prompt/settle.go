@@ -58,7 +58,7 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	case out.State == runtime.OutcomeRefused:
 		return r.requeue(a, at, string(out.Reason)+": "+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeUnsupported:
-		return r.end(Dead, at, "", "the session takes no prompts: "+detailOf(out, a.Err))
+		return r.end(Dead, at, "", "the session accepts no prompts: "+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeAbsent && r.outlives():
 		return r.requeue(a, at, "the instance is gone")
 	case out.State == runtime.OutcomeAbsent:

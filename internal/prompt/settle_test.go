@@ -29,7 +29,7 @@ func TestSettle(t *testing.T) {
 		{"not sent", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Detail: "no pipe"}}, "", Queued, "not sent: no pipe"},
 		{"busy", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}}, "", Queued, "busy: busy"},
 		{"cannot arrive", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "NUL"}}, "", Dead, "refused: NUL"},
-		{"no input", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "no pipe"}}, "", Dead, "the session takes no prompts: no pipe"},
+		{"no input", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "no pipe"}}, "", Dead, "the session accepts no prompts: no pipe"},
 		{"gone", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeAbsent}}, "", Dead, reasonEnded},
 		{"gone, with a talk", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeAbsent}, Err: stale}, "talk", Queued, "the instance is gone"},
 		{"a word of tomorrow", Attempt{Outcome: runtime.Outcome{State: "delivered"}}, "", Unconfirmed, "no evidence"},

@@ -260,8 +260,8 @@ func (d *delivery) noEvidence() runtime.Outcome {
 			return unconfirmed("a dialog is up (%s)", dialog.Kind)
 		}
 		if d.View.LastHuman.After(d.human) {
-			return unconfirmed("a person typed before there was a sign that the agent took it")
+			return unconfirmed("a person typed before there was a sign that the agent accepted it")
 		}
-		return unconfirmed("no sign that the agent took it within %s", d.confirm)
+		return unconfirmed("no sign that the agent accepted it within %s", d.confirm)
 	}
 }

@@ -81,7 +81,7 @@ func refuse(v console.View, rules console.Rules, answers bool, now time.Time) *r
 	c := v.Composer(s.Composer)
 	switch busy := v.Busy(s, c); {
 	case s.EnterWhileBusy == agentcli.BusyIgnores && busy != "":
-		return refused(runtime.RefusedBusy, "the program takes no input during a turn")
+		return refused(runtime.RefusedBusy, "the program accepts no input during a turn")
 	case s.EnterWhileBusy == agentcli.BusyMerges && busy != "":
 		return refused(runtime.RefusedBusy, "the program would make one prompt of all that it gets during a turn (%s)", busy)
 	case s.EnterWhileBusy == agentcli.BusyMerges && v.TitleUnknown(s):

@@ -218,7 +218,7 @@ func (r *resolver) shut() (string, runtime.RefusalReason) {
 	case r.View.Dialog(r.rules) != nil:
 		return "a dialog is up", runtime.RefusedDialog
 	case r.View.Busy(r.rules.Screen, c) != "" && (!c.Found || r.rules.Screen.EnterWhileBusy == "ignored"):
-		return "the program takes no input during a turn", runtime.RefusedBusy
+		return "the program accepts no input during a turn", runtime.RefusedBusy
 	case !c.Found:
 		return offScreen, runtime.RefusedUnready
 	}

@@ -193,7 +193,7 @@ func (p *Provider) typeIn(ctx context.Context, name, text string) (out runtime.O
 			p.carrier.forget(name)
 			return out, false, nil
 		case code == notTouched, code != 0 && !last:
-			return refused(runtime.RefusedUnready, "tmux in its box did not take the text"), true, nil
+			return refused(runtime.RefusedUnready, "tmux in its box did not accept the text"), true, nil
 		case code != 0:
 			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("pasted; tmux in its box failed to press Enter: exit code %d", code)}, true, nil
 		}
