@@ -50,8 +50,37 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// A question has another name in another incarnation, and once it was answered. The answer to
+// another one does not change its name.
 func TestBind(t *testing.T) {
-	if a, b := Bind("life 0", "q"), Bind("life 1", "q"); a == b || a != Bind("life 0", "q") || a == Bind("life 0", "r") {
-		t.Errorf("%s and %s", a, b)
+	life := Life{Name: "life"}
+	q := life.Bind("q")
+	if q != life.Bind("q") || q == life.Bind("r") || q == (Life{Name: "other"}).Bind("q") {
+		t.Error("the name is not one of the incarnation and the words")
+	}
+	after := life.Add("r").Add("s")
+	if after.Bind("q") != q || after.Answered != 2 || after.String() == life.String() {
+		t.Errorf("after the answers to others it has another name, after %d answers", after.Answered)
+	}
+	names := map[string]bool{q: true}
+	for range 3 {
+		after = after.Add("q")
+		again := after.Bind("q")
+		for range maxLast - 1 {
+			after = after.Add("r")
+			if after.Bind("q") != again {
+				t.Fatal("an answer to another question changed its name")
+			}
+		}
+		if names[again] {
+			t.Error("a question that comes again in the same words has a name that was used")
+		}
+		names[again] = true
+	}
+	if len(after.Last) != maxLast {
+		t.Errorf("%d answered questions are remembered, want %d", len(after.Last), maxLast)
+	}
+	if (Life{Name: "life", Answered: 1}).Bind("q") == (Life{Name: "life", Answered: 2}).Bind("q") {
+		t.Error("where it is not known what was answered, an answer does not change the name")
 	}
 }

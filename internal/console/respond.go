@@ -169,7 +169,8 @@ func afterKeys(err error, pressed int) error {
 	return err
 }
 
-// confirm presses the key that answers, and waits until the question is gone. One with the
+// confirm presses the key that answers, and waits until the question is gone, and not only for
+// the moment in which a program that draws anew shows a part of its screen. One with the
 // same words may follow at once: it stands below something new, is highlighted elsewhere, or
 // was reported later.
 func (r *responder) confirm(ctx context.Context, q question, name string) error {
@@ -181,10 +182,18 @@ func (r *responder) confirm(ctx context.Context, q question, name string) error 
 		now, err := r.question()
 		return err != nil || now.dialog.At != q.dialog.At || r.View.Status != before.Status || r.View.above(now.dialog) != before.above(q.dialog)
 	}
-	if ok, err := r.until(ctx, answerEffect, answered); err != nil || !ok {
-		return errors.Join(err, errUnanswered)
+	for end := time.Now().Add(answerEffect); ; {
+		if ok, err := r.until(ctx, time.Until(end), answered); err != nil || !ok {
+			return errors.Join(err, errUnanswered)
+		}
+		back, err := r.until(ctx, steady, func() bool { return !answered() })
+		if err != nil {
+			return errors.Join(err, errUnanswered)
+		}
+		if !back || r.View.Exited {
+			return nil
+		}
 	}
-	return nil
 }
 
 // above is what stands above a dialog's options.

@@ -74,6 +74,95 @@ const (
 	maxLooks = 4
 )
 
+// asked is what blocked a session when it was looked at last; zero: nothing did.
+type asked struct {
+	life, request string
+	bound         string // the request by [Life.Bind]
+}
+
+const (
+	// stands is how long a question must be on the screen, or missing there, until that is
+	// true: a program that draws its screen anew may show a part of it in between.
+	stands = 100 * time.Millisecond
+	// maxUnsettled bounds the wait for a screen that shows another question with each look.
+	maxUnsettled = time.Second
+)
+
+// Sense is the function of this name for the newest frame of a session, which it returns
+// too. What blocks the agent is what did when the session was looked at last, or has stood
+// for a moment: it waits for that.
+func (m *Memory) Sense(ctx context.Context, session string, life Life, t Terminal, rules Rules) (Frame, runtime.Reading, error) {
+	began := time.Now()
+	var request string
+	var since time.Time // when the request was seen first
+	for {
+		f, err := Whole(ctx, t)
+		if err != nil || f.Exited {
+			return f, runtime.Reading{}, err
+		}
+		now := time.Now()
+		r := Sense(f, rules, now)
+		seen := ""
+		if r.Pending != nil {
+			seen = r.Pending.RequestID
+		}
+		if since.IsZero() || seen != request {
+			request, since = seen, now
+		}
+		rests := now.Sub(f.LastOutput) >= stands || now.Sub(since) >= stands || now.Sub(began) >= maxUnsettled
+		if m.asks(session, life, request, rests) {
+			return f, r, nil
+		}
+		select {
+		case <-time.After(wholeAfter):
+		case <-ctx.Done():
+			return f, r, context.Cause(ctx)
+		}
+	}
+}
+
+// asks reports whether the request blocks the session: it did before, or it rests. Empty means
+// that nothing does. An answered question may go at once.
+func (m *Memory) asks(session string, life Life, request string, rests bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.asked[session]
+	if was.life != life.Name || was.request != "" && life.Bind(was.request) != was.bound {
+		was = asked{}
+	}
+	if was.request != request && !rests {
+		return false
+	}
+	if m.asked == nil {
+		m.asked = map[string]asked{}
+	}
+	m.asked[session] = asked{life.Name, request, life.Bind(request)}
+	return true
+}
+
+// Standing returns the question that is meant, by its RequestID. One that is not on the screen
+// may be so in a moment: the program draws anew. [runtime.ErrInteractionGone] if it is not.
+func Standing(ctx context.Context, t Terminal, rules Rules, meant func(request string) bool) (*runtime.PendingInteraction, error) {
+	for began := time.Now(); ; {
+		f, err := Whole(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		if p := Sense(f, rules, now).Pending; p != nil && meant(p.RequestID) {
+			return p, nil
+		}
+		if f.Exited || now.Sub(f.LastOutput) >= stands || now.Sub(began) >= maxSteady {
+			return nil, runtime.ErrInteractionGone
+		}
+		select {
+		case <-time.After(wholeAfter):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
 // Whole returns a frame of a screen that is not in the middle of being painted, or the
 // newest after a moment.
 func Whole(ctx context.Context, t Terminal) (Frame, error) {

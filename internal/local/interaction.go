@@ -24,7 +24,7 @@ func (s *Sessions) Answer(name string, response runtime.InteractionResponse) err
 	ctx, cancel := bounded()
 	defer cancel()
 	return s.Drive(ctx, "respond to", name, nil, func(l Live) error {
-		err := typist.Respond(ctx, l.Terminal, l.Rules, typist.Answer{
+		asked, err := typist.Respond(ctx, l.Terminal, l.Rules, typist.Answer{
 			InteractionResponse: response, Life: l.life,
 			Say: func(ctx context.Context, p typist.Prompt) (runtime.Outcome, error) {
 				l.Delivery = journal.ID("", p.Text)
@@ -34,7 +34,7 @@ func (s *Sessions) Answer(name string, response runtime.InteractionResponse) err
 		if err != nil {
 			return err
 		}
-		return l.Client.Answered(ctx)
+		return l.Client.Answered(ctx, l.life.Add(asked).Last)
 	})
 }
 

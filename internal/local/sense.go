@@ -30,16 +30,17 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	progress := runtime.Progress{At: sight.State.LastOutput, Sign: "new output"}
 	typed := sight.State.LastHuman
 	if l.Terminal != nil {
-		f, err := console.Whole(ctx, l.Terminal)
+		var f console.Frame
+		f, reading, err = s.memory.Sense(ctx, name, l.life, l.Terminal, l.Rules)
 		switch {
 		case err != nil:
 			return runtime.Reading{}, ErrorOf(op, name, err)
 		case f.Exited:
 			return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 		}
-		reading, typed = console.Sense(f, l.Rules, time.Now()), f.LastHuman
-		s.memory.Recall(name, l.life, reading.Evidence)
-		progress = s.memory.Progress(name, l.life, f, l.Rules, reading.At)
+		typed = f.LastHuman
+		s.memory.Recall(name, l.life.String(), reading.Evidence)
+		progress = s.memory.Progress(name, l.life.String(), f, l.Rules, reading.At)
 	}
 	if s.host != nil {
 		said, err := s.host.Sense(ctx, l)
@@ -55,7 +56,7 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	reading.Evidence = append(reading.Evidence, process)
 	reading.Instance, reading.LastInput = sight.Token, typed
 	if p := reading.Pending; p != nil && s.host == nil {
-		p.RequestID = console.Bind(l.life, p.RequestID)
+		p.RequestID = l.life.Bind(p.RequestID)
 	}
 	return reading, nil
 }
@@ -78,7 +79,10 @@ func (s *Sessions) process(ctx context.Context, sight *shim.Sight) (runtime.Evid
 	return e, nil
 }
 
-// lifeOf names one life of a session and what was answered in it so far.
-func lifeOf(sight shim.Sight) string {
-	return fmt.Sprintf("%s %d %d", sight.Token, sight.Record.StartedAt.UnixNano(), sight.State.Answered)
+// lifeOf is one life of a session and what was answered in it so far.
+func lifeOf(sight shim.Sight) console.Life {
+	return console.Life{
+		Name:     fmt.Sprintf("%s %d", sight.Token, sight.Record.StartedAt.UnixNano()),
+		Answered: sight.State.Answered, Last: sight.State.Last,
+	}
 }

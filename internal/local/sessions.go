@@ -184,7 +184,7 @@ type Live struct {
 	Folder   string // the session's own, private
 	Instance string // its token
 
-	life string // names the instance, see [console.Bind]
+	life console.Life
 }
 
 // Drive calls drive with the session's input to itself: no other delivery, also

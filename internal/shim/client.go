@@ -75,10 +75,10 @@ func (c *Client) input(ctx context.Context, path string, p []byte) error {
 	return c.do(ctx, http.MethodPost, path, bytes.NewReader(p), nil)
 }
 
-// Answered counts an answered question: the next one is another, also if it has the same
-// words.
-func (c *Client) Answered(ctx context.Context) error {
-	return c.do(ctx, http.MethodPost, "/answered", nil, nil)
+// Answered counts an answered question. last are the names of the last answered ones, for
+// [State.Last].
+func (c *Client) Answered(ctx context.Context, last []string) error {
+	return c.call(ctx, http.MethodPost, "/answered", last, nil)
 }
 
 // Keys sends key events by tmux name. An unknown name is an error and nothing is

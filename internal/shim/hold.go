@@ -2,6 +2,10 @@ package shim
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -124,10 +128,15 @@ func (c *Client) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// serveAnswered counts an answered question.
-func (h *host) serveAnswered(*http.Request) (any, error) {
+// serveAnswered counts an answered question. An older client gives no names.
+func (h *host) serveAnswered(r *http.Request) (any, error) {
+	var last []string
+	if err := json.NewDecoder(r.Body).Decode(&last); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answered++
+	h.last = last
 	return nil, nil
 }

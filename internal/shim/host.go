@@ -57,8 +57,9 @@ type host struct {
 	lease      *lease // the right to deliver; nil if it is free
 	leases     uint64 // how many there were
 	answered   uint64
-	held       *hold // keeps back what people type; nil if nothing does
-	waiting    int   // viewers that are kept back
+	last       []string // names of the questions that were answered last
+	held       *hold    // keeps back what people type; nil if nothing does
+	waiting    int      // viewers that are kept back
 	viewers    map[*viewer]struct{}
 	events     hub
 }
@@ -217,7 +218,7 @@ func (h *host) stateLocked() State {
 	cols, rows := h.display.Size()
 	return State{
 		Record: h.record, Agent: h.agent, Exit: h.exit, LastOutput: h.lastOutput, LastHuman: h.lastHuman,
-		Attached: len(h.viewers), Title: h.title, Signs: h.signsLocked(), Answered: h.answered, Cols: cols, Rows: rows,
+		Attached: len(h.viewers), Title: h.title, Signs: h.signsLocked(), Answered: h.answered, Last: h.last, Cols: cols, Rows: rows,
 	}
 }
 

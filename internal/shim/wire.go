@@ -112,6 +112,7 @@ type State struct {
 	Title      string    `json:"title,omitempty"`
 	Signs      Signs     `json:"signs,omitzero"`
 	Answered   uint64    `json:"answered,omitzero"` // questions that were answered through us
+	Last       []string  `json:"last,omitempty"`    // names of the last of them, the newest last; empty to a shim that does not count them by name
 	Cols       int       `json:"cols"`
 	Rows       int       `json:"rows"`
 }

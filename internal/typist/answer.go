@@ -3,39 +3,36 @@ package typist
 import (
 	"context"
 	"errors"
-	"time"
 
 	"gascity/internal/console"
 	"gascity/runtime"
 )
 
-// Answer is an answer to what a session asks. Life names the session's life for
-// [console.Bind]; Say delivers a text into its input box.
+// Answer is an answer to what a session asks. Say delivers a text into its input box.
 type Answer struct {
 	runtime.InteractionResponse
 
-	Life string
+	Life console.Life
 	Say  func(ctx context.Context, p Prompt) (runtime.Outcome, error)
 }
 
 // Respond answers the question that stands on the screen, if it is the one that is meant:
 // by a key on one of its options, or by a text, where the program says that it waits for
 // one and shows no options. [runtime.ErrInteractionGone] if another question stands or
-// none, a [*runtime.AnswerError] if it cannot be answered so: then nothing was typed. The
-// caller has the session's input, and gives the session another life afterwards.
-func Respond(ctx context.Context, t console.Terminal, rules console.Rules, a Answer) error {
-	f, err := console.Whole(ctx, t)
+// none, a [*runtime.AnswerError] if it cannot be answered so: then nothing was typed. The caller
+// has the session's input, and adds the returned name of the question, as [console.Sense]
+// has it, to the session's life afterwards.
+func Respond(ctx context.Context, t console.Terminal, rules console.Rules, a Answer) (request string, err error) {
+	asked, err := console.Standing(ctx, t, rules, func(request string) bool {
+		return a.RequestID == "" || a.RequestID == a.Life.Bind(request)
+	})
 	if err != nil {
-		return err
-	}
-	asked := console.Sense(f, rules, time.Now()).Pending
-	if asked == nil || a.RequestID != "" && a.RequestID != console.Bind(a.Life, asked.RequestID) {
-		return runtime.ErrInteractionGone
+		return "", err
 	}
 	if a.Action == runtime.ActionText {
-		return a.say(ctx, asked)
+		return asked.RequestID, a.say(ctx, asked)
 	}
-	return console.Respond(ctx, t, rules, console.Response{Request: asked.RequestID, Action: a.Action, Text: a.Text})
+	return asked.RequestID, console.Respond(ctx, t, rules, console.Response{Request: asked.RequestID, Action: a.Action, Text: a.Text})
 }
 
 func (a Answer) say(ctx context.Context, asked *runtime.PendingInteraction) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 	"gascity/runtime"
 )
 
-// metaAnswered counts the questions of an instance that were answered through gc, so
-// that one that comes again in the same words is another one.
+// metaAnswered has the number of the questions of an instance that were answered through
+// gc, and the names of the last ones, so that one that comes again in the same words is
+// another one.
 const metaAnswered = "GC_ANSWERED"
 
 // Sense keeps the contract of runtime.Sensor: by the screen, with the rules for the program
@@ -46,7 +48,7 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	if err != nil {
 		return fail(err)
 	}
-	answered, err := p.answered(ctx, name, token)
+	life, err := p.answered(ctx, name, token)
 	if err != nil {
 		return fail(err)
 	}
@@ -58,11 +60,10 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 		reading.Again = paced(reading.Again, again, now)
 	}
 	seen.overlook(&reading, rules)
-	life := life(token, answered)
-	p.memory.Recall(name, life, reading.Evidence)
-	reading.Progress = p.memory.Progress(name, life, seen.pointed(rules.ReadyPrefix), rules, now)
+	p.memory.Recall(name, life.String(), reading.Evidence)
+	reading.Progress = p.memory.Progress(name, life.String(), seen.pointed(rules.ReadyPrefix), rules, now)
 	if reading.Pending != nil {
-		reading.Pending.RequestID = console.Bind(life, reading.Pending.RequestID)
+		reading.Pending.RequestID = life.Bind(reading.Pending.RequestID)
 	}
 	return reading, nil
 }
@@ -118,27 +119,28 @@ func (s shot) overlook(r *runtime.Reading, rules console.Rules) {
 	}
 }
 
-// life names one life of a session and what was answered in it so far.
-func life(token string, answered int) string { return token + " " + strconv.Itoa(answered) }
-
 // rules are those for the program in a session.
 func (p *Provider) rules(ctx context.Context, name string) (console.Rules, error) {
 	cfg, err := p.program(ctx, name)
 	return console.RulesFor(cfg, p.cfg.Profiles), err
 }
 
-// answered is how many questions were answered in this life.
-func (p *Provider) answered(ctx context.Context, name, token string) (int, error) {
-	if n, ok := p.answers.get(name, token); ok {
-		return n, nil
+// answered returns what was answered in this life.
+func (p *Provider) answered(ctx context.Context, name, token string) (console.Life, error) {
+	if life, ok := p.answers.get(name, token); ok {
+		return life, nil
 	}
 	text, err := p.getMeta(ctx, name, metaAnswered)
 	if err != nil && !isMissing(err) {
-		return 0, err
+		return console.Life{}, err
 	}
-	n, _ := strconv.Atoi(text) // what is no number counts nothing
-	p.answers.set(name, token, n)
-	return n, nil
+	life := console.Life{Name: token}
+	if words := strings.Fields(text); len(words) > 0 {
+		life.Answered, _ = strconv.ParseUint(words[0], 10, 64) // what is no number counts nothing
+		life.Last = words[1:]
+	}
+	p.answers.set(name, life)
+	return life, nil
 }
 
 // Pending keeps the contract of runtime.InteractionProvider.
@@ -181,12 +183,12 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	if err != nil {
 		return fail(err)
 	}
-	n, err := p.answered(ctx, name, reading.Instance)
+	life, err := p.answered(ctx, name, reading.Instance)
 	if err != nil {
 		return fail(err)
 	}
-	err = typist.Respond(ctx, &seat{p: p, name: name}, rules, typist.Answer{
-		InteractionResponse: response, Life: life(reading.Instance, n),
+	asked, err := typist.Respond(ctx, &seat{p: p, name: name}, rules, typist.Answer{
+		InteractionResponse: response, Life: life,
 		Say: func(context.Context, typist.Prompt) (runtime.Outcome, error) {
 			return refused(runtime.RefusedContent, "a script cannot type an answer in words"), nil
 		},
@@ -194,8 +196,9 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	if err != nil {
 		return fail(err)
 	}
-	p.answers.set(name, reading.Instance, n+1)
-	if err := p.setMeta(ctx, name, metaAnswered, strconv.Itoa(n+1)); err != nil {
+	life = life.Add(asked)
+	p.answers.set(name, life)
+	if err := p.setMeta(ctx, name, metaAnswered, strings.Join(append([]string{strconv.FormatUint(life.Answered, 10)}, life.Last...), " ")); err != nil {
 		p.cfg.Logger.Warn("it cannot be noted that a question was answered", "session", name, "error", err)
 	}
 	return nil
@@ -227,29 +230,24 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 	return nil
 }
 
-// answers counts the answers in the lives of sessions. The zero value is useful.
+// answers has what was answered in the lives of sessions. The zero value is useful.
 type answers struct {
-	mu   sync.Mutex
-	told map[string]told
+	mu    sync.Mutex
+	lives map[string]console.Life
 }
 
-type told struct {
-	token string
-	n     int
-}
-
-func (a *answers) get(name, token string) (n int, ok bool) {
+func (a *answers) get(name, token string) (life console.Life, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t, ok := a.told[name]
-	return t.n, ok && t.token == token
+	life, ok = a.lives[name]
+	return life, ok && life.Name == token
 }
 
-func (a *answers) set(name, token string, n int) {
+func (a *answers) set(name string, life console.Life) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.told == nil {
-		a.told = map[string]told{}
+	if a.lives == nil {
+		a.lives = map[string]console.Life{}
 	}
-	a.told[name] = told{token, n}
+	a.lives[name] = life
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/console"
 	"gascity/internal/launch"
 	"gascity/internal/script"
 	"gascity/runtime"
@@ -161,7 +162,7 @@ func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) er
 		return fmt.Errorf("its instance cannot be marked: %w", err)
 	}
 	p.tokens.set(name, cfg.Env[metaToken])
-	p.answers.set(name, cfg.Env[metaToken], 0)
+	p.answers.set(name, console.Life{Name: cfg.Env[metaToken]})
 	return nil
 }
 

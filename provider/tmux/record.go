@@ -35,7 +35,8 @@ type record struct {
 	Pane         string            `json:"pane,omitempty"`
 	Server       int               `json:"server,omitempty"` // the pid of the server
 	Launches     int               `json:"launches"`         // how often an agent was started in this box
-	Answered     int               `json:"answered"`         // how many questions were
+	Answered     uint64            `json:"answered"`         // how many questions were
+	Last         []string          `json:"last,omitempty"`   // the last of them, see [console.Life]
 
 	token string
 }

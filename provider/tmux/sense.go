@@ -3,7 +3,6 @@ package tmux
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"gascity/internal/console"
 	"gascity/internal/journal"
@@ -27,21 +26,21 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 		return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: err}
 	}
 	seat := p.seatOf(s)
-	f, err := console.Whole(ctx, seat.terminal)
+	f, reading, err := p.memory.Sense(ctx, name, seat.asLife(), seat.terminal, seat.rules)
 	switch {
 	case err != nil:
 		return runtime.Reading{}, fold(op, name, err)
 	case f.Exited:
 		return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	reading := console.Sense(f, seat.rules, time.Now())
-	p.memory.Recall(name, seat.lifeName(), reading.Evidence)
-	reading.Progress = p.memory.Progress(name, seat.lifeName(), f, seat.rules, reading.At)
+	life := seat.asLife().String()
+	p.memory.Recall(name, life, reading.Evidence)
+	reading.Progress = p.memory.Progress(name, life, f, seat.rules, reading.At)
 	process.At = reading.At
 	reading.Evidence = append(reading.Evidence, process)
 	reading.Instance, reading.LastInput = s.record.token, f.LastHuman
 	if asked := reading.Pending; asked != nil {
-		asked.RequestID = console.Bind(seat.lifeName(), asked.RequestID)
+		asked.RequestID = seat.asLife().Bind(asked.RequestID)
 	}
 	return reading, nil
 }
@@ -64,9 +63,9 @@ func (p *Provider) process(r *record) (runtime.Evidence, error) {
 	return e, nil
 }
 
-// lifeName names one life of a session and what was answered in it so far.
-func (r *record) lifeName() string {
-	return fmt.Sprintf("%s %d %d", r.token, r.StartedAt.UnixNano(), r.Answered)
+// asLife is one life of a session and what was answered in it so far.
+func (r *record) asLife() console.Life {
+	return console.Life{Name: fmt.Sprintf("%s %d", r.token, r.StartedAt.UnixNano()), Answered: r.Answered, Last: r.Last}
 }
 
 // Pending keeps the contract of runtime.InteractionProvider.
@@ -83,8 +82,8 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	ctx, cancel := bounded()
 	defer cancel()
 	return p.drive(ctx, "respond to", name, nil, func(s seat) error {
-		err := typist.Respond(ctx, s.terminal, s.rules, typist.Answer{
-			InteractionResponse: response, Life: s.lifeName(),
+		asked, err := typist.Respond(ctx, s.terminal, s.rules, typist.Answer{
+			InteractionResponse: response, Life: s.asLife(),
 			Say: func(ctx context.Context, prompt typist.Prompt) (runtime.Outcome, error) {
 				return s.deliver(ctx, journal.ID("", prompt.Text), prompt)
 			},
@@ -92,12 +91,12 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 		if err != nil {
 			return err
 		}
-		return p.answered(ctx, s.record)
+		return p.answered(ctx, s.record, asked)
 	})
 }
 
 // answered notes that a question was answered. A later driver reads it.
-func (p *Provider) answered(ctx context.Context, r *record) error {
+func (p *Provider) answered(ctx context.Context, r *record, asked string) error {
 	lock, err := claimFolder(ctx, p.dir(r.Name))
 	if err != nil {
 		return err
@@ -107,6 +106,7 @@ func (p *Provider) answered(ctx context.Context, r *record) error {
 	if err != nil || now == nil || now.token != r.token {
 		return err
 	}
-	now.Answered++
+	life := now.asLife().Add(asked)
+	now.Answered, now.Last = life.Answered, life.Last
 	return now.write(p.dir(r.Name))
 }
