@@ -202,6 +202,65 @@ func TestEnded(t *testing.T) {
 	})
 }
 
+// TestLastOutput prints more than a terminal is read in one step and exits while the multiplexer
+// is stopped, as it is on a busy machine: all of the output is still there afterwards.
+func TestLastOutput(t *testing.T) {
+	for _, name := range []string{"gc-session-tmux", "gc-session-screen", "gc-session-ssh"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, name)
+			if name == "gc-session-ssh" {
+				s.serveSSH()
+			}
+			const lines = 110 // 6930 bytes: more than the 4095 of one read, less than a pty holds
+			program := fmt.Sprintf(`echo $$ >pid; until [ -e print ]; do sleep 0.02; done
+				i=0; while [ $i -lt %d ]; do echo '%s'; i=$((i + 1)); done
+				echo my last words; exit 7`, lines, strings.Repeat("x", 62))
+			a := s.start("a", "", func(d document) { d["command"] = program })
+			var agent int
+			until(t, "the agent runs", func() bool {
+				data, _ := os.ReadFile(filepath.Join(a.work, "pid"))
+				n, _ := fmt.Sscan(string(data), &agent)
+				return n == 1
+			})
+			multiplexer := s.multiplexer()
+			must(0, syscall.Kill(multiplexer, syscall.SIGSTOP))
+			resume := func() { _ = syscall.Kill(multiplexer, syscall.SIGCONT) } // it may be gone in the end
+			defer resume()
+			must(0, os.WriteFile(filepath.Join(a.work, "print"), nil, 0o600))
+			until(t, "the agent has exited", func() bool { return syscall.Kill(agent, 0) != nil || zombie(agent) })
+			resume()
+			until(t, "the agent is not running", func() bool { return s.do("", "is-running", "a") == "false\n" })
+			out := s.do("", "peek", "a", "0")
+			if n := strings.Count(out, "xxx\n"); n != lines || !strings.HasSuffix(out, "\nmy last words\n") {
+				t.Errorf("peek shows %d lines of %d, and in the end %q", n, lines, out[max(0, len(out)-100):])
+			}
+			var seen wire.Observation
+			if err := json.Unmarshal([]byte(s.do("", "observe", "a")), &seen); err != nil || seen.Exit == nil || seen.Exit.Code != 7 {
+				t.Errorf("observe prints %+v, %v, want exit code 7", seen, err)
+			}
+		})
+	}
+}
+
+// multiplexer returns the process that reads the agents' terminals.
+func (s *script) multiplexer() (pid int) {
+	s.t.Helper()
+	said := s.tmux("display-message", "-p", "#{pid}")
+	if filepath.Base(s.path) == "gc-session-screen" {
+		for _, socket := range must(filepath.Glob(filepath.Join(s.dir, "state/screen/sockets/[0-9]*.*"))) {
+			// PID.NAME; a hidden display is PID.NAME-PID, and there are folders.
+			if info, err := os.Lstat(socket); err == nil && !info.IsDir() && !strings.Contains(filepath.Base(socket), "-") {
+				said = filepath.Base(socket)
+			}
+		}
+	}
+	if _, err := fmt.Sscanf(said, "%d", &pid); err != nil {
+		s.t.Fatalf("no number of the multiplexer in %q: %v", said, err)
+	}
+	return pid
+}
+
 // A start that fails leaves nothing and says why.
 func TestStartFailures(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *script) {
