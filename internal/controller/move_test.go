@@ -103,7 +103,7 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 				w.begin()
 				before := w.fake.lives()
 				w.moveTo("elsewhere")
-				const words = "the new place cannot be opened: its tool is not here; it goes on at fake"
+				const words = "the new place cannot be opened: its tool is not here; it stays at fake"
 				for range 2 {
 					w.after(10 * time.Minute)
 					if diff := cmp.Diff(before, w.fake.lives()); diff != "" {

@@ -49,7 +49,7 @@ func TestALostStoreIsTold(t *testing.T) {
 			c.start()
 			status := c.await("running", running)
 			for _, command := range []string{"start", "status"} {
-				if out := c.run(t, command); !strings.Contains(out, what) || !strings.Contains(out, "who was suspended") {
+				if out := c.run(t, command); !strings.Contains(out, what) || !strings.Contains(out, "suspended, sleeping") {
 					t.Errorf("gc %s does not say it:\n%s", command, out)
 				}
 			}

@@ -49,7 +49,7 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 		t.Helper()
 		c.await("the reason why the agent does not move", func(s client.Status) bool {
 			for _, a := range s.Agents {
-				if a.Provider == "pty" && a.State == client.StateRunning && strings.Contains(a.Reason, why) && strings.HasSuffix(a.Reason, "; it goes on at pty") {
+				if a.Provider == "pty" && a.State == client.StateRunning && strings.Contains(a.Reason, why) && strings.HasSuffix(a.Reason, "; it stays at pty") {
 					return true
 				}
 			}
@@ -60,7 +60,7 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 			t.Fatalf("the agent was process %d and is %v", pid, alive)
 		}
 		for _, words := range [][]string{{"explain", "one"}, {"plan"}, {"status"}} {
-			if out := c.run(t, words...); !strings.Contains(out, "it goes on at pty") {
+			if out := c.run(t, words...); !strings.Contains(out, "it stays at pty") {
 				t.Errorf("gc %v does not say that it goes on:\n%s", words, out)
 			}
 		}
@@ -77,7 +77,7 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 		return c.run(t, "plan", file)
 	}
 	for _, place := range []string{"ptty", "tmux"} {
-		if out := preview(place); !strings.Contains(out, "it goes on at pty") || strings.Contains(out, "stop ") {
+		if out := preview(place); !strings.Contains(out, "it stays at pty") || strings.Contains(out, "stop ") {
 			t.Errorf("the plan of a move to %s:\n%s", place, out)
 		}
 	}
