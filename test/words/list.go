@@ -42,7 +42,7 @@ func parseList(source string) (*list, error) {
 		word, proposal, ok := strings.Cut(line, " = ")
 		switch {
 		case section == "[narrative verbs]":
-			for _, verb := range strings.Fields(line) {
+			for verb := range strings.FieldsSeq(line) {
 				l.verbs[verb] = true
 			}
 		case !ok:

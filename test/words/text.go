@@ -59,7 +59,7 @@ func beginsScript(tree fs.FS, name string) bool {
 	if err != nil {
 		return false
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	first := make([]byte, 2)
 	n, _ := file.Read(first) // what cannot be read is no script
 	return string(first[:n]) == "#!"
@@ -127,14 +127,15 @@ func goTexts(source []byte) []text {
 	for {
 		pos, kind, literal := lexer.Scan()
 		offset, line := file.Offset(pos), file.Line(pos)
-		switch kind {
-		case token.EOF:
+		if kind == token.EOF {
 			r.flush()
 			return r.texts
-		case token.COMMENT:
+		}
+		if kind == token.COMMENT {
 			r.addComment(literal, offset, line)
 			continue
-		case token.STRING:
+		}
+		if kind == token.STRING {
 			r.addString(literal, offset)
 		}
 		if kind == token.IDENT && len(r.comment.words) > 0 && (r.behind == 0 || r.behind == line) {
