@@ -36,7 +36,7 @@ func kindOf(tree fs.FS, name string) fileKind {
 	switch path.Ext(name) {
 	case ".go":
 		return kindGo
-	case ".txtar":
+	case ".md", ".txtar":
 		return kindPage
 	case ".toml":
 		return kindConfig

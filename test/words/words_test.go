@@ -64,6 +64,7 @@ func TestFindsPlantedWords(t *testing.T) {
 		"help in a tag":       {"a.go", "package a\n\ntype x struct {\n\tY int `json:\"former\" doc:\"A former one.\"`\n}\n", []string{`a.go:4:30: "former"`}},
 		"name":                {"a.go", "package a\n\nfunc askFormerOne() {}\n", []string{`a.go:3:6: "askFormerOne"`}},
 		"parameter":           {"a.go", "package a\n\nfunc x(former int) {}\n", []string{`a.go:3:8: "former"`}},
+		"page":                {"a.md", "One, of\nwhich.\n", []string{`a.md:1:6: "of which"`}},
 		"test script":         {"a.txtar", "# the former one\nexec gc\n", []string{`a.txtar:1:7: "former"`}},
 		"script":              {"a.sh", "echo 'a room' # of\n  # which\n", []string{`a.sh:1:9: "room"`, `a.sh:1:17: "of which"`}},
 		"script by its line":  {"scripts/a", "#!/bin/sh\n# a room\n", []string{`scripts/a:2:5: "room"`}},
