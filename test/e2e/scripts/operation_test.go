@@ -226,7 +226,10 @@ func TestLastOutput(t *testing.T) {
 			multiplexer := s.multiplexer()
 			must(0, syscall.Kill(multiplexer, syscall.SIGSTOP))
 			resume := func() { _ = syscall.Kill(multiplexer, syscall.SIGCONT) } // it may be gone in the end
-			defer resume()
+			defer func() {
+				resume()
+				s.do("", "stop", "a") // it is dead, and would stay
+			}()
 			must(0, os.WriteFile(filepath.Join(a.work, "print"), nil, 0o600))
 			until(t, "the agent has exited", func() bool { return syscall.Kill(agent, 0) != nil || zombie(agent) })
 			resume()
@@ -241,6 +244,22 @@ func TestLastOutput(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHangup kills the tmux server: its agent, which does not read its terminal, gets SIGHUP.
+func TestHangup(t *testing.T) {
+	t.Parallel()
+	s := open(t, "gc-session-tmux")
+	a := s.start("a", "", func(d document) { d["command"] = "echo $$ >pid; while :; do sleep 0.05; done" })
+	var agent int
+	until(t, "the agent runs", func() bool {
+		data, _ := os.ReadFile(filepath.Join(a.work, "pid"))
+		n, _ := fmt.Sscan(string(data), &agent)
+		return n == 1
+	})
+	t.Cleanup(func() { _ = syscall.Kill(agent, syscall.SIGKILL) })
+	must(0, syscall.Kill(s.multiplexer(), syscall.SIGKILL))
+	until(t, "the agent has ended", func() bool { return syscall.Kill(agent, 0) != nil || zombie(agent) })
 }
 
 // multiplexer returns the process that reads the agents' terminals.
