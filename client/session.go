@@ -151,7 +151,7 @@ func (c *Client) Copy(ctx context.Context, name string, req CopyRequest) (Done, 
 
 // Kill ends the target's instance, every process of it. The controller
 // starts the next one if the agent is still wanted. Of the request only the
-// instance and the force count: the instance of another instance is [ErrRefused],
+// instance and the force count: an Instance other than the running one is [ErrRefused],
 // and so nothing is ended, as [ErrUnavailable], while the city is degraded, unless it
 // is forced; the next instance then starts when the city is not any more.
 func (c *Client) Kill(ctx context.Context, name string, req LifecycleRequest) (StopResult, error) {

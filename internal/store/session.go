@@ -95,7 +95,7 @@ func (d *DB) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
 		return fmt.Errorf("cannot keep instance %d of %s: %w", i.Epoch, i.Session, err)
 	}
 	return d.write(ctx, "keep an instance", survivesKill, func(ctx context.Context, t *tx) error {
-		err := t.exec(ctx, "INSERT OR REPLACE INTO instance VALUES (?, ?, ?, ?)", i.Provider, i.Session, i.Epoch, string(body))
+		err := t.exec(ctx, "INSERT OR REPLACE INTO incarnation VALUES (?, ?, ?, ?)", i.Provider, i.Session, i.Epoch, string(body))
 		if err != nil {
 			return err
 		}

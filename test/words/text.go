@@ -70,7 +70,7 @@ var (
 	programCode  = regexp.MustCompile(`(?m)^(.*?(^|[ \t])//|.*$)`)
 	configNames  = regexp.MustCompile(`(?m)^[ \t]*(\[.*\]|[\w.-]+[ \t]*=)`)
 	tableCode    = regexp.MustCompile(`(?m)^.*?(--|$)`)
-	statement    = regexp.MustCompile(`(?is)\b(select\s.*\sfrom|insert\s+into|update\s+\w+\s+set|create\s+(table|index)|delete\s+from|alter\s+table)\b`)
+	statement    = regexp.MustCompile(`(?is)\b(select\s.*\sfrom|insert\s+(or\s+\w+\s+)?into|update\s+\w+\s+set|create\s+(table|index)|delete\s+from|alter\s+table)\b`)
 	tagNames     = regexp.MustCompile(`\b(json|toml|yaml|default):"[^"]*"`)
 )
 

@@ -75,7 +75,7 @@ func TestFindsPlantedWords(t *testing.T) {
 		"quoted":              {"a.go", "package a\n\n// See \"former\" and `room`.\nconst x = `the \"former\" key`\n", nil},
 		"value":               {"a.go", "package a\n\nconst x = \"former\"\n", nil},
 		"path, option, field": {"a.txtar", "See rooms.go, docs/rooms, --former, a_former, former=1, room().\n", nil},
-		"statement":           {"a.go", "package a\n\nconst x = \"SELECT former FROM x\"\n", nil},
+		"statement":           {"a.go", "package a\n\nconst x = \"SELECT former FROM x\"\nconst y = \"INSERT OR REPLACE INTO former VALUES (?)\"\n", nil},
 		"other words":         {"a.go", "package a\n\n// performer, formerly, roomy: of whichever.\nvar x int\n", nil},
 		"other files":         {"a.txt", "the former one\n", nil},
 	}
