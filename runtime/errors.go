@@ -80,7 +80,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // StartupDeath is what an agent left that exited during start-up. It is
 // [ErrSessionDiedDuringStartup] to [errors.Is].
-type StartupDeath struct { // nolint:errname // it reports a death, and an error beside it
+type StartupDeath struct { //nolint:errname // it reports a death, and an error beside it
 	Exit   Exit   // how it ended
 	Output string // its last output, at most 80 lines
 	// Last is what that says: a limit of the model provider's, and no failure. Nil if it

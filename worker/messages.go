@@ -64,7 +64,7 @@ func (s *messages) follow(ctx context.Context) error {
 		err := s.read(ctx)
 		switch {
 		case errors.Is(err, errLeft), errors.Is(err, errEnd), ctx.Err() != nil:
-			return nil // nolint:nilerr // the reader has left, or the city has ended the stream
+			return nil //nolint:nilerr // the reader has left, or the city has ended the stream
 		case final(err):
 			return err
 		case s.news, time.Since(began) > longPause: // one that breaks at once is not tried again at once

@@ -173,7 +173,7 @@ func (h *hook) claims() ([]claimed, error) {
 	}
 	var claims []claimed
 	if json.Unmarshal(bytes.TrimSpace(text), &claims) != nil {
-		return nil, nil // nolint:nilerr // another version's: what it has claimed is sent as a prompt
+		return nil, nil //nolint:nilerr // another version's: what it has claimed is sent as a prompt
 	}
 	return claims, nil
 }

@@ -77,7 +77,7 @@ func Run(ctx context.Context, s Subject) error {
 	v := &visit{Subject: s, ctx: ctx, agent: s.Agent.Agent(nil, s.Dir, runtimetest.Behaviour{})}
 	v.agent.Config.WorkDir = work
 	v.agent.Config.Env = withToken(v.agent.Config.Env)
-	defer s.Provider.Stop(session) // nolint:errcheck // the finding about stop has reported it
+	defer s.Provider.Stop(session) //nolint:errcheck // the finding about stop has reported it
 	for _, a := range attempts() {
 		if err := context.Cause(ctx); err != nil {
 			return err

@@ -203,7 +203,7 @@ func faults() []fault {
 		{"file in the socket's place", func(t *testing.T, root string, d *Daemon) *Daemon {
 			write(t, client.SocketPath(root), "")
 			return d
-		}, "socket", "no socket"},
+		}, "socket", "not a socket"},
 		{"controller that holds the city without answering", func(t *testing.T, root string, d *Daemon) *Daemon {
 			release, err := premises.Lock(t.Context(), root, 4242)
 			if err != nil {

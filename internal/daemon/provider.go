@@ -122,7 +122,7 @@ func describe(ctx context.Context, driver all.Driver, cfg all.Config) (client.Pr
 	var err error
 	if row.Version, err = driver.Probe(ctx, cfg); err != nil {
 		row.Problem = err.Error()
-		return row, nil // nolint:nilerr // the row has it
+		return row, nil //nolint:nilerr // the row has it
 	}
 	if driver.Argument != "" {
 		return row, nil // what it can do is up to the argument
@@ -130,7 +130,7 @@ func describe(ctx context.Context, driver all.Driver, cfg all.Config) (client.Pr
 	p, err := driver.Open(cfg, "")
 	if err != nil {
 		row.Problem = err.Error()
-		return row, nil // nolint:nilerr // the row has it
+		return row, nil //nolint:nilerr // the row has it
 	}
 	row.Capabilities, row.Extensions = capabilities(p), extensions(p)
 	return row, all.Close(p)

@@ -117,7 +117,7 @@ func (l *link) try(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.closed {
-		session.Close() // nolint:errcheck // it is not in use
+		session.Close() //nolint:errcheck // it is not in use
 		err = errClosed
 	}
 	if l.failed = err; err != nil {

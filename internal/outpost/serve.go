@@ -54,7 +54,7 @@ func Serve(ctx context.Context, p runtime.Provider, conn io.ReadWriteCloser, opt
 	var closing sync.WaitGroup
 	closing.Go(func() {
 		<-ctx.Done()
-		session.Close() // nolint:errcheck // no receiver is left
+		session.Close() //nolint:errcheck // no receiver is left
 	})
 	err = s.accept(ctx)
 	cancel()

@@ -91,7 +91,7 @@ func (s *server) discardAll() {
 		os.RemoveAll(dir) //nolint:errcheck // the next outpost's folder is a temporary one, too
 	}
 	if s.listener != nil {
-		s.listener.Close() // nolint:errcheck // no client connects any more
+		s.listener.Close() //nolint:errcheck // no client connects any more
 	}
 }
 

@@ -56,7 +56,7 @@ func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 		fmt.Fprintln(c.Stderr, err)
 		return ExitMissing
 	default:
-		io.WriteString(c.Stderr, Failure(err)) // nolint:errcheck,gosec // no receiver is left
+		io.WriteString(c.Stderr, Failure(err)) //nolint:errcheck,gosec // no receiver is left
 		return ExitFailed
 	}
 }

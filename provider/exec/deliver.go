@@ -29,7 +29,7 @@ func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery)
 // deliver is Deliver, in its turn.
 func (p *Provider) deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if runtime.ValidateName(name) != nil {
-		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil // nolint:nilerr // no session has such a name
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil //nolint:nilerr // no session has such a name
 	}
 	if err := context.Cause(ctx); err != nil {
 		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
@@ -108,7 +108,7 @@ func (p *Provider) addressee(ctx context.Context, name, instance string) (out ru
 	switch {
 	case isMissing(err): // a script that cannot say who is there; nudge itself will
 	case err != nil:
-		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true // nolint:nilerr // the outcome says it
+		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true //nolint:nilerr // the outcome says it
 	case running(obs) == runtime.Dead:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the session does not run"}, nil, true
 	case typing(obs):

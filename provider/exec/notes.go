@@ -108,10 +108,10 @@ func (p *Provider) there(ctx context.Context, verb, name string) error {
 		if p.caps.Has(script.CapObserve) {
 			obs, err := p.Observe(ctx, name)
 			if err != nil || obs.Session != runtime.Dead {
-				return nil // nolint:nilerr // the operation itself reports it
+				return nil //nolint:nilerr // the operation itself reports it
 			}
 		} else if live, err := p.alive(ctx, name); err != nil || live != runtime.Dead {
-			return nil // nolint:nilerr // the operation itself reports it
+			return nil //nolint:nilerr // the operation itself reports it
 		}
 	}
 	return &runtime.Error{Op: verb, Session: name, Err: runtime.ErrSessionNotFound}

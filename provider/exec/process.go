@@ -148,7 +148,7 @@ func (c *child) end(ctx context.Context, o order) error {
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
-		c.cmd.Wait() // nolint:errcheck,gosec // the process state has the result
+		c.cmd.Wait() //nolint:errcheck,gosec // the process state has the result
 	}()
 	defer func() { <-exited }()
 	select {
@@ -186,7 +186,7 @@ func (c *child) letGo(pipes *sync.WaitGroup) {
 		defer close(done)
 		pipes.Wait()
 	}()
-	c.stdin.SetWriteDeadline(time.Now()) // nolint:errcheck,gosec // a reader of it now is not the script
+	c.stdin.SetWriteDeadline(time.Now()) //nolint:errcheck,gosec // a reader of it now is not the script
 	moment := time.NewTimer(pipeGrace)
 	defer moment.Stop()
 	select {

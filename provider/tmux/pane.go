@@ -135,7 +135,7 @@ func (p *pane) saveLocked() {
 // noticeLocked takes what the program reports to its terminal.
 func (p *pane) noticeLocked(n term.Notice) {
 	now := time.Now()
-	switch n.Kind { // nolint:exhaustive // the others do not matter here
+	switch n.Kind { //nolint:exhaustive // the others do not matter here
 	case term.Title:
 		p.tellLocked(runtime.Event{Kind: runtime.EventTitle, Time: now, Text: n.Text})
 	case term.ProgramStatus:

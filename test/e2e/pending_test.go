@@ -387,7 +387,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 				t.Errorf("%s takes an answer after the deadline: %v", agent, err)
 			}
 			explained, err := c.client.Explain(ctx, agent)
-			if text, _ := json.Marshal(explained.Recent); err != nil || !strings.Contains(string(text), "no answer arrived "+agent) {
+			if text, _ := json.Marshal(explained.Recent); err != nil || !strings.Contains(string(text), "no answer arrived for "+agent) {
 				t.Errorf("the explanation of %s does not say that no answer arrived: %v\n%s", agent, err, text)
 			}
 		})
