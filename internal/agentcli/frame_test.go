@@ -10,7 +10,7 @@ import (
 
 // TestEveryRuleHasAFrame keeps a rule from being written from memory: each one
 // that may press keys is shown on a recorded screen, which holds its words.
-// internal/console acts on the same frames.
+// internal/terminal/screen acts on the same frames.
 func TestEveryRuleHasAFrame(t *testing.T) {
 	for _, name := range Builtin().Names() {
 		p, _ := Builtin().Lookup(name)

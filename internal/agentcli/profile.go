@@ -3,7 +3,7 @@
 // dialogs it shows. The data are the TOML files in profiles/; a city may patch
 // them or add its own.
 //
-// A [Profile] is knowledge and never behaviour: internal/console acts on
+// A [Profile] is knowledge and never behaviour: internal/terminal/screen acts on
 // [Screen] and [Dialog], the configuration turns the rest into a
 // runtime.Config. Nothing outside this package names an agent CLI.
 package agentcli

@@ -19,8 +19,8 @@ const anywhere = "*"
 
 var dependencies = []dependency{
 	{"github.com/cenkalti/backoff/v5", []string{anywhere}},
-	{"github.com/charmbracelet/x/ansi", []string{"internal/term"}},
-	{"github.com/clipperhouse/displaywidth", []string{"internal/term", "internal/text"}},
+	{"github.com/charmbracelet/x/ansi", []string{"internal/terminal/vt"}},
+	{"github.com/clipperhouse/displaywidth", []string{"internal/terminal/vt", "internal/text"}},
 	{"github.com/coder/acp-go-sdk", nil},
 	{"github.com/creack/pty", []string{"internal/shim/child"}},
 	{"github.com/danielgtaylor/huma/v2", []string{"internal/api", "internal/workerapi"}},
@@ -37,7 +37,7 @@ var dependencies = []dependency{
 	{"golang.org/x/sync", []string{anywhere}},
 	{"golang.org/x/sys", []string{anywhere}},
 	{"golang.org/x/term", []string{anywhere}},
-	{"golang.org/x/text", []string{"internal/textchange"}},
+	{"golang.org/x/text", []string{"internal/terminal/textchange"}},
 	{"k8s.io/api", []string{"provider/k8s"}},
 	{"k8s.io/apimachinery", []string{"provider/k8s"}},
 	{"k8s.io/client-go", []string{"provider/k8s"}},

@@ -40,14 +40,14 @@ func repeat(head, line string, n int, tail string) string {
 var planted = map[string][]plant{
 	"known-room": {
 		{"unknown", source("internal/attic/a.go", "package attic"), "internal/attic"},
-		{"below a known package", source("internal/term/deep/a.go", "package deep"), "internal/term/deep"},
+		{"below a known package", source("internal/terminal/vt/deep/a.go", "package deep"), "internal/terminal/vt/deep"},
 		{"known", source("test/e2e/a_test.go", "package e2e"), ""},
 	},
 	"layer-order": {
 		{"upwards", source("internal/plan/a.go", "package plan\nimport _ \"gascity/internal/controller\""), "internal/controller"},
-		{"sideways", source("internal/stage/a.go", "package stage\nimport _ \"gascity/internal/console\""), "internal/console"},
-		{"downwards", source("internal/shim/a.go", "package shim\nimport _ \"gascity/internal/term\""), ""},
-		{"from a test", source("internal/term/a_test.go", "package term_test\nimport _ \"gascity/test/fakeagent\""), ""},
+		{"sideways", source("internal/stage/a.go", "package stage\nimport _ \"gascity/internal/terminal/screen\""), "internal/terminal/screen"},
+		{"downwards", source("internal/shim/a.go", "package shim\nimport _ \"gascity/internal/terminal/vt\""), ""},
+		{"from a test", source("internal/terminal/vt/a_test.go", "package term_test\nimport _ \"gascity/test/fakeagent\""), ""},
 	},
 	"public-standard-library": {
 		{"foreign module", source("runtime/a.go", "package runtime\nimport _ \"golang.org/x/sync/errgroup\""), "golang.org/x/sync/errgroup"},

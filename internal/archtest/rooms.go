@@ -45,11 +45,11 @@ type room struct {
 // rooms is the whole building. A folder with Go files that is not here fails
 // the known-room rule.
 var rooms = []room{
-	{dir: "internal/term", layer: layerLeaf},
+	{dir: "internal/terminal/vt", layer: layerLeaf},
 	{dir: "internal/proc", layer: layerLeaf},
 	{dir: "internal/tmuxctl", layer: layerLeaf},
-	{dir: "internal/tty", layer: layerLeaf},
-	{dir: "internal/journal", layer: layerLeaf},
+	{dir: "internal/terminal/tty", layer: layerLeaf},
+	{dir: "internal/terminal/inputlog", layer: layerLeaf},
 	{dir: "internal/text", layer: layerLeaf},
 	{dir: "internal/jsontext", layer: layerLeaf},
 	{dir: "internal/due", layer: layerLeaf},
@@ -60,7 +60,7 @@ var rooms = []room{
 	{dir: "internal/acp", layer: layerLeaf},
 	{dir: "internal/shim/child", layer: layerChild},
 	{dir: "internal/shim/folder", layer: layerChild},
-	{dir: "internal/shim/memory", layer: layerChild},
+	{dir: "internal/terminal/oscstate", layer: layerChild},
 	{dir: "internal/shim", layer: layerShim},
 	{dir: "internal/fakeagent/keyboard", layer: layerLeaf},
 	{dir: "internal/fakeagent/ledger", layer: layerLeaf},
@@ -98,8 +98,8 @@ var rooms = []room{
 	{dir: "internal/tmuxhost", layer: layerPure},
 	{dir: "internal/acphost", layer: layerPure, program: true},
 	{dir: "internal/agentchannel", layer: layerPure, program: true},
-	{dir: "internal/console", layer: layerPure},
-	{dir: "internal/textchange", layer: layerPure},
+	{dir: "internal/terminal/screen", layer: layerPure},
+	{dir: "internal/terminal/textchange", layer: layerPure},
 	{dir: "internal/promptfile", layer: layerLeaf},
 	{dir: "internal/plan", layer: layerPlan},
 	{dir: "internal/session", layer: layerPure},
@@ -108,7 +108,7 @@ var rooms = []room{
 	{dir: "internal/guard", layer: layerPure},
 	{dir: "internal/usage", layer: layerPure},
 	{dir: "internal/run", layer: layerPure},
-	{dir: "internal/typist", layer: layerTypist},
+	{dir: "internal/terminal/inject", layer: layerTypist},
 	{dir: "internal/launch", layer: layerLaunch},
 	{dir: "internal/local", layer: layerLocal},
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -401,7 +401,7 @@ func (f *fake) Peek(name string, _ int) (string, error) {
 func (f *fake) SendKeys(name string, keys ...string) error {
 	defer f.count("keys")()
 	if slices.Contains(keys, "Retrun") {
-		return &runtime.Error{Op: "send keys to", Session: name, Err: &term.KeyError{Name: "Retrun", Similar: "Return"}}
+		return &runtime.Error{Op: "send keys to", Session: name, Err: &vt.KeyError{Name: "Retrun", Similar: "Return"}}
 	}
 	return nil
 }

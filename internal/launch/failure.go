@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/console"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/text"
 	"gascity/runtime"
 )
@@ -46,7 +46,7 @@ func (e *CommandError) Unwrap() error { return e.Err }
 
 // BlockedError says that a dialog is up that a person has to answer. The agent
 // runs.
-type BlockedError struct{ console.Unanswered }
+type BlockedError struct{ screen.Unanswered }
 
 func (e *BlockedError) Error() string {
 	return fmt.Sprintf("%s is up and was not answered: %s", dialogWords(e.Kind), e.Why)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/console"
 	"gascity/internal/launch"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -42,7 +42,7 @@ func TestADialogIsNamedInWords(t *testing.T) {
 		agentcli.DialogUpdate:  "an update dialog is up and was not answered: why",
 		agentcli.DialogUnknown: "a dialog of an unknown kind is up and was not answered: why",
 	} {
-		err := &launch.BlockedError{Unanswered: console.Unanswered{Kind: kind, Why: "why"}}
+		err := &launch.BlockedError{Unanswered: screen.Unanswered{Kind: kind, Why: "why"}}
 		if err.Error() != want {
 			t.Errorf("%s is reported as %q, want %q", kind, err, want)
 		}

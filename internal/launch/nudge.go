@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
 
@@ -81,7 +81,7 @@ func (r *run) send(ctx context.Context, text string) (runtime.Outcome, error) {
 	if t == nil {
 		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "the session has no terminal"}, nil
 	}
-	return typist.Type(ctx, t, typist.Prompt{Text: text, AllowChanges: true}, r.rules())
+	return inject.Type(ctx, t, inject.Prompt{Text: text, AllowChanges: true}, r.rules())
 }
 
 // again is how long after a refusal a prompt is tried again on a screen that

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/console"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -26,7 +26,7 @@ type Box interface {
 	Create(ctx context.Context, spec Spec) error
 	// Terminal returns the session's terminal; nil if it has none. It is asked
 	// for after Create.
-	Terminal() console.Terminal
+	Terminal() screen.Terminal
 	// Life looks at the agent; while it lives, it waits up to wait for its end.
 	Life(ctx context.Context, wait time.Duration) (Life, error)
 	// Destroy stops whatever Create started, removes every trace and gives up
@@ -65,7 +65,7 @@ type Sequence struct {
 	// Stage puts overlays and files into the working directory; nil stages nothing.
 	Stage func(ctx context.Context, cfg runtime.Config) error
 	// Deliver brings a prompt to the running agent under the driver's input
-	// lock; nil means typist.Type on the box's terminal.
+	// lock; nil means inject.Type on the box's terminal.
 	Deliver func(ctx context.Context, text string) (runtime.Outcome, error)
 	// Warn gets what went wrong without failing the start: a [*StepError] that may
 	// hold a [*BlockedError], an [*UndeliveredError] or a [*CommandError]. Nil

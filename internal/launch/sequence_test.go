@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/console"
-	"gascity/internal/term"
+	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -64,7 +64,7 @@ func (b *fakeBox) Create(_ context.Context, spec Spec) error {
 	return nil
 }
 
-func (b *fakeBox) Terminal() console.Terminal {
+func (b *fakeBox) Terminal() screen.Terminal {
 	if b.mute {
 		return nil
 	}
@@ -113,8 +113,8 @@ func (b *fakeBox) deliver(ctx context.Context, text string) (runtime.Outcome, er
 // fakeTerminal is a box's terminal. Its screen stands still.
 type fakeTerminal fakeBox
 
-func (t *fakeTerminal) Frame(ctx context.Context, after uint64) (console.Frame, error) {
-	f := console.Frame{Seq: 1, Rows: strings.Split(t.screen, "\n"), Modes: term.Modes{BracketedPaste: true}, Exited: t.dies}
+func (t *fakeTerminal) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+	f := screen.Frame{Seq: 1, Rows: strings.Split(t.screen, "\n"), Modes: vt.Modes{BracketedPaste: true}, Exited: t.dies}
 	if err := (*fakeBox)(t).call("frame"); err != nil {
 		return f, err
 	}
@@ -122,7 +122,7 @@ func (t *fakeTerminal) Frame(ctx context.Context, after uint64) (console.Frame, 
 		return f, nil
 	}
 	<-ctx.Done()
-	return console.Frame{}, ctx.Err()
+	return screen.Frame{}, ctx.Err()
 }
 
 func (t *fakeTerminal) Send(context.Context, []byte) error { return nil }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/console"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -222,27 +222,27 @@ func (r *run) ready(ctx context.Context) error {
 		}
 		return nil
 	}
-	var seen console.Readiness
+	var seen screen.Readiness
 	var err error
 	if rules.ReadyLimit() == 0 && rules.AnswerDialogs && len(rules.Dialogs) > 0 {
-		seen.Dialogs, err = console.Dismiss(ctx, t, rules, dialogBudget)
+		seen.Dialogs, err = screen.Dismiss(ctx, t, rules, dialogBudget)
 	} else {
-		seen, err = console.Ready(ctx, t, rules, 0)
+		seen, err = screen.Ready(ctx, t, rules, 0)
 	}
 	switch {
-	case errors.Is(err, console.ErrExited):
+	case errors.Is(err, screen.ErrExited):
 		return r.outlives(ctx, lastWords)
 	case err != nil:
 		return err
 	case seen.Unanswered != nil:
 		r.warn("ready", &BlockedError{*seen.Unanswered})
-	case seen.State == console.ReadyTimeout:
+	case seen.State == screen.ReadyTimeout:
 		r.warn("ready", fmt.Errorf("no line beginning with %q came up within %s", rules.ReadyPrefix, seen.After.Round(time.Second)))
 	}
 	return nil
 }
 
-func (r *run) rules() console.Rules { return console.RulesFor(r.cfg, r.Profiles) }
+func (r *run) rules() screen.Rules { return screen.RulesFor(r.cfg, r.Profiles) }
 
 func (r *run) alive(ctx context.Context) error { return r.outlives(ctx, 0) }
 
@@ -253,7 +253,7 @@ func (r *run) outlives(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	if !life.Alive {
-		return &runtime.StartupDeath{Exit: life.Exit, Output: life.Output, Last: console.Last(life.Output, r.rules(), life.Exit.At)}
+		return &runtime.StartupDeath{Exit: life.Exit, Output: life.Output, Last: screen.Last(life.Output, r.rules(), life.Exit.At)}
 	}
 	return nil
 }

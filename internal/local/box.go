@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/launch"
 	"gascity/internal/scan"
 	"gascity/internal/shim"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -129,7 +129,7 @@ func shellCommand(command string, env []string) []string {
 	return []string{"/bin/sh"}
 }
 
-func (b *box) Terminal() console.Terminal {
+func (b *box) Terminal() screen.Terminal {
 	if !b.sessions.terminal {
 		return listener{terminal{b.client}}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"gascity/internal/console"
 	"gascity/internal/shim"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -23,6 +23,6 @@ func (s *Sessions) SetHints(ctx context.Context, name, instance string, hints ru
 		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
 	}
 	return ErrorOf(op, name, sight.Client.SetHints(ctx, shim.Hints{
-		ProcessNames: hints.ProcessNames, Labels: console.HintedLabels(sight.Record.Labels, hints),
+		ProcessNames: hints.ProcessNames, Labels: screen.HintedLabels(sight.Record.Labels, hints),
 	}))
 }

@@ -3,7 +3,7 @@ package local
 import (
 	"context"
 
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
 
@@ -15,7 +15,7 @@ type Host interface {
 	// session's private folder.
 	Prepare(name, folder string, cfg runtime.Config) (runtime.Config, error)
 	// Deliver and Settle are as [Deliver] and [Settle].
-	Deliver(ctx context.Context, l Live, p typist.Prompt) (runtime.Outcome, error)
+	Deliver(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcome, error)
 	Settle(ctx context.Context, l Live) (runtime.Outcome, error)
 	// Interrupt cuts the agent's turn off.
 	Interrupt(ctx context.Context, l Live) error

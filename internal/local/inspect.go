@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/proc"
 	"gascity/internal/shim"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -133,7 +133,7 @@ func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observ
 		if c := sight.Corpse; c != nil {
 			exit := exitOf(c.Exit)
 			obs.Session, obs.Exit, obs.LastActivity, obs.Title = runtime.Alive, &exit, c.LastActivity, c.Title
-			obs.Last = console.Last(tail(c.Text, lastLines), s.rules(*sight.Record), exit.At)
+			obs.Last = screen.Last(tail(c.Text, lastLines), s.rules(*sight.Record), exit.At)
 		}
 	}
 	return obs, noting, nil
@@ -146,7 +146,7 @@ func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, si
 		exit := exitOf(*state.Exit)
 		obs.Agent, obs.Exit = runtime.Dead, &exit
 		if text, err := sight.Client.Text(ctx, lastLines); err == nil { // else the next look finds it on the disk
-			obs.Last = console.Last(text, s.rules(*sight.Record), exit.At)
+			obs.Last = screen.Last(text, s.rules(*sight.Record), exit.At)
 		}
 		return nil
 	}

@@ -3,8 +3,8 @@ package local
 import (
 	"context"
 
-	"gascity/internal/journal"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 )
 
@@ -24,10 +24,10 @@ func (s *Sessions) Answer(name string, response runtime.InteractionResponse) err
 	ctx, cancel := bounded()
 	defer cancel()
 	return s.Drive(ctx, "respond to", name, nil, func(l Live) error {
-		asked, err := typist.Respond(ctx, l.Terminal, l.Rules, typist.Answer{
+		asked, err := inject.Respond(ctx, l.Terminal, l.Rules, inject.Answer{
 			InteractionResponse: response, Life: l.life,
-			Say: func(ctx context.Context, p typist.Prompt) (runtime.Outcome, error) {
-				l.Delivery = journal.ID("", p.Text)
+			Say: func(ctx context.Context, p inject.Prompt) (runtime.Outcome, error) {
+				l.Delivery = inputlog.ID("", p.Text)
 				return s.deliver(ctx, l, p)
 			},
 		})

@@ -5,24 +5,24 @@ import (
 	"errors"
 	"fmt"
 
-	"gascity/internal/console"
-	"gascity/internal/journal"
 	"gascity/internal/shim"
 	"gascity/internal/stage"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
 // Leased is a session's terminal for one delivery: what it does is in the journal of the
 // shim, and nothing of it arrives when it is over.
 type Leased struct {
-	console.Terminal
+	screen.Terminal
 	lease *shim.Lease
 }
 
 var (
-	_ typist.Lease   = (*Leased)(nil)
-	_ console.Holder = (*Leased)(nil)
+	_ inject.Lease  = (*Leased)(nil)
+	_ screen.Holder = (*Leased)(nil)
 )
 
 // Lease takes the right to deliver into the session.
@@ -37,33 +37,33 @@ func (l Live) Lease(ctx context.Context) (*Leased, error) {
 // Close gives the right back.
 func (t *Leased) Close() { t.lease.Close() }
 
-// Send keeps the contract of console.Terminal.
+// Send keeps the contract of screen.Terminal.
 func (t *Leased) Send(ctx context.Context, p []byte) error { return gone(t.lease.Send(ctx, p)) }
 
-// Hold keeps the contract of console.Holder.
+// Hold keeps the contract of screen.Holder.
 func (t *Leased) Hold(ctx context.Context) (release func(), err error) {
 	release, err = t.lease.Hold(ctx)
 	return release, gone(err)
 }
 
-// Begin keeps the contract of typist.Book.
+// Begin keeps the contract of inject.Book.
 func (t *Leased) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return gone(t.lease.Begin(ctx, id, text, undo))
 }
 
-// Type keeps the contract of typist.Book.
-func (t *Leased) Type(ctx context.Context, in journal.Input, p []byte) error {
+// Type keeps the contract of inject.Book.
+func (t *Leased) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return gone(t.lease.Type(ctx, in, p))
 }
 
-// Account keeps the contract of typist.Book.
-func (t *Leased) Account(ctx context.Context, id string) (journal.Account, error) {
+// Account keeps the contract of inject.Book.
+func (t *Leased) Account(ctx context.Context, id string) (inputlog.Account, error) {
 	a, err := t.lease.Account(ctx, id)
 	return a, gone(err)
 }
 
-// Settle keeps the contract of typist.Book.
-func (t *Leased) Settle(ctx context.Context, e journal.Entry) error {
+// Settle keeps the contract of inject.Book.
+func (t *Leased) Settle(ctx context.Context, e inputlog.Entry) error {
 	return gone(t.lease.Settle(ctx, e))
 }
 
@@ -72,16 +72,16 @@ func (t *Leased) Settle(ctx context.Context, e journal.Entry) error {
 func gone(err error) error {
 	switch {
 	case errors.Is(err, shim.ErrCut):
-		return fmt.Errorf("%w (%w)", console.ErrExited, shim.ErrCut)
+		return fmt.Errorf("%w (%w)", screen.ErrExited, shim.ErrCut)
 	case errors.Is(err, shim.ErrNone), errors.Is(err, shim.ErrExited):
-		return console.ErrExited
+		return screen.ErrExited
 	}
 	return err
 }
 
 // Settle keeps the contract of runtime.Settler.
 func (s *Sessions) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	return typist.Patiently(ctx, func() (runtime.Outcome, error) { return s.settleOnce(ctx, name, d) })
+	return inject.Patiently(ctx, func() (runtime.Outcome, error) { return s.settleOnce(ctx, name, d) })
 }
 
 // settleOnce asks with the session's input to itself.
@@ -98,7 +98,7 @@ func (s *Sessions) settleOnce(ctx context.Context, name string, d runtime.Delive
 				return err
 			}
 		}
-		l.Delivery = journal.ID(d.ID, m.Text)
+		l.Delivery = inputlog.ID(d.ID, m.Text)
 		out, err = s.settle(ctx, l)
 		return err
 	})

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
 
@@ -21,7 +21,7 @@ func TestReplacedWhileDelivering(t *testing.T) {
 		}
 	}
 	start("first-token-aaaaaaaa")
-	s.deliver = func(ctx context.Context, l Live, p typist.Prompt) (runtime.Outcome, error) {
+	s.deliver = func(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcome, error) {
 		if err := l.Terminal.Send(ctx, []byte(p.Text+"\r")); err != nil {
 			return runtime.Outcome{}, err
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"gascity/internal/launch"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
 
@@ -131,7 +131,7 @@ func (s *Sessions) interrupt(ctx context.Context, name string, token *string) er
 			return err
 		}
 		defer t.Close()
-		return typist.Interrupt(ctx, t, l.Rules)
+		return inject.Interrupt(ctx, t, l.Rules)
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/shim"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -30,7 +30,7 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	progress := runtime.Progress{At: sight.State.LastOutput, Sign: "new output"}
 	typed := sight.State.LastHuman
 	if l.Terminal != nil {
-		var f console.Frame
+		var f screen.Frame
 		f, reading, err = s.memory.Sense(ctx, name, l.life, l.Terminal, l.Rules)
 		switch {
 		case err != nil:
@@ -80,8 +80,8 @@ func (s *Sessions) process(ctx context.Context, sight *shim.Sight) (runtime.Evid
 }
 
 // lifeOf is one life of a session and what was answered in it so far.
-func lifeOf(sight shim.Sight) console.Life {
-	return console.Life{
+func lifeOf(sight shim.Sight) screen.Life {
+	return screen.Life{
 		Name:     fmt.Sprintf("%s %d", sight.Token, sight.Record.StartedAt.UnixNano()),
 		Answered: sight.State.Answered, Last: sight.State.Last,
 	}

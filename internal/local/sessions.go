@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/console"
 	"gascity/internal/scan"
 	"gascity/internal/shim"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -46,7 +46,7 @@ type Options struct {
 	// shim.DefaultScrollback.
 	Scrollback int
 	// HumanQuiet is how long prompts wait after the last key of a person who is
-	// attached; zero means console.DefaultHumanQuiet.
+	// attached; zero means screen.DefaultHumanQuiet.
 	HumanQuiet time.Duration
 	// Logger gets warnings that fail nothing; nil drops them.
 	Logger *slog.Logger
@@ -61,12 +61,12 @@ type Sessions struct {
 	deliver  Deliver
 	settle   Settle
 	host     Host // nil without one
-	memory   console.Memory
+	memory   screen.Memory
 	searcher scan.Searcher
 }
 
 // Deliver brings one prompt to a session whose input is the caller's alone.
-type Deliver func(ctx context.Context, l Live, p typist.Prompt) (runtime.Outcome, error)
+type Deliver func(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcome, error)
 
 // Settle finds out the outcome of a delivery that was cut off, l.Delivery.
 type Settle func(ctx context.Context, l Live) (runtime.Outcome, error)
@@ -129,7 +129,7 @@ func translate(err error) error {
 		{shim.ErrOrphans, runtime.ErrSessionExists},
 		{shim.ErrNone, runtime.ErrSessionNotFound},
 		{shim.ErrExited, runtime.ErrSessionNotFound},
-		{console.ErrExited, runtime.ErrSessionNotFound},
+		{screen.ErrExited, runtime.ErrSessionNotFound},
 		{shim.ErrStale, runtime.ErrStaleInstance},
 	} {
 		if errors.Is(err, pair.from) {
@@ -175,8 +175,8 @@ func (s *Sessions) look(ctx context.Context, op, name string) (shim.Sight, error
 type Live struct {
 	Name     string
 	WorkDir  string
-	Terminal console.Terminal // nil without one
-	Rules    console.Rules
+	Terminal screen.Terminal // nil without one
+	Rules    screen.Rules
 	Client   *shim.Client
 	Labels   map[string]string
 	Delivery string // the name of the delivery in the journal
@@ -184,7 +184,7 @@ type Live struct {
 	Folder   string // the session's own, private
 	Instance string // its token
 
-	life console.Life
+	life screen.Life
 }
 
 // Drive calls drive with the session's input to itself: no other delivery, also
@@ -231,7 +231,7 @@ func (s *Sessions) liveOf(sight shim.Sight) Live {
 }
 
 // LabelInput is the label with the word of the agent's GC_STDIN variable, beside
-// [console.Labels].
+// [screen.Labels].
 const LabelInput = "stdin"
 
 // InputVariable is the variable by which an agent's configuration declares that it
@@ -240,13 +240,13 @@ const InputVariable = "GC_STDIN"
 
 // labels are what later processes need of a session's configuration.
 func labels(cfg runtime.Config) map[string]string {
-	labels := console.Labels(cfg)
+	labels := screen.Labels(cfg)
 	labels[LabelInput] = cfg.Env[InputVariable]
 	return labels
 }
 
-func (s *Sessions) rules(r shim.Record) console.Rules {
-	rules := console.RulesOf(r.Labels, s.opts.Profiles)
+func (s *Sessions) rules(r shim.Record) screen.Rules {
+	rules := screen.RulesOf(r.Labels, s.opts.Profiles)
 	rules.HumanQuiet = s.opts.HumanQuiet
 	return rules
 }

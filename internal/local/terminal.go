@@ -5,70 +5,70 @@ import (
 	"errors"
 	"fmt"
 
-	"gascity/internal/console"
 	"gascity/internal/shim"
-	"gascity/internal/term"
-	"gascity/internal/tty"
+	screenreader "gascity/internal/terminal/screen"
+	"gascity/internal/terminal/tty"
+	"gascity/internal/terminal/vt"
 )
 
-// terminal is a shim's terminal for the rules of package console.
+// terminal is a shim's terminal for the rules of package screen.
 type terminal struct{ client *shim.Client }
 
 var (
-	_ console.Terminal = terminal{}
-	_ console.Holder   = terminal{}
+	_ screenreader.Terminal = terminal{}
+	_ screenreader.Holder   = terminal{}
 )
 
-func (t terminal) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+func (t terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, error) {
 	f, err := t.client.Frame(ctx, after)
 	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
-		return console.Frame{Seq: after + 1, Exited: true}, nil
+		return screenreader.Frame{Seq: after + 1, Exited: true}, nil
 	}
 	if err != nil {
-		return console.Frame{}, err
+		return screenreader.Frame{}, err
 	}
 	if f.Cols == 0 {
-		return console.Frame{Seq: f.Seq, Rows: f.Lines, LastOutput: f.LastOutput, Exited: f.Exited}, nil
+		return screenreader.Frame{Seq: f.Seq, Rows: f.Lines, LastOutput: f.LastOutput, Exited: f.Exited}, nil
 	}
-	screen := term.New(f.Cols, f.Rows, &term.Options{Scrollback: -1})
+	screen := vt.New(f.Cols, f.Rows, &vt.Options{Scrollback: -1})
 	screen.Write(f.Redraw)
-	return console.Frame{
+	return screenreader.Frame{
 		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title,
 		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark),
 		Cells: screen.Row, Line: lineMode(f.Line), Input: inputOf(f.Input), Silent: f.Silent, LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
 	}, nil
 }
 
-func signOf(s shim.Sign) console.Sign { return console.Sign{Text: s.Text, Since: s.Since} }
+func signOf(s shim.Sign) screenreader.Sign { return screenreader.Sign{Text: s.Text, Since: s.Since} }
 
 // Hold keeps back what people type through attached terminals.
 func (t terminal) Hold(ctx context.Context) (release func(), err error) {
 	release, err = t.client.Hold(ctx)
 	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
-		return nil, console.ErrExited
+		return nil, screenreader.ErrExited
 	}
 	return release, err
 }
 
-func lineMode(m shim.LineMode) console.LineMode {
+func lineMode(m shim.LineMode) screenreader.LineMode {
 	switch m {
 	case shim.LineRaw:
-		return console.LineRaw
+		return screenreader.LineRaw
 	case shim.LineCooked:
-		return console.LineCooked
+		return screenreader.LineCooked
 	default:
-		return console.LineUnknown
+		return screenreader.LineUnknown
 	}
 }
 
-func inputOf(i tty.Input) console.InputState {
+func inputOf(i tty.Input) screenreader.InputState {
 	switch i {
 	case tty.InputRead:
-		return console.InputRead
+		return screenreader.InputRead
 	case tty.InputWaiting:
-		return console.InputWaiting
+		return screenreader.InputWaiting
 	default:
-		return console.InputUnknown
+		return screenreader.InputUnknown
 	}
 }
 
@@ -83,7 +83,7 @@ func (listener) Send(context.Context, []byte) error {
 func (t terminal) Send(ctx context.Context, p []byte) error {
 	err := t.client.Send(ctx, p)
 	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
-		return console.ErrExited
+		return screenreader.ErrExited
 	}
 	return err
 }

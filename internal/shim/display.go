@@ -2,7 +2,7 @@ package shim
 
 import (
 	"gascity/internal/shim/child"
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 )
 
 // display keeps what the agent printed. Its methods are called with the host's
@@ -14,9 +14,9 @@ type display interface {
 	Size() (cols, rows int)
 }
 
-func newDisplay(spec Spec, reply func([]byte), notice func(term.Notice)) display {
+func newDisplay(spec Spec, reply func([]byte), notice func(vt.Notice)) display {
 	if !spec.Terminal {
 		return child.NewLines(spec.Scrollback)
 	}
-	return term.New(spec.Cols, spec.Rows, &term.Options{Scrollback: spec.Scrollback, Reply: reply, Notify: notice})
+	return vt.New(spec.Cols, spec.Rows, &vt.Options{Scrollback: spec.Scrollback, Reply: reply, Notify: notice})
 }

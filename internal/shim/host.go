@@ -14,13 +14,13 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/journal"
 	"gascity/internal/proc"
 	"gascity/internal/rawlog"
 	"gascity/internal/shim/child"
 	"gascity/internal/shim/folder"
-	"gascity/internal/shim/memory"
-	"gascity/internal/term"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/oscstate"
+	"gascity/internal/terminal/vt"
 )
 
 // host is a running shim.
@@ -49,11 +49,11 @@ type host struct {
 	lastOutput time.Time
 	lastHuman  time.Time
 	title      string
-	signs      memory.Heard
+	signs      oscstate.Heard
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
-	deliveries journal.Deliveries
+	deliveries inputlog.Deliveries
 	lease      *lease // the right to deliver; nil if it is free
 	leases     uint64 // how many there were
 	answered   uint64
@@ -223,7 +223,7 @@ func (h *host) stateLocked() State {
 }
 
 // screen returns the terminal, if there is one.
-func (h *host) screen() (*term.Screen, bool) {
-	screen, ok := h.display.(*term.Screen)
+func (h *host) screen() (*vt.Screen, bool) {
+	screen, ok := h.display.(*vt.Screen)
 	return screen, ok
 }

@@ -7,23 +7,23 @@ import (
 	"net/http"
 	"net/url"
 
-	"gascity/internal/journal"
+	"gascity/internal/terminal/inputlog"
 )
 
 // What the shim knows of the deliveries of prompts.
 type (
 	// Entry is what the shim knows of one delivery of a prompt.
-	Entry = journal.Entry
+	Entry = inputlog.Entry
 	// Account is the account of the deliveries of one instance.
-	Account = journal.Account
+	Account = inputlog.Account
 )
 
 // OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
-const OutcomeWithdrawn = journal.OutcomeWithdrawn
+const OutcomeWithdrawn = inputlog.OutcomeWithdrawn
 
 // ErrTouched reports that somebody else's input has come before a piece of input, which was
 // not sent.
-var ErrTouched = journal.ErrTouched
+var ErrTouched = inputlog.ErrTouched
 
 // touchLocked notes that input p, which is no delivery's, is about to be sent. It returns the
 // keys to be sent before it.

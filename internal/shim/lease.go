@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/journal"
+	"gascity/internal/terminal/inputlog"
 )
 
 // A lease is the right to deliver prompts. One holds it at a time, for as long as its
@@ -114,11 +114,11 @@ func (h *host) beginInput(r *http.Request) (end func(), err error) {
 }
 
 // note notes a piece of input of a delivery when it is its turn to be written.
-func (h *host) note(in journal.Input, keys []byte) error {
+func (h *host) note(in inputlog.Input, keys []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.deliveries.Send(in, keys)
-	if errors.Is(err, journal.ErrNoDelivery) || errors.Is(err, journal.ErrInput) {
+	if errors.Is(err, inputlog.ErrNoDelivery) || errors.Is(err, inputlog.ErrInput) {
 		return fmt.Errorf("%w: %w", errInvalid, err)
 	}
 	return err
@@ -198,11 +198,11 @@ func (l *Lease) path(path string) string {
 }
 
 // Send writes input in one piece.
-func (l *Lease) Send(ctx context.Context, p []byte) error { return l.Type(ctx, journal.Keys, p) }
+func (l *Lease) Send(ctx context.Context, p []byte) error { return l.Type(ctx, inputlog.Keys, p) }
 
 // Type writes a piece of input of the delivery that was begun, as what it means to that.
-// [ErrTouched]: other input came first, see [journal.Input], and it was not written.
-func (l *Lease) Type(ctx context.Context, in journal.Input, p []byte) error {
+// [ErrTouched]: other input came first, see [inputlog.Input], and it was not written.
+func (l *Lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return l.client.input(ctx, l.path("/input")+"&kind="+string(in), p)
 }
 

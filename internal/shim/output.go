@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 )
 
 // outputEventGap is the shortest time between two output events.
@@ -31,14 +31,14 @@ func (h *host) reply(p []byte) { h.run.input.Reply(p) }
 
 // notice takes what the program reported to the terminal. Called with mu held,
 // from Write.
-func (h *host) notice(n term.Notice) {
+func (h *host) notice(n vt.Notice) {
 	switch n.Kind {
-	case term.Title:
+	case vt.Title:
 		if h.title != n.Text {
 			h.title = n.Text
 			h.events.publish(Event{Kind: EventTitle, Time: time.Now(), Text: n.Text})
 		}
-	case term.ProgramStatus, term.Progress, term.SemanticPrompt:
+	case vt.ProgramStatus, vt.Progress, vt.SemanticPrompt:
 		now := time.Now()
 		if h.signs.Hear(n, h.run.streams.Foreground(), now) {
 			h.events.publish(Event{Kind: EventStatus, Time: now, Text: h.signs.Status.Text})

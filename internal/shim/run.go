@@ -13,7 +13,7 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/shim/child"
 	"gascity/internal/shim/folder"
-	"gascity/internal/shim/memory"
+	"gascity/internal/terminal/oscstate"
 )
 
 // run is one agent from its launch to its end.
@@ -63,7 +63,7 @@ func (h *host) launch() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.record, h.agent, h.exit, h.kept, h.run, h.stopping = record, root, nil, false, r, false
-	h.signs, h.title = memory.Heard{}, ""
+	h.signs, h.title = oscstate.Heard{}, ""
 	h.deliveries.Restart()
 	h.bumpLocked()
 	streams.Follow(h.write)

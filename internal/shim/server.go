@@ -17,10 +17,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gascity/internal/journal"
 	"gascity/internal/proc"
 	"gascity/internal/shim/folder"
-	"gascity/internal/term"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/vt"
 )
 
 // maxSocketPath is what a Unix socket's address holds on the strictest system.
@@ -258,7 +258,7 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 	if !h.spec.Terminal { // half a line in a pipe would be fused with the next
 		ctx = h.ctx
 	}
-	return h.send(ctx, func() ([]byte, error) { return p, h.note(journal.Input(r.FormValue("kind")), p) })
+	return h.send(ctx, func() ([]byte, error) { return p, h.note(inputlog.Input(r.FormValue("kind")), p) })
 }
 
 // sendOthers is send for what is no delivery's.
@@ -292,7 +292,7 @@ func (h *host) serveKeys(r *http.Request) (any, error) {
 	}
 	h.mu.Lock()
 	screen, ok := h.screen()
-	var modes term.Modes
+	var modes vt.Modes
 	if ok {
 		modes = screen.Modes()
 	}
@@ -302,7 +302,7 @@ func (h *host) serveKeys(r *http.Request) (any, error) {
 	}
 	var input []byte
 	for _, name := range names {
-		key, err := term.Key(name, modes)
+		key, err := vt.Key(name, modes)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errInvalid, err)
 		}

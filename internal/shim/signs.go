@@ -1,13 +1,13 @@
 package shim
 
-import "gascity/internal/shim/memory"
+import "gascity/internal/terminal/oscstate"
 
 // What a program reports to its terminal about itself.
 type (
 	// Sign is one thing that a program reports to its terminal about itself.
-	Sign = memory.Sign
+	Sign = oscstate.Sign
 	// Signs are what the program in the foreground says of itself beside what it prints.
-	Signs = memory.Signs
+	Signs = oscstate.Signs
 )
 
 // signsLocked returns what the agent says of itself now.

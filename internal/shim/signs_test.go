@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 )
 
 // stateWith waits for a state in which ok is true.
@@ -110,7 +110,7 @@ func TestRelaunchForgetsSignsAndScreen(t *testing.T) {
 	if frame.Signs != (Signs{}) || frame.Title != "" {
 		t.Errorf("%+v and the title %q are left", frame.Signs, frame.Title)
 	}
-	screen := term.New(frame.Cols, frame.Rows, nil)
+	screen := vt.New(frame.Cols, frame.Rows, nil)
 	_, _ = screen.Write(frame.Redraw) // never fails
 	if rows := strings.Join(screen.Rows(), "\n"); strings.Contains(rows, "old words") {
 		t.Errorf("the screen still shows %q", rows)

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 )
 
 // AttachMessage is one frame of an attached connection: its kind, the length of
@@ -241,8 +241,8 @@ func (h *host) wake() {
 }
 
 // draw sends frames until the viewer leaves or the agent ends.
-func (v *viewer) draw(h *host, screen *term.Screen) {
-	var renderer term.Renderer
+func (v *viewer) draw(h *host, screen *vt.Screen) {
+	var renderer vt.Renderer
 	gap := time.NewTimer(0)
 	defer gap.Stop()
 	for {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 )
 
 func attach(t *testing.T, c *Client, req AttachRequest) net.Conn {
@@ -47,7 +47,7 @@ func size(cols, rows int) []byte {
 }
 
 // view reads frames into a terminal until it shows the text.
-func view(t *testing.T, conn net.Conn, screen *term.Screen, text string) {
+func view(t *testing.T, conn net.Conn, screen *vt.Screen, text string) {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestViewersOfDifferentSizes(t *testing.T) {
 	frameWith(t, c, "30 100")
 	send(t, big, AttachSize, size(90, 25))
 	frameWith(t, c, "25 90")
-	screen := term.New(60, 20, nil)
+	screen := vt.New(60, 20, nil)
 	view(t, small, screen, "25 90")
 	big.Close()
 	waitFor(t, "the size of who is left", func() bool {

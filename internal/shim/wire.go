@@ -8,7 +8,7 @@ import (
 	"gascity/internal/rawlog"
 	"gascity/internal/shim/child"
 	"gascity/internal/shim/folder"
-	"gascity/internal/tty"
+	"gascity/internal/terminal/tty"
 )
 
 // The errors of the client side.

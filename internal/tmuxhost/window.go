@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gascity/internal/terminal/tty"
 	"gascity/internal/tmuxctl"
-	"gascity/internal/tty"
 )
 
 // Kill takes the window out of the server, and the session with what a person has added.

@@ -10,7 +10,7 @@ import (
 
 	"gascity/internal/acphost"
 	"gascity/internal/local"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
 
@@ -20,7 +20,7 @@ const confirmTime = 10 * time.Second
 
 // Deliver keeps the contract of local.Host: the prompt waits for the turns before it, and is
 // submitted when the agent shows that it works on it.
-func (w *way) Deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcome, error) {
+func (w *way) Deliver(ctx context.Context, l local.Live, p inject.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gascity/internal/console"
 	"gascity/internal/script"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -112,7 +112,7 @@ func (p *Provider) addressee(ctx context.Context, name, instance string) (out ru
 	case running(obs) == runtime.Dead:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the session does not run"}, nil, true
 	case typing(obs):
-		return refused(runtime.RefusedTyping, "a person typed less than "+(console.DefaultHumanQuiet+clockGrain).String()+" ago"), nil, true
+		return refused(runtime.RefusedTyping, "a person typed less than "+(screen.DefaultHumanQuiet+clockGrain).String()+" ago"), nil, true
 	}
 	if instance == "" {
 		return out, nil, false

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/console"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -21,7 +21,7 @@ const (
 // answers the known dialogs: one key for each state that stands still, and never the
 // same one again. That the prompt does not come, or that the script cannot show the
 // screen, is no failure if the agent lives.
-func (p *Provider) greet(ctx context.Context, name string, rules console.Rules, limit time.Duration) error {
+func (p *Provider) greet(ctx context.Context, name string, rules screen.Rules, limit time.Duration) error {
 	until := time.Now().Add(limit)
 	last, pressed, keys := "", "", 0
 	for wait := firstLook; time.Now().Before(until); wait = min(2*wait, lastLook) {
@@ -57,7 +57,7 @@ func (p *Provider) greet(ctx context.Context, name string, rules console.Rules, 
 
 // answer presses the next key of a dialog. One whose layout is not as it is known gets
 // none: a person has to look.
-func (p *Provider) answer(name string, d *console.Dialog) error {
+func (p *Provider) answer(name string, d *screen.Dialog) error {
 	key, _, err := d.NextKey()
 	if err != nil {
 		p.cfg.Logger.Warn("a dialog is up that a person has to answer", "session", name, "dialog", d.Kind, "why", err)
@@ -70,14 +70,14 @@ func (p *Provider) answer(name string, d *console.Dialog) error {
 }
 
 // dialogIn returns the dialog on the screen whose last lines text is.
-func dialogIn(text string, rules console.Rules) *console.Dialog {
+func dialogIn(text string, rules screen.Rules) *screen.Dialog {
 	if text == "" {
 		return nil
 	}
 	rows := screenOf(text)
-	f := console.Frame{Seq: 1, Rows: rows}
+	f := screen.Frame{Seq: 1, Rows: rows}
 	f.Cursor.Y = len(rows) - 1
-	return console.Look(f).Dialog(rules)
+	return screen.Look(f).Dialog(rules)
 }
 
 // screenOf returns the rows of the screen whose last lines text is.
@@ -159,7 +159,7 @@ func (p *Provider) program(ctx context.Context, name string) (runtime.Config, er
 
 // promptUnder reports whether the input box stands under what looks like a menu: then
 // that is a list in the conversation.
-func promptUnder(rows []string, d *console.Dialog, prefix string) bool {
+func promptUnder(rows []string, d *screen.Dialog, prefix string) bool {
 	if prefix == "" || len(d.Options) == 0 {
 		return false
 	}

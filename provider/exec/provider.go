@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/console"
 	"gascity/internal/script"
 	"gascity/internal/script/notes"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -72,7 +72,7 @@ type Provider struct {
 	shots   shots
 	answers answers
 	watches watches
-	memory  console.Memory
+	memory  screen.Memory
 
 	programs programs
 }

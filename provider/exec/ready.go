@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/script"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -28,7 +28,7 @@ func (p *Provider) awaitReady(ctx context.Context, name string, cfg runtime.Conf
 	if err := p.signOfLife(ctx, name); err != nil {
 		return err
 	}
-	rules := console.RulesFor(cfg, p.cfg.Profiles)
+	rules := screen.RulesFor(cfg, p.cfg.Profiles)
 	dialogs := rules.AnswerDialogs && len(rules.Dialogs) > 0
 	delay := time.Duration(cfg.ReadyDelayMs) * time.Millisecond
 	var err error

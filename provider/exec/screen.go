@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/console"
 	"gascity/internal/script"
-	"gascity/internal/term"
+	screenreader "gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -46,8 +46,8 @@ func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
 
 // dialog is the dialog or menu that is up, nil if none is. Without a cursor only the input box
 // beneath it distinguishes a menu from a list in the conversation.
-func (s shot) dialog(rules console.Rules) *console.Dialog {
-	d := console.Look(s.Frame).Dialog(rules)
+func (s shot) dialog(rules screenreader.Rules) *screenreader.Dialog {
+	d := screenreader.Look(s.Frame).Dialog(rules)
 	if d != nil && !s.drawn && d.Rule == "" && promptUnder(s.Rows, d, rules.ReadyPrefix) {
 		return nil
 	}
@@ -58,11 +58,11 @@ func (s shot) dialog(rules console.Rules) *console.Dialog {
 const draftHolds = 100 * time.Millisecond
 
 // draft is the refusal because of a draft, or because it is unknown whether there is one.
-func (s shot) draft(rules console.Rules) *runtime.Outcome {
+func (s shot) draft(rules screenreader.Rules) *runtime.Outcome {
 	if !s.drawn {
 		return nil
 	}
-	c := console.Look(s.Frame).Composer(rules.Screen.Composer)
+	c := screenreader.Look(s.Frame).Composer(rules.Screen.Composer)
 	n := utf8.RuneCountInString(strings.TrimSpace(c.Content))
 	switch {
 	case c.Above && len(rules.Screen.Composer.Marks) > 0:
@@ -84,8 +84,8 @@ func because(why string) string {
 
 // frameOf draws the rows on a blank screen, without wrapping. Without styles the cursor
 // decides: an agent draws a suggestion behind it, and what a person has typed stands before it.
-func frameOf(s script.Screen) console.Frame {
-	screen := term.New(s.Cols, s.Rows, &term.Options{Scrollback: -1})
+func frameOf(s script.Screen) screenreader.Frame {
+	screen := vt.New(s.Cols, s.Rows, &vt.Options{Scrollback: -1})
 	var b bytes.Buffer
 	b.WriteString("\x1b)0\x1b[?7l")
 	for y, row := range bytes.SplitN(s.Cells, []byte("\n"), s.Rows+1) {
@@ -95,26 +95,26 @@ func frameOf(s script.Screen) console.Frame {
 		fmt.Fprintf(&b, "\x1b[%d;1H%s", y+1, row)
 	}
 	screen.Write(b.Bytes())
-	f := console.Frame{Seq: 1, Rows: screen.Rows(), Cells: screen.Row, Cursor: term.Cursor{X: min(s.X, s.Cols-1), Y: s.Y, Visible: true}}
+	f := screenreader.Frame{Seq: 1, Rows: screen.Rows(), Cells: screen.Row, Cursor: vt.Cursor{X: min(s.X, s.Cols-1), Y: s.Y, Visible: true}}
 	if !s.Styles {
-		f.Cells = func(y int) []term.Cell { return suggested(screen.Row(y), y, f.Cursor) }
+		f.Cells = func(y int) []vt.Cell { return suggested(screen.Row(y), y, f.Cursor) }
 	}
 	return f
 }
 
 // suggested draws what stands behind the cursor in its row as a suggestion.
-func suggested(cells []term.Cell, y int, cursor term.Cursor) []term.Cell {
+func suggested(cells []vt.Cell, y int, cursor vt.Cursor) []vt.Cell {
 	if y != cursor.Y {
 		return cells
 	}
-	drawn := append([]term.Cell(nil), cells...)
+	drawn := append([]vt.Cell(nil), cells...)
 	for x := cursor.X; x < len(drawn); x++ {
-		drawn[x].Style.Attr |= term.Dim
+		drawn[x].Style.Attr |= vt.Dim
 	}
 	return drawn
 }
 
 // typing reports whether a person typed a moment ago. The clock of a place may count seconds.
 func typing(obs runtime.Observation) bool {
-	return obs.Attached != 0 && !obs.LastInput.IsZero() && time.Since(obs.LastInput) < console.DefaultHumanQuiet+clockGrain
+	return obs.Attached != 0 && !obs.LastInput.IsZero() && time.Since(obs.LastInput) < screenreader.DefaultHumanQuiet+clockGrain
 }

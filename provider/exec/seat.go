@@ -10,13 +10,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/console"
 	"gascity/internal/script"
-	"gascity/internal/term"
+	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
-// seat is a session's terminal as the rules of package console see it, looked at and
+// seat is a session's terminal as the rules of package screen see it, looked at and
 // pressed keys at by calls of the script. It is for one act.
 type seat struct {
 	p    *Provider
@@ -24,11 +24,11 @@ type seat struct {
 
 	mu    sync.Mutex // guards the rest
 	seq   uint64
-	frame console.Frame
+	frame screen.Frame
 	sum   uint64
 }
 
-var _ console.Terminal = (*seat)(nil)
+var _ screen.Terminal = (*seat)(nil)
 
 const (
 	frameGap  = 50 * time.Millisecond // between two looks that wait for a change
@@ -37,24 +37,24 @@ const (
 
 // Frame looks until the screen is another one. A look that has begun is not cut off: what
 // it found counts, even if ctx has ended meanwhile, since a script takes its time.
-func (s *seat) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+func (s *seat) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	for {
 		f, err := s.look(ctx)
 		switch {
 		case err != nil:
-			return console.Frame{}, err
+			return screen.Frame{}, err
 		case f.Exited, f.Seq > after:
 			return f, nil
 		case ctx.Err() != nil:
-			return console.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
+			return screen.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
 		}
 		if pause(ctx, frameGap) != nil {
-			return console.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
+			return screen.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
 		}
 	}
 }
 
-func (s *seat) look(ctx context.Context) (console.Frame, error) {
+func (s *seat) look(ctx context.Context) (screen.Frame, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), frameTime)
 	defer cancel()
 	shot, err := s.p.shoot(ctx, s.name)
@@ -65,7 +65,7 @@ func (s *seat) look(ctx context.Context) (console.Frame, error) {
 		s.frame.Exited = true
 		return s.frame, nil
 	case err != nil:
-		return console.Frame{}, err
+		return screen.Frame{}, err
 	case s.seq == 0 || shot.sum != s.sum:
 		if s.seq++; s.seq > 1 {
 			shot.LastOutput = time.Now()
@@ -91,8 +91,8 @@ func keyNamed(p []byte) (string, bool) {
 		return string(p), true
 	}
 	for _, name := range []string{"Enter", "Escape", "Tab", "Space", "BSpace", "Up", "Down", "Left", "Right", "Home", "End", "PageUp", "PageDown", "BTab"} {
-		for _, modes := range []term.Modes{{}, {AppCursorKeys: true}} {
-			if made, err := term.Key(name, modes); err == nil && string(made) == string(p) {
+		for _, modes := range []vt.Modes{{}, {AppCursorKeys: true}} {
+			if made, err := vt.Key(name, modes); err == nil && string(made) == string(p) {
 				return name, true
 			}
 		}
@@ -102,7 +102,7 @@ func keyNamed(p []byte) (string, bool) {
 
 // shot is the screen at one moment.
 type shot struct {
-	console.Frame
+	screen.Frame
 	sum      uint64
 	drawn    bool             // by the operation screen: the cursor is where it is
 	instance string           // empty: not reported
@@ -118,7 +118,7 @@ func (p *Provider) shoot(ctx context.Context, name string) (shot, error) {
 			return shot{}, err
 		}
 		rows := screenOf(text)
-		out := shot{Frame: console.Frame{Seq: 1, Rows: rows}, sum: p.shots.sum([]byte(text))}
+		out := shot{Frame: screen.Frame{Seq: 1, Rows: rows}, sum: p.shots.sum([]byte(text))}
 		out.Cursor.Y = len(rows) - 1
 		return out, nil
 	}
@@ -135,14 +135,14 @@ func (p *Provider) shoot(ctx context.Context, name string) (shot, error) {
 
 // pointed is the frame with the cursor behind the lowest row that begins with the prompt, if the
 // screen is known without a cursor.
-func (s shot) pointed(prefix string) console.Frame {
+func (s shot) pointed(prefix string) screen.Frame {
 	f := s.Frame
 	if s.drawn || prefix == "" {
 		return f
 	}
 	for y, row := range slices.Backward(f.Rows) {
 		if promptIn(row, prefix) {
-			f.Cursor = term.Cursor{X: utf8.RuneCountInString(row), Y: y, Visible: true}
+			f.Cursor = vt.Cursor{X: utf8.RuneCountInString(row), Y: y, Visible: true}
 			break
 		}
 	}

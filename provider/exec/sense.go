@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/script"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -54,7 +54,7 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	}
 	var again time.Time
 	seen.LastOutput, again = p.shots.since(name, seen.sum, now)
-	reading := console.Sense(seen.pointed(rules.ReadyPrefix), rules, now)
+	reading := screen.Sense(seen.pointed(rules.ReadyPrefix), rules, now)
 	reading.Instance = token
 	if !p.caps.Has(script.CapWatch) {
 		reading.Again = paced(reading.Again, again, now)
@@ -107,7 +107,7 @@ func (p *Provider) lifeOf(ctx context.Context, name string, seen shot) (string, 
 }
 
 // overlook drops a menu that is a list in the conversation.
-func (s shot) overlook(r *runtime.Reading, rules console.Rules) {
+func (s shot) overlook(r *runtime.Reading, rules screen.Rules) {
 	if s.drawn || r.Pending == nil || s.dialog(rules) != nil {
 		return
 	}
@@ -120,21 +120,21 @@ func (s shot) overlook(r *runtime.Reading, rules console.Rules) {
 }
 
 // rules are those for the program in a session.
-func (p *Provider) rules(ctx context.Context, name string) (console.Rules, error) {
+func (p *Provider) rules(ctx context.Context, name string) (screen.Rules, error) {
 	cfg, err := p.program(ctx, name)
-	return console.RulesFor(cfg, p.cfg.Profiles), err
+	return screen.RulesFor(cfg, p.cfg.Profiles), err
 }
 
 // answered returns what was answered in this life.
-func (p *Provider) answered(ctx context.Context, name, token string) (console.Life, error) {
+func (p *Provider) answered(ctx context.Context, name, token string) (screen.Life, error) {
 	if life, ok := p.answers.get(name, token); ok {
 		return life, nil
 	}
 	text, err := p.getMeta(ctx, name, metaAnswered)
 	if err != nil && !isMissing(err) {
-		return console.Life{}, err
+		return screen.Life{}, err
 	}
-	life := console.Life{Name: token}
+	life := screen.Life{Name: token}
 	if words := strings.Fields(text); len(words) > 0 {
 		life.Answered, _ = strconv.ParseUint(words[0], 10, 64) // what is no number counts nothing
 		life.Last = words[1:]
@@ -187,9 +187,9 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	if err != nil {
 		return fail(err)
 	}
-	asked, err := typist.Respond(ctx, &seat{p: p, name: name}, rules, typist.Answer{
+	asked, err := inject.Respond(ctx, &seat{p: p, name: name}, rules, inject.Answer{
 		InteractionResponse: response, Life: life,
-		Say: func(context.Context, typist.Prompt) (runtime.Outcome, error) {
+		Say: func(context.Context, inject.Prompt) (runtime.Outcome, error) {
 			return refused(runtime.RefusedContent, "a script cannot type an answer in words"), nil
 		},
 	})
@@ -224,7 +224,7 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 	if err != nil {
 		return fail(err)
 	}
-	if _, err := console.Dismiss(ctx, &seat{p: p, name: name}, rules, timeout); err != nil {
+	if _, err := screen.Dismiss(ctx, &seat{p: p, name: name}, rules, timeout); err != nil {
 		return fail(err)
 	}
 	return nil
@@ -233,21 +233,21 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 // answers has what was answered in the lives of sessions. The zero value is useful.
 type answers struct {
 	mu    sync.Mutex
-	lives map[string]console.Life
+	lives map[string]screen.Life
 }
 
-func (a *answers) get(name, token string) (life console.Life, ok bool) {
+func (a *answers) get(name, token string) (life screen.Life, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	life, ok = a.lives[name]
 	return life, ok && life.Name == token
 }
 
-func (a *answers) set(name string, life console.Life) {
+func (a *answers) set(name string, life screen.Life) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lives == nil {
-		a.lives = map[string]console.Life{}
+		a.lives = map[string]screen.Life{}
 	}
 	a.lives[name] = life
 }

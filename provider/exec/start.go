@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/launch"
 	"gascity/internal/script"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -162,7 +162,7 @@ func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) er
 		return fmt.Errorf("its instance cannot be marked: %w", err)
 	}
 	p.tokens.set(name, cfg.Env[metaToken])
-	p.answers.set(name, console.Life{Name: cfg.Env[metaToken]})
+	p.answers.set(name, screen.Life{Name: cfg.Env[metaToken]})
 	return nil
 }
 

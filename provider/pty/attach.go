@@ -17,7 +17,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"gascity/internal/shim"
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -78,7 +78,7 @@ func newSeat(name string, conn net.Conn, keys *detachKeys) *seat {
 // is put on a stack and taken back, where it has one.
 const (
 	enterScreen = "\x1b[22;2t\x1b[?1049h\x1b[H\x1b[2J"
-	leaveScreen = term.RendererEnd + "\x1b[?1049l\x1b[23;2t"
+	leaveScreen = vt.RendererEnd + "\x1b[?1049l\x1b[23;2t"
 )
 
 // sit connects the terminal until the person detaches, the agent ends or ctx does.

@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"gascity/internal/local"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
 
 // deliver types one prompt into the session's terminal.
-func deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcome, error) {
+func deliver(ctx context.Context, l local.Live, p inject.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
-		return typist.Type(ctx, l.Terminal, p, l.Rules)
+		return inject.Type(ctx, l.Terminal, p, l.Rules)
 	}
 	t, err := l.Lease(ctx)
 	if err != nil {
-		return typist.Unsent(err)
+		return inject.Unsent(err)
 	}
 	defer t.Close()
-	return typist.Deliver(ctx, t, l.Delivery, p, l.Rules)
+	return inject.Deliver(ctx, t, l.Delivery, p, l.Rules)
 }
 
 // settle finds out the outcome of a delivery that was cut off.
@@ -28,7 +28,7 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	defer t.Close()
-	return typist.Settle(ctx, t, l.Delivery, l.Rules)
+	return inject.Settle(ctx, t, l.Delivery, l.Rules)
 }
 
 // ClearInput keeps the contract of runtime.InputClearer.
@@ -43,7 +43,7 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 			return err
 		}
 		defer t.Close()
-		return typist.ClearInput(ctx, t, l.Rules)
+		return inject.ClearInput(ctx, t, l.Rules)
 	})
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"gascity/internal/journal"
 	"gascity/internal/local"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 )
 
@@ -46,8 +46,8 @@ type touched struct {
 	press func()
 }
 
-func (l *touched) Type(ctx context.Context, in journal.Input, p []byte) error {
-	if in == journal.Enter || in == journal.Seen {
+func (l *touched) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+	if in == inputlog.Enter || in == inputlog.Seen {
 		l.press()
 	}
 	return l.Leased.Type(ctx, in, p)
@@ -72,7 +72,7 @@ func TestAKeyBehindAFoldedText(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	out, err := typist.Deliver(t.Context(), &touched{leased, press}, "id", typist.Prompt{Text: folded}, l.Rules)
+	out, err := inject.Deliver(t.Context(), &touched{leased, press}, "id", inject.Prompt{Text: folded}, l.Rules)
 	if err != nil || out.State == runtime.OutcomeSubmitted {
 		t.Fatalf("%+v, %v", out, err)
 	}

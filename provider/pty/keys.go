@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 )
 
 // defaultDetachKeys end an attach unless others are configured.
@@ -27,7 +27,7 @@ func newDetachKeys(names []string) (*detachKeys, error) {
 	for _, name := range names {
 		var sequence []byte
 		for key := range strings.FieldsSeq(name) {
-			b, err := term.Key(key, term.Modes{})
+			b, err := vt.Key(key, vt.Modes{})
 			if err != nil {
 				return nil, fmt.Errorf("detach key %q: %w", name, err)
 			}

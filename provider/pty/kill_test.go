@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/journal"
 	"gascity/internal/local"
 	"gascity/internal/shim"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
 	"gascity/provider/pty"
 	"gascity/runtime"
 )
@@ -45,7 +45,7 @@ func (d *dying) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return d.step(func() error { return d.Leased.Begin(ctx, id, text, undo) })
 }
 
-func (d *dying) Type(ctx context.Context, in journal.Input, p []byte) error {
+func (d *dying) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return d.step(func() error { return d.Leased.Type(ctx, in, p) })
 }
 
@@ -53,14 +53,14 @@ func (d *dying) Send(ctx context.Context, p []byte) error {
 	return d.step(func() error { return d.Leased.Send(ctx, p) })
 }
 
-func (d *dying) Settle(ctx context.Context, e journal.Entry) error {
+func (d *dying) Settle(ctx context.Context, e inputlog.Entry) error {
 	return d.step(func() error { return d.Leased.Settle(ctx, e) })
 }
 
-func (d *dying) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+func (d *dying) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	if d.left == 0 {
 		d.Close()
-		return console.Frame{}, errDead
+		return screen.Frame{}, errDead
 	}
 	return d.Leased.Frame(ctx, after)
 }
@@ -78,7 +78,7 @@ func (a *truth) dies(t *testing.T, id, text string, steps int) {
 	}
 	defer leased.Close()
 	d := &dying{leased, steps}
-	out, err := typist.Deliver(t.Context(), d, id, typist.Prompt{Text: text}, l.Rules)
+	out, err := inject.Deliver(t.Context(), d, id, inject.Prompt{Text: text}, l.Rules)
 	if !errors.Is(err, errDead) && d.left > 0 { // over what was left before it, it died without an error
 		t.Fatalf("it lived for %d steps: %+v, %v", steps, out, err)
 	}
@@ -96,7 +96,7 @@ func (a *truth) resolverDies(t *testing.T, steps int) {
 		t.Fatal(err)
 	}
 	defer leased.Close()
-	if out, err := typist.Settle(t.Context(), &dying{leased, steps}, "id", l.Rules); err != nil && !errors.Is(err, errDead) {
+	if out, err := inject.Settle(t.Context(), &dying{leased, steps}, "id", l.Rules); err != nil && !errors.Is(err, errDead) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 }
@@ -135,7 +135,7 @@ func (a *truth) recovers(t *testing.T, id, text string) runtime.OutcomeState {
 	if err != nil {
 		t.Fatal(err)
 	}
-	soon := func() bool { return out.State == runtime.OutcomeUnconfirmed && out.Reason != "" } // see typist.Settle
+	soon := func() bool { return out.State == runtime.OutcomeUnconfirmed && out.Reason != "" } // see inject.Settle
 	for end := time.Now().Add(120 * time.Second); (out.State == runtime.OutcomeRefused || soon()) && time.Now().Before(end); {
 		if out.State == runtime.OutcomeRefused {
 			if out, err = a.Deliver(t.Context(), a.name, d); err != nil {

@@ -7,9 +7,9 @@ import (
 	"context"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/local"
-	"gascity/internal/term"
+	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -64,7 +64,7 @@ func (p *Provider) SupportsTransport(transport string) bool { return transport =
 // SendKeys keeps the contract of runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	for _, key := range keys {
-		if _, err := term.Key(key, term.Modes{}); err != nil {
+		if _, err := vt.Key(key, vt.Modes{}); err != nil {
 			return &runtime.Error{Op: "send keys to", Session: name, Err: err}
 		}
 	}
@@ -84,13 +84,13 @@ func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 	if err != nil {
 		return err
 	}
-	return local.ErrorOf(op, name, console.Idle(ctx, live.Terminal, live.Rules, timeout))
+	return local.ErrorOf(op, name, screen.Idle(ctx, live.Terminal, live.Rules, timeout))
 }
 
 // DismissKnownDialogs keeps the contract of runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	return p.Drive(ctx, "dismiss dialogs of", name, nil, func(l local.Live) error {
-		_, err := console.Dismiss(ctx, l.Terminal, l.Rules, timeout)
+		_, err := screen.Dismiss(ctx, l.Terminal, l.Rules, timeout)
 		return err
 	})
 }

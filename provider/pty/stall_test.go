@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/journal"
 	"gascity/internal/local"
 	"gascity/internal/proc"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 )
 
@@ -21,7 +21,7 @@ type stalling struct {
 	stall func()
 }
 
-func (s *stalling) Type(ctx context.Context, in journal.Input, p []byte) error {
+func (s *stalling) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	s.stall()
 	return s.Leased.Type(ctx, in, p)
 }
@@ -64,7 +64,7 @@ func TestStalledAgentGetsItOnce(t *testing.T) {
 					time.AfterFunc(stalled, func() { over.Store(true); goesOn <- syscall.Kill(-state.Agent.PID, syscall.SIGCONT) })
 				}
 				text := "transfer the money exactly once"
-				out, err := typist.Deliver(t.Context(), &stalling{leased, stall}, "id", typist.Prompt{Text: text, Confirm: 500 * time.Millisecond}, l.Rules)
+				out, err := inject.Deliver(t.Context(), &stalling{leased, stall}, "id", inject.Prompt{Text: text, Confirm: 500 * time.Millisecond}, l.Rules)
 				if err != nil || !begun || out.State != runtime.OutcomeUnconfirmed && !over.Load() {
 					t.Fatalf("%+v, %v, stalled: %v", out, err, begun)
 				}

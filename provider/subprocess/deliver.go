@@ -7,11 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gascity/internal/console"
-	"gascity/internal/journal"
 	"gascity/internal/local"
 	"gascity/internal/shim"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // deliver writes one prompt to the agent's standard input. A pipe shows nothing of
 // its reader, so the best outcome is unconfirmed.
-func deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcome, error) {
+func deliver(ctx context.Context, l local.Live, p inject.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
@@ -39,10 +39,10 @@ func deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcom
 	if err := t.Begin(ctx, l.Delivery, "", nil); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 	}
-	switch err := t.Type(ctx, journal.Enter, input); {
+	switch err := t.Type(ctx, inputlog.Enter, input); {
 	case errors.Is(err, shim.ErrCut):
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the session ended while the prompt was being written"}, nil
-	case errors.Is(err, console.ErrExited): // not a byte was written
+	case errors.Is(err, screen.ErrExited): // not a byte was written
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, nil
 	case err != nil:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
@@ -95,9 +95,9 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	if j.Asked != nil && !j.Asked.Entered {
-		return typist.NeverSent("not a byte of it was sent"), nil
+		return inject.NeverSent("not a byte of it was sent"), nil
 	}
-	if out, ok := typist.Told(j); ok {
+	if out, ok := inject.Told(j); ok {
 		return out, nil
 	}
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which shows no outcome"}, nil

@@ -13,22 +13,22 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
-	"gascity/internal/journal"
 	"gascity/internal/shim/folder"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
-	"gascity/internal/typist"
 )
 
 // account is the account of deliveries as it is on the disk. It is written before the act
 // that it describes. Only who has the session's input reads and writes it.
 type account struct {
 	// Open: a text of the last delivery may be in the line. It is the first field, see quiet.
-	Open       bool               `json:"open"`
-	Deliveries journal.Deliveries `json:"deliveries"`
-	Launches   int                `json:"launches"` // of the program that it is about
-	Begun      int                `json:"begun"`    // counts the deliveries
+	Open       bool                `json:"open"`
+	Deliveries inputlog.Deliveries `json:"deliveries"`
+	Launches   int                 `json:"launches"` // of the program that it is about
+	Begun      int                 `json:"begun"`    // counts the deliveries
 	// Human is when a person had typed last, as the server counts, when the last delivery
 	// was begun: any later input may be in the line.
 	Human time.Time `json:"human,omitzero"`
@@ -51,7 +51,7 @@ type lease struct {
 	table  bool      // people's keys can be kept back
 }
 
-var _ typist.Lease = (*lease)(nil)
+var _ inject.Lease = (*lease)(nil)
 
 // lease takes the right; the caller has the session's input.
 func (s seat) lease(ctx context.Context) (*lease, error) {
@@ -119,7 +119,7 @@ func (l *lease) reconcile(entered int, human time.Time) error {
 		l.book.Launches, changed = l.record.Launches, true
 	}
 	if l.book.First > entered { // its deliverer was cut off before the key was sent
-		l.book.Deliveries.NotSent(journal.Enter)
+		l.book.Deliveries.NotSent(inputlog.Enter)
 		l.book.First, changed = 0, true
 	}
 	if l.saw(human) || changed {
@@ -147,8 +147,8 @@ func unseen(at time.Time) string {
 	return "#{==:#{?pane_id,#{session_activity},}," + strconv.FormatInt(at.Unix(), 10) + "}"
 }
 
-// Frame keeps the contract of console.Terminal.
-func (l *lease) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+// Frame keeps the contract of screen.Terminal.
+func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	f, err := l.terminal.Frame(ctx, after)
 	if err == nil {
 		l.now, l.told = f.LastHuman, !f.Exited
@@ -156,13 +156,13 @@ func (l *lease) Frame(ctx context.Context, after uint64) (console.Frame, error) 
 	return f, err
 }
 
-// Send keeps the contract of console.Terminal.
+// Send keeps the contract of screen.Terminal.
 func (l *lease) Send(ctx context.Context, p []byte) error {
 	l.told = false
 	return l.send(ctx, l.fence(), p, tmuxctl.Command{})
 }
 
-// Begin keeps the contract of typist.Book.
+// Begin keeps the contract of inject.Book.
 func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	if _, err := l.Account(ctx, id); err != nil {
 		return err
@@ -173,62 +173,62 @@ func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return l.save()
 }
 
-// Type keeps the contract of typist.Book.
-func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
+// Type keeps the contract of inject.Book.
+func (l *lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	if err := l.book.Deliveries.Send(in, p); err != nil {
 		return err
 	}
 	var count tmuxctl.Command
 	condition := "#{&&:" + l.fence() + "," + l.unseen(l.book.Human) + "}"
 	switch in {
-	case journal.Keys:
+	case inputlog.Keys:
 		condition = l.fence()
-	case journal.Probe, journal.Clear:
+	case inputlog.Probe, inputlog.Clear:
 		condition = "#{&&:" + l.fence() + "," + l.unseen(l.read) + "}"
-	case journal.Enter, journal.Seen:
+	case inputlog.Enter, inputlog.Seen:
 		l.book.Enters++
 		l.book.First = cmp.Or(l.book.First, l.book.Enters)
 		count = tmuxctl.Cmd("set-option", "-p", "-t", l.record.target(), "@"+tmuxhost.OptionEntered, strconv.Itoa(l.book.Enters))
-	case journal.Text:
+	case inputlog.Text:
 	}
 	if err := l.save(); err != nil {
 		return err
 	}
 	l.told = false
 	err := l.send(ctx, condition, p, count)
-	if err == nil && (in == journal.Enter || in == journal.Seen) {
+	if err == nil && (in == inputlog.Enter || in == inputlog.Seen) {
 		l.entered()
 	}
-	if !errors.Is(err, console.ErrExited) {
+	if !errors.Is(err, screen.ErrExited) {
 		return err
 	}
 	return l.refused(ctx, in, err)
 }
 
 // refused finds out why the server did not send a piece of input.
-func (l *lease) refused(ctx context.Context, in journal.Input, cause error) error {
+func (l *lease) refused(ctx context.Context, in inputlog.Input, cause error) error {
 	at, err := l.human(ctx)
 	if err != nil || at.Equal(l.read) && at.Equal(l.book.Human) {
 		return cause
 	}
-	if submits := in == journal.Enter || in == journal.Seen; !submits || l.book.First == l.book.Enters {
+	if submits := in == inputlog.Enter || in == inputlog.Seen; !submits || l.book.First == l.book.Enters {
 		if submits {
 			l.book.First = 0
 		}
 		l.book.Deliveries.NotSent(in)
 	}
 	l.book.Deliveries.Taint()
-	return errors.Join(journal.ErrTouched, l.save())
+	return errors.Join(inputlog.ErrTouched, l.save())
 }
 
-// Account keeps the contract of typist.Book. When a person typed last is not asked again where
+// Account keeps the contract of inject.Book. When a person typed last is not asked again where
 // the server has reported it with the right or with the screen that is judged by: whatever
 // relies on the account is sent under the condition that no key was typed since.
-func (l *lease) Account(ctx context.Context, id string) (journal.Account, error) {
+func (l *lease) Account(ctx context.Context, id string) (inputlog.Account, error) {
 	var err error
 	if !l.told {
 		if l.now, err = l.human(ctx); err != nil {
-			return journal.Account{}, gone(err)
+			return inputlog.Account{}, gone(err)
 		}
 		l.told = true
 	}
@@ -238,10 +238,10 @@ func (l *lease) Account(ctx context.Context, id string) (journal.Account, error)
 	return l.book.Deliveries.Account(id), err
 }
 
-// Settle keeps the contract of typist.Book.
-func (l *lease) Settle(_ context.Context, e journal.Entry) error {
+// Settle keeps the contract of inject.Book.
+func (l *lease) Settle(_ context.Context, e inputlog.Entry) error {
 	if !l.book.Deliveries.Settle(e) {
-		return fmt.Errorf("delivery %s: %w", e.ID, journal.ErrNoDelivery)
+		return fmt.Errorf("delivery %s: %w", e.ID, inputlog.ErrNoDelivery)
 	}
 	return l.save()
 }

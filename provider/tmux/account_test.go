@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gascity/internal/journal"
 	"gascity/internal/shim/folder"
+	"gascity/internal/terminal/inputlog"
 )
 
 // Keys go straight to a pane only if it is certain that none of our texts is in its line.
@@ -33,9 +33,9 @@ func TestQuietIsCertain(t *testing.T) {
 	check("an empty account", true)
 	l.book.Deliveries.Begin("1", []byte("text"), []byte("\x15"))
 	check("a text on its way", false)
-	l.book.Deliveries.Settle(journal.Entry{ID: "1", Outcome: "unconfirmed", Open: true})
+	l.book.Deliveries.Settle(inputlog.Entry{ID: "1", Outcome: "unconfirmed", Open: true})
 	check("a text that may be in the line", false)
-	l.book.Deliveries.Settle(journal.Entry{ID: "1", Outcome: "submitted"})
+	l.book.Deliveries.Settle(inputlog.Entry{ID: "1", Outcome: "submitted"})
 	check("a text that was taken", true)
 	for _, other := range []string{"", "{", `{"open":true,`, `{"deliveries":{}}`} {
 		if err := folder.WriteFile(path, []byte(other)); err != nil {

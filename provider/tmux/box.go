@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/launch"
 	"gascity/internal/proc"
 	"gascity/internal/scan"
 	"gascity/internal/shim/folder"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
 	"gascity/runtime"
@@ -126,7 +126,7 @@ func (b *box) prepare(ctx context.Context, spec launch.Spec) (*record, error) {
 		return nil, err
 	}
 	r := &record{
-		Version: recordVersion, Name: b.name, WorkDir: spec.WorkDir, Labels: console.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
+		Version: recordVersion, Name: b.name, WorkDir: spec.WorkDir, Labels: screen.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
 		StartedAt: time.Now(), Boot: boot, Launches: 1, token: spec.Instance,
 	}
 	if r.WorkDir == "" {
@@ -224,7 +224,7 @@ func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 		return err
 	}
 	former := *r
-	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, console.Labels(b.cfg)
+	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, screen.Labels(b.cfg)
 	r.Launches++
 	launcher, err := b.writeLauncher(spec, r.WorkDir)
 	if err != nil {
@@ -271,7 +271,7 @@ func (b *box) respawn(ctx context.Context, former, next *record, launcher string
 }
 
 // Terminal keeps the contract of launch.Box.
-func (b *box) Terminal() console.Terminal {
+func (b *box) Terminal() screen.Terminal {
 	return &terminal{provider: b.provider, record: b.record, pane: b.pane}
 }
 

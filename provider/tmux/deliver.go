@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"gascity/internal/archive"
-	"gascity/internal/console"
-	"gascity/internal/journal"
 	"gascity/internal/shim/folder"
 	"gascity/internal/stage"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -18,12 +18,12 @@ import (
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var out runtime.Outcome
 	err := p.drive(ctx, "nudge", name, tokenOf(d), func(s seat) (err error) {
-		out, err = typist.Hand(d, s.WorkDir, func(id string, prompt typist.Prompt) (runtime.Outcome, error) {
+		out, err = inject.Hand(d, s.WorkDir, func(id string, prompt inject.Prompt) (runtime.Outcome, error) {
 			return s.deliver(ctx, id, prompt)
 		})
 		return err
 	})
-	return typist.Handed(out, err)
+	return inject.Handed(out, err)
 }
 
 // tokenOf is the token that a delivery names; nil if it names none.
@@ -34,20 +34,20 @@ func tokenOf(d runtime.Delivery) *string {
 	return &d.Instance
 }
 
-func (s seat) deliver(ctx context.Context, id string, prompt typist.Prompt) (runtime.Outcome, error) {
+func (s seat) deliver(ctx context.Context, id string, prompt inject.Prompt) (runtime.Outcome, error) {
 	if prompt.Text == "" {
-		return typist.Type(ctx, s.terminal, prompt, s.rules)
+		return inject.Type(ctx, s.terminal, prompt, s.rules)
 	}
 	l, err := s.lease(ctx)
 	if err != nil {
-		return typist.Unsent(err)
+		return inject.Unsent(err)
 	}
-	return typist.Deliver(ctx, l, id, prompt, s.rules)
+	return inject.Deliver(ctx, l, id, prompt, s.rules)
 }
 
 // Settle keeps the contract of runtime.Settler.
 func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	return typist.Patiently(ctx, func() (runtime.Outcome, error) { return p.settleOnce(ctx, name, d) })
+	return inject.Patiently(ctx, func() (runtime.Outcome, error) { return p.settleOnce(ctx, name, d) })
 }
 
 // settleOnce asks with the session's input to itself.
@@ -66,7 +66,7 @@ func (p *Provider) settleOnce(ctx context.Context, name string, d runtime.Delive
 		if err != nil {
 			return err
 		}
-		out, err = typist.Settle(ctx, l, journal.ID(d.ID, text), s.rules)
+		out, err = inject.Settle(ctx, l, inputlog.ID(d.ID, text), s.rules)
 		return err
 	})
 	return out, err
@@ -85,7 +85,7 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 		if err != nil {
 			return err
 		}
-		return typist.ClearInput(ctx, l, s.rules)
+		return inject.ClearInput(ctx, l, s.rules)
 	})
 }
 
@@ -118,13 +118,13 @@ func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 		return err
 	}
 	seat := p.seatOf(s)
-	return fold(op, name, console.Idle(ctx, seat.terminal, seat.rules, timeout))
+	return fold(op, name, screen.Idle(ctx, seat.terminal, seat.rules, timeout))
 }
 
 // DismissKnownDialogs keeps the contract of runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	return p.drive(ctx, "dismiss dialogs of", name, nil, func(s seat) error {
-		_, err := console.Dismiss(ctx, s.terminal, s.rules, timeout)
+		_, err := screen.Dismiss(ctx, s.terminal, s.rules, timeout)
 		return err
 	})
 }

@@ -3,7 +3,7 @@ package tmux
 import (
 	"context"
 
-	"gascity/internal/console"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -27,6 +27,6 @@ func (p *Provider) SetHints(ctx context.Context, name, instance string, hints ru
 	case now == nil || now.token != s.record.token, instance != "" && instance != now.token:
 		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
 	}
-	now.ProcessNames, now.Labels = hints.ProcessNames, console.HintedLabels(now.Labels, hints)
+	now.ProcessNames, now.Labels = hints.ProcessNames, screen.HintedLabels(now.Labels, hints)
 	return fold(op, name, now.write(p.dir(name)))
 }

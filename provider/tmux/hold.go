@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
 )
@@ -20,7 +20,7 @@ type keep struct {
 	lasts bool      // it is renewed
 }
 
-var _ console.Keeper = (*lease)(nil)
+var _ screen.Keeper = (*lease)(nil)
 
 const (
 	// renewal is how often a keep is renewed: several times as often as the server looks.
@@ -42,7 +42,7 @@ func (k keep) stands() string {
 // such a key although no program has got it.
 func (k keep) waits(hold, held string) bool { return k.id != "" && hold == k.id && held == k.id }
 
-// Hold keeps the contract of console.Holder. Without an attached client, or with a server
+// Hold keeps the contract of screen.Holder. Without an attached client, or with a server
 // that cannot hold keys, there is nothing to release.
 func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	if l.attached == 0 || !l.table {
@@ -104,10 +104,10 @@ func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
 	return func() { cancel(); <-ended }
 }
 
-// Keeps keeps the contract of console.Keeper.
+// Keeps keeps the contract of screen.Keeper.
 func (l *lease) Keeps() time.Duration {
 	if !l.kept.lasts {
-		return console.HoldLimit
+		return screen.HoldLimit
 	}
 	return keepLimit
 }
@@ -127,7 +127,7 @@ func (l *lease) release(ctx context.Context, k keep) {
 	if l.kept.id == k.id {
 		l.kept = keep{}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), console.HoldLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), screen.HoldLimit)
 	defer cancel()
 	if err := l.provider.lift(ctx, l.record, k.id); err != nil {
 		l.provider.cfg.Logger.Debug("people's keys are not let through at once", "session", l.record.Name, "error", err)

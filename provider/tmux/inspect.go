@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/proc"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
 	"gascity/runtime"
@@ -144,7 +144,7 @@ func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observ
 		obs.Session, obs.Exit, obs.Title, obs.Attached = runtime.Alive, &exit, s.state.Title, s.state.Attached
 		obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
 		if text, err := p.text(ctx, s.record, lastLines); err == nil { // else the next look finds it
-			obs.Last = console.Last(text, console.RulesOf(s.record.Labels, p.cfg.Profiles), exit.At)
+			obs.Last = screen.Last(text, screen.RulesOf(s.record.Labels, p.cfg.Profiles), exit.At)
 		}
 	case s.lost():
 		s.record.observeLost(&obs)

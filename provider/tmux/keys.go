@@ -8,15 +8,15 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/console"
-	"gascity/internal/term"
+	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
 // SendKeys keeps the contract of runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	const op = "send keys to"
-	plain, err := encode(keys, term.Modes{})
+	plain, err := encode(keys, vt.Modes{})
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
@@ -52,7 +52,7 @@ func (p *Provider) tap(ctx context.Context, name string, keys []byte) (sent bool
 		return false, nil
 	}
 	err = (&terminal{provider: p, record: r}).Send(ctx, keys) // of who delivers nothing is on its way
-	return !errors.Is(err, console.ErrExited), err
+	return !errors.Is(err, screen.ErrExited), err
 }
 
 // press sends keys as the program wants them now. Its modes are asked for only where they
@@ -79,18 +79,18 @@ func moded(keys []string, plain []byte) bool {
 	if !slices.ContainsFunc(keys, func(key string) bool { return !isText(key) }) {
 		return false
 	}
-	special, err := encode(keys, term.Modes{AppCursorKeys: true, AppKeypad: true})
+	special, err := encode(keys, vt.Modes{AppCursorKeys: true, AppKeypad: true})
 	return err != nil || !bytes.Equal(plain, special)
 }
 
-func encode(keys []string, modes term.Modes) ([]byte, error) {
+func encode(keys []string, modes vt.Modes) ([]byte, error) {
 	all := make([]byte, 0, 2*len(keys))
 	for _, key := range keys {
 		if isText(key) {
 			all = append(all, key[0])
 			continue
 		}
-		p, err := term.Key(key, modes)
+		p, err := vt.Key(key, modes)
 		if err != nil {
 			return nil, err
 		}

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"gascity/internal/rawlog"
-	"gascity/internal/shim/memory"
-	"gascity/internal/term"
+	"gascity/internal/terminal/oscstate"
+	"gascity/internal/terminal/tty"
+	"gascity/internal/terminal/vt"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
-	"gascity/internal/tty"
 	"gascity/runtime"
 )
 
@@ -22,7 +22,7 @@ import (
 type pane struct {
 	town    *town
 	id      string
-	scanner *term.Scanner
+	scanner *vt.Scanner
 	modes   tty.Modes
 
 	name, hash string // empty until it is known whose pane it is
@@ -34,7 +34,7 @@ type pane struct {
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	lastOutput time.Time
-	heard      memory.Heard
+	heard      oscstate.Heard
 	listened   bool // the program has reported something since this process listens
 	log        *rawlog.Writer
 	digest     uint64 // of the screen that was asked for last
@@ -48,7 +48,7 @@ type pane struct {
 
 func newPane(t *town, id string) *pane {
 	p := &pane{town: t, id: id, seq: 1, changed: make(chan struct{})}
-	p.scanner = term.NewScanner(p.noticeLocked)
+	p.scanner = vt.NewScanner(p.noticeLocked)
 	return p
 }
 
@@ -133,12 +133,12 @@ func (p *pane) saveLocked() {
 }
 
 // noticeLocked takes what the program reports to its terminal.
-func (p *pane) noticeLocked(n term.Notice) {
+func (p *pane) noticeLocked(n vt.Notice) {
 	now := time.Now()
 	switch n.Kind { //nolint:exhaustive // the others do not matter here
-	case term.Title:
+	case vt.Title:
 		p.tellLocked(runtime.Event{Kind: runtime.EventTitle, Time: now, Text: n.Text})
-	case term.ProgramStatus:
+	case vt.ProgramStatus:
 		if n.Payload == "?" {
 			p.asked = p.town.listener != nil
 			p.answerLocked()
@@ -147,7 +147,7 @@ func (p *pane) noticeLocked(n term.Notice) {
 	}
 	if p.heard.Hear(n, tty.Foreground(p.pid), now) {
 		p.unsaved, p.listened = true, true
-		if n.Kind == term.ProgramStatus {
+		if n.Kind == vt.ProgramStatus {
 			p.tellLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.heard.Status.Text})
 		}
 	}
@@ -212,7 +212,7 @@ func (p *pane) recallLocked(paste, signs string) {
 		return
 	}
 	raw, err := base64.StdEncoding.DecodeString(signs)
-	var s memory.Signs
+	var s oscstate.Signs
 	if err == nil && json.Unmarshal(raw, &s) == nil {
 		p.heard.Signs = s
 	}

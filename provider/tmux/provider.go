@@ -28,9 +28,9 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/console"
 	"gascity/internal/scan"
 	"gascity/internal/shim/folder"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
 	"gascity/runtime"
@@ -67,7 +67,7 @@ type Config struct {
 	// StopGrace is how long agents get to end by themselves; zero means 5 s.
 	StopGrace time.Duration
 	// HumanQuiet is how long prompts wait after the last key of a person who is
-	// attached; zero means console.DefaultHumanQuiet.
+	// attached; zero means screen.DefaultHumanQuiet.
 	HumanQuiet time.Duration
 	// Logger gets warnings that fail nothing; nil drops them.
 	Logger *slog.Logger
@@ -84,7 +84,7 @@ type Provider struct {
 	town   *town
 	// records are those that were read.
 	records recalls
-	memory  console.Memory
+	memory  screen.Memory
 	// lost says which sessions without a record may run.
 	lost     restorer
 	searcher scan.Searcher
@@ -187,7 +187,7 @@ func translate(err error) error {
 	for _, pair := range []struct{ from, to error }{
 		{folder.ErrTaken, runtime.ErrSessionExists},
 		{errOrphans, runtime.ErrSessionExists},
-		{console.ErrExited, runtime.ErrSessionNotFound},
+		{screen.ErrExited, runtime.ErrSessionNotFound},
 		{errFenced, runtime.ErrSessionNotFound},
 	} {
 		if errors.Is(err, pair.from) {

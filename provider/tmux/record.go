@@ -36,7 +36,7 @@ type record struct {
 	Server       int               `json:"server,omitempty"` // the pid of the server
 	Launches     int               `json:"launches"`         // how often an agent was started in this box
 	Answered     uint64            `json:"answered"`         // how many questions were
-	Last         []string          `json:"last,omitempty"`   // the last of them, see [console.Life]
+	Last         []string          `json:"last,omitempty"`   // the last of them, see [screen.Life]
 
 	token string
 }

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/console"
 	"gascity/internal/proc"
 	"gascity/internal/scan"
 	"gascity/internal/shim/folder"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
 	"gascity/runtime"
@@ -132,7 +132,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxhost.State) (*record, err
 	if err != nil || len(text) == 0 || json.Unmarshal(text, r) != nil || r.Name != s.Name { // of an earlier release
 		*r = record{
 			Version: recordVersion, Name: s.Name, WorkDir: tmuxhost.Value(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
-			Labels: console.Labels(runtime.Config{ProviderName: tmuxhost.Value(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxhost.Value(env, "GC_READY_PROMPT_PREFIX")}),
+			Labels: screen.Labels(runtime.Config{ProviderName: tmuxhost.Value(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxhost.Value(env, "GC_READY_PROMPT_PREFIX")}),
 		}
 	}
 	if r.Boot, err = proc.BootID(); err != nil {

@@ -12,9 +12,9 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/shim/folder"
 	"gascity/internal/stage"
+	"gascity/internal/terminal/inject"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
-	"gascity/internal/typist"
 	"gascity/runtime"
 )
 
@@ -223,7 +223,7 @@ func (p *Provider) interrupt(ctx context.Context, name string, token *string) er
 		if err != nil {
 			return err
 		}
-		return typist.Interrupt(ctx, l, s.rules)
+		return inject.Interrupt(ctx, l, s.rules)
 	})
 }
 

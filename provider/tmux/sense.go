@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"gascity/internal/console"
-	"gascity/internal/journal"
-	"gascity/internal/typist"
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -64,8 +64,8 @@ func (p *Provider) process(r *record) (runtime.Evidence, error) {
 }
 
 // asLife is one life of a session and what was answered in it so far.
-func (r *record) asLife() console.Life {
-	return console.Life{Name: fmt.Sprintf("%s %d", r.token, r.StartedAt.UnixNano()), Answered: r.Answered, Last: r.Last}
+func (r *record) asLife() screen.Life {
+	return screen.Life{Name: fmt.Sprintf("%s %d", r.token, r.StartedAt.UnixNano()), Answered: r.Answered, Last: r.Last}
 }
 
 // Pending keeps the contract of runtime.InteractionProvider.
@@ -82,10 +82,10 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	ctx, cancel := bounded()
 	defer cancel()
 	return p.drive(ctx, "respond to", name, nil, func(s seat) error {
-		asked, err := typist.Respond(ctx, s.terminal, s.rules, typist.Answer{
+		asked, err := inject.Respond(ctx, s.terminal, s.rules, inject.Answer{
 			InteractionResponse: response, Life: s.asLife(),
-			Say: func(ctx context.Context, prompt typist.Prompt) (runtime.Outcome, error) {
-				return s.deliver(ctx, journal.ID("", prompt.Text), prompt)
+			Say: func(ctx context.Context, prompt inject.Prompt) (runtime.Outcome, error) {
+				return s.deliver(ctx, inputlog.ID("", prompt.Text), prompt)
 			},
 		})
 		if err != nil {

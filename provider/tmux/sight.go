@@ -7,8 +7,8 @@ import (
 	"os"
 	"syscall"
 
-	"gascity/internal/console"
 	"gascity/internal/shim/folder"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
@@ -94,12 +94,12 @@ type seat struct {
 
 	provider *Provider
 	pane     *pane
-	rules    console.Rules
+	rules    screen.Rules
 	terminal *terminal
 }
 
 func (p *Provider) seatOf(s sight) seat {
-	rules := console.RulesOf(s.record.Labels, p.cfg.Profiles)
+	rules := screen.RulesOf(s.record.Labels, p.cfg.Profiles)
 	rules.HumanQuiet = p.cfg.HumanQuiet
 	pane := p.town.know(s.record, *s.state)
 	return seat{record: s.record, provider: p, pane: pane, rules: rules, terminal: &terminal{provider: p, record: s.record, pane: pane}}

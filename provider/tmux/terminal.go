@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/console"
-	"gascity/internal/term"
+	screenreader "gascity/internal/terminal/screen"
+	"gascity/internal/terminal/tty"
+	"gascity/internal/terminal/vt"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
-	"gascity/internal/tty"
 )
 
-// terminal is the pane of one instance for the rules of package console. Its screen is
+// terminal is the pane of one instance for the rules of package screen. Its screen is
 // asked for, never guessed: output only says that it may be another one.
 type terminal struct {
 	provider *Provider
@@ -26,7 +26,7 @@ type terminal struct {
 	kept     keep
 }
 
-var _ console.Terminal = (*terminal)(nil)
+var _ screenreader.Terminal = (*terminal)(nil)
 
 // screenFields is what is asked for beside the cells. The state is last: it ends with the
 // title.
@@ -37,30 +37,30 @@ const (
 	screenCount = 22
 )
 
-// Frame keeps the contract of console.Terminal.
-func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+// Frame keeps the contract of screen.Terminal.
+func (t *terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, error) {
 	seq, err := t.await(ctx, after)
 	if err != nil {
-		return console.Frame{}, err
+		return screenreader.Frame{}, err
 	}
 	reply, err := t.capture(ctx)
 	switch {
 	case tmuxhost.Absent(err), errors.Is(err, tmuxctl.ErrNotFound):
-		return console.Frame{Seq: max(seq, after+1), Exited: true}, nil
+		return screenreader.Frame{Seq: max(seq, after+1), Exited: true}, nil
 	case err != nil && ctx.Err() != nil:
-		return console.Frame{}, ctx.Err()
+		return screenreader.Frame{}, ctx.Err()
 	case err != nil:
-		return console.Frame{}, err
+		return screenreader.Frame{}, err
 	}
 	t.pane.remember(reply.Output)
 	first, cells, _ := bytes.Cut(reply.Output, []byte("\n"))
 	fields := strings.SplitN(string(first), " ", screenCount)
 	s, err := tmuxhost.Parse(fields[len(fields)-1])
 	if len(fields) < screenCount || errors.Is(err, tmuxhost.ErrNotOurs) || err == nil && s.Hash != t.record.hash() {
-		return console.Frame{Seq: max(seq, after+1), Exited: true}, nil
+		return screenreader.Frame{Seq: max(seq, after+1), Exited: true}, nil
 	}
 	if err != nil {
-		return console.Frame{}, err
+		return screenreader.Frame{}, err
 	}
 	t.provider.town.saw(s)
 	return t.frame(max(seq, after), fields, s, cells), nil
@@ -102,33 +102,33 @@ func (t *terminal) capture(ctx context.Context) (tmuxctl.Reply, error) {
 }
 
 // frame makes a frame of what was answered.
-func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte) console.Frame {
+func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte) screenreader.Frame {
 	width, height := max(1, tmuxhost.Number(f[14])), max(1, tmuxhost.Number(f[15]))
-	screen := term.New(width, height, &term.Options{Scrollback: -1})
+	screen := vt.New(width, height, &vt.Options{Scrollback: -1})
 	screen.Write(redraw(cells, height))
 	on := func(i int) bool { return f[i] == "1" }
-	modes := term.Modes{
+	modes := vt.Modes{
 		AltScreen: on(3), AppCursorKeys: on(4), AppKeypad: on(5), AutoWrap: on(6), Insert: on(7), Origin: on(8), CursorVisible: on(2),
 	}
 	switch {
 	case on(11):
-		modes.Mouse = term.MouseAny
+		modes.Mouse = vt.MouseAny
 	case on(10):
-		modes.Mouse = term.MouseButton
+		modes.Mouse = vt.MouseButton
 	case on(9):
-		modes.Mouse = term.MouseNormal
+		modes.Mouse = vt.MouseNormal
 	}
 	switch {
 	case on(12):
-		modes.MouseEncoding = term.MouseSGR
+		modes.MouseEncoding = vt.MouseSGR
 	case on(13):
-		modes.MouseEncoding = term.MouseUTF8
+		modes.MouseEncoding = vt.MouseUTF8
 	}
 	state := tty.StateOf(f[16])
 	line, input := lineMode(state.Line, state.Input)
-	frame := console.Frame{
+	frame := screenreader.Frame{
 		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input, Silent: state.Silent,
-		Cursor: term.Cursor{X: min(tmuxhost.Number(f[0]), width-1), Y: min(tmuxhost.Number(f[1]), height-1), PendingWrap: tmuxhost.Number(f[0]) >= width, Visible: on(2)},
+		Cursor: vt.Cursor{X: min(tmuxhost.Number(f[0]), width-1), Y: min(tmuxhost.Number(f[1]), height-1), PendingWrap: tmuxhost.Number(f[0]) >= width, Visible: on(2)},
 		// An exit that the server has not reported yet is none: its last words are on their
 		// way.
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
@@ -142,7 +142,7 @@ func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte)
 }
 
 // describe adds what only output shows.
-func (p *pane) describe(f *console.Frame, paste, signs string) {
+func (p *pane) describe(f *screenreader.Frame, paste, signs string) {
 	p.town.mu.Lock()
 	defer p.town.mu.Unlock()
 	p.recallLocked(paste, signs)
@@ -154,14 +154,14 @@ func (p *pane) describe(f *console.Frame, paste, signs string) {
 		return
 	}
 	heard := p.heard.By(tty.Foreground(p.pid))
-	f.Status = console.Sign{Text: heard.Status.Text, Since: heard.Status.Since}
-	f.Progress = console.Sign{Text: heard.Progress.Text, Since: heard.Progress.Since}
-	f.Mark = console.Sign{Text: heard.Mark.Text, Since: heard.Mark.Since}
+	f.Status = screenreader.Sign{Text: heard.Status.Text, Since: heard.Status.Since}
+	f.Progress = screenreader.Sign{Text: heard.Progress.Text, Since: heard.Progress.Since}
+	f.Mark = screenreader.Sign{Text: heard.Mark.Text, Since: heard.Mark.Since}
 }
 
-func lineMode(l tty.Line, i tty.Input) (console.LineMode, console.InputState) {
-	line := map[tty.Line]console.LineMode{tty.Raw: console.LineRaw, tty.Cooked: console.LineCooked}[l]
-	return line, map[tty.Input]console.InputState{tty.InputRead: console.InputRead, tty.InputWaiting: console.InputWaiting}[i]
+func lineMode(l tty.Line, i tty.Input) (screenreader.LineMode, screenreader.InputState) {
+	line := map[tty.Line]screenreader.LineMode{tty.Raw: screenreader.LineRaw, tty.Cooked: screenreader.LineCooked}[l]
+	return line, map[tty.Input]screenreader.InputState{tty.InputRead: screenreader.InputRead, tty.InputWaiting: screenreader.InputWaiting}[i]
 }
 
 // redraw makes of captured rows what draws them on a blank screen. Rows are drawn without
@@ -178,7 +178,7 @@ func redraw(cells []byte, height int) []byte {
 	return b.Bytes()
 }
 
-// Send keeps the contract of console.Terminal. The server takes all bytes at once and
+// Send keeps the contract of screen.Terminal. The server takes all bytes at once and
 // keeps those that the program has not read.
 func (t *terminal) Send(ctx context.Context, p []byte) error {
 	return t.send(ctx, t.record.fence(), p, tmuxctl.Command{})
@@ -244,7 +244,7 @@ func pasteCommand(target, buffer string) tmuxctl.Command {
 // gone puts console's error in the place of ours.
 func gone(err error) error {
 	if errors.Is(err, errFenced) || tmuxhost.Absent(err) || errors.Is(err, tmuxctl.ErrServerLost) {
-		return console.ErrExited
+		return screenreader.ErrExited
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode"
 
-	"gascity/internal/console"
+	"gascity/internal/terminal/screen"
 	"gascity/test/agents/bed"
 	"gascity/test/agents/mockmodel"
 	"gascity/test/boxmodel"
@@ -30,7 +30,7 @@ type typed struct {
 	name   string
 	found  bed.Installed
 	model  *mockmodel.Server
-	rules  console.Rules
+	rules  screen.Rules
 	term   *terminal.Fake
 	box    boxmodel.Box
 	sent   []string // what the model of the box submitted
@@ -93,14 +93,14 @@ func endLeft(t *testing.T, dir string) {
 func (d *typed) open() {
 	d.Helper()
 	d.term = d.start()
-	got, err := console.Ready(d.Context(), d.term, d.rules, bed.Patience)
-	if err != nil || got.State != console.ReadyPrompt {
+	got, err := screen.Ready(d.Context(), d.term, d.rules, bed.Patience)
+	if err != nil || got.State != screen.ReadyPrompt {
 		d.Fatalf("%s is not ready: %+v, %v\n%s", d.name, got, err, strings.Join(d.frame().Rows, "\n"))
 	}
 	d.box.Content = nil
 }
 
-func (d *typed) frame() console.Frame {
+func (d *typed) frame() screen.Frame {
 	f, err := d.term.Frame(d.Context(), 0)
 	if err != nil {
 		d.Fatal(err)
@@ -172,7 +172,7 @@ func shape(s string) string {
 func (d *typed) shows(limit time.Duration) (string, bool) {
 	for end := time.Now().Add(limit); ; {
 		f := d.frame()
-		c := console.Look(f).Composer(d.rules.Screen.Composer)
+		c := screen.Look(f).Composer(d.rules.Screen.Composer)
 		if c.Found && shape(c.Content) == shape(strings.Join(d.box.Rows(), "\n")) {
 			return c.Content, true
 		}

@@ -1,5 +1,5 @@
 // Package boxmodel models the input boxes of agent programs: what keys do to the text in a box,
-// what the box shows, and what Enter submits. The property test of package typist delivers
+// what the box shows, and what Enter submits. The property test of package inject delivers
 // prompts into random models. The tests of real agent CLIs send the same keys to a model and to
 // the CLI and compare the boxes, so a model is as true as what was compared.
 package boxmodel

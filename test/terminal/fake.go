@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/console"
-	"gascity/internal/term"
+	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 )
 
 // The size of the terminals.
@@ -21,11 +21,11 @@ const (
 	Rows = 30
 )
 
-// Fake is a console.Terminal over a screen model. It is safe for concurrent use.
+// Fake is a screen.Terminal over a screen model. It is safe for concurrent use.
 type Fake struct {
 	mu      sync.Mutex
-	screen  *term.Screen
-	frame   console.Frame
+	screen  *vt.Screen
+	frame   screen.Frame
 	printed bool // the screen has changed since its rows were read into frame
 	changed chan struct{}
 
@@ -36,15 +36,15 @@ type Fake struct {
 // New returns an empty terminal in raw mode.
 func New() *Fake {
 	f := &Fake{changed: make(chan struct{})}
-	f.screen = term.New(Cols, Rows, nil)
-	f.frame.Line = console.LineRaw
+	f.screen = vt.New(Cols, Rows, nil)
+	f.frame.Line = screen.LineRaw
 	f.Print("")
 	return f
 }
 
 // Print is output of the program.
 func (f *Fake) Print(text string) {
-	f.Set(func(fr *console.Frame) {
+	f.Set(func(fr *screen.Frame) {
 		_, _ = f.screen.Write([]byte(text)) // a screen takes everything
 		if text != "" {
 			fr.LastOutput = time.Now()
@@ -62,17 +62,17 @@ func (f *Fake) readLocked() {
 	}
 	f.printed = false
 	rows := f.screen.Rows()
-	cells := make([][]term.Cell, len(rows))
+	cells := make([][]vt.Cell, len(rows))
 	for y, row := range rows {
 		if row != "" { // the cells of an empty row show nothing
 			cells[y] = f.screen.Row(y)
 		}
 	}
-	f.frame.Rows, f.frame.Cells = rows, func(y int) []term.Cell { return cells[y] }
+	f.frame.Rows, f.frame.Cells = rows, func(y int) []vt.Cell { return cells[y] }
 }
 
 // Set changes the frame.
-func (f *Fake) Set(change func(*console.Frame)) {
+func (f *Fake) Set(change func(*screen.Frame)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(&f.frame)
@@ -81,8 +81,8 @@ func (f *Fake) Set(change func(*console.Frame)) {
 	f.changed = make(chan struct{})
 }
 
-// Frame keeps the contract of console.Terminal.
-func (f *Fake) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+// Frame keeps the contract of screen.Terminal.
+func (f *Fake) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	for {
 		f.mu.Lock()
 		if f.frame.Seq > after || f.frame.Exited {
@@ -96,12 +96,12 @@ func (f *Fake) Frame(ctx context.Context, after uint64) (console.Frame, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return console.Frame{}, ctx.Err()
+			return screen.Frame{}, ctx.Err()
 		}
 	}
 }
 
-// Send keeps the contract of console.Terminal.
+// Send keeps the contract of screen.Terminal.
 func (f *Fake) Send(_ context.Context, p []byte) error {
 	f.mu.Lock()
 	f.Sent = append(f.Sent, slices.Clone(p))
@@ -122,7 +122,7 @@ func (f *Fake) Input() string {
 
 // Human is a person typing at an attached terminal.
 func (f *Fake) Human(p string) {
-	f.Set(func(fr *console.Frame) { fr.LastHuman, fr.Attached = time.Now(), 1 })
+	f.Set(func(fr *screen.Frame) { fr.LastHuman, fr.Attached = time.Now(), 1 })
 	f.Program([]byte(p))
 }
 
@@ -151,7 +151,7 @@ type Face struct {
 }
 
 // Rules returns the rules that fit a terminal.Face.
-func (f Face) Rules(tb testing.TB) console.Rules {
+func (f Face) Rules(tb testing.TB) screen.Rules {
 	switch f.Style {
 	case "rules":
 		return Rules(tb, "claude")

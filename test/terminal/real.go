@@ -12,9 +12,9 @@ import (
 	"github.com/creack/pty"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/console"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/term"
+	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/test/fakeagent/build"
 )
 
@@ -44,7 +44,7 @@ func NewProgram(t *testing.T, cmd *exec.Cmd, cols, rows int) *Fake {
 		t.Fatal(err)
 	}
 	replies := make(chan []byte, 64)
-	a.screen = term.New(cols, rows, &term.Options{Reply: func(p []byte) { replies <- slices.Clone(p) }})
+	a.screen = vt.New(cols, rows, &vt.Options{Reply: func(p []byte) { replies <- slices.Clone(p) }})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -55,7 +55,7 @@ func NewProgram(t *testing.T, cmd *exec.Cmd, cols, rows int) *Fake {
 				a.Print(string(buf[:n]))
 			}
 			if err != nil {
-				a.Set(func(f *console.Frame) { f.Exited = true })
+				a.Set(func(f *screen.Frame) { f.Exited = true })
 				return
 			}
 		}
@@ -97,17 +97,17 @@ func (a *Real) Taken(t *testing.T, n int) []ledger.Record {
 }
 
 // Rules returns the rules of a built-in profile.
-func Rules(tb testing.TB, profile string) console.Rules {
+func Rules(tb testing.TB, profile string) screen.Rules {
 	tb.Helper()
 	p, err := agentcli.Builtin().Get(profile)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return console.Rules{Screen: p.Screen, Dialogs: p.Dialogs, ReadyPrefix: p.ReadyPromptPrefix, AnswerDialogs: true}
+	return screen.Rules{Screen: p.Screen, Dialogs: p.Dialogs, ReadyPrefix: p.ReadyPromptPrefix, AnswerDialogs: true}
 }
 
 // RealRules returns the rules of a built-in profile as they fit a [Real].
-func RealRules(tb testing.TB, profile string) console.Rules {
+func RealRules(tb testing.TB, profile string) screen.Rules {
 	rules := Rules(tb, profile)
 	rules.ReadyPrefix = "❯ "
 	if profile == "generic" {
@@ -117,16 +117,16 @@ func RealRules(tb testing.TB, profile string) console.Rules {
 }
 
 // Ready waits until the agent takes prompts.
-func (a *Real) Ready(t *testing.T, rules console.Rules) {
+func (a *Real) Ready(t *testing.T, rules screen.Rules) {
 	t.Helper()
-	got, err := console.Ready(t.Context(), a, rules, 30*time.Second)
-	if err != nil || got.State != console.ReadyPrompt {
+	got, err := screen.Ready(t.Context(), a, rules, 30*time.Second)
+	if err != nil || got.State != screen.ReadyPrompt {
 		t.Fatalf("%+v, %v\n%s", got, err, strings.Join(a.frame.Rows, "\n"))
 	}
 }
 
 // Wait waits until a frame is as seen says.
-func (a *Real) Wait(t *testing.T, seen func(console.Frame) bool) {
+func (a *Real) Wait(t *testing.T, seen func(screen.Frame) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

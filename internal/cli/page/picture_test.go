@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 	"gascity/internal/text"
 )
 
@@ -24,13 +24,13 @@ const (
 )
 
 // palette has the colors of the terminal in the picture: the standard ones, default text and faint text.
-var palette = map[term.Color]string{0: "#d7dce2", term.Indexed(1): "#ff7b72", term.Indexed(2): "#7ee787", term.Indexed(3): "#e3b341", term.Indexed(6): "#76d9e6"}
+var palette = map[vt.Color]string{0: "#d7dce2", vt.Indexed(1): "#ff7b72", vt.Indexed(2): "#7ee787", vt.Indexed(3): "#e3b341", vt.Indexed(6): "#76d9e6"}
 
 const faint = "#8b949e"
 
 // svg draws a screen that a terminal of this size would show.
 func svg(output string, columns, rows int) string {
-	screen := term.New(columns, rows, nil)
+	screen := vt.New(columns, rows, nil)
 	fmt.Fprint(screen, strings.ReplaceAll(output, "\n", "\r\n"))
 	var out strings.Builder
 	width, height := float64(columns)*cellWidth+2*margin, rows*cellHeight+2*margin
@@ -46,10 +46,10 @@ func svg(output string, columns, rows int) string {
 			}
 			if trimmed := strings.TrimRight(words, " "); trimmed != "" {
 				color, weight := palette[cells[x].Style.FG], ""
-				if cells[x].Style.Has(term.Dim) {
+				if cells[x].Style.Has(vt.Dim) {
 					color = faint
 				}
-				if cells[x].Style.Has(term.Bold) {
+				if cells[x].Style.Has(vt.Bold) {
 					weight = ` font-weight="bold"`
 				}
 				columns := text.Width(trimmed)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/term"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
 // Wire translates a provider's error into the control API's.
 func Wire(err error) error {
-	if _, ok := errors.AsType[*term.KeyError](err); ok {
+	if _, ok := errors.AsType[*vt.KeyError](err); ok {
 		return fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	for _, row := range []struct{ from, to error }{

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/tty"
+	"gascity/internal/terminal/tty"
 )
 
 // terminal returns a raw terminal's input, and the program's end of it.

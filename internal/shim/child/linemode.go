@@ -3,7 +3,7 @@ package child
 import (
 	"golang.org/x/sys/unix"
 
-	"gascity/internal/tty"
+	"gascity/internal/terminal/tty"
 )
 
 // LineMode is who edits the terminal's input box.

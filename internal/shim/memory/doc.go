@@ -1,3 +1,0 @@
-// Package memory is what a shim remembers of the program that it runs: the signs that the
-// program gave of itself. Nothing here acts.
-package memory

@@ -1,0 +1,53 @@
+package inject
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"gascity/internal/agentcli"
+	"gascity/runtime"
+	"gascity/test/terminal"
+)
+
+// TestATextThatWouldBeChangedIsNotTyped: a text whose meaning the input box may change is
+// refused before its first byte unless the sender allows it; what no reader sees is sent. Both
+// times the outcome lists the changes.
+func TestATextThatWouldBeChangedIsNotTyped(t *testing.T) {
+	tests := map[string]struct {
+		text    string
+		allow   bool
+		refused bool
+		changes []string
+	}{
+		"as it is":       {"words", false, false, nil},
+		"not seen":       {"words\r\nmore\n", false, false, []string{"CR and CR LF become line feeds", "blanks and line feeds at the end are removed"}},
+		"removed":        {"wo\u200brds", false, true, nil},
+		"removed, allow": {"wo\u200brds", true, false, []string{"characters are removed: U+200B"}},
+		"swallowed":      {`words \`, false, true, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				face := terminal.Face{Style: "rules"}
+				agent, rules := terminal.NewAgent(face), face.Rules(t)
+				p, _ := agentcli.Builtin().Lookup("claude")
+				rules.Screen.Input = p.Screen.Input
+				got, err := Type(t.Context(), agent.T, Prompt{Text: test.text, AllowChanges: test.allow}, rules)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if refused := got.State == runtime.OutcomeRefused; refused != test.refused || refused && got.Reason != runtime.RefusedChanged {
+					t.Errorf("the outcome is %+v", got)
+				}
+				if !slices.Equal(got.Changes, test.changes) {
+					t.Errorf("the outcome lists %q, want %q", got.Changes, test.changes)
+				}
+				if sent := strings.Join(agent.Prompts(), ""); test.refused != (sent == "") {
+					t.Errorf("the agent got %q", sent)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,267 @@
+package inject
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
+	"gascity/runtime"
+)
+
+const (
+	// firm is how long an emptied input box must stay so: it may be in the
+	// middle of a repaint.
+	firm = 20 * time.Millisecond
+	// leaving is the same for a closed line: a program that exits closes it too.
+	leaving = 100 * time.Millisecond
+	// turnShown is how long a program may take to show a turn, where the next prompt must not be
+	// typed during one.
+	turnShown = 3 * time.Second
+	// againPainted and againSilent are how long after Enter it may be repeated,
+	// by whether the program has painted anything since. A program that has not
+	// may be about to, and the second Enter would hit what it paints.
+	againPainted = 400 * time.Millisecond
+	againSilent  = 1500 * time.Millisecond
+	// maxEnter bounds how often Enter is pressed for one prompt.
+	maxEnter = 3
+)
+
+// pressed is an Enter and what the screen was like before it.
+type pressed struct {
+	at     time.Time
+	frame  screen.Frame
+	busy   bool
+	status string
+	loaded bool // it has loaded since: an empty line proves nothing
+}
+
+// pressEnter sends Enter, as a piece of its own.
+func (d *delivery) pressEnter(ctx context.Context) error {
+	if err := d.Hold(ctx); err != nil {
+		return err
+	}
+	if err := d.mayEnter(); err != nil {
+		return err
+	}
+	d.enter = pressed{
+		at: time.Now(), frame: d.View.Frame, status: d.View.Program().State,
+		busy: d.View.Busy(d.rules.Screen, d.composer()) != "",
+	}
+	d.typed++
+	p, err := vt.Key("Enter", d.View.Modes)
+	if err != nil {
+		return err
+	}
+	if d.knowsComposer() && strings.TrimSpace(d.composer().Content) != "" {
+		return d.to.input(ctx, inputlog.Seen, p)
+	}
+	return d.to.input(ctx, inputlog.Enter, p)
+}
+
+// evidence waits until the screen proves that the agent took the prompt.
+func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
+	switch {
+	case d.silent() && d.echo == holdsNothing:
+		return d.lineRead(ctx)
+	case !d.provable():
+		return d.reaction(ctx)
+	}
+	end := time.Now().Add(d.confirm)
+	for {
+		changed, err := d.Next(ctx, min(time.Until(end), d.untilRepeat()))
+		if err != nil {
+			return runtime.Outcome{}, err
+		}
+		if d.View.Exited {
+			return runtime.Outcome{}, screen.ErrExited
+		}
+		proof, err := d.proof(ctx)
+		if err != nil {
+			return runtime.Outcome{}, err
+		}
+		if proof != "" {
+			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
+		}
+		if time.Until(end) <= 0 || d.noCommand() {
+			return d.noEvidence(), nil
+		}
+		if !changed && d.mayRepeat() {
+			if err := d.repeatEnter(ctx); err != nil {
+				return runtime.Outcome{}, err
+			}
+		}
+	}
+}
+
+// signCommand is added to the evidence of an input that the program may have taken for a
+// command of its own: that it was taken does not mean that a turn began.
+const signCommand = "command"
+
+// ofCommand adds to the evidence that the input may have been a command. Some programs
+// look busy for a moment at one, so an edge proves nothing.
+func (d *delivery) ofCommand(out runtime.Outcome) runtime.Outcome {
+	if out.State == runtime.OutcomeSubmitted && d.rules.Screen.IsCommand(d.text) {
+		out.Evidence += "+" + signCommand
+	}
+	return out
+}
+
+// repeatEnter presses Enter again, unless something has come meanwhile or the last one is
+// unread: a program that reads both at once may take the text twice.
+func (d *delivery) repeatEnter(ctx context.Context) error {
+	if err := d.Hold(ctx); err != nil || !d.mayRepeat() {
+		return err
+	}
+	now, err := d.Terminal.Frame(ctx, 0)
+	if err != nil || now.Input == screen.InputWaiting {
+		return err
+	}
+	return d.pressEnter(ctx)
+}
+
+// provable reports whether this program's screen can show that a prompt was
+// taken.
+func (d *delivery) provable() bool {
+	s := d.rules.Screen
+	return d.knowsComposer() || len(s.TitleBusy) > 0 && d.View.Title != "" || d.before.Status.Text != "" ||
+		s.Composer.Frame == "" && len(s.Busy) > 0
+}
+
+// reaction waits until a program about which nothing is known has reacted to
+// Enter, and claims nothing.
+func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
+	end := time.Now().Add(min(blindQuiet, d.confirm))
+	for {
+		changed, err := d.Next(ctx, time.Until(end))
+		if err != nil {
+			return runtime.Outcome{}, err
+		}
+		proof, err := d.proof(ctx)
+		switch {
+		case err != nil:
+			return runtime.Outcome{}, err
+		case d.View.Exited:
+			return runtime.Outcome{}, screen.ErrExited
+		case proof != "":
+			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
+		case !changed:
+			return unconfirmed("nothing is known of this program's screen"), nil
+		}
+	}
+}
+
+// proof returns the evidence that is on the screen, empty if none is.
+func (d *delivery) proof(ctx context.Context) (string, error) {
+	edge := d.edge()
+	d.enter.loaded = d.enter.loaded || d.loading()
+	if d.knowsComposer() && d.holds() == holdsOurs {
+		return "", nil // a turn of another text may have begun
+	}
+	switch {
+	case d.emptied() && edge != "":
+		return "composer_emptied+" + edge, nil
+	case d.emptied() && d.rules.Screen.EnterWhileBusy == agentcli.BusyMerges && !d.rules.Screen.IsCommand(d.text):
+		return d.lasting(ctx, "composer_emptied", d.emptied, turnShown)
+	case d.emptied():
+		return d.lasting(ctx, "composer_emptied", d.emptied, firm)
+	case edge != "":
+		return edge, nil
+	case d.lineClosed():
+		return d.lasting(ctx, "line_accepted", d.lineClosed, leaving)
+	}
+	return "", nil
+}
+
+// lasting returns the sign if it holds for the whole of wait; a better one that
+// comes meanwhile is added.
+func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, wait time.Duration) (string, error) {
+	for end := time.Now().Add(wait); ; {
+		changed, err := d.Next(ctx, time.Until(end))
+		switch {
+		case err != nil:
+			return "", err
+		case d.View.Exited, !holds():
+			return "", nil
+		case d.edge() != "":
+			return sign + "+" + d.edge(), nil
+		case !changed:
+			return sign, nil
+		}
+	}
+}
+
+// lineClosed reports whether a program with a plain prompt has stopped reading
+// its line: line editors take bracketed paste back when they accept one.
+func (d *delivery) lineClosed() bool {
+	return d.rules.Screen.Composer.Frame == agentcli.FrameLine &&
+		d.enter.frame.Modes.BracketedPaste && !d.View.Modes.BracketedPaste
+}
+
+// edge returns the sign of a turn that was not there before Enter. A turn may be a person's
+// where one has typed since.
+func (d *delivery) edge() string {
+	if d.View.LastHuman.After(d.human) {
+		return ""
+	}
+	if status := d.View.Program().State; status == "working" && d.enter.status != status {
+		return "status"
+	}
+	if !d.enter.busy && !d.loading() && d.View.Busy(d.rules.Screen, d.composer()) != "" {
+		return "busy"
+	}
+	return ""
+}
+
+// emptied reports whether the input box held the text before Enter and is
+// empty now.
+func (d *delivery) emptied() bool {
+	c := d.composer()
+	return d.knowsComposer() && !d.enter.loaded && d.echo != holdsNothing && c.Found && !c.Above &&
+		!d.View.LastHuman.After(d.human) && strings.TrimSpace(c.Content) == "" && d.View.Seq > d.enter.frame.Seq && d.View.Dialog(d.rules) == nil
+}
+
+// mayRepeat reports whether Enter may be pressed again: the input box still
+// holds exactly our text, and nothing else has happened.
+func (d *delivery) mayRepeat() bool {
+	return d.typed < maxEnter && time.Since(d.enter.at) >= d.repeatAfter() &&
+		d.holds() == holdsOurs && !d.View.LastHuman.After(d.human)
+}
+
+func (d *delivery) repeatAfter() time.Duration {
+	if d.View.Seq > d.enter.frame.Seq {
+		return againPainted
+	}
+	return againSilent
+}
+
+// untilRepeat is how long to wait for a frame before Enter may be repeated.
+func (d *delivery) untilRepeat() time.Duration {
+	if left := d.repeatAfter() - time.Since(d.enter.at); left > 0 {
+		return left
+	}
+	return againPainted
+}
+
+func (d *delivery) noEvidence() runtime.Outcome {
+	switch d.holds() {
+	case holdsOurs:
+		return unconfirmed("the input box still holds the text after %d Enter", d.typed)
+	case holdsMore:
+		return unconfirmed("the input box holds more than the text")
+	default:
+		if d.enter.loaded {
+			return unconfirmed("the program began to load after Enter: the text may be lost")
+		}
+		if dialog := d.View.Dialog(d.rules); dialog != nil {
+			return unconfirmed("a dialog is up (%s)", dialog.Kind)
+		}
+		if d.View.LastHuman.After(d.human) {
+			return unconfirmed("a person typed before there was a sign that the agent accepted it")
+		}
+		return unconfirmed("no sign that the agent accepted it within %s", d.confirm)
+	}
+}

@@ -1,0 +1,160 @@
+package inject
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/terminal/screen"
+)
+
+// skeleton returns the letters, digits and ASCII punctuation of a text: what
+// survives wrapping, indenting and a font's idea of an emoji.
+func skeleton(s string) string {
+	kept := make([]byte, 0, len(s))
+	for _, r := range s {
+		switch {
+		case r > ' ' && r < 0x7f:
+			kept = append(kept, byte(r))
+		case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			kept = utf8.AppendRune(kept, r)
+		}
+	}
+	if len(kept) > 0 {
+		return string(kept)
+	}
+	return strings.Join(strings.Fields(s), "")
+}
+
+// holding is whose text an input box holds.
+type holding uint8
+
+const (
+	holdsNothing holding = iota
+	holdsOurs            // exactly our text, or what stands for it
+	holdsMore            // our text and somebody else's
+	holdsOther           // unknown content
+)
+
+// normalizes reports whether a program may show another form of the text: it has combining
+// characters, which may become a part of the letter before them, or invisible ones.
+func normalizes(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.In(r, unicode.M, unicode.Cf) })
+}
+
+// plain returns the visible ASCII characters of a text that no combining character follows:
+// what every normal form of it has in common.
+func plain(text string) string {
+	kept, last := make([]byte, 0, len(text)), false // whether the character before was kept
+	for _, r := range text {
+		if last && r >= utf8.RuneSelf && unicode.Is(unicode.M, r) {
+			kept = kept[:len(kept)-1]
+		}
+		if last = r > ' ' && r < 0x7f; last {
+			kept = append(kept, byte(r))
+		}
+	}
+	return string(kept)
+}
+
+// resembles reports whether what a box holds may be a changed form of the text: it begins
+// with the text's beginning or holds the whole, as after a completion.
+func resembles(content, text string) bool {
+	got, want := plain(content), plain(text)
+	if got == "" || want == "" {
+		return skeleton(content) == skeleton(text)
+	}
+	same := 0
+	for same < len(got) && same < len(want) && got[same] == want[same] {
+		same++
+	}
+	return same >= min(len(want), max(4, len(want)/2)) || len(got) >= minPart && strings.Contains(want, got)
+}
+
+// minPart is the least visible part of a long text that identifies it.
+const minPart = 16
+
+// wanted is a text with which what boxes hold is compared. What is compared is worked out when
+// it is needed first: a text may be a megabyte long, and each frame is compared with it.
+type wanted struct {
+	skeleton, plain func() string
+	normalizes      func() bool
+}
+
+func want(text string) wanted {
+	return wanted{
+		skeleton:   sync.OnceValue(func() string { return skeleton(text) }),
+		plain:      sync.OnceValue(func() string { return plain(text) }),
+		normalizes: sync.OnceValue(func() bool { return normalizes(text) }),
+	}
+}
+
+// holds compares an input box's content with the text that was pasted.
+func holds(c screen.Composer, text wanted, rules agentcli.Composer) holding {
+	switch {
+	case !c.Found:
+		return holdsOther
+	case strings.TrimSpace(c.Content) == "":
+		return holdsNothing
+	}
+	got, want := skeleton(c.Content), text.skeleton()
+	if got == want || text.normalizes() && plain(c.Content) == text.plain() {
+		return holdsOurs
+	}
+	if n := placeholders(c.Content, rules); n > 0 {
+		return holdsPasted(c.Content, want, n, rules)
+	}
+	switch {
+	case strings.Contains(got, want):
+		return holdsMore
+	case rules.Scrolls && len(got) >= minPart && strings.Contains(want, got):
+		return holdsOurs
+	}
+	return holdsOther
+}
+
+// holdsPasted is holds for content with n placeholders.
+func holdsPasted(content, want string, n int, rules agentcli.Composer) holding {
+	before, after := content, ""
+	for _, p := range rules.Pasted {
+		if cut := p.Replace(content, "\x00"); cut != content {
+			before, after, _ = strings.Cut(cut, "\x00")
+		}
+	}
+	before, after = skeleton(before), skeleton(after)
+	switch {
+	case n > 1:
+		return holdsMore
+	case before+after == "":
+		return holdsOurs
+	case len(before)+len(after) < len(want) && strings.HasPrefix(want, before) && strings.HasSuffix(want, after):
+		return holdsOurs // both ends of a long text are shown
+	}
+	return holdsMore
+}
+
+// bracketed is how programs write what stands for a paste.
+var bracketed = regexp.MustCompile(`\[[^\[\]]*\]`)
+
+// placeholders counts what stands for a paste.
+func placeholders(content string, rules agentcli.Composer) (n int) {
+	for _, part := range bracketed.FindAllString(content, -1) {
+		if agentcli.MatchAny(rules.Pasted, part) {
+			n++
+		}
+	}
+	if n == 0 && replaceAll(rules.Pasted, content) != content {
+		return 1
+	}
+	return n
+}
+
+func replaceAll(patterns []agentcli.Pattern, s string) string {
+	for _, p := range patterns {
+		s = p.Replace(s, "")
+	}
+	return s
+}

@@ -1,0 +1,126 @@
+package inject
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
+	"gascity/test/terminal"
+)
+
+// desk is a Lease over a fake terminal, as a shim is one: it keeps people's input back, and
+// notes and sends in one step.
+type desk struct {
+	*terminal.Fake
+
+	turn sync.Mutex // whose input is sent
+	book inputlog.Deliveries
+
+	mu      sync.Mutex
+	held    chan struct{} // closed when the hold is over; nil if nothing is held back
+	end     *time.Timer
+	waiting int
+
+	step func() // before each step of the deliverer
+}
+
+var (
+	_ Lease         = (*desk)(nil)
+	_ screen.Holder = (*desk)(nil)
+)
+
+func newDesk(f *terminal.Fake) *desk { return &desk{Fake: f, step: func() {}} }
+
+func (d *desk) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+	d.step()
+	return d.Fake.Frame(ctx, after)
+}
+
+func (d *desk) Send(ctx context.Context, p []byte) error { return d.Type(ctx, inputlog.Keys, p) }
+
+func (d *desk) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+	d.step()
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	if err := d.book.Send(in, p); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	if d.held != nil {
+		d.end.Reset(screen.HoldLimit)
+	}
+	d.mu.Unlock()
+	return d.Fake.Send(ctx, p)
+}
+
+func (d *desk) Begin(_ context.Context, id, text string, undo []byte) error {
+	d.step()
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	d.book.Begin(id, []byte(text), undo)
+	return nil
+}
+
+func (d *desk) Account(_ context.Context, id string) (inputlog.Account, error) {
+	d.step()
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	return d.book.Account(id), nil
+}
+
+func (d *desk) Settle(_ context.Context, e inputlog.Entry) error {
+	d.step()
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	if !d.book.Settle(e) {
+		return inputlog.ErrNoDelivery
+	}
+	return nil
+}
+
+func (d *desk) Hold(context.Context) (release func(), err error) {
+	d.step()
+	for {
+		d.mu.Lock()
+		if d.held == nil && d.waiting == 0 {
+			break
+		}
+		d.mu.Unlock()
+		<-time.After(time.Millisecond)
+	}
+	defer d.mu.Unlock()
+	held := make(chan struct{})
+	release = func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.held == held {
+			d.held = nil
+			close(held)
+		}
+	}
+	d.held, d.end = held, time.AfterFunc(screen.HoldLimit, release)
+	return release, nil
+}
+
+// person presses keys as a person at an attached terminal.
+func (d *desk) person(keys string) {
+	d.mu.Lock()
+	d.waiting++
+	for d.held != nil {
+		held := d.held
+		d.mu.Unlock()
+		<-held
+		d.mu.Lock()
+	}
+	d.mu.Unlock()
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	undo := d.book.Touch()
+	d.Set(func(fr *screen.Frame) { fr.LastHuman, fr.Attached = time.Now(), 1 })
+	d.Program(append(undo, keys...))
+	d.mu.Lock()
+	d.waiting--
+	d.mu.Unlock()
+}

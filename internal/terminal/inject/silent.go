@@ -1,0 +1,108 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/tty"
+	"gascity/runtime"
+)
+
+// A program may take lines that the kernel collects, and have the kernel show nothing of
+// them, as after "stty -echo". Then the kernel proves what no screen does: Enter ends the
+// line, the program gets a finished line as a whole, and the kernel counts the lines that
+// the program has not read.
+
+// lineReadEvidence is the evidence of a line that the kernel has handed to the program.
+const lineReadEvidence = "line_read"
+
+// unseenLine is why nothing is typed behind an unfinished line that is not
+// visible.
+const unseenLine = "a person typed, and the terminal does not show whether the line is finished: " +
+	"press Enter there, or remove the line with: gc keys AGENT --clear-input"
+
+// lineSettles is how long no finished line must wait: what was written a moment ago may not
+// be counted yet.
+const lineSettles = 200 * time.Millisecond
+
+// silent reports whether the kernel collects the line of a program whose empty input box was
+// seen, and shows nothing of it.
+func (d *delivery) silent() bool { return silent(d.View, d.rules) && d.knowsComposer() }
+
+func silent(v screen.View, rules screen.Rules) bool {
+	return v.Silent && rules.Screen.Composer.Frame == agentcli.FrameLine
+}
+
+// lineRead waits until the program has read the line that Enter has ended.
+func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
+	read, err := awaitLineRead(ctx, d.Watch, time.Now().Add(d.confirm))
+	switch {
+	case err != nil:
+		return runtime.Outcome{}, err
+	case d.View.Exited:
+		return runtime.Outcome{}, screen.ErrExited
+	case !read:
+		return unconfirmed("the program has not read the line within %s", d.confirm), nil
+	}
+	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: lineReadEvidence}, nil
+}
+
+// awaitLineRead waits until no finished line has waited for lineSettles, until end at the
+// latest.
+func awaitLineRead(ctx context.Context, w *screen.Watch, end time.Time) (bool, error) {
+	for since := time.Now(); time.Since(since) < lineSettles; {
+		if w.View.Exited || time.Now().After(end) {
+			return false, nil
+		}
+		if err := step(ctx, w); err != nil {
+			return false, err
+		}
+		if w.View.Input == screen.InputWaiting {
+			since = time.Now()
+		}
+	}
+	return !w.View.Exited, nil
+}
+
+// unseenText resolves a text in a line that shows nothing. One that was not ended is
+// removed by the kernel; one that was ended is the program's once it is read. Behind a
+// person's key nothing is removed.
+func (r *resolver) unseenText(ctx context.Context) (resolution, error) {
+	if r.left.Entered {
+		read, err := awaitLineRead(ctx, r.Watch, r.end)
+		switch {
+		case err != nil:
+			return resolution{}, err
+		case r.View.Exited:
+			return resolution{Wait: runtime.RefusedUnready, Why: screen.ErrExited.Error()}, nil
+		case !read:
+			return resolution{Wait: runtime.RefusedBusy, Why: unread}, nil
+		}
+		res := resolution{Verdict: taken, Clean: true, Evidence: lineReadEvidence}
+		if r.before() == withdrawn {
+			res = resolution{Verdict: withdrawn, Clean: true}
+		}
+		return res, nil
+	}
+	if err := r.Hold(ctx); err != nil {
+		return resolution{}, err
+	}
+	if err := r.recall(ctx); err != nil {
+		return resolution{}, err
+	}
+	switch {
+	case r.left.Touched && r.left.Undone, r.before() == withdrawn:
+		return resolution{Verdict: withdrawn, Clean: true}, nil
+	case r.left.Touched:
+		return resolution{Clean: true, Why: elsewhere}, nil
+	}
+	err := r.to.input(ctx, inputlog.Clear, []byte{tty.KillLine})
+	if errors.Is(err, inputlog.ErrTouched) {
+		return unrested(runtime.RefusedTyping), nil
+	}
+	return resolution{Verdict: withdrawn, Clean: err == nil}, err
+}

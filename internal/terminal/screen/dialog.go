@@ -1,0 +1,310 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gascity/internal/agentcli"
+)
+
+// ErrUnknownLayout reports a dialog that must not get keys.
+var ErrUnknownLayout = errors.New("dialog has an unknown layout")
+
+// Dialog is a dialog or menu on a screen.
+type Dialog struct {
+	Rule    string // the ID of the rule that knows it; empty if none does
+	Kind    agentcli.DialogKind
+	Options []Option
+	At      int    // index of the highlighted option, -1 if that is not known
+	Want    int    // index of the option to choose, -1 if no option is to be chosen
+	Why     string // why it gets no keys; empty if it may be answered
+	Text    string // the screen
+
+	rule *agentcli.Dialog // nil if none knows it
+}
+
+// screenText is how many rows of a screen are kept with a dialog.
+const screenText = 40
+
+// Dialog returns the dialog that is on the screen, nil if none is. A menu that no rule
+// knows, or a known dialog whose options are not as the rule says, is a Dialog with Why.
+func (v View) Dialog(rules Rules) *Dialog {
+	if d := v.knownDialog(rules); d != nil {
+		return d
+	}
+	if d := v.unknownMenu(rules); d != nil {
+		return d
+	}
+	return v.attention(rules)
+}
+
+// knownDialog returns the lowest dialog that a rule knows: one that is over may still stand
+// above it.
+func (v View) knownDialog(rules Rules) (lowest *Dialog) {
+	folded := v.folded()
+	at := -1
+	for i, rule := range rules.Dialogs {
+		if !rule.In(rules.Version) || !matches(rule, folded) {
+			continue
+		}
+		y := v.lastRow(rule.Match[0])
+		if lowest != nil && y <= at {
+			continue
+		}
+		if d := v.dialogOf(&rules.Dialogs[i], rules); d != nil {
+			lowest, at = d, y
+		}
+	}
+	return lowest
+}
+
+// dialogOf reads the dialog of a rule whose words are on the screen; nil if they are in the
+// conversation.
+func (v View) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
+	d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText), rule: rule}
+	m, ok := v.findMenu(rule.Glyphs)
+	why := "its options could not be read"
+	if rule.IsForm() {
+		m, ok = v.form(*rule)
+		d.Text, why = strings.Join(v.formLines(m), "\n"), "its field is empty; "+rule.Remedy
+	}
+	if v.composerBelow(rules, m, ok || rule.IsForm()) {
+		return nil
+	}
+	if !ok {
+		d.Why = why
+		return d
+	}
+	d.take(m)
+	d.judge(m, *rule, rules.want(*rule))
+	if d.Why == "" && rule.Footer != "" && !v.below(m, rule.Footer) {
+		d.Why = fmt.Sprintf("the line %q is missing", rule.Footer)
+	}
+	return d
+}
+
+// lastRow is the lowest row on which the words begin, -1 if none is.
+func (v View) lastRow(words string) int {
+	for y, row := range slices.Backward(v.rows) {
+		if begins(row, words) {
+			return y
+		}
+	}
+	return -1
+}
+
+// form finds a form by its first words and reads it as a menu of one option; ok is false if
+// its field is empty.
+func (v View) form(rule agentcli.Dialog) (m menu, ok bool) {
+	m.top = max(0, v.lastRow(rule.Match[0]))
+	m.bottom = m.top + 1
+	for y := m.bottom; y < len(v.rows); y++ {
+		if rule.Field.Match(strings.TrimSpace(v.rows[y])) {
+			m.options, m.bottom = []Option{{Label: rule.FormOption(), Row: y}}, y+1
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// formLines are the words of a form above its field, which may hold a secret.
+func (v View) formLines(m menu) []string {
+	end := m.top
+	for ; end < len(v.rows); end++ {
+		if rule, _ := ruleRow(strings.Trim(v.rows[end], " "+borders)); rule {
+			break
+		}
+	}
+	return trimBlank(dedent(v.rows[m.top:end]))
+}
+
+func (d *Dialog) take(m menu) {
+	d.Options, d.At = m.options, m.at
+	if m.ambiguous {
+		d.At, d.Why = -1, "more than one option is highlighted"
+	}
+}
+
+// judge decides what to choose in a known dialog.
+func (d *Dialog) judge(m menu, rule agentcli.Dialog, want []string) {
+	switch {
+	case d.Why != "":
+	case len(want) == 0:
+		d.Why = "a person has to answer it"
+	case m.cut:
+		d.Why = "its list of options begins off the screen"
+	case rule.Numbered && m.options[0].Number == 0:
+		d.Why = "its options have no numbers"
+	default:
+		i, ok := m.find(want)
+		if !ok {
+			d.Why = fmt.Sprintf("none or more than one of its options is %q", want)
+			return
+		}
+		d.Want = i
+	}
+}
+
+// composerBelow reports whether the program's input box is below the menu, or
+// there at all without one: then no dialog is up.
+func (v View) composerBelow(rules Rules, m menu, isMenu bool) bool {
+	c := v.Composer(rules.Screen.Composer)
+	if !c.Found || c.Above {
+		return false
+	}
+	if !isMenu {
+		return true
+	}
+	frame := rules.Screen.Composer.Frame
+	around := (frame == agentcli.FrameRules || frame == agentcli.FrameBox) && c.top <= m.top && m.bottom <= c.bottom
+	return around || c.top >= m.bottom
+}
+
+// unknownMenu finds a menu that no rule knows: a list of numbered options, or
+// one with a line that says how to choose.
+func (v View) unknownMenu(rules Rules) *Dialog {
+	m, ok := v.findMenu(glyphsOf(rules))
+	if !ok || v.composerBelow(rules, m, true) {
+		return nil
+	}
+	listed := m.options[0].Number > 0 && !v.atPrompt(rules, m)
+	if !listed && !v.hinted(m) {
+		return nil
+	}
+	d := &Dialog{Kind: agentcli.DialogUnknown, Want: -1, Text: v.text(screenText)}
+	d.take(m)
+	d.Why = "no rule knows it"
+	return d
+}
+
+// atPrompt reports whether the highlighted row is rather the row of a plain
+// program's prompt with a list typed into it.
+func (v View) atPrompt(rules Rules, m menu) bool {
+	c := v.Composer(rules.Screen.Composer)
+	return c.Found && rules.Screen.Composer.Frame == agentcli.FrameLine && c.top == m.options[m.at].Row
+}
+
+func glyphsOf(rules Rules) []string {
+	var glyphs []string
+	for _, rule := range rules.Dialogs {
+		glyphs = append(glyphs, rule.Glyphs...)
+	}
+	if len(glyphs) == 0 {
+		return commonGlyphs
+	}
+	return append(glyphs, "❯", "›")
+}
+
+// attention finds a question that the profile knows by its words alone.
+func (v View) attention(rules Rules) *Dialog {
+	if !agentcli.MatchAny(rules.Screen.TitleAttention, v.Title) {
+		c := v.Composer(rules.Screen.Composer)
+		if c.Found || !v.anyRow(rules.Screen.Attention, 0, len(v.rows)) {
+			return nil
+		}
+	}
+	return &Dialog{
+		Kind: agentcli.DialogTool, At: -1, Want: -1, Text: v.text(screenText),
+		Why: "a person has to answer it",
+	}
+}
+
+func matches(rule agentcli.Dialog, folded string) bool {
+	for _, text := range rule.Match {
+		if !holdsFolded(folded, text) {
+			return false
+		}
+	}
+	return true
+}
+
+// fold makes texts comparable over line breaks, letter case and apostrophes.
+func fold(s string) string {
+	s = strings.ReplaceAll(s, "’", "'")
+	return strings.ToLower(strings.Join(strings.Fields(s), " "))
+}
+
+// holdsFolded reports whether a folded text contains the words, folded too. Words of ASCII
+// with single blanks, as rules have them, are compared without a copy.
+func holdsFolded(folded, words string) bool {
+	if words == "" || !plainWords(words) {
+		return strings.Contains(folded, fold(words))
+	}
+	for first := lower(words[0]); ; folded = folded[1:] {
+		at := strings.IndexByte(folded, first)
+		if at < 0 || len(folded)-at < len(words) {
+			return false
+		}
+		folded = folded[at:]
+		same := 1
+		for same < len(words) && folded[same] == lower(words[same]) {
+			same++
+		}
+		if same == len(words) {
+			return true
+		}
+	}
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// plainWords reports whether fold changes nothing but the case of letters.
+func plainWords(s string) bool {
+	last := byte(' ')
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f || s[i] == ' ' && last == ' ' {
+			return false
+		}
+		last = s[i]
+	}
+	return last != ' '
+}
+
+func (v View) below(m menu, text string) bool {
+	return strings.Contains(fold(strings.Join(v.rows[m.bottom:], " ")), fold(text))
+}
+
+// NextKey returns the one key that brings the dialog nearer to its wanted
+// option; done says that it is the confirming one. The caller looks at a new
+// frame after each key. [ErrUnknownLayout] if the dialog must not get keys.
+func (d *Dialog) NextKey() (key string, done bool, err error) {
+	switch {
+	case d.Why != "":
+		return "", false, fmt.Errorf("%w: %s", ErrUnknownLayout, d.Why)
+	case d.At < 0 || d.Want < 0 || d.At >= len(d.Options) || d.Want >= len(d.Options):
+		return "", false, fmt.Errorf("%w: the highlighted or the wanted option is not known", ErrUnknownLayout)
+	case d.At < d.Want:
+		return "Down", false, nil
+	case d.At > d.Want:
+		return "Up", false, nil
+	default:
+		return "Enter", true, nil
+	}
+}
+
+// unanswered is the dialog as a report for a person.
+func (d *Dialog) unanswered() *Unanswered {
+	u := &Unanswered{Kind: d.Kind, Text: d.Text, Why: d.Why}
+	for _, o := range d.Options {
+		u.Options = append(u.Options, o.Label)
+	}
+	return u
+}
+
+// state names what the dialog looks like: it changes with every option, label
+// and move of the highlighted row.
+func (d *Dialog) state() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %d", d.Rule, d.Kind, d.At)
+	for _, o := range d.Options {
+		b.WriteString("\n" + o.Label)
+	}
+	return b.String()
+}

@@ -1,0 +1,51 @@
+package screen
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Idle waits until the agent waits for input: its prompt is on the screen, no
+// sign of a turn or dialog is, and that has been so for 200 ms. The end of
+// timeout is an error matching [context.DeadlineExceeded] that says what was
+// seen last; [ErrExited] if the agent exited.
+func Idle(ctx context.Context, t Terminal, rules Rules, timeout time.Duration) error {
+	end := time.Now().Add(timeout)
+	w, err := Follow(ctx, t)
+	if err != nil {
+		return err
+	}
+	var since time.Time // when the agent was first seen at rest
+	for {
+		if w.View.Exited {
+			return ErrExited
+		}
+		a := w.View.activity(rules)
+		switch {
+		case a.Activity != runtime.ActivityIdle && a.Activity != runtime.ActivityReady:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case a.Activity == runtime.ActivityIdle && time.Since(since) >= flowing:
+			return nil // a clock on the screen does not make it busy
+		}
+		left := time.Until(end)
+		wait := left
+		if !since.IsZero() {
+			wait = min(left, flowing)
+		}
+		changed, err := w.Next(ctx, wait)
+		switch {
+		case err != nil:
+			return err
+		case changed:
+		case !since.IsZero() && left >= flowing:
+			return nil
+		case time.Until(end) <= 0:
+			return fmt.Errorf("agent is %s (%s) after %s: %w", a.Activity, a.Detail, timeout, context.DeadlineExceeded)
+		}
+	}
+}

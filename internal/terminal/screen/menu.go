@@ -1,0 +1,221 @@
+package screen
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Option is one row of a menu.
+type Option struct {
+	Label  string // without its number
+	Number int    // 0 if the menu has no numbers
+	Row    int    // on the screen
+}
+
+// menu is a list of options with one of them highlighted.
+type menu struct {
+	options     []Option
+	at          int // the highlighted one
+	top, bottom int // its rows, [top, bottom)
+	cut         bool
+	ambiguous   bool // more than one row is highlighted
+}
+
+// commonGlyphs mark the highlighted row of a menu that no rule describes.
+var commonGlyphs = []string{"❯", "›", "●", "◉", "▶", "▸", "→", ">"}
+
+var (
+	numbered  = sync.OnceValue(pattern(`^(\d{1,2})[.)] +(\S.*)$`))
+	menuHints = sync.OnceValue(pattern(`(?i)\b(enter to (confirm|select|continue|choose)|press enter|esc to (cancel|exit|go back)|arrow keys|use ↑|\(y/n\))|↑/↓|↑↓`))
+)
+
+// gap is how many rows of description may stand between two numbered options.
+const gap = 3
+
+// findMenu returns the lowest menu whose highlighted row begins with one of the
+// glyphs.
+func (v View) findMenu(glyphs []string) (menu, bool) {
+	for y, v0 := range slices.Backward(v.rows) {
+		text, column, ok := cutGlyph(v0, glyphs)
+		if !ok {
+			continue
+		}
+		var m menu
+		if number, label, ok := cutNumber(text); ok {
+			m = v.numberedMenu(y, number, label)
+		} else {
+			m = v.plainMenu(y, column)
+		}
+		if len(m.options) >= 2 {
+			m.ambiguous = v.otherGlyph(m, glyphs)
+			return m, true
+		}
+	}
+	return menu{}, false
+}
+
+// cutGlyph splits a row into glyph and text; column is where the text begins.
+func cutGlyph(row string, glyphs []string) (text string, column int, ok bool) {
+	trimmed := strings.TrimLeft(row, " ")
+	for _, glyph := range glyphs {
+		if rest, found := strings.CutPrefix(trimmed, glyph); found && strings.HasPrefix(rest, " ") {
+			text = strings.TrimLeft(rest, " ")
+			return text, utf8.RuneCountInString(row) - utf8.RuneCountInString(text), text != ""
+		}
+	}
+	return "", 0, false
+}
+
+func cutNumber(text string) (n int, label string, ok bool) {
+	found := numbered().FindStringSubmatch(text)
+	if found == nil {
+		return 0, "", false
+	}
+	n, err := strconv.Atoi(found[1])
+	return n, found[2], err == nil
+}
+
+// numberedMenu collects the options around the highlighted row by their numbers.
+func (v View) numberedMenu(y, number int, label string) menu {
+	m := menu{options: []Option{{Label: label, Number: number, Row: y}}, top: y, bottom: y + 1}
+	for n, row := number-1, y-1; n >= 1; n-- {
+		found := v.numberedRow(n, row, -1)
+		if found < 0 {
+			break
+		}
+		_, text, _ := cutNumber(strings.TrimLeft(v.rows[found], " "))
+		m.options = slices.Insert(m.options, 0, Option{Label: text, Number: n, Row: found})
+		m.at++
+		m.top, row = found, found-1
+	}
+	for n, row := number+1, y+1; ; n++ {
+		found := v.numberedRow(n, row, +1)
+		if found < 0 {
+			break
+		}
+		_, text, _ := cutNumber(strings.TrimLeft(v.rows[found], " "))
+		m.options = append(m.options, Option{Label: text, Number: n, Row: found})
+		m.bottom, row = found+1, found+1
+	}
+	m.cut = m.options[0].Number != 1
+	return m
+}
+
+// numberedRow looks for option n from row y on, in the given direction, past
+// blank rows and descriptions. It returns its row, or -1.
+func (v View) numberedRow(n, y, step int) int {
+	for range gap + 1 {
+		if y < 0 || y >= len(v.rows) {
+			return -1
+		}
+		if got, _, ok := cutNumber(strings.TrimLeft(v.rows[y], " ")); ok {
+			if got == n {
+				return y
+			}
+			return -1
+		}
+		y += step
+	}
+	return -1
+}
+
+// plainMenu collects the rows next to the highlighted one whose labels begin in the same
+// column. The option that is set may have a check mark in front of its label.
+func (v View) plainMenu(y, column int) menu {
+	rest := string([]rune(v.rows[y])[column:])
+	label, mark := cutCheckMark(rest)
+	column += mark
+	m := menu{options: []Option{{Label: label, Row: y}}, top: y, bottom: y + 1}
+	for row := y - 1; row >= 0; row-- {
+		label, ok := labelAt(v.rows[row], column)
+		if !ok {
+			break
+		}
+		m.options = slices.Insert(m.options, 0, Option{Label: label, Row: row})
+		m.at++
+		m.top = row
+	}
+	for row := y + 1; row < len(v.rows); row++ {
+		label, ok := labelAt(v.rows[row], column)
+		if !ok {
+			break
+		}
+		m.options = append(m.options, Option{Label: label, Row: row})
+		m.bottom = row + 1
+	}
+	return m
+}
+
+// labelAt returns the text of a row whose label begins in the given column, after nothing but
+// blanks and perhaps a check mark.
+func labelAt(row string, column int) (label string, ok bool) {
+	text := strings.TrimLeft(row, " ")
+	label, mark := cutCheckMark(text)
+	return label, text != "" && len(row)-len(text)+mark == column
+}
+
+// cutCheckMark returns a label without a check mark in front of it, and the columns that the
+// mark takes.
+func cutCheckMark(text string) (label string, columns int) {
+	for _, mark := range []string{"✔", "✓"} {
+		if rest, ok := strings.CutPrefix(text, mark+" "); ok {
+			label = strings.TrimLeft(rest, " ")
+			return label, utf8.RuneCountInString(text) - utf8.RuneCountInString(label)
+		}
+	}
+	return text, 0
+}
+
+// otherGlyph reports whether a second row of the menu is highlighted, as in the
+// middle of a repaint.
+func (v View) otherGlyph(m menu, glyphs []string) bool {
+	seen := 0
+	for y := m.top - 1; y <= m.bottom; y++ {
+		if y < 0 || y >= len(v.rows) {
+			continue
+		}
+		if _, _, ok := cutGlyph(v.rows[y], glyphs); ok {
+			seen++
+		}
+	}
+	return seen > 1
+}
+
+// hinted reports whether the screen says near the menu how to use it.
+func (v View) hinted(m menu) bool {
+	return slices.ContainsFunc(v.rows[m.top:], menuHints().MatchString)
+}
+
+// find returns the index of the first wanted label that is in the menu; ok is
+// false if none is, or if it is there twice.
+func (m menu) find(want []string) (index int, ok bool) {
+	for _, label := range want {
+		index, seen := -1, 0
+		for i, o := range m.options {
+			if canonical(o.Label) == canonical(label) {
+				index = i
+				seen++
+			}
+		}
+		if seen > 0 {
+			return index, seen == 1
+		}
+	}
+	return -1, false
+}
+
+var (
+	trailer = sync.OnceValue(pattern(`( *\([^()]*\)| *[✔✓•])+$`))
+	columns = sync.OnceValue(pattern(` {2,}.*$`))
+)
+
+// canonical makes labels comparable: no description column, no trailing
+// parentheses and check marks, straight apostrophes, lower case.
+func canonical(label string) string {
+	label = strings.ReplaceAll(strings.TrimSpace(label), "’", "'")
+	label = columns().ReplaceAllString(label, "")
+	return strings.ToLower(trailer().ReplaceAllString(label, ""))
+}

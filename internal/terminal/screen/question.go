@@ -1,0 +1,327 @@
+package screen
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gascity/internal/agentcli"
+	"gascity/runtime"
+)
+
+// question is what blocks an agent.
+type question struct {
+	dialog  *Dialog // nil: only the program's own report says it
+	kind    string
+	text    string
+	name    string // its text without what changes while it is the same question
+	source  runtime.Source
+	why     string
+	tool    string
+	input   string
+	episode string // distinguishes a report from the next one with the same words
+}
+
+const (
+	// questionRows is how far above its options a question may begin.
+	questionRows = 30
+	// looseRows is the same where nothing marks its beginning.
+	looseRows = 12
+)
+
+// asked returns what blocks the agent: the dialog that is drawn, else what the program
+// reports. A question whose options are drawn is named by its words; the report adds its
+// kind where no rule knows it.
+func (v View) asked(rules Rules) (question, bool) {
+	report := v.Program()
+	blocked := report.State == "blocked" && !v.NeedsLogin(rules)
+	d := v.Dialog(rules)
+	if d == nil {
+		if !blocked {
+			return question{}, false
+		}
+		q := question{
+			kind: statusKind(report.Kind), text: report.Message, source: runtime.SourceStatus,
+			episode: v.Status.Since.UTC().String(), why: "the program says that it waits for an answer",
+		}
+		if q.text == "" {
+			q.text = strings.Join(trimBlank(dedent(v.live(rules))), "\n")
+		}
+		return q, true
+	}
+	q := question{dialog: d, kind: dialogKind(d.Kind), source: runtime.SourceScreen, why: d.Why}
+	if blocked && d.Kind == agentcli.DialogUnknown {
+		q.kind = statusKind(report.Kind)
+	}
+	lines := belowArt(v.questionLines(d))
+	if q.text = strings.Join(lines, "\n"); q.text == "" {
+		q.text = d.Text
+	}
+	q.name = clockless(strings.Join(unhurried(strings.Split(q.text, "\n"), rules), "\n"))
+	q.tool, q.input = toolOf(d.rule, lines)
+	return q, true
+}
+
+// belowArt returns the lines of a question without the picture above them: a logo that is drawn
+// with Braille patterns or blocks, and may move. Only rows without a word are left out.
+func belowArt(lines []string) []string {
+	first := 0
+	for i, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if !isArt(line) {
+			break
+		}
+		first = i + 1
+	}
+	if rest := trimBlank(lines[first:]); len(rest) > 0 {
+		return rest
+	}
+	return lines
+}
+
+// isArt reports whether a row is a part of a picture: Braille patterns or blocks, and no letter
+// or digit.
+func isArt(row string) bool {
+	art := false
+	for _, r := range row {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return false
+		}
+		art = art || r > 0x2800 && r <= 0x28ff || r >= 0x2580 && r <= 0x259f
+	}
+	return art
+}
+
+// live returns the rows above the input box that belong to the live part of the screen.
+func (v View) live(rules Rules) []string {
+	c := v.Composer(rules.Screen.Composer)
+	bottom := len(v.rows)
+	if c.Found {
+		bottom = c.top
+	}
+	rows := slices.DeleteFunc(slices.Clone(v.rows[:bottom]), func(row string) bool {
+		rule, _ := ruleRow(row)
+		return rule || agentcli.MatchAny(rules.Screen.Busy, strings.TrimSpace(row))
+	})
+	rows = trimBlank(rows)
+	return rows[max(0, len(rows)-neighbourhood):]
+}
+
+// questionLines returns the lines of a question as they are drawn, without what is around
+// them: they begin below a rule, else with the paragraph that the dialog is known by, else
+// where nothing else can be meant.
+func (v View) questionLines(d *Dialog) []string {
+	if d.rule != nil && d.rule.IsForm() {
+		return strings.Split(d.Text, "\n")
+	}
+	if len(d.Options) == 0 {
+		return trimBlank(dedent(v.known(d, len(v.rows))))
+	}
+	bottom := d.Options[0].Row
+	top, blank := bottom, 0
+	for y := bottom - 1; y >= max(0, bottom-questionRows); y-- {
+		if rule, _ := ruleRow(v.rows[y]); rule && !v.boxed(y) {
+			return v.unboxed(y+1, bottom)
+		}
+		if v.rows[y] == "" {
+			blank++
+		} else {
+			blank = 0
+		}
+		if blank < 2 && top == y+1 && bottom-y <= looseRows {
+			top = y
+		}
+	}
+	if d.Rule != "" {
+		return trimBlank(dedent(v.known(d, bottom)))
+	}
+	return trimBlank(dedent(v.rows[top:bottom]))
+}
+
+// boxed reports whether the row is inside a box that has sides.
+func (v View) boxed(y int) bool {
+	row := strings.TrimSpace(v.Rows[y])
+	first, _ := utf8.DecodeRuneInString(row)
+	last, _ := utf8.DecodeLastRuneInString(row)
+	return row != "" && strings.ContainsRune(borders, first) && strings.ContainsRune(borders, last)
+}
+
+// unboxed returns the words on rows [top, bottom): a box among them is a paragraph.
+func (v View) unboxed(top, bottom int) []string {
+	lines := make([]string, bottom-top)
+	for i, row := range v.rows[top:bottom] {
+		if rule, _ := ruleRow(row); !rule {
+			lines[i] = clean(row)
+		}
+	}
+	return trimBlank(dedent(lines))
+}
+
+// known returns the rows above bottom from the paragraph on that holds the words of the
+// dialog's rule; without a rule, the last ones.
+func (v View) known(d *Dialog, bottom int) []string {
+	if d.rule == nil {
+		return v.rows[max(0, bottom-looseRows):bottom]
+	}
+	for y, row := range v.rows[:bottom] {
+		if !slices.ContainsFunc(d.rule.Match, func(words string) bool { return begins(row, words) }) {
+			continue
+		}
+		for y > 0 && v.rows[y-1] != "" {
+			if rule, _ := ruleRow(v.rows[y-1]); rule {
+				break
+			}
+			y--
+		}
+		return v.rows[y:bottom]
+	}
+	return v.rows[max(0, bottom-looseRows):bottom]
+}
+
+// begins reports whether the row holds the words, or their beginning at its end.
+func begins(row, words string) bool {
+	row, words = fold(row), fold(words)
+	if strings.Contains(row, words) {
+		return true
+	}
+	for cut := strings.LastIndexByte(words, ' '); cut > 0; cut = strings.LastIndexByte(words[:cut], ' ') {
+		if strings.HasSuffix(" "+row, " "+words[:cut]) {
+			return true
+		}
+	}
+	return false
+}
+
+// toolOf returns what is to run and with which input, as far as the rule says.
+func toolOf(rule *agentcli.Dialog, lines []string) (tool, input string) {
+	if rule == nil {
+		return "", ""
+	}
+	var inputs, below []string
+	for y, line := range lines {
+		line = strings.TrimSpace(line)
+		if found, ok := rule.Tool.Find(line); ok && tool == "" {
+			tool, below = found, lines[y+1:]
+		}
+		if found, ok := rule.Input.Find(line); ok {
+			inputs = append(inputs, found)
+		}
+	}
+	if len(inputs) == 0 {
+		inputs = between(below, rule.Match[0])
+	}
+	return tool, strings.Join(inputs, "\n")
+}
+
+// between returns the lines above the one on which the words begin; without one, the first
+// paragraph.
+func between(lines []string, words string) []string {
+	lines = trimBlank(lines)
+	end := slices.IndexFunc(lines, func(line string) bool { return begins(line, words) })
+	if end < 0 {
+		end = slices.Index(lines, "")
+	}
+	if end >= 0 {
+		lines = lines[:end]
+	}
+	return dedent(trimBlank(lines))
+}
+
+// dedent takes away the indentation that all lines have.
+func dedent(lines []string) []string {
+	common := -1
+	for _, line := range lines {
+		if indent := len(line) - len(strings.TrimLeft(line, " ")); line != "" && (common < 0 || indent < common) {
+			common = indent
+		}
+	}
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = line[min(max(common, 0), len(line)):]
+	}
+	return out
+}
+
+// trimBlank takes away blank lines at both ends.
+func trimBlank(lines []string) []string {
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// options returns the labels in their order.
+func (q question) options() []string {
+	if q.dialog == nil {
+		return nil
+	}
+	var labels []string
+	for _, o := range q.dialog.Options {
+		labels = append(labels, o.Label)
+	}
+	return labels
+}
+
+// digest names the question: another one has other words or options. Neither the highlighted
+// row nor a clock matters.
+func (q question) digest() string {
+	words := []string{q.name, q.tool, q.input}
+	for _, option := range q.options() {
+		words = append(words, clockless(option))
+	}
+	if q.source == runtime.SourceStatus {
+		words = []string{q.kind, q.episode} // its text may still be drawn
+	}
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (q question) interaction() *runtime.PendingInteraction {
+	p := &runtime.PendingInteraction{
+		RequestID: q.digest(), Kind: q.kind, Prompt: q.text, Options: q.options(),
+		Metadata: map[string]string{runtime.MetaSource: string(q.source)},
+	}
+	for key, value := range map[string]string{runtime.MetaTool: q.tool, runtime.MetaInput: q.input, runtime.MetaWhy: q.why} {
+		if value != "" {
+			p.Metadata[key] = value
+		}
+	}
+	p.Metadata[runtime.MetaText] = "no"
+	if q.source == runtime.SourceStatus && q.kind == runtime.WaitQuestion {
+		p.Metadata[runtime.MetaText] = "yes"
+	}
+	if q.dialog != nil && q.dialog.Rule != "" {
+		p.Metadata[MetaRule] = q.dialog.Rule
+		if label, ok := q.dialog.harmless(); ok {
+			p.Metadata[runtime.MetaSuggest] = label
+		}
+	}
+	return p
+}
+
+// harmless returns the option by which a known dialog lets the program go on, if the dialog
+// is of a kind that grants nothing.
+func (d *Dialog) harmless() (label string, ok bool) {
+	switch d.Kind {
+	case agentcli.DialogTheme, agentcli.DialogNotice, agentcli.DialogResume, agentcli.DialogModel, agentcli.DialogLimit:
+	default:
+		return "", false
+	}
+	i, ok := menu{options: d.Options}.find(d.rule.Want[agentcli.PolicyAccept])
+	if !ok {
+		return "", false
+	}
+	return d.Options[i].Label, true
+}
+
+// MetaRule is the key of a pending question's metadata for the rule that knows the
+// dialog.
+const MetaRule = "rule"

@@ -1,0 +1,161 @@
+package screen
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/internal/agentcli"
+)
+
+// ReadyState is how a wait for readiness ended.
+type ReadyState string
+
+// The ends.
+const (
+	ReadyPrompt  ReadyState = "prompt"  // the prompt is on the screen and no dialog is
+	ReadyDelay   ReadyState = "delay"   // no prompt is known, the delay has passed
+	ReadyTimeout ReadyState = "timeout" // the limit has passed without the prompt; the agent lives
+	ReadyBlocked ReadyState = "blocked" // the limit has passed with an unanswered dialog up
+)
+
+// Readiness is what a wait for readiness saw.
+type Readiness struct {
+	State ReadyState
+	Seen  string        // the row with the prompt
+	After time.Duration // how long it took
+	Dialogs
+}
+
+// Ready waits until the agent's prompt is on the screen and no dialog is,
+// judging each frame as it comes; without a ReadyPrefix it waits for the
+// profile's input box, at most for the ReadyDelay. With AnswerDialogs, known
+// dialogs are answered on the way. The wait ends limit after its beginning, or after the
+// last answer; zero means rules.ReadyLimit(). That end is no error, see [Readiness.State]. The error
+// matches [ErrExited] if the agent exited, and ctx's error if that ended.
+func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (Readiness, error) {
+	began := time.Now()
+	var blank time.Time
+	if limit == 0 {
+		limit = rules.ReadyLimit()
+		if limit > 0 && rules.AnswerDialogs && len(rules.Dialogs) > 0 {
+			blank = began.Add(maxReady)
+		}
+	}
+	g, err := greet(ctx, t, rules, View.ready)
+	if err != nil {
+		return Readiness{}, err
+	}
+	g.more, g.blank = limit, blank
+	seen, err := g.until(ctx, began.Add(limit))
+	r := Readiness{State: ReadyPrompt, Seen: seen, After: time.Since(began), Dialogs: g.report()}
+	switch {
+	case err != nil || seen != "":
+	case r.Unanswered != nil:
+		r.State = ReadyBlocked
+	case rules.ReadyPrefix == "":
+		r.State = ReadyDelay
+	default:
+		r.State = ReadyTimeout
+	}
+	return r, err
+}
+
+// Dismiss answers the known dialogs that are up or come up, until the prompt is
+// on the screen or budget has passed. An unknown dialog gets no keys and is
+// reported. Errors are those of [Ready].
+func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration) (Dialogs, error) {
+	rules.AnswerDialogs = true
+	end := time.Now().Add(budget)
+	g, err := greet(ctx, t, rules, View.prompting)
+	if err != nil {
+		return Dialogs{}, err
+	}
+	_, err = g.until(ctx, end)
+	return g.report(), err
+}
+
+// ready returns the row that shows that the agent is ready, empty if none does.
+func (v View) ready(rules Rules) string {
+	s := rules.Screen
+	if rules.ReadyPrefix != "" {
+		row, ok := v.readyRow(rules)
+		if !ok || !v.inputLine(s) || len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) {
+			return ""
+		}
+		return row
+	}
+	if len(s.Ready) > 0 {
+		return v.firstRow(s.Ready)
+	}
+	if s.Composer.Frame == agentcli.FrameLine {
+		return "" // nothing is known of it
+	}
+	if c := v.Composer(s.Composer); c.Found {
+		return strings.TrimSpace(v.rows[c.top]) + " "
+	}
+	return ""
+}
+
+// readyRow is the row with the prompt. Where that is a mark of the input box, every mark of it
+// is: a program draws another one in another mode.
+func (v View) readyRow(rules Rules) (string, bool) {
+	if row, ok := v.prefixRow(rules.ReadyPrefix); ok {
+		return row, true
+	}
+	marks := rules.Screen.Composer.Marks
+	c := v.Composer(rules.Screen.Composer)
+	if !c.Found || !slices.Contains(marks, strings.TrimSpace(rules.ReadyPrefix)) {
+		return "", false
+	}
+	return strings.TrimSpace(v.rows[c.top]), true
+}
+
+// inputLine reports whether the program's input box is there, or cannot be
+// looked for.
+func (v View) inputLine(s agentcli.Screen) bool {
+	return s.Composer.Frame == "" || s.Composer.Frame == agentcli.FrameLine || v.Composer(s.Composer).Found
+}
+
+// Deaf reports whether the kernel collects lines for a program that is known to read keys:
+// what is sent now is printed into its screen, and may be dropped.
+func (v View) Deaf(rules Rules) bool {
+	frame := rules.Screen.Composer.Frame
+	return v.Line == LineCooked && frame != "" && frame != agentcli.FrameLine
+}
+
+// Unready reports whether what takes prompts is not on the screen, as far as the rules
+// say what that is.
+func (v View) Unready(rules Rules) bool {
+	s := rules.Screen
+	return v.Deaf(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+		rules.ReadyPrefix != "" && v.blank()
+}
+
+func (v View) firstRow(patterns []agentcli.Pattern) string {
+	for _, row := range v.rows {
+		if text := strings.TrimSpace(row); text != "" && agentcli.MatchAny(patterns, text) {
+			return text
+		}
+	}
+	return ""
+}
+
+// promptEnds end the row of almost any program that waits for a line.
+const promptEnds = ">$%#❯›"
+
+// prompting is ready with what is common to prompts of any program.
+func (v View) prompting(rules Rules) string {
+	if row := v.ready(rules); row != "" {
+		return row
+	}
+	if v.Cursor.Y >= len(v.rows) {
+		return ""
+	}
+	row := strings.TrimSpace(v.rows[v.Cursor.Y])
+	if row != "" && strings.ContainsRune(promptEnds, []rune(row)[len([]rune(row))-1]) {
+		return row
+	}
+	return ""
+}

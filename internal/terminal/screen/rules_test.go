@@ -1,0 +1,40 @@
+package screen
+
+import (
+	"testing"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/runtime"
+)
+
+func TestRulesFor(t *testing.T) {
+	set := agentcli.Builtin()
+	claude := RulesFor(runtime.Config{ProviderName: "claude", ProviderOverlayName: "mine", EmitsPermissionWarning: true}, set)
+	if len(claude.Dialogs) == 0 || claude.Screen.Composer.Frame != agentcli.FrameRules || !claude.AnswerDialogs {
+		t.Errorf("an unknown concrete name does not fall back to its family: %+v", claude)
+	}
+	plain := RulesFor(runtime.Config{ReadyPromptPrefix: "$ "}, set)
+	if len(plain.Dialogs) > 0 || plain.AnswerDialogs || len(plain.Screen.Composer.Marks) != 1 || plain.Screen.Composer.Marks[0] != "$ " {
+		t.Errorf("a plain program: %+v", plain)
+	}
+}
+
+func TestReadyLimit(t *testing.T) {
+	tests := map[struct {
+		prefix string
+		delay  time.Duration
+	}]time.Duration{
+		{"", 0}:                  0,
+		{"", 3 * time.Second}:    3 * time.Second,
+		{"> ", 0}:                15 * time.Second,
+		{"> ", time.Millisecond}: 5001 * time.Millisecond,
+		{"> ", 10 * time.Second}: 15 * time.Second,
+		{"> ", time.Hour}:        time.Minute,
+	}
+	for hint, want := range tests {
+		if got := (Rules{ReadyPrefix: hint.prefix, ReadyDelay: hint.delay}).ReadyLimit(); got != want {
+			t.Errorf("%+v: %s, want %s", hint, got, want)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package vt
+
+// MouseMode is which mouse events the program wants.
+type MouseMode uint8
+
+// The mouse modes, by DEC private mode.
+const (
+	MouseOff    MouseMode = iota
+	MouseX10              // 9
+	MouseNormal           // 1000
+	MouseButton           // 1002
+	MouseAny              // 1003
+)
+
+// MouseEncoding is how mouse events are written.
+type MouseEncoding uint8
+
+// The mouse encodings, by DEC private mode.
+const (
+	MouseLegacy MouseEncoding = iota
+	MouseUTF8                 // 1005
+	MouseSGR                  // 1006
+	MouseURXVT                // 1015
+)
+
+// Modes are the modes that a program has set. The zero value is not the initial
+// state: a fresh terminal has AutoWrap and CursorVisible set.
+type Modes struct {
+	AltScreen       bool // 47, 1047, 1049
+	BracketedPaste  bool // 2004
+	AppCursorKeys   bool // 1 (DECCKM)
+	AppKeypad       bool // ESC = (DECKPAM)
+	AutoWrap        bool // 7 (DECAWM)
+	Insert          bool // ANSI 4 (IRM)
+	NewLine         bool // ANSI 20 (LNM)
+	Origin          bool // 6 (DECOM)
+	CursorVisible   bool // 25 (DECTCEM)
+	FocusEvents     bool // 1004
+	Synchronized    bool // 2026: the program is in the middle of a repaint
+	ThemeUpdates    bool // 2031
+	Mouse           MouseMode
+	MouseEncoding   MouseEncoding
+	ModifyOtherKeys uint8 // xterm's CSI > 4 ; n m
+	KittyKeyboard   uint8 // flags of the kitty keyboard protocol in force
+}
+
+func initialModes() Modes { return Modes{AutoWrap: true, CursorVisible: true} }
+
+// CursorShape is the look of the cursor as set by DECSCUSR, 0 being the default.
+type CursorShape uint8
+
+// The cursor shapes.
+const (
+	CursorDefault CursorShape = iota
+	CursorBlinkingBlock
+	CursorBlock
+	CursorBlinkingUnderline
+	CursorUnderline
+	CursorBlinkingBar
+	CursorBar
+)
+
+// Cursor is the place and look of the cursor.
+type Cursor struct {
+	X, Y        int  // column and row, from 0, always inside the screen
+	PendingWrap bool // the last column was printed: the next character wraps
+	Visible     bool
+	Shape       CursorShape
+}
+
+// setMode sets or resets an ANSI mode.
+func (s *Screen) setMode(n int, on bool) {
+	switch n {
+	case 4:
+		s.modes.Insert = on
+	case 20:
+		s.modes.NewLine = on
+	}
+}
+
+// setPrivateMode sets or resets a DEC private mode.
+func (s *Screen) setPrivateMode(n int, on bool) {
+	if f := s.modeFlag(n); f != nil {
+		*f = on
+		return
+	}
+	switch n {
+	case 3: // column mode: the size stays, the screen is cleared
+		s.moveTo(0, 0)
+		s.eraseScreen()
+	case 6:
+		s.modes.Origin = on
+		s.moveTo(0, 0)
+	case 9, 1000, 1001, 1002, 1003:
+		s.modes.Mouse = MouseOff
+		if on {
+			s.modes.Mouse = mouseModeOf(n)
+		}
+	case 1005, 1006, 1015:
+		s.setMouseEncoding(n, on)
+	case 47, 1047, 1049:
+		s.alternate(on, n == 1049)
+	case 1048:
+		if on {
+			s.saveCursor()
+		} else {
+			s.restoreCursor()
+		}
+	}
+}
+
+// modeFlag returns the field behind a private mode that is a plain switch.
+func (s *Screen) modeFlag(n int) *bool {
+	m := &s.modes
+	switch n {
+	case 1:
+		return &m.AppCursorKeys
+	case 7:
+		return &m.AutoWrap
+	case 25:
+		return &m.CursorVisible
+	case 66:
+		return &m.AppKeypad
+	case 1004:
+		return &m.FocusEvents
+	case 2004:
+		return &m.BracketedPaste
+	case 2026:
+		return &m.Synchronized
+	case 2031:
+		return &m.ThemeUpdates
+	}
+	return nil
+}
+
+func mouseModeOf(n int) MouseMode {
+	switch n {
+	case 9:
+		return MouseX10
+	case 1000:
+		return MouseNormal
+	case 1002:
+		return MouseButton
+	case 1003:
+		return MouseAny
+	}
+	return MouseOff
+}
+
+func (s *Screen) setMouseEncoding(n int, on bool) {
+	want := MouseURXVT
+	switch n {
+	case 1005:
+		want = MouseUTF8
+	case 1006:
+		want = MouseSGR
+	}
+	switch {
+	case on:
+		s.modes.MouseEncoding = want
+	case s.modes.MouseEncoding == want:
+		s.modes.MouseEncoding = MouseLegacy
+	}
+}
+
+// modeState returns the DECRQM answer for a private mode: 0 unknown, 1 set, 2 reset,
+// 4 permanently reset.
+func (s *Screen) modeState(n int) int {
+	if f := s.modeFlag(n); f != nil {
+		return setOrReset(*f)
+	}
+	switch n {
+	case 3:
+		return 4
+	case 6:
+		return setOrReset(s.modes.Origin)
+	case 9, 1000, 1002, 1003:
+		return setOrReset(s.modes.Mouse == mouseModeOf(n))
+	case 1005:
+		return setOrReset(s.modes.MouseEncoding == MouseUTF8)
+	case 1006:
+		return setOrReset(s.modes.MouseEncoding == MouseSGR)
+	case 1015:
+		return setOrReset(s.modes.MouseEncoding == MouseURXVT)
+	case 47, 1047, 1049:
+		return setOrReset(s.modes.AltScreen)
+	}
+	return 0
+}
+
+func setOrReset(on bool) int {
+	if on {
+		return 1
+	}
+	return 2
+}
+
+// alternate switches between main and alternate screen. With cursor, the cursor and pen
+// are saved on entry and restored on exit.
+func (s *Screen) alternate(on, cursor bool) {
+	if on {
+		s.enterAlternate(cursor)
+		return
+	}
+	s.unwrapCursor()
+	if cursor && s.hasBefore {
+		s.cx = min(s.beforeAlt.x, s.cols-1)
+		s.cy = min(s.beforeAlt.y, s.rows-1)
+		s.pen = s.beforeAlt.pen
+	}
+	if s.modes.AltScreen {
+		s.modes.AltScreen = false
+		s.grid = s.main
+	}
+}
+
+func (s *Screen) enterAlternate(cursor bool) {
+	if s.modes.AltScreen {
+		return
+	}
+	if cursor {
+		s.beforeAlt.x, s.beforeAlt.y = s.cx, s.cy
+		s.hasBefore = true
+	}
+	s.beforeAlt.pen = s.pen
+	if s.alt == nil {
+		s.alt = newGrid(s.cols, s.rows)
+	}
+	for y := range s.alt.rows {
+		s.alt.clearLine(y, 0)
+	}
+	s.grid = s.alt
+	s.modes.AltScreen = true
+}
+
+// reset is RIS: everything but scrollback and size goes back to the start.
+func (s *Screen) reset() {
+	if s.modes.AltScreen {
+		s.alternate(false, false)
+	}
+	s.pen, s.charset = cell{}, charset{}
+	s.saved, s.beforeAlt, s.hasBefore = savedCursor{}, savedCursor{}, false
+	s.modes = initialModes()
+	s.cursor = CursorDefault
+	s.kitty = [2]kittyFlags{}
+	s.titles = nil
+	s.resetTabs()
+	s.top, s.bottom = 0, s.rows-1
+	s.eraseScreen()
+	s.cx, s.cy = 0, 0
+}
+
+// softReset is DECSTR: modes and pen go back to the start, the screen stays.
+func (s *Screen) softReset() {
+	s.pen, s.charset = cell{}, charset{}
+	s.saved = savedCursor{}
+	s.modes.Insert, s.modes.Origin = false, false
+	s.modes.AppCursorKeys, s.modes.AppKeypad = false, false
+	s.modes.CursorVisible, s.modes.AutoWrap = true, true
+	s.top, s.bottom = 0, s.rows-1
+}

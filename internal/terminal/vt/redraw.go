@@ -1,0 +1,263 @@
+package vt
+
+import "strconv"
+
+// Redraw returns bytes that make a terminal of the same size look and behave like s: both
+// screens, cursor, modes, title, scroll region, tab stops. It starts by clearing, so the
+// terminal need not be fresh, but it does not undo modes that s has not set. It ends with
+// the unfinished sequence or character that the output so far ended with, so that later
+// output may follow. Scrollback and the title stack are not part of it.
+func (s *Screen) Redraw() []byte {
+	b := []byte("\x1b[m\x1b[H\x1b[J")
+	if s.modes.AltScreen {
+		b = s.paint(b, s.main)
+		b = appendMove(b, s.beforeAlt.x, s.beforeAlt.y)
+		b = s.setPen(b, &s.beforeAlt.pen)
+		if s.hasBefore {
+			b = append(b, "\x1b[?1049h"...)
+		} else {
+			b = append(b, "\x1b[?47h"...)
+		}
+		b = append(b, "\x1b[m\x1b]8;;\x1b\\\x1b[H"...)
+	}
+	b = s.paint(b, s.grid)
+	b = s.redrawTabs(b)
+	b = s.redrawSaved(b)
+	b = s.redrawCursor(b)
+	b = s.redrawModes(b)
+	if s.icon != "" {
+		b = append(append(append(b, "\x1b]1;"...), s.icon...), "\x1b\\"...)
+	}
+	if s.title != "" {
+		b = append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
+	}
+	if !s.seq.ground() {
+		b = append(b, s.pending...)
+	}
+	return append(b, s.utf8.buf[:s.utf8.begun()]...)
+}
+
+// paint draws the cells of g. The pen is plain before and after.
+func (s *Screen) paint(b []byte, g *grid) []byte {
+	var pen cell
+	for y := range g.rows {
+		row := g.row(y)
+		n := int(g.lines[y].extent)
+		for n > 0 && row[n-1] == (cell{}) {
+			n--
+		}
+		at := -1 // column of the terminal's cursor on this row
+		for x := 0; x < n; x++ {
+			c := &row[x]
+			if c.isPad() || *c == (cell{}) {
+				continue
+			}
+			if at != x {
+				b = appendMove(b, x, y)
+			}
+			if !c.sameStyle(&pen) {
+				b = s.appendPen(b, &pen, c)
+				pen = *c
+			}
+			b = s.appendText(b, c)
+			at = x + 1
+			if c.isWide() {
+				at++
+			}
+		}
+	}
+	return s.appendPen(b, &pen, &cell{})
+}
+
+// appendPen appends what turns the style of from into that of to.
+func (s *Screen) appendPen(b []byte, from, to *cell) []byte {
+	old, e := s.extraOf(from.attr), s.extraOf(to.attr)
+	if old.link != e.link || old.id != e.id {
+		b = append(b, "\x1b]8;"...)
+		if e.id != "" {
+			b = append(append(b, "id="...), e.id...)
+		}
+		b = append(append(append(b, ';'), e.link...), "\x1b\\"...)
+	}
+	if from.fg == to.fg && from.bg == to.bg && (from.attr^to.attr)&styleMask == 0 && old.underline == e.underline {
+		return b
+	}
+	b = append(b, "\x1b[0"...)
+	b = s.appendSGR(b, to)
+	return append(b, 'm')
+}
+
+// setPen appends what makes c's style the pen, whatever it was.
+func (s *Screen) setPen(b []byte, c *cell) []byte {
+	b = append(b, "\x1b[m"...)
+	return s.appendPen(b, &cell{}, c)
+}
+
+// appendSGR appends the parameters of c's style, each after a semicolon.
+func (s *Screen) appendSGR(b []byte, c *cell) []byte {
+	for i, n := range [...]string{"1", "2", "3", "5", "7", "8", "9", "53"} {
+		if c.attr>>i&1 != 0 {
+			b = append(append(b, ';'), n...)
+		}
+	}
+	if u := int(c.attr & underlineMask >> underlineShift); u != 0 {
+		b = append(b, ";4:"...)
+		b = strconv.AppendInt(b, int64(u), 10)
+	}
+	b = appendColorSGR(b, c.fg, 38)
+	b = appendColorSGR(b, c.bg, 48)
+	return appendColorSGR(b, s.extraOf(c.attr).underline, 58)
+}
+
+func appendColorSGR(b []byte, c Color, code int) []byte {
+	if i, ok := c.Index(); ok {
+		switch {
+		case i < 8 && code != 58:
+			return strconv.AppendInt(append(b, ';'), int64(code-8+int(i)), 10)
+		case i < 16 && code != 58:
+			return strconv.AppendInt(append(b, ';'), int64(code+52+int(i)-8), 10)
+		}
+		b = strconv.AppendInt(append(b, ';'), int64(code), 10)
+		return strconv.AppendInt(append(b, ";5;"...), int64(i), 10)
+	}
+	if rgb, ok := c.RGB(); ok {
+		b = strconv.AppendInt(append(b, ';'), int64(code), 10)
+		b = append(b, ";2"...)
+		for _, v := range rgb {
+			b = strconv.AppendInt(append(b, ';'), int64(v), 10)
+		}
+	}
+	return b
+}
+
+func appendMove(b []byte, x, y int) []byte {
+	b = strconv.AppendInt(append(b, "\x1b["...), int64(y+1), 10)
+	b = strconv.AppendInt(append(b, ';'), int64(x+1), 10)
+	return append(b, 'H')
+}
+
+// redrawTabs sets the tab stops when they are not the usual ones.
+func (s *Screen) redrawTabs(b []byte) []byte {
+	usual := true
+	for x, set := range s.tabs {
+		usual = usual && set == (x > 0 && x%8 == 0)
+	}
+	if usual {
+		return b
+	}
+	b = append(b, "\x1b[3g"...)
+	for x, set := range s.tabs {
+		if set {
+			b = append(appendMove(b, x, 0), "\x1bH"...)
+		}
+	}
+	return b
+}
+
+// redrawSaved restores what DECSC saved.
+func (s *Screen) redrawSaved(b []byte) []byte {
+	if s.saved == (savedCursor{}) {
+		return b
+	}
+	if s.saved.origin {
+		b = append(b, "\x1b[?6h"...)
+	}
+	b = appendMove(b, s.saved.x, s.saved.y)
+	b = s.setPen(b, &s.saved.pen)
+	b = appendCharset(b, s.saved.charset)
+	b = append(b, "\x1b7"...)
+	if s.saved.origin {
+		b = append(b, "\x1b[?6l"...)
+	}
+	if s.saved.charset != (charset{}) {
+		b = append(b, "\x1b(B\x1b)B\x0f"...)
+	}
+	return append(b, "\x1b[m\x1b]8;;\x1b\\"...)
+}
+
+func appendCharset(b []byte, c charset) []byte {
+	if c.graphics[0] {
+		b = append(b, "\x1b(0"...)
+	}
+	if c.graphics[1] {
+		b = append(b, "\x1b)0"...)
+	}
+	if c.shift != 0 {
+		b = append(b, 0x0e)
+	}
+	return b
+}
+
+// redrawCursor places cursor, scroll region, origin mode and pen. A pending wrap can only be
+// had by printing the last column again. Origin mode with the cursor outside the region
+// needs a save and restore, which loses what DECSC saved.
+func (s *Screen) redrawCursor(b []byte) []byte {
+	x := min(s.cx, s.cols-1)
+	row := s.grid.row(s.cy)
+	if s.cx >= s.cols && row[x].isPad() {
+		x--
+	}
+	region := s.top != 0 || s.bottom != s.rows-1
+	outside := s.modes.Origin && (s.cy < s.top || s.cy > s.bottom)
+	if outside {
+		b = append(appendMove(append(b, "\x1b[?6h"...), x, s.cy), "\x1b7"...)
+	}
+	if region {
+		b = strconv.AppendInt(append(b, "\x1b["...), int64(s.top+1), 10)
+		b = strconv.AppendInt(append(b, ';'), int64(s.bottom+1), 10)
+		b = append(b, 'r')
+	}
+	switch {
+	case outside:
+		b = append(b, "\x1b8"...)
+	case s.modes.Origin:
+		b = appendMove(append(b, "\x1b[?6h"...), x, s.cy-s.top)
+	default:
+		b = appendMove(b, x, s.cy)
+	}
+	var pen cell
+	if s.cx >= s.cols {
+		b = s.appendPen(b, &pen, &row[x])
+		b = s.appendText(b, &row[x])
+		pen = row[x]
+	}
+	b = s.appendPen(b, &pen, &s.pen)
+	return appendCharset(b, s.charset)
+}
+
+// redrawModes sets the modes that differ from the initial ones.
+func (s *Screen) redrawModes(b []byte) []byte {
+	m := s.modes
+	set := func(on bool, seq string) {
+		if on {
+			b = append(b, seq...)
+		}
+	}
+	set(m.BracketedPaste, "\x1b[?2004h")
+	set(m.AppCursorKeys, "\x1b[?1h")
+	set(m.AppKeypad, "\x1b=")
+	set(!m.AutoWrap, "\x1b[?7l")
+	set(m.Insert, "\x1b[4h")
+	set(m.NewLine, "\x1b[20h")
+	set(!m.CursorVisible, "\x1b[?25l")
+	set(m.FocusEvents, "\x1b[?1004h")
+	set(m.Synchronized, "\x1b[?2026h")
+	set(m.ThemeUpdates, "\x1b[?2031h")
+	mouse := [...]string{"", "\x1b[?9h", "\x1b[?1000h", "\x1b[?1002h", "\x1b[?1003h"}
+	b = append(b, mouse[m.Mouse]...)
+	encoding := [...]string{"", "\x1b[?1005h", "\x1b[?1006h", "\x1b[?1015h"}
+	b = append(b, encoding[m.MouseEncoding]...)
+	if m.ModifyOtherKeys != 0 {
+		b = append(b, "\x1b[>4;"...)
+		b = append(b, '0'+m.ModifyOtherKeys, 'm')
+	}
+	if f := s.kittyStack().flags(); f != 0 {
+		b = strconv.AppendInt(append(b, "\x1b[="...), int64(f), 10)
+		b = append(b, ";1u"...)
+	}
+	if s.cursor != CursorDefault {
+		b = append(b, "\x1b["...)
+		b = append(b, '0'+byte(s.cursor), ' ', 'q')
+	}
+	return b
+}

@@ -1,0 +1,146 @@
+package vt
+
+import "bytes"
+
+// Renderer draws a screen on a terminal that may have another size, again and
+// again, sending only what changed. The zero value is ready; it belongs to one
+// terminal and one goroutine.
+//
+// What the terminal sees is the program's screen cut to its size, never the
+// program's own bytes: queries are not repeated, and other sizes do no harm.
+type Renderer struct {
+	begun      bool
+	cols, rows int
+	shown      [][]byte // what each row was drawn with
+	title      string
+	modes      Modes
+	cursor     Cursor
+	buf        []byte
+}
+
+// Frame returns the bytes that bring the terminal from the previous frame to the
+// present screen; the first call begins with the whole screen. Nil means that
+// nothing changed. If the terminal is lower than the screen, the part with the
+// cursor is shown. cols and rows are the terminal's size.
+func (r *Renderer) Frame(s *Screen, cols, rows int) []byte {
+	b := r.buf[:0]
+	if !r.begun || cols != r.cols || rows != r.rows {
+		b = append(b, "\x1b[m\x1b[r\x1b[H\x1b[2J"...)
+		r.shown, r.cols, r.rows = make([][]byte, rows), cols, rows
+	}
+	top := max(0, min(s.cy-rows+1, s.rows-rows))
+	start := len(b)
+	for y := range rows {
+		b = r.row(b, s, y, top+y)
+	}
+	b = r.frameModes(b, s)
+	b = r.frameTitle(b, s)
+	cursor := s.Cursor()
+	cursor.X, cursor.Y = min(cursor.X, cols-1), min(max(cursor.Y-top, 0), rows-1)
+	if len(b) > start || cursor != r.cursor || !r.begun {
+		b = appendMove(b, cursor.X, cursor.Y)
+		if cursor.Visible {
+			b = append(b, "\x1b[?25h"...)
+		}
+		if cursor.Shape != r.cursor.Shape {
+			b = append(b, "\x1b["...)
+			b = append(b, '0'+byte(cursor.Shape), ' ', 'q')
+		}
+	}
+	r.begun, r.cursor, r.modes, r.buf = true, cursor, s.modes, b
+	if len(b) == 0 {
+		return nil
+	}
+	return append([]byte("\x1b[?25l"), b...)
+}
+
+// row draws the screen's row at as the terminal's row y if it changed.
+func (r *Renderer) row(b []byte, s *Screen, y, at int) []byte {
+	mark := len(b)
+	b = append(appendMove(b, 0, y), "\x1b[m\x1b[K"...) // behind a full row it would erase the last column
+	body := len(b)
+	if at < s.rows {
+		b = s.appendRow(b, at, r.cols)
+	}
+	if bytes.Equal(b[body:], r.shown[y]) {
+		return b[:mark]
+	}
+	r.shown[y] = bytes.Clone(b[body:])
+	return b
+}
+
+// appendRow draws the first cols cells of row y from the left, beginning with a
+// plain pen.
+func (s *Screen) appendRow(b []byte, y, cols int) []byte {
+	row := s.grid.row(y)
+	n := min(int(s.grid.lines[y].extent), cols)
+	for n > 0 && row[n-1] == (cell{}) {
+		n--
+	}
+	var pen cell
+	for x := 0; x < n; x++ {
+		c := &row[x]
+		if c.isPad() {
+			continue
+		}
+		if !c.sameStyle(&pen) {
+			b = s.appendPen(b, &pen, c)
+			pen = *c
+		}
+		if c.isWide() && x+1 >= cols {
+			b = append(b, ' ')
+			continue
+		}
+		b = s.appendText(b, c)
+	}
+	return s.appendPen(b, &pen, &cell{})
+}
+
+// frameModes passes on the modes that change what the terminal sends.
+func (r *Renderer) frameModes(b []byte, s *Screen) []byte {
+	set := func(now, before bool, code string) {
+		if now == before {
+			return
+		}
+		b = append(append(b, "\x1b[?"...), code...)
+		if now {
+			b = append(b, 'h')
+		} else {
+			b = append(b, 'l')
+		}
+	}
+	m, old := s.modes, r.modes
+	set(m.BracketedPaste, old.BracketedPaste, "2004")
+	set(m.AppCursorKeys, old.AppCursorKeys, "1")
+	set(m.FocusEvents, old.FocusEvents, "1004")
+	if m.AppKeypad != old.AppKeypad {
+		if m.AppKeypad {
+			b = append(b, "\x1b="...)
+		} else {
+			b = append(b, "\x1b>"...)
+		}
+	}
+	mouse := [...]string{"", "9", "1000", "1002", "1003"}
+	if m.Mouse != old.Mouse {
+		set(false, old.Mouse != 0, mouse[old.Mouse])
+		set(m.Mouse != 0, false, mouse[m.Mouse])
+	}
+	encoding := [...]string{"", "1005", "1006", "1015"}
+	if m.MouseEncoding != old.MouseEncoding {
+		set(false, old.MouseEncoding != 0, encoding[old.MouseEncoding])
+		set(m.MouseEncoding != 0, false, encoding[m.MouseEncoding])
+	}
+	return b
+}
+
+func (r *Renderer) frameTitle(b []byte, s *Screen) []byte {
+	if s.title == r.title {
+		return b
+	}
+	r.title = s.title
+	return append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
+}
+
+// RendererEnd is what to send to a terminal when a [Renderer] leaves it: it undoes
+// every mode that a frame may have set.
+const RendererEnd = "\x1b[m\x1b[?2004l\x1b[?1l\x1b[?1004l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015l\x1b>\x1b[0 q\x1b[?25h"
