@@ -22,7 +22,7 @@ var dependencies = []dependency{
 	{"github.com/charmbracelet/x/ansi", []string{"internal/terminal/vt"}},
 	{"github.com/clipperhouse/displaywidth", []string{"internal/terminal/vt", "internal/text"}},
 	{"github.com/coder/acp-go-sdk", nil},
-	{"github.com/creack/pty", []string{"internal/shim/child"}},
+	{"github.com/creack/pty", []string{"internal/shim/process"}},
 	{"github.com/danielgtaylor/huma/v2", []string{"internal/api", "internal/workerapi"}},
 	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/rawlog", "internal/controller", "internal/daemon", "internal/adapter"}},
 	{"github.com/google/go-cmp", nil},

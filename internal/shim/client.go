@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // Client talks to one instance's shim. It is safe for concurrent use. All
@@ -26,12 +26,12 @@ import (
 // too.
 type Client struct {
 	name  string
-	dir   folder.Folder
+	dir   statedir.Folder
 	token string
 	http  *http.Client
 }
 
-func newClient(name string, dir folder.Folder, token string) *Client {
+func newClient(name string, dir statedir.Folder, token string) *Client {
 	var dialer net.Dialer
 	return &Client{name: name, dir: dir, token: token, http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

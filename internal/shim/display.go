@@ -1,7 +1,7 @@
 package shim
 
 import (
-	"gascity/internal/shim/child"
+	"gascity/internal/shim/process"
 	"gascity/internal/terminal/vt"
 )
 
@@ -16,7 +16,7 @@ type display interface {
 
 func newDisplay(spec Spec, reply func([]byte), notice func(vt.Notice)) display {
 	if !spec.Terminal {
-		return child.NewLines(spec.Scrollback)
+		return process.NewLines(spec.Scrollback)
 	}
 	return vt.New(spec.Cols, spec.Rows, &vt.Options{Scrollback: spec.Scrollback, Reply: reply, Notify: notice})
 }

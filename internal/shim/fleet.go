@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/child"
-	"gascity/internal/shim/folder"
+	"gascity/internal/shim/process"
+	"gascity/internal/statedir"
 )
 
 // MarkKey is the environment variable that marks every process of an instance.
 // Its value is the instance token.
-const MarkKey = child.MarkKey
+const MarkKey = process.MarkKey
 
 // FleetOptions are what a [Fleet] needs; all are required.
 type FleetOptions struct {
@@ -64,7 +64,7 @@ func OpenFleet(opts FleetOptions) (*Fleet, error) {
 	if !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s must belong to you and have mode 0700: chmod 700 it, or choose another state folder", opts.Dir)
 	}
-	if path := folder.For(opts.Dir, "").Sock(); len(path) > maxSocketPath {
+	if path := statedir.For(opts.Dir, "").Sock(); len(path) > maxSocketPath {
 		return nil, fmt.Errorf("%s is too long: its sockets would have paths of %d bytes, the system allows %d", opts.Dir, len(path), maxSocketPath)
 	}
 	f := &Fleet{opts: opts, clients: map[string]*Client{}, shims: map[string]proc.ID{}, reviveLimit: reviveLimit}
@@ -85,7 +85,7 @@ func (f *Fleet) Close() error {
 
 // Dir returns a session's own folder for files that live and die with it, such
 // as long prompts.
-func (f *Fleet) Dir(name string) string { return folder.For(f.opts.Dir, name).Prompts() }
+func (f *Fleet) Dir(name string) string { return statedir.For(f.opts.Dir, name).Prompts() }
 
 // Sight is what one look at a session found: a live shim, or what a previous one
 // left.
@@ -105,7 +105,7 @@ func (s Sight) Lost() bool {
 
 // Look looks at the named session now. An error means that nothing is known.
 func (f *Fleet) Look(ctx context.Context, name string) (Sight, error) {
-	dir := folder.For(f.opts.Dir, name)
+	dir := statedir.For(f.opts.Dir, name)
 	for try := 0; ; try++ {
 		sight, again, err := f.look(ctx, name, dir)
 		if !again || try == 3 {
@@ -119,7 +119,7 @@ func (f *Fleet) Look(ctx context.Context, name string) (Sight, error) {
 const lookLimit = 5 * time.Second
 
 // look is one try; again says that the world changed under it.
-func (f *Fleet) look(ctx context.Context, name string, dir folder.Folder) (s Sight, again bool, err error) {
+func (f *Fleet) look(ctx context.Context, name string, dir statedir.Folder) (s Sight, again bool, err error) {
 	token, err := dir.Token()
 	if err == nil {
 		c := f.client(name, dir, token)
@@ -145,7 +145,7 @@ func (f *Fleet) look(ctx context.Context, name string, dir folder.Folder) (s Sig
 	if s.Busy, err = dir.Held(); err != nil {
 		return s, false, err
 	}
-	if folder.Gone(dir.Lock()) && f.suspect(name) || s.Busy && socketLost(dir) {
+	if statedir.Gone(dir.Lock()) && f.suspect(name) || s.Busy && socketLost(dir) {
 		if there, err := f.adopt(ctx, dir); there || err != nil {
 			return Sight{}, there, wrap(name, err)
 		}
@@ -173,18 +173,18 @@ func (f *Fleet) saw(name string, id proc.ID) {
 }
 
 // remains reads what a previous instance left.
-func (f *Fleet) remains(dir folder.Folder, token string) (Sight, error) {
+func (f *Fleet) remains(dir statedir.Folder, token string) (Sight, error) {
 	s := Sight{Token: token}
 	record, err := readRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Sight{}, nil
 	}
-	if err != nil && !errors.Is(err, folder.ErrDamaged) {
+	if err != nil && !errors.Is(err, statedir.ErrDamaged) {
 		return s, err
 	}
 	s.Record = &record // of a damaged one, as after a power failure, only that it was there
 	corpse, err := readCorpse(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, folder.ErrDamaged) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, statedir.ErrDamaged) {
 		return s, nil
 	}
 	s.Corpse = &corpse
@@ -192,7 +192,7 @@ func (f *Fleet) remains(dir folder.Folder, token string) (Sight, error) {
 }
 
 // client returns the cached client for the instance.
-func (f *Fleet) client(name string, dir folder.Folder, token string) *Client {
+func (f *Fleet) client(name string, dir statedir.Folder, token string) *Client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.clients[name]
@@ -238,7 +238,7 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 		return nil, err
 	}
 	states, err := each(entries, func(e fs.DirEntry) (*State, error) {
-		return f.examine(ctx, folder.Folder(filepath.Join(f.opts.Dir, e.Name())))
+		return f.examine(ctx, statedir.Folder(filepath.Join(f.opts.Dir, e.Name())))
 	})
 	slices.SortFunc(states, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
 	return states, err
@@ -269,7 +269,7 @@ func (f *Fleet) Names(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	names, err := each(entries, func(e fs.DirEntry) (*string, error) {
-		dir := folder.Folder(filepath.Join(f.opts.Dir, e.Name()))
+		dir := statedir.Folder(filepath.Join(f.opts.Dir, e.Name()))
 		if name := settled(dir); name != "" {
 			return &name, nil
 		}
@@ -285,7 +285,7 @@ func (f *Fleet) Names(ctx context.Context) ([]string, error) {
 
 // settled returns the name of the session in a folder if its shim certainly lives
 // and has not seen its agent end; empty if that takes a closer look.
-func settled(dir folder.Folder) string {
+func settled(dir statedir.Folder) string {
 	record, err := readRecord(dir)
 	if err != nil {
 		return ""
@@ -293,7 +293,7 @@ func settled(dir folder.Folder) string {
 	if _, err := dir.Token(); err != nil {
 		return ""
 	}
-	if !folder.Gone(dir.Corpse()) {
+	if !statedir.Gone(dir.Corpse()) {
 		return ""
 	}
 	if held, err := dir.Held(); err != nil || !held {
@@ -330,12 +330,12 @@ func each[T any](entries []fs.DirEntry, look func(fs.DirEntry) (*T, error)) ([]T
 }
 
 // examine returns the state of the session in a folder, nil if no agent lives there.
-func (f *Fleet) examine(ctx context.Context, dir folder.Folder) (*State, error) {
+func (f *Fleet) examine(ctx context.Context, dir statedir.Folder) (*State, error) {
 	record, err := readRecord(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil // being made or removed
-	case errors.Is(err, folder.ErrDamaged):
+	case errors.Is(err, statedir.ErrDamaged):
 		if held, heldErr := dir.Held(); heldErr == nil && !held {
 			return nil, nil // nothing lives there
 		}
@@ -353,7 +353,7 @@ func (f *Fleet) examine(ctx context.Context, dir folder.Folder) (*State, error) 
 // LockInput takes the session's input for one prompt, so that prompts of several
 // processes never mix. The returned function gives it back.
 func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := os.OpenFile(folder.For(f.opts.Dir, name).Input(), os.O_RDWR, 0) // the shim has made it
+	file, err := os.OpenFile(statedir.For(f.opts.Dir, name).Input(), os.O_RDWR, 0) // the shim has made it
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %q: %w", name, ErrNone)
 	}
@@ -363,7 +363,7 @@ func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err 
 	retry := time.NewTicker(5 * time.Millisecond)
 	defer retry.Stop()
 	for {
-		err := folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+		err := statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = file.Close() }, nil // which gives the lock back
 		}
@@ -378,17 +378,17 @@ func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err 
 	}
 }
 
-func readRecord(f folder.Folder) (Record, error) {
+func readRecord(f statedir.Folder) (Record, error) {
 	var r Record
-	err := folder.ReadJSON(f.Record(), &r)
+	err := statedir.ReadJSON(f.Record(), &r)
 	if err == nil && r.Version > recordVersion {
 		err = fmt.Errorf("%s was written by a newer gc (format %d); upgrade this one", f.Record(), r.Version)
 	}
 	return r, err
 }
 
-func readCorpse(f folder.Folder) (Corpse, error) {
+func readCorpse(f statedir.Folder) (Corpse, error) {
 	var c Corpse
-	err := folder.ReadJSON(f.Corpse(), &c)
+	err := statedir.ReadJSON(f.Corpse(), &c)
 	return c, err
 }

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // routes are all that a shim answers, with a body that would do something.
@@ -132,7 +132,7 @@ func TestOtherUserIsRefused(t *testing.T) {
 	const nobody = 65534
 	f := testFleet(t)
 	c := start(t, f, spec("mine", "cat"))
-	dir := folder.For(f.opts.Dir, "mine")
+	dir := statedir.For(f.opts.Dir, "mine")
 	for _, path := range []string{string(dir), dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -191,7 +191,7 @@ func copyFile(from, to string) error {
 // caller tries every route as its own user, with the right token, and prints the
 // answers.
 func caller(dir string) {
-	c := newClient("mine", folder.Folder(dir), "token-of-mine")
+	c := newClient("mine", statedir.Folder(dir), "token-of-mine")
 	for _, r := range routes {
 		resp, err := c.request(testContext{}, r.method, r.path, strings.NewReader(r.body))
 		if err == nil {
@@ -228,7 +228,7 @@ func TestUnsuitableFleetFolders(t *testing.T) {
 // A socket that a killed shim left is no session, and hinders none.
 func TestStaleSocket(t *testing.T) {
 	f := testFleet(t)
-	dir := folder.For(f.opts.Dir, "stale")
+	dir := statedir.For(f.opts.Dir, "stale")
 	if err := os.MkdirAll(string(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}

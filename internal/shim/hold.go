@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"gascity/internal/shim/child"
+	"gascity/internal/shim/process"
 )
 
 // HoldLimit is how long what people type is kept back at most.
@@ -89,7 +89,7 @@ func (h *host) letGoLocked(held *hold) {
 
 // awaitLetGo returns the way to the agent when nothing is held back. No hold begins from
 // then on until passed: what was kept back once comes before the next hold.
-func (h *host) awaitLetGo() *child.Input {
+func (h *host) awaitLetGo() *process.Input {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting++

@@ -16,8 +16,8 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/rawlog"
-	"gascity/internal/shim/child"
-	"gascity/internal/shim/folder"
+	"gascity/internal/shim/process"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/oscstate"
 	"gascity/internal/terminal/vt"
@@ -26,13 +26,13 @@ import (
 // host is a running shim.
 type host struct {
 	// Constant after construction.
-	dir  folder.Folder
+	dir  statedir.Folder
 	lock *os.File // the folder's lock, ours until the process ends; replaced by restore alone
 	// listener is the socket that clients find; replaced by restore alone.
 	listener *net.UnixListener
 	display  display
 	log      *rawlog.Writer
-	tree     *child.Tree
+	tree     *process.Tree
 	server   *server
 	ctx      context.Context         //nolint:containedctx // the life of the shim: agents live in it
 	closing  context.CancelCauseFunc // ends it
@@ -86,15 +86,15 @@ const signalGrace = 2 * time.Second
 // Run changes how the process takes signals and closes what it inherited: it is
 // called once, by a program that does nothing else.
 func Run(ctx context.Context, dir string, stdin io.Reader, stdout io.WriteCloser) error {
-	lock, err := folder.Inherit(folder.Folder(dir))
+	lock, err := statedir.Inherit(statedir.Folder(dir))
 	if err != nil {
 		return err
 	}
 	defaultSignals()
 	limitMemory()
-	h, err := open(folder.Folder(dir), stdin)
+	h, err := open(statedir.Folder(dir), stdin)
 	if err != nil {
-		return errors.Join(err, folder.Folder(dir).Remove(), reportStart(stdout, err))
+		return errors.Join(err, statedir.Folder(dir).Remove(), reportStart(stdout, err))
 	}
 	h.lock = lock
 	ctx, h.closing = context.WithCancelCause(ctx)
@@ -131,7 +131,7 @@ func reportStart(w io.WriteCloser, err error) error {
 	return errors.Join(json.NewEncoder(w).Encode(report), w.Close())
 }
 
-func open(dir folder.Folder, stdin io.Reader) (*host, error) {
+func open(dir statedir.Folder, stdin io.Reader) (*host, error) {
 	var spec Spec
 	if err := json.NewDecoder(stdin).Decode(&spec); err != nil {
 		return nil, fmt.Errorf("cannot read the spec: %w", err)
@@ -157,15 +157,15 @@ func open(dir folder.Folder, stdin io.Reader) (*host, error) {
 }
 
 func (h *host) start() error {
-	tree, err := child.NewTree(h.spec.Instance)
+	tree, err := process.NewTree(h.spec.Instance)
 	if err != nil {
 		return err
 	}
 	h.tree = tree
-	if err := folder.WriteFile(h.dir.Instance(), []byte(h.spec.Instance)); err != nil {
+	if err := statedir.WriteFile(h.dir.Instance(), []byte(h.spec.Instance)); err != nil {
 		return err
 	}
-	if err := folder.WriteFile(h.dir.Input(), nil); err != nil {
+	if err := statedir.WriteFile(h.dir.Input(), nil); err != nil {
 		return err
 	}
 	listener, err := listen(h.dir.Sock())
@@ -198,7 +198,7 @@ func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
 	_, stopErr := h.end(grace)
 	h.events.close()
 	err := errors.Join(stopErr, h.server.shutdown())
-	if !folder.SameFile(h.lock, h.dir.Lock()) {
+	if !statedir.SameFile(h.lock, h.dir.Lock()) {
 		return err // the folder was removed, and one that is there now is not ours
 	}
 	if errors.Is(context.Cause(ctx), errDone) {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // starter is another process that starts a session: with signals ignored that a
@@ -138,7 +138,7 @@ func shimFiles(t *testing.T, pid int) {
 // shimByHand runs a shim without the fleet, for what the fleet never does.
 func shimByHand(t *testing.T, f *Fleet, name string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout io.ReadCloser) {
 	t.Helper()
-	dir := folder.For(f.opts.Dir, name)
+	dir := statedir.For(f.opts.Dir, name)
 	lock, err := dir.Claim()
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func expectNothing(t *testing.T, f *Fleet, name string) {
 	if left, err := proc.FindByEnv(MarkKey, "token-of-"+name); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
-	if _, err := os.Stat(string(folder.For(f.opts.Dir, name))); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(string(statedir.For(f.opts.Dir, name))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 }
@@ -229,7 +229,7 @@ func TestShimKilledAtAnyInstantOfTheStart(t *testing.T) {
 func TestStartWithoutRoomForItsRecord(t *testing.T) {
 	f := testFleet(t)
 	cmd, stdin, stdout := shimByHand(t, f, "full")
-	dir := folder.For(f.opts.Dir, "full")
+	dir := statedir.For(f.opts.Dir, "full")
 	if err := os.MkdirAll(filepath.Join(dir.Record()+".new", "in the way"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -291,12 +291,12 @@ func TestSilentShimIsStopped(t *testing.T) {
 func TestFolderRemovedUnderneath(t *testing.T) {
 	t.Parallel()
 	f := testFleet(t)
-	for name, remove := range map[string]func(folder.Folder) error{
-		"folder":   func(d folder.Folder) error { return os.RemoveAll(string(d)) },
-		"socket":   func(d folder.Folder) error { return os.Remove(d.Sock()) },
-		"instance": func(d folder.Folder) error { return os.Remove(d.Instance()) },
-		"record":   func(d folder.Folder) error { return os.Remove(d.Record()) },
-		"lock":     func(d folder.Folder) error { return os.Remove(d.Lock()) },
+	for name, remove := range map[string]func(statedir.Folder) error{
+		"folder":   func(d statedir.Folder) error { return os.RemoveAll(string(d)) },
+		"socket":   func(d statedir.Folder) error { return os.Remove(d.Sock()) },
+		"instance": func(d statedir.Folder) error { return os.Remove(d.Instance()) },
+		"record":   func(d statedir.Folder) error { return os.Remove(d.Record()) },
+		"lock":     func(d statedir.Folder) error { return os.Remove(d.Lock()) },
 	} {
 		s := spec(name, "cat")
 		s.MindEvery = 100 * time.Millisecond
@@ -305,12 +305,12 @@ func TestFolderRemovedUnderneath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := folder.For(f.opts.Dir, name)
+		dir := statedir.For(f.opts.Dir, name)
 		if err := remove(dir); err != nil {
 			t.Fatal(err)
 		}
 		waitFor(t, "the files of "+name, func() bool {
-			if slices.ContainsFunc([]string{dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()}, folder.Gone) {
+			if slices.ContainsFunc([]string{dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()}, statedir.Gone) {
 				return false
 			}
 			held, err := dir.Held()
@@ -433,7 +433,7 @@ func TestFolderCannotBeMadeAgain(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	f := testFleet(t)
 	for _, next := range []string{"stop", "start"} {
-		dir := folder.For(f.opts.Dir, "damaged")
+		dir := statedir.For(f.opts.Dir, "damaged")
 		if err := os.MkdirAll(string(dir), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // marked counts the processes of a session.
@@ -147,7 +147,7 @@ func TestFailedRelaunch(t *testing.T) {
 func TestRelaunchRemovesTheCorpse(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("corpse", "exit 3"))
-	waitFor(t, "the record of the end", func() bool { return !folder.Gone(folder.For(f.opts.Dir, "corpse").Corpse()) })
+	waitFor(t, "the record of the end", func() bool { return !statedir.Gone(statedir.For(f.opts.Dir, "corpse").Corpse()) })
 	if err := c.Relaunch(t.Context(), []string{"/bin/sh", "-c", "trap '' HUP; while :; do sleep 1000; done"}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestExitOnAFullDisk(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("full", "echo last words; read x; exit 7"))
 	frameWith(t, c, "last words")
-	inTheWay := folder.For(f.opts.Dir, "full").Corpse() + ".new"
+	inTheWay := statedir.For(f.opts.Dir, "full").Corpse() + ".new"
 	if err := os.MkdirAll(filepath.Join(inTheWay, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestOrphanWithoutItsMark(t *testing.T) {
 // Many who only look do not make a free name look taken.
 func TestLookersDoNotTakeTheName(t *testing.T) {
 	f := testFleet(t)
-	dir := folder.For(f.opts.Dir, "seen")
+	dir := statedir.For(f.opts.Dir, "seen")
 	if err := os.MkdirAll(string(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}

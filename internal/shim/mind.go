@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // defaultSignals gives the agent signals in their default state, whatever the
@@ -61,15 +61,15 @@ func (h *host) restore() error {
 		return nil // the session stops: its folder is removed
 	}
 	defer give()
-	if !folder.SameFile(h.lock, h.dir.Lock()) {
-		if err := folder.Trusted(filepath.Dir(string(h.dir))); err != nil {
+	if !statedir.SameFile(h.lock, h.dir.Lock()) {
+		if err := statedir.Trusted(filepath.Dir(string(h.dir))); err != nil {
 			return err
 		}
 		lock, err := h.dir.Claim()
 		if err != nil {
 			return err
 		}
-		if err := folder.Trusted(string(h.dir)); err != nil {
+		if err := statedir.Trusted(string(h.dir)); err != nil {
 			return errors.Join(err, lock.Close())
 		}
 		_ = h.lock.Close() // the lock of a file without a name
@@ -77,7 +77,7 @@ func (h *host) restore() error {
 	}
 	h.mu.Lock()
 	token, record := h.spec.Instance, h.record
-	if h.exit != nil && folder.Gone(h.dir.Corpse()) {
+	if h.exit != nil && statedir.Gone(h.dir.Corpse()) {
 		h.kept = false
 		if err := h.keepLocked(joinLines(h.display.Lines(0))); err != nil {
 			h.mu.Unlock()
@@ -85,22 +85,22 @@ func (h *host) restore() error {
 		}
 	}
 	h.mu.Unlock()
-	if folder.Gone(h.dir.Input()) {
-		if err := folder.WriteFile(h.dir.Input(), nil); err != nil {
+	if statedir.Gone(h.dir.Input()) {
+		if err := statedir.WriteFile(h.dir.Input(), nil); err != nil {
 			return err
 		}
 	}
-	if folder.Gone(h.dir.Record()) {
-		if err := folder.WriteJSON(h.dir.Record(), record); err != nil {
+	if statedir.Gone(h.dir.Record()) {
+		if err := statedir.WriteJSON(h.dir.Record(), record); err != nil {
 			return err
 		}
 	}
-	if folder.Gone(h.dir.Instance()) {
-		if err := folder.WriteFile(h.dir.Instance(), []byte(token)); err != nil {
+	if statedir.Gone(h.dir.Instance()) {
+		if err := statedir.WriteFile(h.dir.Instance(), []byte(token)); err != nil {
 			return err
 		}
 	}
-	if folder.Gone(h.dir.Sock()) {
+	if statedir.Gone(h.dir.Sock()) {
 		return h.reopen()
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // The folder of a session can disappear while its shim and its agent live: the login manager removes
@@ -38,14 +38,14 @@ func (e *UnreachableError) Error() string {
 // search is the result of one search of the machine for the shims of a fleet.
 type search struct {
 	began time.Time
-	lost  map[folder.Folder]proc.ID // shims that live and whose folder is missing
+	lost  map[statedir.Folder]proc.ID // shims that live and whose folder is missing
 	err   error
 }
 
 // revive searches the machine for live shims of the fleet whose folder is missing, and has them
 // make it again. It returns those that did not. Several callers at a time share one search; the
 // search begins after the call.
-func (f *Fleet) revive(ctx context.Context) (map[folder.Folder]proc.ID, error) {
+func (f *Fleet) revive(ctx context.Context) (map[statedir.Folder]proc.ID, error) {
 	asked := time.Now()
 	f.reviving.Lock()
 	defer f.reviving.Unlock()
@@ -79,7 +79,7 @@ func (f *Fleet) revive(ctx context.Context) (map[folder.Folder]proc.ID, error) {
 		}
 		break
 	}
-	if folder.Gone(f.opts.Dir) && len(f.last.lost) == 0 {
+	if statedir.Gone(f.opts.Dir) && len(f.last.lost) == 0 {
 		f.last.err = f.makeDir()
 	}
 	return f.last.lost, f.last.err
@@ -87,25 +87,25 @@ func (f *Fleet) revive(ctx context.Context) (map[folder.Folder]proc.ID, error) {
 
 // makeDir makes the folder of all sessions again.
 func (f *Fleet) makeDir() error {
-	if err := folder.Trusted(f.opts.Dir); err != nil {
+	if err := statedir.Trusted(f.opts.Dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(f.opts.Dir, 0o700); err != nil {
 		return fmt.Errorf("the folder of all sessions was removed and cannot be made again: %w", err)
 	}
-	return folder.Trusted(f.opts.Dir)
+	return statedir.Trusted(f.opts.Dir)
 }
 
 // restored reports whether a live shim has made its folder again; the socket is made last.
-func restored(dir folder.Folder) bool {
+func restored(dir statedir.Folder) bool {
 	held, err := dir.Held()
-	return err == nil && held && !folder.Gone(dir.Sock())
+	return err == nil && held && !statedir.Gone(dir.Sock())
 }
 
 // socketLost reports whether a session's socket was removed alone: its agent was started, which is
 // after the socket was made, and has not ended, which is before the shim removes it.
-func socketLost(dir folder.Folder) bool {
-	if !folder.Gone(dir.Sock()) || !folder.Gone(dir.Corpse()) {
+func socketLost(dir statedir.Folder) bool {
+	if !statedir.Gone(dir.Sock()) || !statedir.Gone(dir.Corpse()) {
 		return false
 	}
 	record, err := readRecord(dir)
@@ -113,8 +113,8 @@ func socketLost(dir folder.Folder) bool {
 }
 
 // lost returns the live shims of the fleet whose folder is missing.
-func (f *Fleet) lost() (map[folder.Folder]proc.ID, error) {
-	lost := map[folder.Folder]proc.ID{}
+func (f *Fleet) lost() (map[statedir.Folder]proc.ID, error) {
+	lost := map[statedir.Folder]proc.ID{}
 	if !filepath.IsAbs(f.opts.Dir) {
 		return lost, nil // arguments of shims name nothing then
 	}
@@ -124,7 +124,7 @@ func (f *Fleet) lost() (map[folder.Folder]proc.ID, error) {
 	}
 	for _, info := range all {
 		dir, ok := f.hosts(info)
-		if ok && (folder.Gone(dir.Lock()) || socketLost(dir)) {
+		if ok && (statedir.Gone(dir.Lock()) || socketLost(dir)) {
 			lost[dir] = info.ID
 		}
 	}
@@ -132,7 +132,7 @@ func (f *Fleet) lost() (map[folder.Folder]proc.ID, error) {
 }
 
 // hosts returns the folder of the session that a process is the shim of, if it is one of the fleet.
-func (f *Fleet) hosts(info proc.Info) (folder.Folder, bool) {
+func (f *Fleet) hosts(info proc.Info) (statedir.Folder, bool) {
 	if !info.Own() || info.SID != info.PID || info.Ended() || !info.Catches(reviveSignal) {
 		return "", false
 	}
@@ -140,8 +140,8 @@ func (f *Fleet) hosts(info proc.Info) (folder.Folder, bool) {
 	if err != nil || len(argv) < 2 {
 		return "", false
 	}
-	dir := folder.Folder(argv[len(argv)-1])
-	if filepath.Dir(string(dir)) != filepath.Clean(f.opts.Dir) || !folder.Named(dir) {
+	dir := statedir.Folder(argv[len(argv)-1])
+	if filepath.Dir(string(dir)) != filepath.Clean(f.opts.Dir) || !statedir.Named(dir) {
 		return "", false
 	}
 	now, err := proc.Stat(info.PID)
@@ -150,7 +150,7 @@ func (f *Fleet) hosts(info proc.Info) (folder.Folder, bool) {
 
 // adopt looks for a live shim of a session without a folder. It reports whether the folder is
 // there now.
-func (f *Fleet) adopt(ctx context.Context, dir folder.Folder) (bool, error) {
+func (f *Fleet) adopt(ctx context.Context, dir statedir.Folder) (bool, error) {
 	lost, err := f.revive(ctx)
 	if err != nil {
 		return false, err
@@ -167,7 +167,7 @@ func (f *Fleet) suspect(name string) bool {
 	f.mu.Lock()
 	id, seen := f.shims[name]
 	f.mu.Unlock()
-	if f.first() || folder.Gone(f.opts.Dir) {
+	if f.first() || statedir.Gone(f.opts.Dir) {
 		return true
 	}
 	if !seen {

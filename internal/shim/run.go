@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/child"
-	"gascity/internal/shim/folder"
+	"gascity/internal/shim/process"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/oscstate"
 )
 
 // run is one agent from its launch to its end.
 type run struct {
-	streams *child.Streams
-	input   *child.Input
+	streams *process.Streams
+	input   *process.Input
 	exit    *Exit         // guarded by the host's mu; set when its end is known
 	over    chan struct{} // closed after that
 }
@@ -43,10 +43,10 @@ func (h *host) launch() error {
 	if err := h.bury(record); err != nil {
 		return err
 	}
-	command := child.Command{
+	command := process.Command{
 		Argv: h.spec.Argv, Dir: h.spec.Dir, Env: h.spec.Env, Terminal: h.spec.Terminal, Cols: h.spec.Cols, Rows: h.spec.Rows,
 	}
-	streams, err := child.Open(command)
+	streams, err := process.Open(command)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (h *host) launch() error {
 		return errors.Join(fmt.Errorf("cannot run %s: %w", filepath.Base(h.spec.Argv[0]), err), streams.Close())
 	}
 	record.Root = root
-	if err := folder.WriteJSON(h.dir.Record(), record); err != nil {
+	if err := statedir.WriteJSON(h.dir.Record(), record); err != nil {
 		_, stopErr := h.tree.Stop(0)
 		return errors.Join(err, stopErr, streams.Close())
 	}
@@ -86,7 +86,7 @@ func (h *host) newRecord() (Record, error) {
 // bury writes the record of an agent that is about to start, and removes the
 // record of the end of the one before.
 func (h *host) bury(record Record) error {
-	err := folder.WriteJSON(h.dir.Record(), record)
+	err := statedir.WriteJSON(h.dir.Record(), record)
 	if err == nil {
 		err = os.Remove(h.dir.Corpse())
 	}
@@ -97,7 +97,7 @@ func (h *host) bury(record Record) error {
 }
 
 // follow waits for the agent's end and draws up what is left of it.
-func (h *host) follow(r *run, ended <-chan child.End) {
+func (h *host) follow(r *run, ended <-chan process.End) {
 	defer close(r.over)
 	end := <-ended
 	h.awaitHeirs(r, end)
@@ -117,7 +117,7 @@ const heirRetry = 100 * time.Millisecond
 
 // awaitHeirs waits until no process is left that carries on as the agent: a fork
 // of it that let its parent exit. Helpers and background jobs do not count.
-func (h *host) awaitHeirs(r *run, end child.End) {
+func (h *host) awaitHeirs(r *run, end process.End) {
 	for {
 		changed := h.tree.Changed()
 		heirs, err := h.tree.Heirs(end, h.spec.ProcessNames)
@@ -125,7 +125,7 @@ func (h *host) awaitHeirs(r *run, end child.End) {
 			return
 		}
 		retry := make(<-chan time.Time)
-		if err != nil || !child.Adopts {
+		if err != nil || !process.Adopts {
 			retry = time.After(heirRetry)
 		}
 		h.mu.Lock()
@@ -163,7 +163,7 @@ func (h *host) keepLocked(text string) error {
 	if h.kept {
 		return nil
 	}
-	err := folder.WriteJSON(h.dir.Corpse(), Corpse{Exit: *h.exit, Title: h.title, Text: text, LastActivity: h.lastOutput})
+	err := statedir.WriteJSON(h.dir.Corpse(), Corpse{Exit: *h.exit, Title: h.title, Text: text, LastActivity: h.lastOutput})
 	h.kept = err == nil
 	return err
 }

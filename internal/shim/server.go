@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/vt"
 )
@@ -417,7 +417,7 @@ func (h *host) serveHints(r *http.Request) (any, error) {
 	defer h.mu.Unlock()
 	record := h.record
 	record.ProcessNames, record.Labels = hints.ProcessNames, hints.Labels
-	if err := folder.WriteJSON(h.dir.Record(), record); err != nil {
+	if err := statedir.WriteJSON(h.dir.Record(), record); err != nil {
 		return nil, err
 	}
 	h.record, h.spec.ProcessNames, h.spec.Labels = record, hints.ProcessNames, hints.Labels

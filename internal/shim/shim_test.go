@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // The test binary is the shim, too.
@@ -148,7 +148,7 @@ func TestSessionOutlivesItsStarter(t *testing.T) {
 			t.Errorf("process %v is alive (%v) after the stop", id, err)
 		}
 	}
-	if _, err := os.Stat(string(folder.For(f.opts.Dir, "one"))); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(string(statedir.For(f.opts.Dir, "one"))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 	if _, err := c.State(t.Context()); !errors.Is(err, ErrNone) {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // Claim is the right to start a session of one name. No other process can start
@@ -24,7 +24,7 @@ import (
 type Claim struct {
 	fleet *Fleet
 	name  string
-	dir   folder.Folder
+	dir   statedir.Folder
 	lock  *os.File // nil once given up
 }
 
@@ -34,8 +34,8 @@ type Claim struct {
 // killed and its processes still run: stop the session first. fresh says that nothing was on
 // the disk of a previous instance.
 func (f *Fleet) Claim(ctx context.Context, name string) (claim *Claim, fresh bool, err error) {
-	dir := folder.For(f.opts.Dir, name)
-	if folder.Gone(dir.Lock()) { // its shim may live all the same: there must not be two
+	dir := statedir.For(f.opts.Dir, name)
+	if statedir.Gone(dir.Lock()) { // its shim may live all the same: there must not be two
 		if _, err := f.adopt(ctx, dir); err != nil {
 			return nil, false, wrap(name, err)
 		}
@@ -149,7 +149,7 @@ func (f *Fleet) clearWay(ctx context.Context, name string) error {
 }
 
 // spawn runs the shim and waits for its report.
-func (f *Fleet) spawn(ctx context.Context, dir folder.Folder, lock *os.File, spec Spec) error {
+func (f *Fleet) spawn(ctx context.Context, dir statedir.Folder, lock *os.File, spec Spec) error {
 	body, err := json.Marshal(spec)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // end ends the agent and everything it started; the caller has the turn. The
@@ -118,7 +118,7 @@ func (h *host) succeed(next Successor) error {
 	if next.Instance == "" {
 		return nil
 	}
-	if err := folder.WriteFile(h.dir.Instance(), []byte(next.Instance)); err != nil {
+	if err := statedir.WriteFile(h.dir.Instance(), []byte(next.Instance)); err != nil {
 		return err
 	}
 	h.server.takes(next.Instance)

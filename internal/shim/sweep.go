@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/child"
-	"gascity/internal/shim/folder"
+	"gascity/internal/shim/process"
+	"gascity/internal/statedir"
 )
 
 // Stop ends the session and removes its folder. A token that is not nil must be
 // the current instance's ([ErrStale]). No session at all is no error. When it
 // returns nil, nothing of the session is left.
 func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
-	dir := folder.For(f.opts.Dir, name)
+	dir := statedir.For(f.opts.Dir, name)
 	retry := time.NewTicker(20 * time.Millisecond)
 	defer retry.Stop()
 	for {
@@ -54,7 +54,7 @@ func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace t
 	if token != nil && sight.Record != nil && sight.Token != *token {
 		return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
 	}
-	dir := folder.For(f.opts.Dir, name)
+	dir := statedir.For(f.opts.Dir, name)
 	var report StopReport
 	switch {
 	case sight.Client != nil:
@@ -84,8 +84,8 @@ func (f *Fleet) ClearLost(ctx context.Context) error {
 		return err
 	}
 	_, err = each(entries, func(e fs.DirEntry) (*struct{}, error) {
-		record, err := readRecord(folder.Folder(filepath.Join(f.opts.Dir, e.Name())))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, folder.ErrDamaged) {
+		record, err := readRecord(statedir.Folder(filepath.Join(f.opts.Dir, e.Name())))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, statedir.ErrDamaged) {
 			return nil, nil
 		}
 		if err != nil {
@@ -101,7 +101,7 @@ func (f *Fleet) ClearLost(ctx context.Context) error {
 }
 
 // killSilent ends a shim that does not answer, so that what it holds can be swept.
-func killSilent(ctx context.Context, name string, dir folder.Folder, token *string) error {
+func killSilent(ctx context.Context, name string, dir statedir.Folder, token *string) error {
 	now, err := dir.Token()
 	if err == nil && token != nil && now != *token {
 		return fmt.Errorf("session %q: %w", name, ErrStale)
@@ -124,7 +124,7 @@ func killSilent(ctx context.Context, name string, dir folder.Folder, token *stri
 }
 
 func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
-	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+child.KillLimit+lookLimit, fmt.Errorf("session %q: %w", s.Record.Name, ErrSilent))
+	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+process.KillLimit+lookLimit, fmt.Errorf("session %q: %w", s.Record.Name, ErrSilent))
 	defer cancel()
 	report, err := s.Client.stop(asking, grace)
 	if err != nil {
@@ -138,7 +138,7 @@ func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (Sto
 }
 
 // sweep ends what a killed shim left running and removes the folder.
-func (f *Fleet) sweep(ctx context.Context, dir folder.Folder, s Sight, grace time.Duration) (StopReport, error) {
+func (f *Fleet) sweep(ctx context.Context, dir statedir.Folder, s Sight, grace time.Duration) (StopReport, error) {
 	lock, err := dir.Claim()
 	if err != nil {
 		return StopReport{}, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // Sighting is an [Event] of one session, as [Fleet.Watch] reports it.
@@ -36,7 +36,7 @@ func (f *Fleet) Watch(ctx context.Context, each func(Sighting)) error {
 		return err
 	}
 	defer notify.Close()
-	w := &watch{fleet: f, each: each, notify: notify, followed: map[folder.Folder]bool{}, known: map[folder.Folder]Record{}, fresh: map[folder.Folder]bool{}}
+	w := &watch{fleet: f, each: each, notify: notify, followed: map[statedir.Folder]bool{}, known: map[statedir.Folder]Record{}, fresh: map[statedir.Folder]bool{}}
 	defer w.wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -63,11 +63,11 @@ type watch struct {
 	each      func(Sighting)
 
 	// The loop's own.
-	known map[folder.Folder]Record // what was reported as appeared and is not gone
-	fresh map[folder.Folder]bool   // folders that were made and in which nothing was seen yet
+	known map[statedir.Folder]Record // what was reported as appeared and is not gone
+	fresh map[statedir.Folder]bool   // folders that were made and in which nothing was seen yet
 
 	mu       sync.Mutex
-	followed map[folder.Folder]bool // folders with a goroutine
+	followed map[statedir.Folder]bool // folders with a goroutine
 }
 
 func (w *watch) report(s Sighting) {
@@ -102,16 +102,16 @@ func (w *watch) take(ctx context.Context, e fsnotify.Event) error {
 	case e.Has(fsnotify.Create) && top:
 		w.add(ctx, e.Name)
 	case e.Has(fsnotify.Create) && filepath.Base(e.Name) == "session.json":
-		w.check(ctx, folder.Folder(filepath.Dir(e.Name)))
+		w.check(ctx, statedir.Folder(filepath.Dir(e.Name)))
 	case e.Has(fsnotify.Remove) && top:
-		w.gone(folder.Folder(e.Name))
+		w.gone(statedir.Folder(e.Name))
 	}
 	return nil
 }
 
 // gone reports that nothing is left of a session. If it came and went before it was
 // seen, all that can be said is that something was missed.
-func (w *watch) gone(dir folder.Folder) {
+func (w *watch) gone(dir statedir.Folder) {
 	record, known := w.known[dir]
 	fresh := w.fresh[dir]
 	delete(w.known, dir)
@@ -128,15 +128,15 @@ func (w *watch) gone(dir folder.Folder) {
 // add watches a session's folder: its record appears when its agent starts, now
 // or the next time.
 func (w *watch) add(ctx context.Context, dir string) {
-	w.fresh[folder.Folder(dir)] = true
+	w.fresh[statedir.Folder(dir)] = true
 	if err := w.notify.Add(dir); err != nil {
 		return // removed again already
 	}
-	w.check(ctx, folder.Folder(dir))
+	w.check(ctx, statedir.Folder(dir))
 }
 
 // check reports the instance in the folder if it is a new one, and follows it.
-func (w *watch) check(ctx context.Context, dir folder.Folder) {
+func (w *watch) check(ctx context.Context, dir statedir.Folder) {
 	record, err := readRecord(dir)
 	if err != nil || record.Root.PID == 0 {
 		return
@@ -154,7 +154,7 @@ func (w *watch) check(ctx context.Context, dir folder.Folder) {
 }
 
 // follow reports the events of a session's shim until it is gone.
-func (w *watch) follow(ctx context.Context, dir folder.Folder, name string) {
+func (w *watch) follow(ctx context.Context, dir statedir.Folder, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.followed[dir] {
@@ -174,7 +174,7 @@ const restream = 20 * time.Millisecond
 // something to follow still: another instance, or this one, whose stream was cut
 // because its events were not read, or could not be opened. If not, the folder
 // is not followed any more.
-func (w *watch) stream(ctx context.Context, dir folder.Folder, name string) (again bool) {
+func (w *watch) stream(ctx context.Context, dir statedir.Folder, name string) (again bool) {
 	before, recordErr := readRecord(dir)
 	token, err := dir.Token()
 	exited := false

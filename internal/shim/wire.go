@@ -6,15 +6,15 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/rawlog"
-	"gascity/internal/shim/child"
-	"gascity/internal/shim/folder"
+	"gascity/internal/shim/process"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/tty"
 )
 
 // The errors of the client side.
 var (
 	// ErrTaken reports that a live session holds the name.
-	ErrTaken = folder.ErrTaken
+	ErrTaken = statedir.ErrTaken
 	// ErrNone reports that there is no live shim: no folder, or its lock is
 	// free.
 	ErrNone = errors.New("no shim")
@@ -137,13 +137,13 @@ type Frame struct {
 }
 
 // LineMode is who edits the terminal's input box.
-type LineMode = child.LineMode
+type LineMode = process.LineMode
 
 // The line modes.
 const (
-	LineUnknown = child.LineUnknown
-	LineRaw     = child.LineRaw
-	LineCooked  = child.LineCooked
+	LineUnknown = process.LineUnknown
+	LineRaw     = process.LineRaw
+	LineCooked  = process.LineCooked
 )
 
 // EventKind says what a shim saw.
@@ -172,7 +172,7 @@ type Event struct {
 }
 
 // StopReport is what a stop found and did.
-type StopReport = child.StopReport
+type StopReport = process.StopReport
 
 // Successor is the instance that takes the place of another one in its box. The
 // zero value is the same one again.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // reviveSignal has a tmux server make its socket again.
@@ -21,7 +21,7 @@ const reviveLimit = 5 * time.Second
 // Revive has a server that lives without its socket, which somebody removed, make it again. It does
 // nothing if the socket is there, or if no such server is found.
 func (s *Server) Revive(ctx context.Context) error {
-	if !folder.Gone(s.socket) {
+	if !statedir.Gone(s.socket) {
 		return nil
 	}
 	server, found, err := s.find()
@@ -29,10 +29,10 @@ func (s *Server) Revive(ctx context.Context) error {
 		return err
 	}
 	for _, dir := range append(slices.Clone(s.away), filepath.Dir(s.socket), s.cfg.Dir) {
-		if err := folder.Trusted(filepath.Dir(dir)); err != nil {
+		if err := statedir.Trusted(filepath.Dir(dir)); err != nil {
 			return err
 		}
-		if err := folder.Private(dir); err != nil {
+		if err := statedir.Private(dir); err != nil {
 			return err
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Server) Revive(ctx context.Context) error {
 	defer cancel()
 	look := time.NewTicker(lockRetry)
 	defer look.Stop()
-	for folder.Gone(s.socket) {
+	for statedir.Gone(s.socket) {
 		select {
 		case <-look.C:
 		case <-ctx.Done():

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/tmuxctl"
 )
 
@@ -65,7 +65,7 @@ type Server struct {
 
 // Open makes Dir. It starts no server.
 func Open(cfg Config) (*Server, error) {
-	if err := folder.Private(cfg.Dir); err != nil {
+	if err := statedir.Private(cfg.Dir); err != nil {
 		return nil, err
 	}
 	dir, err := filepath.Abs(cfg.Dir)
@@ -77,10 +77,10 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	for _, dir := range away {
-		if folder.Gone(dir) {
+		if statedir.Gone(dir) {
 			break // Start makes them
 		}
-		if err := folder.Private(dir); err != nil {
+		if err := statedir.Private(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -150,7 +150,7 @@ func Value(env []string, name string) string {
 // configured calls do with the configuration written, one process and goroutine after the
 // other.
 func (s *Server) configured(ctx context.Context, do func() error) error {
-	if err := folder.Private(filepath.Dir(s.conf)); err != nil {
+	if err := statedir.Private(filepath.Dir(s.conf)); err != nil {
 		return err
 	}
 	var lock *os.File
@@ -159,7 +159,7 @@ func (s *Server) configured(ctx context.Context, do func() error) error {
 		return err
 	}
 	defer lock.Close()
-	if err := folder.WriteFile(s.conf, []byte(s.configuration())); err != nil {
+	if err := statedir.WriteFile(s.conf, []byte(s.configuration())); err != nil {
 		return err
 	}
 	return do()
@@ -177,8 +177,8 @@ func TryLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil && folder.SameFile(file, path) { // else who had the lock removed it
+	err = statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil && statedir.SameFile(file, path) { // else who had the lock removed it
 		return file, nil
 	}
 	_ = file.Close() // nothing was written
@@ -197,7 +197,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	err := s.configured(ctx, func() error {
 		for _, dir := range s.away {
-			if err := folder.Private(dir); err != nil {
+			if err := statedir.Private(dir); err != nil {
 				return err
 			}
 		}
@@ -224,14 +224,14 @@ func (s *Server) Do(ctx context.Context, commands ...tmuxctl.Command) ([]tmuxctl
 				return nil, err
 			}
 		case errors.Is(err, tmuxctl.ErrInterrupted) && ctx.Err() == nil && try == 0 && reads(commands):
-		case errors.Is(err, tmuxctl.ErrNoServer) && folder.Gone(s.socket) && s.doubted():
+		case errors.Is(err, tmuxctl.ErrNoServer) && statedir.Gone(s.socket) && s.doubted():
 			if err := s.Revive(ctx); err != nil {
 				return nil, err
 			}
-			if folder.Gone(s.socket) {
+			if statedir.Gone(s.socket) {
 				return replies, err
 			}
-		case errors.Is(err, tmuxctl.ErrNoTmux) && folder.Gone(s.socket):
+		case errors.Is(err, tmuxctl.ErrNoTmux) && statedir.Gone(s.socket):
 			return nil, fmt.Errorf("%w at %s", tmuxctl.ErrNoServer, s.socket) // nor is there a program to ask it with
 		default:
 			return replies, err
@@ -338,7 +338,7 @@ func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
 // Leave removes all files of a server, if none runs.
 func (s *Server) Leave(ctx context.Context) error {
 	return s.configured(ctx, func() error { // no other start runs meanwhile
-		if !folder.Gone(s.socket) {
+		if !statedir.Gone(s.socket) {
 			if _, err := s.ctl.Attach(ctx); !Absent(err) {
 				return err
 			}

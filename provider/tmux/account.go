@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
@@ -56,7 +56,7 @@ var _ inject.Lease = (*lease)(nil)
 // lease takes the right; the caller has the session's input.
 func (s seat) lease(ctx context.Context) (*lease, error) {
 	l := &lease{terminal: s.terminal}
-	err := folder.ReadJSON(accountFile(l.dir()), &l.book)
+	err := statedir.ReadJSON(accountFile(l.dir()), &l.book)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -87,12 +87,12 @@ const (
 	leaseCount  = 4
 )
 
-func (l *lease) dir() folder.Folder { return l.provider.dir(l.record.Name) }
+func (l *lease) dir() statedir.Folder { return l.provider.dir(l.record.Name) }
 
 func (l *lease) save() error {
 	last := l.book.Deliveries.Account("").Last
 	l.book.Open = last != nil && last.Open
-	return folder.WriteJSON(accountFile(l.dir()), &l.book)
+	return statedir.WriteJSON(accountFile(l.dir()), &l.book)
 }
 
 // quiet reports whether it is certain from the beginning of an account that no text of ours

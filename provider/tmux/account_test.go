@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/inputlog"
 )
 
@@ -38,7 +38,7 @@ func TestQuietIsCertain(t *testing.T) {
 	l.book.Deliveries.Settle(inputlog.Entry{ID: "1", Outcome: "submitted"})
 	check("a text that was taken", true)
 	for _, other := range []string{"", "{", `{"open":true,`, `{"deliveries":{}}`} {
-		if err := folder.WriteFile(path, []byte(other)); err != nil {
+		if err := statedir.WriteFile(path, []byte(other)); err != nil {
 			t.Fatal(err)
 		}
 		if quiet(path) {

@@ -12,7 +12,7 @@ import (
 	"gascity/internal/launch"
 	"gascity/internal/proc"
 	"gascity/internal/scan"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
@@ -32,12 +32,12 @@ type box struct {
 
 var _ launch.Box = (*box)(nil)
 
-func (b *box) dir() folder.Folder { return b.provider.dir(b.name) }
+func (b *box) dir() statedir.Folder { return b.provider.dir(b.name) }
 
 // Claim keeps the contract of launch.Box.
 func (b *box) Claim(ctx context.Context) error {
 	p := b.provider
-	if folder.Gone(b.dir().Record()) {
+	if statedir.Gone(b.dir().Record()) {
 		if err := p.alone(ctx, b.name, b.cfg.Env[scan.CityKey]); err != nil {
 			return err
 		}
@@ -135,8 +135,8 @@ func (b *box) prepare(ctx context.Context, spec launch.Spec) (*record, error) {
 		}
 	}
 	return r, errors.Join(
-		folder.WriteFile(b.dir().Instance(), []byte(r.token)),
-		folder.WriteFile(b.dir().Input(), nil),
+		statedir.WriteFile(b.dir().Instance(), []byte(r.token)),
+		statedir.WriteFile(b.dir().Input(), nil),
 		r.write(b.dir()),
 	)
 }
@@ -231,7 +231,7 @@ func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 		return err
 	}
 	// A client with the previous token is refused from here on.
-	if err := errors.Join(folder.WriteFile(b.dir().Instance(), []byte(r.token)), r.write(b.dir())); err != nil {
+	if err := errors.Join(statedir.WriteFile(b.dir().Instance(), []byte(r.token)), r.write(b.dir())); err != nil {
 		return err
 	}
 	s, err := b.respawn(ctx, &former, r, launcher)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"gascity/internal/archive"
-	"gascity/internal/shim/folder"
 	"gascity/internal/stage"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
@@ -137,7 +137,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	if err != nil || s.state == nil {
 		return err
 	}
-	if folder.Gone(src) {
+	if statedir.Gone(src) {
 		return nil
 	}
 	return fold("copy to", name, stage.CopyTo(s.record.WorkDir, src, relDst))

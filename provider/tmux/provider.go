@@ -29,7 +29,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/scan"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
@@ -132,7 +132,7 @@ func Open(cfg Config) (*Provider, error) {
 	})
 	p := &Provider{cfg: cfg, server: server}
 	if err == nil {
-		err = folder.Private(p.sessions())
+		err = statedir.Private(p.sessions())
 	}
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func fold(op, name string, err error) error {
 
 func translate(err error) error {
 	for _, pair := range []struct{ from, to error }{
-		{folder.ErrTaken, runtime.ErrSessionExists},
+		{statedir.ErrTaken, runtime.ErrSessionExists},
 		{errOrphans, runtime.ErrSessionExists},
 		{screen.ErrExited, runtime.ErrSessionNotFound},
 		{errFenced, runtime.ErrSessionNotFound},
@@ -207,7 +207,7 @@ type translated struct{ sentinel, err error }
 
 func (t *translated) Error() string {
 	switch {
-	case errors.Is(t.err, folder.ErrTaken):
+	case errors.Is(t.err, statedir.ErrTaken):
 		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
 	case errors.Is(t.sentinel, runtime.ErrSessionExists):
 		return t.err.Error() // which says what runs
@@ -227,4 +227,4 @@ func (p *Provider) workDir() (string, error) {
 func (p *Provider) sessions() string { return filepath.Join(p.cfg.Dir, "sessions") }
 
 // dir is the session's own folder.
-func (p *Provider) dir(name string) folder.Folder { return folder.For(p.sessions(), name) }
+func (p *Provider) dir(name string) statedir.Folder { return statedir.For(p.sessions(), name) }

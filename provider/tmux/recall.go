@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // recalls are the records that this process has read. Each is believed as long as its file
@@ -14,7 +14,7 @@ import (
 // that is over does nothing. The records are shared: they must not be changed.
 type recalls struct {
 	mu   sync.Mutex
-	read map[folder.Folder]recalled
+	read map[statedir.Folder]recalled
 }
 
 type recalled struct {
@@ -23,7 +23,7 @@ type recalled struct {
 }
 
 // recall is [readRecord] for those who only read the record.
-func (c *recalls) recall(dir folder.Folder) (*record, error) {
+func (c *recalls) recall(dir statedir.Folder) (*record, error) {
 	file, err := os.Stat(dir.Record())
 	if errors.Is(err, fs.ErrNotExist) {
 		c.drop(dir)
@@ -45,13 +45,13 @@ func (c *recalls) recall(dir folder.Folder) (*record, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.read == nil {
-		c.read = map[folder.Folder]recalled{}
+		c.read = map[statedir.Folder]recalled{}
 	}
 	c.read[dir] = recalled{file, r}
 	return r, nil
 }
 
-func (c *recalls) drop(dir folder.Folder) {
+func (c *recalls) drop(dir statedir.Folder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.read, dir)

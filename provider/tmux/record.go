@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 )
 
 // markKey is the variable that marks every process of an instance. Its value is the
@@ -56,9 +56,9 @@ func hashOf(token string) string {
 
 // readRecord returns what is on the disk; nil if the session does not exist, or was begun
 // and never came to be.
-func readRecord(dir folder.Folder) (*record, error) {
+func readRecord(dir statedir.Folder) (*record, error) {
 	r := &record{}
-	err := folder.ReadJSON(dir.Record(), r)
+	err := statedir.ReadJSON(dir.Record(), r)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -75,13 +75,13 @@ func readRecord(dir folder.Folder) (*record, error) {
 	return r, err
 }
 
-func (r *record) write(dir folder.Folder) error { return folder.WriteJSON(dir.Record(), r) }
+func (r *record) write(dir statedir.Folder) error { return statedir.WriteJSON(dir.Record(), r) }
 
 // accountFile is the file of the account of deliveries.
-func accountFile(dir folder.Folder) string { return filepath.Join(string(dir), "account.json") }
+func accountFile(dir statedir.Folder) string { return filepath.Join(string(dir), "account.json") }
 
 // wipe removes what a previous instance left, all but the lock.
-func wipe(dir folder.Folder) error {
+func wipe(dir statedir.Folder) error {
 	err := os.Remove(accountFile(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

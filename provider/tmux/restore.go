@@ -10,7 +10,7 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/scan"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
@@ -25,28 +25,28 @@ import (
 type restorer struct {
 	mu       sync.Mutex
 	searched bool
-	roots    map[folder.Folder]proc.ID // the first process of each session that was seen to run
+	roots    map[statedir.Folder]proc.ID // the first process of each session that was seen to run
 }
 
 // saw remembers that a session runs.
-func (c *restorer) saw(dir folder.Folder, root proc.ID) {
+func (c *restorer) saw(dir statedir.Folder, root proc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.roots == nil {
-		c.roots = map[folder.Folder]proc.ID{}
+		c.roots = map[statedir.Folder]proc.ID{}
 	}
 	c.roots[dir] = root
 }
 
 // suspect reports whether a session without a record may run: there was no search yet, or its
 // process that was seen last still lives, or the folder of all sessions is missing.
-func (c *restorer) suspect(dir folder.Folder, all string) bool {
+func (c *restorer) suspect(dir statedir.Folder, all string) bool {
 	c.mu.Lock()
 	root, seen := c.roots[dir]
 	first := !c.searched
 	c.searched = true
 	c.mu.Unlock()
-	if first || folder.Gone(all) {
+	if first || statedir.Gone(all) {
 		return true
 	}
 	if !seen {
@@ -69,11 +69,11 @@ func (p *Provider) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(folder.Trusted(p.cfg.Dir), folder.Private(p.cfg.Dir), folder.Private(p.sessions())); err != nil {
+	if err := errors.Join(statedir.Trusted(p.cfg.Dir), statedir.Private(p.cfg.Dir), statedir.Private(p.sessions())); err != nil {
 		return err
 	}
 	for _, s := range list {
-		if !s.Dead && folder.Gone(p.dir(s.Name).Record()) {
+		if !s.Dead && statedir.Gone(p.dir(s.Name).Record()) {
 			err = errors.Join(err, p.restoreOne(ctx, s))
 		}
 	}
@@ -84,14 +84,14 @@ func (p *Provider) restore(ctx context.Context) error {
 func (p *Provider) restoreOne(ctx context.Context, s tmuxhost.State) error {
 	dir := p.dir(s.Name)
 	lock, err := dir.Claim()
-	if errors.Is(err, folder.ErrTaken) {
+	if errors.Is(err, statedir.ErrTaken) {
 		return nil // somebody is starting or stopping it
 	}
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if !folder.Gone(dir.Record()) {
+	if !statedir.Gone(dir.Record()) {
 		return nil
 	}
 	r, err := p.recordOf(ctx, s)
@@ -106,8 +106,8 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxhost.State) error {
 	}
 	p.cfg.Logger.Warn("the folder of a running session was removed; it is there again", "session", r.Name)
 	return errors.Join(
-		folder.WriteFile(dir.Input(), nil),
-		folder.WriteFile(dir.Instance(), []byte(r.token)),
+		statedir.WriteFile(dir.Input(), nil),
+		statedir.WriteFile(dir.Instance(), []byte(r.token)),
 		r.write(dir),
 	)
 }
@@ -162,7 +162,7 @@ func (p *Provider) alone(ctx context.Context, name, city string) error {
 	if err := p.restore(ctx); err != nil {
 		return err
 	}
-	if !folder.Gone(p.dir(name).Record()) {
+	if !statedir.Gone(p.dir(name).Record()) {
 		return nil
 	}
 	live, err := p.searcher.Agents(city, name)

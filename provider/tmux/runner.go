@@ -10,8 +10,8 @@ import (
 
 	"gascity/internal/launch"
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
 	"gascity/internal/stage"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
@@ -137,8 +137,8 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 }
 
 // claimFolder waits for the session's lock: somebody may be starting or stopping it.
-func claimFolder(ctx context.Context, dir folder.Folder) (lock *os.File, err error) {
-	err = tmuxhost.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, folder.ErrTaken)
+func claimFolder(ctx context.Context, dir statedir.Folder) (lock *os.File, err error) {
+	err = tmuxhost.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrTaken)
 	return lock, err
 }
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxhost"
 	"gascity/runtime"
@@ -44,7 +44,7 @@ func (p *Provider) see(ctx context.Context, name string) (sight, error) {
 }
 
 // glance is one attempt to see: what it found may be changing.
-func (p *Provider) glance(ctx context.Context, dir folder.Folder) (sight, error) {
+func (p *Provider) glance(ctx context.Context, dir statedir.Folder) (sight, error) {
 	r, err := readRecord(dir)
 	if err == nil && r == nil && p.lost.suspect(dir, p.sessions()) {
 		if err = p.restore(ctx); err == nil {
@@ -125,7 +125,7 @@ func (p *Provider) drive(ctx context.Context, op, name string, token *string, do
 }
 
 // lockInput takes the session's input. The returned function gives it back.
-func lockInput(ctx context.Context, dir folder.Folder) (unlock func(), err error) {
+func lockInput(ctx context.Context, dir statedir.Folder) (unlock func(), err error) {
 	file, err := os.OpenFile(dir.Input(), os.O_RDWR, 0) // the start has made it
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, runtime.ErrSessionNotFound
@@ -133,7 +133,7 @@ func lockInput(ctx context.Context, dir folder.Folder) (unlock func(), err error
 	if err != nil {
 		return nil, err
 	}
-	err = tmuxhost.Retry(ctx, func() error { return folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
+	err = tmuxhost.Retry(ctx, func() error { return statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

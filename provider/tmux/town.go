@@ -12,7 +12,7 @@ import (
 
 	"gascity/internal/feed"
 	"gascity/internal/proc"
-	"gascity/internal/shim/folder"
+	"gascity/internal/statedir"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
 	"gascity/runtime"
@@ -48,7 +48,7 @@ func newTown(p *Provider) *town {
 // run listens until ctx ends.
 func (t *town) run(ctx context.Context) {
 	t.ctx = ctx
-	if !folder.Gone(t.p.server.Socket()) {
+	if !statedir.Gone(t.p.server.Socket()) {
 		t.listen()
 	}
 	t.sub = t.p.server.Client().Subscribe(tmuxctl.OutputData)

@@ -1,6 +1,6 @@
-// Package folder is the folder of one session: where its files are, and the lock that
+// Package statedir is the folder of one session: where its files are, and the lock that
 // proves that its shim lives. See package shim for what is in it.
-package folder
+package statedir
 
 import (
 	"crypto/sha256"

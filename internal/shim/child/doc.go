@@ -1,3 +1,0 @@
-// Package child is what a shim holds of the program that it runs: the tree of its
-// processes, its terminal or pipes, and what it printed without a terminal.
-package child
