@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange"
 	"gascity/internal/guard"
-	"gascity/internal/run"
-	"gascity/internal/session"
 	"gascity/internal/store"
 	"gascity/internal/workerapi"
 	"gascity/runtime"
@@ -200,7 +200,7 @@ func (l *load) day(workers int) (heaps [4]uint64) {
 		connected.Go(func() { l.work(ctx, fmt.Sprint("w", i), done[i]) })
 	}
 	for i := range done {
-		if err := l.reachable(ctx, run.ID(fmt.Sprint("instance-of-w", i))); err != nil {
+		if err := l.reachable(ctx, workerrun.ID(fmt.Sprint("instance-of-w", i))); err != nil {
 			l.Fatal(err)
 		}
 	}
@@ -262,7 +262,7 @@ func (l *load) reachable(ctx context.Context, id string) error {
 // prompt hands a prompt over, again until the worker has it, and waits for its turn's end.
 func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) error {
 	d := runtime.Delivery{ID: id, Instance: "instance-of-" + name, Content: runtime.TextContent("review " + id), Confirm: time.Minute}
-	if err := l.reachable(ctx, run.ID(d.Instance)); err != nil {
+	if err := l.reachable(ctx, workerrun.ID(d.Instance)); err != nil {
 		return err
 	}
 	if err := l.turnOf(ctx); err != nil {
@@ -299,7 +299,7 @@ func (l *load) turnOf(ctx context.Context) error {
 // work is a worker until ctx ends.
 func (l *load) work(ctx context.Context, name string, done chan<- string) {
 	instance := "instance-of-" + name
-	c := &worker.Client{Socket: l.socket, Token: run.Token(instance, 0), RunID: run.ID(instance)}
+	c := &worker.Client{Socket: l.socket, Token: workerrun.Token(instance, 0), RunID: workerrun.ID(instance)}
 	defer c.Close()
 	if err := errors.Join(c.Report(ctx, worker.Started, worker.Detail{}), c.Report(ctx, worker.Ready, worker.Detail{})); err != nil {
 		l.Errorf("%s: %v", name, err)
@@ -387,7 +387,7 @@ func (l *load) account(workers int) {
 				}
 			}
 		}
-		if id := run.ID(fmt.Sprint("instance-of-w", i)); got["authorize "+id] != l.turns {
+		if id := workerrun.ID(fmt.Sprint("instance-of-w", i)); got["authorize "+id] != l.turns {
 			lost++
 			l.Logf("%d decisions of w%d are recorded", got["authorize "+id], i)
 		}

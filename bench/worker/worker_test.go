@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange"
 	"gascity/internal/guard"
-	"gascity/internal/run"
-	"gascity/internal/session"
 	"gascity/internal/workerapi"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
@@ -263,7 +263,7 @@ func BenchmarkAuthorize(b *testing.B) {
 
 func authorize(b *testing.B, p place, anew bool) {
 	b.Helper()
-	all, token := bodies(b, anew), run.Token(instance, 0)
+	all, token := bodies(b, anew), workerrun.Token(instance, 0)
 	var took, empty []time.Duration
 	for i := 0; b.Loop(); i++ {
 		body := all[i%len(all)]
@@ -340,7 +340,7 @@ func BenchmarkDecisions(b *testing.B) {
 		b.Run("recorded/"+k.name, func(b *testing.B) {
 			p := newPlace(b, decide)
 			crowd(b, func(i int) bool {
-				_, err := p.engine.Authorize(b.Context(), run.ID(instance), call(i))
+				_, err := p.engine.Authorize(b.Context(), workerrun.ID(instance), call(i))
 				return err == nil
 			})
 		})
@@ -351,7 +351,7 @@ func BenchmarkDecisions(b *testing.B) {
 // handler: what net/http can do here, with its clients on the same processors, is the
 // ceiling.
 func BenchmarkThroughput(b *testing.B) {
-	token := run.Token(instance, 0)
+	token := workerrun.Token(instance, 0)
 	over := func(pick func(place) *http.Client, anew bool) func(b *testing.B) {
 		return func(b *testing.B) {
 			c, all := pick(newPlace(b, judge(b))), bodies(b, anew)

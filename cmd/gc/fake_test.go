@@ -19,10 +19,10 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/daemon"
+	"gascity/internal/domain/agentcontext"
+	"gascity/internal/domain/session"
 	"gascity/internal/guard"
-	"gascity/internal/primer"
 	"gascity/internal/rulebook"
-	"gascity/internal/session"
 	"gascity/internal/socket"
 	"gascity/runtime"
 	"gascity/test/fakecity"
@@ -201,7 +201,7 @@ func (fakeDaemon) Prime(_ context.Context, root, agent string, mode worker.Conte
 	}
 	for _, l := range lines {
 		if l.key == "name" && l.value == agent {
-			return primer.Parts{Agent: agent, Role: "You are " + agent + ".\n"}.Sections(mode), nil
+			return agentcontext.Parts{Agent: agent, Role: "You are " + agent + ".\n"}.Sections(mode), nil
 		}
 	}
 	return nil, fmt.Errorf("%w: no agent %q", client.ErrNotFound, agent)

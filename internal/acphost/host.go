@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"gascity/internal/acp"
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -59,8 +59,8 @@ type host struct {
 	ledger       *ledger         // nil: the agent itself reports what it uses
 	uses         map[string]*use // of tools, in the present turn
 	progress     runtime.Progress
-	former       map[string]*use // in the turn before
-	refused      run.Recent      // ids of tool calls that were denied and have not ended
+	former       map[string]*use  // in the turn before
+	refused      workerrun.Recent // ids of tool calls that were denied and have not ended
 
 	turn     *turn
 	turns    int

@@ -29,7 +29,7 @@ var dependencies = []dependency{
 	{"github.com/gorilla/websocket", []string{"internal/agentchannel"}},
 	{"github.com/hashicorp/yamux", []string{"internal/outpost"}},
 	{"github.com/invopop/jsonschema", []string{"internal/config"}},
-	{"github.com/pelletier/go-toml/v2", []string{"internal/config", "internal/agentcli", "internal/guard", "internal/usage", "internal/trial"}},
+	{"github.com/pelletier/go-toml/v2", []string{"internal/config", "internal/agentcli", "internal/guard", "internal/domain/usage", "internal/trial"}},
 	{"github.com/rogpeppe/go-internal", nil},
 	{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/agent", "internal/cli/talk", "internal/cli/view", "internal/cli/desk", "internal/cli/manual"}},
 	{"github.com/spf13/pflag", []string{"internal/cli", "internal/cli/desk", "internal/cli/manual"}},

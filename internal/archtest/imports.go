@@ -8,12 +8,12 @@ import (
 // standardOnly maps the packages that other modules may import, and the
 // contracts beside them, to the packages of ours that each may use.
 var standardOnly = map[string][]string{
-	"runtime":             nil,
-	"worker":              nil,
-	"worker/workertest":   {"worker"},
-	"client":              nil,
-	"runtime/runtimetest": {"runtime"},
-	"internal/agent":      {"runtime"},
+	"runtime":              nil,
+	"worker":               nil,
+	"worker/workertest":    {"worker"},
+	"client":               nil,
+	"runtime/runtimetest":  {"runtime"},
+	"internal/sessionname": {"runtime"},
 
 	"runtime/runtimetest/fake": {"runtime", "runtime/runtimetest"},
 }
@@ -21,7 +21,7 @@ var standardOnly = map[string][]string{
 // hiddenFromDrivers are lower packages that a driver must not know all the
 // same.
 var hiddenFromDrivers = []string{
-	"internal/config", "internal/session", "internal/plan", "internal/event", "internal/guard",
+	"internal/config", "internal/domain/session", "internal/domain/plan", "internal/domain/event", "internal/guard",
 	"internal/store", "internal/adapter", "internal/controller",
 }
 
@@ -29,8 +29,8 @@ var hiddenFromDrivers = []string{
 // contracts and packages without effects.
 var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
-	"internal/agent", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/event",
-	"internal/plan", "internal/session", "internal/guard", "internal/primer", "internal/text", "internal/usage",
+	"internal/sessionname", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/domain/event",
+	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/domain/agentcontext", "internal/text", "internal/domain/usage",
 	"internal/cli/desk", "internal/cli/page", "internal/cli/manual", "internal/cli/view",
 	"internal/cli/agent", "internal/cli/talk", "internal/cli/editor", "internal/acp",
 	"internal/archive", // what gc copy brings is written by the person's own process

@@ -44,7 +44,7 @@ var planted = map[string][]plant{
 		{"known", source("test/e2e/a_test.go", "package e2e"), ""},
 	},
 	"layer-order": {
-		{"upwards", source("internal/plan/a.go", "package plan\nimport _ \"gascity/internal/controller\""), "internal/controller"},
+		{"upwards", source("internal/domain/plan/a.go", "package plan\nimport _ \"gascity/internal/controller\""), "internal/controller"},
 		{"sideways", source("internal/stage/a.go", "package stage\nimport _ \"gascity/internal/terminal/screen\""), "internal/terminal/screen"},
 		{"downwards", source("internal/shim/a.go", "package shim\nimport _ \"gascity/internal/terminal/vt\""), ""},
 		{"from a test", source("internal/terminal/vt/a_test.go", "package term_test\nimport _ \"gascity/test/fakeagent\""), ""},
@@ -71,11 +71,11 @@ var planted = map[string][]plant{
 		{"client", source("internal/cli/a.go", "package cli\nimport _ \"gascity/client\""), ""},
 	},
 	"known-dependency": {
-		{"unknown", source("internal/plan/a.go", "package plan\nimport _ \"example.org/leftpad\""), "example.org/leftpad"},
-		{"in another package", source("internal/plan/a.go", "package plan\nimport _ \"github.com/spf13/cobra\""), "github.com/spf13/cobra"},
-		{"of tests", source("internal/plan/a.go", "package plan\nimport _ \"pgregory.net/rapid\""), "pgregory.net/rapid"},
+		{"unknown", source("internal/domain/plan/a.go", "package plan\nimport _ \"example.org/leftpad\""), "example.org/leftpad"},
+		{"in another package", source("internal/domain/plan/a.go", "package plan\nimport _ \"github.com/spf13/cobra\""), "github.com/spf13/cobra"},
+		{"of tests", source("internal/domain/plan/a.go", "package plan\nimport _ \"pgregory.net/rapid\""), "pgregory.net/rapid"},
 		{"at home", source("internal/cli/a.go", "package cli\nimport _ \"github.com/spf13/cobra\""), ""},
-		{"in a test", source("internal/plan/a_test.go", "package plan\nimport _ \"pgregory.net/rapid\""), ""},
+		{"in a test", source("internal/domain/plan/a_test.go", "package plan\nimport _ \"pgregory.net/rapid\""), ""},
 	},
 	"main-small": {
 		{"long", source("cmd/gc/main.go", repeat("package main\n", "//", 45, "")), "cmd/gc/main.go"},
@@ -117,9 +117,9 @@ var planted = map[string][]plant{
 		{"sentinels and tables", source("runtime/a.go", "package runtime\nvar ErrGone = errors.New(\"gone\")\nvar _ I = (*T)(nil)\nvar word = regexp.MustCompile(`a`)\nvar crlf = []byte(\"x\")\n//go:embed a.txt\nvar text string"), ""},
 	},
 	"no-hidden-input": {
-		{"read", source("internal/plan/a.go", "package plan\nvar home = os.Getenv(\"HOME\")"), "uses os.Getenv"},
-		{"passed on", source("internal/plan/a.go", "package plan\nfunc f() { expand(os.Environ) }"), "uses os.Environ"},
-		{"permit without a reason", source("internal/plan/a.go", "package plan\nvar home = os.Getenv(\"HOME\") //nolint:forbidigo //"), "uses os.Getenv"},
+		{"read", source("internal/domain/plan/a.go", "package plan\nvar home = os.Getenv(\"HOME\")"), "uses os.Getenv"},
+		{"passed on", source("internal/domain/plan/a.go", "package plan\nfunc f() { expand(os.Environ) }"), "uses os.Environ"},
+		{"permit without a reason", source("internal/domain/plan/a.go", "package plan\nvar home = os.Getenv(\"HOME\") //nolint:forbidigo //"), "uses os.Getenv"},
 		{"in cmd", source("cmd/gc/main.go", "package main\nfunc main() { run(os.Environ()) }"), ""},
 	},
 	"no-sleep": {
@@ -132,11 +132,11 @@ var planted = map[string][]plant{
 		{"with a reason", source("provider/pty/a.go", "package pty\nfunc f() { g(context.Background()) } //nolint:forbidigo // Stop has no ctx in the contract"), ""},
 	},
 	"vendor-literal": {
-		{"word in a text", source("internal/plan/a.go", "package plan\nvar x = \"start Claude now\""), "Claude"},
-		{"short name", source("internal/plan/a.go", "package plan\nvar x = \"amp\""), "amp"},
-		{"not a word", source("internal/plan/a.go", "package plan\nvar x = \"ample cursor, pipe\""), ""},
+		{"word in a text", source("internal/domain/plan/a.go", "package plan\nvar x = \"start Claude now\""), "Claude"},
+		{"short name", source("internal/domain/plan/a.go", "package plan\nvar x = \"amp\""), "amp"},
+		{"not a word", source("internal/domain/plan/a.go", "package plan\nvar x = \"ample cursor, pipe\""), ""},
 		{"at home", source("internal/agentcli/a.go", "package agentcli\nvar x = \"claude\""), ""},
-		{"comment and tag", source("internal/plan/a.go", "package plan\n// codex does\ntype x struct { A int `json:\"codex\"` }"), ""},
+		{"comment and tag", source("internal/domain/plan/a.go", "package plan\n// codex does\ntype x struct { A int `json:\"codex\"` }"), ""},
 	},
 	"provider-literal": {
 		{"controller", source("internal/controller/a.go", "package controller\nvar x = \"k8s\""), "k8s"},

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/session"
-	"gascity/internal/usage"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 )
 
 // account is somebody's share of a budget.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/run"
-	"gascity/internal/session"
-	"gascity/internal/usage"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
+	"gascity/internal/domain/workerrun"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -263,5 +263,5 @@ func runOf(v *session.View) string {
 	if v.Token == "" {
 		return cmp.Or(v.Instance, v.Session)
 	}
-	return run.ID(v.Token)
+	return workerrun.ID(v.Token)
 }

@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/session"
-	"gascity/internal/usage"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 )
 
 // City is what the engine knows of the controller. Its methods are called

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 	"gascity/internal/store/storetest"
-	"gascity/internal/usage"
 	"gascity/runtime"
 )
 

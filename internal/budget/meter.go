@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"gascity/internal/domain/usage"
 	"gascity/internal/metric"
-	"gascity/internal/usage"
 )
 
 // spender is whose spending a counter counts.

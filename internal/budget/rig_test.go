@@ -11,10 +11,10 @@ import (
 
 	"gascity/client"
 	"gascity/internal/budget"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 	"gascity/internal/store/storetest"
-	"gascity/internal/usage"
 	"gascity/runtime"
 )
 

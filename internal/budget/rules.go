@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"gascity/internal/config"
-	"gascity/internal/usage"
+	"gascity/internal/domain/usage"
 )
 
 // RulesOf reads the budgets of a city and its table of prices. A mistake in the table

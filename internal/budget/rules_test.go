@@ -11,7 +11,7 @@ import (
 
 	"gascity/internal/budget"
 	"gascity/internal/config"
-	"gascity/internal/usage"
+	"gascity/internal/domain/usage"
 )
 
 func TestRulesOfACity(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/session"
-	"gascity/internal/usage"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/session"
-	"gascity/internal/usage"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 )
 
 // Usage returns what was spent, summed up. Days are those of this machine's zone.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/desk"
-	"gascity/internal/primer"
+	"gascity/internal/domain/agentcontext"
 	"gascity/worker"
 )
 
@@ -37,7 +37,7 @@ needed.`,
 			if name == "" {
 				return desk.Usage(cmd, "which agent? GC_AGENT is not set, so name one: gc prime AGENT")
 			}
-			mode, err := primer.Mode(word)
+			mode, err := agentcontext.Mode(word)
 			if err != nil {
 				return desk.Usage(cmd, "%v", err)
 			}
@@ -52,7 +52,7 @@ needed.`,
 			if a.JSON {
 				return a.Document(primed{name, mode, append([]worker.Section{}, sections...)})
 			}
-			fmt.Fprintln(a.Stdout, primer.Text(sections))
+			fmt.Fprintln(a.Stdout, agentcontext.Text(sections))
 			return nil
 		},
 		ValidArgsFunction: a.CompleteAgent,

@@ -10,7 +10,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/page"
-	"gascity/internal/usage"
+	"gascity/internal/domain/usage"
 )
 
 func usageCommand(a *app) *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"gascity/internal/controller/account"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 	"gascity/runtime"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/domain/plan"
 	"gascity/internal/pending"
-	"gascity/internal/plan"
 	"gascity/runtime"
 )
 

@@ -9,8 +9,8 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/board"
 	"gascity/internal/controller/keep"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 )
 
 // Controller keeps one city true. Its methods may be called concurrently, and

@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"gascity/internal/controller/reach"
-	"gascity/internal/controller/resume"
-	"gascity/internal/event"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/conversation"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 
@@ -30,7 +30,7 @@ func (l *loop) lapsed(e *entry, failure session.ResumeFailure, words string) boo
 		return false
 	}
 	if e.rec.Fault, e.rec.NextAt = text+"; "+words, (time.Time{}); failure == session.ResumeInUse {
-		e.rec.NextAt = l.now().Add(l.c.opts.Jitter(resume.Again))
+		e.rec.NextAt = l.now().Add(l.c.opts.Jitter(conversation.Again))
 	}
 	return true
 }
@@ -39,11 +39,11 @@ func (l *loop) lapsed(e *entry, failure session.ResumeFailure, words string) boo
 // while was in its conversation.
 func (l *loop) lapsedLate(e *entry, fault string) bool {
 	c := &e.rec.Conversation
-	if l.now().Sub(e.rec.StartedAt) >= resume.Settles {
+	if l.now().Sub(e.rec.StartedAt) >= conversation.Settles {
 		c.Reached()
 		return false
 	}
-	failure := resume.Failure(c, e.rec.Exit, e.rec.Screen)
+	failure := conversation.Failure(c, e.rec.Exit, e.rec.Screen)
 	return failure != session.ResumeOther && l.lapsed(e, failure, fault)
 }
 
@@ -51,13 +51,13 @@ func (l *loop) lapsedLate(e *entry, fault string) bool {
 // conversation must be in the store before the agent is in it.
 func (l *loop) conversing(e *entry, s *plan.Session) (runtime.Config, bool) {
 	if e.before != nil {
-		if cfg, ok := resume.Config(s, e.rec.Conversation); ok {
+		if cfg, ok := conversation.Config(s, e.rec.Conversation); ok {
 			return cfg, true
 		}
 		l.unready(e)
 	}
 	before := e.rec.Conversation
-	e.before, e.rec.Conversation = &before, resume.Choose(s, before, l.now())
+	e.before, e.rec.Conversation = &before, conversation.Choose(s, before, l.now())
 	e.touch()
 	l.dirty = true
 	return runtime.Config{}, false

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

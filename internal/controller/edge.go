@@ -3,7 +3,7 @@ package controller
 import (
 	"time"
 
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 )
 
 // poolLag is how long a pass waits that the activity of a pool's member asks for: the

@@ -6,9 +6,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/reach"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/internal/proc"
-	"gascity/internal/session"
 	"gascity/runtime"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
 

@@ -2,8 +2,8 @@ package controller
 
 import (
 	"gascity/client"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 )
 
 // move brings the record's state to where the decision says the session is, by

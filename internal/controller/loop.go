@@ -13,9 +13,9 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/keep"
 	"gascity/internal/controller/reach"
-	"gascity/internal/event"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 )
 
 // loop is everything that changes. One goroutine owns it.

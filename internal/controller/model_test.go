@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"gascity/client"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
 )

@@ -7,8 +7,8 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/order"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

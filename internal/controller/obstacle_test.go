@@ -9,7 +9,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/reach"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
 

@@ -11,8 +11,8 @@ import (
 	"gascity/internal/controller/board"
 	"gascity/internal/controller/order"
 	"gascity/internal/controller/reach"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 )
 
 // asked is an order that the store does not have yet. Until it has, nothing is

@@ -13,8 +13,8 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/order"
 	"gascity/internal/controller/reach"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

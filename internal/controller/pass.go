@@ -8,9 +8,9 @@ import (
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/order"
 	"gascity/internal/controller/reach"
-	"gascity/internal/event"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gascity/internal/controller/reach"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 	"gascity/runtime"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 )
 
 const countLimit = 30 * time.Second // of one pool's check

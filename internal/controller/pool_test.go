@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
 

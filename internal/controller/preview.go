@@ -5,7 +5,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/account"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 )
 
 // Preview returns what would be done by another configuration of the city. It

@@ -7,8 +7,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/keep"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

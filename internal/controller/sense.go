@@ -8,8 +8,8 @@ import (
 
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
-	"gascity/internal/controller/resume"
-	"gascity/internal/session"
+	"gascity/internal/domain/conversation"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 
@@ -166,7 +166,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	l.dirty, s.needed = l.dirty || s.needed, false
 	l.asks(e, reading.Pending)
 	l.says(e, reading.Ended)
-	if resume.Told(&e.rec.Conversation, l.desired[e.rec.Key()], reading) {
+	if conversation.Told(&e.rec.Conversation, l.desired[e.rec.Key()], reading) {
 		e.touch()
 	}
 	if !reading.Again.IsZero() {

@@ -9,9 +9,9 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/controller/reach"
 	"gascity/internal/controller/settings"
-	"gascity/internal/event"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

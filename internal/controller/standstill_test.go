@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
-	"gascity/internal/controller/resume"
-	"gascity/internal/event"
+	"gascity/internal/domain/conversation"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/internal/launch"
-	"gascity/internal/plan"
-	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -32,7 +32,7 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	e.rec.Stored, e.rec.StartedAt, e.rec.Running = reach.Fingerprints(s), l.now(), true
 	e.rec.Agent = s.Agent
-	e.rec.Conversation = resume.Choose(s, e.rec.Conversation, l.now())
+	e.rec.Conversation = conversation.Choose(s, e.rec.Conversation, l.now())
 	e.touch()
 }
 
@@ -100,7 +100,7 @@ func (l *loop) judgeStarts() {
 // previous instance is known to be over.
 func (l *loop) start(e *entry, s *plan.Session) {
 	p, began, token := e.place.provider, l.now(), e.rec.Token
-	cfg, ok := resume.Config(s, e.rec.Conversation)
+	cfg, ok := conversation.Config(s, e.rec.Conversation)
 	if !ok { // the configuration has changed since
 		l.unclaim(e)
 		l.dirty = true
@@ -197,7 +197,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	if death, ok := errors.AsType[*runtime.StartupDeath](r.Err); ok {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
 		limited = l.lastWords(e, death.Last)
-		lapse = resume.Failure(&e.rec.Conversation, e.rec.Exit, death.Output)
+		lapse = conversation.Failure(&e.rec.Conversation, e.rec.Exit, death.Output)
 	} else if said := launch.Said(r.Err); said != "" {
 		e.rec.Screen = said
 	} else if r.attempt.Screen != "" {

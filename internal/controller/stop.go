@@ -11,11 +11,11 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
-	"gascity/internal/controller/resume"
-	"gascity/internal/event"
-	"gascity/internal/plan"
+	"gascity/internal/domain/conversation"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/internal/proc"
-	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -56,7 +56,7 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r reach.Ended) 
 		e.rec.NextAt = time.Time{}
 	}
 	e.rec.Running, e.rec.Lost, e.rec.Start, e.cut = false, false, session.StartDone, false
-	if began.Sub(e.rec.StartedAt) >= resume.Settles {
+	if began.Sub(e.rec.StartedAt) >= conversation.Settles {
 		e.rec.Conversation.Reached()
 	}
 	l.cleared(e, a)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
 )

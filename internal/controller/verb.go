@@ -11,9 +11,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/board"
-	"gascity/internal/event"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 )
 
 // Kill ends an instance and returns how that went; the agent comes back by

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

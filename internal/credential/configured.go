@@ -7,9 +7,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/config"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
 	"gascity/internal/metric"
-	"gascity/internal/plan"
 )
 
 // Configure puts what a configuration says of credentials in force.

@@ -8,8 +8,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller"
+	"gascity/internal/domain/session"
 	"gascity/internal/pending"
-	"gascity/internal/session"
 	"gascity/runtime"
 )
 

@@ -6,8 +6,8 @@ import (
 	"gascity/client"
 	"gascity/internal/adapter"
 	"gascity/internal/agentcli"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 )
 
 // channel returns how prompts reach an agent now; nil: it does not run.

@@ -6,7 +6,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/adapter"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
 

@@ -169,7 +169,7 @@ func missing(root string, err error) error {
 }
 
 // Prime returns the sections of an agent's startup context, see
-// [primer.Parts.Sections].
+// [agentcontext.Parts.Sections].
 func (d *Daemon) Prime(ctx context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error) {
 	r, err := d.read(ctx, root)
 	if err != nil {

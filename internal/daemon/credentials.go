@@ -10,7 +10,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
 	"gascity/internal/credential"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 	"gascity/internal/premises"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/internal/program"
 	"gascity/provider/all"
 )

@@ -11,19 +11,19 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/controller"
 	"gascity/internal/delivery"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
 	"gascity/internal/exchange/pressure"
 	"gascity/internal/pending"
-	"gascity/internal/plan"
 	"gascity/internal/premises"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
+	"gascity/internal/sessionname"
 	"gascity/internal/store"
 	"gascity/internal/wait"
 )
@@ -103,7 +103,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 }
 
 // instanceToken returns a new secret token for an instance.
-func instanceToken() string { return agent.InstanceTokenPrefix + rand.Text() }
+func instanceToken() string { return sessionname.InstanceTokenPrefix + rand.Text() }
 
 // receiptID returns a name for a prompt that a person can type: 60 random bits.
 func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }

@@ -14,7 +14,7 @@ import (
 	"gascity/internal/budget"
 	"gascity/internal/config"
 	"gascity/internal/controller"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/internal/rulebook"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/internal/program"
 	"gascity/provider/all"
 )

@@ -11,7 +11,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 )
 
 // unaskedAgent is an agent whose agent CLI runs its tools without asking a person.

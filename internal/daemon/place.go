@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/internal/premises"
 	"gascity/internal/scan"
 	"gascity/provider/all"

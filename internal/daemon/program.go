@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 	"gascity/internal/program"
 	"gascity/provider/all"
 )

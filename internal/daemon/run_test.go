@@ -12,9 +12,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli"
+	"gascity/internal/domain/agentcontext"
 	"gascity/internal/logfile"
 	"gascity/internal/premises"
-	"gascity/internal/primer"
 	"gascity/internal/redact"
 	"gascity/worker"
 )
@@ -376,7 +376,7 @@ prompt_template = "p.md"
 `)
 	write(t, filepath.Join(root, "p.md"), "It's {{.Agent}}'s \"job\".\nTwo lines; $HOME stays.\n")
 	sections, err := newDaemon(t).Prime(t.Context(), root, "a", worker.FullContext)
-	if text := primer.Text(sections); err != nil || !strings.Contains(text, "It's a's \"job\".\nTwo lines; $HOME stays.") {
+	if text := agentcontext.Text(sections); err != nil || !strings.Contains(text, "It's a's \"job\".\nTwo lines; $HOME stays.") {
 		t.Errorf("prime gives %q, %v", text, err)
 	}
 	if _, err := newDaemon(t).Prime(t.Context(), root, "b", worker.FullContext); !errors.Is(err, client.ErrNotFound) {

@@ -8,8 +8,8 @@ import (
 	"gascity/client"
 	"gascity/internal/adapter"
 	"gascity/internal/agentcli/hooks"
+	"gascity/internal/domain/session"
 	"gascity/internal/guard"
-	"gascity/internal/session"
 )
 
 // hold says why a session gets no prompts: its budget, its guard, or a credential.

@@ -12,12 +12,12 @@ import (
 	"gascity/internal/adapter"
 	"gascity/internal/agentcli/hooks"
 	"gascity/internal/delivery"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange"
 	"gascity/internal/guard"
-	"gascity/internal/plan"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
 	"gascity/runtime"
 )
 

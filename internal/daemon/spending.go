@@ -9,10 +9,10 @@ import (
 	"gascity/internal/api"
 	"gascity/internal/budget"
 	"gascity/internal/controller"
+	"gascity/internal/domain/usage"
 	"gascity/internal/exchange"
 	"gascity/internal/metric"
 	"gascity/internal/store"
-	"gascity/internal/usage"
 	"gascity/worker"
 )
 

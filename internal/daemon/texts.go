@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"gascity/internal/domain/session"
 	"gascity/internal/promptfile"
-	"gascity/internal/session"
 )
 
 // textsFolder is the name of the folder with texts of prompts, in the city's runtime folder.

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
-	"gascity/internal/agent"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	receipt "gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange"
 	"gascity/internal/premises"
-	receipt "gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/sessionname"
 	"gascity/internal/socket"
 	"gascity/internal/workerapi"
 	"gascity/worker"
@@ -39,7 +39,7 @@ func workerPath(root string) string {
 // shows that by a token that only this user can read and that is new with each
 // controller.
 func (k *keeper) openExchange(e *engines, events event.Log) error {
-	owner := agent.OwnerTokenPrefix + rand.Text()
+	owner := sessionname.OwnerTokenPrefix + rand.Text()
 	if err := os.WriteFile(filepath.Join(k.root, premises.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 )
 
 // reasonAborted is how a prompt ends whose turn was interrupted: the agent accepted it, and its

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/event"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
 	"gascity/runtime"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 )
 
 // box holds the open receipts of one session.

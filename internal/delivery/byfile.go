@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 	"gascity/worker"
 )

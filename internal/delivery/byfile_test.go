@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/internal/promptfile"
-	"gascity/internal/session"
 	"gascity/runtime"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 )
 
 // CancelPrompt cancels a prompt that is not with its agent yet. One that waits is cancelled at

@@ -29,9 +29,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 )
 
 // City is what the engine knows of the controller. Its methods are called

@@ -12,7 +12,7 @@ import (
 	"gascity/client"
 	"gascity/internal/api"
 	"gascity/internal/delivery"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

@@ -1,6 +1,6 @@
 package delivery
 
-import "gascity/internal/prompt"
+import "gascity/internal/domain/prompt"
 
 // Prompted reports whether an instance of a session, by its public name, was given a
 // prompt, also by an earlier controller. A prompt with an unknown outcome counts.

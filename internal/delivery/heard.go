@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/internal/stage"
 	"gascity/worker"
 )

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 	"gascity/runtime"
 	"gascity/worker"
 )

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
 )
 
 // ghost is an uncertain receipt: it is unknown whether the store keeps it, and

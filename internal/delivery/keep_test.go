@@ -13,8 +13,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/delivery"
-	"gascity/internal/event"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
 	"gascity/runtime"
 )
 

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/domain/prompt"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/prompt"
 	"gascity/internal/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 )
 
 // Queue lists the prompts that are on their way, those of one target if it is

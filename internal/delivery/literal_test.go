@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 	"gascity/runtime"
 )
 

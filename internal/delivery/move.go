@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 )
 
 // moveWaiting moves the prompts that wait for a session to the session that its agent, which was

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 )
 
 // owner acts for one session. One goroutine owns it; flights answer on landed.

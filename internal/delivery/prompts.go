@@ -7,8 +7,8 @@ import (
 	"maps"
 
 	"gascity/client"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 )
 
 // Nudge takes a prompt for the target and returns its receipt when it is

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
 )

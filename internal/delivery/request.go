@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 	"gascity/runtime"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 	"gascity/runtime"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/delivery"
-	"gascity/internal/event"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

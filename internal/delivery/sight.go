@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

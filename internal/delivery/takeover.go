@@ -3,8 +3,8 @@ package delivery
 import (
 	"time"
 
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 )
 
 // watch adds to what is seen of a session since when this controller knows it, and whether it

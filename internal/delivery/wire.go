@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
 )
 
 // wire is a receipt as clients see it.

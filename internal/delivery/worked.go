@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 )
 
 // Worked takes an agent's own word that a turn has worked on the prompt of a receipt. It

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange/briefing"
 	"gascity/internal/exchange/pressure"
-	"gascity/internal/run"
 	"gascity/worker"
 )
 
@@ -32,8 +32,8 @@ type active struct {
 	changed    chan struct{} // closed and replaced by each change
 	over       bool
 	recalled   bool // what an earlier controller knew is known here
-	life       run.Life
-	box        run.Mailbox
+	life       workerrun.Life
+	box        workerrun.Mailbox
 	reader     *reader
 	streamed   bool      // its worker has opened a stream at some time
 	leftAt     time.Time // when the last stream ended
@@ -43,19 +43,19 @@ type active struct {
 	health     worker.Health
 	usage      *float64 // of the context, as telemetry reported last
 	lock       pressure.Lock
-	compaction string     // name of the last compact message
-	limited    time.Time  // the end of the model provider's limit that was reported last
-	failure    failure    // the last one that the worker reported, of the turn that it is in or was in last
-	drawnAt    time.Time  // since when its screen asks for a permission; zero: it does not
-	settling   time.Time  // until then the place may still show a question that was answered
-	denied     run.Recent // the model provider's names of calls that were denied
-	ran        run.Recent // the model provider's names of calls that ran while their question was open
-	proved     bool       // the worker has asked the guard
-	partly     bool       // it has, and not about every tool
-	bypass     string     // what ran although it was denied, the newest
-	heard      time.Time  // when the worker last said anything
-	progress   progress   // in the turn, as the worker reports it
-	sent       []string   // names of the prompts that went by the stream, the newest last
+	compaction string           // name of the last compact message
+	limited    time.Time        // the end of the model provider's limit that was reported last
+	failure    failure          // the last one that the worker reported, of the turn that it is in or was in last
+	drawnAt    time.Time        // since when its screen asks for a permission; zero: it does not
+	settling   time.Time        // until then the place may still show a question that was answered
+	denied     workerrun.Recent // the model provider's names of calls that were denied
+	ran        workerrun.Recent // the model provider's names of calls that ran while their question was open
+	proved     bool             // the worker has asked the guard
+	partly     bool             // it has, and not about every tool
+	bypass     string           // what ran although it was denied, the newest
+	heard      time.Time        // when the worker last said anything
+	progress   progress         // in the turn, as the worker reports it
+	sent       []string         // names of the prompts that went by the stream, the newest last
 	given      briefing.Record
 	identity   string            // name of the last identity message
 	owned      map[string]string // names of the last messages with credentials, by account
@@ -66,7 +66,7 @@ type active struct {
 
 // reader is a stream that is open.
 type reader struct {
-	items  chan run.Item
+	items  chan workerrun.Item
 	gone   chan struct{} // closed when it has been replaced or cut off
 	lagged bool          // it was cut off because it was too slow; set before gone is closed
 }
@@ -76,7 +76,7 @@ const maxLag = 1024
 
 func newActive(e *Engine, name, agent, instance string) *active {
 	return &active{
-		engine: e, session: name, agent: agent, instance: instance, id: run.ID(instance), changed: make(chan struct{}),
+		engine: e, session: name, agent: agent, instance: instance, id: workerrun.ID(instance), changed: make(chan struct{}),
 	}
 }
 
@@ -171,7 +171,7 @@ func (a *active) offers(ability string) bool {
 
 // close ends the run's stream with a last item, if that says anything. With an end
 // the run is over.
-func (a *active) close(last run.Item) {
+func (a *active) close(last workerrun.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = a.over || last.End
@@ -180,13 +180,13 @@ func (a *active) close(last run.Item) {
 }
 
 // cutLocked ends the stream that is open.
-func (a *active) cutLocked(last run.Item) {
+func (a *active) cutLocked(last workerrun.Item) {
 	r := a.reader
 	if r == nil {
 		return
 	}
 	a.reader, a.leftAt = nil, a.engine.opts.Now()
-	if last != (run.Item{}) {
+	if last != (workerrun.Item{}) {
 		select {
 		case r.items <- last:
 		default:
@@ -198,7 +198,7 @@ func (a *active) cutLocked(last run.Item) {
 
 // putLocked gives a message to the worker, now or when it connects. The same ID is
 // the same message.
-func (a *active) putLocked(kind worker.MessageKind, id string, data any) (*run.Letter, error) {
+func (a *active) putLocked(kind worker.MessageKind, id string, data any) (*workerrun.Letter, error) {
 	text, err := json.Marshal(data)
 	if err != nil {
 		return nil, err
@@ -221,13 +221,13 @@ func (a *active) sendLocked(m worker.Message) {
 		return
 	}
 	select {
-	case a.reader.items <- run.Item{Message: &m}:
+	case a.reader.items <- workerrun.Item{Message: &m}:
 		if l := a.box.Find(m.ID); l != nil {
 			l.Sent = true
 		}
 	default:
 		a.reader.lagged = true
-		a.cutLocked(run.Item{})
+		a.cutLocked(workerrun.Item{})
 	}
 }
 
@@ -246,7 +246,7 @@ func (a *active) tell(kind worker.MessageKind, prefix string, data any) (id stri
 // order gives the worker a message, waits until it has ended, and takes it back
 // then: who asked is gone, and it must not be obeyed at another time. It returns what
 // was said, nil if nothing was.
-func (a *active) order(ctx context.Context, kind worker.MessageKind, data any) (*run.Letter, error) {
+func (a *active) order(ctx context.Context, kind worker.MessageKind, data any) (*workerrun.Letter, error) {
 	id, err := a.tell(kind, string(kind), data)
 	if err != nil {
 		return nil, err

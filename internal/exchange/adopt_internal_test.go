@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/event"
-	"gascity/internal/run"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/workerrun"
 )
 
 // A look that began before a start and is done during it does not take the place of the run
@@ -16,7 +16,7 @@ func TestALateLookDoesNotTakeTheStartsPlace(t *testing.T) {
 	late := newActive(e, session, "agent", token) // as takeUp makes it
 	started := e.expect(session, "agent", token)
 	e.adopt(late)
-	spoken, err := e.named(run.ID(token))
+	spoken, err := e.named(workerrun.ID(token))
 	if err != nil || spoken != started {
 		t.Errorf("who speaks is %p, %v, and what was started %p", spoken, err, started)
 	}

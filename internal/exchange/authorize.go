@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 	"gascity/internal/guard"
 	"gascity/runtime"
 	"gascity/worker"

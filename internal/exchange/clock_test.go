@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/usage"
 	"gascity/internal/exchange"
-	"gascity/internal/usage"
 	"gascity/worker"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange/briefing"
-	"gascity/internal/session"
 	"gascity/worker"
 )
 

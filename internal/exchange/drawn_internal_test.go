@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/event"
-	"gascity/internal/run"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/workerrun"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -34,7 +34,7 @@ func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 		return r.Pending != nil
 	}
 	silent, reports := newActive(e, "s", "silent", "one"), newActive(e, "s", "reports", "two")
-	reports.life, _ = run.Life{}.Told(worker.Lifecycle{Event: worker.Busy, Timestamp: now}, now)
+	reports.life, _ = workerrun.Life{}.Told(worker.Lifecycle{Event: worker.Busy, Timestamp: now}, now)
 	if !listed(silent, "q") {
 		t.Error("the question of an agent without hooks waits")
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -19,7 +19,7 @@ var (
 
 // full says in the words of the worker API that a mailbox is full.
 func full(err error) error {
-	if errors.Is(err, run.ErrFull) {
+	if errors.Is(err, workerrun.ErrFull) {
 		return fmt.Errorf("%w: %w", worker.ErrRefused, err)
 	}
 	return err

@@ -21,13 +21,13 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange/pressure"
 	"gascity/internal/guard"
-	"gascity/internal/prompt"
-	"gascity/internal/run"
-	"gascity/internal/session"
-	"gascity/internal/usage"
 	"gascity/worker"
 )
 
@@ -155,7 +155,7 @@ func New(opts Options) *Engine {
 		opts.AskTimeout = time.Minute
 	}
 	return &Engine{
-		opts: opts, owner: run.Fold(opts.Owner), looks: make(chan struct{}, 1), crimes: make(chan crime, maxCrimes), leaving: make(chan *active, maxCrimes), runs: map[string]*active{}, byID: map[string]*active{},
+		opts: opts, owner: workerrun.Fold(opts.Owner), looks: make(chan struct{}, 1), crimes: make(chan crime, maxCrimes), leaving: make(chan *active, maxCrimes), runs: map[string]*active{}, byID: map[string]*active{},
 		tokens: map[[sha256.Size]byte]ticket{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},
 		pending: map[string]bool{}, looking: map[string]bool{},
 	}
@@ -251,6 +251,6 @@ func (e *Engine) closeAll() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, a := range e.runs {
-		a.close(run.Item{})
+		a.close(workerrun.Item{})
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 

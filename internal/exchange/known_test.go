@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/usage"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange"
-	"gascity/internal/run"
-	"gascity/internal/usage"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -239,7 +239,7 @@ func TestTokensRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	speaks := func(generation int) error {
-		c := &worker.Client{Socket: r.path, Token: run.Token("one", generation), RunID: a.RunID}
+		c := &worker.Client{Socket: r.path, Token: workerrun.Token("one", generation), RunID: a.RunID}
 		defer c.Close()
 		return c.Report(r.within(), worker.Idle, worker.Detail{})
 	}

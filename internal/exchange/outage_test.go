@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange"
 	"gascity/internal/guard"
-	"gascity/internal/session"
 	"gascity/worker"
 )
 

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"time"
 
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange/past"
-	"gascity/internal/run"
 	"gascity/runtime"
 )
 
@@ -54,9 +54,9 @@ func (o *over) begin(ctx context.Context, name string, cfg runtime.Config, start
 	a := o.engine.expect(name, cfg.Env[variableAgent], instance)
 	generation, _ := a.generations()
 	cfg.Env = maps.Clone(cfg.Env)
-	cfg.Env[VariableToken], cfg.Env[VariableRun] = run.Token(instance, generation), a.id
+	cfg.Env[VariableToken], cfg.Env[VariableRun] = workerrun.Token(instance, generation), a.id
 	if cfg.Env[variableTrace] == "" {
-		cfg.Env[variableTrace] = run.TraceParent(a.id)
+		cfg.Env[variableTrace] = workerrun.TraceParent(a.id)
 	}
 	for name, value := range map[string]string{VariableSocket: o.engine.opts.Socket, VariableURL: o.engine.opts.URL} {
 		if value != "" {

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange"
-	"gascity/internal/session"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
 	"gascity/runtime/runtimetest/fake"

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange/past"
-	"gascity/internal/prompt"
-	"gascity/internal/run"
 	"gascity/internal/stage"
 	"gascity/runtime"
 	"gascity/worker"
@@ -146,7 +146,7 @@ func (a *active) goesByStream(id string) string {
 }
 
 // prompt sends a prompt, with what its sender said of it.
-func (a *active) prompt(id, text string, d runtime.Delivery) (*run.Letter, error) {
+func (a *active) prompt(id, text string, d runtime.Delivery) (*workerrun.Letter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.putLocked(worker.PromptMessage, id, worker.Prompt{
@@ -195,7 +195,7 @@ func (a *active) await(ctx context.Context, id string, confirm time.Duration) ru
 }
 
 // outcomeOf is a worker's word in the terms of deliveries.
-func outcomeOf(l *run.Letter) runtime.Outcome {
+func outcomeOf(l *workerrun.Letter) runtime.Outcome {
 	switch l.State {
 	case worker.Submitted:
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.SignWorker, Detail: l.Detail}

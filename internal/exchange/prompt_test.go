@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/prompt"
 	"gascity/internal/exchange/past"
-	"gascity/internal/prompt"
 	"gascity/runtime"
 	"gascity/worker"
 )

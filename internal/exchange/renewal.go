@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"gascity/internal/domain/plan"
 	"gascity/internal/exchange/briefing"
 	"gascity/internal/launch"
-	"gascity/internal/plan"
 	"gascity/runtime"
 	"gascity/worker"
 )

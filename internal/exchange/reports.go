@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/usage"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange/briefing"
-	"gascity/internal/run"
-	"gascity/internal/usage"
 	"gascity/worker"
 )
 
@@ -29,7 +29,7 @@ func (e *Engine) record(a *active, kind event.Kind, body any, data map[string]st
 	}
 	data[dataRun] = a.id
 	if body != nil {
-		text, err := run.Text(body)
+		text, err := workerrun.Text(body)
 		if err != nil {
 			e.opts.Logger.Warn("a report cannot be recorded", "session", a.session, "kind", kind, "error", err)
 			return

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -57,7 +57,7 @@ func (a *active) pushTokenLocked() error {
 	if a.generation == a.told || !a.life.Offers(worker.OfferIdentity) {
 		return nil
 	}
-	id := worker.Identity{RunID: a.id, SessionID: a.session, Token: worker.Secret(run.Token(a.instance, a.generation))}
+	id := worker.Identity{RunID: a.id, SessionID: a.session, Token: worker.Secret(workerrun.Token(a.instance, a.generation))}
 	_, err := a.putLocked(worker.IdentityMessage, tokenPrefix+strconv.Itoa(a.generation), id)
 	return full(err)
 }
@@ -78,7 +78,7 @@ func (e *Engine) rotated(a *active, ack worker.Ack) {
 	a.mu.Unlock()
 	e.mu.Lock()
 	for g := was; g < now; g++ {
-		token := run.Fold(run.Token(a.instance, g))
+		token := workerrun.Fold(workerrun.Token(a.instance, g))
 		if of, ok := e.tokens[token]; ok && of.until.IsZero() {
 			e.tokens[token] = ticket{of.run, e.opts.Now().Add(RotationGrace)}
 		}

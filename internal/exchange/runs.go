@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/run"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -51,7 +51,7 @@ func (e *Engine) overdueLocked(a *active) bool {
 // takeUp makes the run of a view known. Its memory is read before anybody can speak
 // for it.
 func (e *Engine) takeUp(v session.View) {
-	id := run.ID(v.Token)
+	id := workerrun.ID(v.Token)
 	e.mu.Lock()
 	a, past := e.byID[id], e.past[id]
 	e.mu.Unlock()
@@ -94,7 +94,7 @@ func (e *Engine) adopt(a *active) {
 	e.registerLocked(a)
 	e.mu.Unlock()
 	if now != nil && now != a && now.starts == 0 {
-		now.close(run.Item{End: true})
+		now.close(workerrun.Item{End: true})
 	}
 }
 
@@ -103,8 +103,8 @@ func (e *Engine) registerLocked(a *active) {
 	e.byID[a.id] = a
 	generation, told := a.generations()
 	for g := told; g <= generation; g++ { // the worker may still have an older one
-		plain := run.Token(a.instance, g)
-		token := run.Fold(plain)
+		plain := workerrun.Token(a.instance, g)
+		token := workerrun.Fold(plain)
 		if _, known := e.tokens[token]; !known {
 			e.tokens[token] = ticket{run: a}
 			e.hide(a.instance)
@@ -128,7 +128,7 @@ func (e *Engine) end(a *active) {
 		e.forgetLocked(a, false)
 	}
 	e.mu.Unlock()
-	a.close(run.Item{End: true})
+	a.close(workerrun.Item{End: true})
 	if last && e.opts.Retire != nil {
 		e.opts.Retire(a.session)
 	}
@@ -169,7 +169,7 @@ func (e *Engine) forgetLocked(a *active, replaced bool) {
 func (e *Engine) expect(name, agent, instance string) *active {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a := e.byID[run.ID(instance)]
+	a := e.byID[workerrun.ID(instance)]
 	if a == nil {
 		a = newActive(e, name, agent, instance)
 		a.begun, a.recalled, a.given.Owed = e.opts.Now(), true, e.opts.Sections != nil
@@ -193,7 +193,7 @@ func (e *Engine) started(a *active) {
 	e.registerLocked(a)
 	e.mu.Unlock()
 	if was != nil && was != a {
-		was.close(run.Item{End: true})
+		was.close(workerrun.Item{End: true})
 	}
 }
 
@@ -208,7 +208,7 @@ func (e *Engine) abandon(a *active) {
 	}
 	e.mu.Unlock()
 	if gone {
-		a.close(run.Item{End: true})
+		a.close(workerrun.Item{End: true})
 	}
 }
 
@@ -231,25 +231,25 @@ func (e *Engine) named(id string) (*active, error) {
 }
 
 // Authenticate keeps the contract of workerapi.Tokens.
-func (e *Engine) Authenticate(token string) (run.Caller, error) {
-	folded := run.Fold(token)
+func (e *Engine) Authenticate(token string) (workerrun.Caller, error) {
+	folded := workerrun.Fold(token)
 	if e.opts.Owner != "" && folded == e.owner {
-		return run.Caller{Owner: true}, nil
+		return workerrun.Caller{Owner: true}, nil
 	}
 	e.mu.Lock()
 	of, fenced := e.tokens[folded], e.fenced[folded]
 	e.mu.Unlock()
 	switch {
 	case of.run != nil && (of.until.IsZero() || e.opts.Now().Before(of.until)):
-		return run.Caller{Run: of.run.id}, nil
+		return workerrun.Caller{Run: of.run.id}, nil
 	case of.run != nil:
-		return run.Caller{}, errUnknownToken // another one has taken its place
+		return workerrun.Caller{}, errUnknownToken // another one has taken its place
 	case fenced:
-		return run.Caller{}, errFenced
+		return workerrun.Caller{}, errFenced
 	case !e.settled():
-		return run.Caller{}, errEarly
+		return workerrun.Caller{}, errEarly
 	}
-	return run.Caller{}, errUnknownToken
+	return workerrun.Caller{}, errUnknownToken
 }
 
 // unknownRunError is a run that the engine does not know.

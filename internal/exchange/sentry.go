@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/guard"
-	"gascity/internal/run"
-	"gascity/internal/session"
 	"gascity/worker"
 )
 
@@ -96,7 +96,7 @@ func (e *Engine) allowance(a *active) *worker.Allowance {
 	}
 	_, told := a.generations()
 	until := e.opts.Now().Add(worker.AllowanceLife).UTC().Truncate(time.Second)
-	s := worker.Allowance{RunID: a.id, Until: until, Tools: tools, Except: except}.Sign(run.Token(a.instance, told))
+	s := worker.Allowance{RunID: a.id, Until: until, Tools: tools, Except: except}.Sign(workerrun.Token(a.instance, told))
 	return &s
 }
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange"
 	"gascity/internal/guard"
-	"gascity/internal/session"
 	"gascity/runtime"
 	"gascity/worker"
 )

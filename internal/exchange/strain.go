@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange/pressure"
-	"gascity/internal/session"
 	"gascity/worker"
 )
 

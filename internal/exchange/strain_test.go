@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange"
 	"gascity/internal/exchange/pressure"
-	"gascity/internal/session"
 	"gascity/runtime"
 	"gascity/worker"
 )

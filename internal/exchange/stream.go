@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/run"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
 // Stream keeps the contract of workerapi.Streams.
-func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan run.Item, error) {
+func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan workerrun.Item, error) {
 	a, err := e.named(id)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan ru
 	e.record(a, event.WorkerConnected, nil, nil)
 	e.keep(a)
 	e.renew(ctx, a)
-	out := make(chan run.Item, 1)
+	out := make(chan workerrun.Item, 1)
 	go a.feed(ctx, r, out) // it ends with ctx or the reader, and closes out
 	e.opts.City.Sense(a.session)
 	return out, nil
@@ -36,15 +36,15 @@ func (a *active) open(after uint64) (*reader, error) {
 	if a.over {
 		return nil, errFenced
 	}
-	a.cutLocked(run.Item{})
+	a.cutLocked(workerrun.Item{})
 	if err := a.pushTokenLocked(); err != nil {
 		return nil, err
 	}
-	r := &reader{items: make(chan run.Item, maxLag), gone: make(chan struct{})}
+	r := &reader{items: make(chan workerrun.Item, maxLag), gone: make(chan struct{})}
 	a.reader, a.streamed, a.missedAt = r, true, time.Time{}
 	open, gap := a.box.Open(after)
 	if gap != nil {
-		r.items <- run.Item{Gap: gap}
+		r.items <- workerrun.Item{Gap: gap}
 	}
 	for _, m := range open {
 		a.sendLocked(m)
@@ -54,7 +54,7 @@ func (a *active) open(after uint64) (*reader, error) {
 }
 
 // feed hands items to one reader.
-func (a *active) feed(ctx context.Context, r *reader, out chan<- run.Item) {
+func (a *active) feed(ctx context.Context, r *reader, out chan<- workerrun.Item) {
 	defer close(out)
 	defer a.left(r)
 	for {
@@ -74,18 +74,18 @@ func (a *active) feed(ctx context.Context, r *reader, out chan<- run.Item) {
 
 // rest hands over what is queued. A reader that was cut off because it was too slow
 // gets that as the reason.
-func (a *active) rest(ctx context.Context, r *reader, out chan<- run.Item) {
+func (a *active) rest(ctx context.Context, r *reader, out chan<- workerrun.Item) {
 	for len(r.items) > 0 {
 		if !hand(ctx, out, <-r.items) {
 			return
 		}
 	}
 	if r.lagged {
-		hand(ctx, out, run.Item{Lagged: true})
+		hand(ctx, out, workerrun.Item{Lagged: true})
 	}
 }
 
-func hand(ctx context.Context, out chan<- run.Item, i run.Item) bool {
+func hand(ctx context.Context, out chan<- workerrun.Item, i workerrun.Item) bool {
 	select {
 	case out <- i:
 		return true

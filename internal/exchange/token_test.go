@@ -1,10 +1,10 @@
 package exchange_test
 
-import "gascity/internal/run"
+import "gascity/internal/domain/workerrun"
 
 // credentials are what the agent of an instance receives.
 type credentials struct{ token, run string }
 
 func runtimeEnv(instance string) credentials {
-	return credentials{run.Token(instance, 0), run.ID(instance)}
+	return credentials{workerrun.Token(instance, 0), workerrun.ID(instance)}
 }

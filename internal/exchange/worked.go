@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/internal/exchange/past"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
 	"gascity/worker"
 )
 

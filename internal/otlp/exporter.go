@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 	"gascity/internal/metric"
 )
 

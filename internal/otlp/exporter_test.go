@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/metric"
 	"gascity/internal/otlp"
-	"gascity/internal/run"
 	"gascity/worker"
 )
 
@@ -237,7 +237,7 @@ func TestARunIsATrace(t *testing.T) {
 	c.await("three spans", func() bool { return len(c.spans) == 3 })
 	c.await("the tokens", func() bool { return c.metrics["gen_ai.client.token.usage"].Histogram != nil })
 	stop()
-	parts := strings.Split(run.TraceParent(runID), "-")
+	parts := strings.Split(workerrun.TraceParent(runID), "-")
 	chat, tool, agent := c.spans[0], c.spans[1], c.spans[2]
 	for _, s := range c.spans {
 		if s.TraceID != parts[1] || len(s.TraceID) != 32 || len(s.SpanID) != 16 || attribute(s.Attributes, "gascity.run_id") != runID || s.StartTimeUnixNano > s.EndTimeUnixNano {
@@ -439,7 +439,7 @@ func TestEveryEndOfARunIsOneSpan(t *testing.T) {
 		if got := fmt.Sprint(s.Status.Code, " ", attribute(s.Attributes, "error.type"), " ", attribute(s.Attributes, "gascity.end")); got != row.want {
 			t.Errorf("%s ended as %q, want %q", row.name, got, row.want)
 		}
-		if parts := strings.Split(run.TraceParent(id), "-"); s.TraceID != parts[1] || s.SpanID != parts[2] || s.StartTimeUnixNano > s.EndTimeUnixNano {
+		if parts := strings.Split(workerrun.TraceParent(id), "-"); s.TraceID != parts[1] || s.SpanID != parts[2] || s.StartTimeUnixNano > s.EndTimeUnixNano {
 			t.Errorf("%s is not the root of its trace: %+v", row.name, s)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
-	tracer "gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -55,7 +55,7 @@ func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Even
 		if end.IsZero() {
 			end = e.Time
 		}
-		parent := tracer.SpanID(run)
+		parent := workerrun.SpanID(run)
 		if turn.Usage != nil {
 			s := f.chat(run, it, turn, e, end)
 			parent = s.SpanID
@@ -63,7 +63,7 @@ func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Even
 		}
 		for i, call := range turn.ToolsCalled {
 			s := span{
-				TraceID: tracer.TraceID(run), SpanID: tracer.SpanID(run + " tool " + strconv.FormatUint(e.ID, 10) + " " + call.CallID + strconv.Itoa(i)), ParentID: parent, Kind: 1,
+				TraceID: workerrun.TraceID(run), SpanID: workerrun.SpanID(run + " tool " + strconv.FormatUint(e.ID, 10) + " " + call.CallID + strconv.Itoa(i)), ParentID: parent, Kind: 1,
 				Name: "execute_tool " + call.Name, Start: nanos(end.Add(-time.Duration(call.DurationMS) * time.Millisecond)), End: nanos(end),
 				Attributes: append(it.common(run, "execute_tool", e), attributes(map[string]string{"gen_ai.tool.name": call.Name, "gen_ai.tool.call.id": call.CallID})...),
 			}
@@ -93,7 +93,7 @@ func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.E
 		start = end
 	}
 	s := span{
-		TraceID: tracer.TraceID(run), SpanID: tracer.SpanID(run + " turn " + name), ParentID: tracer.SpanID(run), Name: strings.TrimSpace("chat " + u.Model), Kind: 3,
+		TraceID: workerrun.TraceID(run), SpanID: workerrun.SpanID(run + " turn " + name), ParentID: workerrun.SpanID(run), Name: strings.TrimSpace("chat " + u.Model), Kind: 3,
 		Start: nanos(start), End: nanos(end), Attributes: it.common(run, "chat", e),
 	}
 	s.Attributes = append(s.Attributes, attributes(map[string]string{

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	tracer "gascity/internal/run"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -138,7 +138,7 @@ func (f *fold) end(run string, it *life, e client.Event, how ending) []span {
 		f.ended = f.ended[1:]
 	}
 	s := span{
-		TraceID: tracer.TraceID(run), SpanID: tracer.SpanID(run), Name: "invoke_agent " + it.agent, Kind: 1, Start: nanos(it.begun), End: nanos(later(it.begun, e.Time)),
+		TraceID: workerrun.TraceID(run), SpanID: workerrun.SpanID(run), Name: "invoke_agent " + it.agent, Kind: 1, Start: nanos(it.begun), End: nanos(later(it.begun, e.Time)),
 		Attributes: append(it.common(run, "invoke_agent", e), attributes(map[string]string{"gascity.end": how.reason, "error.type": how.fault})...),
 	}
 	if how.fault != "" {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

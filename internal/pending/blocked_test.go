@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

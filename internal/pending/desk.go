@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/internal/due"
-	"gascity/internal/event"
-	"gascity/internal/session"
 )
 
 // City is what a desk knows of the controller. Both methods answer at once, from

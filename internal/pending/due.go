@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 )
 
 // forever is a pause that ends with the next look.

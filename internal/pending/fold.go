@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 // listingStore lists the questions whenever one is saved, as a person might at that moment.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 )
 
 // Run keeps the desk until ctx ends, and returns nil when what it started has

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 )
 
 // maxHeadline bounds texts in events.

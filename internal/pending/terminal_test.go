@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/session"
 	"gascity/internal/shim"
 	"gascity/provider/pty"
 	"gascity/runtime"

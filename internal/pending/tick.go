@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 // elapsed matches a time that a dialog counts: "12s", "1m 5s", "3 minutes", "0:42".

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 // A dialog that counts is one question for ten minutes: one ID, one deadline, and

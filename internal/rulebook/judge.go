@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gascity/internal/domain/session"
 	"gascity/internal/guard"
-	"gascity/internal/session"
 	"gascity/worker"
 )
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"gascity/internal/config"
+	"gascity/internal/domain/session"
 	"gascity/internal/guard"
 	"gascity/internal/rulebook"
-	"gascity/internal/session"
 	"gascity/worker"
 )
 

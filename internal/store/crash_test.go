@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 	"gascity/internal/store"
 	"gascity/runtime"
 	"gascity/test/tier"

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 	"gascity/internal/store"
 	"gascity/runtime"
 )

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 )
 
 func openSteps(t *testing.T, path string, steps []string) (*DB, error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 )
 
 // closer makes sure that an end comes once.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/prompt"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
 	"gascity/internal/store"
 )
 

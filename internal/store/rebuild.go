@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 )
 
 // findMissing takes note of a database that is not there, or empty, although the

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 	"gascity/runtime"
 )
 

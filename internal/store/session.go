@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 var (

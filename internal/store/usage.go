@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"gascity/internal/usage"
+	"gascity/internal/domain/usage"
 )
 
 var _ usage.Store = (*DB)(nil)

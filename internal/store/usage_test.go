@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/session"
-	"gascity/internal/usage"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 )
 
 func spentAt(n int, at time.Time) usage.Entry {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
+	"gascity/internal/domain/session"
 	"gascity/internal/proc"
-	"gascity/internal/session"
 	"gascity/runtime"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/internal/due"
-	"gascity/internal/event"
-	"gascity/internal/session"
 )
 
 // City is what the waits know of the controller. View answers at once, from what

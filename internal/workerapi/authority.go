@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/socket"
 	"gascity/worker"
 )
@@ -82,16 +82,16 @@ func admitNoPage(r *http.Request) error {
 }
 
 // caller is who speaks, by the token.
-func (s *Server) caller(r *http.Request) (run.Caller, error) {
+func (s *Server) caller(r *http.Request) (workerrun.Caller, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return run.Caller{}, fmt.Errorf("%w: the header Authorization: Bearer with the run's token (GC_WORKER_TOKEN) is missing", worker.ErrUnauthorized)
+		return workerrun.Caller{}, fmt.Errorf("%w: the header Authorization: Bearer with the run's token (GC_WORKER_TOKEN) is missing", worker.ErrUnauthorized)
 	}
 	return s.city.Authenticate(token)
 }
 
 // may checks a caller's right to speak for a run, or to give it orders.
-func (row route) may(who run.Caller, id string) error {
+func (row route) may(who workerrun.Caller, id string) error {
 	switch {
 	case id == "" && row.all && who.Owner:
 		return nil

@@ -14,14 +14,14 @@ import (
 	"strconv"
 	"time"
 
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/jsontext"
-	"gascity/internal/run"
 	"gascity/worker"
 )
 
 // binding is what a route does, and the types of its request and its answer.
 type binding struct {
-	serve           func(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error
+	serve           func(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error
 	request, answer reflect.Type // nil: none
 }
 
@@ -43,7 +43,7 @@ func (s *Server) guarded(row route) http.HandlerFunc {
 func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id string, in I, q url.Values) (O, error)) binding {
 	return binding{
 		request: reflect.TypeFor[I](), answer: reflect.TypeFor[O](),
-		serve: func(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error {
+		serve: func(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error {
 			var in I
 			if err := decode(w, r, row, &in); err != nil {
 				return err
@@ -74,7 +74,7 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 func query[O any](do func(ctx context.Context, c City, id string, q url.Values) (O, error)) binding {
 	return binding{
 		answer: reflect.TypeFor[O](),
-		serve: func(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error {
+		serve: func(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error {
 			q := r.URL.Query()
 			id := q.Get("run_id")
 			if id == "" && !row.all {
@@ -210,7 +210,7 @@ func write[O any](s *Server, row route, w http.ResponseWriter, out O) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	text, err := run.Text(out)
+	text, err := workerrun.Text(out)
 	if err != nil {
 		return err
 	}

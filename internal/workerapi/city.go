@@ -3,7 +3,7 @@ package workerapi
 import (
 	"context"
 
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -23,7 +23,7 @@ type Tokens interface {
 	// Authenticate returns for whom a token speaks. Unknown and dead tokens are
 	// [worker.ErrUnauthorized]; that of an instance whose place another has taken
 	// is [worker.ErrFenced]. It takes the same time for every wrong token.
-	Authenticate(token string) (run.Caller, error)
+	Authenticate(token string) (workerrun.Caller, error)
 }
 
 // Reports take the reports of the worker of a run.
@@ -64,7 +64,7 @@ type Streams interface {
 	// server asks for none while one is open),
 	// and when its reader is too slow (after a Lagged): the city never waits for one. It
 	// holds at least one message that is ready, if there is one.
-	Stream(ctx context.Context, id string, after uint64) (<-chan run.Item, error)
+	Stream(ctx context.Context, id string, after uint64) (<-chan workerrun.Item, error)
 	// Events returns what was recorded after the cursor, at most limit events or, if that
 	// is 0 or too many, a page; of all runs if run is empty.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]worker.Event, error)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -19,7 +19,7 @@ type paper struct {
 	calls []string
 	left  int // streams that have ended
 	fail  error
-	items chan run.Item // of each stream; nil: it ends at once
+	items chan workerrun.Item // of each stream; nil: it ends at once
 }
 
 // The tokens of the paper city.
@@ -61,18 +61,18 @@ func (c *paper) failWith(err error) {
 	c.fail = err
 }
 
-func (c *paper) Authenticate(token string) (run.Caller, error) {
+func (c *paper) Authenticate(token string) (workerrun.Caller, error) {
 	switch token {
 	case tokenOne:
-		return run.Caller{Run: "one"}, nil
+		return workerrun.Caller{Run: "one"}, nil
 	case tokenTwo:
-		return run.Caller{Run: "two"}, nil
+		return workerrun.Caller{Run: "two"}, nil
 	case tokenOwner:
-		return run.Caller{Owner: true}, nil
+		return workerrun.Caller{Owner: true}, nil
 	case tokenDead:
-		return run.Caller{}, fmt.Errorf("%w: it has ended", worker.ErrFenced)
+		return workerrun.Caller{}, fmt.Errorf("%w: it has ended", worker.ErrFenced)
 	}
-	return run.Caller{}, fmt.Errorf("%w: this token is unknown", worker.ErrUnauthorized)
+	return workerrun.Caller{}, fmt.Errorf("%w: this token is unknown", worker.ErrUnauthorized)
 }
 
 func (c *paper) Lifecycle(_ context.Context, id string, _ worker.Lifecycle) (worker.LifecycleAnswer, error) {
@@ -122,11 +122,11 @@ func (c *paper) Authorize(_ context.Context, id string, _ worker.Call) (worker.D
 	return worker.Decision{Allowed: true, Effect: worker.Allow, Rule: "r", Reason: "w", Interaction: "q"}, c.called("authorize", id)
 }
 
-func (c *paper) Stream(ctx context.Context, id string, _ uint64) (<-chan run.Item, error) {
+func (c *paper) Stream(ctx context.Context, id string, _ uint64) (<-chan workerrun.Item, error) {
 	if err := c.called("stream", id); err != nil {
 		return nil, err
 	}
-	out := make(chan run.Item)
+	out := make(chan workerrun.Item)
 	go func() { // ends with ctx
 		defer close(out)
 		defer func() { _ = c.called("left", id) }()

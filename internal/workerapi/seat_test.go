@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -15,7 +15,7 @@ import (
 // stream when the first has gone.
 func TestOneWorkerReadsAStream(t *testing.T) {
 	d := newDesk(t, false)
-	d.city.items = make(chan run.Item)
+	d.city.items = make(chan workerrun.Item)
 	reads := func(ctx context.Context) (<-chan worker.Message, *worker.Client) {
 		c := &worker.Client{Socket: d.addr.String(), Token: tokenOne, RunID: "one"}
 		t.Cleanup(c.Close)
@@ -36,7 +36,7 @@ func TestOneWorkerReadsAStream(t *testing.T) {
 	}
 	send := func(seq uint64, to <-chan worker.Message) {
 		t.Helper()
-		d.city.items <- run.Item{Message: &worker.Message{Seq: seq, ID: "m", Kind: worker.HealthMessage}}
+		d.city.items <- workerrun.Item{Message: &worker.Message{Seq: seq, ID: "m", Kind: worker.HealthMessage}}
 		select {
 		case m := <-to:
 			if m.Seq != seq {
@@ -49,7 +49,7 @@ func TestOneWorkerReadsAStream(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first, _ := reads(ctx)
-	d.city.items <- run.Item{Message: &worker.Message{Seq: 1, ID: "first", Kind: worker.HealthMessage}}
+	d.city.items <- workerrun.Item{Message: &worker.Message{Seq: 1, ID: "first", Kind: worker.HealthMessage}}
 	<-first
 	d.refusedTwin()
 	send(2, first)
@@ -84,7 +84,7 @@ func (d *desk) refusedTwin() {
 // however soon it comes.
 func TestAWorkerComesAgainAtOnce(t *testing.T) {
 	d := newDesk(t, false)
-	d.city.items = make(chan run.Item)
+	d.city.items = make(chan workerrun.Item)
 	c := &worker.Client{Socket: d.addr.String(), Token: tokenOne, RunID: "one"}
 	defer c.Close()
 	for i := range uint64(50) {
@@ -92,7 +92,7 @@ func TestAWorkerComesAgainAtOnce(t *testing.T) {
 		go func() {
 			for n := i << 32; ctx.Err() == nil; n++ { // the stream before may still take one
 				select {
-				case d.city.items <- run.Item{Message: &worker.Message{Seq: n + 1, Kind: worker.HealthMessage}}:
+				case d.city.items <- workerrun.Item{Message: &worker.Message{Seq: n + 1, Kind: worker.HealthMessage}}:
 				case <-ctx.Done():
 				}
 			}

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/proc"
-	"gascity/internal/run"
 	"gascity/internal/workerapi"
 	"gascity/worker"
 )
@@ -78,7 +78,7 @@ func newDesk(t *testing.T, tcp bool) *desk {
 	t.Helper()
 	d := &desk{t: t, city: &paper{}, base: "http://city"}
 	d.uid.Store(int64(os.Getuid()))
-	closed := make(chan run.Item)
+	closed := make(chan workerrun.Item)
 	close(closed)
 	d.city.items = closed
 	var l net.Listener

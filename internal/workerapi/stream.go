@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -16,7 +16,7 @@ import (
 func stream() binding { return binding{serve: serveStream} }
 
 // serveStream writes a run's messages until its end, to one worker at a time.
-func serveStream(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error {
+func serveStream(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error {
 	id := r.URL.Query().Get("run_id")
 	if id == "" {
 		id = who.Run
@@ -58,7 +58,7 @@ type sse struct {
 
 // follow writes until the city ends the stream. A reader that is gone, or does not
 // take what is sent in time, ends it by stop.
-func (out *sse) follow(items <-chan run.Item, stop func(), pulse time.Duration) {
+func (out *sse) follow(items <-chan workerrun.Item, stop func(), pulse time.Duration) {
 	out.w.Header().Set("Content-Type", "text/event-stream")
 	out.print(": the stream of a run\n\n")
 	beat := time.NewTicker(pulse)
@@ -79,7 +79,7 @@ func (out *sse) follow(items <-chan run.Item, stop func(), pulse time.Duration) 
 	}
 }
 
-func (out *sse) item(i run.Item) {
+func (out *sse) item(i workerrun.Item) {
 	switch {
 	case i.Message != nil:
 		out.message(*i.Message)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 	"gascity/test/agents/bed"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/internal/text"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 	"gascity/runtime"
 )
 

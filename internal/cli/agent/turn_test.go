@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 	"gascity/runtime"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 // census returns the result of every session, sorted.

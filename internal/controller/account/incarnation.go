@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"gascity/internal/event"
-	"gascity/internal/run"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/workerrun"
 )
 
 // Incarnation returns the data of an event with what names the instance that it is
@@ -19,7 +19,7 @@ func Incarnation(kind event.Kind, r *session.Record, data map[string]string) map
 	if r.Token == "" || !over && !begins && (!r.Running || kind == event.SessionStarting) {
 		return data
 	}
-	out := map[string]string{"run": run.ID(r.Token)}
+	out := map[string]string{"run": workerrun.ID(r.Token)}
 	if over && !r.StartedAt.IsZero() {
 		out["since"] = r.StartedAt.Format(time.RFC3339Nano)
 	}

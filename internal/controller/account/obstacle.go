@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 // Obstacle is an obstacle as people see it; nil if there is none.

@@ -12,8 +12,8 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

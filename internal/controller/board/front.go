@@ -9,8 +9,8 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

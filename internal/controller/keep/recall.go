@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 // Recalled is one reading of the store's records. An error that is

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 // Saver brings records to the store outside the loop, in the order in which they

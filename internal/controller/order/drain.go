@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 )
 
 // DrainLimit is that of a drain if neither the order nor the agent says.

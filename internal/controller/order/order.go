@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/event"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 )
 
 // Case is a session as an order finds it.

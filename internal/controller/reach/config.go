@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"gascity/internal/config"
-	"gascity/internal/plan"
-	"gascity/internal/session"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 

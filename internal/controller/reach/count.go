@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"gascity/internal/domain/plan"
 	"gascity/internal/launch"
-	"gascity/internal/plan"
 )
 
 // Counts are what the checks of pools said, by the pool's agent. The zero value

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 	"gascity/internal/text"
 	"gascity/runtime"
 )

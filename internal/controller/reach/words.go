@@ -3,8 +3,8 @@ package reach
 import (
 	"cmp"
 
-	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 )
 
 // EndOf describes how the instance of a record ended without a request.

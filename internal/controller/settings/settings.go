@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"time"
 
-	"gascity/internal/plan"
+	"gascity/internal/domain/plan"
 )
 
 // Settings are the controller's own parameters. A zero value means the default

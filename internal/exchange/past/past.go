@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"slices"
 
+	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange/briefing"
 	"gascity/internal/exchange/pressure"
-	"gascity/internal/run"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -34,7 +34,7 @@ type Memory struct {
 	Generation int                  `json:"generation,omitempty"`
 	Told       int                  `json:"told,omitempty"`
 	Streamed   bool                 `json:"streamed,omitempty"`
-	Life       run.Life             `json:"life"`
+	Life       workerrun.Life       `json:"life"`
 	Sent       []string             `json:"sent,omitempty"` // see [Newest]
 	Given      briefing.Record      `json:"given,omitzero"`
 	Asked      []worker.Interaction `json:"asked,omitempty"`

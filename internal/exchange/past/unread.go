@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/run"
+	"gascity/internal/domain/workerrun"
 	"gascity/runtime"
 )
 
@@ -36,7 +36,7 @@ func (u *Unread) Sense(ctx context.Context, name string) (runtime.Reading, error
 	if err != nil || reading.Instance == "" {
 		return reading, err
 	}
-	m, err := Read(u.Provider, name, run.ID(reading.Instance))
+	m, err := Read(u.Provider, name, workerrun.ID(reading.Instance))
 	if err == nil && m.Lock.Held() && !m.Lock.Leaves {
 		reading.Evidence = append(slices.Clone(reading.Evidence), Compacting(m.Lock.Since, reading.At))
 	}
@@ -51,7 +51,7 @@ func Compacting(since, at time.Time) runtime.Evidence {
 // Deliver keeps the contract of runtime.Deliverer.
 func (u *Unread) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
-		if m, err := Read(u.Provider, name, run.ID(d.Instance)); err == nil && m.Streamed {
+		if m, err := Read(u.Provider, name, workerrun.ID(d.Instance)); err == nil && m.Streamed {
 			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: Returning}, nil
 		}
 	}
@@ -61,7 +61,7 @@ func (u *Unread) Deliver(ctx context.Context, name string, d runtime.Delivery) (
 // Settle keeps the contract of runtime.Settler.
 func (u *Unread) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
-		m, err := Read(u.Provider, name, run.ID(d.Instance))
+		m, err := Read(u.Provider, name, workerrun.ID(d.Instance))
 		if err != nil || Newest(m.Sent, d.ID) != "" {
 			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedUnready, Detail: Returning}, nil //nolint:nilerr // it is asked for again
 		}

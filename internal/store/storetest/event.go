@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
+	"gascity/internal/domain/event"
 )
 
 func (s *suite) append(texts ...string) []client.Event {

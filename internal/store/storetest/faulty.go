@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
-	"gascity/internal/usage"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 )
 
 // ErrFault is what a [Faulty] fails with unless another error was set.

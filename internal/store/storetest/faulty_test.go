@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/prompt"
-	"gascity/internal/session"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
 )
 
 func TestFaultyBehavesByItsMode(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"gascity/internal/usage"
+	"gascity/internal/domain/usage"
 )
 
 // PutUsage implements usage.Store.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gascity/internal/prompt"
+	"gascity/internal/domain/prompt"
 	"gascity/runtime"
 )
 

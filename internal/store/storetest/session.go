@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"gascity/internal/session"
+	"gascity/internal/domain/session"
 )
 
 func (s *suite) records(want ...session.Record) {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/usage"
+	"gascity/internal/domain/usage"
 )
 
 func entry(run, message string, at time.Duration, output int64) usage.Entry {

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// TestAnIncarnationThatHasEndedByItsOwnWord: it is cleared away after a while, on a fresh
+// look, unless a person is there or it has shown since that it lives; and its report
+// concerns no other agent.
+func TestAnIncarnationThatHasEndedByItsOwnWord(t *testing.T) {
+	end := &runtime.End{At: noon.Add(-time.Minute), Exit: &runtime.Exit{Code: 3}}
+	at := func(state runtime.Activity, since time.Time) func(o *Observed) {
+		return func(o *Observed) { o.Activity = session.Activity{State: state, Since: since} }
+	}
+	for name, row := range map[string]struct {
+		change func(o *Observed)
+		want   Verb
+	}{
+		"its process runs":        {func(*Observed) {}, VerbStop},
+		"just now":                {func(o *Observed) { o.Ended = &runtime.End{At: noon.Add(-time.Second)} }, VerbWait},
+		"attached":                {func(o *Observed) { o.Seen.Attached = 1 }, VerbWait},
+		"busy since":              {at(runtime.ActivityBusy, noon), VerbWait},
+		"busy before":             {at(runtime.ActivityBusy, noon.Add(-time.Hour)), VerbStop},
+		"drawn idle":              {at(runtime.ActivityIdle, noon), VerbStop},
+		"a question":              {func(o *Observed) { o.Pending = true }, VerbWait},
+		"stopped a moment ago":    {func(o *Observed) { o.StopAt = noon.Add(time.Second) }, VerbWait},
+		"unknown":                 {func(o *Observed) { o.Blind = "no answer" }, VerbNone},
+		"not taken over yet":      {func(o *Observed) { o.Known = false }, VerbAdopt},
+		"it has not said so":      {func(o *Observed) { o.Ended = nil }, VerbNone},
+		"a restart was asked for": {func(o *Observed) { o.Order = OrderRestart }, VerbRestart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sessionOf("a")
+			o := healthy(s)
+			o.Ended = end
+			row.change(&o)
+			a := one(t, s, o, Policy{})
+			if a.Verb != row.want {
+				t.Errorf("decided %s: %s; want %s", a.Verb, a.Reason, row.want)
+			}
+			if a.Verb == VerbStop && (!a.Unasked || !a.Over || !strings.Contains(a.Reason, "its worker says that it exited with code 3")) {
+				t.Errorf("the stop is %+v", a)
+			}
+		})
+	}
+}

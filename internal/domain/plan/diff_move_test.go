@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// TestAnAgentMovesWhenItMay edits the place of an agent that runs: it ends for a place
+// where something can be started and at the end of its turn, or because somebody wants
+// it to end, and for nothing else.
+func TestAnAgentMovesWhenItMay(t *testing.T) {
+	closed := Policy{Closed: map[string]string{"fake": "there is no such tool"}}
+	open := Policy{}
+	rows := []struct {
+		name   string
+		policy Policy
+		change func(s *Session, o *Observed)
+		verb   Verb
+		stays  bool
+		words  string // of the reason
+	}{
+		{"open", open, func(*Session, *Observed) {}, VerbStop, false, "it moves to fake"},
+		{"open, busy", open, func(_ *Session, o *Observed) { o.Activity.State = runtime.ActivityBusy }, VerbWait, true, "deferred while the agent is busy"},
+		{"open, attached", open, func(_ *Session, o *Observed) { o.Seen.Attached = 1 }, VerbWait, true, "deferred while a terminal"},
+		{"open, busy, kill", open, func(_ *Session, o *Observed) { o.Activity.State, o.Order = runtime.ActivityBusy, OrderKill }, VerbStop, false, ""},
+		{"open, busy, restart", open, func(_ *Session, o *Observed) { o.Activity.State, o.Order = runtime.ActivityBusy, OrderRestart }, VerbStop, false, "moves"},
+		{"open, busy, suspended", open, func(s *Session, o *Observed) { s.Suspended, o.Activity.State = true, runtime.ActivityBusy }, VerbStop, false, ""},
+		{"open, not known", open, func(_ *Session, o *Observed) { o.Known = false }, VerbAdopt, true, ""},
+		{"closed", closed, func(*Session, *Observed) {}, VerbNone, true, "the new place cannot be opened: there is no such tool; it stays at previous"},
+		{"closed, not known", closed, func(_ *Session, o *Observed) { o.Known = false }, VerbAdopt, true, "no such tool"},
+		{"closed, cut", closed, func(_ *Session, o *Observed) { o.Known, o.Cut = false, true }, VerbAdopt, true, "no such tool"},
+		{"closed, drifted", closed, func(_ *Session, o *Observed) { o.Stored.Core = "v1:other" }, VerbNone, true, "no such tool"},
+		{"closed, idle", closed, func(s *Session, o *Observed) { s.IdleAfter, o.Activity.Since = 1, noon.Add(-1000) }, VerbNone, true, "no such tool"},
+		{"closed, restart", closed, func(_ *Session, o *Observed) { o.Order = OrderRestart }, VerbWait, true, "a restart was asked for"},
+		{"closed, kill", closed, func(_ *Session, o *Observed) { o.Order = OrderKill }, VerbStop, false, "asked for"},
+		{"closed, suspended", closed, func(s *Session, _ *Observed) { s.Suspended = true }, VerbStop, false, "suspended"},
+		{"closed, held", closed, func(_ *Session, o *Observed) { o.Hold.Kind = session.HoldSuspend }, VerbStop, false, "suspended"},
+		{"closed, unknown", closed, func(_ *Session, o *Observed) { o.Blind = "it does not answer" }, VerbNone, false, "it does not answer"},
+		{"closed, foreign", closed, func(_ *Session, o *Observed) { o.Owner = OwnerOther }, "", false, ""},
+		{"closed, ended", closed, func(_ *Session, o *Observed) { o.Seen.Agent = runtime.Dead }, VerbStop, false, "not configured"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			s := sessionOf("a")
+			o := healthy(s)
+			o.Provider = "previous"
+			row.change(&s, &o)
+			var got Action
+			for _, a := range Diff(Desired{City: "town", Sessions: []Session{s}}, []Observed{o, gone(sessionOf("a"))}, noon, row.policy) {
+				if a.Provider == "previous" {
+					got = a
+				} else if a.Verb == VerbStart && o.Owner == OwnerUs && o.running() {
+					t.Errorf("it is started at the new place although it runs: %+v", a)
+				}
+			}
+			if got.Verb != row.verb || got.Stays != row.stays || !strings.Contains(got.Reason, row.words) {
+				t.Errorf("%s (%q), stays %v; want %s with %q, %v", got.Verb, got.Reason, got.Stays, row.verb, row.words, row.stays)
+			}
+		})
+	}
+}
+
+// TestNothingOfOneselfEndsForAClosedPlace draws worlds in which some agents are
+// configured for places that cannot be opened: what they do where they run ends only
+// because somebody asked for it.
+func TestNothingOfOneselfEndsForAClosedPlace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		desired, w := drawWorld(t)
+		policy := drawPolicy(t)
+		policy.Stopping, policy.Closed = false, map[string]string{"typo": "there is no such provider"}
+		agents := map[string]*Session{}
+		for i := range desired.Sessions {
+			if s := &desired.Sessions[i]; rapid.Bool().Draw(t, "moves") {
+				s.Provider = "typo"
+				agents[s.Agent] = s
+			}
+		}
+		for _, a := range Diff(desired, w.observed(), noon, policy) {
+			o, s := w[place{a.Provider, a.Session}], agents[a.Agent]
+			if o == nil || s == nil || a.Provider == "typo" || o.Owner != OwnerUs || !o.running() || !a.Verb.Ends() {
+				continue
+			}
+			asked := o.Order == OrderKill || s.Suspended || o.held().Kind != "" || s.Pool != "" || o.draining()
+			if !asked {
+				t.Fatalf("%s (%s) of %s, which cannot run where it is configured: %+v", a.Verb, a.Reason, a.Agent, o)
+			}
+			if a.State == client.StateRunning {
+				t.Fatalf("%s, and it is called running", a.Verb)
+			}
+		}
+	})
+}

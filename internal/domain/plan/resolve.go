@@ -1,0 +1,291 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+	"gascity/internal/domain/agentcontext"
+	"gascity/internal/sessionname"
+	"gascity/runtime"
+)
+
+// Inputs is everything beside the configuration that a resolution depends on.
+// Profiles, ReadFile and Now are required.
+type Inputs struct {
+	// Profiles are the built-in profiles of agent CLIs.
+	Profiles *agentcli.Set
+	// Known are the names that the configuration may use.
+	Known config.Known
+	// RuntimeOverride is the value of GC_SESSION; empty if unset.
+	RuntimeOverride string
+	// LookupEnv returns a variable of the city, for $VAR in env. Nil: none.
+	LookupEnv func(name string) (string, bool)
+	// ReadFile reads a prompt template.
+	ReadFile func(path string) ([]byte, error)
+	// Now is the time that the beacons show.
+	Now time.Time
+	// Binary is the path of gc, for GC_BIN. Empty leaves the variable out.
+	Binary string
+}
+
+// Warning is a remark about an agent that does not keep it from running.
+type Warning struct {
+	Agent   string
+	Message string
+	Origin  config.Origin
+}
+
+// Resolve turns a city's configuration into desired sessions. It reads prompt
+// templates and, for the fingerprints, the contents of overlays and copied
+// files; else it touches nothing. Everything that is wrong with any agent is
+// reported at once as [config.Errors], and then there is no Desired.
+//
+// What an agent runs is settled key by key: the profile of its agent CLI, which
+// [providers.<name>] may change, below the agent's own keys. The first prompt
+// is the beacon, a blank line and the rendered template. By prompt mode it
+// becomes the shell-quoted PromptSuffix, whatever its length (drivers hand a
+// long one over in a file), or the beginning of Nudge: then the configured
+// nudge follows after a blank line, so that both arrive as one message.
+//
+// Credentials of upstreams stay references, see [Session.UpstreamEnv].
+func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
+	profiles, err := Profiles(city, in.Profiles)
+	if err != nil {
+		return Desired{}, nil, err
+	}
+	desired := Desired{City: city.Workspace.Name, Root: city.Root}
+	if n := city.Workspace.MaxActiveSessions; n != nil {
+		desired.MaxSessions = *n
+	}
+	var warnings []Warning
+	var errs []*config.Error
+	names := map[string]string{}
+	for i := range city.Agents {
+		family := resolveFamily(city, in, profiles, &city.Agents[i])
+		for _, session := range family.sessions {
+			names[session.Agent] = session.Name
+		}
+		desired.Sessions, desired.Pools = append(desired.Sessions, family.sessions...), append(desired.Pools, family.pools...)
+		warnings, errs = append(warnings, family.warnings...), append(errs, family.errs...)
+	}
+	if err := sessionname.Distinct(names); err != nil {
+		errs = append(errs, city.ErrorAt(city.Workspace.Origin("session_template"), "%v", err))
+	}
+	if err := config.Join(errs); err != nil {
+		return Desired{}, warnings, err
+	}
+	values := city.Values()
+	for i := range desired.Sessions {
+		s := &desired.Sessions[i]
+		s.fingerprint()
+		if s.Pool == "" {
+			s.Section = sectionOf(values, s.Agent)
+		}
+	}
+	return desired, warnings, nil
+}
+
+// sectionOf returns a hash of what an agent's section says, except for its name: that of an
+// agent which was only renamed is the same.
+func sectionOf(values []config.Value, agent string) string {
+	prefix, sum := "agents."+agent+".", sha256.New()
+	for _, v := range values {
+		if key, own := strings.CutPrefix(v.Key, prefix); own && key != "name" {
+			fmt.Fprintf(sum, "%q %q\n", key, v.Value)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func (s *Session) fingerprint() {
+	s.Core = runtime.ConfigFingerprint(s.Config)
+	s.Provision = runtime.ProvisionFingerprint(s.Config)
+	s.Launch = runtime.LaunchFingerprint(s.Config)
+	s.Live = runtime.LiveFingerprint(s.Config)
+	s.Fields = runtime.FingerprintBreakdown(s.Config)
+}
+
+// resolver resolves one agent.
+type resolver struct {
+	city  *config.City
+	in    Inputs
+	agent *config.Agent
+	rig   *config.Rig // nil if dir is no rig
+
+	// profile is that of the agent's CLI; the zero Profile when it names none.
+	profile agentcli.Profile
+
+	pool    string   // the qualified name of the pool whose member it is; empty: none
+	speaks  bool     // its profile is that of a program that speaks the Agent Client Protocol
+	acpMode string   // the session mode to set, by the Agent Client Protocol; empty: none
+	program string   // the shell command without its arguments
+	args    []string // each one quoted
+	parts   agentcontext.Parts
+
+	vars     map[string]string // what templates see
+	errs     []*config.Error
+	warnings []Warning
+}
+
+func newResolver(city *config.City, in Inputs, profiles *agentcli.Set, a *config.Agent) *resolver {
+	r := &resolver{city: city, in: in, agent: a}
+	if name, origin := providerOf(city, a); name != "" {
+		profile, err := profiles.Get(name)
+		if err != nil {
+			r.fail(origin, "%v", err)
+		}
+		r.profile = profile
+	}
+	r.rig, _ = city.Rig(a.Dir)
+	r.vars = r.identity()
+	return r
+}
+
+// providerOf returns the agent CLI of an agent and where it was said. An agent
+// with a command of its own does not take the workspace's.
+func providerOf(city *config.City, a *config.Agent) (string, config.Origin) {
+	if a.Provider != "" {
+		return a.Provider, a.Origin("provider")
+	}
+	if a.StartCommand != "" {
+		return "", config.Origin{}
+	}
+	return city.Workspace.Provider, city.Workspace.Origin("provider")
+}
+
+func (r *resolver) fail(at config.Origin, format string, args ...any) {
+	r.errs = append(r.errs, r.city.ErrorAt(at, format, args...))
+}
+
+func (r *resolver) warn(at config.Origin, message string) {
+	r.warnings = append(r.warnings, Warning{r.agent.QualifiedName(), message, at})
+}
+
+func (r *resolver) session() Session {
+	a := r.agent
+	selection := r.place()
+	protocol := r.in.Known.Protocol(selection)
+	if protocol {
+		r.speak()
+	}
+	r.program, r.args = r.words()
+	session := Session{
+		Agent:        a.QualifiedName(),
+		Name:         r.vars["Session"],
+		Provider:     selection,
+		Config:       r.config(),
+		Suspended:    a.Suspended || r.city.Workspace.Suspended || r.rig != nil && r.rig.Suspended,
+		PathCheck:    r.profile.PathCheck,
+		UpstreamEnv:  r.upstreamEnv(),
+		Credentials:  a.Credentials,
+		StartTimeout: r.city.Session.StartupTimeout,
+		Pool:         r.pool,
+		IdleAfter:    idleAfter(a),
+		MaxAge:       a.MaxSessionAge,
+		MaxAgeJitter: a.MaxSessionAgeJitter,
+		DrainTimeout: drainTimeout(a),
+		Pending:      pendingPolicy(a),
+		Stall:        r.stall(),
+		Context:      ContextPolicy{float64(a.Context.WarnAt) / 100, float64(a.Context.CompactAt) / 100, float64(a.Context.HandoffAt) / 100, a.Context.Within},
+		Resume:       r.resume(protocol),
+	}
+	session.Primer = r.parts
+	mode, _ := r.promptMode()
+	session.ByWorker = mode == config.PromptWorker
+	session.Protocol, session.Typed = protocol, r.typed()
+	for _, name := range a.DependsOn {
+		if target, ok := r.city.Dependency(a, name); ok {
+			session.DependsOn = append(session.DependsOn, target)
+		}
+	}
+	return session
+}
+
+// place returns the runtime provider of the agent. One that is named by the agent
+// alone and is not there keeps no other agent from running: its start will fail.
+func (r *resolver) place() string {
+	selection, origin, err := r.city.RuntimeFor(r.agent, r.in.RuntimeOverride, r.in.Known)
+	errs, ok := config.AsErrors(err)
+	switch {
+	case !ok:
+	case r.agent.Has("session") && selection != "":
+		message := errs[0].Message
+		if errs[0].Hint != "" {
+			message += "; " + errs[0].Hint
+		}
+		r.warn(origin, "it cannot start: "+message)
+	default:
+		r.errs = append(r.errs, errs...)
+	}
+	return selection
+}
+
+// speak makes the agent's CLI one that speaks the Agent Client Protocol. An agent
+// with a start_command has its own way.
+func (r *resolver) speak() {
+	if r.profile.Name == "" || r.agent.StartCommand != "" {
+		return
+	}
+	speaking, ok := r.profile.Speaking()
+	if !ok {
+		r.fail(r.agent.Place("provider"), "provider %q is not known to speak the Agent Client Protocol; set acp_command and acp_args in [providers.%s], or start_command here", r.profile.Name, r.profile.Name)
+	}
+	r.profile, r.speaks = speaking, true
+	mode, err := speaking.ACPMode(r.agent.PermissionMode)
+	if err != nil {
+		r.fail(r.agent.Place("permission_mode"), "%v", err)
+	}
+	r.acpMode = mode
+}
+
+func (r *resolver) config() runtime.Config {
+	a, p := r.agent, r.profile
+	cfg := runtime.Config{
+		WorkDir:                r.vars["WorkDir"],
+		Command:                r.command(),
+		Lifecycle:              runtime.Lifecycle(a.Lifecycle),
+		Upstream:               a.Upstream,
+		ReadyPromptPrefix:      pick(a, "ready_prompt_prefix", a.ReadyPromptPrefix, p.ReadyPromptPrefix),
+		ReadyDelayMs:           pick(a, "ready_delay_ms", a.ReadyDelayMs, p.ReadyDelayMs),
+		ProcessNames:           pick(a, "process_names", a.ProcessNames, p.ProcessNames),
+		EmitsPermissionWarning: pick(a, "emits_permission_warning", a.EmitsPermissionWarning, p.EmitsPermissionWarning),
+		AcceptStartupDialogs:   pick(a, "accept_startup_dialogs", a.AcceptStartupDialogs, p.AcceptStartupDialogs),
+		MouseOn:                a.MouseMode == config.On,
+		PreStart:               r.expandList("pre_start", a.PreStart),
+		SessionSetup:           r.expandList("session_setup", a.SessionSetup),
+		SessionSetupScript:     r.city.Abs(a.SessionSetupScript),
+		SessionLive:            r.expandList("session_live", a.SessionLive),
+		ProviderName:           p.Family,
+		ProviderOverlayName:    p.Name,
+		InstallAgentHooks:      r.installedHooks(),
+		OverlayDir:             r.city.Abs(a.OverlayDir),
+	}
+	for _, dirs := range [][]string{r.city.Workspace.PackOverlayDirs, a.PackOverlayDirs} {
+		for _, dir := range dirs {
+			cfg.PackOverlayDirs = append(cfg.PackOverlayDirs, r.city.Abs(dir))
+		}
+	}
+	for _, f := range a.CopyFiles {
+		cfg.CopyFiles = append(cfg.CopyFiles, runtime.CopyEntry{Src: r.city.Abs(f.Src), RelDst: f.RelDst})
+	}
+	cfg.Env = r.env(cfg)
+	r.prompt(&cfg)
+	return cfg
+}
+
+// pick returns the agent's value when the key was written, else the profile's.
+func pick[T any](a *config.Agent, key string, own, inherited T) T {
+	if a.Has(key) {
+		return own
+	}
+	return inherited
+}
+
+func (r *resolver) installedHooks() []string {
+	return pick(r.agent, "install_agent_hooks", r.agent.InstallAgentHooks, r.city.Workspace.InstallAgentHooks)
+}

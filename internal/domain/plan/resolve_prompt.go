@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/hooks"
+	"gascity/internal/config"
+	"gascity/internal/domain/agentcontext"
+	"gascity/runtime"
+)
+
+// prompt fills in the first prompt and the nudge, and keeps the parts that they have.
+func (r *resolver) prompt(cfg *runtime.Config) {
+	a := r.agent
+	cfg.Nudge = a.Nudge
+	r.parts = agentcontext.Parts{Agent: a.QualifiedName(), Task: a.Nudge}
+	text := r.promptText()
+	mode, flag := r.promptMode()
+	if mode == config.PromptWorker { // it receives its parts as sections of context
+		cfg.Nudge = ""
+		return
+	}
+	if text != "" {
+		switch mode {
+		case config.PromptNone:
+			cfg.Nudge = join(text, a.Nudge)
+			if cfg.Lifecycle == runtime.LifecycleOneShot && a.PromptTemplate == "" {
+				cfg.Nudge = a.Nudge // a beacon alone is not worth a prompt
+			}
+		case config.PromptFlag:
+			if flag == "" {
+				r.fail(a.Place("prompt_mode"), "prompt_mode is flag, but neither the agent nor its provider has a prompt_flag")
+			}
+			fallthrough
+		default:
+			cfg.PromptFlag = flag
+			quoted, err := quote(text)
+			if err != nil {
+				r.fail(a.Place("prompt_template"), "the prompt cannot be an argument: %v", err)
+			}
+			cfg.PromptSuffix = quoted
+		}
+	}
+	if cfg.Lifecycle == runtime.LifecycleOneShot && cfg.Nudge != "" {
+		r.fail(a.Place("lifecycle"), "a one_shot command is never ready to be typed at, so its prompt would be lost; use prompt_mode arg or flag")
+	}
+}
+
+// promptMode returns the mode and, for the mode flag, the flag.
+func (r *resolver) promptMode() (config.PromptMode, string) {
+	a := r.agent
+	mode := pick(a, "prompt_mode", a.PromptMode, config.PromptMode(r.profile.PromptMode))
+	if mode == "" {
+		mode = config.PromptNone
+	}
+	if mode != config.PromptFlag {
+		return mode, ""
+	}
+	return mode, pick(a, "prompt_flag", a.PromptFlag, r.profile.PromptFlag)
+}
+
+// promptText returns the beacon and the rendered template. An agent without a
+// template gets the beacon alone, and a program about which nothing is known
+// gets nothing: a shell would run it.
+func (r *resolver) promptText() string {
+	a := r.agent
+	family := r.profile.Family
+	if a.PromptTemplate == "" && (family == "" || family == agentcli.Generic) {
+		return ""
+	}
+	r.parts.Identity = fmt.Sprintf("[%s] %s", r.vars["City"], r.vars["Agent"])
+	beacon := runtime.FormatBeaconAt(r.vars["City"], r.vars["Agent"], !r.hooks(), r.in.Now)
+	if a.PromptTemplate == "" {
+		return beacon
+	}
+	r.parts.Role = r.render()
+	return join(beacon, r.parts.Role)
+}
+
+// hooks reports whether the agent's hooks prime it.
+func (r *resolver) hooks() bool {
+	if installed := r.agent.HooksInstalled; installed != nil {
+		return *installed
+	}
+	if cli, ok := hooks.Lookup(r.hooked()); ok && cli.Briefs(hooks.SourceStartup) {
+		return true
+	}
+	names := r.installedHooks()
+	return r.profile.SupportsHooks && (slices.Contains(names, r.profile.Name) || slices.Contains(names, r.profile.Family))
+}
+
+// hooked is whose hooks the agent gets when it starts: those of its agent CLI, where
+// install_agent_hooks names it, or where nothing is said and the command is the agent
+// CLI's own. A command of somebody else's may not know the arguments.
+func (r *resolver) hooked() string {
+	p := r.profile
+	if _, known := hooks.Lookup(p.Family); !known || !p.SupportsHooks {
+		return ""
+	}
+	if r.agent.Has("install_agent_hooks") || r.city.Workspace.Has("install_agent_hooks") {
+		if names := r.installedHooks(); !slices.Contains(names, p.Name) && !slices.Contains(names, p.Family) {
+			return ""
+		}
+		return p.Family
+	}
+	section := r.city.Providers[p.Name]
+	if r.agent.StartCommand != "" || section.Has("command") {
+		return ""
+	}
+	return p.Family
+}
+
+// channel returns the agent CLI with whose native channel the agent is started; empty: its
+// prompts are typed because nothing else is possible, [agentcli.ChannelTyped]: because the
+// configuration says so.
+func (r *resolver) channel() string {
+	switch why := r.typed(); {
+	case why == "":
+		return r.profile.Family
+	case r.agent.Channel == config.ChannelTyped:
+		return agentcli.ChannelTyped
+	}
+	return ""
+}
+
+// typed returns why the prompts of the agent are typed into its terminal; empty: they go by
+// the agent CLI's native channel. For that the command has to be the agent CLI's own.
+func (r *resolver) typed() string {
+	section := r.city.Providers[r.profile.Name]
+	resume, _ := r.resumeCommand()
+	switch {
+	case r.agent.Channel == config.ChannelTyped:
+		return `channel = "typed" in city.toml`
+	case agentcli.NativeChannel(r.profile.Family) == "":
+		return "its agent CLI has no native channel that gc can use"
+	case r.agent.StartCommand != "" || section.Has("command") || resume != "":
+		return "its command is not the agent CLI's own"
+	case r.hooked() == "":
+		return "its hooks are not installed"
+	case r.agent.Lifecycle == config.OneShot && r.relayed():
+		return "it is started for one prompt"
+	}
+	return ""
+}
+
+// relayed reports whether the channel is a program that runs beside the agent CLI.
+func (r *resolver) relayed() bool {
+	_, relayed := agentcli.ChannelOf(r.profile.Family)
+	return relayed
+}
+
+// render renders the prompt template. It sees the agent's own variables too,
+// by name, except credentials.
+func (r *resolver) render() string {
+	a := r.agent
+	path := r.city.Abs(a.PromptTemplate)
+	data, err := r.in.ReadFile(path)
+	if err != nil {
+		r.fail(a.Place("prompt_template"), "cannot read prompt_template: %v", err)
+		return ""
+	}
+	vars := maps.Clone(r.vars)
+	for name, value := range a.Env {
+		if _, taken := vars[name]; !taken && !runtime.CredentialName(name) {
+			vars[name] = value
+		}
+	}
+	text, failure := execute(string(data), vars)
+	if failure != nil {
+		failure.File = path
+		if lines := strings.Split(string(data), "\n"); failure.Line >= 1 && failure.Line <= len(lines) {
+			failure.Source = strings.TrimSuffix(lines[failure.Line-1], "\r")
+		}
+		r.errs = append(r.errs, failure)
+	}
+	return text
+}
+
+// join puts a blank line between two texts that are not empty.
+func join(first, second string) string {
+	first, second = strings.TrimRight(first, "\r\n"), strings.TrimRight(second, "\r\n")
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + "\n\n" + second
+}

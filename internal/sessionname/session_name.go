@@ -1,0 +1,102 @@
+package sessionname
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/template"
+
+	"gascity/runtime"
+)
+
+// SessionNameFor returns the name of the agent's session in the city: that of
+// the template, or of the package's default scheme if the template is empty. A
+// template that does not parse, fails, or gives what is no session name is
+// replaced by the default, with a warning on standard error.
+//
+// The name depends on nothing but the arguments.
+func SessionNameFor(city, agent, template string) string {
+	return SessionName(city, agent, template, os.Stderr)
+}
+
+// SessionName is [SessionNameFor] with the warning, one line, written to warn.
+// A nil warn drops it.
+func SessionName(city, agent, template string, warn io.Writer) string {
+	if template == "" {
+		return defaultName(city, agent)
+	}
+	name, err := templateName(city, agent, template)
+	if err == nil {
+		return name
+	}
+	name = defaultName(city, agent)
+	if warn != nil {
+		fmt.Fprintf(warn, "warning: cannot name the session of agent %q by session_template %q: %v; it is named %s\n",
+			agent, template, err, name)
+	}
+	return name
+}
+
+// ParseSessionName returns the agent whose session in the city has that name by
+// the default scheme. ok is false for a session of another city, for a name
+// that the scheme does not make, and for one that was cut because of its length:
+// compare such a name with [SessionNameFor] of the agents in question.
+func ParseSessionName(city, session string) (agent string, ok bool) {
+	text, ok := strings.CutPrefix(session, prefix)
+	if !ok {
+		return "", false
+	}
+	left, right, ok := strings.Cut(text, saidBoundary)
+	if !ok {
+		at := readBoundary(text)
+		if at < 0 {
+			return "", false
+		}
+		left, right = text[:at], text[at+1:]
+	}
+	if left != encodePart(city, slashAsByte) {
+		return "", false
+	}
+	agent, ok = decodePart(right)
+	if !ok || defaultName(city, agent) != session {
+		return "", false
+	}
+	return agent, true
+}
+
+// templateFields is what a template sees.
+type templateFields struct {
+	City  string // the city
+	Agent string // the qualified name
+	Dir   string // what is before the agent's last "/", or empty
+	Name  string // what is after it
+}
+
+func templateName(city, agent, text string) (string, error) {
+	t, err := template.New("session_template").Parse(text)
+	if err != nil {
+		return "", err
+	}
+	dir, name, found := cutLast(agent, "/")
+	fields := templateFields{
+		City:  encodePart(city, slashAsByte),
+		Agent: encodePart(agent, slashAsDashes),
+		Name:  encodePart(name, slashAsDashes),
+	}
+	if found {
+		fields.Dir = encodePart(dir, slashAsDashes)
+	}
+	var out strings.Builder
+	if err := t.Execute(&out, fields); err != nil {
+		return "", err
+	}
+	return out.String(), runtime.ValidateName(out.String())
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}
