@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 )
 
 var update = flag.Bool("update", false, "write the shared lines of the first script that has them into the others")

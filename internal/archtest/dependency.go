@@ -27,7 +27,7 @@ var dependencies = []dependency{
 	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/rawlog", "internal/controller", "internal/daemon", "internal/adapter"}},
 	{"github.com/google/go-cmp", nil},
 	{"github.com/gorilla/websocket", []string{"internal/agentchannel"}},
-	{"github.com/hashicorp/yamux", []string{"internal/outpost"}},
+	{"github.com/hashicorp/yamux", []string{"internal/driver/remote"}},
 	{"github.com/invopop/jsonschema", []string{"internal/config"}},
 	{"github.com/pelletier/go-toml/v2", []string{"internal/config", "internal/agentcli", "internal/guard", "internal/domain/usage", "internal/trial"}},
 	{"github.com/rogpeppe/go-internal", nil},

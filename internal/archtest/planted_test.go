@@ -45,7 +45,7 @@ var planted = map[string][]plant{
 	},
 	"layer-order": {
 		{"upwards", source("internal/domain/plan/a.go", "package plan\nimport _ \"gascity/internal/controller\""), "internal/controller"},
-		{"sideways", source("internal/stage/a.go", "package stage\nimport _ \"gascity/internal/terminal/screen\""), "internal/terminal/screen"},
+		{"sideways", source("internal/overlay/a.go", "package stage\nimport _ \"gascity/internal/terminal/screen\""), "internal/terminal/screen"},
 		{"downwards", source("internal/shim/a.go", "package shim\nimport _ \"gascity/internal/terminal/vt\""), ""},
 		{"from a test", source("internal/terminal/vt/a_test.go", "package term_test\nimport _ \"gascity/test/fakeagent\""), ""},
 	},

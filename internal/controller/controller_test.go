@@ -246,7 +246,7 @@ func TestAStartThatTakesTooLongSaysHowLong(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.fake.onStart = func(ctx context.Context, _ string) error {
 			<-ctx.Done()
-			return fmt.Errorf("ready: %w: %w", context.Cause(ctx), ctx.Err()) // as package launch does
+			return fmt.Errorf("ready: %w: %w", context.Cause(ctx), ctx.Err()) // as package startup does
 		}
 		w.begin()
 		w.after(21 * time.Second)

@@ -14,7 +14,7 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/internal/launch"
+	"gascity/internal/driver/startup"
 	"gascity/runtime"
 )
 
@@ -198,7 +198,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
 		limited = l.lastWords(e, death.Last)
 		lapse = conversation.Failure(&e.rec.Conversation, e.rec.Exit, death.Output)
-	} else if said := launch.Said(r.Err); said != "" {
+	} else if said := startup.Said(r.Err); said != "" {
 		e.rec.Screen = said
 	} else if r.attempt.Screen != "" {
 		e.rec.Screen = r.attempt.Screen

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/launch"
+	"gascity/internal/driver/startup"
 	"gascity/runtime"
 )
 
@@ -84,8 +84,8 @@ func TestFailuresAreClassified(t *testing.T) {
 	for want, err := range map[string]error{
 		"missing binary": &runtime.StartupDeath{Exit: runtime.Exit{Code: 127}, Output: "sh: 1: claud: not found"},
 		"exit":           &runtime.StartupDeath{Exit: runtime.Exit{Code: 2}, Output: "unknown flag: --colour-of"},
-		"setup":          &launch.StepError{Step: "pre_start", Err: &launch.CommandError{Command: "make", Output: "no rule to make target", Err: context.Canceled}},
-		"dialog":         &launch.StepError{Step: "ready", Err: &launch.BlockedError{}},
+		"setup":          &startup.StepError{Step: "pre_start", Err: &startup.CommandError{Command: "make", Output: "no rule to make target", Err: context.Canceled}},
+		"dialog":         &startup.StepError{Step: "ready", Err: &startup.BlockedError{}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
@@ -138,7 +138,7 @@ func TestAStartsProgressIsTold(t *testing.T) {
 func TestAStartsWarningIsTold(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		const warning = "a trust dialog is up and was not answered: unknown layout"
-		w.fake.startNotes = map[string]string{launch.MetaWarning: warning}
+		w.fake.startNotes = map[string]string{startup.MetaWarning: warning}
 		w.begin()
 		if a := w.agent("a"); a.State != client.StateRunning || a.Warning != warning {
 			t.Errorf("got %+v, want the warning beside a running agent", a)
@@ -167,7 +167,7 @@ func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
 		w.fake.onStart = func(_ context.Context, name string) error {
 			w.fake.set(func(f *fake) {
 				f.sessions[name] = &fakeSession{token: "token-1", meta: map[string]string{}, began: f.now()}
-				f.startNotes = map[string]string{launch.MetaWarning: "ready: a trust dialog is up and was not answered: no rule\nsession_setup: no theme\nprompt: the first prompt is unknown"}
+				f.startNotes = map[string]string{startup.MetaWarning: "ready: a trust dialog is up and was not answered: no rule\nsession_setup: no theme\nprompt: the first prompt is unknown"}
 			})
 			<-answered
 			w.fake.vanish(name)
@@ -207,7 +207,7 @@ func TestAFailureIsToldInOneLineAndKeptInFull(t *testing.T) {
 	printed := "loading\n" + strings.Repeat("a line of a long traceback\n", 100) + "no such module: left_pad\n\n"
 	for name, err := range map[string]error{
 		"agent":   &runtime.StartupDeath{Exit: runtime.Exit{Code: 3}, Output: printed},
-		"command": &launch.CommandError{Command: "make ready", Output: printed, Err: errors.New("exit status 2")},
+		"command": &startup.CommandError{Command: "make ready", Output: printed, Err: errors.New("exit status 2")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, []string{"a"}, func(t *testing.T, w *town) {

@@ -12,9 +12,9 @@ import (
 
 	"gascity/internal/checkup"
 	"gascity/internal/cli"
+	"gascity/internal/driver/script"
 	"gascity/internal/fakeagent"
 	"gascity/internal/premises"
-	"gascity/internal/script"
 	"gascity/provider/all"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/internal/outpost"
+	"gascity/internal/driver/remote"
 	"gascity/internal/premises"
 	"gascity/internal/remains"
 	"gascity/provider/all"
@@ -36,10 +36,10 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) (er
 	if err != nil {
 		return errors.Join(err, all.Close(p))
 	}
-	if err := outpost.Announce(d.opts.Stdout); err != nil {
+	if err := remote.Announce(d.opts.Stdout); err != nil {
 		return errors.Join(err, all.Close(p))
 	}
-	err = outpost.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, outpost.ServeOptions{
+	err = remote.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, remote.ServeOptions{
 		Dir: filepath.Join(folder, premises.StateFolder, outpostFolder), Socket: filepath.Join(sockets, outpostSocket), Version: d.opts.Version,
 		Remove: func() error { return remains.ClearOutpost(folder) },
 	})
@@ -66,7 +66,7 @@ func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string, grac
 		case <-ctx.Done():
 		}
 	}
-	return errors.Join(outpost.Farewell(context.WithoutCancel(ctx), p, grace), all.Close(p))
+	return errors.Join(remote.Farewell(context.WithoutCancel(ctx), p, grace), all.Close(p))
 }
 
 // AttachOutpost connects the terminal of this process to a session of an outpost.

@@ -8,7 +8,7 @@ import (
 
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
-	"gascity/internal/stage"
+	"gascity/internal/overlay"
 	"gascity/worker"
 )
 
@@ -78,7 +78,7 @@ func (e *Engine) nameOf(b *box, r *prompt.Receipt) string {
 	if r.ByFile != "" {
 		return worker.PromptHash(prompt.FileLine(r.ByFile))
 	}
-	m, err := stage.MessageOf(r.Content)
+	m, err := overlay.MessageOf(r.Content)
 	if err != nil {
 		return ""
 	}

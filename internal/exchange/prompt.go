@@ -10,7 +10,7 @@ import (
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/workerrun"
 	"gascity/internal/exchange/past"
-	"gascity/internal/stage"
+	"gascity/internal/overlay"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -120,7 +120,7 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 
 // text is a prompt's text; its files are staged.
 func (c *channel) text(name string, content []runtime.ContentBlock) (text string, staged []string, err error) {
-	message, err := stage.MessageOf(content)
+	message, err := overlay.MessageOf(content)
 	if err != nil {
 		return "", nil, err
 	}
@@ -234,7 +234,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	case where == absent:
 		return unconfirmed("", "its worker is gone"), nil
 	}
-	message, err := stage.MessageOf(d.Content)
+	message, err := overlay.MessageOf(d.Content)
 	if err != nil {
 		return unconfirmed("", err.Error()), nil
 	}

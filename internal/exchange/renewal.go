@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"gascity/internal/domain/plan"
+	"gascity/internal/driver/startup"
 	"gascity/internal/exchange/briefing"
-	"gascity/internal/launch"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -152,6 +152,6 @@ func missed(p runtime.Provider, session string) bool {
 	if p == nil {
 		return false
 	}
-	note, err := p.GetMeta(session, launch.MetaWarning)
-	return err == nil && launch.Missed(note)
+	note, err := p.GetMeta(session, startup.MetaWarning)
+	return err == nil && startup.Missed(note)
 }

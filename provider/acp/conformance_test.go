@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gascity/internal/acphost"
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/shim"
 	"gascity/provider/acp"
 	"gascity/runtime"
@@ -62,7 +62,7 @@ func config(dir string) acp.Config {
 		panic(err)
 	}
 	return acp.Config{
-		Options: local.Options{
+		Options: shimdriver.Options{
 			Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
 			Env:  []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"},
 			Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "shim"}, // the race detector's default is a second

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/acphost"
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
@@ -18,9 +18,9 @@ import (
 // while before they say anything.
 const confirmTime = 10 * time.Second
 
-// Deliver keeps the contract of local.Host: the prompt waits for the turns before it, and is
+// Deliver keeps the contract of shimdriver.Host: the prompt waits for the turns before it, and is
 // submitted when the agent shows that it works on it.
-func (w *way) Deliver(ctx context.Context, l local.Live, p inject.Prompt) (runtime.Outcome, error) {
+func (w *way) Deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
@@ -45,14 +45,14 @@ func isControl(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
 }
 
-// Settle keeps the contract of local.Host. The host remembers what it sent for as long as
+// Settle keeps the contract of shimdriver.Host. The host remembers what it sent for as long as
 // the instance lives.
-func (w *way) Settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
+func (w *way) Settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	return clientOf(l).Settle(ctx, l.Delivery)
 }
 
-// Interrupt keeps the contract of local.Host: it returns when the turn has ended.
-func (w *way) Interrupt(ctx context.Context, l local.Live) error {
+// Interrupt keeps the contract of shimdriver.Host: it returns when the turn has ended.
+func (w *way) Interrupt(ctx context.Context, l shimdriver.Live) error {
 	err := clientOf(l).Cancel(ctx)
 	if errors.Is(err, acphost.ErrNoHost) {
 		return nil // there is no turn before the handshake

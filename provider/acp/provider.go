@@ -20,13 +20,13 @@ import (
 
 	"gascity/internal/acphost"
 	"gascity/internal/agentcli"
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/runtime"
 )
 
 // Config is what the driver needs. Options and Host are required.
 type Config struct {
-	local.Options
+	shimdriver.Options
 	// Host is the command that runs a host; the first prompt is appended to it.
 	Host []string
 	// HandshakeTimeout bounds the time until an agent takes prompts; zero is
@@ -42,7 +42,7 @@ const DefaultBusy = time.Minute
 // Provider runs agents that speak the protocol. It is safe for concurrent use; several
 // may be open over one folder, in one process or many.
 type Provider struct {
-	*local.Sessions
+	*shimdriver.Sessions
 	way *way
 }
 
@@ -75,7 +75,7 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	cfg.Profiles = cfg.Profiles.Screenless() // what is shown is the host's, not the agent's
 	w := &way{cfg}
-	sessions, err := local.OpenHosted(cfg.Options, w)
+	sessions, err := shimdriver.OpenHosted(cfg.Options, w)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +111,12 @@ func (p *Provider) SendKeys(string, ...string) error { return nil }
 // way is how prompts and questions reach the agent of a session: through its host.
 type way struct{ cfg Config }
 
-var _ local.Host = (*way)(nil)
+var _ shimdriver.Host = (*way)(nil)
 
 // socketName is the host's socket in the session's folder.
 const socketName = "acp"
 
-func clientOf(l local.Live) acphost.Client {
+func clientOf(l shimdriver.Live) acphost.Client {
 	return acphost.Client{Socket: filepath.Join(l.Folder, socketName), Instance: l.Instance}
 }
 
@@ -162,10 +162,10 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 	return cfg, nil
 }
 
-// Sense keeps the contract of local.Host. A host that has not come up yet, or is about to
+// Sense keeps the contract of shimdriver.Host. A host that has not come up yet, or is about to
 // end, reports nothing.
-func (w *way) Sense(ctx context.Context, l local.Live) (local.Said, error) {
-	said := local.Said{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}
+func (w *way) Sense(ctx context.Context, l shimdriver.Live) (shimdriver.Said, error) {
+	said := shimdriver.Said{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}
 	e := &said.Evidence
 	state, err := clientOf(l).State(ctx, 0)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gascity/internal/acphost"
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/runtime"
 )
 
@@ -30,7 +30,7 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	if errors.Is(err, acphost.ErrNoHost) {
 		return nil, nil //nolint:nilnil // nothing is asked before the handshake
 	}
-	return state.Pending, local.ErrorOf("read pending question of", name, err)
+	return state.Pending, shimdriver.ErrorOf("read pending question of", name, err)
 }
 
 // Respond keeps the contract of runtime.InteractionProvider. Beside the actions of that
@@ -47,7 +47,7 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	if errors.Is(err, acphost.ErrNoHost) || errors.Is(err, runtime.ErrStaleInstance) {
 		err = runtime.ErrInteractionGone
 	}
-	return local.ErrorOf(op, name, err)
+	return shimdriver.ErrorOf(op, name, err)
 }
 
 // WaitForIdle keeps the contract of runtime.IdleWaitProvider.

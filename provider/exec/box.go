@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

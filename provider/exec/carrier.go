@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )

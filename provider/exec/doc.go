@@ -1,6 +1,6 @@
 // Package exec is the driver for session scripts: a user's program that is called
 // once for each operation. What a script must do is written for authors in
-// docs/reference/providers/exec.md; the wire is package internal/script.
+// docs/reference/providers/exec.md; the wire is package internal/driver/script.
 //
 // # What is not known is unknown
 //

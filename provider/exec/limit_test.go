@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 )
 
 // How long each operation may take, as promised to authors of scripts.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

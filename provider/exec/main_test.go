@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/provider/exec"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/elsewhere"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

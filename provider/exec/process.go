@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/script"
-	"gascity/internal/script/notes"
+	"gascity/internal/driver/script"
+	"gascity/internal/driver/script/metadata"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -66,7 +66,7 @@ type Provider struct {
 	views   locks // one look at a screen at a time for each session
 	looks   *looks
 	tokens  tokens
-	notes   *notes.Notes
+	notes   *metadata.Notes
 	carrier carrier
 	clock   clock
 	shots   shots
@@ -121,7 +121,7 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	p := &Provider{
 		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
-		notes: &notes.Notes{Dir: cfg.NotesDir},
+		notes: &metadata.Notes{Dir: cfg.NotesDir},
 	}
 	p.looks = &looks{p: p}
 	if err := p.shakeHands(); err != nil {

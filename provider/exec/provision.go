@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	screenreader "gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/launch"
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
+	"gascity/internal/driver/startup"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -197,9 +197,9 @@ func (p *Provider) firstPrompt(ctx context.Context, name, text string) error {
 	case out.State == runtime.OutcomeSubmitted, err == nil && out.State == runtime.OutcomeUnconfirmed:
 		return nil
 	}
-	why := &launch.StepError{Step: "nudge", Err: &launch.UndeliveredError{Text: text, Outcome: out}}
+	why := &startup.StepError{Step: "nudge", Err: &startup.UndeliveredError{Text: text, Outcome: out}}
 	p.cfg.Logger.Warn("the first prompt was not delivered", "session", name, "outcome", out.State, "error", err)
-	if err := p.setMeta(ctx, name, launch.MetaWarning, launch.Brief(why)); err != nil {
+	if err := p.setMeta(ctx, name, startup.MetaWarning, startup.Brief(why)); err != nil {
 		p.cfg.Logger.Warn("the warning of a start cannot be kept", "session", name, "error", err)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"sync"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

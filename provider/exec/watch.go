@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
 

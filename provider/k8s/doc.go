@@ -1,5 +1,5 @@
 // Package k8s runs each agent in a pod of a Kubernetes cluster. Kubernetes schedules,
-// isolates and ends pods; inside, gc itself serves the agent's terminal (package outpost),
+// isolates and ends pods; inside, gc itself serves the agent's terminal (package remote),
 // reached through an exec into the container. An image needs a shell, and nothing of ours.
 //
 // One watch shows all pods of the city: whether a session is there is answered from it.

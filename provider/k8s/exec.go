@@ -12,7 +12,7 @@ import (
 	utilexec "k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
 
-	"gascity/internal/outpost"
+	"gascity/internal/driver/remote"
 	"gascity/runtime"
 )
 
@@ -48,7 +48,7 @@ func (c *cluster) executor(pod, container string, streams remotecommand.StreamOp
 
 // run runs a command in a container to its end. Its exit code is no error.
 func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, argv ...string) (output string, code int, err error) {
-	var out, bad outpost.Tail
+	var out, bad remote.Tail
 	streams := remotecommand.StreamOptions{Stdin: in, Stdout: &out, Stderr: &bad}
 	executor, err := c.executor(pod, container, streams, argv)
 	if err != nil {
@@ -99,7 +99,7 @@ type connection struct {
 	*io.PipeWriter // its input
 
 	cancel context.CancelFunc
-	said   outpost.Tail
+	said   remote.Tail
 	ended  chan struct{}
 	err    error // how it ended, once it has
 }
@@ -158,7 +158,7 @@ func (c *connection) Close() error {
 func (c *connection) failed(cause error) error {
 	c.Close() //nolint:errcheck // never fails
 	said := c.said.String()
-	if printed, ok := errors.AsType[*outpost.NoOutpostError](cause); ok && c.err != nil && !errors.Is(c.err, context.Canceled) {
+	if printed, ok := errors.AsType[*remote.NoOutpostError](cause); ok && c.err != nil && !errors.Is(c.err, context.Canceled) {
 		return fmt.Errorf("%w: no outpost answers in the pod: %w; %s%s", runtime.ErrRuntimeUnavailable, c.err, printed.Printed, said)
 	}
 	return fmt.Errorf("%w; %s", cause, said)

@@ -37,7 +37,7 @@ const (
 )
 
 // usualGrace is how many seconds a pod has to end that is evicted or deleted: for a turn that is under way,
-// see internal/outpost. It does not hold up gc, which ends the agent first.
+// see internal/driver/remote. It does not hold up gc, which ends the agent first.
 const usualGrace = int64(30)
 
 // labelLimit is how long a label's value and a host's name may be.

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"gascity/internal/feed"
-	"gascity/internal/outpost"
+	"gascity/internal/driver/broadcast"
+	"gascity/internal/driver/remote"
 	"gascity/runtime"
 )
 
@@ -27,7 +27,7 @@ type Provider struct {
 	work    sync.WaitGroup
 	begin   func()
 	enter   func(session string, pod *corev1.Pod) inside // makes the way in
-	feeds   feed.Feeds
+	feeds   broadcast.Feeds
 
 	mu        sync.Mutex
 	ways      map[string]*way     // by the session's name
@@ -58,7 +58,7 @@ func Open(cfg Config) (*Provider, error) {
 	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, ways: map[string]*way{}, starts: map[string]struct{}{}, disrupted: map[string]string{}, lonely: map[string]lonely{}}
 	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	p.view = newView(p.cluster, cfg.ID, p.changed)
-	p.enter = func(name string, pod *corev1.Pod) inside { return outpost.Open(p.options(name, pod)) }
+	p.enter = func(name string, pod *corev1.Pod) inside { return remote.Open(p.options(name, pod)) }
 	p.begin = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

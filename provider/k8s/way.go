@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"gascity/internal/outpost"
+	"gascity/internal/driver/remote"
 	"gascity/runtime"
 )
 
@@ -94,8 +94,8 @@ func (p *Provider) forget(name string, uid types.UID) {
 	}
 }
 
-func (p *Provider) options(name string, pod *corev1.Pod) outpost.Options {
-	opts := outpost.Options{
+func (p *Provider) options(name string, pod *corev1.Pod) remote.Options {
+	opts := remote.Options{
 		Where: "pod " + pod.Name, Socket: p.cfg.Worker, Capabilities: capabilities,
 		Dial: func(ctx context.Context) (io.ReadWriteCloser, error) { return p.dial(ctx, name, pod) },
 		Attach: func(ctx context.Context, name string, opts runtime.AttachOptions) error {
@@ -123,7 +123,7 @@ func (p *Provider) dial(ctx context.Context, name string, pod *corev1.Pod) (io.R
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.PipeReader.CloseWithError(context.Cause(ctx)) })
-	err = outpost.Await(conn)
+	err = remote.Await(conn)
 	if !stop() {
 		conn.Close() //nolint:errcheck // never fails
 		return nil, context.Cause(ctx)

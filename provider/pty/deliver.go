@@ -3,13 +3,13 @@ package pty
 import (
 	"context"
 
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
 
 // deliver types one prompt into the session's terminal.
-func deliver(ctx context.Context, l local.Live, p inject.Prompt) (runtime.Outcome, error) {
+func deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return inject.Type(ctx, l.Terminal, p, l.Rules)
 	}
@@ -22,7 +22,7 @@ func deliver(ctx context.Context, l local.Live, p inject.Prompt) (runtime.Outcom
 }
 
 // settle finds out the outcome of a delivery that was cut off.
-func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
+func settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	t, err := l.Lease(ctx)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
@@ -37,7 +37,7 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 	if instance != "" {
 		token = &instance
 	}
-	return p.Drive(ctx, "clear the input box of", name, token, func(l local.Live) error {
+	return p.Drive(ctx, "clear the input box of", name, token, func(l shimdriver.Live) error {
 		t, err := l.Lease(ctx)
 		if err != nil {
 			return err

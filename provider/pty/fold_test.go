@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
@@ -42,7 +42,7 @@ func TestAFoldedTextWhoseDelivererIsKilled(t *testing.T) {
 
 // touched is a deliverer behind whose text somebody presses a key, before Enter.
 type touched struct {
-	*local.Leased
+	*shimdriver.Leased
 	press func()
 }
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/local"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/inputlog"
@@ -26,7 +26,7 @@ import (
 // dying is a deliverer that is gone after so many steps: nothing that it did not send then
 // is sent, and no process cleans up after it.
 type dying struct {
-	*local.Leased
+	*shimdriver.Leased
 	left int
 }
 

@@ -7,19 +7,19 @@ import (
 	"context"
 	"time"
 
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
-// Config is what the driver needs, see [local.Options].
-type Config = local.Options
+// Config is what the driver needs, see [shimdriver.Options].
+type Config = shimdriver.Options
 
 // Provider runs agents in embedded terminals. It is safe for concurrent use;
 // several may be open over one folder, in one process or many.
 type Provider struct {
-	*local.Sessions
+	*shimdriver.Sessions
 }
 
 var (
@@ -45,7 +45,7 @@ var (
 
 // Open opens the sessions below cfg.Dir. It starts nothing.
 func Open(cfg Config) (*Provider, error) {
-	sessions, err := local.OpenTerminals(cfg, deliver, settle)
+	sessions, err := shimdriver.OpenTerminals(cfg, deliver, settle)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
-	err := p.Drive(ctx, "send keys to", name, nil, func(l local.Live) error { return l.Client.Keys(ctx, keys) })
+	err := p.Drive(ctx, "send keys to", name, nil, func(l shimdriver.Live) error { return l.Client.Keys(ctx, keys) })
 	if runtime.IsSessionGone(err) {
 		return nil
 	}
@@ -84,12 +84,12 @@ func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 	if err != nil {
 		return err
 	}
-	return local.ErrorOf(op, name, screen.Idle(ctx, live.Terminal, live.Rules, timeout))
+	return shimdriver.ErrorOf(op, name, screen.Idle(ctx, live.Terminal, live.Rules, timeout))
 }
 
 // DismissKnownDialogs keeps the contract of runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
-	return p.Drive(ctx, "dismiss dialogs of", name, nil, func(l local.Live) error {
+	return p.Drive(ctx, "dismiss dialogs of", name, nil, func(l shimdriver.Live) error {
 		_, err := screen.Dismiss(ctx, l.Terminal, l.Rules, timeout)
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/proc"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/inputlog"
@@ -17,7 +17,7 @@ import (
 
 // stalling is a deliverer whose agent stands still from just before Enter on.
 type stalling struct {
-	*local.Leased
+	*shimdriver.Leased
 	stall func()
 }
 

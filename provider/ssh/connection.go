@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/outpost"
+	"gascity/internal/driver/remote"
 )
 
 const (
@@ -24,7 +24,7 @@ type connection struct {
 	io.WriteCloser // its input
 
 	cmd    *exec.Cmd
-	said   outpost.Tail
+	said   remote.Tail
 	ending sync.Once
 	ended  error
 }
@@ -79,13 +79,13 @@ func (c *connection) failed(cause error) error {
 	timer := time.AfterFunc(lastWords, func() { _ = c.cmd.Process.Kill() }) // it may have ended
 	defer timer.Stop()
 	c.WriteCloser.Close() //nolint:errcheck // it is wanted no more
-	if printed, ok := errors.AsType[*outpost.NoOutpostError](cause); ok && !errors.Is(printed.Err, io.EOF) {
+	if printed, ok := errors.AsType[*remote.NoOutpostError](cause); ok && !errors.Is(printed.Err, io.EOF) {
 		_ = c.cmd.Process.Kill() // it would go on
 	}
 	err := c.cmd.Wait()
 	c.ending.Do(func() {}) // and is not waited for again
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	printed, spoke := errors.AsType[*outpost.NoOutpostError](cause)
+	printed, spoke := errors.AsType[*remote.NoOutpostError](cause)
 	switch said := c.said.String(); {
 	case ok && exit.ExitCode() == exitMissing && spoke:
 		return &missingError{systemOf(printed.Printed)}

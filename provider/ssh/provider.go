@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/outpost"
+	"gascity/internal/driver/remote"
 	"gascity/runtime"
 )
 
@@ -47,7 +47,7 @@ type Config struct {
 
 // Provider runs agents on one host. Safe for concurrent use.
 type Provider struct {
-	*outpost.Provider
+	*remote.Provider
 
 	host *host
 }
@@ -72,7 +72,7 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &host{cfg: cfg, target: target}
-	opts := outpost.Options{
+	opts := remote.Options{
 		Where: "host " + target.String(), Dial: h.dial, Connect: cfg.Connect, Attach: h.attach, Socket: cfg.Worker,
 		Capabilities: runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true},
 	}
@@ -82,7 +82,7 @@ func Open(cfg Config) (*Provider, error) {
 			return d.DialContext(ctx, "unix", cfg.Worker)
 		}
 	}
-	return &Provider{outpost.Open(opts), h}, nil
+	return &Provider{remote.Open(opts), h}, nil
 }
 
 // host is the way to one host.
@@ -156,7 +156,7 @@ func (h *host) serve(ctx context.Context, program string) (*connection, error) {
 		return nil, fmt.Errorf("ssh cannot be started: %w; install an ssh client", err)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // Await sees it
-	err = outpost.Await(conn)
+	err = remote.Await(conn)
 	if !stop() {
 		return nil, context.Cause(ctx)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/outpost"
+	"gascity/internal/driver/remote"
 	"gascity/provider/ssh"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	ctx := context.Background() //nolint:forbidigo // of a program
-	if err := errors.Join(outpost.Announce(os.Stdout), outpost.Serve(ctx, fake.New(), stdio{os.Stdin, os.Stdout}, outpost.ServeOptions{Dir: os.Args[3]})); err != nil {
+	if err := errors.Join(remote.Announce(os.Stdout), remote.Serve(ctx, fake.New(), stdio{os.Stdin, os.Stdout}, remote.ServeOptions{Dir: os.Args[3]})); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/inputlog"
@@ -23,11 +23,11 @@ const (
 
 // deliver writes one prompt to the agent's standard input. A pipe shows nothing of
 // its reader, so the best outcome is unconfirmed.
-func deliver(ctx context.Context, l local.Live, p inject.Prompt) (runtime.Outcome, error) {
+func deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
-	input, no := encode(l.Labels[local.LabelInput], p.Text)
+	input, no := encode(l.Labels[shimdriver.LabelInput], p.Text)
 	if no != nil {
 		return *no, nil
 	}
@@ -84,7 +84,7 @@ func refused(why string) runtime.Outcome {
 
 // settle returns what the journal says: what was written into a pipe cannot be taken
 // back.
-func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
+func settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	t, err := l.Lease(ctx)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err

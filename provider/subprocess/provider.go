@@ -9,17 +9,17 @@
 package subprocess
 
 import (
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/runtime"
 )
 
-// Config is what the driver needs, see [local.Options].
-type Config = local.Options
+// Config is what the driver needs, see [shimdriver.Options].
+type Config = shimdriver.Options
 
 // Provider runs agents as child processes. It is safe for concurrent use; several
 // may be open over one folder, in one process or many.
 type Provider struct {
-	*local.Sessions
+	*shimdriver.Sessions
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 
 // Open opens the sessions below cfg.Dir. It starts nothing.
 func Open(cfg Config) (*Provider, error) {
-	sessions, err := local.OpenPipes(cfg, deliver, settle)
+	sessions, err := shimdriver.OpenPipes(cfg, deliver, settle)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/launch"
+	"gascity/internal/driver/startup"
 	"gascity/internal/proc"
 	"gascity/internal/scan"
 	"gascity/internal/statedir"
@@ -30,11 +30,11 @@ type box struct {
 	pane     *pane
 }
 
-var _ launch.Box = (*box)(nil)
+var _ startup.Box = (*box)(nil)
 
 func (b *box) dir() statedir.Folder { return b.provider.dir(b.name) }
 
-// Claim keeps the contract of launch.Box.
+// Claim keeps the contract of startup.Box.
 func (b *box) Claim(ctx context.Context) error {
 	p := b.provider
 	if statedir.Gone(b.dir().Record()) {
@@ -83,8 +83,8 @@ func (p *Provider) clearWay(ctx context.Context, r *record) error {
 	return p.raze(ctx, r, -1)
 }
 
-// Create keeps the contract of launch.Box.
-func (b *box) Create(ctx context.Context, spec launch.Spec) error {
+// Create keeps the contract of startup.Box.
+func (b *box) Create(ctx context.Context, spec startup.Spec) error {
 	if b.again != nil {
 		return b.relaunch(ctx, spec)
 	}
@@ -116,7 +116,7 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 }
 
 // prepare makes what is on the disk before anything is in the server.
-func (b *box) prepare(ctx context.Context, spec launch.Spec) (*record, error) {
+func (b *box) prepare(ctx context.Context, spec startup.Spec) (*record, error) {
 	if err := b.provider.server.Start(ctx); err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (b *box) abandon(ctx context.Context, r *record) {
 }
 
 // relaunch starts the agent of another instance in the pane that stands.
-func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
+func (b *box) relaunch(ctx context.Context, spec startup.Spec) error {
 	p := b.provider
 	lock, err := claimFolder(ctx, b.dir())
 	if err != nil {
@@ -270,32 +270,32 @@ func (b *box) respawn(ctx context.Context, former, next *record, launcher string
 	return tmuxhost.Parse(lastLine(string(reply)))
 }
 
-// Terminal keeps the contract of launch.Box.
+// Terminal keeps the contract of startup.Box.
 func (b *box) Terminal() screen.Terminal {
 	return &terminal{provider: b.provider, record: b.record, pane: b.pane}
 }
 
-// Life keeps the contract of launch.Box.
-func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error) {
+// Life keeps the contract of startup.Box.
+func (b *box) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
 	end := time.Now().Add(wait)
 	for {
 		_, changed := b.pane.state()
 		s, err := b.provider.stateOf(ctx, b.record)
 		switch {
 		case errors.Is(err, tmuxhost.ErrNotOurs):
-			return launch.Life{}, runtime.ErrSessionNotFound
+			return startup.Life{}, runtime.ErrSessionNotFound
 		case err != nil:
-			return launch.Life{}, err
+			return startup.Life{}, err
 		case s.Dead:
 			text, err := b.provider.text(ctx, b.record, lastLines)
-			return launch.Life{Exit: s.Exit, Output: text}, err
+			return startup.Life{Exit: s.Exit, Output: text}, err
 		}
 		left := time.Until(end)
 		if left <= 0 {
-			return launch.Life{Alive: true}, nil
+			return startup.Life{Alive: true}, nil
 		}
 		if err := await(ctx, changed, left); err != nil {
-			return launch.Life{}, err
+			return startup.Life{}, err
 		}
 	}
 }
@@ -316,7 +316,7 @@ func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) er
 // lastLines is how much of an agent's output is reported with its end.
 const lastLines = 80
 
-// Destroy keeps the contract of launch.Box.
+// Destroy keeps the contract of startup.Box.
 func (b *box) Destroy(ctx context.Context) error {
 	switch {
 	case b.again != nil:

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gascity/internal/archive"
-	"gascity/internal/stage"
+	"gascity/internal/overlay"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/inputlog"
@@ -56,7 +56,7 @@ func (p *Provider) settleOnce(ctx context.Context, name string, d runtime.Delive
 	err := p.drive(ctx, "settle a prompt of", name, tokenOf(d), func(s seat) error {
 		text := ""
 		if d.ID == "" {
-			m, err := stage.MessageOf(d.Content)
+			m, err := overlay.MessageOf(d.Content)
 			if err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	if statedir.Gone(src) {
 		return nil
 	}
-	return fold("copy to", name, stage.CopyTo(s.record.WorkDir, src, relDst))
+	return fold("copy to", name, overlay.CopyTo(s.record.WorkDir, src, relDst))
 }
 
 // CopyFrom keeps the contract of runtime.CopyFromProvider.

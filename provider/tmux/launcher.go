@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"gascity/internal/launch"
+	"gascity/internal/driver/startup"
 	"gascity/internal/tmuxhost"
 )
 
@@ -20,15 +20,15 @@ var tellsOfPane = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PR
 
 // writeLauncher writes the script that becomes the agent, so that nothing of its environment
 // is ever in an argument or in the server.
-func (b *box) writeLauncher(spec launch.Spec, workDir string) (path string, err error) {
+func (b *box) writeLauncher(spec startup.Spec, workDir string) (path string, err error) {
 	env := b.environ(spec)
-	return launch.Script{
+	return startup.Script{
 		Dir: workDir, Unset: unwanted(b.provider.server.Env(), env, spec), Env: env, Argv: argv(spec, env),
 	}.Write(b.dir().Prompts())
 }
 
 // environ is the agent's environment without what the server says about its terminal.
-func (b *box) environ(spec launch.Spec) []string {
+func (b *box) environ(spec startup.Spec) []string {
 	own := func(name string) bool { _, set := spec.Vars[name]; return set }
 	env := slices.DeleteFunc(spec.Environ(b.provider.cfg.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -41,7 +41,7 @@ func (b *box) environ(spec launch.Spec) []string {
 }
 
 // unwanted returns what the server gives its panes and the agent must not have.
-func unwanted(server, env []string, spec launch.Spec) []string {
+func unwanted(server, env []string, spec startup.Spec) []string {
 	var names []string
 	for _, entry := range server {
 		if name, _, _ := strings.Cut(entry, "="); tmuxhost.Value(env, name) == "" {
@@ -62,7 +62,7 @@ func unwanted(server, env []string, spec launch.Spec) []string {
 }
 
 // argv runs the agent's command, or the user's shell if there is none.
-func argv(spec launch.Spec, env []string) []string {
+func argv(spec startup.Spec, env []string) []string {
 	if spec.Command != "" {
 		return []string{shellPath, "-c", spec.Command}
 	}

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/internal/launch"
+	"gascity/internal/driver/startup"
+	"gascity/internal/overlay"
 	"gascity/internal/proc"
-	"gascity/internal/stage"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/tmuxctl"
@@ -62,9 +62,9 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	return fold(op, name, p.sequence(b).Live(ctx, name, cfg))
 }
 
-func (p *Provider) sequence(b *box) launch.Sequence {
+func (p *Provider) sequence(b *box) startup.Sequence {
 	var warnings []string
-	return launch.Sequence{
+	return startup.Sequence{
 		Box: b, Profiles: p.cfg.Profiles, Environ: p.cfg.Env, PrivateDir: b.dir().Prompts(), Stage: p.stageFiles,
 		Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
 			return p.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
@@ -72,8 +72,8 @@ func (p *Provider) sequence(b *box) launch.Sequence {
 		SetupTimeout: p.cfg.SetupTimeout,
 		Warn: func(err error) {
 			p.cfg.Logger.Warn("start continued after a failure", "session", b.name, "error", err)
-			warnings = append(warnings, launch.Brief(err))
-			if err := p.SetMeta(b.name, launch.MetaWarning, strings.Join(warnings, "\n")); err != nil {
+			warnings = append(warnings, startup.Brief(err))
+			if err := p.SetMeta(b.name, startup.MetaWarning, strings.Join(warnings, "\n")); err != nil {
 				p.cfg.Logger.Warn("cannot note what the start left open", "session", b.name, "error", err)
 			}
 		},
@@ -84,7 +84,7 @@ func (p *Provider) sequence(b *box) launch.Sequence {
 // overwriting goes to the log.
 func (p *Provider) stageFiles(ctx context.Context, cfg runtime.Config) error {
 	dirs := append(append([]string{}, cfg.PackOverlayDirs...), cfg.OverlayDir)
-	report, err := stage.Stage(ctx, stage.Request{
+	report, err := overlay.Stage(ctx, overlay.Request{
 		WorkDir: cfg.WorkDir, PackOverlayDirs: cfg.PackOverlayDirs, OverlayDir: cfg.OverlayDir,
 		Slots: runtime.EffectiveOverlayProviderNames(cfg, dirs...), CopyFiles: cfg.CopyFiles,
 	})

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/feed"
+	"gascity/internal/driver/broadcast"
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/tmuxctl"
@@ -27,7 +27,7 @@ type town struct {
 	ctx context.Context //nolint:containedctx // the provider's life
 
 	seed  maphash.Seed // of digests of screens
-	feeds feed.Feeds
+	feeds broadcast.Feeds
 	dirty chan struct{} // full when the list of sessions is to be read again
 
 	mu       sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/provider/acp"
 	"gascity/runtime"
 	"gascity/test/agents/bed"
@@ -54,7 +54,7 @@ func speakVersion(t *testing.T, version, program, name string, args ...string) *
 		t.Fatal(err)
 	}
 	p, err := acp.Open(acp.Config{
-		Options: local.Options{
+		Options: shimdriver.Options{
 			Dir: filepath.Join(dir, "s"), Shim: []string{program, "shim"},
 			Env: []string{"PATH=" + found.Bin + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"},
 		},

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"gascity/internal/domain/plan"
-	"gascity/internal/launch"
+	"gascity/internal/driver/startup"
 )
 
 // Counts are what the checks of pools said, by the pool's agent. The zero value
@@ -41,7 +41,7 @@ func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 			faults = map[string]string{}
 		}
 		if delete(faults, p.Agent); err != nil {
-			faults[p.Agent] = launch.Brief(err)
+			faults[p.Agent] = startup.Brief(err)
 		}
 		c.Faults = faults
 	}

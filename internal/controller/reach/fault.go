@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"gascity/internal/launch"
+	"gascity/internal/driver/startup"
 	"gascity/runtime"
 )
 
@@ -32,10 +32,10 @@ func (a *Attempt) Class(err error) string {
 		}
 		return classExit
 	}
-	if _, ok := errors.AsType[*launch.BlockedError](err); ok {
+	if _, ok := errors.AsType[*startup.BlockedError](err); ok {
 		return classDialog
 	}
-	if _, ok := errors.AsType[*launch.CommandError](err); ok {
+	if _, ok := errors.AsType[*startup.CommandError](err); ok {
 		return classSetup
 	}
 	switch {
@@ -48,12 +48,12 @@ func (a *Attempt) Class(err error) string {
 }
 
 // Fault says in one line what went wrong, without the operation and the session,
-// which stand beside it everywhere. What the program printed is [launch.Said].
+// which stand beside it everywhere. What the program printed is [startup.Said].
 func Fault(err error) string {
 	if outer, ok := errors.AsType[*runtime.Error](err); ok {
 		err = outer.Err
 	}
-	text := launch.Brief(err)
+	text := startup.Brief(err)
 	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
 		text = strings.TrimSuffix(text, ": "+end.Error())
 	}

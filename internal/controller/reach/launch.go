@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"gascity/internal/launch"
+	"gascity/internal/driver/startup"
 	"gascity/internal/proc"
 	"gascity/runtime"
 )
@@ -33,7 +33,7 @@ func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r S
 		return r
 	}
 	r.NoteErr = l.notes().Write(p, name)
-	r.Warning = ReadNote(p, name, launch.MetaWarning)
+	r.Warning = ReadNote(p, name, startup.MetaWarning)
 	r.Look, r.Unseen = Look(ctx, p, name), l.Missing
 	return r
 }

@@ -3,7 +3,7 @@ package inject
 import (
 	"errors"
 
-	"gascity/internal/stage"
+	"gascity/internal/overlay"
 	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 )
@@ -15,7 +15,7 @@ func Hand(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) 
 	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text is typed here, and the agent CLI may take it for a command"}, nil
 	}
-	message, err := stage.MessageOf(d.Content)
+	message, err := overlay.MessageOf(d.Content)
 	var places []string
 	if err == nil {
 		places, err = message.Stage(workDir)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"gascity/internal/acphost"
-	"gascity/internal/local"
+	"gascity/internal/driver/shimdriver"
 	"gascity/internal/shim"
 	"gascity/provider/acp"
 	"gascity/runtime"
@@ -54,7 +54,7 @@ func config(dir string) acp.Config {
 	}
 	own := []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self} // the race detector's default is a second
 	return acp.Config{
-		Options: local.Options{
+		Options: shimdriver.Options{
 			Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
 			Env:  []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"},
 			Shim: append(own[:3:3], "shim"),

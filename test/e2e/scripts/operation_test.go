@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	wire "gascity/internal/driver/script"
 	"gascity/internal/fakeagent/ledger"
-	wire "gascity/internal/script"
 	"gascity/test/fakeagent/build"
 )
 

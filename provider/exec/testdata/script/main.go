@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"gascity/internal/script"
+	"gascity/internal/driver/script"
 	"gascity/internal/shim"
 	"gascity/provider/subprocess"
 )

@@ -1,0 +1,122 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"gascity/runtime"
+)
+
+// failure is an error on the wire: its text, the sentinels that it matches and the
+// errors with a context of their own that are in it.
+type failure struct {
+	Text    string                `json:"text"`
+	Is      []string              `json:"is,omitempty"`
+	Op      string                `json:"op,omitempty"` // of a runtime.Error, with Session
+	Session string                `json:"session,omitempty"`
+	Death   *runtime.StartupDeath `json:"death,omitempty"`
+	Refused *runtime.RefusedError `json:"refused,omitempty"`
+	Answer  *runtime.AnswerError  `json:"answer,omitempty"`
+	Partial []*failure            `json:"partial,omitempty"` // of a runtime.PartialListError
+}
+
+// sentinel is an error that both ends know by a word.
+type sentinel struct {
+	word string
+	err  error
+}
+
+func sentinels() []sentinel {
+	return []sentinel{
+		{"session-not-found", runtime.ErrSessionNotFound},
+		{"session-exists", runtime.ErrSessionExists},
+		{"session-initializing", runtime.ErrSessionInitializing},
+		{"session-died", runtime.ErrSessionDiedDuringStartup},
+		{"stale-instance", runtime.ErrStaleInstance},
+		{"unavailable", runtime.ErrRuntimeUnavailable},
+		{"interaction-unsupported", runtime.ErrInteractionUnsupported},
+		{"interaction-gone", runtime.ErrInteractionGone},
+		{"exec-unsupported", runtime.ErrExecUnsupported},
+		{"relaunch-unsupported", runtime.ErrRelaunchUnsupported},
+		{"attach-unsupported", runtime.ErrAttachUnsupported},
+		{"input-unsupported", runtime.ErrInputUnsupported},
+		{"invalid-name", runtime.ErrInvalidName},
+		{"unsupported", errors.ErrUnsupported},
+		{"deadline", context.DeadlineExceeded},
+		{"canceled", context.Canceled},
+		{"not-exist", fs.ErrNotExist},
+		{"permission", fs.ErrPermission},
+	}
+}
+
+// packError returns err for the wire, nil for nil.
+func packError(err error) *failure {
+	if err == nil {
+		return nil
+	}
+	f := &failure{Text: strings.ToValidUTF8(err.Error(), "?")}
+	for _, s := range sentinels() {
+		if errors.Is(err, s.err) {
+			f.Is = append(f.Is, s.word)
+		}
+	}
+	if e, ok := errors.AsType[*runtime.Error](err); ok {
+		f.Op, f.Session, f.Text = e.Op, strings.ToValidUTF8(e.Session, "?"), strings.ToValidUTF8(e.Err.Error(), "?")
+	}
+	f.Death, _ = errors.AsType[*runtime.StartupDeath](err)
+	f.Refused, _ = errors.AsType[*runtime.RefusedError](err)
+	f.Answer, _ = errors.AsType[*runtime.AnswerError](err)
+	if list, ok := errors.AsType[*runtime.PartialListError](err); ok {
+		for _, one := range list.Errs {
+			f.Partial = append(f.Partial, packError(one))
+		}
+	}
+	return f
+}
+
+// unpack returns the error that the far end had: equal in text, in what it matches and in
+// what can be found in it.
+func (f *failure) unpack() error {
+	if f == nil {
+		return nil
+	}
+	e := &farError{text: f.Text}
+	for _, s := range sentinels() {
+		for _, word := range f.Is {
+			if s.word == word {
+				e.causes = append(e.causes, s.err)
+			}
+		}
+	}
+	if f.Death != nil {
+		e.causes = append(e.causes, f.Death)
+	}
+	if f.Refused != nil {
+		e.causes = append(e.causes, f.Refused)
+	}
+	if f.Answer != nil {
+		e.causes = append(e.causes, f.Answer)
+	}
+	if len(f.Partial) > 0 {
+		list := &runtime.PartialListError{}
+		for _, one := range f.Partial {
+			list.Errs = append(list.Errs, one.unpack())
+		}
+		e.causes = append(e.causes, list)
+	}
+	if f.Op != "" {
+		return &runtime.Error{Op: f.Op, Session: f.Session, Err: e}
+	}
+	return e
+}
+
+// farError is an error that happened at the far end.
+type farError struct {
+	text   string
+	causes []error
+}
+
+func (e *farError) Error() string   { return e.text }
+func (e *farError) Unwrap() []error { return e.causes }

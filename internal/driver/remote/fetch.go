@@ -1,0 +1,79 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http/httputil"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/yamux"
+
+	"gascity/runtime"
+)
+
+// fetch answers a call whose answer is an archive: one line that it begins, the archive in
+// chunks as HTTP has them, and one line that says how it ended.
+func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Reader, r request) {
+	ctx, cancel := context.WithCancel(ctx)
+	var goodbye sync.WaitGroup
+	goodbye.Go(func() {
+		_, _ = in.ReadByte()                         // the caller writes nothing more
+		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails; nothing is read after it
+		cancel()
+	})
+	reply(stream, nothing{}, nil)
+	out := bufio.NewWriterSize(stream, piece)
+	chunks := httputil.NewChunkedWriter(out)
+	archive := bufio.NewWriterSize(chunks, piece)
+	var src string
+	err := json.Unmarshal(r.Body, &src)
+	if err == nil {
+		err = runtime.CopyFrom(ctx, s.provider, r.Name, src, archive)
+	}
+	err = errors.Join(err, archive.Flush(), chunks.Close())
+	reply(out, nil, err)
+	_ = out.Flush() // no receiver is left
+	abort(stream)   // ends the wait for a goodbye
+	cancel()
+	goodbye.Wait()
+}
+
+// CopyFrom keeps the contract of runtime.CopyFromProvider.
+func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
+	fail := func(err error) error { return &runtime.Error{Op: "copy from", Session: name, Err: err} }
+	body, err := jsonOf(src)
+	if err != nil {
+		return fail(err)
+	}
+	stream, err := p.link.open(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer abort(stream)
+	stop := context.AfterFunc(ctx, func() { abort(stream) })
+	defer stop()
+	in := bufio.NewReaderSize(stream, piece)
+	var a answer
+	err = writeLine(stream, request{Op: opFetch, Name: name, Body: body})
+	if err == nil {
+		err = readLine(in, &a)
+	}
+	if err == nil && a.Err == nil {
+		to := &sink{Writer: w}
+		_, err = io.Copy(to, httputil.NewChunkedReader(in))
+		if to.err != nil {
+			return fail(to.err) // of this machine
+		}
+		if err == nil {
+			err = readLine(in, &a)
+		}
+	}
+	if err != nil {
+		return fail(p.link.lost(ctx, err))
+	}
+	return a.Err.unpack()
+}

@@ -1,0 +1,58 @@
+package remote
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// mark begins what an outpost writes. A login shell may have printed something before.
+const mark = "\n--gc-outpost--\n"
+
+// noiseLimit is how much of that there may be.
+const noiseLimit = 64 << 10
+
+// Announce writes the mark: the far end's first bytes.
+func Announce(w io.Writer) error {
+	_, err := io.WriteString(w, mark)
+	return err
+}
+
+// NoOutpostError says that the far end ended, or printed something else, before an outpost
+// announced itself.
+type NoOutpostError struct {
+	Printed string // what it printed, at most its last 2 KiB
+	Err     error
+}
+
+func (e *NoOutpostError) Error() string {
+	if e.Printed == "" {
+		return "no outpost answered: " + e.Err.Error()
+	}
+	return fmt.Sprintf("no outpost answered: %v; it printed: %s", e.Err, e.Printed)
+}
+
+func (e *NoOutpostError) Unwrap() error { return e.Err }
+
+// Await reads until the mark and not a byte further. Its error is a [NoOutpostError].
+func Await(r io.Reader) error {
+	var printed []byte
+	one := make([]byte, 1)
+	for !bytes.HasSuffix(printed, []byte(mark)) {
+		if len(printed) > noiseLimit {
+			return noOutpost(printed, fmt.Errorf("more than %d KiB came before it", noiseLimit>>10))
+		}
+		if _, err := io.ReadFull(r, one); err != nil {
+			return noOutpost(printed, err)
+		}
+		printed = append(printed, one[0])
+	}
+	return nil
+}
+
+func noOutpost(printed []byte, err error) error {
+	const shown = 2 << 10
+	text := strings.ToValidUTF8(string(printed[max(0, len(printed)-shown):]), "?")
+	return &NoOutpostError{Printed: strings.TrimSpace(text), Err: err}
+}

@@ -1,0 +1,296 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Provider is the near end: the far driver's sessions, with each extension of the
+// contract. What the far driver lacks it answers as the helpers of package runtime do.
+// Safe for concurrent use.
+type Provider struct {
+	link *link
+}
+
+// Open returns a provider that connects when it is first asked. [Provider.Close] ends
+// its connection.
+func Open(opts Options) *Provider { return &Provider{newLink(opts)} }
+
+// Close ends the connection and what depends on it. Sessions live on.
+func (p *Provider) Close() error {
+	p.link.close()
+	return nil
+}
+
+// Reach connects now, if there is no connection: an error says why it cannot be had.
+func (p *Provider) Reach(ctx context.Context) error {
+	_, err := p.link.connected(ctx)
+	return err
+}
+
+// Remove removes the far end's folders. It is refused while a session is there.
+func (p *Provider) Remove(ctx context.Context) error {
+	_, err := ask[nothing](ctx, p.link, "remove", "", nothing{})
+	return err
+}
+
+const (
+	usualAsk = 15 * time.Second
+	usualAct = 2 * time.Minute
+)
+
+// look asks without a context of the caller's.
+func look[Out any](p *Provider, op, name string, body any) (Out, error) {
+	ctx, cancel := p.link.brief(p.link.opts.Ask, usualAsk)
+	defer cancel()
+	return askFor[Out](ctx, p.link, call{op, name, body, lookPause})
+}
+
+// act changes something without a context of the caller's.
+func act(p *Provider, op, name string, body any) error {
+	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
+	defer cancel()
+	_, err := ask[nothing](ctx, p.link, op, name, body)
+	return err
+}
+
+// Start keeps the contract of runtime.Runner. When the connection is lost meanwhile, the
+// far end takes the start back.
+func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	return p.launch(ctx, "start", name, cfg)
+}
+
+// Relaunch keeps the contract of runtime.RelaunchProvider.
+func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	return p.launch(ctx, "relaunch", name, cfg)
+}
+
+func (p *Provider) launch(ctx context.Context, op, name string, cfg runtime.Config) error {
+	if err := runtime.ValidateName(name); err != nil {
+		return &runtime.Error{Op: op, Session: name, Err: err}
+	}
+	bag := &baggage{link: p.link}
+	defer bag.drop()
+	cfg, err := bag.config(ctx, cfg)
+	if err != nil {
+		return &runtime.Error{Op: op, Session: name, Err: err}
+	}
+	if cfg.Env, err = p.environ(ctx, cfg.Env); err != nil {
+		return &runtime.Error{Op: op, Session: name, Err: err}
+	}
+	_, err = askFor[nothing](ctx, p.link, call{op, name, cfg, launchPause})
+	return err
+}
+
+// environ names the far socket of the worker API instead of this machine's.
+func (p *Provider) environ(ctx context.Context, env map[string]string) (map[string]string, error) {
+	if p.link.opts.Socket == "" {
+		return env, nil
+	}
+	if _, err := p.link.connected(ctx); err != nil {
+		return nil, err
+	}
+	p.link.mu.Lock()
+	far := p.link.far.Worker
+	p.link.mu.Unlock()
+	env = maps.Clone(env)
+	for name, value := range env {
+		switch {
+		case value != p.link.opts.Socket:
+		case far == "":
+			delete(env, name)
+		default:
+			env[name] = far
+		}
+	}
+	return env, nil
+}
+
+// Stop keeps the contract of runtime.Runner.
+func (p *Provider) Stop(name string) error { return act(p, "stop", name, nothing{}) }
+
+// Interrupt keeps the contract of runtime.Runner.
+func (p *Provider) Interrupt(name string) error { return act(p, "interrupt", name, nothing{}) }
+
+// StopInstance keeps the contract of runtime.Fencer.
+func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
+	_, err := ask[nothing](ctx, p.link, "stop-instance", name, token)
+	return err
+}
+
+// InterruptInstance keeps the contract of runtime.Fencer.
+func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
+	_, err := ask[nothing](ctx, p.link, "interrupt-instance", name, token)
+	return err
+}
+
+// Recover keeps the contract of runtime.Recoverer.
+func (p *Provider) Recover(ctx context.Context, name, handle string) error {
+	_, err := ask[nothing](ctx, p.link, "recover", name, handle)
+	return err
+}
+
+// RunLive keeps the contract of runtime.Stager.
+func (p *Provider) RunLive(name string, cfg runtime.Config) error {
+	return act(p, "run-live", name, cfg)
+}
+
+// CopyTo keeps the contract of runtime.Stager: src lies on this machine.
+func (p *Provider) CopyTo(name, src, relDst string) error {
+	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
+	defer cancel()
+	bag := &baggage{link: p.link}
+	defer bag.drop()
+	if err := bag.take(ctx, &src); err != nil {
+		return &runtime.Error{Op: "copy to", Session: name, Err: err}
+	}
+	if len(bag.paths) == 0 {
+		return nil // there is no such file
+	}
+	_, err := ask[nothing](ctx, p.link, "copy-to", name, copied{src, relDst})
+	return err
+}
+
+// ResetInterruptedTurn keeps the contract of runtime.InterruptedTurnResetProvider.
+func (p *Provider) ResetInterruptedTurn(ctx context.Context, name string) error {
+	_, err := ask[nothing](ctx, p.link, "reset-turn", name, nothing{})
+	return err
+}
+
+// ConfigureServer keeps the contract of runtime.ServerLifecycleProvider.
+func (p *Provider) ConfigureServer() error { return act(p, "configure-server", "", nothing{}) }
+
+// TeardownServer keeps the contract of runtime.ServerLifecycleProvider.
+func (p *Provider) TeardownServer() error { return act(p, "teardown-server", "", nothing{}) }
+
+// Capabilities keeps the contract of runtime.Describer.
+func (p *Provider) Capabilities() runtime.ProviderCapabilities { return p.link.opts.Capabilities }
+
+// SetMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) SetMeta(name, key, value string) error {
+	return act(p, "set-meta", name, pair{key, value})
+}
+
+// GetMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) GetMeta(name, key string) (string, error) {
+	return look[string](p, "get-meta", name, key)
+}
+
+// RemoveMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) RemoveMeta(name, key string) error { return act(p, "remove-meta", name, key) }
+
+// Attach keeps the contract of runtime.Input.
+func (p *Provider) Attach(name string) error {
+	return p.AttachTerminal(p.link.life, name, runtime.AttachOptions{})
+}
+
+// AttachTerminal keeps the contract of runtime.Attacher.
+func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
+	if o, err := p.Observe(ctx, name); err == nil && o.Session == runtime.Dead {
+		return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrSessionNotFound}
+	}
+	if p.link.opts.Attach == nil {
+		return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrAttachUnsupported}
+	}
+	return p.link.opts.Attach(ctx, name, opts)
+}
+
+// Nudge keeps the contract of runtime.Input.
+func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
+	return p.nudge("nudge", name, content)
+}
+
+// NudgeNow keeps the contract of runtime.ImmediateNudgeProvider.
+func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
+	return p.nudge("nudge-now", name, content)
+}
+
+func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error {
+	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
+	defer cancel()
+	bag := &baggage{link: p.link}
+	defer bag.drop()
+	content, err := bag.content(ctx, content)
+	if err != nil {
+		return &runtime.Error{Op: op, Session: name, Err: err}
+	}
+	_, err = ask[nothing](ctx, p.link, op, name, packContent(content))
+	return err
+}
+
+// Deliver keeps the contract of runtime.Deliverer. Without a connection not a byte was
+// sent; when it is lost meanwhile, Settle reports its outcome afterwards.
+func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	bag := &baggage{link: p.link}
+	defer bag.drop()
+	content, err := bag.content(ctx, d.Content)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: err.Error()}, nil
+	}
+	d.Content = content
+	out, err := ask[runtime.Outcome](ctx, p.link, "deliver", name, packDelivery(d))
+	if _, ok := errors.AsType[*unreachableError](err); ok {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: err.Error()}, nil
+	}
+	if out.State == "" {
+		out.State = runtime.OutcomeUnconfirmed
+	}
+	return out, err
+}
+
+// Settle keeps the contract of runtime.Settler.
+func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	out, err := ask[runtime.Outcome](ctx, p.link, "settle", name, packDelivery(d))
+	if out.State == "" {
+		out.State = runtime.OutcomeUnconfirmed
+	}
+	return out, err
+}
+
+// Withdraw keeps the contract of runtime.Withdrawer.
+func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
+	return ask[bool](ctx, p.link, "withdraw", name, packDelivery(d))
+}
+
+// ClearInput keeps the contract of runtime.InputClearer.
+func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
+	_, err := ask[nothing](ctx, p.link, "clear-input", name, instance)
+	return err
+}
+
+// SetHints keeps the contract of runtime.Hinter.
+func (p *Provider) SetHints(ctx context.Context, name, instance string, h runtime.Hints) error {
+	_, err := ask[nothing](ctx, p.link, "set-hints", name, hints{h, instance})
+	return err
+}
+
+// SendKeys keeps the contract of runtime.Input.
+func (p *Provider) SendKeys(name string, keys ...string) error {
+	return act(p, "send-keys", name, keys)
+}
+
+// Respond keeps the contract of runtime.InteractionProvider.
+func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
+	return act(p, "respond", name, response)
+}
+
+// Exec keeps the contract of runtime.ExecProvider.
+func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
+	r, err := ask[ran](ctx, p.link, "exec", name, argv)
+	return r.Output, r.Code, err
+}
+
+// DismissKnownDialogs keeps the contract of runtime.DialogProvider.
+func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
+	_, err := ask[nothing](ctx, p.link, "dismiss-dialogs", name, bounded{Limit: timeout})
+	return err
+}
+
+// ClearScrollback keeps the contract of runtime.Output.
+func (p *Provider) ClearScrollback(name string) error {
+	return act(p, "clear-scrollback", name, nothing{})
+}

@@ -1,0 +1,244 @@
+package remote
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hashicorp/yamux"
+
+	"gascity/runtime"
+)
+
+// Protocol is the version of the wire. Both ends must speak the same one: the near end
+// brings the program of the far one.
+const Protocol = 1
+
+// lineLimit bounds one request or answer: a whole scrollback, or a prompt.
+const lineLimit = 64 << 20
+
+// request begins each stream: one line. What follows it belongs to the operation.
+type request struct {
+	Op   string          `json:"op"`
+	Name string          `json:"name,omitempty"` // of the session
+	Body json.RawMessage `json:"body,omitempty"`
+}
+
+// answer ends a call: one line.
+type answer struct {
+	Body json.RawMessage `json:"body,omitempty"`
+	Err  *failure        `json:"err,omitempty"`
+}
+
+// The operations that are no calls.
+const (
+	opWatch  = "watch"  // answers are events, until either end closes
+	opUpload = "upload" // the request is followed by a tar archive, whose end closes the writing side
+	opFetch  = "fetch"  // the answer is followed by a tar archive and another answer
+	opWorker = "worker" // the far end opens it: a connection of an agent to the worker API
+)
+
+// greeting is the first answer on a connection.
+type greeting struct {
+	Protocol int    `json:"protocol"`
+	Version  string `json:"version"`
+	Worker   string `json:"worker,omitempty"` // the far socket of the worker API
+}
+
+// hello is the first request on a connection.
+type hello struct {
+	Protocol int  `json:"protocol"`
+	Worker   bool `json:"worker"` // the near end takes connections to the worker API
+}
+
+// settings of the multiplexer. A peer that answers nothing for as long as two intervals
+// is gone.
+func settings() *yamux.Config {
+	c := yamux.DefaultConfig()
+	c.KeepAliveInterval = 15 * time.Second
+	c.ConnectionWriteTimeout = 15 * time.Second
+	c.StreamOpenTimeout = 0         // the calls have deadlines
+	c.StreamCloseTimeout = 0        // a copy may take long
+	c.AcceptBacklog = 1024          // as many calls may be on their way
+	c.MaxStreamWindowSize = 1 << 18 // more would hold up the keep-alive of a slow link
+	c.LogOutput = io.Discard
+	return c
+}
+
+func writeLine(w io.Writer, v any) error {
+	line, err := jsonOf(v)
+	if err != nil {
+		return fmt.Errorf("cannot encode %T: %w", v, err)
+	}
+	return inPieces(w, append(line, '\n'))
+}
+
+// piece is how much is written at once: other streams get their turn in between.
+const piece = 32 << 10
+
+func inPieces(w io.Writer, data []byte) error {
+	for some := range slices.Chunk(data, piece) {
+		if _, err := w.Write(some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jsonOf encodes v, and refuses text that would not arrive as it is.
+func jsonOf(v any) (json.RawMessage, error) {
+	if text, ok := unfit(reflect.ValueOf(v)); ok {
+		return nil, fmt.Errorf("%q is not valid UTF-8 and cannot be sent", text)
+	}
+	return json.Marshal(v)
+}
+
+// unfit finds a string in v that is no UTF-8.
+func unfit(v reflect.Value) (text string, found bool) {
+	var parts []reflect.Value
+	switch v.Kind() {
+	case reflect.String:
+		return v.String(), !utf8.ValidString(v.String())
+	case reflect.Struct:
+		for i := 0; v.Type() != reflect.TypeFor[time.Time]() && i < v.NumField(); i++ {
+			parts = append(parts, v.Field(i))
+		}
+	case reflect.Slice:
+		for i := 0; v.Type().Elem().Kind() != reflect.Uint8 && i < v.Len(); i++ {
+			parts = append(parts, v.Index(i))
+		}
+	case reflect.Map:
+		for key, value := range v.Seq2() {
+			parts = append(parts, key, value)
+		}
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			parts = append(parts, v.Elem())
+		}
+	default:
+	}
+	for _, part := range parts {
+		if text, found := unfit(part); found {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// decode reads the body of an answer; one without a body is the zero value.
+func decode[T any](body json.RawMessage) (T, error) {
+	var out T
+	if len(body) == 0 {
+		return out, nil
+	}
+	err := json.Unmarshal(body, &out)
+	return out, err
+}
+
+// abort ends a stream for both sides: what is read of it fails from now on, and the peer
+// sees its end.
+func abort(stream *yamux.Stream) {
+	_ = stream.SetReadDeadline(time.Unix(1, 0)) // never fails
+	stream.Close()                              //nolint:errcheck // the peer is gone, or sees it
+}
+
+func readLine(r *bufio.Reader, v any) error {
+	var line []byte
+	for {
+		piece, err := r.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case err == nil:
+			if err := json.Unmarshal(line, v); err != nil {
+				return fmt.Errorf("not a line of this protocol: %w", err)
+			}
+			return nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		case len(line) > lineLimit:
+			return fmt.Errorf("a line has more than %d MiB", lineLimit>>20)
+		}
+	}
+}
+
+// The parts of the contract's types that are no JSON by themselves.
+type (
+	observation struct {
+		runtime.Observation
+
+		Token  string `json:"token,omitempty"`
+		Handle string `json:"handle,omitempty"`
+	}
+	reading struct {
+		runtime.Reading
+
+		Token string `json:"token,omitempty"`
+	}
+	// content is a prompt byte for byte, whether or not it is text.
+	content []block
+	block   struct {
+		Type string `json:"type"`
+		Text []byte `json:"text,omitempty"`
+		Path string `json:"path,omitempty"`
+	}
+	delivery struct {
+		runtime.Delivery
+
+		Blocks content `json:"blocks"`
+	}
+)
+
+func packContent(blocks []runtime.ContentBlock) content {
+	c := make(content, 0, len(blocks))
+	for _, b := range blocks {
+		c = append(c, block{b.Type, []byte(b.Text), b.Path})
+	}
+	return c
+}
+
+func (c content) unpack() []runtime.ContentBlock {
+	blocks := make([]runtime.ContentBlock, 0, len(c))
+	for _, b := range c {
+		blocks = append(blocks, runtime.ContentBlock{Type: b.Type, Text: string(b.Text), Path: b.Path})
+	}
+	return blocks
+}
+
+func packDelivery(d runtime.Delivery) delivery {
+	packed := delivery{d, packContent(d.Content)}
+	packed.Content = nil
+	return packed
+}
+
+func (d delivery) unpack() runtime.Delivery {
+	d.Content = d.Blocks.unpack()
+	return d.Delivery
+}
+
+func packObservation(o runtime.Observation) observation {
+	return observation{o, o.InstanceToken, o.Handle}
+}
+
+func (o observation) unpack() runtime.Observation {
+	o.InstanceToken, o.Observation.Handle = o.Token, o.Handle
+	return o.Observation
+}
+
+// hints are the arguments of set-hints.
+type hints struct {
+	runtime.Hints
+	Instance string `json:"instance,omitempty"`
+}
+
+func packReading(r runtime.Reading) reading { return reading{r, r.Instance} }
+
+func (r reading) unpack() runtime.Reading {
+	r.Instance = r.Token
+	return r.Reading
+}

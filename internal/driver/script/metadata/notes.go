@@ -1,0 +1,108 @@
+// Package metadata keeps metadata of sessions for a session script that cannot: a private
+// file for each value.
+package metadata
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Notes are the metadata of sessions, by session and key. The zero value keeps them in
+// memory. It is safe for concurrent use.
+type Notes struct {
+	// Dir is a private folder, made when it is needed. Empty: in memory.
+	Dir string
+
+	mu     sync.Mutex // guards the rest
+	used   bool
+	memory map[string]map[string]string // without Dir
+}
+
+// InUse reports whether [Notes.Use] was called: the script is known to keep nothing.
+func (n *Notes) InUse() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.used
+}
+
+// Use remembers that the script keeps nothing.
+func (n *Notes) Use() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.used = true
+}
+
+func (n *Notes) file(name, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return filepath.Join(n.Dir, name, hex.EncodeToString(sum[:]))
+}
+
+// Set keeps a value; a file has the old one or the new one, whenever it is read.
+func (n *Notes) Set(name, key, value string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.Dir == "" {
+		if n.memory == nil {
+			n.memory = map[string]map[string]string{}
+		}
+		if n.memory[name] == nil {
+			n.memory[name] = map[string]string{}
+		}
+		n.memory[name][key] = value
+		return nil
+	}
+	path := n.file(name, key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	draft := path + ".new"
+	if err := os.WriteFile(draft, []byte(value), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(draft, path)
+}
+
+// Get returns a value, empty if there is none.
+func (n *Notes) Get(name, key string) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.Dir == "" {
+		return n.memory[name][key], nil
+	}
+	value, err := os.ReadFile(n.file(name, key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(value), err
+}
+
+// Remove drops a value; that there is none is no error.
+func (n *Notes) Remove(name, key string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.memory[name], key)
+	if n.Dir == "" {
+		return nil
+	}
+	err := os.Remove(n.file(name, key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Clear drops the notes of a session that has ended.
+func (n *Notes) Clear(name string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.memory, name)
+	if n.Dir == "" {
+		return nil
+	}
+	return os.RemoveAll(filepath.Join(n.Dir, name))
+}

@@ -1,0 +1,206 @@
+package shimdriver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gascity/internal/driver/startup"
+	"gascity/internal/scan"
+	"gascity/internal/shim"
+	"gascity/internal/terminal/screen"
+	"gascity/runtime"
+)
+
+// box is one session's place while the start sequence works on it.
+type box struct {
+	sessions *Sessions
+	name     string
+	cfg      runtime.Config
+	claim    *shim.Claim
+	client   *shim.Client
+}
+
+var _ startup.Box = (*box)(nil)
+
+// Claim keeps the contract of startup.Box. Two of one identity must never run: before the name is
+// taken, live processes of the session are searched for, by its folder and by their marks.
+func (b *box) Claim(ctx context.Context) error {
+	claim, fresh, err := b.sessions.fleet.Claim(ctx, b.name)
+	if err == nil && fresh {
+		if err = b.alone(); err != nil {
+			return errors.Join(err, claim.GiveUp())
+		}
+	}
+	b.claim = claim
+	if _, ok := errors.AsType[*shim.UnreachableError](err); ok {
+		return &translated{sentinel: runtime.ErrSessionExists, err: err}
+	}
+	return translate(err)
+}
+
+// alone returns an error if an agent of the session runs although nothing is on the disk of it.
+func (b *box) alone() error {
+	live, err := b.sessions.searcher.Agents(b.cfg.Env[scan.CityKey], b.name)
+	if err != nil || len(live) == 0 {
+		return err
+	}
+	return &translated{sentinel: runtime.ErrSessionExists, err: &scan.StrayError{Session: b.name, PIDs: scan.PIDs(live)}}
+}
+
+func (b *box) Create(ctx context.Context, spec startup.Spec) error {
+	argv := shellCommand(spec.Command, b.sessions.opts.Env)
+	if b.claim == nil { // a relaunch: the place stands
+		return b.succeed(ctx, argv, spec)
+	}
+	s := shim.Spec{
+		Name: spec.Name, Instance: spec.Instance, Argv: argv, Dir: spec.WorkDir, Env: b.environ(spec),
+		Terminal: b.sessions.terminal, Cols: shim.DefaultCols, Rows: shim.DefaultRows, Scrollback: cmp.Or(b.sessions.opts.Scrollback, shim.DefaultScrollback),
+		LogSize: b.sessions.opts.LogSize, ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg),
+	}
+	if dir := b.sessions.opts.LogDir; dir != "" {
+		s.LogPath = filepath.Join(dir, b.name+".log")
+	}
+	if s.Dir == "" {
+		dir, err := b.sessions.workDir()
+		if err != nil {
+			return err
+		}
+		s.Dir = dir
+	}
+	client, err := b.claim.Start(ctx, s)
+	b.client = client
+	return translate(err)
+}
+
+// succeed replaces the agent by that of another instance.
+func (b *box) succeed(ctx context.Context, argv []string, spec startup.Spec) error {
+	next := shim.Successor{Instance: spec.Instance, Env: b.environ(spec), ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg)}
+	if err := b.client.Succeed(ctx, argv, b.sessions.opts.StopGrace, next); err != nil {
+		return translate(err)
+	}
+	sight, err := b.sessions.fleet.Look(ctx, b.name)
+	if err == nil && sight.Client == nil {
+		err = shim.ErrNone
+	}
+	b.client = sight.Client
+	return translate(err)
+}
+
+// environ is the agent's environment: the base, the session's own, and what a
+// program needs to know of the terminal that the shim is.
+func (b *box) environ(spec startup.Spec) []string {
+	env := spec.Environ(b.sessions.opts.Env)
+	if !b.sessions.terminal {
+		return env
+	}
+	for _, pair := range []string{"TERM=xterm-256color", "COLORTERM=truecolor"} {
+		name, _, _ := strings.Cut(pair, "=")
+		if _, own := spec.Vars[name]; !own {
+			env = append(without(env, name), pair)
+		}
+	}
+	return env
+}
+
+func without(env []string, name string) []string {
+	out := env[:0]
+	for _, entry := range env {
+		if !strings.HasPrefix(entry, name+"=") {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// shellCommand runs command, or the user's shell if there is none.
+func shellCommand(command string, env []string) []string {
+	if command != "" {
+		return []string{"/bin/sh", "-c", command}
+	}
+	for _, entry := range env {
+		if shell, ok := strings.CutPrefix(entry, "SHELL="); ok && filepath.IsAbs(shell) {
+			return []string{shell}
+		}
+	}
+	return []string{"/bin/sh"}
+}
+
+func (b *box) Terminal() screen.Terminal {
+	if !b.sessions.terminal {
+		return listener{terminal{b.client}}
+	}
+	return terminal{b.client}
+}
+
+func (b *box) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
+	if wait > 0 {
+		if err := awaitExit(ctx, b.client, wait); err != nil {
+			return startup.Life{}, err
+		}
+	}
+	sight, err := b.sessions.fleet.Look(ctx, b.name)
+	switch {
+	case err != nil:
+		return startup.Life{}, err
+	case sight.Token != b.client.Token():
+		return startup.Life{}, runtime.ErrStaleInstance
+	case sight.Client != nil && sight.State.Exit == nil:
+		return startup.Life{Alive: true}, nil
+	case sight.Client != nil:
+		text, err := sight.Client.Text(ctx, lastLines)
+		return startup.Life{Exit: exitOf(*sight.State.Exit), Output: text}, err
+	case sight.Corpse != nil:
+		return startup.Life{Exit: exitOf(sight.Corpse.Exit), Output: tail(sight.Corpse.Text, lastLines)}, nil
+	default:
+		return startup.Life{}, runtime.ErrSessionNotFound
+	}
+}
+
+// lastLines is how much of an agent's output is reported with its end.
+const lastLines = 80
+
+// awaitExit returns when the end of the agent is known, its shim is gone or the time has
+// passed.
+func awaitExit(ctx context.Context, client *shim.Client, wait time.Duration) error {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err := client.Events(waiting, func(e shim.Event) {
+		if e.Exit != nil {
+			cancel()
+		}
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if waiting.Err() != nil || errors.Is(err, shim.ErrNone) {
+		return nil
+	}
+	return err
+}
+
+func (b *box) Destroy(ctx context.Context) error {
+	if b.claim == nil {
+		return nil // a relaunch: the place stays
+	}
+	if b.client == nil {
+		return b.claim.GiveUp()
+	}
+	token := b.client.Token()
+	_, err := b.sessions.fleet.Stop(ctx, b.name, &token, 0)
+	return translate(err)
+}
+
+func exitOf(e shim.Exit) runtime.Exit { return runtime.Exit{Code: e.Code, Signal: e.Signal, At: e.At} }
+
+// tail returns the last n lines of text; n <= 0 means all.
+func tail(text string, n int) string {
+	if n <= 0 {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

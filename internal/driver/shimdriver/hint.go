@@ -1,0 +1,28 @@
+package shimdriver
+
+import (
+	"context"
+	"errors"
+
+	"gascity/internal/shim"
+	"gascity/internal/terminal/screen"
+	"gascity/runtime"
+)
+
+// SetHints keeps the contract of runtime.Hinter.
+func (s *Sessions) SetHints(ctx context.Context, name, instance string, hints runtime.Hints) error {
+	const op = "set the hints of"
+	if s.host != nil { // its program knows when the agent is ready
+		return &runtime.Error{Op: op, Session: name, Err: errors.ErrUnsupported}
+	}
+	sight, err := s.live(ctx, op, name)
+	switch {
+	case err != nil:
+		return err
+	case instance != "" && instance != sight.Token:
+		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
+	}
+	return ErrorOf(op, name, sight.Client.SetHints(ctx, shim.Hints{
+		ProcessNames: hints.ProcessNames, Labels: screen.HintedLabels(sight.Record.Labels, hints),
+	}))
+}

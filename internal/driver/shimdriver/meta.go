@@ -1,0 +1,35 @@
+package shimdriver
+
+// SetMeta keeps the contract of runtime.MetaStore.
+func (s *Sessions) SetMeta(name, key, value string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.live(ctx, "set metadata of", name)
+	if err != nil {
+		return err
+	}
+	return ErrorOf("set metadata of", name, sight.Client.SetMeta(ctx, key, value))
+}
+
+// GetMeta keeps the contract of runtime.MetaStore.
+func (s *Sessions) GetMeta(name, key string) (string, error) {
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.live(ctx, "read metadata of", name)
+	if err != nil {
+		return "", err
+	}
+	value, _, err := sight.Client.Meta(ctx, key)
+	return value, ErrorOf("read metadata of", name, err)
+}
+
+// RemoveMeta keeps the contract of runtime.MetaStore.
+func (s *Sessions) RemoveMeta(name, key string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.live(ctx, "remove metadata of", name)
+	if err != nil {
+		return err
+	}
+	return ErrorOf("remove metadata of", name, sight.Client.RemoveMeta(ctx, key))
+}

@@ -1,0 +1,146 @@
+package shimdriver
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"gascity/internal/driver/startup"
+	"gascity/internal/terminal/inject"
+	"gascity/runtime"
+)
+
+// Start keeps the contract of runtime.Runner.
+func (s *Sessions) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := runtime.ValidateName(name); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	if s.host != nil {
+		prepared, err := s.host.Prepare(name, s.fleet.Dir(name), cfg)
+		if err != nil {
+			return &runtime.Error{Op: "start", Session: name, Err: err}
+		}
+		cfg = prepared
+	}
+	b := &box{sessions: s, name: name, cfg: cfg}
+	if err := s.sequence(b).Start(ctx, name, cfg); err != nil {
+		return ErrorOf("start", name, err)
+	}
+	s.identify(ctx, name)
+	return nil
+}
+
+// LaunchAgain keeps the contract of runtime.RelaunchProvider.Relaunch for the drivers
+// that have it: a box whose agent may change without it.
+func (s *Sessions) LaunchAgain(ctx context.Context, name string, cfg runtime.Config) error {
+	sight, err := s.look(ctx, "relaunch", name)
+	if err != nil {
+		return err
+	}
+	if sight.Client == nil {
+		return &runtime.Error{Op: "relaunch", Session: name, Err: runtime.ErrSessionNotFound}
+	}
+	b := &box{sessions: s, name: name, cfg: cfg, client: sight.Client}
+	if err := s.sequence(b).Relaunch(ctx, name, cfg); err != nil {
+		return ErrorOf("relaunch", name, err)
+	}
+	s.identify(ctx, name)
+	return nil
+}
+
+// RunLive keeps the contract of runtime.Stager.
+func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.live(ctx, "run live commands of", name)
+	if err != nil {
+		return err
+	}
+	b := &box{sessions: s, name: name, cfg: cfg, client: sight.Client}
+	return ErrorOf("run live commands of", name, s.sequence(b).Live(ctx, name, cfg))
+}
+
+func (s *Sessions) sequence(b *box) startup.Sequence {
+	var warnings []string
+	return startup.Sequence{
+		Box: b, Profiles: s.opts.Profiles, Environ: s.opts.Env, PrivateDir: s.fleet.Dir(b.name),
+		Stage: s.stageFiles, Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
+			return s.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
+		},
+		SetupTimeout: s.opts.SetupTimeout,
+		Warn: func(err error) {
+			s.opts.Logger.Warn("start continued after a failure", "session", b.name, "error", err)
+			warnings = append(warnings, startup.Brief(err))
+			if err := s.SetMeta(b.name, startup.MetaWarning, strings.Join(warnings, "\n")); err != nil {
+				s.opts.Logger.Warn("cannot note what the start left open", "session", b.name, "error", err)
+			}
+		},
+	}
+}
+
+// Stop keeps the contract of runtime.Runner.
+func (s *Sessions) Stop(name string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	return s.stop(ctx, name, nil)
+}
+
+// StopInstance keeps the contract of runtime.Fencer.
+func (s *Sessions) StopInstance(ctx context.Context, name, token string) error {
+	return s.stop(ctx, name, &token)
+}
+
+// stop stops the instance with the token, any without one.
+func (s *Sessions) stop(ctx context.Context, name string, token *string) error {
+	if runtime.ValidateName(name) != nil {
+		return nil //nolint:nilerr // such a session cannot exist
+	}
+	_, err := s.fleet.Stop(ctx, name, token, s.opts.StopGrace)
+	return ErrorOf("stop", name, err)
+}
+
+// ClearLost stops what is left of sessions whose shim was killed, and removes what is on the disk of them.
+func (s *Sessions) ClearLost(ctx context.Context) error { return translate(s.fleet.ClearLost(ctx)) }
+
+// Interrupt keeps the contract of runtime.Runner.
+func (s *Sessions) Interrupt(name string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	err := s.interrupt(ctx, name, nil)
+	if errors.Is(err, runtime.ErrSessionNotFound) {
+		return nil
+	}
+	return err
+}
+
+// InterruptInstance keeps the contract of runtime.Fencer.
+func (s *Sessions) InterruptInstance(ctx context.Context, name, token string) error {
+	return s.interrupt(ctx, name, &token)
+}
+
+func (s *Sessions) interrupt(ctx context.Context, name string, token *string) error {
+	return s.Drive(ctx, "interrupt", name, token, func(l Live) error {
+		switch {
+		case s.host != nil:
+			return s.host.Interrupt(ctx, l)
+		case l.Terminal == nil:
+			return l.Client.Interrupt(ctx)
+		}
+		t, err := l.Lease(ctx)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		return inject.Interrupt(ctx, t, l.Rules)
+	})
+}
+
+// Recover keeps the contract of runtime.Recoverer. The handle is the instance
+// token.
+func (s *Sessions) Recover(ctx context.Context, name, handle string) error {
+	sight, err := s.live(ctx, "recover", name)
+	if err == nil && sight.Token != handle {
+		err = &runtime.Error{Op: "recover", Session: name, Err: runtime.ErrStaleInstance}
+	}
+	return err
+}

@@ -1,0 +1,55 @@
+package shimdriver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"gascity/internal/archive"
+	"gascity/internal/overlay"
+	"gascity/runtime"
+)
+
+// stageFiles puts overlays and files into the working directory. What it kept instead of
+// overwriting goes to the log.
+func (s *Sessions) stageFiles(ctx context.Context, cfg runtime.Config) error {
+	dirs := append(slices.Clip(cfg.PackOverlayDirs), cfg.OverlayDir)
+	report, err := overlay.Stage(ctx, overlay.Request{
+		WorkDir: cfg.WorkDir, PackOverlayDirs: cfg.PackOverlayDirs, OverlayDir: cfg.OverlayDir,
+		Slots: runtime.EffectiveOverlayProviderNames(cfg, dirs...), CopyFiles: cfg.CopyFiles,
+	})
+	for _, warning := range report.Warnings {
+		s.opts.Logger.Warn(warning, "work_dir", cfg.WorkDir)
+	}
+	return err
+}
+
+// CopyTo keeps the contract of runtime.Stager.
+func (s *Sessions) CopyTo(name, src, relDst string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.look(ctx, "copy to", name)
+	if err != nil || sight.Client == nil {
+		return err
+	}
+	if _, err := os.Lstat(src); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return ErrorOf("copy to", name, overlay.CopyTo(sight.Record.WorkDir, src, relDst))
+}
+
+// CopyFrom keeps the contract of runtime.CopyFromProvider.
+func (s *Sessions) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
+	const op = "copy from"
+	sight, err := s.look(ctx, op, name)
+	if err == nil && sight.Client == nil {
+		err = runtime.ErrSessionNotFound
+	}
+	if err == nil {
+		err = archive.PackFrom(w, sight.Record.WorkDir, src)
+	}
+	return ErrorOf(op, name, err)
+}

@@ -1,0 +1,89 @@
+package shimdriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gascity/internal/shim"
+	screenreader "gascity/internal/terminal/screen"
+	"gascity/internal/terminal/tty"
+	"gascity/internal/terminal/vt"
+)
+
+// terminal is a shim's terminal for the rules of package screen.
+type terminal struct{ client *shim.Client }
+
+var (
+	_ screenreader.Terminal = terminal{}
+	_ screenreader.Holder   = terminal{}
+)
+
+func (t terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, error) {
+	f, err := t.client.Frame(ctx, after)
+	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+		return screenreader.Frame{Seq: after + 1, Exited: true}, nil
+	}
+	if err != nil {
+		return screenreader.Frame{}, err
+	}
+	if f.Cols == 0 {
+		return screenreader.Frame{Seq: f.Seq, Rows: f.Lines, LastOutput: f.LastOutput, Exited: f.Exited}, nil
+	}
+	screen := vt.New(f.Cols, f.Rows, &vt.Options{Scrollback: -1})
+	screen.Write(f.Redraw)
+	return screenreader.Frame{
+		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title,
+		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark),
+		Cells: screen.Row, Line: lineMode(f.Line), Input: inputOf(f.Input), Silent: f.Silent, LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
+	}, nil
+}
+
+func signOf(s shim.Sign) screenreader.Sign { return screenreader.Sign{Text: s.Text, Since: s.Since} }
+
+// Hold keeps back what people type through attached terminals.
+func (t terminal) Hold(ctx context.Context) (release func(), err error) {
+	release, err = t.client.Hold(ctx)
+	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+		return nil, screenreader.ErrExited
+	}
+	return release, err
+}
+
+func lineMode(m shim.LineMode) screenreader.LineMode {
+	switch m {
+	case shim.LineRaw:
+		return screenreader.LineRaw
+	case shim.LineCooked:
+		return screenreader.LineCooked
+	default:
+		return screenreader.LineUnknown
+	}
+}
+
+func inputOf(i tty.Input) screenreader.InputState {
+	switch i {
+	case tty.InputRead:
+		return screenreader.InputRead
+	case tty.InputWaiting:
+		return screenreader.InputWaiting
+	default:
+		return screenreader.InputUnknown
+	}
+}
+
+// listener is what an agent without a terminal printed, as if it were a screen.
+// It can be waited for and not be typed into.
+type listener struct{ terminal }
+
+func (listener) Send(context.Context, []byte) error {
+	return fmt.Errorf("no keys without a terminal: %w", errors.ErrUnsupported)
+}
+
+func (t terminal) Send(ctx context.Context, p []byte) error {
+	err := t.client.Send(ctx, p)
+	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+		return screenreader.ErrExited
+	}
+	return err
+}

@@ -1,0 +1,269 @@
+package startup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"gascity/internal/terminal/screen"
+	"gascity/runtime"
+)
+
+const (
+	// destroyTimeout bounds the undoing of a failed start.
+	destroyTimeout = 30 * time.Second
+	// dialogBudget bounds the wait for dialogs of an agent without a known
+	// prompt.
+	dialogBudget = 8 * time.Second
+	// promptPatience is how long the first prompt waits for an agent that
+	// refuses it for now.
+	promptPatience = 15 * time.Second
+	// lastWords bounds the wait for the exit of an agent whose terminal has
+	// ended.
+	lastWords = 2 * time.Second
+)
+
+// run is one start in progress.
+type run struct {
+	Sequence
+	name    string
+	cfg     runtime.Config
+	spec    Spec
+	command launchCommand
+	claimed bool
+}
+
+// step is one row of the sequence. when says for which starts it is done; a
+// step with soft set warns instead of failing.
+type step struct {
+	name string
+	when func(runtime.Config) bool
+	do   func(*run, context.Context) error
+	soft bool
+}
+
+// The kinds of starts.
+func always(runtime.Config) bool { return true }
+
+func managed(cfg runtime.Config) bool {
+	return cfg.Lifecycle != runtime.LifecycleOneShot && cfg.WantsManagedStart()
+}
+
+// startSteps is the start sequence of package runtime.
+var startSteps = []step{
+	{name: "validate", when: always, do: (*run).validate},
+	{name: "claim", when: always, do: (*run).claim},
+	{name: "pre_start", when: always, do: (*run).preStart},
+	{name: "work_dir", when: always, do: (*run).workDir},
+	{name: "stage", when: always, do: (*run).stage},
+	{name: "create", when: always, do: (*run).create},
+	{name: "ready", when: managed, do: (*run).ready},
+	{name: "alive", when: managed, do: (*run).alive},
+	{name: "session_setup", when: managed, do: (*run).setup, soft: true},
+	{name: "prompt", when: managed, do: (*run).prompt},
+	{name: "session_live", when: managed, do: (*run).live, soft: true},
+}
+
+// relaunchSkips are the steps that a warm box has behind it.
+var relaunchSkips = []string{"claim", "stage"}
+
+// Start runs the sequence of package runtime for one session. On failure, and
+// when ctx ends, everything that was created is destroyed; the error is a
+// [*StepError] around the cause: a [*CommandError], a [*runtime.StartupDeath] if
+// the agent exited, [runtime.ErrSessionExists], ctx's cause, or the driver's own.
+func (s Sequence) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	r := &run{Sequence: s, name: name, cfg: cfg, spec: s.newSpec(name, cfg)}
+	err := r.steps(ctx, startSteps)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, r.undo(ctx))
+}
+
+// Relaunch runs the sequence for a new agent in a warm box: pre_start, creation
+// and everything after it, without claim and staging. The box stays when it
+// fails. The instance token is that of cfg.Env, or a new one.
+func (s Sequence) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	r := &run{Sequence: s, name: name, cfg: cfg, spec: s.newSpec(name, cfg)}
+	steps := slices.DeleteFunc(slices.Clone(startSteps), func(st step) bool { return slices.Contains(relaunchSkips, st.name) })
+	err := r.steps(ctx, steps)
+	if err != nil {
+		r.removeFile()
+	}
+	return err
+}
+
+// Live runs cfg.SessionLive for a running session, all of them, and returns the
+// failures joined.
+func (s Sequence) Live(ctx context.Context, name string, cfg runtime.Config) error {
+	r := &run{Sequence: s, name: name, cfg: cfg, spec: s.newSpec(name, cfg)}
+	return r.live(ctx)
+}
+
+func (r *run) steps(ctx context.Context, steps []step) error {
+	for _, st := range steps {
+		if !st.when(r.cfg) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return &StepError{Step: st.name, Err: context.Cause(ctx)}
+		}
+		err := st.do(r, ctx)
+		switch {
+		case err == nil:
+		case st.soft && ctx.Err() == nil:
+			r.warn(st.name, err)
+		default:
+			return &StepError{Step: st.name, Err: caused(ctx, err)}
+		}
+	}
+	return nil
+}
+
+// caused adds why ctx ended to an error that only says that it did.
+func caused(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+func (r *run) warn(step string, err error) {
+	if r.Warn != nil {
+		r.Warn(&StepError{Step: step, Err: err})
+	}
+}
+
+// undo destroys what the start made. The caller's ctx may have ended, so it has
+// its own time.
+func (r *run) undo(ctx context.Context) error {
+	r.removeFile()
+	if !r.claimed {
+		return nil
+	}
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTimeout)
+	defer cancel()
+	if err := r.Box.Destroy(own); err != nil {
+		return &StepError{Step: "undo", Err: err}
+	}
+	return nil
+}
+
+// removeFile removes a prompt that the agent has not read.
+func (r *run) removeFile() {
+	if r.command.file != "" {
+		os.Remove(r.command.file) //nolint:errcheck // the agent may have been faster
+	}
+}
+
+func (r *run) validate(context.Context) error {
+	if dir := r.cfg.WorkDir; dir != "" && !filepath.IsAbs(dir) {
+		return fmt.Errorf("working directory %q is not absolute", dir)
+	}
+	return runtime.ValidateName(r.name)
+}
+
+func (r *run) claim(ctx context.Context) error {
+	err := r.Box.Claim(ctx)
+	r.claimed = err == nil
+	return err
+}
+
+func (r *run) preStart(ctx context.Context) error {
+	for _, command := range r.cfg.PreStart {
+		if err := r.runCommand(ctx, command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) workDir(context.Context) error {
+	if r.cfg.WorkDir == "" {
+		return nil
+	}
+	info, err := os.Stat(r.cfg.WorkDir)
+	if err != nil {
+		return fmt.Errorf("working directory must exist, or be made by pre_start: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("working directory %s is not a folder", r.cfg.WorkDir)
+	}
+	return nil
+}
+
+func (r *run) stage(ctx context.Context) error {
+	if r.Stage == nil {
+		return nil
+	}
+	return r.Stage(ctx, r.cfg)
+}
+
+func (r *run) create(ctx context.Context) error {
+	command, err := commandFor(r.cfg, r.PrivateDir)
+	if err != nil {
+		return err
+	}
+	r.command, r.spec.Command = command, command.command
+	return r.Box.Create(ctx, r.spec)
+}
+
+// ready waits until the agent can take a prompt. That it cannot by the end of
+// the wait is a warning.
+func (r *run) ready(ctx context.Context) error {
+	t, rules := r.Box.Terminal(), r.rules()
+	if t == nil {
+		if rules.ReadyDelay > 0 {
+			return r.outlives(ctx, rules.ReadyDelay)
+		}
+		return nil
+	}
+	var seen screen.Readiness
+	var err error
+	if rules.ReadyLimit() == 0 && rules.AnswerDialogs && len(rules.Dialogs) > 0 {
+		seen.Dialogs, err = screen.Dismiss(ctx, t, rules, dialogBudget)
+	} else {
+		seen, err = screen.Ready(ctx, t, rules, 0)
+	}
+	switch {
+	case errors.Is(err, screen.ErrExited):
+		return r.outlives(ctx, lastWords)
+	case err != nil:
+		return err
+	case seen.Unanswered != nil:
+		r.warn("ready", &BlockedError{*seen.Unanswered})
+	case seen.State == screen.ReadyTimeout:
+		r.warn("ready", fmt.Errorf("no line beginning with %q came up within %s", rules.ReadyPrefix, seen.After.Round(time.Second)))
+	}
+	return nil
+}
+
+func (r *run) rules() screen.Rules { return screen.RulesFor(r.cfg, r.Profiles) }
+
+func (r *run) alive(ctx context.Context) error { return r.outlives(ctx, 0) }
+
+// outlives waits for d and returns how the agent ended, nil if it did not.
+func (r *run) outlives(ctx context.Context, d time.Duration) error {
+	life, err := r.Box.Life(ctx, d)
+	if err != nil {
+		return err
+	}
+	if !life.Alive {
+		return &runtime.StartupDeath{Exit: life.Exit, Output: life.Output, Last: screen.Last(life.Output, r.rules(), life.Exit.At)}
+	}
+	return nil
+}
+
+func (r *run) setup(ctx context.Context) error {
+	err := r.runAll(ctx, r.cfg.SessionSetup)
+	if r.cfg.SessionSetupScript == "" || ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, r.runCommand(ctx, scriptCommand(r.cfg.SessionSetupScript)))
+}
+
+func (r *run) live(ctx context.Context) error { return r.runAll(ctx, r.cfg.SessionLive) }

@@ -1,0 +1,225 @@
+package overlay
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+// item stages one file or folder.
+func (s *stager) item(it item) error {
+	if reason := blocked(s.root, dirOf(it)); reason != "" {
+		s.keep(it.dst, reason)
+		return nil
+	}
+	if err := s.makeDirs(it); err != nil || it.dir {
+		return err
+	}
+	return s.place(it)
+}
+
+// dirOf returns the folder that must exist for an item.
+func dirOf(it item) string {
+	if it.dir {
+		return it.dst
+	}
+	return path.Dir(it.dst)
+}
+
+func (s *stager) makeDirs(it item) error {
+	mode := fs.FileMode(0o755)
+	if it.dir {
+		mode = it.mode
+	}
+	made, err := makeDirs(s.root, dirOf(it), mode)
+	for _, dir := range made {
+		s.ledger.madeDir(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make a folder for %s: %w", it.dst, err)
+	}
+	return nil
+}
+
+func (s *stager) keep(name, reason string) {
+	s.report.Kept = append(s.report.Kept, name)
+	if reason != "" {
+		s.warn("%s is left as it is: %s", name, reason)
+	}
+}
+
+// place writes one file, unless that would harm what is there.
+func (s *stager) place(it item) error {
+	policy, old, name := keepAny, "", it.dst
+	info, err := s.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		s.keep(name, "something that is not a file has its name")
+		return nil
+	default:
+		there, err := hashOf(s.root, name)
+		if err != nil {
+			s.keep(name, err.Error())
+			return nil
+		}
+		wanted, err := hashOf(it.root, it.name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("cannot read %s: %w", it.from, err)
+		case there == wanted:
+			return nil
+		case s.ledger.Files[name] != there:
+			s.keep(name, "")
+			return nil
+		}
+		policy, old = replaceSame, there
+	}
+	sum := sha256.New()
+	err = it.stream(func(content io.Reader) error {
+		return writeFile(s.root, name, file{io.TeeReader(content, sum), it.mode, old}, policy)
+	})
+	if policy == keepAny && errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) {
+		s.keep(name, "")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.ledger.Files[name] = hex.EncodeToString(sum.Sum(nil))
+	s.report.Written = append(s.report.Written, name)
+	return nil
+}
+
+// settings stages a settings file: what the layers ask for is added to what is
+// there.
+func (s *stager) settings(name string, layers []item) error {
+	if reason := blocked(s.root, path.Dir(name)); reason != "" {
+		s.keep(name, reason)
+		return nil
+	}
+	wanted, err := combined(layers)
+	if err != nil {
+		return err
+	}
+	if err := s.makeDirs(layers[len(layers)-1]); err != nil {
+		return err
+	}
+	const tries = 5 // against somebody who writes the file just then
+	for range tries {
+		err = s.addSettings(name, wanted, layers[len(layers)-1].mode)
+		if !errors.Is(err, errChanged) && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return err
+}
+
+// addSettings adds what is wanted to the settings that are there. It fails with
+// errChanged or fs.ErrExist, and nothing is done, when somebody else writes them
+// meanwhile.
+func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error {
+	text, mode, known := s.presentSettings(name, mode)
+	if text == nil {
+		return nil
+	}
+	result, known, err := update(text, wanted, known)
+	if err != nil {
+		s.keep(name, err.Error())
+		return nil
+	}
+	policy := replaceSame
+	if s.isNew(name) {
+		policy = keepAny
+	}
+	if policy == keepAny || !bytes.Equal(result.text, text) {
+		if err := writeFile(s.root, name, file{bytes.NewReader(result.text), mode, hash(text)}, policy); err != nil {
+			return err
+		}
+		s.report.Merged = append(s.report.Merged, name)
+	}
+	for _, conflict := range result.conflicts {
+		s.keep(name, "the user's "+conflict+" stays")
+	}
+	s.ledger.Settings[name] = known
+	return nil
+}
+
+func (s *stager) isNew(name string) bool {
+	_, err := s.root.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// combined returns what the layers together ask for; later ones win. A layer that
+// is no JSON is an error of the overlay.
+func combined(layers []item) ([]byte, error) {
+	wanted := []byte("{}\n")
+	for _, layer := range slices.Backward(layers) {
+		data, err := layer.read()
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", layer.from, err)
+		}
+		m, err := merge(wanted, data)
+		if err != nil {
+			return nil, fmt.Errorf("the overlay's %s cannot be merged: %w", layer.from, err)
+		}
+		wanted = m.text
+	}
+	return wanted, nil
+}
+
+// presentSettings returns the settings that are there, as an empty object when
+// there are none, and what we know to have added. Settings that must be left
+// alone give no text.
+func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.FileMode, settings) {
+	known := s.ledger.Settings[name]
+	info, err := s.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []byte("{}\n"), mode, settings{Created: true}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	var text []byte
+	if err == nil {
+		text, err = s.root.ReadFile(name)
+	}
+	if err != nil {
+		s.keep(name, err.Error())
+		return nil, 0, known
+	}
+	return text, info.Mode(), known
+}
+
+// update brings settings up to what is wanted now: what was added for an
+// earlier wish goes first.
+func update(text, wanted []byte, known settings) (merged, settings, error) {
+	source := hash(wanted)
+	if known.Source != source {
+		cleaned, err := unmerge(text, known.Added, known.Gaps)
+		if err != nil {
+			return merged{}, known, err
+		}
+		text, known = cleaned, settings{Created: known.Created}
+	}
+	result, err := merge(text, wanted)
+	if err != nil {
+		return merged{}, known, err
+	}
+	known.Source = source
+	for _, a := range result.added {
+		if !slices.ContainsFunc(known.Added, a.same) {
+			known.Added = append(known.Added, a)
+		}
+	}
+	known.Gaps = append(known.Gaps, result.gaps...)
+	return result, known, nil
+}

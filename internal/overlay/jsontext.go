@@ -1,0 +1,162 @@
+package overlay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// value is a JSON value with its place in a text.
+type value struct {
+	start, end int // of the text, brackets included
+	kind       byte
+	members    []member // of an object, in the order of the text
+	items      []*value // of an array
+}
+
+// The kinds of values that matter here.
+const (
+	object byte = '{'
+	array  byte = '['
+	scalar byte = 0
+)
+
+type member struct {
+	key   string
+	start int // of the key
+	value *value
+}
+
+var errNoJSON = errors.New("it is not valid JSON")
+
+// parseJSON reads a text. The places of all values stay valid as long as the
+// text is not changed.
+func parseJSON(text []byte) (*value, error) {
+	if !json.Valid(text) {
+		return nil, errNoJSON
+	}
+	p := &jsonParser{text: text}
+	return p.value(), nil
+}
+
+// parseObject is parseJSON for a text that must be an object.
+func parseObject(text []byte) (*value, error) {
+	v, err := parseJSON(text)
+	if err == nil && v.kind != object {
+		err = errors.New("it is not a JSON object")
+	}
+	return v, err
+}
+
+// jsonParser walks over a text that is known to be valid.
+type jsonParser struct {
+	text []byte
+	at   int
+}
+
+func (p *jsonParser) space() {
+	for p.at < len(p.text) && bytes.IndexByte([]byte(" \t\r\n"), p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+// next skips white space and the given separator, when it is there.
+func (p *jsonParser) next(separator byte) {
+	p.space()
+	if p.at < len(p.text) && p.text[p.at] == separator {
+		p.at++
+		p.space()
+	}
+}
+
+func (p *jsonParser) value() *value {
+	p.space()
+	v := &value{start: p.at}
+	switch p.text[p.at] {
+	case object:
+		v.kind = object
+		p.at++
+		for p.next(','); p.text[p.at] != '}'; p.next(',') {
+			m := member{start: p.at}
+			m.key = p.key()
+			p.next(':')
+			m.value = p.value()
+			v.members = append(v.members, m)
+		}
+		p.at++
+	case array:
+		v.kind = array
+		p.at++
+		for p.next(','); p.text[p.at] != ']'; p.next(',') {
+			v.items = append(v.items, p.value())
+		}
+		p.at++
+	case '"':
+		p.skipString()
+	default:
+		for p.at < len(p.text) && bytes.IndexByte([]byte(",]} \t\r\n"), p.text[p.at]) < 0 {
+			p.at++
+		}
+	}
+	v.end = p.at
+	return v
+}
+
+func (p *jsonParser) skipString() {
+	for p.at++; p.text[p.at] != '"'; p.at++ {
+		if p.text[p.at] == '\\' {
+			p.at++
+		}
+	}
+	p.at++
+}
+
+func (p *jsonParser) key() string {
+	start := p.at
+	p.skipString()
+	var key string
+	if err := json.Unmarshal(p.text[start:p.at], &key); err != nil {
+		return string(p.text[start:p.at]) // cannot happen in a valid text
+	}
+	return key
+}
+
+// lookup returns the value of a key. Of a repeated key the last one counts, as
+// it does for every reader.
+func (v *value) lookup(key string) (int, *value) {
+	for i, m := range slices.Backward(v.members) {
+		if m.key == key {
+			return i, m.value
+		}
+	}
+	return -1, nil
+}
+
+// find walks a path of keys down from v; nil if it ends anywhere.
+func (v *value) find(path []string) *value {
+	for _, key := range path {
+		if v == nil || v.kind != object {
+			return nil
+		}
+		_, v = v.lookup(key)
+	}
+	return v
+}
+
+// canonical returns a text with sorted keys and no white space, for comparing.
+func canonical(text []byte) string {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		return string(text)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return string(text)
+	}
+	return string(out)
+}
+
+func (v *value) canonical(text []byte) string { return canonical(text[v.start:v.end]) }

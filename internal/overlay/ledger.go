@@ -1,0 +1,114 @@
+package overlay
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// The files of this package in a working directory. The folder ignores itself for git.
+const (
+	stateDir   = ".gc"
+	ledgerPath = stateDir + "/staged.json"
+	lockPath   = stateDir + "/stage.lock"
+	ignorePath = stateDir + "/.gitignore"
+)
+
+const ledgerVersion = 1
+
+// ledger is what is remembered of earlier stagings of a working directory.
+type ledger struct {
+	Version int `json:"version"`
+	// Files are the files that we wrote, with the SHA-256 of what we wrote.
+	Files map[string]string `json:"files,omitempty"`
+	// Settings are the settings files that we added to.
+	Settings map[string]settings `json:"settings,omitempty"`
+	// Dirs are the folders that we made, in that order.
+	Dirs []string `json:"dirs,omitempty"`
+
+	saved []byte // the bytes on disk
+}
+
+// settings is what was added to one settings file.
+type settings struct {
+	Source  string     `json:"source"`            // SHA-256 of what was to be added
+	Created bool       `json:"created,omitempty"` // there was no file before
+	Added   []addition `json:"added,omitempty"`
+	Gaps    []gap      `json:"gaps,omitempty"`
+}
+
+func emptyLedger() *ledger {
+	return &ledger{Version: ledgerVersion, Files: map[string]string{}, Settings: map[string]settings{}}
+}
+
+// readLedger returns the ledger of a working directory; an empty one when there is
+// none. One that cannot be read is an error beside an empty one.
+func readLedger(root *os.Root) (*ledger, error) {
+	l := emptyLedger()
+	data, err := root.ReadFile(ledgerPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return l, err
+	}
+	if err := json.Unmarshal(data, l); err != nil || l.Version != ledgerVersion {
+		return emptyLedger(), fmt.Errorf("%s is not readable; what was staged before counts as the user's", ledgerPath)
+	}
+	l.saved = data
+	if l.Files == nil {
+		l.Files = map[string]string{}
+	}
+	if l.Settings == nil {
+		l.Settings = map[string]settings{}
+	}
+	return l, nil
+}
+
+// save writes the ledger when it has changed. An empty one is removed.
+func (l *ledger) save(root *os.Root) error {
+	if len(l.Files) == 0 && len(l.Settings) == 0 && len(l.Dirs) == 0 {
+		if l.saved == nil {
+			return nil
+		}
+		return root.Remove(ledgerPath)
+	}
+	data, err := json.MarshalIndent(l, "", " ")
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	if bytes.Equal(data, l.saved) {
+		return nil
+	}
+	return writeFile(root, ledgerPath, file{content: bytes.NewReader(data), mode: 0o600}, replaceAny)
+}
+
+func (l *ledger) madeDir(name string) {
+	if !slices.Contains(l.Dirs, name) {
+		l.Dirs = append(l.Dirs, name)
+	}
+}
+
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// hashOf is the hash of a file, which may be larger than what fits into memory.
+func hashOf(root *os.Root, name string) (string, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, f.Close())
+}

@@ -1,0 +1,247 @@
+package overlay
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// addition is one thing that a merge added, so that it can be taken away again.
+type addition struct {
+	// Path are the keys from the top to the member that was added, or to the
+	// list that an item was added to.
+	Path []string `json:"path"`
+	// Item says that Value is an item of the list at Path.
+	Item bool `json:"item,omitempty"`
+	// Value is the added value in canonical form. Empty marks an object or a
+	// list that was made to hold further additions: it goes when it is empty.
+	Value string `json:"value,omitempty"`
+}
+
+// gap is the white space that was between the brackets of an empty object or
+// list before something was added to it.
+type gap struct {
+	Path  []string `json:"path"`
+	Space string   `json:"space"`
+}
+
+func (a addition) same(b addition) bool {
+	return slices.Equal(a.Path, b.Path) && a.Item == b.Item && a.Value == b.Value
+}
+
+// merged is the result of a merge.
+type merged struct {
+	text      []byte
+	added     []addition
+	gaps      []gap
+	conflicts []string // paths where the user's value stays against ours
+}
+
+// merge adds to the object in text what overlay has and text has not. All bytes
+// of text stay, in their order.
+func merge(text, overlay []byte) (merged, error) {
+	mine, err := parseObject(text)
+	if err != nil {
+		return merged{}, err
+	}
+	ours, err := parseObject(overlay)
+	if err != nil {
+		return merged{}, err
+	}
+	m := &merger{text: text, overlay: overlay, layout: layoutOf(text, mine)}
+	m.object(mine, ours, nil)
+	return merged{m.apply(), m.added, m.gaps, m.conflicts}, nil
+}
+
+type merger struct {
+	text, overlay []byte
+	layout        layout
+	edits         []edit
+	added         []addition
+	gaps          []gap
+	conflicts     []string
+}
+
+// edit inserts text at an offset.
+type edit struct {
+	at   int
+	text string
+}
+
+func (m *merger) apply() []byte {
+	slices.SortStableFunc(m.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	var out []byte
+	last := 0
+	for _, e := range m.edits {
+		out = append(append(out, m.text[last:e.at]...), e.text...)
+		last = e.at
+	}
+	return append(out, m.text[last:]...)
+}
+
+func (m *merger) object(mine, ours *value, path []string) {
+	var missing []string
+	for i, member := range ours.members {
+		if last, _ := ours.lookup(member.key); last != i {
+			continue // repeated further down
+		}
+		at := append(slices.Clone(path), member.key)
+		_, existing := mine.lookup(member.key)
+		switch {
+		case existing == nil:
+			quoted, err := json.Marshal(member.key)
+			if err != nil {
+				continue // a string always marshals
+			}
+			missing = append(missing, string(quoted)+": "+m.layout.render(m.overlay[member.value.start:member.value.end], len(at)))
+			m.record(member.value, at)
+		case existing.kind == object && member.value.kind == object:
+			m.object(existing, member.value, at)
+		case existing.kind == array && member.value.kind == array:
+			m.list(existing, member.value, at)
+		case existing.canonical(m.text) != member.value.canonical(m.overlay):
+			m.conflicts = append(m.conflicts, strings.Join(at, "."))
+		}
+	}
+	m.insert(mine, missing, path)
+}
+
+func (m *merger) list(mine, ours *value, path []string) {
+	var missing, seen []string
+	for _, item := range mine.items {
+		seen = append(seen, item.canonical(m.text))
+	}
+	for _, item := range ours.items {
+		canonical := item.canonical(m.overlay)
+		if slices.Contains(seen, canonical) {
+			continue
+		}
+		seen = append(seen, canonical)
+		missing = append(missing, m.layout.render(m.overlay[item.start:item.end], len(path)+1))
+		m.added = append(m.added, addition{Path: path, Item: true, Value: canonical})
+	}
+	m.insert(mine, missing, path)
+}
+
+// record notes a new member down to its single values, so that what others put
+// beside them later is not taken away with ours.
+func (m *merger) record(v *value, path []string) {
+	switch {
+	case v.kind == object && len(v.members) > 0:
+		m.added = append(m.added, addition{Path: path})
+		for i, member := range v.members {
+			if last, _ := v.lookup(member.key); last == i {
+				m.record(member.value, append(slices.Clone(path), member.key))
+			}
+		}
+	case v.kind == array && len(v.items) > 0:
+		m.added = append(m.added, addition{Path: path})
+		for _, item := range v.items {
+			m.added = append(m.added, addition{Path: path, Item: true, Value: item.canonical(m.overlay)})
+		}
+	default:
+		m.added = append(m.added, addition{Path: path, Value: v.canonical(m.overlay)})
+	}
+}
+
+// insert adds texts at the end of the object or list at path.
+func (m *merger) insert(into *value, texts, path []string) {
+	if len(texts) == 0 {
+		return
+	}
+	depth := len(path)
+	if end := lastEnd(into); end >= 0 {
+		separator := m.layout.separator(m.text, into, depth)
+		m.edits = append(m.edits, edit{end, separator + strings.Join(texts, separator)})
+		return
+	}
+	before, between, after := m.layout.open(depth)
+	m.edits = append(m.edits, edit{into.start + 1, before + strings.Join(texts, between) + after})
+	if space := string(m.text[into.start+1 : into.end-1]); space != "" {
+		m.gaps = append(m.gaps, gap{path, space})
+	}
+}
+
+func lastEnd(v *value) int {
+	if n := len(v.members); n > 0 {
+		return v.members[n-1].value.end
+	}
+	if n := len(v.items); n > 0 {
+		return v.items[n-1].end
+	}
+	return -1
+}
+
+// layout is how a text is formatted.
+type layout struct {
+	newline string // "" for a text on one line
+	unit    string // one step of indentation
+}
+
+func layoutOf(text []byte, root *value) layout {
+	l := layout{"\n", "  "}
+	if bytes.Contains(text, []byte("\r\n")) {
+		l.newline = "\r\n"
+	}
+	if len(root.members) == 0 {
+		return l
+	}
+	inner := string(text[root.start+1 : root.members[0].start])
+	newline := strings.LastIndexByte(inner, '\n')
+	if newline < 0 {
+		return layout{}
+	}
+	if inner[newline+1:] != "" {
+		l.unit = inner[newline+1:]
+	}
+	return l
+}
+
+// render formats a value that is put at a depth.
+func (l layout) render(raw []byte, depth int) string {
+	var b bytes.Buffer
+	if l.newline == "" {
+		if json.Compact(&b, raw) != nil {
+			return string(raw)
+		}
+		return b.String()
+	}
+	if json.Indent(&b, raw, strings.Repeat(l.unit, depth), l.unit) != nil {
+		return string(raw)
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\n", l.newline)
+}
+
+// separator returns what stands between the members of an object or list that
+// has some: in lines of their own, or not, as they are now.
+func (l layout) separator(text []byte, v *value, depth int) string {
+	first := v.start + 1
+	var begin int
+	if len(v.members) > 0 {
+		begin = v.members[len(v.members)-1].start
+	} else {
+		begin = v.items[len(v.items)-1].start
+	}
+	before := string(text[first:begin])
+	newline := strings.LastIndexByte(before, '\n')
+	if l.newline == "" || newline < 0 || strings.TrimLeft(before[newline+1:], " \t") != "" {
+		return ", "
+	}
+	indent := before[newline+1:]
+	if indent == "" {
+		indent = strings.Repeat(l.unit, depth+1)
+	}
+	return "," + l.newline + indent
+}
+
+// open returns what stands before, between and after the members of an object
+// or list that was empty.
+func (l layout) open(depth int) (before, between, after string) {
+	if l.newline == "" {
+		return "", ", ", ""
+	}
+	inner := l.newline + strings.Repeat(l.unit, depth+1)
+	return inner, "," + inner, l.newline + strings.Repeat(l.unit, depth)
+}

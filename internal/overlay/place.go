@@ -1,0 +1,199 @@
+package overlay
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// file is the content and the permissions of a file to write.
+type file struct {
+	content io.Reader
+	mode    fs.FileMode
+	old     string // for replaceSame: its hash
+}
+
+// errChanged reports that a file is not what it was when it was read.
+var errChanged = errors.New("it has been changed meanwhile")
+
+// existing says what may become of a file that is there already.
+type existing int
+
+const (
+	keepAny     existing = iota // the write fails with fs.ErrExist
+	replaceSame                 // it is replaced if it is still file.old, else errChanged
+	replaceAny                  // it is replaced
+)
+
+// writeFile writes a file in one step: readers see nothing, or what was there
+// before, until all of it is on disk. The folder must exist.
+func writeFile(root *os.Root, name string, f file, policy existing) error {
+	temporary := path.Join(path.Dir(name), ".gc-stage-"+rand.Text())
+	err := writeTemporary(root, temporary, f)
+	if err == nil {
+		err = moveInto(root, temporary, name, f.old, policy)
+	}
+	if err != nil {
+		if cleanup := root.Remove(temporary); cleanup != nil && !errors.Is(cleanup, fs.ErrNotExist) {
+			err = errors.Join(err, cleanup)
+		}
+		return fmt.Errorf("cannot write %s: %w", name, err)
+	}
+	return syncDir(root, path.Dir(name))
+}
+
+func writeTemporary(root *os.Root, name string, f file) error {
+	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, f.content)
+	if err == nil {
+		err = out.Chmod(f.mode.Perm())
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
+}
+
+// moveInto gives the temporary file its name. Without permission to replace it
+// is linked there, which fails when another file was faster.
+func moveInto(root *os.Root, temporary, name, old string, policy existing) error {
+	if policy == replaceSame {
+		if now, err := hashOf(root, name); err != nil || now != old {
+			return errors.Join(errChanged, err)
+		}
+	}
+	if policy != keepAny {
+		return root.Rename(temporary, name)
+	}
+	err := root.Link(temporary, name)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EMLINK) {
+		// A file system without hard links.
+		if _, statErr := root.Lstat(name); !errors.Is(statErr, fs.ErrNotExist) {
+			return fs.ErrExist
+		}
+		return root.Rename(temporary, name)
+	}
+	if err != nil {
+		return err
+	}
+	return root.Remove(temporary)
+}
+
+func syncDir(root *os.Root, name string) error {
+	dir, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil // a file system that cannot sync folders
+	}
+	return errors.Join(err, dir.Close())
+}
+
+// makeDirs makes the folder and those above it and returns the ones that were
+// not there, the upper ones first.
+func makeDirs(root *os.Root, name string, mode fs.FileMode) ([]string, error) {
+	var made []string
+	if name == "." || name == "" {
+		return nil, nil
+	}
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		dir := path.Join(parts[:i+1]...)
+		perm := fs.FileMode(0o755)
+		if i == len(parts)-1 {
+			perm = mode.Perm() | 0o700
+		}
+		switch err := root.Mkdir(dir, perm); {
+		case err == nil:
+			made = append(made, dir)
+			if err := root.Chmod(dir, perm); err != nil {
+				return made, err
+			}
+		case !errors.Is(err, fs.ErrExist):
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// blocked returns why nothing can be written below the folder, or "": a part of the
+// way is no folder, or a link without a target in the working directory.
+func blocked(root *os.Root, dir string) string {
+	parts := strings.Split(dir, "/")
+	for i := range parts {
+		at := path.Join(parts[:i+1]...)
+		info, err := root.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			if info, err = root.Stat(at); err != nil {
+				return at + " is a symbolic link without a target in the working directory"
+			}
+		}
+		if err != nil {
+			return err.Error()
+		}
+		if !info.IsDir() {
+			return at + " is not a folder"
+		}
+	}
+	return ""
+}
+
+// lock excludes other stagings of the working directory until the returned function
+// is called.
+func lock(ctx context.Context, root *os.Root) (func() error, error) {
+	if _, err := makeDirs(root, stateDir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(lockPath, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	const pause = 10 * time.Millisecond // flock cannot be waited for together with ctx
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		err := flock(f)
+		if err == nil {
+			return f.Close, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("cannot lock %s: %w", lockPath, err), f.Close())
+		}
+		timer.Reset(pause)
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("another staging holds %s: %w", lockPath, context.Cause(ctx)), f.Close())
+		case <-timer.C:
+		}
+	}
+}
+
+func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// ignoreState makes git ignore our files in somebody's working directory.
+func ignoreState(root *os.Root) error {
+	if _, err := root.Lstat(ignorePath); err == nil {
+		return nil
+	}
+	err := writeFile(root, ignorePath, file{content: strings.NewReader("*\n"), mode: 0o644}, keepAny)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}

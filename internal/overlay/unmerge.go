@@ -1,0 +1,89 @@
+package overlay
+
+import "slices"
+
+// unmerge takes additions out of the object in text again, the last one first,
+// as far as they are still there as they were added. What others have put
+// beside them stays.
+func unmerge(text []byte, added []addition, gaps []gap) ([]byte, error) {
+	if _, err := parseObject(text); err != nil {
+		return nil, err
+	}
+	for _, a := range slices.Backward(added) {
+		root, err := parseObject(text)
+		if err != nil {
+			return nil, err
+		}
+		if a.Item {
+			text = removeItem(text, root, a, gaps)
+		} else {
+			text = removeMember(text, root, a, gaps)
+		}
+	}
+	return text, nil
+}
+
+func removeItem(text []byte, root *value, a addition, gaps []gap) []byte {
+	list := root.find(a.Path)
+	if list == nil || list.kind != array {
+		return text
+	}
+	for i, item := range slices.Backward(list.items) {
+		if item.canonical(text) == a.Value {
+			starts := make([]int, len(list.items))
+			ends := make([]int, len(list.items))
+			for j, other := range list.items {
+				starts[j], ends[j] = other.start, other.end
+			}
+			return cut(text, list, span{i, starts, ends}, spaceAt(gaps, a.Path))
+		}
+	}
+	return text
+}
+
+func removeMember(text []byte, root *value, a addition, gaps []gap) []byte {
+	parentPath, key := a.Path[:len(a.Path)-1], a.Path[len(a.Path)-1]
+	parent := root.find(parentPath)
+	if parent == nil || parent.kind != object {
+		return text
+	}
+	i, v := parent.lookup(key)
+	holder := a.Value == ""
+	if v == nil || holder && (v.kind == scalar || lastEnd(v) >= 0) || !holder && v.canonical(text) != a.Value {
+		return text
+	}
+	starts := make([]int, len(parent.members))
+	ends := make([]int, len(parent.members))
+	for j, other := range parent.members {
+		starts[j], ends[j] = other.start, other.value.end
+	}
+	return cut(text, parent, span{i, starts, ends}, spaceAt(gaps, parentPath))
+}
+
+// span says which of several neighbours is meant, and where each of them is.
+type span struct {
+	index        int
+	starts, ends []int
+}
+
+// cut removes one neighbour together with the separator that belongs to it. An
+// object or list that becomes empty gets the given space between its brackets.
+func cut(text []byte, in *value, s span, space string) []byte {
+	i, last := s.index, len(s.starts)-1
+	switch {
+	case i == 0 && last == 0:
+		return slices.Concat(text[:in.start+1], []byte(space), text[in.end-1:])
+	case i == 0:
+		return slices.Concat(text[:s.starts[0]], text[s.starts[1]:])
+	}
+	return slices.Concat(text[:s.ends[i-1]], text[s.ends[i]:])
+}
+
+func spaceAt(gaps []gap, path []string) string {
+	for _, g := range gaps {
+		if slices.Equal(g.Path, path) {
+			return g.Space
+		}
+	}
+	return ""
+}
