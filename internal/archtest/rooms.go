@@ -47,7 +47,7 @@ type room struct {
 var rooms = []room{
 	{dir: "internal/terminal/vt", layer: layerLeaf},
 	{dir: "internal/proc", layer: layerLeaf},
-	{dir: "internal/tmuxctl", layer: layerLeaf},
+	{dir: "internal/tmux/control", layer: layerLeaf},
 	{dir: "internal/terminal/tty", layer: layerLeaf},
 	{dir: "internal/terminal/inputlog", layer: layerLeaf},
 	{dir: "internal/text", layer: layerLeaf},
@@ -95,7 +95,7 @@ var rooms = []room{
 	{dir: "internal/domain/agentcontext", layer: layerPure},
 	{dir: "internal/scan", layer: layerPure},
 	{dir: "internal/driver/broadcast", layer: layerPure},
-	{dir: "internal/tmuxhost", layer: layerPure},
+	{dir: "internal/tmux/server", layer: layerPure},
 	{dir: "internal/acphost", layer: layerPure, program: true},
 	{dir: "internal/agentchannel", layer: layerPure, program: true},
 	{dir: "internal/terminal/screen", layer: layerPure},

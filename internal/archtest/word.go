@@ -23,7 +23,7 @@ var vendorNames = []string{"amp", "pi"}
 var providerHomes = map[string][]string{
 	"pty":        {"provider/pty"},
 	"subprocess": {"provider/subprocess"},
-	"tmux":       {"provider/tmux", "internal/tmuxctl", "internal/guard/shell"},                 // there it is a program in a script
+	"tmux":       {"provider/tmux", "internal/tmux/control", "internal/guard/shell"},            // there it is a program in a script
 	"acp":        {"provider/acp", "provider/router", "internal/agentcli", "runtime", "client"}, // in client it is the protocol by which prompts travel
 	"k8s":        {"provider/k8s"},
 	"ssh":        {"provider/ssh", "internal/guard/shell"}, // there it is a program in a script

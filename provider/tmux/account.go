@@ -17,8 +17,8 @@ import (
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 )
 
 // account is the account of deliveries as it is on the disk. It is written before the act
@@ -62,28 +62,28 @@ func (s seat) lease(ctx context.Context) (*lease, error) {
 	}
 	// From here on nothing of a previous deliverer arrives.
 	l.number = rand.Text()
-	answer, err := s.provider.act(ctx, s.record, s.fence(), tmuxctl.Sequence(
-		tmuxctl.Cmd("set-option", "-p", "-t", s.target(), "@"+tmuxhost.OptionLease, l.number),
-		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), leaseFields+tmuxhost.StateFields),
+	answer, err := s.provider.act(ctx, s.record, s.fence(), control.Sequence(
+		control.Cmd("set-option", "-p", "-t", s.target(), "@"+server.OptionLease, l.number),
+		control.Cmd("display-message", "-p", "-t", s.target(), leaseFields+server.StateFields),
 	))
 	if err != nil {
 		return nil, gone(err)
 	}
 	fields := strings.SplitN(string(answer), " ", leaseCount)
-	now, err := tmuxhost.Parse(fields[len(fields)-1])
+	now, err := server.Parse(fields[len(fields)-1])
 	if err != nil {
 		return nil, err
 	}
-	l.attached, l.table = now.Attached, fields[1] == tmuxhost.KeyTable
+	l.attached, l.table = now.Attached, fields[1] == server.KeyTable
 	if stale := fields[2]; stale != "" { // of a deliverer that was cut off
 		_ = s.provider.lift(ctx, s.record, stale) // or it is over meanwhile
 	}
-	return l, l.reconcile(tmuxhost.Number(fields[0]), now.Human)
+	return l, l.reconcile(server.Number(fields[0]), now.Human)
 }
 
 // leaseFields is what is asked for with the right, before the state.
 const (
-	leaseFields = "#{@" + tmuxhost.OptionEntered + "} #{key-table} #{@" + tmuxhost.OptionHold + "} "
+	leaseFields = "#{@" + server.OptionEntered + "} #{key-table} #{@" + server.OptionHold + "} "
 	leaseCount  = 4
 )
 
@@ -136,7 +136,7 @@ func (l *lease) saw(human time.Time) bool {
 
 // fence is the condition of everything that a delivery sends.
 func (l *lease) fence() string {
-	return "#{==:#{@" + tmuxhost.OptionInstance + "}#{pane_dead}#{@" + tmuxhost.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
+	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}#{@" + server.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
 }
 
 // unseen is the condition that no person has typed since then, as the server counts.
@@ -159,7 +159,7 @@ func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 // Send keeps the contract of screen.Terminal.
 func (l *lease) Send(ctx context.Context, p []byte) error {
 	l.told = false
-	return l.send(ctx, l.fence(), p, tmuxctl.Command{})
+	return l.send(ctx, l.fence(), p, control.Command{})
 }
 
 // Begin keeps the contract of inject.Book.
@@ -178,7 +178,7 @@ func (l *lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	if err := l.book.Deliveries.Send(in, p); err != nil {
 		return err
 	}
-	var count tmuxctl.Command
+	var count control.Command
 	condition := "#{&&:" + l.fence() + "," + l.unseen(l.book.Human) + "}"
 	switch in {
 	case inputlog.Keys:
@@ -188,7 +188,7 @@ func (l *lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	case inputlog.Enter, inputlog.Seen:
 		l.book.Enters++
 		l.book.First = cmp.Or(l.book.First, l.book.Enters)
-		count = tmuxctl.Cmd("set-option", "-p", "-t", l.record.target(), "@"+tmuxhost.OptionEntered, strconv.Itoa(l.book.Enters))
+		count = control.Cmd("set-option", "-p", "-t", l.record.target(), "@"+server.OptionEntered, strconv.Itoa(l.book.Enters))
 	case inputlog.Text:
 	}
 	if err := l.save(); err != nil {

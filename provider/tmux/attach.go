@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/term"
 
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -57,7 +57,7 @@ var errEnded = errors.New("the session has ended, or its tmux server; gc status 
 
 // glimpse looks at a session by a process of tmux: who is attached asks twice and hears nothing,
 // and has no use for a control client. The state is nil if there is no such session.
-func (p *Provider) glimpse(ctx context.Context, name string) (*record, *tmuxhost.State, error) {
+func (p *Provider) glimpse(ctx context.Context, name string) (*record, *server.State, error) {
 	if runtime.ValidateName(name) != nil {
 		return nil, nil, nil //nolint:nilerr // such a session cannot exist
 	}
@@ -66,7 +66,7 @@ func (p *Provider) glimpse(ctx context.Context, name string) (*record, *tmuxhost
 		return nil, nil, err
 	}
 	s, err := p.server.Glance(ctx, r.target(), r.hash(), r.Pane)
-	if errors.Is(err, tmuxhost.ErrNotOurs) {
+	if errors.Is(err, server.ErrNotOurs) {
 		return r, nil, nil
 	}
 	return r, &s, err
@@ -75,7 +75,7 @@ func (p *Provider) glimpse(ctx context.Context, name string) (*record, *tmuxhost
 // client runs the person's client. It has the person's environment: only terminals matter
 // in it, and the server takes none of it over.
 func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
-	binary, err := tmuxctl.LookUp(p.cfg.Binary, tmuxhost.Value(p.cfg.Environ, "PATH"))
+	binary, err := control.LookUp(p.cfg.Binary, server.Value(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"gascity/internal/scan"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -65,7 +65,7 @@ func (b *box) Claim(ctx context.Context) error {
 func (p *Provider) clearWay(ctx context.Context, r *record) error {
 	s, err := p.stateOf(ctx, r)
 	switch {
-	case errors.Is(err, tmuxhost.ErrNotOurs):
+	case errors.Is(err, server.ErrNotOurs):
 		pids, err := r.orphans()
 		var unreadable *proc.UnreadableError
 		if err != nil && !errors.As(err, &unreadable) {
@@ -101,7 +101,7 @@ func (b *box) Create(ctx context.Context, spec startup.Spec) error {
 		return errors.Join(err, remove(launcher))
 	}
 	r.Session, r.Window, r.Pane = s.Session, s.Window, s.Pane
-	r.Root = tmuxhost.Identify(s.PID)
+	r.Root = server.Identify(s.PID)
 	r.Agent = r.Root
 	server, _, _ := b.provider.server.Client().Server()
 	r.Server = server.PID
@@ -143,44 +143,44 @@ func (b *box) prepare(ctx context.Context, spec startup.Spec) (*record, error) {
 
 // raise makes the session in one step: a pane that does nothing, our marks on it, its size,
 // its place in the hub, and only then the agent, which never sees another size.
-func (b *box) raise(ctx context.Context, r *record, launcher string) (tmuxhost.State, error) {
+func (b *box) raise(ctx context.Context, r *record, launcher string) (server.State, error) {
 	target := "=" + r.Name + ":"
-	set := func(kind, name, value string) tmuxctl.Command {
-		return tmuxctl.Cmd("set-option", kind, "-t", target, name, value)
+	set := func(kind, name, value string) control.Command {
+		return control.Cmd("set-option", kind, "-t", target, name, value)
 	}
 	mouse := "off"
 	if b.cfg.MouseOn {
 		mouse = "on"
 	}
-	size := []string{"-x", fmt.Sprint(tmuxhost.Cols), "-y", fmt.Sprint(tmuxhost.Rows)}
+	size := []string{"-x", fmt.Sprint(server.Cols), "-y", fmt.Sprint(server.Rows)}
 	create := append([]string{"-d", "-E", "-s", r.Name, "-n", r.Name, "-c", r.WorkDir}, size...)
-	commands := []tmuxctl.Command{
-		tmuxctl.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
-		set("-p", "@"+tmuxhost.OptionInstance, r.hash()),
-		set("-p", "@"+tmuxhost.OptionSession, r.Name),
+	commands := []control.Command{
+		control.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
+		set("-p", "@"+server.OptionInstance, r.hash()),
+		set("-p", "@"+server.OptionSession, r.Name),
 		set("-p", "@"+optionRecord, r.copied()),
 		set("-w", "window-size", "manual"),
-		tmuxctl.Cmd("resize-window", append([]string{"-t", target}, size...)...),
-		tmuxctl.Cmd("select-pane", "-t", target, "-T", ""),
-		tmuxctl.Cmd("set-option", "-t", target, "mouse", mouse),
-		tmuxctl.Cmd("link-window", "-d", "-s", target, "-t", "="+tmuxhost.Hub+":"),
-		tmuxctl.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
-		tmuxctl.Cmd("display-message", "-p", "-t", target, tmuxhost.StateFields),
+		control.Cmd("resize-window", append([]string{"-t", target}, size...)...),
+		control.Cmd("select-pane", "-t", target, "-T", ""),
+		control.Cmd("set-option", "-t", target, "mouse", mouse),
+		control.Cmd("link-window", "-d", "-s", target, "-t", "="+server.Hub+":"),
+		control.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
+		control.Cmd("display-message", "-p", "-t", target, server.StateFields),
 	}
-	reply, err := b.provider.server.Do(ctx, tmuxctl.Sequence(commands...))
+	reply, err := b.provider.server.Do(ctx, control.Sequence(commands...))
 	switch {
-	case errors.Is(err, tmuxctl.ErrExists):
+	case errors.Is(err, control.ErrExists):
 		// One of ours would have been found before.
-		return tmuxhost.State{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.Socket(), r.Name)
+		return server.State{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.Socket(), r.Name)
 	case err != nil:
 		b.abandon(ctx, r)
-		return tmuxhost.State{}, err
+		return server.State{}, err
 	}
 	lines := reply[0].Lines()
 	if len(lines) == 0 {
-		return tmuxhost.State{}, errors.New("tmux did not report the new session")
+		return server.State{}, errors.New("tmux did not report the new session")
 	}
-	s, err := tmuxhost.Parse(lines[len(lines)-1])
+	s, err := server.Parse(lines[len(lines)-1])
 	if err == nil && s.Hash != r.hash() {
 		err = fmt.Errorf("tmux reported another session: %q", s.Name)
 	}
@@ -195,7 +195,7 @@ func (b *box) abandon(ctx context.Context, r *record) {
 	if err != nil {
 		return // then nothing of it can be taken away
 	}
-	if slices.ContainsFunc(list, func(s tmuxhost.State) bool { return s.Hash == r.hash() }) {
+	if slices.ContainsFunc(list, func(s server.State) bool { return s.Hash == r.hash() }) {
 		_ = b.provider.raze(ctx, r, -1) // the start fails in any case
 	}
 }
@@ -238,36 +238,36 @@ func (b *box) relaunch(ctx context.Context, spec startup.Spec) error {
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
-	r.Root = tmuxhost.Identify(s.PID)
+	r.Root = server.Identify(s.PID)
 	r.Agent, b.record = r.Root, r
 	b.pane = p.town.know(r, s)
 	return r.write(b.dir())
 }
 
 // respawn gives the previous instance's pane to the next one, in one step.
-func (b *box) respawn(ctx context.Context, former, next *record, launcher string) (tmuxhost.State, error) {
-	unset := func(name string) tmuxctl.Command {
-		return tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
+func (b *box) respawn(ctx context.Context, former, next *record, launcher string) (server.State, error) {
+	unset := func(name string) control.Command {
+		return control.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
 	}
 	// The pane is quiet since before its program ended; nothing of the next one must be missed.
-	heard := tmuxctl.Command{}
+	heard := control.Command{}
 	if _, can, _ := b.provider.server.Client().Server(); can.Pause {
-		heard = tmuxctl.Cmd("refresh-client", "-A", next.Pane+":continue")
+		heard = control.Cmd("refresh-client", "-A", next.Pane+":continue")
 	}
-	reply, err := b.provider.act(ctx, former, former.alike(), tmuxctl.Sequence(
-		tmuxctl.Cmd("set-option", "-p", "-t", next.target(), "@"+tmuxhost.OptionInstance, next.hash()),
-		tmuxctl.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.copied()),
-		unset(tmuxhost.OptionPaste), unset(tmuxhost.OptionSigns), unset(tmuxhost.OptionLease),
-		tmuxctl.Cmd("select-pane", "-t", next.target(), "-T", ""),
-		tmuxctl.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
+	reply, err := b.provider.act(ctx, former, former.alike(), control.Sequence(
+		control.Cmd("set-option", "-p", "-t", next.target(), "@"+server.OptionInstance, next.hash()),
+		control.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.copied()),
+		unset(server.OptionPaste), unset(server.OptionSigns), unset(server.OptionLease),
+		control.Cmd("select-pane", "-t", next.target(), "-T", ""),
+		control.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
 		heard,
-		tmuxctl.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // all clients are notified of it
-		tmuxctl.Cmd("display-message", "-p", "-t", next.target(), tmuxhost.StateFields),
+		control.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // all clients are notified of it
+		control.Cmd("display-message", "-p", "-t", next.target(), server.StateFields),
 	))
 	if err != nil {
-		return tmuxhost.State{}, err
+		return server.State{}, err
 	}
-	return tmuxhost.Parse(lastLine(string(reply)))
+	return server.Parse(lastLine(string(reply)))
 }
 
 // Terminal keeps the contract of startup.Box.
@@ -282,7 +282,7 @@ func (b *box) Life(ctx context.Context, wait time.Duration) (startup.Life, error
 		_, changed := b.pane.state()
 		s, err := b.provider.stateOf(ctx, b.record)
 		switch {
-		case errors.Is(err, tmuxhost.ErrNotOurs):
+		case errors.Is(err, server.ErrNotOurs):
 			return startup.Life{}, runtime.ErrSessionNotFound
 		case err != nil:
 			return startup.Life{}, err

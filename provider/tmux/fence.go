@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 )
 
 // fence is the format that holds for this instance's pane alone, and while its agent
 // lives.
 func (r *record) fence() string {
-	return "#{==:#{@" + tmuxhost.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
+	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
 }
 
 // alike is the format that holds for this instance's pane alone, whether or not its
 // agent lives.
-func (r *record) alike() string { return "#{==:#{@" + tmuxhost.OptionInstance + "}," + r.hash() + "}" }
+func (r *record) alike() string { return "#{==:#{@" + server.OptionInstance + "}," + r.hash() + "}" }
 
 // errFenced reports that a command was not carried out: the instance is over.
 var errFenced = errors.New("the session has ended")
@@ -26,8 +26,8 @@ const fencedWord = "gc-fenced"
 
 // act carries out the command inside the server if the condition holds for the pane;
 // errFenced if not.
-func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxctl.Command) ([]byte, error) {
-	reply, err := p.server.Ask(ctx, tmuxctl.If(r.target(), condition, command, tmuxctl.Cmd("display", "-p", fencedWord)))
+func (p *Provider) act(ctx context.Context, r *record, condition string, command control.Command) ([]byte, error) {
+	reply, err := p.server.Ask(ctx, control.If(r.target(), condition, command, control.Cmd("display", "-p", fencedWord)))
 	if err = fenced(reply.Output, err); err != nil {
 		return nil, err
 	}
@@ -37,16 +37,16 @@ func (p *Provider) act(ctx context.Context, r *record, condition string, command
 // fenced is errFenced if what a fenced command printed, or its error, says that it was not
 // carried out.
 func fenced(output []byte, err error) error {
-	if tmuxhost.Absent(err) || errors.Is(err, tmuxctl.ErrNotFound) || err == nil && string(output) == fencedWord {
+	if server.Absent(err) || errors.Is(err, control.ErrNotFound) || err == nil && string(output) == fencedWord {
 		return errFenced
 	}
 	return err
 }
 
-// stateOf asks for the state of the instance's pane; [tmuxhost.ErrNotOurs] if it has none.
-func (p *Provider) stateOf(ctx context.Context, r *record) (tmuxhost.State, error) {
+// stateOf asks for the state of the instance's pane; [server.ErrNotOurs] if it has none.
+func (p *Provider) stateOf(ctx context.Context, r *record) (server.State, error) {
 	if r.Pane == "" {
-		return tmuxhost.State{}, tmuxhost.ErrNotOurs
+		return server.State{}, server.ErrNotOurs
 	}
 	return p.server.Settled(ctx, r.target(), r.hash(), r.Pane)
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 )
 
 // keep is what people type being kept back: by the server, which has each key wait that is
-// not for tmux itself, see [tmuxhost.KeyTable]. The zero value is none.
+// not for tmux itself, see [server.KeyTable]. The zero value is none.
 type keep struct {
 	id    string    // it is used for the first time
 	human time.Time // when a person had typed last when it began, as the server counts
@@ -31,11 +31,11 @@ const (
 )
 
 // keepFields show which keep stands for a pane, and which one a key waits for.
-const keepFields = "#{@" + tmuxhost.OptionHold + "} #{@" + tmuxhost.OptionHeld + "}"
+const keepFields = "#{@" + server.OptionHold + "} #{@" + server.OptionHeld + "}"
 
 // stands is the condition that keys wait for it.
 func (k keep) stands() string {
-	return "#{&&:#{==:#{@" + tmuxhost.OptionHold + "}," + k.id + "},#{==:#{@" + tmuxhost.OptionHeld + "}," + k.id + "}}"
+	return "#{&&:#{==:#{@" + server.OptionHold + "}," + k.id + "},#{==:#{@" + server.OptionHeld + "}," + k.id + "}}"
 }
 
 // waits reports whether keys wait for it, by the fields of keepFields. The server counts
@@ -49,17 +49,17 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 		return nil, nil
 	}
 	k, target := keep{id: rand.Text()}, l.record.target()
-	answer, err := l.provider.act(ctx, l.record, l.fence(), tmuxctl.Sequence(
-		tmuxctl.Cmd("wait-for", "-L", k.id),
+	answer, err := l.provider.act(ctx, l.record, l.fence(), control.Sequence(
+		control.Cmd("wait-for", "-L", k.id),
 		l.beat(k.id),
-		tmuxctl.Cmd("set-option", "-p", "-t", target, "@"+tmuxhost.OptionHold, k.id),
-		tmuxctl.Cmd("display-message", "-p", "-t", target, tmuxhost.StateFields),
+		control.Cmd("set-option", "-p", "-t", target, "@"+server.OptionHold, k.id),
+		control.Cmd("display-message", "-p", "-t", target, server.StateFields),
 	))
 	if err != nil {
 		return nil, gone(err)
 	}
 	k.quiet, k.lasts = l.renew(ctx, k.id), true
-	now, err := tmuxhost.Parse(string(answer))
+	now, err := server.Parse(string(answer))
 	if err == nil {
 		k.human = now.Human
 		l.kept = k
@@ -75,8 +75,8 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 }
 
 // beat says that the holder of a lock lives.
-func (l *lease) beat(id string) tmuxctl.Command {
-	return tmuxctl.Cmd("set-environment", "-h", "-t", l.record.Session, tmuxhost.Beat, id)
+func (l *lease) beat(id string) control.Command {
+	return control.Cmd("set-environment", "-h", "-t", l.record.Session, server.Beat, id)
 }
 
 // renew has keys wait for as long as this process lives, until quiet is called, ctx ends or
@@ -84,8 +84,8 @@ func (l *lease) beat(id string) tmuxctl.Command {
 func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
 	ctx, cancel := context.WithTimeout(ctx, keepLimit)
 	ended := make(chan struct{})
-	command := tmuxctl.If(l.record.target(), "#{==:#{@"+tmuxhost.OptionHold+"},"+id+"}",
-		l.beat(id), tmuxctl.Command{})
+	command := control.If(l.record.target(), "#{==:#{@"+server.OptionHold+"},"+id+"}",
+		l.beat(id), control.Command{})
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(renewal)
@@ -136,9 +136,9 @@ func (l *lease) release(ctx context.Context, k keep) {
 
 // lift ends a keep that stands; what is over already is an error.
 func (p *Provider) lift(ctx context.Context, r *record, id string) error {
-	_, err := p.server.Ask(ctx, tmuxctl.Sequence(
-		tmuxctl.Cmd("wait-for", "-U", id),
-		tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+tmuxhost.OptionHold),
+	_, err := p.server.Ask(ctx, control.Sequence(
+		control.Cmd("wait-for", "-U", id),
+		control.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+server.OptionHold),
 	))
 	return err
 }
@@ -146,7 +146,7 @@ func (p *Provider) lift(ctx context.Context, r *record, id string) error {
 // human is when the last key of a person went to the program, as the server counts.
 func (l *lease) human(ctx context.Context) (time.Time, error) {
 	if l.kept.id != "" {
-		reply, err := l.provider.server.Ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", l.record.target(), keepFields))
+		reply, err := l.provider.server.Ask(ctx, control.Cmd("display-message", "-p", "-t", l.record.target(), keepFields))
 		hold, held, _ := strings.Cut(string(reply.Output), " ")
 		if err == nil && l.kept.waits(hold, held) {
 			return l.kept.human, nil

@@ -169,7 +169,7 @@ func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 }
 
 // between delivers prompt n while the person types a line, and reports whether both were taken in
-// order. Keys do not wait for ever: an agent that does not show within tmuxhost.HoldSeconds that
+// order. Keys do not wait for ever: an agent that does not show within server.HoldSeconds that
 // it has taken the prompt has a person's keys in its line then, and nothing proves it any more.
 // Only then may it be unconfirmed.
 func (a *agent) between(p *person, n int) (confirmed, ok bool) {

@@ -11,8 +11,8 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -33,7 +33,7 @@ func (p *Provider) stands(ctx context.Context, name string) bool {
 	if err != nil || r == nil || r.Pane == "" {
 		return false
 	}
-	reply, err := p.server.Ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxhost.OptionInstance+"} #{pane_id} #{pane_dead}"))
+	reply, err := p.server.Ask(ctx, control.Cmd("display-message", "-p", "-t", r.target(), "#{@"+server.OptionInstance+"} #{pane_id} #{pane_dead}"))
 	return err == nil && string(reply.Output) == r.hash()+" "+r.Pane+" 0"
 }
 
@@ -73,7 +73,7 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
 	names, err := p.server.Running(ctx)
-	if tmuxhost.Absent(err) {
+	if server.Absent(err) {
 		return []string{}, nil
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func (p *Provider) ended(ctx context.Context, s sight) (sight, error) {
 		info, err := proc.Stat(s.state.PID)
 		switch {
 		case err == nil && info.Ended():
-			tmuxhost.WakeReaper(info)
+			server.WakeReaper(info)
 		case !errors.Is(err, proc.ErrGone):
 			return s, nil
 		}
@@ -196,7 +196,7 @@ func (r *record) observeLost(obs *runtime.Observation) {
 	case len(pids) > 0:
 		obs.Agent = runtime.Alive
 		if !slices.Contains(pids, obs.PID) {
-			left := tmuxhost.Identify(pids[0])
+			left := server.Identify(pids[0])
 			obs.PID, obs.StartTime = left.PID, left.Start
 		}
 	case err != nil:
@@ -244,11 +244,11 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	if n > 0 {
 		first = "-" + strconv.Itoa(n) // above the screen, whose lower rows may be blank
 	}
-	reply, err := p.server.Ask(ctx, tmuxctl.Sequence(
-		tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxhost.OptionInstance+"} #{pane_id}"),
-		tmuxctl.Cmd("capture-pane", "-p", "-S", first, "-t", r.target()),
+	reply, err := p.server.Ask(ctx, control.Sequence(
+		control.Cmd("display-message", "-p", "-t", r.target(), "#{@"+server.OptionInstance+"} #{pane_id}"),
+		control.Cmd("capture-pane", "-p", "-S", first, "-t", r.target()),
 	))
-	if errors.Is(err, tmuxctl.ErrNotFound) || tmuxhost.Absent(err) {
+	if errors.Is(err, control.ErrNotFound) || server.Absent(err) {
 		return "", errFenced
 	}
 	if err != nil {
@@ -279,7 +279,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	if err != nil || s.state == nil {
 		return err
 	}
-	_, err = p.act(ctx, s.record, s.record.alike(), tmuxctl.Cmd("clear-history", "-t", s.record.target()))
+	_, err = p.act(ctx, s.record, s.record.alike(), control.Cmd("clear-history", "-t", s.record.target()))
 	if errors.Is(err, errFenced) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"gascity/internal/driver/startup"
-	"gascity/internal/tmuxhost"
+	tmuxserver "gascity/internal/tmux/server"
 )
 
 const shellPath = "/bin/sh"
@@ -44,7 +44,7 @@ func (b *box) environ(spec startup.Spec) []string {
 func unwanted(server, env []string, spec startup.Spec) []string {
 	var names []string
 	for _, entry := range server {
-		if name, _, _ := strings.Cut(entry, "="); tmuxhost.Value(env, name) == "" {
+		if name, _, _ := strings.Cut(entry, "="); tmuxserver.Value(env, name) == "" {
 			names = append(names, name)
 		}
 	}
@@ -54,7 +54,7 @@ func unwanted(server, env []string, spec startup.Spec) []string {
 		}
 	}
 	for _, name := range []string{"LC_CTYPE", "SHELL", "OLDPWD"} {
-		if tmuxhost.Value(env, name) == "" && !slices.Contains(names, name) {
+		if tmuxserver.Value(env, name) == "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -66,7 +66,7 @@ func argv(spec startup.Spec, env []string) []string {
 	if spec.Command != "" {
 		return []string{shellPath, "-c", spec.Command}
 	}
-	if shell := tmuxhost.Value(env, "SHELL"); filepath.IsAbs(shell) {
+	if shell := tmuxserver.Value(env, "SHELL"); filepath.IsAbs(shell) {
 		return []string{shell}
 	}
 	return []string{shellPath}

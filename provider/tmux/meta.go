@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -24,11 +24,11 @@ func metaName(key string) string { return metaPrefix + hex.EncodeToString([]byte
 // SetMeta keeps the contract of runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
-	_, err := p.meta("set metadata of", name, func(r *record) tmuxctl.Command {
+	_, err := p.meta("set metadata of", name, func(r *record) control.Command {
 		if p.hidesMeta() {
-			return tmuxctl.Cmd("set-environment", "-h", "-t", r.Session, metaName(key), encoded)
+			return control.Cmd("set-environment", "-h", "-t", r.Session, metaName(key), encoded)
 		}
-		return tmuxctl.Cmd("set-option", "-p", "-t", r.target(), "@"+metaName(key), encoded)
+		return control.Cmd("set-option", "-p", "-t", r.target(), "@"+metaName(key), encoded)
 	})
 	return err
 }
@@ -36,12 +36,12 @@ func (p *Provider) SetMeta(name, key, value string) error {
 // GetMeta keeps the contract of runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	const op = "read metadata of"
-	encoded, err := p.meta(op, name, func(r *record) tmuxctl.Command {
+	encoded, err := p.meta(op, name, func(r *record) control.Command {
 		format := "#{@" + metaName(key) + "}"
 		if p.hidesMeta() {
 			format = "#{" + metaName(key) + "}"
 		}
-		return tmuxctl.Cmd("display-message", "-p", "-t", r.target(), format)
+		return control.Cmd("display-message", "-p", "-t", r.target(), format)
 	})
 	if err != nil {
 		return "", err
@@ -52,31 +52,31 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 
 // RemoveMeta keeps the contract of runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
-	_, err := p.meta("remove metadata of", name, func(r *record) tmuxctl.Command {
+	_, err := p.meta("remove metadata of", name, func(r *record) control.Command {
 		if p.hidesMeta() {
-			return tmuxctl.Cmd("set-environment", "-u", "-t", r.Session, metaName(key))
+			return control.Cmd("set-environment", "-u", "-t", r.Session, metaName(key))
 		}
-		return tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+metaName(key))
+		return control.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+metaName(key))
 	})
 	return err
 }
 
 // meta carries out one command on the metadata of a session that runs.
-func (p *Provider) meta(op, name string, command func(*record) tmuxctl.Command) ([]byte, error) {
+func (p *Provider) meta(op, name string, command func(*record) control.Command) ([]byte, error) {
 	ctx, cancel := bounded()
 	defer cancel()
 	if runtime.ValidateName(name) != nil {
 		return nil, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
 	if _, _, known := p.server.Client().Server(); !known { // what it can is asked first
-		if _, err := p.server.Ask(ctx, tmuxctl.Cmd("display-message", "-p", ".")); err != nil && !tmuxhost.Absent(err) {
+		if _, err := p.server.Ask(ctx, control.Cmd("display-message", "-p", ".")); err != nil && !server.Absent(err) {
 			return nil, fold(op, name, err)
 		}
 	}
 	return p.metaOf(ctx, op, name, command)
 }
 
-func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) tmuxctl.Command) ([]byte, error) {
+func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) control.Command) ([]byte, error) {
 	for try := 0; ; try++ {
 		r, err := p.records.recall(p.dir(name))
 		if err == nil && r == nil {

@@ -12,8 +12,8 @@ import (
 	"gascity/internal/terminal/oscstate"
 	"gascity/internal/terminal/tty"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -185,19 +185,19 @@ func (p *pane) save() {
 	if err != nil {
 		return
 	}
-	notes := []tmuxctl.Command{tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxhost.OptionSigns, base64.StdEncoding.EncodeToString(encoded))}
+	notes := []control.Command{control.Cmd("set-option", "-p", "-t", p.id, "@"+server.OptionSigns, base64.StdEncoding.EncodeToString(encoded))}
 	if modes.Known {
-		notes = append(notes, tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxhost.OptionPaste, flag(modes.Paste)))
+		notes = append(notes, control.Cmd("set-option", "-p", "-t", p.id, "@"+server.OptionPaste, flag(modes.Paste)))
 	}
-	p.note(tmuxctl.Sequence(notes...))
+	p.note(control.Sequence(notes...))
 }
 
 // note carries out a command if the pane is still the instance's.
-func (p *pane) note(command tmuxctl.Command) {
+func (p *pane) note(command control.Command) {
 	ctx, cancel := context.WithTimeout(p.town.ctx, patience)
 	defer cancel()
-	condition := "#{==:#{@" + tmuxhost.OptionInstance + "}," + p.hash + "}"
-	if _, err := p.town.p.server.Ask(ctx, tmuxctl.If(p.id, condition, command, tmuxctl.Command{})); err != nil && ctx.Err() == nil {
+	condition := "#{==:#{@" + server.OptionInstance + "}," + p.hash + "}"
+	if _, err := p.town.p.server.Ask(ctx, control.If(p.id, condition, command, control.Command{})); err != nil && ctx.Err() == nil {
 		p.town.p.cfg.Logger.Debug("cannot record the report of a program", "session", p.name, "error", err)
 	}
 }

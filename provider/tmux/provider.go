@@ -31,8 +31,8 @@ import (
 	"gascity/internal/scan"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -80,7 +80,7 @@ const defaultGrace = 5 * time.Second
 // concurrent use; several may be open over one folder, in one process or many.
 type Provider struct {
 	cfg    Config
-	server *tmuxhost.Server
+	server *server.Server
 	town   *town
 	// records are those that were read.
 	records recalls
@@ -127,7 +127,7 @@ func Open(cfg Config) (*Provider, error) {
 	if cfg.Environ == nil {
 		cfg.Environ = cfg.Env
 	}
-	server, err := tmuxhost.Open(tmuxhost.Config{
+	server, err := server.Open(server.Config{
 		Dir: cfg.Dir, Socket: cfg.Socket, Binary: cfg.Binary, Env: cfg.Env, Environ: cfg.Environ, Logger: cfg.Logger,
 	})
 	p := &Provider{cfg: cfg, server: server}
@@ -194,7 +194,7 @@ func translate(err error) error {
 			return &translated{sentinel: pair.to, err: err}
 		}
 	}
-	for _, lost := range []error{tmuxctl.ErrServerLost, tmuxctl.ErrNoServer, tmuxctl.ErrInterrupted, tmuxctl.ErrClosed} {
+	for _, lost := range []error{control.ErrServerLost, control.ErrNoServer, control.ErrInterrupted, control.ErrClosed} {
 		if errors.Is(err, lost) {
 			return errors.Join(runtime.ErrRuntimeUnavailable, err)
 		}

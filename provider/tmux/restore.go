@@ -12,8 +12,8 @@ import (
 	"gascity/internal/scan"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	tmuxserver "gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -63,7 +63,7 @@ func (p *Provider) restore(ctx context.Context) error {
 		return err
 	}
 	list, _, err := p.server.List(ctx)
-	if tmuxhost.Absent(err) {
+	if tmuxserver.Absent(err) {
 		return nil
 	}
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *Provider) restore(ctx context.Context) error {
 }
 
 // restoreOne writes the record of one session again.
-func (p *Provider) restoreOne(ctx context.Context, s tmuxhost.State) error {
+func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 	dir := p.dir(s.Name)
 	lock, err := dir.Claim()
 	if errors.Is(err, statedir.ErrTaken) {
@@ -98,7 +98,7 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxhost.State) error {
 	if err == nil && r != nil {
 		_, err = p.stateOf(ctx, r) // it may have been stopped meanwhile
 	}
-	if r == nil || errors.Is(err, tmuxhost.ErrNotOurs) {
+	if r == nil || errors.Is(err, tmuxserver.ErrNotOurs) {
 		return dir.Remove()
 	}
 	if err != nil {
@@ -114,25 +114,25 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxhost.State) error {
 
 // recordOf rebuilds the record of a session from its pane and the environment of the pane's process;
 // nil if these do not belong together.
-func (p *Provider) recordOf(ctx context.Context, s tmuxhost.State) (*record, error) {
+func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, error) {
 	env, err := proc.Environ(s.PID)
 	if err != nil {
 		return nil, err
 	}
-	token := tmuxhost.Value(env, markKey)
+	token := tmuxserver.Value(env, markKey)
 	if token == "" || hashOf(token) != s.Hash {
 		return nil, nil
 	}
 	r := &record{}
-	reply, err := p.server.Ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
+	reply, err := p.server.Ask(ctx, control.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
 	if err != nil {
 		return nil, err
 	}
 	text, err := hex.DecodeString(string(reply.Output))
 	if err != nil || len(text) == 0 || json.Unmarshal(text, r) != nil || r.Name != s.Name { // of an earlier release
 		*r = record{
-			Version: recordVersion, Name: s.Name, WorkDir: tmuxhost.Value(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
-			Labels: screen.Labels(runtime.Config{ProviderName: tmuxhost.Value(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxhost.Value(env, "GC_READY_PROMPT_PREFIX")}),
+			Version: recordVersion, Name: s.Name, WorkDir: tmuxserver.Value(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
+			Labels: screen.Labels(runtime.Config{ProviderName: tmuxserver.Value(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxserver.Value(env, "GC_READY_PROMPT_PREFIX")}),
 		}
 	}
 	if r.Boot, err = proc.BootID(); err != nil {
@@ -140,7 +140,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxhost.State) (*record, err
 	}
 	server, _, _ := p.server.Client().Server()
 	r.Session, r.Window, r.Pane, r.Server, r.token = s.Session, s.Window, s.Pane, server.PID, token
-	r.Root = tmuxhost.Identify(s.PID)
+	r.Root = tmuxserver.Identify(s.PID)
 	r.Agent = r.Root
 	return r, nil
 }

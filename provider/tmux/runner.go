@@ -13,8 +13,8 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -138,7 +138,7 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 
 // claimFolder waits for the session's lock: somebody may be starting or stopping it.
 func claimFolder(ctx context.Context, dir statedir.Folder) (lock *os.File, err error) {
-	err = tmuxhost.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrTaken)
+	err = server.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrTaken)
 	return lock, err
 }
 
@@ -149,7 +149,7 @@ func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) err
 		return err
 	}
 	list, strays, err := p.server.List(ctx)
-	if err != nil && !tmuxhost.Absent(err) {
+	if err != nil && !server.Absent(err) {
 		return err
 	}
 	for _, s := range strays {
@@ -161,13 +161,13 @@ func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) err
 			continue
 		}
 		if s.Hash != r.hash() && !s.Dead { // its starter was killed before it could note it
-			if _, err := proc.KillTree(ctx, tmuxhost.Identify(s.PID), &proc.KillOptions{Grace: grace}); err != nil {
+			if _, err := proc.KillTree(ctx, server.Identify(s.PID), &proc.KillOptions{Grace: grace}); err != nil {
 				return err
 			}
 		}
-		_, err := p.server.Do(ctx, tmuxctl.If(s.Pane, "#{==:#{@"+tmuxhost.OptionInstance+"},"+s.Hash+"}",
-			s.Kill(), tmuxctl.Command{}))
-		if err != nil && !errors.Is(err, tmuxctl.ErrNotFound) && tmuxhost.IgnoreLoss(err) != nil {
+		_, err := p.server.Do(ctx, control.If(s.Pane, "#{==:#{@"+server.OptionInstance+"},"+s.Hash+"}",
+			s.Kill(), control.Command{}))
+		if err != nil && !errors.Is(err, control.ErrNotFound) && server.IgnoreLoss(err) != nil {
 			return err
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"gascity/internal/scan"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -14,7 +14,7 @@ func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 	ctx, cancel := bounded()
 	defer cancel()
 	list, _, listErr := p.server.List(ctx)
-	if tmuxhost.Absent(listErr) {
+	if server.Absent(listErr) {
 		listErr = nil
 	}
 	tracked := map[int]string{}

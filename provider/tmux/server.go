@@ -4,7 +4,7 @@ import (
 	"errors"
 	"os"
 
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -14,7 +14,7 @@ func (p *Provider) ConfigureServer() error {
 	ctx, cancel := bounded()
 	defer cancel()
 	err := p.server.Configure(ctx)
-	if tmuxhost.Absent(err) {
+	if server.Absent(err) {
 		return nil
 	}
 	return fold("configure the server of", "", err)
@@ -41,7 +41,7 @@ func (p *Provider) TeardownServer() error {
 	ctx, cancel := bounded()
 	defer cancel()
 	list, _, err := p.server.List(ctx)
-	if err != nil && !tmuxhost.Absent(err) {
+	if err != nil && !server.Absent(err) {
 		return fold(op, "", err)
 	}
 	for _, s := range list {
@@ -49,7 +49,7 @@ func (p *Provider) TeardownServer() error {
 			return &runtime.Error{Op: op, Session: s.Name, Err: errors.New("the session still runs: stop it first")}
 		}
 	}
-	if tmuxhost.Absent(err) {
+	if server.Absent(err) {
 		err = p.server.Leave(ctx)
 	} else if err = p.server.Shut(ctx); err == nil {
 		err = p.server.Leave(ctx)

@@ -9,15 +9,15 @@ import (
 
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
 // sight is what one look at a session found.
 type sight struct {
-	record *record         // nil if there is no such session
-	state  *tmuxhost.State // nil if the server has no pane for it
-	busy   bool            // somebody is starting or ending it just now
+	record *record       // nil if there is no such session
+	state  *server.State // nil if the server has no pane for it
+	busy   bool          // somebody is starting or ending it just now
 }
 
 // live reports whether the session runs.
@@ -63,7 +63,7 @@ func (p *Provider) glance(ctx context.Context, dir statedir.Folder) (sight, erro
 			p.town.know(r, state)
 			return s, nil
 		}
-		if !errors.Is(err, tmuxhost.ErrNotOurs) {
+		if !errors.Is(err, server.ErrNotOurs) {
 			return s, err
 		}
 	}
@@ -133,7 +133,7 @@ func lockInput(ctx context.Context, dir statedir.Folder) (unlock func(), err err
 	if err != nil {
 		return nil, err
 	}
-	err = tmuxhost.Retry(ctx, func() error { return statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
+	err = server.Retry(ctx, func() error { return statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

@@ -11,8 +11,8 @@ import (
 	screenreader "gascity/internal/terminal/screen"
 	"gascity/internal/terminal/tty"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 )
 
 // terminal is the pane of one instance for the rules of package screen. Its screen is
@@ -33,7 +33,7 @@ var _ screenreader.Terminal = (*terminal)(nil)
 const (
 	screenFields = "#{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} #{keypad_cursor_flag} #{keypad_flag} #{wrap_flag} " +
 		"#{insert_flag} #{origin_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag} " +
-		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + tmuxhost.OptionPaste + "} #{@" + tmuxhost.OptionSigns + "} " + keepFields + " " + tmuxhost.StateFields
+		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + server.OptionPaste + "} #{@" + server.OptionSigns + "} " + keepFields + " " + server.StateFields
 	screenCount = 22
 )
 
@@ -45,7 +45,7 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame,
 	}
 	reply, err := t.capture(ctx)
 	switch {
-	case tmuxhost.Absent(err), errors.Is(err, tmuxctl.ErrNotFound):
+	case server.Absent(err), errors.Is(err, control.ErrNotFound):
 		return screenreader.Frame{Seq: max(seq, after+1), Exited: true}, nil
 	case err != nil && ctx.Err() != nil:
 		return screenreader.Frame{}, ctx.Err()
@@ -55,8 +55,8 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame,
 	t.pane.remember(reply.Output)
 	first, cells, _ := bytes.Cut(reply.Output, []byte("\n"))
 	fields := strings.SplitN(string(first), " ", screenCount)
-	s, err := tmuxhost.Parse(fields[len(fields)-1])
-	if len(fields) < screenCount || errors.Is(err, tmuxhost.ErrNotOurs) || err == nil && s.Hash != t.record.hash() {
+	s, err := server.Parse(fields[len(fields)-1])
+	if len(fields) < screenCount || errors.Is(err, server.ErrNotOurs) || err == nil && s.Hash != t.record.hash() {
 		return screenreader.Frame{Seq: max(seq, after+1), Exited: true}, nil
 	}
 	if err != nil {
@@ -93,17 +93,17 @@ func (t *terminal) await(ctx context.Context, after uint64) (seq uint64, err err
 }
 
 // capture asks for the state and the cells of the pane in one step.
-func (t *terminal) capture(ctx context.Context) (tmuxctl.Reply, error) {
+func (t *terminal) capture(ctx context.Context) (control.Reply, error) {
 	target := t.record.target()
-	return t.provider.server.Ask(ctx, tmuxctl.Sequence(
-		tmuxctl.Cmd("display-message", "-p", "-t", target, screenFields),
-		tmuxctl.Cmd("capture-pane", "-p", "-e", "-t", target),
+	return t.provider.server.Ask(ctx, control.Sequence(
+		control.Cmd("display-message", "-p", "-t", target, screenFields),
+		control.Cmd("capture-pane", "-p", "-e", "-t", target),
 	))
 }
 
 // frame makes a frame of what was answered.
-func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte) screenreader.Frame {
-	width, height := max(1, tmuxhost.Number(f[14])), max(1, tmuxhost.Number(f[15]))
+func (t *terminal) frame(seq uint64, f []string, s server.State, cells []byte) screenreader.Frame {
+	width, height := max(1, server.Number(f[14])), max(1, server.Number(f[15]))
 	screen := vt.New(width, height, &vt.Options{Scrollback: -1})
 	screen.Write(redraw(cells, height))
 	on := func(i int) bool { return f[i] == "1" }
@@ -128,7 +128,7 @@ func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte)
 	line, input := lineMode(state.Line, state.Input)
 	frame := screenreader.Frame{
 		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input, Silent: state.Silent,
-		Cursor: vt.Cursor{X: min(tmuxhost.Number(f[0]), width-1), Y: min(tmuxhost.Number(f[1]), height-1), PendingWrap: tmuxhost.Number(f[0]) >= width, Visible: on(2)},
+		Cursor: vt.Cursor{X: min(server.Number(f[0]), width-1), Y: min(server.Number(f[1]), height-1), PendingWrap: server.Number(f[0]) >= width, Visible: on(2)},
 		// An exit that the server has not reported yet is none: its last words are on their
 		// way.
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
@@ -181,20 +181,20 @@ func redraw(cells []byte, height int) []byte {
 // Send keeps the contract of screen.Terminal. The server takes all bytes at once and
 // keeps those that the program has not read.
 func (t *terminal) Send(ctx context.Context, p []byte) error {
-	return t.send(ctx, t.record.fence(), p, tmuxctl.Command{})
+	return t.send(ctx, t.record.fence(), p, control.Command{})
 }
 
 // send writes the bytes under a condition, after carrying out a command in the same step.
-func (t *terminal) send(ctx context.Context, condition string, p []byte, before tmuxctl.Command) error {
+func (t *terminal) send(ctx context.Context, condition string, p []byte, before control.Command) error {
 	switch target := t.record.target(); {
 	case bytes.IndexByte(p, 0) >= 0: // a buffer holds no NUL
-		_, err := t.provider.act(ctx, t.record, condition, tmuxctl.Sequence(before, keysCommand(target, p)))
+		_, err := t.provider.act(ctx, t.record, condition, control.Sequence(before, keysCommand(target, p)))
 		return gone(err)
 	case len(p) <= maxInline:
-		reply, err := t.provider.server.Ask(ctx, tmuxctl.Sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
+		reply, err := t.provider.server.Ask(ctx, control.Sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
 		return gone(fenced(reply.Output, err))
 	}
-	out, err := t.provider.server.Client().WithBuffer(ctx, p, func(name string) tmuxctl.Command { return t.paste(condition, name, before) })
+	out, err := t.provider.server.Client().WithBuffer(ctx, p, func(name string) control.Command { return t.paste(condition, name, before) })
 	return gone(fenced(out, err))
 }
 
@@ -203,10 +203,10 @@ func (t *terminal) send(ctx context.Context, condition string, p []byte, before 
 
 // paste does away with a buffer: into the pane if the condition holds. The text is outside of
 // the condition because the server takes its time for words within one.
-func (t *terminal) paste(condition, buffer string, before tmuxctl.Command) tmuxctl.Command {
+func (t *terminal) paste(condition, buffer string, before control.Command) control.Command {
 	target := t.record.target()
-	return tmuxctl.If(target, condition, tmuxctl.Sequence(before, pasteCommand(target, buffer)),
-		tmuxctl.Sequence(tmuxctl.Cmd("deleteb", "-b", buffer), tmuxctl.Cmd("display", "-p", fencedWord)))
+	return control.If(target, condition, control.Sequence(before, pasteCommand(target, buffer)),
+		control.Sequence(control.Cmd("deleteb", "-b", buffer), control.Cmd("display", "-p", fencedWord)))
 }
 
 // maxInline is how many bytes go with the command itself; more go by a private file: that
@@ -216,34 +216,34 @@ const maxInline = 2 << 10
 // inlineBuffer is the paste buffer of small inputs. It exists within one step only.
 const inlineBuffer = "gc-input"
 
-func setCommand(p []byte) tmuxctl.Command {
-	return tmuxctl.Cmd("setb", "-b", inlineBuffer, "--", string(p))
+func setCommand(p []byte) control.Command {
+	return control.Cmd("setb", "-b", inlineBuffer, "--", string(p))
 }
 
 // keysCommand writes bytes to a pane as they are, whatever mode a person has put it in.
-func keysCommand(target string, p []byte) tmuxctl.Command {
+func keysCommand(target string, p []byte) control.Command {
 	if bytes.IndexByte(p, 0) < 0 {
-		return tmuxctl.Sequence(setCommand(p), pasteCommand(target, inlineBuffer))
+		return control.Sequence(setCommand(p), pasteCommand(target, inlineBuffer))
 	}
-	var pieces []tmuxctl.Command
+	var pieces []control.Command
 	for len(p) > 0 { // a buffer holds no NUL
 		n := min(len(p), 512)
 		words := []string{"-t", target, "-H"}
 		for _, b := range p[:n] {
 			words = append(words, hex.EncodeToString([]byte{b}))
 		}
-		pieces, p = append(pieces, tmuxctl.Cmd("send-keys", words...)), p[n:]
+		pieces, p = append(pieces, control.Cmd("send-keys", words...)), p[n:]
 	}
-	return tmuxctl.Sequence(pieces...)
+	return control.Sequence(pieces...)
 }
 
-func pasteCommand(target, buffer string) tmuxctl.Command {
-	return tmuxctl.Cmd("pasteb", "-rdb", buffer, "-t", target)
+func pasteCommand(target, buffer string) control.Command {
+	return control.Cmd("pasteb", "-rdb", buffer, "-t", target)
 }
 
 // gone puts console's error in the place of ours.
 func gone(err error) error {
-	if errors.Is(err, errFenced) || tmuxhost.Absent(err) || errors.Is(err, tmuxctl.ErrServerLost) {
+	if errors.Is(err, errFenced) || server.Absent(err) || errors.Is(err, control.ErrServerLost) {
 		return screenreader.ErrExited
 	}
 	return err

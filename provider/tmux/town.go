@@ -13,8 +13,8 @@ import (
 	"gascity/internal/driver/broadcast"
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
-	"gascity/internal/tmuxctl"
-	"gascity/internal/tmuxhost"
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
 
@@ -22,7 +22,7 @@ import (
 // truth asks the server. It notifies when something has changed.
 type town struct {
 	p   *Provider
-	sub *tmuxctl.Subscription
+	sub *control.Subscription
 	wg  sync.WaitGroup
 	ctx context.Context //nolint:containedctx // the provider's life
 
@@ -51,7 +51,7 @@ func (t *town) run(ctx context.Context) {
 	if !statedir.Gone(t.p.server.Socket()) {
 		t.listen()
 	}
-	t.sub = t.p.server.Client().Subscribe(tmuxctl.OutputData)
+	t.sub = t.p.server.Client().Subscribe(control.OutputData)
 	t.wg.Go(t.hear)
 	t.wg.Go(t.survey)
 }
@@ -79,18 +79,18 @@ func (t *town) hear() {
 			return
 		}
 		switch e.Kind { //nolint:exhaustive // the others change nothing that is asked for
-		case tmuxctl.Output:
+		case control.Output:
 			t.output(e)
-		case tmuxctl.ServerLost:
+		case control.ServerLost:
 			t.lose(e.Text)
-		case tmuxctl.Resync:
+		case control.Resync:
 			t.feeds.Tell(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
 			t.bump()
 			t.touch()
-		case tmuxctl.ClientSession, tmuxctl.ClientDetached, tmuxctl.PaneMode, tmuxctl.Layout:
+		case control.ClientSession, control.ClientDetached, control.PaneMode, control.Layout:
 			t.bump()
 			t.touch()
-		case tmuxctl.SessionsChanged, tmuxctl.WindowAdd, tmuxctl.WindowClose:
+		case control.SessionsChanged, control.WindowAdd, control.WindowClose:
 			t.touch()
 		}
 	}
@@ -113,7 +113,7 @@ func (t *town) bump() {
 	}
 }
 
-func (t *town) output(e tmuxctl.Event) {
+func (t *town) output(e control.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	pane := t.panes[e.Pane]
@@ -187,8 +187,8 @@ func (t *town) survey() {
 		t.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
 		list, strays, err := t.p.server.List(ctx)
-		absent := tmuxhost.Absent(err)
-		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, tmuxctl.ErrClosed) {
+		absent := server.Absent(err)
+		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, control.ErrClosed) {
 			t.p.cfg.Logger.Warn("cannot list the sessions of tmux", "error", err)
 		}
 		if absent {
@@ -199,7 +199,7 @@ func (t *town) survey() {
 			t.compare(list, began)
 			t.p.server.Fit(ctx, list)
 			t.p.server.Sweep(ctx, strays)
-			if err := t.p.server.Tidy(ctx); err != nil && !tmuxhost.Absent(err) && t.ctx.Err() == nil {
+			if err := t.p.server.Tidy(ctx); err != nil && !server.Absent(err) && t.ctx.Err() == nil {
 				t.p.cfg.Logger.Debug("cannot tidy up the clients of tmux", "error", err)
 			}
 		}
@@ -209,7 +209,7 @@ func (t *town) survey() {
 }
 
 // compare takes a whole list that was asked for when began sessions had become known.
-func (t *town) compare(list []tmuxhost.State, began uint64) {
+func (t *town) compare(list []server.State, began uint64) {
 	there := map[string]bool{}
 	for _, s := range list {
 		there[s.Hash] = true
@@ -225,7 +225,7 @@ func (t *town) compare(list []tmuxhost.State, began uint64) {
 }
 
 // know takes the state of one session and returns its pane.
-func (t *town) know(r *record, s tmuxhost.State) *pane {
+func (t *town) know(r *record, s server.State) *pane {
 	t.saw(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -238,7 +238,7 @@ func (t *town) know(r *record, s tmuxhost.State) *pane {
 }
 
 // saw compares one state with what is known and reports what has changed.
-func (t *town) saw(s tmuxhost.State) {
+func (t *town) saw(s server.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, over := t.ended[s.Hash]; over {
@@ -285,7 +285,7 @@ func (t *town) saw(s tmuxhost.State) {
 
 // replaceLocked takes notice that another instance has come in the place of one. In its
 // warm box it is not gone before.
-func (t *town) replaceLocked(known *pane, s tmuxhost.State) {
+func (t *town) replaceLocked(known *pane, s server.State) {
 	if known.id != s.Pane {
 		t.endLocked(known)
 		return
@@ -357,7 +357,7 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 			return
 		}
 		if info, err := proc.Stat(pid); err == nil && info.Ended() {
-			tmuxhost.WakeReaper(info)
+			server.WakeReaper(info)
 		}
 		select {
 		case <-time.After(pause):
@@ -375,7 +375,7 @@ func (t *town) listen() {
 	if t.listener != nil {
 		return
 	}
-	file, err := tmuxhost.TryLock(t.lock())
+	file, err := server.TryLock(t.lock())
 	if err != nil {
 		return // the next survey tries again
 	}

@@ -1,0 +1,352 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// manner says whether connecting may start a server.
+type manner uint8
+
+const (
+	mustListen manner = iota
+	mayStart
+)
+
+const (
+	// handshakeTime is how long a server may take to answer while a connection is
+	// repaired.
+	handshakeTime = 10 * time.Second
+	// firstPause and longestPause bound the waits between attempts to repair.
+	firstPause   = 5 * time.Millisecond
+	longestPause = time.Second
+	// startAttempts bounds how often a start is tried against a server that is going down or coming up.
+	startAttempts = 5
+)
+
+// connect brings the client into the state connected unless it is.
+func (c *Client) connect(ctx context.Context, how manner) (Server, error) {
+	for {
+		server, changed, err := c.tryConnect(ctx, how)
+		if changed == nil {
+			return server, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Server{}, context.Cause(ctx)
+		}
+	}
+}
+
+// tryConnect is connect unless the connection is being repaired: then changed is to be waited
+// for.
+func (c *Client) tryConnect(ctx context.Context, how manner) (server Server, changed chan struct{}, err error) {
+	select {
+	case c.gate <- struct{}{}:
+		defer func() { <-c.gate }()
+	case <-ctx.Done():
+		return Server{}, nil, context.Cause(ctx)
+	case <-c.closing:
+		return Server{}, nil, ErrClosed
+	}
+	c.mu.Lock()
+	state, known, changed := c.state, c.known, c.changed
+	c.mu.Unlock()
+	switch state {
+	case connected:
+		return known, nil, nil
+	case closed:
+		return Server{}, nil, ErrClosed
+	case mending:
+		return Server{}, changed, nil
+	case fresh, serverLost:
+	}
+	made, err := c.open(ctx, how)
+	if err != nil {
+		return Server{}, nil, err
+	}
+	if err := c.adopt(ctx, made, state == serverLost); err != nil {
+		return Server{}, nil, err
+	}
+	return made.server, nil, nil
+}
+
+// opened is a connection that answers, and what it answered.
+type opened struct {
+	connection *connection
+	server     Server
+	features   Features
+}
+
+// open starts a process that is attached to the hub of the server.
+func (c *Client) open(ctx context.Context, how manner) (opened, error) {
+	binary, err := LookUp(c.options.Binary, c.options.Path)
+	if err != nil {
+		return opened{}, err
+	}
+	for attempt := 1; ; attempt++ {
+		made, err := c.openOnce(ctx, binary, how)
+		final := errors.Is(err, ErrNoServer) || errors.Is(err, ErrSocketPath) || errors.Is(err, ErrTooOld)
+		if err == nil || final || attempt == startAttempts {
+			return made, err
+		}
+		select {
+		case <-time.After(time.Duration(attempt) * 20 * time.Millisecond):
+		case <-ctx.Done():
+			return opened{}, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-c.closing:
+			return opened{}, ErrClosed
+		}
+	}
+}
+
+func (c *Client) openOnce(ctx context.Context, binary string, how manner) (opened, error) {
+	listens, err := listening(ctx, c.options.Socket)
+	switch {
+	case err != nil:
+		return opened{}, err
+	case !listens && how == mustListen:
+		return opened{}, fmt.Errorf("%w at %s", ErrNoServer, c.options.Socket)
+	case !listens:
+		if err := prepareFolder(c.options.Socket); err != nil {
+			return opened{}, err
+		}
+		if err := c.usable(ctx, binary); err != nil {
+			return opened{}, err
+		}
+	}
+	unlock, err := c.alone(ctx)
+	if err != nil {
+		return opened{}, err
+	}
+	defer unlock()
+	// The process outlives the call; hangUp and the end of its input end it.
+	life := context.WithoutCancel(ctx)
+	connection, err := connect(life, binary, c.arguments(how), c.options.Env, c.publish)
+	if err != nil {
+		return opened{}, fmt.Errorf("cannot start %s: %w", binary, err)
+	}
+	made, err := c.greet(ctx, connection)
+	if err != nil {
+		now, cancel := context.WithCancel(life)
+		cancel()
+		connection.hangUp(now)
+		connection.fail(ErrInterrupted)
+		if ctx.Err() != nil {
+			return opened{}, context.Cause(ctx)
+		}
+		return opened{}, fmt.Errorf("cannot connect to tmux at %s: %w: %s", c.options.Socket, err, connection.last())
+	}
+	return made, nil
+}
+
+// arguments attach to the hub or make it. Its program reads what Signal types there; the terminal
+// echoes it, and the echo is reported. new-session starts a server that has ended since it was
+// asked for; behind if-shell it never does.
+func (c *Client) arguments(how manner) []string {
+	hub := []string{
+		"-A", "-s", c.options.Hub, "-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
+	}
+	args := []string{"-u", "-S", c.options.Socket, "-f", c.options.Config, "-C"}
+	line, err := Cmd("new-session", hub...).Line()
+	if how == mayStart || err != nil {
+		return append(append(args, "new-session"), hub...)
+	}
+	return append(args, "if-shell", "-F", "1", line)
+}
+
+// signalOption holds the id of the pane that signals are typed into.
+const signalOption = "@tmuxctl_signal"
+
+// greet asks who answers, what it can do, and where signals are to be typed.
+func (c *Client) greet(ctx context.Context, connection *connection) (opened, error) {
+	hub := "=" + c.options.Hub + ":"
+	replies, err := c.askNew(ctx, connection,
+		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
+		Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}"), // all: 3.0 knows no single one
+		If(hub, "#{"+signalOption+"}", Command{}, Cmd("set-option", "-F", "-t", hub, signalOption, "#{pane_id}")),
+		Cmd("display-message", "-p", "-t", hub, "#{"+signalOption+"}"),
+	)
+	if err != nil {
+		return opened{}, err
+	}
+	made := opened{connection: connection, features: featuresOf(replies[1])}
+	if made.server, err = parseServer(string(replies[0].Output)); err != nil {
+		return opened{}, err
+	}
+	connection.signalPane = string(replies[3].Output)
+	var set []Command
+	if made.features.Pause {
+		connection.canPause.Store(true)
+		set = append(set, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
+	}
+	set = append(set, c.monitorsNow()...)
+	if len(set) > 0 {
+		_, err = c.askNew(ctx, connection, set...)
+	}
+	return made, err
+}
+
+// askNew asks on a connection without an owner yet.
+func (c *Client) askNew(ctx context.Context, connection *connection, commands ...Command) ([]Reply, error) {
+	b := newBatch(len(commands))
+	if err := connection.send(b, commands...); err != nil {
+		return nil, err
+	}
+	select {
+	case <-connection.done:
+		return nil, ErrInterrupted
+	case <-c.closing:
+		return nil, ErrClosed
+	case <-b.done:
+		return b.wait(ctx)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func parseServer(text string) (Server, error) {
+	words := strings.Fields(text)
+	if len(words) != 3 {
+		return Server{}, fmt.Errorf("%w: it calls itself %q", errProtocol, text)
+	}
+	pid, err := strconv.Atoi(words[0])
+	started, err2 := strconv.ParseInt(words[1], 10, 64)
+	if err := errors.Join(err, err2); err != nil {
+		return Server{}, fmt.Errorf("%w: %w", errProtocol, err)
+	}
+	return Server{PID: pid, Started: time.Unix(started, 0), Version: words[2]}, nil
+}
+
+// featuresOf reads the usage of commands.
+func featuresOf(usages Reply) Features {
+	says := func(command, words string) bool {
+		return slices.ContainsFunc(usages.Lines(), func(line string) bool {
+			return strings.HasPrefix(line, command+" ") && strings.Contains(line, words)
+		})
+	}
+	flags := says("refresh-client", "[-f flags]")
+	return Features{
+		Pause:      flags && says("refresh-client", "[-A pane:state]"),
+		IgnoreSize: flags,
+		Monitors:   says("refresh-client", "[-B name:what:format]"),
+		PaneHooks:  says("set-hook", "target-pane"),
+		SessionEnv: says("new-session", "[-e environment]"),
+		HiddenEnv:  says("set-environment", "[-Fh"),
+	}
+}
+
+// adopt makes the connection that of the client and begins to keep it.
+func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
+	made.connection.adopted.Store(true)
+	c.mu.Lock()
+	if c.state == closed {
+		c.mu.Unlock()
+		made.connection.hangUp(ctx)
+		made.connection.fail(ErrClosed)
+		return ErrClosed
+	}
+	c.known, c.features, c.lost = made.server, made.features, nil
+	c.awaited = false
+	c.enterLocked(connected, made.connection)
+	if resync {
+		for q := range c.subscriptions {
+			q.push(Event{Kind: Resync})
+		}
+	}
+	life := context.WithoutCancel(ctx)
+	c.keepers.Go(func() { c.keep(life, made.connection) })
+	c.mu.Unlock()
+	c.options.Logger.Debug("connected to tmux", "socket", c.options.Socket, "pid", made.server.PID, "version", made.server.Version)
+	return nil
+}
+
+// keep waits until the connection breaks and finds out whether the server is
+// gone.
+func (c *Client) keep(ctx context.Context, connection *connection) {
+	<-connection.done
+	c.mu.Lock()
+	if c.state == closed {
+		c.mu.Unlock()
+		return
+	}
+	c.enterLocked(mending, nil)
+	known := c.known
+	c.mu.Unlock()
+	select {
+	case c.gate <- struct{}{}:
+		defer func() { <-c.gate }()
+	case <-c.closing:
+		connection.fail(ErrClosed)
+		return
+	}
+	listens, err := listening(ctx, c.options.Socket)
+	if err == nil && !listens {
+		connection.fail(fmt.Errorf("%w: %w", ErrServerLost, ErrInterrupted))
+		c.lose(connection.last())
+		return
+	}
+	connection.fail(ErrInterrupted)
+	c.options.Logger.Info("the connection to tmux broke", "socket", c.options.Socket, "said", connection.last())
+	c.mend(ctx, known)
+}
+
+// mend connects again to the known server, or finds that it is lost.
+func (c *Client) mend(ctx context.Context, known Server) {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		limited, cancel := context.WithTimeout(ctx, handshakeTime)
+		made, err := c.open(limited, mustListen)
+		cancel()
+		switch {
+		case errors.Is(err, ErrClosed):
+			return
+		case errors.Is(err, ErrNoServer):
+			c.lose(err.Error())
+			return
+		case err == nil && (made.server.PID != known.PID || !made.server.Started.Equal(known.Started)):
+			now, cancel := context.WithCancel(ctx)
+			cancel()
+			made.connection.hangUp(now)
+			c.lose(fmt.Sprintf("another server listens at %s, process %d instead of %d", c.options.Socket, made.server.PID, known.PID))
+			return
+		case err == nil:
+			_ = c.adopt(ctx, made, true) // it fails only when the client was closed
+			return
+		}
+		c.options.Logger.Warn("cannot connect to tmux again", "socket", c.options.Socket, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-c.closing:
+			return
+		}
+	}
+}
+
+// lose enters the state serverLost and reports it once.
+func (c *Client) lose(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == closed {
+		return
+	}
+	c.lost = fmt.Errorf("%w: %s", ErrServerLost, why)
+	if why == "" {
+		c.lost = ErrServerLost
+	}
+	c.enterLocked(serverLost, nil)
+	clear(c.monitors)
+	for q := range c.subscriptions {
+		q.push(Event{Kind: ServerLost, Text: why})
+	}
+	tell := c.options.Logger.Warn
+	if c.awaited {
+		tell = c.options.Logger.Debug
+	}
+	tell("the tmux server is lost", "socket", c.options.Socket, "why", why)
+}

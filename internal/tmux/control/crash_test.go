@@ -1,0 +1,97 @@
+package control_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"gascity/internal/tmux/control"
+)
+
+// TestConnectingUpsetsNobody connects clients while others make, rename and close sessions: tmux
+// crashes if both happen at once (3.3a within 0.1 s of this).
+func TestConnectingUpsetsNobody(t *testing.T) {
+	connectBeside(t, func(first *control.Client, i int) error {
+		name := fmt.Sprintf("s%d", i)
+		_, err := first.Do(t.Context(), control.Cmd("new-session", "-d", "-s", name, "exec cat"), control.Cmd("rename-session", "-t", "="+name+":", name+"b"), control.Cmd("kill-session", "-t", "="+name+"b:"))
+		return err
+	})
+}
+
+// TestTextsUpsetNobody connects clients while others bring texts by paste buffers, which tmux
+// reports from 3.4 on, and crashes as above.
+func TestTextsUpsetNobody(t *testing.T) {
+	connectBeside(t, func(first *control.Client, _ int) error {
+		_, err := first.Do(t.Context(), control.Cmd("setb", "-b", "b", "text"), control.Cmd("deleteb", "-b", "b"))
+		return err
+	})
+}
+
+// connectBeside connects clients and ends them while act is done again and again, and fails
+// unless the server outlives it.
+func connectBeside(t *testing.T, act func(first *control.Client, i int) error) {
+	t.Helper()
+	o := options(t)
+	first := newClient(t, o)
+	server, err := first.Start(limit(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 2)
+	end := time.Now().Add(1500 * time.Millisecond)
+	go func() {
+		var err error
+		for i := 0; err == nil && time.Now().Before(end); i++ {
+			err = act(first, i)
+		}
+		done <- err
+	}()
+	go func() {
+		var err error
+		for err == nil && time.Now().Before(end) {
+			var other *control.Client
+			if other, err = control.New(o); err != nil {
+				break
+			}
+			_, err = other.Attach(t.Context())
+			if closed := other.Close(t.Context()); err == nil {
+				err = closed
+			}
+		}
+		done <- err
+	}()
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if now, err := first.Attach(limit(t)); err != nil || now.PID != server.PID {
+		t.Errorf("the server is %+v, %v, and was %+v", now, err, server)
+	}
+}
+
+// A glance is no control client, starts no server, and gets the reports that a client gets.
+func TestGlance(t *testing.T) {
+	o := options(t)
+	first, other := newClient(t, o), newClient(t, o)
+	show := control.Cmd("list-clients", "-F", "#{client_control_mode} it's #; ~ é漢")
+	if out, err := other.Glance(t.Context(), show); !errors.Is(err, control.ErrNoServer) {
+		t.Errorf("without a server: %q, %v", out, err)
+	}
+	if _, err := first.Start(limit(t)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := other.Glance(limit(t), show); err != nil || string(out) != "1 it's #; ~ é漢" {
+		t.Errorf("it sees the clients %q, %v", out, err)
+	}
+	if out, err := other.Glance(limit(t), control.Cmd("kill-session", "-t", "=none:")); !errors.Is(err, control.ErrNotFound) {
+		t.Errorf("of a session that is not there: %q, %v", out, err)
+	}
+	if _, _, connected := other.Server(); connected {
+		t.Error("it has connected")
+	}
+	if out, err := first.Glance(limit(t), show); err != nil || string(out) != "1 it's #; ~ é漢" {
+		t.Errorf("a client that is connected sees %q, %v", out, err)
+	}
+}

@@ -1,0 +1,246 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/tmux/control"
+	"gascity/internal/tmux/server"
+)
+
+// open returns a server of a folder of its own, which is shut at the end.
+func open(t *testing.T, socket string) *server.Server {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	dir, err := os.MkdirTemp("", "gchost") //nolint:usetesting // short: it holds a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SECRET=of the agents", "LANG=C.UTF-8"}
+	s, err := server.Open(server.Config{
+		Dir: dir, Socket: socket, Binary: "tmux", Env: env, Environ: env, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		defer cancel()
+		if err := errors.Join(s.Shut(ctx), s.Client().Close(ctx)); err != nil {
+			t.Error(err)
+		}
+		_ = os.RemoveAll(dir) // a temporary folder
+	})
+	return s
+}
+
+func start(t *testing.T) *server.Server {
+	t.Helper()
+	s := open(t, "s")
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ask(t *testing.T, s *server.Server, command control.Command) string {
+	t.Helper()
+	reply, err := s.Ask(t.Context(), command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(reply.Output)
+}
+
+// raise makes a pane of ours with its name and its place in the hub.
+func raise(t *testing.T, s *server.Server, name, command string) {
+	t.Helper()
+	target := "=" + name + ":"
+	ask(t, s, control.Sequence(
+		control.Cmd("new-session", "-d", "-s", name, "-x", "200", "-y", "50", command),
+		control.Cmd("set-option", "-p", "-t", target, "@"+server.OptionInstance, "hash-of-"+name),
+		control.Cmd("set-option", "-p", "-t", target, "@"+server.OptionSession, name),
+		control.Cmd("link-window", "-d", "-s", target, "-t", "="+server.Hub+":"),
+	))
+}
+
+func TestWithoutAServerNothingIsStarted(t *testing.T) {
+	t.Parallel()
+	s := open(t, "s")
+	if _, err := s.Ask(t.Context(), control.Cmd("display-message", "-p", ".")); !server.Absent(err) {
+		t.Errorf("a question = %v", err)
+	}
+	if err := s.Configure(t.Context()); !server.Absent(err) {
+		t.Errorf("Configure = %v", err)
+	}
+	if _, err := os.Stat(s.Socket()); err == nil {
+		t.Error("there is a socket")
+	}
+}
+
+func TestSocketHasAShortPathOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"a/b", "..", "."} {
+		if _, err := server.Open(server.Config{Dir: t.TempDir(), Socket: bad, Binary: "tmux"}); err == nil {
+			t.Errorf("a socket may be called %q", bad)
+		}
+	}
+	deep := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("e", 60))
+	one, err := server.Open(server.Config{Dir: deep, Socket: "s", Binary: "tmux"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := server.Open(server.Config{Dir: deep, Socket: "t", Binary: "tmux"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(one.Socket()) > 103 || one.Socket() == two.Socket() {
+		t.Errorf("the sockets are %q and %q", one.Socket(), two.Socket())
+	}
+	if _, err := os.Stat(filepath.Dir(one.Socket())); err == nil {
+		t.Error("there is a folder and no server")
+	}
+}
+
+// Of a server whose socket lies elsewhere nothing is left there, and it can be started again.
+func TestNothingIsLeftElsewhere(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	s, err := server.Open(server.Config{
+		Dir: filepath.Join(t.TempDir(), strings.Repeat("d", 120)), Socket: "s", Binary: "tmux", Env: env, Environ: env, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Client().Close(context.WithoutCancel(t.Context())) }) // its server is shut
+	for range 2 {
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if pid := ask(t, s, control.Cmd("display-message", "-p", "#{pid}")); pid == "" {
+			t.Error("the server does not answer any more")
+		}
+		if err := errors.Join(s.Shut(t.Context()), s.Leave(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Dir(s.Socket())); err == nil {
+			t.Errorf("%s is left", filepath.Dir(s.Socket()))
+		}
+	}
+}
+
+// The server has what programs need to run and no more, and every line of its configuration
+// is understood.
+func TestServerIsConfigured(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	if env := ask(t, s, control.Cmd("show-environment", "-g")); strings.Contains(env, "SECRET") || !strings.Contains(env, "PATH=") {
+		t.Errorf("the server's environment is %s", env)
+	}
+	if err := s.Configure(t.Context()); err != nil {
+		t.Errorf("its configuration: %v", err)
+	}
+	table := ask(t, s, control.Cmd("show-options", "-gv", "key-table"))
+	if ask(t, s, control.Cmd("display-message", "-p", "#{>=:#{version},3.3}")) == "0" { // it could not send a key on
+		if table != "root" {
+			t.Errorf("the key table of people is %q", table)
+		}
+		return
+	}
+	if table != server.KeyTable {
+		t.Errorf("the key table of people is %q", table)
+	}
+	keys := ask(t, s, control.Cmd("list-keys", "-T", server.KeyTable))
+	for _, key := range []string{"Any", `C-\\`, "WheelUpPane"} {
+		if !strings.Contains(keys, " "+key+" ") {
+			t.Errorf("%s is not bound in\n%s", key, keys)
+		}
+	}
+}
+
+// Panes of people are none of ours, a session that a person killed is a stray, and the list
+// of what runs is never behind what was done.
+func TestListTellsWhatIsOurs(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	raise(t, s, "one", "exec cat")
+	raise(t, s, "two", "exec cat")
+	ask(t, s, control.Cmd("new-session", "-d", "-s", "theirs", "exec cat"))
+	names, err := s.Running(t.Context())
+	if err != nil || strings.Join(names, " ") != "one two" {
+		t.Fatalf("Running = %q, %v", names, err)
+	}
+	all, strays, err := s.List(t.Context())
+	if err != nil || len(all) != 2 || len(strays) != 0 {
+		t.Fatalf("List = %+v, %+v, %v", all, strays, err)
+	}
+	ask(t, s, control.Cmd("kill-session", "-t", "=two"))
+	if all, strays, err = s.List(t.Context()); err != nil || len(all) != 1 || len(strays) != 1 || strays[0].Name != "two" {
+		t.Fatalf("List = %+v, %+v, %v", all, strays, err)
+	}
+	s.Sweep(t.Context(), strays)
+	if names, err = s.Running(t.Context()); err != nil || strings.Join(names, " ") != "one" {
+		t.Errorf("Running = %q, %v", names, err)
+	}
+	if _, err := s.Ask(t.Context(), all[0].Kill()); err != nil && !errors.Is(err, control.ErrNotFound) { // with its last window
+		t.Fatal(err)
+	}
+	if names, err = s.Running(t.Context()); err != nil || len(names) != 0 {
+		t.Errorf("Running = %q, %v", names, err)
+	}
+}
+
+// How a program ended is reported when the server knows it, and not before.
+func TestSettledKnowsTheEnd(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	raise(t, s, "one", "exit 7")
+	all, _, err := s.List(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("List = %+v, %v", all, err)
+	}
+	for !all[0].Dead {
+		if all[0], err = s.Settled(t.Context(), all[0].Pane, all[0].Hash, all[0].Pane); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if end, err := s.Settled(t.Context(), all[0].Pane, all[0].Hash, all[0].Pane); err != nil || !end.Collected || end.Exit.Code != 7 {
+		t.Errorf("Settled = %+v, %v", end, err)
+	}
+	if _, err := s.Settled(t.Context(), all[0].Pane, "another", all[0].Pane); !errors.Is(err, server.ErrNotOurs) {
+		t.Errorf("another instance = %v", err)
+	}
+	if _, err := s.Settled(t.Context(), "%99", all[0].Hash, "%99"); !errors.Is(err, server.ErrNotOurs) {
+		t.Errorf("no pane = %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("hash name %1 @1 $1 0    123 1 1795296637 1795296638 1795296638 200 50 a title of words")
+	f.Add("hash name %1 @1 $1 1 3  1795296638 123 0  1795296638 1795296638 200 50 ")
+	f.Add("                ")
+	f.Fuzz(func(t *testing.T, line string) {
+		s, err := server.Parse(line)
+		if err == nil && s.Hash == "" {
+			t.Errorf("%q is a pane without an owner: %+v", line, s)
+		}
+		if err == nil && s.Collected && !s.Dead {
+			t.Errorf("%q has ended and lives: %+v", line, s)
+		}
+	})
+}
