@@ -32,7 +32,7 @@ var openToCLI = []string{
 	"internal/sessionname", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/domain/event",
 	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/domain/agentcontext", "internal/text", "internal/domain/usage",
 	"internal/cli/desk", "internal/cli/page", "internal/cli/manual", "internal/cli/view",
-	"internal/cli/agent", "internal/cli/talk", "internal/cli/editor", "internal/acp",
+	"internal/cli/agent", "internal/cli/talk", "internal/acp/server", "internal/acp",
 	"internal/archive", // what gc copy brings is written by the person's own process
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/acp/server"
 	"gascity/internal/cli/desk"
-	"gascity/internal/cli/editor"
 )
 
 func acpCommand(a *app) *cobra.Command {
@@ -22,7 +22,7 @@ keeps running when the editor is closed, and others can send prompts to it too.`
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				return editor.Serve(cmd.Context(), editor.Options{
+				return server.Serve(cmd.Context(), server.Options{
 					City: c, Agent: args[0], Version: a.Version, In: a.Stdin, Out: desk.Raw(a.Stdout),
 					By: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"), "editor"),
 				})

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
 	"gascity/internal/config"
@@ -78,9 +78,9 @@ func (d *Daemon) Shim(ctx context.Context, args []string) int {
 	return 0
 }
 
-// HostACP speaks with one agent between a shim and it, see acphost.Run.
+// HostACP speaks with one agent between a shim and it, see bridge.Run.
 func (d *Daemon) HostACP(ctx context.Context, args []string) int {
-	return acphost.Run(ctx, acphost.Options{Args: args, Environ: d.env, Stdout: d.opts.Stdout, Version: d.opts.Version})
+	return bridge.Run(ctx, bridge.Options{Args: args, Environ: d.env, Stdout: d.opts.Stdout, Version: d.opts.Version})
 }
 
 const (

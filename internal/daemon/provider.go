@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
 	"gascity/internal/checkup"
 	"gascity/internal/cli"
@@ -249,7 +249,7 @@ func adapt(program *runtimetest.Program, p runtime.Provider) {
 	}
 	if _, ok := runtime.As[runtime.InteractionProvider](p, ""); ok { // without a terminal it asks by the protocol
 		program.Flags = []string{"--acp"}
-		program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = acphost.ReadyPrefix }
+		program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = bridge.ReadyPrefix }
 		return
 	}
 	program.Flags = []string{"--plain", "--framed"}

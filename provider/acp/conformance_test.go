@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/driver/shimdriver"
 	"gascity/internal/shim"
 	"gascity/provider/acp"
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	case len(os.Args) > 1 && os.Args[1] == "acp-host":
-		os.Exit(acphost.Run(context.Background(), acphost.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
+		os.Exit(bridge.Run(context.Background(), bridge.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
 	case len(os.Args) == 2 && os.Args[1] == "peer":
 		runPeer()
 		os.Exit(0)
@@ -100,7 +100,7 @@ func TestConformance(t *testing.T) {
 		New:  open, Reopen: open, Elsewhere: elsewhere.Start,
 		Agent: runtimetest.Program{
 			Path: build.Build(t), Flags: []string{"--acp"},
-			Edit: func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = acphost.ReadyPrefix },
+			Edit: func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = bridge.ReadyPrefix },
 		}.Agent,
 	})
 }

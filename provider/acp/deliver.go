@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/driver/shimdriver"
 	"gascity/internal/terminal/inject"
 	"gascity/runtime"
@@ -27,11 +27,11 @@ func (w *way) Deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (
 	if !utf8.ValidString(p.Text) || strings.IndexFunc(p.Text, isControl) >= 0 {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text has a control character or is not UTF-8"}, nil
 	}
-	out, err := clientOf(l).Deliver(ctx, acphost.Delivery{
+	out, err := clientOf(l).Deliver(ctx, bridge.Delivery{
 		ID: l.Delivery, Once: l.Once, Text: p.Text, Busy: w.cfg.BusyTimeout, Confirm: cmp.Or(p.Confirm, confirmTime),
 	})
 	switch {
-	case errors.Is(err, acphost.ErrNoHost):
+	case errors.Is(err, bridge.ErrNoHost):
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "not a byte was sent: " + err.Error()}, nil
 	case err != nil && out.State == runtime.OutcomeAbsent && ctx.Err() != nil: // not a byte was sent
 		return out, err
@@ -54,7 +54,7 @@ func (w *way) Settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, e
 // Interrupt keeps the contract of shimdriver.Host: it returns when the turn has ended.
 func (w *way) Interrupt(ctx context.Context, l shimdriver.Live) error {
 	err := clientOf(l).Cancel(ctx)
-	if errors.Is(err, acphost.ErrNoHost) {
+	if errors.Is(err, bridge.ErrNoHost) {
 		return nil // there is no turn before the handshake
 	}
 	return err

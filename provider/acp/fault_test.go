@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/provider/acp"
 	"gascity/runtime"
@@ -260,13 +260,13 @@ func TestPermissions(t *testing.T) {
 	}{
 		"approve":                 {"string-ids", runtime.InteractionResponse{Action: runtime.ActionApprove}, "Yes"},
 		"deny":                    {"extra", runtime.InteractionResponse{Action: runtime.ActionDeny}, "No"},
-		"for ever":                {"extra", runtime.InteractionResponse{Action: acphost.ActionApproveAlways}, "Yes, and always allow ls in this project"},
+		"for ever":                {"extra", runtime.InteractionResponse{Action: bridge.ActionApproveAlways}, "Yes, and always allow ls in this project"},
 		"by label":                {"extra", runtime.InteractionResponse{Action: runtime.ActionChoose, Text: "No"}, "No"},
 		"by number":               {"extra", runtime.InteractionResponse{Action: runtime.ActionChoose, Text: "3"}, "No"},
 		"cancelled":               {"extra", runtime.InteractionResponse{Action: runtime.ActionCancel}, "(cancelled)"},
 		"never always for once":   {"odd-permission", runtime.InteractionResponse{Action: runtime.ActionApprove}, ""},
 		"no way to deny":          {"odd-permission", runtime.InteractionResponse{Action: runtime.ActionDeny}, ""},
-		"never always for denied": {"extra", runtime.InteractionResponse{Action: acphost.ActionDenyAlways}, ""},
+		"never always for denied": {"extra", runtime.InteractionResponse{Action: bridge.ActionDenyAlways}, ""},
 		"words":                   {"extra", runtime.InteractionResponse{Action: runtime.ActionText, Text: "yes"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -383,7 +383,7 @@ func TestDelivererIsKilledInLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := acphost.Client{Socket: filepath.Join(l.Folder, "acp"), Instance: l.Instance}.State(t.Context(), 0)
+		s, err := bridge.Client{Socket: filepath.Join(l.Folder, "acp"), Instance: l.Instance}.State(t.Context(), 0)
 		return err == nil && s.Waiting == 1
 	})
 	cancel()

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
 	"gascity/internal/driver/shimdriver"
 	"gascity/runtime"
@@ -30,7 +30,7 @@ type Config struct {
 	// Host is the command that runs a host; the first prompt is appended to it.
 	Host []string
 	// HandshakeTimeout bounds the time until an agent takes prompts; zero is
-	// acphost.DefaultHandshake.
+	// bridge.DefaultHandshake.
 	HandshakeTimeout time.Duration
 	// BusyTimeout is how long a prompt waits for the turn before it; zero is [DefaultBusy].
 	BusyTimeout time.Duration
@@ -69,7 +69,7 @@ func Open(cfg Config) (*Provider, error) {
 		return nil, errors.New("the driver needs the command of its host")
 	}
 	cfg.BusyTimeout = cmp.Or(cfg.BusyTimeout, DefaultBusy)
-	cfg.HandshakeTimeout = cmp.Or(cfg.HandshakeTimeout, acphost.DefaultHandshake)
+	cfg.HandshakeTimeout = cmp.Or(cfg.HandshakeTimeout, bridge.DefaultHandshake)
 	if cfg.Profiles == nil {
 		cfg.Profiles = agentcli.Builtin()
 	}
@@ -116,8 +116,8 @@ var _ shimdriver.Host = (*way)(nil)
 // socketName is the host's socket in the session's folder.
 const socketName = "acp"
 
-func clientOf(l shimdriver.Live) acphost.Client {
-	return acphost.Client{Socket: filepath.Join(l.Folder, socketName), Instance: l.Instance}
+func clientOf(l shimdriver.Live) bridge.Client {
+	return bridge.Client{Socket: filepath.Join(l.Folder, socketName), Instance: l.Instance}
 }
 
 // startMargin is what a start waits longer than the host, so that the host reports
@@ -127,7 +127,7 @@ const startMargin = 2 * time.Second
 // Prepare puts the host in the place of the agent. The first prompt stays where it is and
 // becomes the host's argument; the line that shows that the agent is ready is the host's.
 func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, error) {
-	spec := acphost.Spec{
+	spec := bridge.Spec{
 		Command: cmp.Or(cfg.Command, `exec "${SHELL:-/bin/sh}"`), Socket: filepath.Join(folder, socketName), MCPServers: cfg.MCPServers, Handshake: w.cfg.HandshakeTimeout,
 		Conversation: cfg.Env[runtime.VariableConversation], Mode: cfg.Env[runtime.VariableMode], Auth: cfg.Env["GC_ACP_AUTH"],
 	}
@@ -147,7 +147,7 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 	if env == nil {
 		env = map[string]string{}
 	}
-	env[acphost.SpecVariable] = string(raw)
+	env[bridge.SpecVariable] = string(raw)
 	words := make([]string, 0, len(w.cfg.Host)+1)
 	for _, word := range append(append([]string{}, w.cfg.Host...), "--") {
 		words = append(words, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
@@ -156,7 +156,7 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 	cfg.ReadyPromptPrefix = ""
 	off := false
 	if managed {
-		cfg.ReadyPromptPrefix, cfg.AcceptStartupDialogs = acphost.ReadyPrefix, &off
+		cfg.ReadyPromptPrefix, cfg.AcceptStartupDialogs = bridge.ReadyPrefix, &off
 		cfg.ReadyDelayMs = max(cfg.ReadyDelayMs, int((w.cfg.HandshakeTimeout + startMargin).Milliseconds()))
 	}
 	return cfg, nil
@@ -169,7 +169,7 @@ func (w *way) Sense(ctx context.Context, l shimdriver.Live) (shimdriver.Said, er
 	e := &said.Evidence
 	state, err := clientOf(l).State(ctx, 0)
 	switch {
-	case errors.Is(err, acphost.ErrNoHost):
+	case errors.Is(err, bridge.ErrNoHost):
 		e.Detail = err.Error()
 		return said, nil
 	case err != nil:

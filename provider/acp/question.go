@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/driver/shimdriver"
 	"gascity/runtime"
 )
@@ -27,14 +27,14 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 		return nil, err
 	}
 	state, err := clientOf(l).State(ctx, 0)
-	if errors.Is(err, acphost.ErrNoHost) {
+	if errors.Is(err, bridge.ErrNoHost) {
 		return nil, nil //nolint:nilnil // nothing is asked before the handshake
 	}
 	return state.Pending, shimdriver.ErrorOf("read pending question of", name, err)
 }
 
 // Respond keeps the contract of runtime.InteractionProvider. Beside the actions of that
-// contract it knows acphost.ActionApproveAlways and acphost.ActionDenyAlways.
+// contract it knows bridge.ActionApproveAlways and bridge.ActionDenyAlways.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	const op = "respond to"
 	ctx, cancel := bounded()
@@ -44,7 +44,7 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 		return err
 	}
 	err = clientOf(l).Respond(ctx, response)
-	if errors.Is(err, acphost.ErrNoHost) || errors.Is(err, runtime.ErrStaleInstance) {
+	if errors.Is(err, bridge.ErrNoHost) || errors.Is(err, runtime.ErrStaleInstance) {
 		err = runtime.ErrInteractionGone
 	}
 	return shimdriver.ErrorOf(op, name, err)
@@ -52,17 +52,17 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 
 // WaitForIdle keeps the contract of runtime.IdleWaitProvider.
 func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
-	return p.await(ctx, "wait for idle", name, timeout, func(s acphost.State) bool { return s.Activity == runtime.ActivityIdle })
+	return p.await(ctx, "wait for idle", name, timeout, func(s bridge.State) bool { return s.Activity == runtime.ActivityIdle })
 }
 
 // WaitForInterruptBoundary keeps the contract of
 // runtime.InterruptBoundaryWaitProvider: the agent's answer to a cancelled turn.
 func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
-	return p.await(ctx, "confirm the interrupt of", name, timeout, func(s acphost.State) bool { return s.Boundary.After(since) })
+	return p.await(ctx, "confirm the interrupt of", name, timeout, func(s bridge.State) bool { return s.Boundary.After(since) })
 }
 
 // await waits for a state of the session.
-func (p *Provider) await(ctx context.Context, op, name string, timeout time.Duration, is func(acphost.State) bool) error {
+func (p *Provider) await(ctx context.Context, op, name string, timeout time.Duration, is func(bridge.State) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s: %w", timeout, context.DeadlineExceeded))
 	defer cancel()
 	look := time.NewTicker(50 * time.Millisecond) // only for a host that is not there yet

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/driver/shimdriver"
 	"gascity/internal/shim"
 	"gascity/provider/acp"
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	case len(os.Args) > 1 && os.Args[1] == "acp-host":
-		os.Exit(acphost.Run(context.Background(), acphost.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"}))
+		os.Exit(bridge.Run(context.Background(), bridge.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"}))
 	}
 	elsewhere.Main(func(dir string) runtime.Provider {
 		p, err := acp.Open(config(dir))
@@ -75,7 +75,7 @@ func TestConformance(t *testing.T) {
 		New: open, Reopen: open, Elsewhere: elsewhere.Start,
 		Agent: runtimetest.Program{
 			Path: build.Build(t), Flags: []string{"--acp"},
-			Edit: func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = acphost.ReadyPrefix },
+			Edit: func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = bridge.ReadyPrefix },
 		}.Agent,
 	})
 }

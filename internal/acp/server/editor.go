@@ -1,8 +1,8 @@
-// Package editor offers one session of a city as an agent of the Agent Client
+// Package server offers one session of a city as an agent of the Agent Client
 // Protocol, so that an editor can drive it. It reaches the city by the control API
 // alone: what the editor prompts is a prompt with a receipt, like any other, and the
 // session lives on when the editor goes.
-package editor
+package server
 
 import (
 	"cmp"

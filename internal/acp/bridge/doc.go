@@ -1,4 +1,4 @@
-// Package acphost is the program between a session's shim and an agent that speaks the
+// Package bridge is the program between a session's shim and an agent that speaks the
 // Agent Client Protocol, and the wire by which a driver reaches it (ADR 0019).
 //
 // The host runs the agent as its child, holds the conversation with it, prints it as
@@ -8,4 +8,4 @@
 //
 // One prompt at a time is with the agent. The others wait in the order in which they
 // were announced.
-package acphost
+package bridge

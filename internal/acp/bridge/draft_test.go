@@ -1,4 +1,4 @@
-package acphost_test
+package bridge_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
 )
@@ -135,10 +135,10 @@ func beginDraft(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return beginBy(t, func(*bench) acphost.Spec { return acphost.Spec{Command: "exec '" + self + "' draft", Draft: true} })
+	return beginBy(t, func(*bench) bridge.Spec { return bridge.Spec{Command: "exec '" + self + "' draft", Draft: true} })
 }
 
-func idle(s acphost.State) bool { return s.Activity == runtime.ActivityIdle }
+func idle(s bridge.State) bool { return s.Activity == runtime.ActivityIdle }
 
 // TestTheDraft has an agent that speaks the draft of version 2 work on prompts: the answer to a
 // prompt ends no turn, what the session is said to do does, and what is said of other work, or
@@ -153,14 +153,14 @@ func TestTheDraft(t *testing.T) {
 	if err := b.SetMode(t.Context(), "code"); err != nil {
 		t.Error(err)
 	}
-	b.until("its mode is code", func(s acphost.State) bool { return s.Mode == "code" })
+	b.until("its mode is code", func(s bridge.State) bool { return s.Mode == "code" })
 
 	for i, text := range []string{"plain", "snapshots", "work"} {
 		out, err := b.give(text, text, time.Second)
 		if err != nil || out.State != runtime.OutcomeSubmitted {
 			t.Fatalf("%s: %+v, %v", text, out, err)
 		}
-		s = b.until("its turn is over", func(s acphost.State) bool { return s.Turns == i+1 && s.Activity != runtime.ActivityBusy })
+		s = b.until("its turn is over", func(s bridge.State) bool { return s.Turns == i+1 && s.Activity != runtime.ActivityBusy })
 		if text == "snapshots" {
 			b.shows("after snapshots\nacp: ready") // a snapshot of other work has not ended the turn
 		}
@@ -180,7 +180,7 @@ func TestTheDraft(t *testing.T) {
 	if _, err := b.give("ask", "ask", time.Second); err != nil {
 		t.Fatal(err)
 	}
-	s = b.until("it asks", func(s acphost.State) bool { return s.Pending != nil })
+	s = b.until("it asks", func(s bridge.State) bool { return s.Pending != nil })
 	if s.Pending.Prompt != "Run it?" || !strings.Contains(s.Pending.Metadata[runtime.MetaInput], "rm x") {
 		t.Errorf("it asks %+v", s.Pending)
 	}
@@ -215,7 +215,7 @@ func TestTheDraftIsInterrupted(t *testing.T) {
 	if _, err := b.give("alone", "go on alone", time.Second); err != nil {
 		t.Fatal(err)
 	}
-	b.until("it works by itself", func(s acphost.State) bool { return s.Turns == 2 && s.Activity == runtime.ActivityBusy })
+	b.until("it works by itself", func(s bridge.State) bool { return s.Turns == 2 && s.Activity == runtime.ActivityBusy })
 	if out, err := b.give("early", "plain", 200*time.Millisecond); err != nil || out.Reason != runtime.RefusedBusy {
 		t.Errorf("during its own work a prompt is %+v, %v", out, err)
 	}
@@ -232,8 +232,8 @@ func TestTheDraftIsInterrupted(t *testing.T) {
 // TestTheDraftWithAnAgentOfVersion1: it is driven as before.
 func TestTheDraftWithAnAgentOfVersion1(t *testing.T) {
 	t.Parallel()
-	b := beginBy(t, func(b *bench) acphost.Spec {
-		return acphost.Spec{Command: "exec " + build.Build(t) + " --acp --ledger " + b.ledger, Draft: true}
+	b := beginBy(t, func(b *bench) bridge.Spec {
+		return bridge.Spec{Command: "exec " + build.Build(t) + " --acp --ledger " + b.ledger, Draft: true}
 	})
 	if out, err := b.give("a", "hello", time.Second); err != nil || out.State != runtime.OutcomeSubmitted {
 		t.Errorf("a prompt is %+v, %v", out, err)

@@ -1,4 +1,4 @@
-package acphost_test
+package bridge_test
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -263,7 +263,7 @@ func TestThePermissionsOfAGuardedAgent(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := b.until("a person is asked", func(s acphost.State) bool { return s.Pending != nil })
+				s := b.until("a person is asked", func(s bridge.State) bool { return s.Pending != nil })
 				if err := b.Respond(t.Context(), runtime.InteractionResponse{RequestID: s.Pending.RequestID, Action: runtime.ActionApprove}); err != nil {
 					t.Fatal(err)
 				}
@@ -355,7 +355,7 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 	no = dir
 	mu.Unlock()
 	b.plays(script, "qterminal/create", `"message":"denied: not this one (rule r7)"`)
-	b.until("it is over", func(s acphost.State) bool { return s.Turns == 1 })
+	b.until("it is over", func(s bridge.State) bool { return s.Turns == 1 })
 	if n := strings.Count(b.page.String(), `"code":-32001`); n != 4 {
 		t.Errorf("%d were denied, want 4:\n%s", n, b.page.String())
 	}
@@ -370,7 +370,7 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 	if _, err := b.give("q", script, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	b.until("it is over", func(s acphost.State) bool { return s.Turns == 2 })
+	b.until("it is over", func(s bridge.State) bool { return s.Turns == 2 })
 	b.shows(`{"content":"hello"}`)                        // it could read
 	b.shows(`is not the name of an environment variable`) // which env would take for an option of its own
 	if _, err := os.Lstat(filepath.Join(dir, "sly")); err == nil {
@@ -413,7 +413,7 @@ func TestADeniedToolThatRuns(t *testing.T) {
 				town := found(t, always(worker.Decision{Effect: worker.Deny, Rule: "r", Reason: "no"}))
 				b := beginIn(t, town, "GC_HOOKS="+hooked)
 				b.plays(c.script)
-				b.until("it is over", func(s acphost.State) bool { return s.Turns == 1 })
+				b.until("it is over", func(s bridge.State) bool { return s.Turns == 1 })
 				if c.ran {
 					b.shows("acp: it says that what was not allowed has run")
 					for end := time.Now().Add(10 * time.Second); !slices.Contains(town.used(), "c1"); <-time.After(10 * time.Millisecond) {
@@ -464,7 +464,7 @@ func TestTheCallsOfAgentsAsRulesKnowThem(t *testing.T) {
 	}
 	b := beginIn(t, town)
 	b.plays("[" + strings.Join(script, ",") + "]")
-	b.until("it is over", func(s acphost.State) bool { return s.Turns == 1 })
+	b.until("it is over", func(s bridge.State) bool { return s.Turns == 1 })
 	for i, c := range town.asked() {
 		if got := c.Tool + " " + string(c.Input); got != want[i] {
 			t.Errorf("%s reached the city as %s, want %s", cases[i].call, got, want[i])

@@ -1,4 +1,4 @@
-package acphost_test
+package bridge_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/acphost"
+	"gascity/internal/acp/bridge"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "host" {
-		os.Exit(acphost.Run(context.Background(), acphost.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
+		os.Exit(bridge.Run(context.Background(), bridge.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
 	}
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
 		actor(os.Stdin, os.Stdout)
@@ -39,7 +39,7 @@ const token = "t0ken"
 
 // bench is one host with a fake agent.
 type bench struct {
-	acphost.Client
+	bridge.Client
 	t      *testing.T
 	cmd    *exec.Cmd
 	page   *paper
@@ -67,11 +67,11 @@ func begin(t *testing.T, flags string) *bench {
 // beginAs begins one with another agent.
 func beginAs(t *testing.T, command func(*bench) string, env ...string) *bench {
 	t.Helper()
-	return beginBy(t, func(b *bench) acphost.Spec { return acphost.Spec{Command: "exec " + command(b)} }, env...)
+	return beginBy(t, func(b *bench) bridge.Spec { return bridge.Spec{Command: "exec " + command(b)} }, env...)
 }
 
 // beginBy begins one by a spec of its own.
-func beginBy(t *testing.T, of func(*bench) acphost.Spec, env ...string) *bench {
+func beginBy(t *testing.T, of func(*bench) bridge.Spec, env ...string) *bench {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gch") //nolint:usetesting // short: it holds a socket
 	if err != nil {
@@ -88,10 +88,10 @@ func beginBy(t *testing.T, of func(*bench) acphost.Spec, env ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Client = acphost.Client{Socket: filepath.Join(dir, "acp"), Instance: token}
+	b.Client = bridge.Client{Socket: filepath.Join(dir, "acp"), Instance: token}
 	b.cmd = exec.Command(self, "host")
 	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = dir, b.page, os.Stderr
-	b.cmd.Env = append(os.Environ(), acphost.SpecVariable+"="+string(spec), "GC_INSTANCE_TOKEN="+token, "GORACE=atexit_sleep_ms=0")
+	b.cmd.Env = append(os.Environ(), bridge.SpecVariable+"="+string(spec), "GC_INSTANCE_TOKEN="+token, "GORACE=atexit_sleep_ms=0")
 	b.cmd.Env = append(b.cmd.Env, env...)
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -106,12 +106,12 @@ func beginBy(t *testing.T, of func(*bench) acphost.Spec, env ...string) *bench {
 		<-b.ended
 		_ = os.RemoveAll(dir) // a temporary folder
 	})
-	b.until("it is ready", func(s acphost.State) bool { return s.Conversation != "" })
+	b.until("it is ready", func(s bridge.State) bool { return s.Conversation != "" })
 	return b
 }
 
 // until waits for a state of the host.
-func (b *bench) until(what string, is func(acphost.State) bool) acphost.State {
+func (b *bench) until(what string, is func(bridge.State) bool) bridge.State {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
 	defer cancel()
@@ -132,7 +132,7 @@ func (b *bench) until(what string, is func(acphost.State) bool) acphost.State {
 }
 
 func (b *bench) give(id, text string, busy time.Duration) (runtime.Outcome, error) {
-	return b.Deliver(b.t.Context(), acphost.Delivery{ID: id, Once: true, Text: text, Busy: busy, Confirm: 10 * time.Second})
+	return b.Deliver(b.t.Context(), bridge.Delivery{ID: id, Once: true, Text: text, Busy: busy, Confirm: 10 * time.Second})
 }
 
 func (b *bench) prompts() []ledger.Record {
@@ -161,7 +161,7 @@ func TestALineOfOne(t *testing.T) {
 	want(t, out, err, runtime.OutcomeRefused, runtime.RefusedBusy)
 	out, err = b.give("b", "second", time.Minute)
 	want(t, out, err, runtime.OutcomeSubmitted, "")
-	b.until("both turns are over", func(s acphost.State) bool { return s.Turns == 2 })
+	b.until("both turns are over", func(s bridge.State) bool { return s.Turns == 2 })
 	if got := b.prompts(); len(got) != 2 || !got[0].Is("[[busy:1s]] first") || !got[1].Is("second") {
 		t.Errorf("the agent got %+v", got)
 	}
@@ -215,17 +215,17 @@ func TestCallersWhoDieOrDawdle(t *testing.T) {
 	dead := make(chan struct{})
 	go func() {
 		defer close(dead)
-		_, _ = b.Deliver(ctx, acphost.Delivery{ID: "dies", Text: "never", Busy: time.Minute, Confirm: time.Minute}) // no caller reads it
+		_, _ = b.Deliver(ctx, bridge.Delivery{ID: "dies", Text: "never", Busy: time.Minute, Confirm: time.Minute}) // no caller reads it
 	}()
-	b.until("it waits in line", func(s acphost.State) bool { return s.Waiting == 1 })
+	b.until("it waits in line", func(s bridge.State) bool { return s.Waiting == 1 })
 	die()
 	<-dead
-	b.until("it is out of the line", func(s acphost.State) bool { return s.Waiting == 0 })
+	b.until("it is out of the line", func(s bridge.State) bool { return s.Waiting == 0 })
 	for _, id := range []string{"slow", "dies", "unheard of"} {
 		out, err := b.Settle(t.Context(), id)
 		want(t, out, err, runtime.OutcomeRefused, runtime.RefusedWithdrawn)
 	}
-	b.until("the turn is over", func(s acphost.State) bool { return s.Turns == 1 })
+	b.until("the turn is over", func(s bridge.State) bool { return s.Turns == 1 })
 	if got := b.prompts(); len(got) != 1 {
 		t.Errorf("the agent got %d prompts, want the first alone", len(got))
 	}
@@ -244,12 +244,12 @@ func TestACancelEndsTheTurnAlone(t *testing.T) {
 		out, err := b.give("b", "second", time.Minute)
 		want(t, out, err, runtime.OutcomeSubmitted, "")
 	}()
-	b.until("the second waits", func(s acphost.State) bool { return s.Waiting == 1 })
+	b.until("the second waits", func(s bridge.State) bool { return s.Waiting == 1 })
 	if err := b.Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	<-done
-	s := b.until("both turns are over", func(s acphost.State) bool { return s.Turns == 2 })
+	s := b.until("both turns are over", func(s bridge.State) bool { return s.Turns == 2 })
 	if !s.Boundary.After(began) || s.Activity != runtime.ActivityIdle {
 		t.Errorf("after it the state is %+v", s)
 	}
@@ -273,7 +273,7 @@ func TestAModeIsChanged(t *testing.T) {
 	if s, err := b.State(t.Context(), 0); err != nil || s.Mode != "careful" {
 		t.Errorf("after a refusal the state is %+v, %v", s, err)
 	}
-	stranger := acphost.Client{Socket: b.Socket, Instance: "another"}
+	stranger := bridge.Client{Socket: b.Socket, Instance: "another"}
 	if err := stranger.SetMode(t.Context(), "default"); !errors.Is(err, runtime.ErrStaleInstance) {
 		t.Errorf("another instance: %v", err)
 	}
@@ -292,7 +292,7 @@ func TestADeathInATurn(t *testing.T) {
 	if status := b.cmd.ProcessState.String(); !strings.Contains(status, "killed") {
 		t.Errorf("the host ended with %s, want the agent's signal", status)
 	}
-	if _, err := b.State(t.Context(), 0); !errors.Is(err, acphost.ErrNoHost) {
+	if _, err := b.State(t.Context(), 0); !errors.Is(err, bridge.ErrNoHost) {
 		t.Errorf("after it: %v", err)
 	}
 }
