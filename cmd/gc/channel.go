@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 
-	"gascity/internal/agentchannel"
+	clichannel "gascity/internal/agentcli/channel"
 )
 
 // beside runs a program that works for an agent CLI, if gc was called as one: a hook, or the
@@ -19,11 +19,11 @@ func beside(args []string) (status int, called bool) {
 // channel runs an agent CLI with its native channel, if gc was called for that by itself. It
 // handles the signals of its process.
 func channel(args []string) (status int, called bool) {
-	rest, called := agentchannel.Called(args)
+	rest, called := clichannel.Called(args)
 	if !called {
 		return 0, false
 	}
-	return agentchannel.Run(context.Background(), agentchannel.Options{
+	return clichannel.Run(context.Background(), clichannel.Options{
 		Args: rest, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
 	}), true
 }

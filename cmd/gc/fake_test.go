@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/adapter"
 	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/config"
@@ -22,7 +21,8 @@ import (
 	"gascity/internal/domain/agentcontext"
 	"gascity/internal/domain/session"
 	"gascity/internal/guard"
-	"gascity/internal/rulebook"
+	"gascity/internal/guard/policy"
+	"gascity/internal/hookrunner"
 	"gascity/internal/socket"
 	"gascity/runtime"
 	"gascity/test/fakecity"
@@ -342,11 +342,11 @@ func (fakeDaemon) Guard(_ context.Context, root string, more []string) (cli.Guar
 	if err != nil {
 		return cli.Guarding{}, err
 	}
-	src := rulebook.Source{City: city, Read: os.ReadFile}
+	src := policy.Source{City: city, Read: os.ReadFile}
 	for i := range city.Agents {
 		src.Agents = append(src.Agents, guard.Request{Agent: city.Agents[i].Name, Role: city.Agents[i].Name, Dir: root})
 	}
-	rules, err := rulebook.Compile(src)
+	rules, err := policy.Compile(src)
 	if err != nil {
 		return cli.Guarding{}, err
 	}
@@ -358,17 +358,19 @@ func (fakeDaemon) Guard(_ context.Context, root string, more []string) (cli.Guar
 		return req, nil
 	}}
 	out.Policy, err = rules.With(more, os.ReadFile)
-	if errors.Is(err, rulebook.ErrNoSet) {
+	if errors.Is(err, policy.ErrNoSet) {
 		err = fmt.Errorf("%w: %w", client.ErrNotFound, err)
 	}
 	return out, err
 }
 
 func (fakeDaemon) InstallHooks(name, dir string) (string, error) {
-	return adapter.InstallByHand(name, "/opt/it's gc", dir)
+	return hookrunner.InstallByHand(name, "/opt/it's gc", dir)
 }
 
-func (fakeDaemon) UninstallHooks(name, dir string) error { return adapter.UninstallByHand(name, dir) }
+func (fakeDaemon) UninstallHooks(name, dir string) error {
+	return hookrunner.UninstallByHand(name, dir)
+}
 
 // GuardCalls reads a file of calls.
 func (fakeDaemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
@@ -377,7 +379,7 @@ func (fakeDaemon) GuardCalls(_ context.Context, root string, since time.Time) ([
 		return nil, err
 	}
 	defer file.Close()
-	return rulebook.ReadCalls(file, since)
+	return policy.ReadCalls(file, since)
 }
 
 // Remains finds the state folder, and what is called so in city.toml.

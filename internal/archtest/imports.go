@@ -22,7 +22,7 @@ var standardOnly = map[string][]string{
 // same.
 var hiddenFromDrivers = []string{
 	"internal/config", "internal/domain/session", "internal/domain/plan", "internal/domain/event", "internal/guard",
-	"internal/store", "internal/adapter", "internal/controller",
+	"internal/store", "internal/hookrunner", "internal/controller",
 }
 
 // openToCLI are the packages that a command may import: the client, the public

@@ -4,10 +4,10 @@ import (
 	"cmp"
 
 	"gascity/client"
-	"gascity/internal/adapter"
 	"gascity/internal/agentcli"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
+	"gascity/internal/hookrunner"
 )
 
 // channel returns how prompts reach an agent now; nil: it does not run.
@@ -32,7 +32,7 @@ func (e *engines) typed(v session.View) (why string, forGood bool) {
 // program reads its messages. What is connected is believed: a changed configuration takes effect
 // with the next start only.
 func channelOf(s plan.Session, listens bool) *client.Channel {
-	family := s.Config.Env[adapter.VariableHooks]
+	family := s.Config.Env[hookrunner.VariableHooks]
 	native := agentcli.NativeChannel(family)
 	switch {
 	case s.Protocol:

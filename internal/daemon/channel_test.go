@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"gascity/client"
-	"gascity/internal/adapter"
 	"gascity/internal/domain/plan"
+	"gascity/internal/hookrunner"
 	"gascity/runtime"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestChannelOf(t *testing.T) {
 	t.Parallel()
 	with := func(hooks string, s plan.Session) plan.Session {
-		s.Agent, s.Config = "one", runtime.Config{Env: map[string]string{adapter.VariableHooks: hooks}}
+		s.Agent, s.Config = "one", runtime.Config{Env: map[string]string{hookrunner.VariableHooks: hooks}}
 		return s
 	}
 	for name, c := range map[string]struct {

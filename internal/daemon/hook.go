@@ -1,11 +1,11 @@
 package daemon
 
-import "gascity/internal/adapter"
+import "gascity/internal/hookrunner"
 
 // InstallHooks keeps the contract of cli.Hooks.
 func (d *Daemon) InstallHooks(name, dir string) (launch string, err error) {
-	return adapter.InstallByHand(name, d.opts.Executable, dir)
+	return hookrunner.InstallByHand(name, d.opts.Executable, dir)
 }
 
 // UninstallHooks keeps the contract of cli.Hooks.
-func (d *Daemon) UninstallHooks(name, dir string) error { return adapter.UninstallByHand(name, dir) }
+func (d *Daemon) UninstallHooks(name, dir string) error { return hookrunner.UninstallByHand(name, dir) }

@@ -15,14 +15,14 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/domain/plan"
-	"gascity/internal/rulebook"
+	"gascity/internal/guard/policy"
 )
 
 // reading is a configuration with everything that follows from it.
 type reading struct {
 	city     *config.City
 	desired  plan.Desired
-	rules    *rulebook.Rules
+	rules    *policy.Rules
 	spending budget.Rules
 	warnings []string
 	remarks  []*config.Error // the warnings, with their places
@@ -120,7 +120,7 @@ func (d *Daemon) shown(city *config.City) (client.Config, error) {
 // named returns the files and folders that the configuration was made from,
 // beside city.toml: a change of one of them is a change of the configuration.
 func (r reading) named() []string {
-	paths := append(rulebook.Files(r.city), r.city.Abs(r.city.Usage.Prices))
+	paths := append(policy.Files(r.city), r.city.Abs(r.city.Usage.Prices))
 	for _, c := range r.city.Credentials {
 		paths = append(paths, r.city.Abs(c.File))
 	}

@@ -17,10 +17,10 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/guard"
+	"gascity/internal/guard/policy"
 	"gascity/internal/logfile"
 	"gascity/internal/premises"
 	"gascity/internal/redact"
-	"gascity/internal/rulebook"
 )
 
 const (
@@ -29,15 +29,15 @@ const (
 )
 
 // rules compiles the guard of a configuration.
-func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules, error) {
-	src := rulebook.Source{City: city, Home: d.env.get("HOME"), Read: readNamed}
+func (d *Daemon) rules(city *config.City, desired plan.Desired) (*policy.Rules, error) {
+	src := policy.Source{City: city, Home: d.env.get("HOME"), Read: readNamed}
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
 		src.Agents = append(src.Agents, guard.Request{
 			Agent: s.Agent, Role: path.Base(cmp.Or(s.Pool, s.Agent)), Dir: s.Config.WorkDir, Home: cmp.Or(s.Config.Env["HOME"], src.Home),
 		})
 	}
-	return rulebook.Compile(src)
+	return policy.Compile(src)
 }
 
 // openJudge makes a judge without rules, which denies everything, and returns the file of
@@ -45,7 +45,7 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules
 func (k *keeper) openJudge() (*logfile.File, error) {
 	file, err := logfile.Open(filepath.Join(k.root, premises.StateFolder, premises.LogFolder, guardFile), guardSize)
 	if err == nil {
-		k.judge = rulebook.NewJudge(rulebook.Options{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
+		k.judge = policy.NewJudge(policy.Options{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
 	}
 	return file, err
 }
@@ -69,7 +69,7 @@ func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Gua
 	out.On = true
 	out.Policy, err = r.rules.With(more, readNamed)
 	switch {
-	case errors.Is(err, rulebook.ErrNoSet):
+	case errors.Is(err, policy.ErrNoSet):
 		err = fmt.Errorf("%w: %w", client.ErrNotFound, err)
 	case err != nil:
 		err = fmt.Errorf("%w: %w", client.ErrInvalid, err)
@@ -101,7 +101,7 @@ func readCalls(name string, since time.Time) (calls []guard.Call, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return rulebook.ReadCalls(file, since)
+	return policy.ReadCalls(file, since)
 }
 
 // guarded says whether tools are guarded. A city without a guard is not at fault.

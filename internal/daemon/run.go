@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
-	"gascity/internal/adapter"
 	"gascity/internal/api"
 	"gascity/internal/budget"
 	"gascity/internal/cli"
@@ -25,12 +24,13 @@ import (
 	"gascity/internal/credential"
 	"gascity/internal/domain/plan"
 	"gascity/internal/exchange"
+	"gascity/internal/guard/policy"
+	"gascity/internal/hookrunner"
 	"gascity/internal/logfile"
 	"gascity/internal/metric"
 	"gascity/internal/premises"
 	"gascity/internal/promptfile"
 	"gascity/internal/redact"
-	"gascity/internal/rulebook"
 	"gascity/internal/socket"
 	"gascity/internal/store"
 	"gascity/internal/workerapi"
@@ -90,7 +90,7 @@ type keeper struct {
 	broker     *credential.Broker // as above
 	texts      promptfile.Store   // of prompts that agents read from files
 	judged     *metric.Histogram
-	judge      *rulebook.Judge
+	judge      *policy.Judge
 
 	mu        sync.Mutex
 	providers []runtime.Provider
@@ -243,11 +243,11 @@ func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, 
 		k.mu.Lock()
 		k.providers = append(k.providers, p)
 		k.mu.Unlock()
-		opts := adapter.Options{Dir: filepath.Join(k.root, premises.StateFolder, premises.HooksFolder), Program: k.daemon.opts.Executable}
+		opts := hookrunner.Options{Dir: filepath.Join(k.root, premises.StateFolder, premises.HooksFolder), Program: k.daemon.opts.Executable}
 		if all.IsHere(selection) {
 			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), premises.HooksFolder)
 		}
-		p = k.workers.Over(adapter.Over(p, opts))
+		p = k.workers.Over(hookrunner.Over(p, opts))
 	}
 	return p, err
 }

@@ -6,10 +6,10 @@ import (
 	"errors"
 
 	"gascity/client"
-	"gascity/internal/adapter"
 	"gascity/internal/agentcli/hooks"
 	"gascity/internal/domain/session"
 	"gascity/internal/guard"
+	"gascity/internal/hookrunner"
 )
 
 // hold says why a session gets no prompts: its budget, its guard, or a credential.
@@ -42,7 +42,7 @@ func (e *engines) opens(v session.View) bool {
 }
 
 func (e *engines) hooksOf(v session.View) (hooks.CLI, bool) {
-	return hooks.Lookup(e.desired(v.Agent).Config.Env[adapter.VariableHooks])
+	return hooks.Lookup(e.desired(v.Agent).Config.Env[hookrunner.VariableHooks])
 }
 
 // guarded adds to what is shown of an agent what is known of its guard.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/adapter"
 	"gascity/internal/agentcli/hooks"
 	"gascity/internal/delivery"
 	"gascity/internal/domain/event"
@@ -18,6 +17,7 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/exchange"
 	"gascity/internal/guard"
+	"gascity/internal/hookrunner"
 	"gascity/runtime"
 )
 
@@ -75,7 +75,7 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 					Conversation: session.Conversation{Rung: c.rung}, Activity: session.Activity{State: runtime.ActivityReady},
 				}}
 				store := &prompt.Memory{}
-				desired := plan.Session{Config: runtime.Config{PromptSuffix: c.argument, Env: map[string]string{adapter.VariableHooks: c.hooks}}}
+				desired := plan.Session{Config: runtime.Config{PromptSuffix: c.argument, Env: map[string]string{hookrunner.VariableHooks: c.hooks}}}
 				for range 2 { // two controllers
 					h.life(t, store, desired)
 				}

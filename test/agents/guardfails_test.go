@@ -62,7 +62,7 @@ func failsClosed(t *testing.T, name string) {
 	if name != "pi" && name != "opencode" { // they ask by themselves
 		failures = append(failures, a.programFailures(own, program)...)
 	}
-	if os.Getenv("GC_TEST_AGENTS") == "" { // who hangs is waited for over a minute, and internal/adapter has tried it with shorter times
+	if os.Getenv("GC_TEST_AGENTS") == "" { // who hangs is waited for over a minute, and internal/hookrunner has tried it with shorter times
 		failures = slices.DeleteFunc(failures, func(f failure) bool { return strings.HasSuffix(f.name, "hangs") })
 	}
 	blocked := 0

@@ -1,7 +1,7 @@
 // Package hooks is what we know of the hooks of each agent CLI, as data: the events
 // that are worth subscribing to and what each means to a city, how an answer is
 // written, and how one session gets them without a file of the user's being
-// touched. internal/adapter acts on it; nothing outside this package and its parent
+// touched. internal/hookrunner acts on it; nothing outside this package and its parent
 // names an agent CLI.
 package hooks
 

@@ -1,0 +1,106 @@
+package channel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gascity/worker"
+)
+
+const (
+	// idleWithin is how long a prompt waits for the end of a turn. It is shorter than a city
+	// waits for a word on a prompt.
+	idleWithin = 15 * time.Second
+	// interruptWithin is how long an interrupted turn may take to end.
+	interruptWithin = 20 * time.Second
+)
+
+// begin waits until no turn is in progress and keeps the user of the terminal from starting
+// one, until [server.release]. It returns the thread that is on the screen.
+func (s *server) begin(ctx context.Context) (thread string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, idleWithin)
+	defer cancel()
+	free := s.until(ctx, func() bool {
+		if s.talk.thread == "" || s.talk.busy() || s.holding {
+			return false
+		}
+		s.holding, thread = true, s.talk.thread
+		return true
+	})
+	switch {
+	case free:
+		return thread, nil
+	case s.exited():
+		return "", errServerGone
+	}
+	return "", errors.New("the agent works on something else")
+}
+
+func (s *server) exited() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
+}
+
+// release lets the user of the terminal start turns again.
+func (s *server) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = false
+	s.changeLocked()
+}
+
+// prompt hands one prompt over. The text is sent at most once. No state: the conversation
+// has the prompt.
+func (s *server) prompt(ctx context.Context, id, text string) (state worker.Progress, detail string) {
+	thread, err := s.begin(ctx)
+	if err != nil {
+		return worker.Refused, err.Error()
+	}
+	result, err := s.call(ctx, methodTurnStart, turnStartParams{ThreadID: thread, ClientID: id, Input: []textInput{{Type: "text", Text: text}}})
+	var started struct{ Turn turn }
+	if err == nil {
+		err = json.Unmarshal(result, &started)
+	}
+	s.mu.Lock()
+	if err == nil && s.talk.thread == thread {
+		s.talk.started(started.Turn)
+	}
+	s.mu.Unlock()
+	s.release()
+	if refusal, ok := errors.AsType[*rpcError](err); ok {
+		return worker.Refused, "the agent does not accept the prompt: " + refusal.Message
+	}
+	if err != nil {
+		return worker.Failed, fmt.Sprintf("it is not known whether the agent has the prompt: %v", err)
+	}
+	has := false
+	s.until(ctx, func() bool { _, has = s.talk.holds(id); return has || s.talk.turn != started.Turn.ID })
+	if !has {
+		return worker.Failed, "its turn ended before the text was in the conversation"
+	}
+	return "", ""
+}
+
+// interrupt ends the turn that is in progress. No turn is no error.
+func (s *server) interrupt(ctx context.Context) error {
+	s.mu.Lock()
+	thread, turn := s.talk.thread, s.talk.turn
+	s.mu.Unlock()
+	if turn == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, interruptWithin)
+	defer cancel()
+	_, err := s.call(ctx, methodTurnInterrupt, turnParams{ThreadID: thread, TurnID: turn})
+	if s.until(ctx, func() bool { return s.talk.turn != turn || s.talk.thread != thread }) {
+		return nil
+	}
+	if err == nil {
+		err = errors.New("the turn did not end in time")
+	}
+	return err
+}

@@ -1,0 +1,252 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"gascity/internal/agentcli"
+)
+
+// Command is the hidden command of gc that runs this program:
+//
+//	gc agent-channel FAMILY PROGRAM ARGUMENT...
+const Command = "agent-channel"
+
+// The variables of an agent with a channel.
+const (
+	// Variable names in an agent's environment the family whose channel it has.
+	Variable = "GC_CHANNEL"
+	// VariableServed is set for the server: what speaks for the agent is this program, and
+	// its hooks do not report a start.
+	VariableServed = "GC_CHANNEL_SERVED"
+
+	variableFolder = "GC_HOOK_DIR" // the session's own folder
+)
+
+const (
+	// serverGrace is how long the server may take to exit at the end of its input, and
+	// clientGrace how long the terminal client may take to exit at SIGTERM.
+	serverGrace = 3 * time.Second
+	clientGrace = 3 * time.Second
+	// lastWords bounds how long the end waits for what was not reported yet.
+	lastWords = 500 * time.Millisecond
+
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// Options are what [Run] needs of its process.
+type Options struct {
+	Args           []string // FAMILY PROGRAM ARGUMENT...
+	Environ        []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Version        string // of gc
+}
+
+// Called returns the arguments of the program if gc was called as it.
+func Called(args []string) ([]string, bool) {
+	if len(args) >= 3 && args[0] == Command {
+		return args[1:], true
+	}
+	return nil, false
+}
+
+// Run is the program. It returns its exit status when the terminal client has exited. Where the
+// channel cannot be set up the agent CLI runs as it would without one, and its prompts are
+// typed.
+func Run(ctx context.Context, opts Options) int {
+	if len(opts.Args) < 2 {
+		fmt.Fprintln(opts.Stderr, "gc: this program is started by gc itself")
+		return exitUsage
+	}
+	family, program, args := opts.Args[0], opts.Args[1], opts.Args[2:]
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	h := &host{opts: opts, family: family, program: program, signals: signals}
+	status, err := h.serve(ctx, args)
+	if err == nil {
+		return status
+	}
+	if stopped, ok := errors.AsType[*stoppedError](err); ok {
+		return 128 + int(stopped.signal)
+	}
+	fmt.Fprintln(opts.Stderr, "gc: the agent runs without its native channel, and prompts are typed:", err)
+	status, err = h.plain(args)
+	if err != nil {
+		fmt.Fprintln(opts.Stderr, "gc:", err)
+	}
+	return status
+}
+
+// host is one run of the program.
+type host struct {
+	opts            Options
+	family, program string
+	signals         <-chan os.Signal
+}
+
+// stoppedError says that a signal asked for the end.
+type stoppedError struct{ signal syscall.Signal }
+
+func (e *stoppedError) Error() string { return "stopped by " + e.signal.String() }
+
+// errUnused says that the terminal client exited before it showed a conversation.
+var errUnused = errors.New("the terminal client could not use the server")
+
+// getenv reads a variable of the environment.
+func (h *host) getenv(name string) string {
+	for _, e := range slices.Backward(h.opts.Environ) {
+		if value, ok := strings.CutPrefix(e, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// serve runs server and client. An error says that the channel could not be set up.
+func (h *host) serve(ctx context.Context, args []string) (status int, err error) {
+	channel, ok := agentcli.ChannelOf(h.family)
+	if !ok {
+		return 0, errors.New("the agent CLI has none")
+	}
+	at, err := listen(ctx, h.getenv(variableFolder))
+	if err != nil {
+		return 0, err
+	}
+	defer at.close()
+	serverArgs, clientArgs, ok := channel.Split(args, at.path)
+	if !ok {
+		return 0, errors.New("its command line has an option or a subcommand that is not known")
+	}
+	r := newReporter(h.getenv, h.family, h.opts.Version)
+	s, err := startServer(h.program, serverArgs, append(slices.Clone(h.opts.Environ), VariableServed+"=1"), r.noticed)
+	if err != nil {
+		return 0, err
+	}
+	defer s.stop(serverGrace)
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer at.close()
+	defer cancel()
+	work.Go(func() { _ = at.serve(ctx, s) }) // it ends when the socket is closed
+	if r != nil {
+		r.server = s
+		work.Go(func() { r.tell(ctx) })
+		work.Go(func() { r.listen(ctx) })
+	}
+	status, err = h.attend(s, clientArgs)
+	if r != nil {
+		r.finish()
+	}
+	return status, err
+}
+
+// attend runs the terminal client until it or the server exits, or a signal comes.
+func (h *host) attend(s *server, args []string) (status int, err error) {
+	client, ended, err := h.start(args)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		select {
+		case err := <-ended:
+			if status := exitStatus(client, err); status == 0 || s.used() {
+				return status, nil
+			}
+			return 0, errUnused
+		case <-s.done:
+			h.end(client, ended)
+			why := "its server exited"
+			if text := s.tail.String(); text != "" {
+				why += ", and said: " + text
+			}
+			if !s.used() {
+				return 0, errors.New(why)
+			}
+			fmt.Fprintln(h.opts.Stderr, "gc: the agent ends:", why)
+			return exitFailed, nil
+		case sig := <-h.signals:
+			if sig == syscall.SIGINT || sig == syscall.SIGQUIT {
+				continue // the terminal's; the client has it, too
+			}
+			h.end(client, ended)
+			return 0, &stoppedError{sig.(syscall.Signal)} //nolint:forcetypeassert // signals of this system
+		}
+	}
+}
+
+// used reports whether the terminal client has shown a conversation.
+func (s *server) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.talk.thread != ""
+}
+
+// start runs the agent CLI in the foreground of the terminal.
+func (h *host) start(args []string) (*exec.Cmd, <-chan error, error) {
+	cmd := exec.Command(h.program, args...) //nolint:noctx // it is ended by [host.end]
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = h.opts.Environ, h.opts.Stdin, h.opts.Stdout, h.opts.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // it ends with the process
+	return cmd, ended, nil
+}
+
+// end ends the terminal client: SIGTERM, then SIGKILL.
+func (h *host) end(cmd *exec.Cmd, ended <-chan error) {
+	_ = cmd.Process.Signal(syscall.SIGTERM) // gone is what we want
+	wait := time.NewTimer(clientGrace)
+	defer wait.Stop()
+	select {
+	case <-ended: //nolint:errcheck // how it ended does not matter
+	case <-wait.C:
+		_ = cmd.Process.Kill() // gone is what we want
+		<-ended                //nolint:errcheck // how it ended does not matter
+	}
+}
+
+// plain runs the agent CLI as it would run without a channel.
+func (h *host) plain(args []string) (int, error) {
+	cmd, ended, err := h.start(args)
+	if err != nil {
+		return exitFailed, err
+	}
+	for {
+		select {
+		case err := <-ended:
+			return exitStatus(cmd, err), nil
+		case sig := <-h.signals:
+			if sig == syscall.SIGINT || sig == syscall.SIGQUIT {
+				continue
+			}
+			h.end(cmd, ended)
+			return 128 + int(sig.(syscall.Signal)), nil //nolint:forcetypeassert // signals of this system
+		}
+	}
+}
+
+// exitStatus is how a process exited, as a shell says it.
+func exitStatus(cmd *exec.Cmd, err error) int {
+	if err == nil {
+		return 0
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return max(1, cmd.ProcessState.ExitCode())
+}

@@ -1,0 +1,389 @@
+package channel_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"gascity/internal/agentcli/channel"
+	"gascity/worker"
+)
+
+// patience is how long anything may take on a loaded machine.
+const patience = 30 * time.Second
+
+// family is an agent CLI with a channel.
+const family = "codex"
+
+// TestMain makes the test program also the agent CLI: its server, its terminal client, or the
+// program alone.
+func TestMain(m *testing.M) {
+	log := os.Getenv("FAKE_LOG")
+	if log == "" {
+		os.Exit(m.Run())
+	}
+	switch {
+	case slices.Contains(os.Args, "app-server"):
+		fakeServer(log)
+	case slices.Contains(os.Args, "--remote"):
+		fakeClient(log)
+	default:
+		note(log, "alone "+strings.Join(os.Args[1:], " "))
+		os.Exit(4)
+	}
+}
+
+// note writes one line into the log of the fakes.
+func note(log, line string) {
+	f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, _ = f.WriteString(line + "\n")
+		_ = f.Close()
+	}
+}
+
+type object map[string]any
+
+// fakeServer is a server of one thread. A turn ends at once, one with "hold" when it is
+// interrupted; "crash" ends the process, and "fail" the turn with an error.
+func fakeServer(log string) {
+	out := json.NewEncoder(os.Stdout)
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 4<<20)
+	turns := 0
+	for in.Scan() {
+		var m struct {
+			ID     any
+			Method string
+			Params struct {
+				ClientUserMessageID string
+				TurnID              string
+				Input               []struct{ Text string }
+			}
+		}
+		_ = json.Unmarshal(in.Bytes(), &m)
+		answer := func(result any) { _ = out.Encode(object{"id": m.ID, "result": result}) }
+		tell := func(method string, params object) {
+			params["threadId"] = "t1"
+			_ = out.Encode(object{"method": method, "params": params})
+		}
+		end := func(id, status string) {
+			tell("turn/completed", object{"turn": object{"id": id, "status": status, "error": object{"message": "the model is away"}}})
+		}
+		switch m.Method {
+		case "hooks/list":
+			answer(object{"data": []object{{"hooks": []object{{"source": "sessionFlags", "trustStatus": "untrusted"}, {"source": "user", "trustStatus": "untrusted"}}}}})
+		case "thread/start":
+			answer(object{"thread": object{"id": "t1"}})
+		case "turn/start":
+			turns++
+			id, text := fmt.Sprintf("turn%d", turns), m.Params.Input[0].Text
+			raw, _ := json.Marshal(text)
+			note(log, "text "+string(raw))
+			if text == "refuse" {
+				_ = out.Encode(object{"id": m.ID, "error": object{"code": -1, "message": "not now"}})
+				continue
+			}
+			answer(object{"turn": object{"id": id, "status": "inProgress"}})
+			if text == "crash" {
+				fmt.Fprintln(os.Stderr, "it fell over")
+				os.Exit(3)
+			}
+			tell("turn/started", object{"turn": object{"id": id}})
+			tell("item/started", object{"turnId": id, "item": object{"type": "userMessage", "clientId": m.Params.ClientUserMessageID}})
+			switch {
+			case strings.Contains(text, "hold"):
+			case strings.Contains(text, "fail"):
+				end(id, "failed")
+			default:
+				end(id, "completed")
+			}
+		case "turn/interrupt":
+			answer(object{})
+			end(m.Params.TurnID, "interrupted")
+		default:
+			answer(object{})
+		}
+	}
+	note(log, "server ends")
+}
+
+// fakeClient opens a thread, and a turn of its user's if FAKE_USER says so, and exits when a
+// turn has failed.
+func fakeClient(log string) {
+	path := strings.TrimPrefix(os.Args[slices.Index(os.Args, "--remote")+1], "unix://")
+	d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}
+	conn, res, err := d.Dial("ws://localhost/", nil)
+	if err != nil {
+		note(log, "client: "+err.Error())
+		os.Exit(9)
+	}
+	_ = res.Body.Close()
+	for i, method := range []string{"initialize", "hooks/list", "thread/start"} {
+		_ = conn.WriteJSON(object{"id": i, "method": method, "params": object{}})
+	}
+	if text := os.Getenv("FAKE_USER"); text != "" {
+		for {
+			_, line, err := conn.ReadMessage()
+			if err != nil || bytes.Contains(line, []byte(`"t1"`)) {
+				break
+			}
+		}
+		_ = conn.WriteJSON(object{"id": 9, "method": "turn/start", "params": object{"threadId": "t1", "input": []object{{"type": "text", "text": text}}}})
+		time.AfterFunc(500*time.Millisecond, func() {
+			_ = conn.WriteJSON(object{"id": 10, "method": "turn/interrupt", "params": object{"threadId": "t1", "turnId": "turn1"}})
+		})
+	}
+	for {
+		_, line, err := conn.ReadMessage()
+		if err != nil {
+			note(log, "client is cut off")
+			select {} // as a program that does not notice: it has to be ended
+		}
+		if bytes.Contains(line, []byte("trustStatus")) {
+			note(log, "hooks "+string(line))
+		}
+		if bytes.Contains(line, []byte(`"failed"`)) {
+			os.Exit(7)
+		}
+	}
+}
+
+// city is the worker API as far as a channel needs it.
+type city struct {
+	messages chan worker.Message
+	mu       sync.Mutex
+	said     []string
+	changed  chan struct{}
+}
+
+func (c *city) say(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = append(c.said, text)
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// await waits until the city has received the words, in this order.
+func (c *city) await(t *testing.T, words ...string) {
+	t.Helper()
+	limit := time.After(patience)
+	for {
+		c.mu.Lock()
+		said, changed, at := slices.Clone(c.said), c.changed, 0
+		c.mu.Unlock()
+		for _, s := range said {
+			if at < len(words) && strings.HasPrefix(s, words[at]) {
+				at++
+			}
+		}
+		if at == len(words) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			t.Fatalf("the city received %q, want %q in that order", said, words)
+		}
+	}
+}
+
+func (c *city) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/stream":
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		for {
+			select {
+			case m := <-c.messages:
+				text, _ := json.Marshal(m)
+				fmt.Fprintf(w, "event: %s\ndata: %s\n\n", m.Kind, text)
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case "/ack":
+		var a worker.Ack
+		_ = json.NewDecoder(r.Body).Decode(&a)
+		c.say(fmt.Sprintf("%s %s %s", a.ID, a.State, a.Detail))
+	case "/lifecycle":
+		var l worker.Lifecycle
+		_ = json.NewDecoder(r.Body).Decode(&l)
+		c.say(fmt.Sprintf("%s %s", l.Event, l.Metadata.Reason))
+	case "/telemetry":
+		var e worker.Telemetry
+		_ = json.NewDecoder(r.Body).Decode(&e)
+		c.say("telemetry " + e.Events[0].Message)
+	}
+	_, _ = io.WriteString(w, "{}")
+}
+
+// agent is a channel that runs.
+type agent struct {
+	*city
+	log    string
+	output bytes.Buffer
+	status chan int
+}
+
+// begin runs the channel with a city. It has ended at the end of the test.
+func begin(t *testing.T, args []string, env ...string) *agent {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ch") //nolint:usetesting // short: it has sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, "city"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &agent{city: &city{messages: make(chan worker.Message, 8), changed: make(chan struct{})}, log: filepath.Join(dir, "log"), status: make(chan int, 1)}
+	served := &http.Server{Handler: a.city, ReadHeaderTimeout: time.Minute}
+	go func() { _ = served.Serve(l) }()
+	t.Cleanup(func() { _ = served.Close() })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := append(os.Environ(), "FAKE_LOG="+a.log, "GC_WORKER_SOCKET="+filepath.Join(dir, "city"), "GC_WORKER_TOKEN=t", "GC_RUN_ID=r", "GC_HOOK_DIR="+dir)
+	go func() {
+		a.status <- channel.Run(t.Context(), channel.Options{
+			Args: append([]string{family, self}, args...), Environ: append(environ, env...), Stdin: strings.NewReader(""), Stdout: &a.output, Stderr: &a.output,
+		})
+	}()
+	return a
+}
+
+func (a *agent) prompt(id, text string) {
+	data, _ := json.Marshal(worker.Prompt{RunID: "r", Content: text})
+	a.messages <- worker.Message{Seq: uint64(len(id)), ID: id, Kind: worker.PromptMessage, Data: data}
+}
+
+// ends waits for the end of the channel and returns its status.
+func (a *agent) ends(t *testing.T) int {
+	t.Helper()
+	select {
+	case status := <-a.status:
+		return status
+	case <-time.After(patience):
+		t.Fatal("the channel does not end")
+		return 0
+	}
+}
+
+func (a *agent) logged(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(a.log)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestPromptIsSentExactly: a text that typing would change reaches the server as it is, its
+// receipt advances, and the exit status is that of the terminal client.
+func TestPromptIsSentExactly(t *testing.T) {
+	t.Parallel()
+	a := begin(t, []string{"-m", "x", "--no-daemon", "[city] agent\n\nbegin"})
+	a.await(t, "started", "ready")
+	text := "e\u0301 \u202eRTL\u202c /status @\r\n\n! echo \\"
+	a.prompt("p1", text)
+	a.await(t, "p1 submitted", "p1 consumed", "idle done")
+	a.prompt("p2", "fail")
+	a.await(t, "p2 submitted", "telemetry the model is away", "idle failed")
+	if status := a.ends(t); status != 7 {
+		t.Errorf("the channel exited with %d, want 7 as its client", status)
+	}
+	raw, _ := json.Marshal(text)
+	if log := a.logged(t); !strings.Contains(log, "text "+string(raw)+"\n") || !strings.Contains(log, "server ends") {
+		t.Errorf("the log is\n%s\nwant the text %s and the server's end", log, raw)
+	}
+}
+
+// TestPromptWaitsForTheTurnOfAPerson: a prompt never joins a turn that a person has begun, and
+// an interrupt of the city ends one.
+func TestPromptWaitsForTheTurnOfAPerson(t *testing.T) {
+	t.Parallel()
+	a := begin(t, nil, "FAKE_USER=hold the person's")
+	a.await(t, "ready")
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for limit := time.After(patience); !strings.Contains(a.logged(t), "person"); {
+		select {
+		case <-look.C:
+		case <-limit:
+			t.Fatal("the person's turn does not begin")
+		}
+	}
+	a.prompt("p1", "hold mine")
+	a.await(t, "idle interrupted", "p1 submitted")
+	a.messages <- worker.Message{Seq: 9, ID: "i1", Kind: worker.InterruptMessage, Data: []byte(`{"run_id":"r"}`)}
+	a.await(t, "idle interrupted", "p1 submitted", "idle interrupted", "i1 consumed")
+	a.prompt("p22", "refuse")
+	a.await(t, "p22 refused")
+	a.prompt("p333", "fail")
+	a.ends(t)
+	if log := a.logged(t); strings.Index(log, "person") > strings.Index(log, "mine") {
+		t.Errorf("the log is\n%s\nwant the person's text first", log)
+	}
+}
+
+// TestServerThatDiesEndsTheSession: the client is stopped, and the status says that the agent
+// has to be started again.
+func TestServerThatDiesEndsTheSession(t *testing.T) {
+	t.Parallel()
+	a := begin(t, nil)
+	a.await(t, "ready")
+	a.prompt("p1", "crash")
+	if status := a.ends(t); status != 1 {
+		t.Errorf("the channel exited with %d, want 1", status)
+	}
+	if !strings.Contains(a.output.String(), "it fell over") {
+		t.Errorf("the output is %q, want the last words of the server", a.output.String())
+	}
+	a.await(t, "p1 failed")
+}
+
+// TestUnknownCommandLineRunsAlone: what the channel does not understand is run as it is.
+func TestUnknownCommandLineRunsAlone(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--unknown"}, {"exec", "a task"}, {"one", "two"}, {"-m"}} {
+		a := begin(t, args)
+		if status := a.ends(t); status != 4 || !strings.Contains(a.logged(t), "alone "+strings.Join(args, " ")) {
+			t.Errorf("%q: status %d, log %q; want the program alone", args, status, a.logged(t))
+		}
+	}
+}
+
+// TestHooksOfTheCommandLineAreTrusted: the client does not ask about the hooks that the server
+// was started with, and asks about others.
+func TestHooksOfTheCommandLineAreTrusted(t *testing.T) {
+	t.Parallel()
+	a := begin(t, []string{"resume", "01", "-c", "a=1"})
+	a.await(t, "ready")
+	a.prompt("p1", "fail")
+	a.ends(t)
+	if log := a.logged(t); !strings.Contains(log, `"source":"sessionFlags","trustStatus":"trusted"`) || !strings.Contains(log, `"source":"user","trustStatus":"untrusted"`) {
+		t.Errorf("the client got %s", log)
+	}
+}

@@ -1,0 +1,277 @@
+package channel
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// errorsKept is how much of the end of the server's standard error is kept.
+	errorsKept = 4096
+	// callWithin bounds one request of ours.
+	callWithin = 20 * time.Second
+)
+
+var errServerGone = errors.New("the server of the agent CLI has exited")
+
+// server is the agent CLI as a server, and the relay between it and the terminal client.
+type server struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  io.ReadCloser
+	tail *tail
+	done chan struct{} // closed when the process has exited
+
+	writing sync.Mutex // held while a line is written
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced by each change
+	talk    *conversation
+	holding bool   // a turn/start of ours is not answered: the client's wait
+	client  sender // the terminal client; nil: it is not connected
+	calls   map[string]chan message
+	count   int
+	gone    bool
+	notify  func(change) // called with mu, must not block
+}
+
+// sender sends one message to the terminal client.
+type sender func(line []byte) error
+
+// startServer runs the agent CLI as a server. Its standard error is kept and not shown: the
+// terminal belongs to the client.
+func startServer(program string, args, env []string, notify func(change)) (*server, error) {
+	s := &server{
+		cmd: exec.Command(program, args...), tail: &tail{}, done: make(chan struct{}), changed: make(chan struct{}), //nolint:noctx // it lives as long as this program
+		talk: newConversation(), calls: map[string]chan message{}, notify: notify,
+	}
+	s.cmd.Env, s.cmd.Stderr = env, s.tail
+	s.cmd.WaitDelay = time.Second // what it has started may hold its standard error
+	var err error
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if s.out, err = s.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go s.read() // it ends with the process
+	return s, nil
+}
+
+// read relays what the server says until it exits.
+func (s *server) read() {
+	r := bufio.NewReaderSize(s.out, 64<<10)
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(line) > 1 {
+			s.fromServer(line)
+		}
+		if err != nil {
+			break
+		}
+	}
+	_ = s.cmd.Wait() // how it ended is in its state
+	s.mu.Lock()
+	s.gone = true
+	for id, answer := range s.calls {
+		close(answer)
+		delete(s.calls, id)
+	}
+	s.changeLocked()
+	s.mu.Unlock()
+	close(s.done)
+}
+
+// changeLocked wakes who waits in [server.until].
+func (s *server) changeLocked() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// until waits until is, which is called with mu, reports true; false if ctx ends or the
+// server exits first.
+func (s *server) until(ctx context.Context, is func() bool) bool {
+	for {
+		s.mu.Lock()
+		ok, gone, changed := is(), s.gone, s.changed
+		s.mu.Unlock()
+		if ok {
+			return true
+		}
+		if gone {
+			return false
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// fromServer takes one line of the server. A line that is not understood is relayed.
+func (s *server) fromServer(line []byte) {
+	var m message
+	err := json.Unmarshal(line, &m)
+	s.mu.Lock()
+	if err == nil && m.own() {
+		if answer := s.calls[string(m.ID)]; answer != nil {
+			delete(s.calls, string(m.ID))
+			answer <- m // it has room
+		}
+		s.mu.Unlock()
+		return
+	}
+	if err == nil {
+		if s.talk.listing[string(m.ID)] && m.Method == "" {
+			delete(s.talk.listing, string(m.ID))
+			line = trusting(line)
+		}
+		if c := s.talk.fromServer(m); c != (change{}) {
+			s.notify(c)
+		}
+		s.changeLocked()
+	}
+	client := s.client
+	s.mu.Unlock()
+	if client != nil {
+		_ = client(line) // a client that is gone ends this program
+	}
+}
+
+// fromClient takes one message of the terminal client. A prompt of its user waits while one of
+// the city's is handed over, so that the two do not become one turn.
+func (s *server) fromClient(ctx context.Context, line []byte) error {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return s.write(line)
+	}
+	followed := false
+	follow := func() bool {
+		followed = m.Method != methodTurnStart || !s.holding
+		if followed {
+			s.talk.fromClient(m)
+			s.changeLocked()
+		}
+		return followed
+	}
+	waiting, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	if !s.until(waiting, follow) && !followed {
+		s.mu.Lock()
+		s.talk.fromClient(m)
+		s.mu.Unlock()
+	}
+	return s.write(line)
+}
+
+// write writes one message as one line.
+func (s *server) write(text []byte) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	_, err := s.in.Write(append(oneLine(text), '\n'))
+	return err
+}
+
+// oneLine returns a JSON text without ends of lines; in JSON they stand between tokens only.
+func oneLine(text []byte) []byte {
+	out := make([]byte, 0, len(text)+1)
+	for _, b := range text {
+		if b != '\n' && b != '\r' {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// call sends a request of ours and returns its answer's result.
+func (s *server) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	text, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	s.mu.Lock()
+	if s.gone {
+		s.mu.Unlock()
+		return nil, errServerGone
+	}
+	s.count++
+	id := fmt.Sprintf(`%s%d"`, ownPrefix, s.count)
+	answer := make(chan message, 1)
+	s.calls[id] = answer
+	s.mu.Unlock()
+	line, err := json.Marshal(message{ID: json.RawMessage(id), Method: method, Params: text})
+	if err == nil {
+		err = s.write(line)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errServerGone, err)
+	}
+	select {
+	case m, open := <-answer:
+		if !open {
+			return nil, errServerGone
+		}
+		if m.Error != nil {
+			return nil, m.Error
+		}
+		return m.Result, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// connect gives the server its terminal client; nil takes it away.
+func (s *server) connect(client sender) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.client = client
+}
+
+// stop ends the server: end of input, then SIGKILL.
+func (s *server) stop(grace time.Duration) {
+	_ = s.in.Close() // it is the end either way
+	wait := time.NewTimer(grace)
+	defer wait.Stop()
+	select {
+	case <-s.done:
+	case <-wait.C:
+		_ = s.cmd.Process.Kill() // gone is what we want
+		<-s.done
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write keeps the contract of io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-errorsKept):]
+	return len(p), nil
+}
+
+// String returns what is kept, as text.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.text), "?"))
+}

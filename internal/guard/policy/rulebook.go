@@ -1,0 +1,271 @@
+// Package policy is the guard of one city: the rules that its configuration asks
+// for, ready to decide, and the calls of its agents that were decided about.
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/internal/config"
+	"gascity/internal/guard"
+	"gascity/worker"
+)
+
+// Source is what rules are made from. All fields but Home are required.
+type Source struct {
+	City   *config.City
+	Agents []guard.Request              // what is known of each agent: its name, role, folders
+	Home   string                       // of agents that nothing is known of
+	Read   func(string) ([]byte, error) // reads a file of rules
+}
+
+// Rules are the rules of a configuration. They do not change.
+type Rules struct {
+	policy *guard.Policy
+	on     bool                     // there is a [guard]: without it everything is allowed
+	agents map[string]guard.Request // by name
+	home   string
+	asking time.Duration
+	regime guard.Regime
+}
+
+// Compile checks and compiles the rules of a configuration. A mistake is a
+// [config.Errors] with its place.
+func Compile(src Source) (*Rules, error) {
+	sheet, err := sheetOf(src)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := guard.Compile(sheet)
+	if err != nil {
+		return nil, faultsOf(src, sheet, err)
+	}
+	r := &Rules{policy: policy, on: src.City.Guarded(), agents: map[string]guard.Request{}, home: src.Home, asking: src.City.Guard.AskTimeout}
+	r.regime = guard.Regime{On: r.on, Lenient: src.City.Guard.Unguarded == config.LapseReport, OnBypass: guard.Bypass(src.City.Guard.OnBypass)}
+	for _, a := range src.Agents {
+		r.agents[a.Agent] = a
+	}
+	return r, nil
+}
+
+// Policy returns what decides.
+func (r *Rules) Policy() *guard.Policy { return r.policy }
+
+// Guarded reports whether the city has a guard. Without it everything is allowed.
+func (r *Rules) Guarded() bool { return r.on }
+
+// AskTimeout is how long a person has to allow a call.
+func (r *Rules) AskTimeout() time.Duration { return r.asking }
+
+// Count returns the number of rules in force.
+func (r *Rules) Count() int {
+	sheet, count := r.policy.Sheet(), 0
+	for _, set := range allSets(sheet) {
+		for _, rule := range set.Rules {
+			if !sheet.Disabled(rule.ID) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// Agents returns the names of the agents that are known.
+func (r *Rules) Agents() []string { return slices.Sorted(maps.Keys(r.agents)) }
+
+// Request returns what is known of an agent. One that is in no configuration any
+// more has its name alone, and is not known.
+func (r *Rules) Request(agent string) (req guard.Request, known bool) {
+	if req, ok := r.agents[agent]; ok {
+		return req, true
+	}
+	return guard.Request{Agent: agent, Role: path.Base(agent), Home: r.home}, false
+}
+
+// decide judges a call. Where the agent says that it is counts beside where it is
+// known to work: the more severe of the two holds.
+func (r *Rules) decide(agent string, c worker.Call) (guard.Request, guard.Verdict) {
+	req, _ := r.Request(agent)
+	req.Tool, req.Input = c.Tool, c.Input
+	if now := c.Context["cwd"]; path.IsAbs(now) {
+		req.Now = path.Clean(now)
+	}
+	return req, r.policy.Decide(req)
+}
+
+// readers are the tools that an agent may use while no decision can be made.
+func (r *Rules) readers(agent string) (tools, except []string) {
+	req, _ := r.Request(agent)
+	return r.policy.Readers(req)
+}
+
+// reads reports whether a call is one of those, and no person is to be asked about
+// it.
+func (r *Rules) reads(agent string, c worker.Call) bool {
+	tools, except := r.readers(agent)
+	return !c.Ask && worker.Allowance{Tools: tools, Except: except}.Allows(c)
+}
+
+// sheetOf turns the configuration into what the guard compiles.
+func sheetOf(src Source) (guard.Sheet, error) {
+	city, g := src.City, &src.City.Guard
+	b := sheetBuilder{city: city, read: src.Read}
+	sheet := guard.Sheet{Default: guard.Action(g.Default), Disable: g.Disable, Sets: b.sets(g.Keys, g.RuleSources)}
+	if len(g.Rules) > 0 {
+		own := guard.Set{Name: city.Path}
+		for i := range g.Rules {
+			own.Rules = append(own.Rules, ownRule(&g.Rules[i]))
+		}
+		sheet.Sets = append(sheet.Sets, own)
+	}
+	for _, pattern := range g.Patterns() {
+		role := g.Roles[pattern]
+		sheet.Roles = append(sheet.Roles, guard.RoleSheet{Role: pattern, Default: guard.Action(role.Default), Sets: b.sets(role.Keys, role.RuleSources)})
+	}
+	return sheet, config.Join(b.faults)
+}
+
+func ownRule(r *config.GuardRule) guard.Rule {
+	return guard.Rule{
+		ID: r.ID, Action: guard.Action(r.Action), Reason: r.Reason, Tools: r.Tools, Roles: r.Roles, Agents: r.Agents,
+		Commands: r.Commands, Any: r.Any, All: r.All, None: r.None, Paths: r.Paths, Access: guard.Access(r.Access), Line: r.Header().Line,
+	}
+}
+
+// sheetBuilder reads the sets that a configuration names.
+type sheetBuilder struct {
+	city   *config.City
+	read   func(string) ([]byte, error)
+	faults []*config.Error
+}
+
+func (b *sheetBuilder) sets(keys config.Keys, from config.RuleSources) []guard.Set {
+	var sets []guard.Set
+	for i, name := range from.Sets {
+		set, err := guard.ShippedSet(name)
+		if err != nil {
+			b.faults = append(b.faults, b.city.ErrorAt(keys.ItemOrigin("sets", i), "%v", err))
+			continue
+		}
+		sets = append(sets, set)
+	}
+	for i, file := range from.Files {
+		path := b.city.Abs(file)
+		data, err := b.read(path)
+		if err != nil {
+			b.faults = append(b.faults, b.city.ErrorAt(keys.ItemOrigin("files", i), "the rules cannot be read: %v", err))
+			continue
+		}
+		set, err := guard.Decode(path, data)
+		if err != nil {
+			b.faults = append(b.faults, fileFault(path, data, err))
+			continue
+		}
+		set.File = path
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// fileFault is a mistake in a file of rules, with its place and what may be meant.
+func fileFault(path string, data []byte, err error) *config.Error {
+	fault, ok := errors.AsType[*guard.FileError](err)
+	if !ok {
+		return &config.Error{File: path, Message: err.Error()}
+	}
+	e := config.ErrorIn(path, data, fault.Line, fault.Column)
+	e.Message = fault.Fault
+	if fault.Unknown != "" {
+		e.Hint = config.Suggest(fault.Unknown, slices.Values(guard.Keys()))
+	}
+	return e
+}
+
+// faultsOf gives the mistakes of rules their places.
+func faultsOf(src Source, sheet guard.Sheet, err error) error {
+	city := src.City
+	var faults []*config.Error
+	for _, each := range unjoined(err) {
+		if unknown, ok := errors.AsType[*guard.DisableError](each); ok {
+			i := slices.Index(city.Guard.Disable, unknown.ID)
+			e := city.ErrorAt(city.Guard.ItemOrigin("disable", i), "%v", unknown)
+			e.Hint = config.Suggest(unknown.ID, maps.Keys(ruleIDs(sheet)))
+			faults = append(faults, e)
+			continue
+		}
+		fault, ok := errors.AsType[*guard.RuleError](each)
+		if !ok {
+			faults = append(faults, city.ErrorAt(city.Guard.Header(), "%v", each))
+			continue
+		}
+		faults = append(faults, ruleFault(src, sheet, fault))
+	}
+	return config.Join(faults)
+}
+
+func ruleFault(src Source, sheet guard.Sheet, fault *guard.RuleError) *config.Error {
+	city := src.City
+	message := fmt.Sprintf("rule %q: %s", fault.Rule, fault.Fault)
+	if fault.Set == city.Path {
+		for i := range city.Guard.Rules {
+			if r := &city.Guard.Rules[i]; r.Header().Line == fault.Line {
+				return city.ErrorAt(r.Header(), "%s", message)
+			}
+		}
+	}
+	for _, set := range allSets(sheet) {
+		if set.Name != fault.Set || set.File == "" {
+			continue
+		}
+		data, err := src.Read(set.File)
+		if err != nil {
+			data = nil
+		}
+		e := config.ErrorIn(set.File, data, fault.Line, 1)
+		e.Message = message
+		return e
+	}
+	return city.ErrorAt(city.Guard.Header(), "%v", fault)
+}
+
+func unjoined(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	return []error{err}
+}
+
+func allSets(sheet guard.Sheet) []guard.Set {
+	sets := slices.Clone(sheet.Sets)
+	for _, r := range sheet.Roles {
+		sets = append(sets, r.Sets...)
+	}
+	return sets
+}
+
+func ruleIDs(sheet guard.Sheet) map[string]bool {
+	ids := map[string]bool{}
+	for _, set := range allSets(sheet) {
+		for _, r := range set.Rules {
+			ids[r.ID] = true
+		}
+	}
+	return ids
+}
+
+// Files are the files of rules that a configuration names, absolute.
+func Files(city *config.City) []string {
+	files := slices.Clone(city.Guard.Files)
+	for _, pattern := range city.Guard.Patterns() {
+		files = append(files, city.Guard.Roles[pattern].Files...)
+	}
+	for i, f := range files {
+		files[i] = city.Abs(f)
+	}
+	return slices.DeleteFunc(files, func(f string) bool { return strings.TrimSpace(f) == "" })
+}

@@ -1,0 +1,119 @@
+package hookrunner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"gascity/internal/agentcli/hooks"
+	"gascity/worker"
+)
+
+// Files in the hooks' own folder, for an agent CLI that takes context with a prompt alone.
+const (
+	heldFile      = "held.json"      // sections that the next prompt takes along
+	compactedFile = "compacted.json" // how far its transcript was looked through for compactions
+)
+
+// compactions is how far a transcript was looked through, and the last one that was found.
+type compactions struct {
+	Path string `json:"path"`
+	Read int64  `json:"read"`
+	Last string `json:"last"`
+}
+
+func (h *hook) holds() bool {
+	_, err := os.Stat(filepath.Join(h.Getenv(VariableFolder), heldFile))
+	return err == nil && h.cli.WithPrompt
+}
+
+// hold keeps sections for the next prompt. Those of a previous beginning are not of this one.
+func (h *hook) hold(sections []worker.Section) error { return h.keepFile(heldFile, sections) }
+
+// accompany hands over with a prompt what is held for it. The agent CLI calls no hook for a
+// compaction that has taken place: its transcript shows it. What is lost on the way is
+// missed in the transcript at the turn's end.
+func (h *hook) accompany(ctx context.Context) error {
+	dir := h.Getenv(VariableFolder)
+	if !h.cli.WithPrompt || dir == "" {
+		return nil
+	}
+	compacted, err := h.lookForCompaction()
+	if compacted {
+		err = errors.Join(err, h.brief(ctx, hooks.SourceCompact), h.compacted(ctx))
+	}
+	path := filepath.Join(dir, heldFile)
+	text, readErr := os.ReadFile(path)
+	if readErr != nil {
+		if !errors.Is(readErr, os.ErrNotExist) {
+			err = errors.Join(err, readErr)
+		}
+		return err
+	}
+	var sections []worker.Section
+	if removeErr := os.Remove(path); removeErr != nil { // or it would be sent again
+		return errors.Join(err, removeErr)
+	}
+	if json.Unmarshal(text, &sections) != nil || len(sections) == 0 {
+		return err
+	}
+	return errors.Join(err, h.hand(sections))
+}
+
+// passCompactions leaves out those before a beginning, which itself has the agent
+// receive context.
+func (h *hook) passCompactions() error {
+	if !h.cli.WithPrompt || h.Getenv(VariableFolder) == "" {
+		return nil
+	}
+	_, err := h.lookForCompaction()
+	return err
+}
+
+// lookForCompaction reports whether the conversation was compacted since it was looked for.
+func (h *hook) lookForCompaction() (found bool, err error) {
+	if h.in.TranscriptPath == "" {
+		return false, nil
+	}
+	var seen compactions
+	if text, err := os.ReadFile(filepath.Join(h.Getenv(VariableFolder), compactedFile)); err != nil || json.Unmarshal(text, &seen) != nil || seen.Path != h.in.TranscriptPath {
+		seen = compactions{Path: h.in.TranscriptPath, Last: seen.Last}
+	}
+	last, to, err := h.compactionIn(seen.Path, seen.Read)
+	if err != nil {
+		return false, err
+	}
+	found = last != "" && last != seen.Last
+	if found {
+		seen.Last = last
+	}
+	seen.Read = to
+	return found, h.keepFile(compactedFile, seen)
+}
+
+// compactionIn finds the last compaction in a transcript behind from, and returns the
+// offset up to which it looked.
+func (h *hook) compactionIn(path string, from int64) (last string, to int64, err error) {
+	if info, err := os.Stat(path); err != nil || info.Size() < from {
+		from = 0 // it was written again, or is not there yet
+	}
+	for {
+		text, err := tail(path, from)
+		if errors.Is(err, os.ErrNotExist) {
+			return last, 0, nil
+		}
+		if err != nil {
+			return last, from, err
+		}
+		id, used := h.cli.Usage.Compaction(text)
+		if id != "" {
+			last = id
+		}
+		if used == 0 {
+			return last, from, nil
+		}
+		from += int64(used)
+	}
+}

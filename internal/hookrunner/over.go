@@ -1,0 +1,206 @@
+package hookrunner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/hooks"
+	"gascity/internal/promptfile"
+	"gascity/runtime"
+)
+
+// Options is what the hooks of a city's sessions need.
+type Options struct {
+	Dir     string // where each session gets a folder of its own
+	Program string // the path of gc
+	// RootDir is a second directory, for the file of an agent CLI that uses it only where
+	// root alone can write, if Dir is not such a place. Empty: there is none.
+	RootDir string
+	// Texts is where each session whose agent CLI reads files has a folder for texts of
+	// prompts, as long as it runs. Without Dir no session has one.
+	Texts promptfile.Store
+}
+
+// Over returns a provider that gives an agent its hooks when it starts: one whose
+// environment says in [VariableHooks] whose they are. They go with the session.
+func Over(p runtime.Provider, opts Options) runtime.Provider { return &over{p, opts} }
+
+type over struct {
+	runtime.Provider
+	opts Options
+}
+
+var _ runtime.Router = (*over)(nil)
+
+// Start keeps the contract of runtime.Runner.
+func (o *over) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	cfg, err := o.hooked(name, cfg)
+	if err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	return o.Provider.Start(ctx, name, cfg)
+}
+
+// Stop keeps the contract of runtime.Runner.
+func (o *over) Stop(name string) error {
+	err := o.Provider.Stop(name)
+	if err == nil {
+		o.forget(name)
+	}
+	return err
+}
+
+// Route keeps the contract of runtime.Router.
+func (o *over) Route(name string) runtime.Provider {
+	below := o.Provider
+	if name == "" {
+		return below
+	}
+	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can {
+		below = &warm{below, o}
+	}
+	if _, can := runtime.As[runtime.Fencer](below, name); can {
+		below = &fenced{below, o}
+	}
+	return below
+}
+
+// hooked is a start with hooks.
+func (o *over) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
+	cli, ok := hooks.Lookup(cfg.Env[VariableHooks])
+	if !ok || cfg.Command == "" {
+		return cfg, nil
+	}
+	texts := ""
+	if cli.ReadsFiles && o.opts.Texts.Dir != "" {
+		var err error
+		if texts, err = o.opts.Texts.Open(name); err != nil {
+			return cfg, err
+		}
+	}
+	dir := o.folder(name)
+	fileDir := dir
+	if cli.RootOnly {
+		if fileDir = o.rootFolder(name); fileDir == "" {
+			return cfg, nil // it would not use the file, and warn of it in each session
+		}
+	}
+	installed, err := install(cli, o.opts.Program, dir, fileDir, texts)
+	if err != nil {
+		return cfg, err
+	}
+	for _, arg := range installed.Args {
+		cfg.Command += " " + quote(arg)
+	}
+	cfg.Command = o.channelled(cfg)
+	cfg.Env = maps.Clone(cfg.Env)
+	maps.Copy(cfg.Env, installed.Env)
+	if cfg.PromptSuffix != "" {
+		cfg.Env[variableFirst] = "1"
+	}
+	return cfg, nil
+}
+
+// channelCommand is the first argument of gc for the program that runs an agent CLI with its
+// native channel.
+const channelCommand = "agent-channel"
+
+// channelled returns the command of a start, run with the agent CLI's native channel where that
+// needs a program beside the agent CLI. Where gc is not installed at the path the agent CLI runs alone.
+func (o *over) channelled(cfg runtime.Config) string {
+	family := cfg.Env[VariableChannel]
+	if _, relayed := agentcli.ChannelOf(family); !relayed {
+		return cfg.Command
+	}
+	script := `if [ -x "$0" ]; then exec "$0" ` + channelCommand + ` "$@"; fi; shift; exec "$@"`
+	return "exec /bin/sh -c " + quote(script) + " " + quote(o.opts.Program) + " " + quote(family) + " " + cfg.Command
+}
+
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// folder is a session's own: its name may have anything in it.
+func (o *over) folder(name string) string { return filepath.Join(o.opts.Dir, folderName(name)) }
+
+func folderName(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:8])
+}
+
+// rootFolder returns the session's own directory to which root alone can write; empty if there
+// is none.
+func (o *over) rootFolder(name string) string {
+	for _, dir := range []string{o.opts.Dir, o.opts.RootDir} {
+		if dir != "" && rootAlone(dir) {
+			return filepath.Join(dir, folderName(name))
+		}
+	}
+	return ""
+}
+
+// forget removes a session's hooks, except the offsets of its transcripts: its next
+// instance may continue there. What cannot be removed is replaced by the next
+// start, and is not used before.
+func (o *over) forget(name string) {
+	if o.opts.Texts.Dir != "" {
+		_ = o.opts.Texts.Close(name) // the next start removes what is left
+	}
+	if o.opts.RootDir != "" {
+		_ = os.RemoveAll(filepath.Join(o.opts.RootDir, folderName(name)))
+		_ = os.Remove(o.opts.RootDir) // it stays while other sessions use it
+	}
+	dir := o.folder(name)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != readFile {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
+	_ = os.Remove(dir) // it stays if it is not empty
+}
+
+// warm is a provider below that can launch again.
+type warm struct {
+	runtime.Provider
+	over *over
+}
+
+// Route keeps the contract of runtime.Router.
+func (w *warm) Route(string) runtime.Provider { return w.Provider }
+
+// Relaunch keeps the contract of runtime.RelaunchProvider.
+func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	cfg, err := w.over.hooked(name, cfg)
+	if err != nil {
+		return &runtime.Error{Op: "relaunch", Session: name, Err: err}
+	}
+	return runtime.Relaunch(ctx, w.Provider, name, cfg)
+}
+
+// fenced is a provider below that acts on instances.
+type fenced struct {
+	runtime.Provider
+	over *over
+}
+
+// Route keeps the contract of runtime.Router.
+func (f *fenced) Route(string) runtime.Provider { return f.Provider }
+
+// StopInstance keeps the contract of runtime.Fencer.
+func (f *fenced) StopInstance(ctx context.Context, name, token string) error {
+	err := runtime.StopInstance(ctx, f.Provider, name, token)
+	if err == nil {
+		f.over.forget(name)
+	}
+	return err
+}
+
+// InterruptInstance keeps the contract of runtime.Fencer.
+func (f *fenced) InterruptInstance(ctx context.Context, name, token string) error {
+	return runtime.InterruptInstance(ctx, f.Provider, name, token)
+}

@@ -1,0 +1,107 @@
+package hookrunner
+
+import (
+	"context"
+	"errors"
+
+	"gascity/internal/agentcli/hooks"
+	"gascity/worker"
+)
+
+// tell reports what an event means.
+func (h *hook) tell(ctx context.Context) error {
+	if h.in.AgentID != "" && h.event.Means != hooks.Tool {
+		return nil // a sub-agent's turns are not the agent's
+	}
+	switch h.event.Means {
+	case hooks.Begin:
+		return h.begin(ctx)
+	case hooks.Prompt:
+		handed := h.accompany(ctx)
+		return errors.Join(handed, h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))}))
+	case hooks.Turn:
+		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
+		return errors.Join(err, h.spentLater(ctx))
+	case hooks.Failure:
+		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnFailed})
+		_, told := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Failure, Timestamp: h.began, Message: h.in.ErrorText()})
+		return errors.Join(err, told, h.spentLater(ctx))
+	case hooks.Interrupt:
+		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnInterrupted})
+		return errors.Join(err, h.spentLater(ctx))
+	case hooks.Tool:
+		_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{
+			Type: worker.ToolUsed, Timestamp: h.began, ToolsCalled: []worker.ToolCall{{Name: h.in.ToolName, Success: true, CallID: h.in.ToolUseID}},
+		})
+		return err
+	case hooks.Compacted:
+		if h.cli.Briefs(hooks.SourceCompact) {
+			return nil // the conversation goes on with a beginning, which reports it
+		}
+		return h.compacted(ctx)
+	case hooks.Notice:
+		if h.in.Notice == hooks.NoticeIdle { // it repairs the end of a turn that no hook reported
+			return h.report(ctx, worker.Idle, worker.Detail{})
+		}
+	case hooks.End:
+		return h.end(ctx)
+	case hooks.Guard, hooks.Ask:
+	}
+	return nil
+}
+
+// begin sends context to the agent before reporting the conversation, or the city would
+// send it as a prompt. A compaction goes on with the turn that it is in.
+func (h *hook) begin(ctx context.Context) error {
+	briefed := errors.Join(h.passCompactions(), h.brief(ctx, h.in.Source))
+	if h.in.Source == hooks.SourceCompact {
+		if h.cli.Briefs(hooks.SourceCompact) {
+			briefed = errors.Join(briefed, h.compacted(ctx))
+		}
+		return briefed
+	}
+	return errors.Join(briefed, h.opened(ctx))
+}
+
+func (h *hook) compacted(ctx context.Context) error {
+	_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
+	if err == nil && h.cli.Briefs(hooks.SourceCompact) {
+		err = h.answered()
+	}
+	return err
+}
+
+// opened reports that a conversation takes prompts.
+func (h *hook) opened(ctx context.Context) error {
+	if h.in.Source == hooks.SourceResume {
+		if err := h.skipPast(); err != nil {
+			return err
+		}
+	}
+	detail := worker.Detail{Agent: h.cli.Name}
+	var proved error // a city with a guard gives no work without it, and says so
+	if h.in.Source != hooks.SourceClear {
+		begun := h.begun()
+		if h.Getenv(variableServed) == "" { // else the program beside it has reported the start
+			if err := h.report(ctx, worker.Started, detail); err != nil {
+				return err
+			}
+		}
+		proved = errors.Join(begun, h.client.Prove(ctx))
+	}
+	return errors.Join(h.report(ctx, worker.Ready, worker.Detail{}), proved)
+}
+
+// end reports that the conversation is left, for another one or for good.
+func (h *hook) end(ctx context.Context) error {
+	err := h.spent(ctx)
+	if h.in.Reason == hooks.SourceClear || h.in.Reason == hooks.SourceResume {
+		return err
+	}
+	return errors.Join(err, h.report(ctx, worker.Stopping, worker.Detail{Reason: h.in.Reason}))
+}
+
+func (h *hook) report(ctx context.Context, event worker.Transition, detail worker.Detail) error {
+	detail.Via, detail.ConversationID = worker.ViaHook, h.in.SessionID
+	return h.client.Report(ctx, event, detail)
+}
