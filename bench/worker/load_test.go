@@ -20,8 +20,8 @@ import (
 
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/workerrun"
-	"gascity/internal/exchange"
 	"gascity/internal/guard"
+	workerservice "gascity/internal/service/workers"
 	"gascity/internal/store"
 	"gascity/internal/workerapi"
 	"gascity/runtime"
@@ -74,7 +74,7 @@ func size(t *testing.T, name string, usual int) int {
 type load struct {
 	*testing.T
 	socket  string
-	engine  *exchange.Engine
+	engine  *workerservice.Engine
 	place   runtime.Provider
 	turns   int
 	since   time.Time    // the workers have been connected
@@ -141,7 +141,7 @@ func newLoad(t *testing.T, turns, workers int) *load {
 		l.took[name] = make([]time.Duration, 0, 2*turns*workers)
 	}
 	city := &crew{}
-	l.engine = exchange.New(exchange.Options{City: city, Events: db, Socket: l.socket, Owner: "owner", Judge: func(session.View, worker.Call) guard.Verdict {
+	l.engine = workerservice.New(workerservice.Options{City: city, Events: db, Socket: l.socket, Owner: "owner", Judge: func(session.View, worker.Call) guard.Verdict {
 		return guard.Verdict{Action: guard.Allow}
 	}})
 	l.place = l.engine.Over(below)

@@ -21,8 +21,8 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/workerrun"
-	"gascity/internal/exchange"
 	"gascity/internal/guard"
+	"gascity/internal/service/workers"
 	"gascity/internal/workerapi"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
@@ -161,7 +161,7 @@ func judge(b *testing.B) func(session.View, worker.Call) guard.Verdict {
 // whose handler reads its body and answers nothing.
 type place struct {
 	worker, empty *http.Client
-	engine        *exchange.Engine
+	engine        *workers.Engine
 }
 
 func newPlace(b *testing.B, judge func(session.View, worker.Call) guard.Verdict) place {
@@ -171,7 +171,7 @@ func newPlace(b *testing.B, judge func(session.View, worker.Call) guard.Verdict)
 		b.Fatal(err)
 	}
 	below := fake.New()
-	e := exchange.New(exchange.Options{City: city{below}, Events: event.NewMemory(1000, 0, time.Now), Socket: "x", Judge: judge})
+	e := workers.New(workers.Options{City: city{below}, Events: event.NewMemory(1000, 0, time.Now), Socket: "x", Judge: judge})
 	cfg := runtime.Config{Command: "x", Env: map[string]string{"GC_INSTANCE_TOKEN": instance}}
 	if err := e.Over(below).Start(b.Context(), "polecat", cfg); err != nil {
 		b.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/plan"
-	"gascity/internal/pending"
+	"gascity/internal/service/questions"
 	"gascity/runtime"
 )
 
@@ -103,7 +103,7 @@ func TestAnAgentOfUnknownActivityIsStoppedByAnAnswerOnly(t *testing.T) {
 	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
 		w.fake.deaf = true
 		w.begin()
-		desk := pending.New(pending.Options{
+		desk := questions.New(questions.Options{
 			City: w.c, Store: w.records, Events: w.log, Logger: w.options().Logger, Now: time.Now,
 			Random: rand.Text,
 		})

@@ -10,7 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/plan"
-	"gascity/internal/pending"
+	"gascity/internal/service/questions"
 	"gascity/runtime"
 )
 
@@ -213,7 +213,7 @@ func TestAPersonIsAskedAboutAStalledAgent(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.stalls("report")
 		w.begin()
-		desk := pending.New(pending.Options{City: w.c, Store: w.records, Events: w.log, Logger: w.options().Logger, Now: time.Now, Random: rand.Text})
+		desk := questions.New(questions.Options{City: w.c, Store: w.records, Events: w.log, Logger: w.options().Logger, Now: time.Now, Random: rand.Text})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- desk.Run(ctx) }()

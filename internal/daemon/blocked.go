@@ -9,7 +9,7 @@ import (
 	"gascity/client"
 	"gascity/internal/controller"
 	"gascity/internal/domain/session"
-	"gascity/internal/pending"
+	"gascity/internal/service/questions"
 	"gascity/runtime"
 )
 
@@ -27,15 +27,15 @@ type questionCity struct {
 	engines *engines
 }
 
-var _ pending.City = questionCity{}
+var _ questions.City = questionCity{}
 
-// View keeps the contract of pending.City.
+// View keeps the contract of questions.City.
 func (c questionCity) View(name string) (session.View, error) {
 	v, err := c.Controller.View(name)
 	return c.withLogin(c.engines.withInputBlocked(v)), err
 }
 
-// Views keeps the contract of pending.City.
+// Views keeps the contract of questions.City.
 func (c questionCity) Views() []session.View {
 	views := c.Controller.Views()
 	for i := range views {

@@ -12,9 +12,9 @@ import (
 	"gascity/internal/bundle"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/credential"
 	"gascity/internal/premises"
 	"gascity/internal/redact"
+	"gascity/internal/service/credentials"
 )
 
 // Bundle keeps the contract of cli.Daemon.
@@ -59,8 +59,8 @@ func (d *Daemon) knownSecrets(ctx context.Context, root string) *redact.Redactor
 		if c.Command != "" {
 			continue
 		}
-		from := credential.Source{Env: c.Env, File: r.city.Abs(c.File)}
-		if v, err := from.Read(ctx, credential.World{Lookup: source.Env, Now: d.opts.Now}); err == nil {
+		from := credentials.Source{Env: c.Env, File: r.city.Abs(c.File)}
+		if v, err := from.Read(ctx, credentials.World{Lookup: source.Env, Now: d.opts.Now}); err == nil {
 			known.Hide(string(v.Secret))
 		}
 	}

@@ -8,28 +8,28 @@ import (
 
 	"gascity/client"
 	"gascity/internal/api"
-	"gascity/internal/budget"
 	"gascity/internal/controller"
-	"gascity/internal/credential"
-	"gascity/internal/delivery"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/internal/exchange"
-	"gascity/internal/pending"
-	"gascity/internal/wait"
+	"gascity/internal/service/budgets"
+	"gascity/internal/service/credentials"
+	"gascity/internal/service/prompts"
+	"gascity/internal/service/questions"
+	"gascity/internal/service/waits"
+	"gascity/internal/service/workers"
 	"gascity/runtime"
 )
 
 // engines are those who deal with sessions beside the controller. An engine
 // looks at a session whenever the controller says that it has changed.
 type engines struct {
-	prompts   *delivery.Engine
-	questions *pending.Desk
-	waits     *wait.Waits
-	workers   *exchange.Engine
-	spending  *budget.Engine
-	broker    *credential.Broker
+	prompts   *prompts.Engine
+	questions *questions.Desk
+	waits     *waits.Waits
+	workers   *workers.Engine
+	spending  *budgets.Engine
+	broker    *credentials.Broker
 	events    *event.Limited
 	desired   func(agent string) plan.Session // see keeper.desired
 }

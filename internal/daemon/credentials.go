@@ -9,9 +9,9 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
-	"gascity/internal/credential"
 	"gascity/internal/domain/event"
 	"gascity/internal/premises"
+	"gascity/internal/service/credentials"
 )
 
 // openBroker makes the broker of the city's credentials.
@@ -20,11 +20,11 @@ func (k *keeper) openBroker(e *engines, events event.Log) {
 	if now == nil {
 		now = time.Now
 	}
-	herald := credential.Herald(events, k.logger)
-	k.broker = credential.New(credential.Options{
-		World: credential.World{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credential.Locks{Dir: d.lockFolder()}},
+	herald := credentials.Herald(events, k.logger)
+	k.broker = credentials.New(credentials.Options{
+		World: credentials.World{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
 		Push:  e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
-		Told: func(s credential.State) {
+		Told: func(s credentials.State) {
 			herald(s)
 			for _, name := range k.broker.Holders(s.Name) { // its prompts wait, or go on
 				e.prompts.Look(name)

@@ -88,7 +88,7 @@ func TestCredentialsOfAgents(t *testing.T) {
 		t.Errorf("the worker was given %+v", now)
 	}
 	login(second, 1000*time.Hour)
-	if now := <-got; now.Value != second { // that it is in time is package credential's to prove
+	if now := <-got; now.Value != second { // that it is in time is package credentials's to prove
 		t.Errorf("the worker was given %+v after %s", now, time.Since(began))
 	}
 	await(t, "the worker has used a new token, twice", func() bool {

@@ -12,10 +12,10 @@ import (
 
 	"gascity/client"
 	"gascity/internal/api"
-	"gascity/internal/budget"
 	"gascity/internal/controller"
 	"gascity/internal/premises"
 	"gascity/internal/rawlog"
+	"gascity/internal/service/budgets"
 	"gascity/internal/store"
 )
 
@@ -26,7 +26,7 @@ type front struct {
 	keeper     *keeper
 	controller *controller.Controller
 	events     *store.DB
-	spending   *budget.Engine
+	spending   *budgets.Engine
 }
 
 var (

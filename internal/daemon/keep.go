@@ -15,17 +15,17 @@ import (
 	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/controller"
-	"gascity/internal/delivery"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
-	"gascity/internal/exchange/pressure"
-	"gascity/internal/pending"
 	"gascity/internal/premises"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
+	"gascity/internal/service/prompts"
+	"gascity/internal/service/questions"
+	"gascity/internal/service/waits"
+	"gascity/internal/service/workers/compaction"
 	"gascity/internal/sessionname"
 	"gascity/internal/store"
-	"gascity/internal/wait"
 )
 
 // openStore opens what the city must not forget.
@@ -84,20 +84,20 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 	k.controller.Store(c)
 	k.openSpending(e, c, db)
 	environ := d.env.base(agentcli.Builtin())
-	e.prompts = delivery.New(delivery.Options{
+	e.prompts = prompts.New(prompts.Options{
 		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Typed: e.typed, Progress: k.progress,
 		Changed: func(session string) { e.questions.Look(session) }, Texts: textFiles{k.texts, e}, Probed: c.Probed,
 	})
-	e.questions = pending.New(pending.Options{
+	e.questions = questions.New(questions.Options{
 		City: questionCity{c, e}, Store: db, Events: e.events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
-			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
+			return questions.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
 		},
 	})
-	e.waits = wait.New(wait.Options{
+	e.waits = waits.New(waits.Options{
 		City: c, Prompts: e.prompts, Questions: e.questions, Store: db, Events: e.events,
-		Shell: wait.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+		Shell: waits.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 	})
 	return c, e, nil
 }
@@ -109,9 +109,9 @@ func instanceToken() string { return sessionname.InstanceTokenPrefix + rand.Text
 func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }
 
 var (
-	_ api.Prompts    = (*delivery.Engine)(nil)
-	_ api.Questions  = (*pending.Desk)(nil)
-	_ api.Conditions = (*wait.Waits)(nil)
+	_ api.Prompts    = (*prompts.Engine)(nil)
+	_ api.Questions  = (*questions.Desk)(nil)
+	_ api.Conditions = (*waits.Waits)(nil)
 )
 
 // progress is how long a delivery may go without progress, by the configuration in force.
@@ -125,9 +125,9 @@ func (k *keeper) progress() time.Duration {
 }
 
 // policy is what the configuration in force says about an agent's questions.
-func (k *keeper) policy(agent string) pending.Policy {
+func (k *keeper) policy(agent string) questions.Policy {
 	p := k.desired(agent).Pending
-	return pending.Policy{Mode: p.Policy, After: p.After, Answer: p.Answer}
+	return questions.Policy{Mode: p.Policy, After: p.After, Answer: p.Answer}
 }
 
 // desired is what the configuration in force says of an agent; zero: nothing.
@@ -138,8 +138,8 @@ func (k *keeper) desired(agent string) plan.Session {
 }
 
 // pressure is what the configuration in force says about an agent's context.
-func (k *keeper) pressure(agent string) pressure.Rules {
-	return pressure.Rules(k.desired(agent).Context)
+func (k *keeper) pressure(agent string) compaction.Rules {
+	return compaction.Rules(k.desired(agent).Context)
 }
 
 // handOff has an agent restarted in a new conversation.

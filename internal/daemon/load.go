@@ -11,11 +11,11 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
-	"gascity/internal/budget"
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/domain/plan"
 	"gascity/internal/guard/policy"
+	"gascity/internal/service/budgets"
 )
 
 // reading is a configuration with everything that follows from it.
@@ -23,7 +23,7 @@ type reading struct {
 	city     *config.City
 	desired  plan.Desired
 	rules    *policy.Rules
-	spending budget.Rules
+	spending budgets.Rules
 	warnings []string
 	remarks  []*config.Error // the warnings, with their places
 	unasked  []unaskedAgent
@@ -36,7 +36,7 @@ func (d *Daemon) read(ctx context.Context, root string) (reading, error) {
 		return reading{}, err
 	}
 	r := reading{city: city}
-	if r.spending, err = budget.RulesOf(city); err != nil {
+	if r.spending, err = budgets.RulesOf(city); err != nil {
 		return reading{}, err
 	}
 	desired, warnings, err := plan.Resolve(city, d.inputs())

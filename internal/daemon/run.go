@@ -17,20 +17,20 @@ import (
 
 	"gascity/client"
 	"gascity/internal/api"
-	"gascity/internal/budget"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/controller"
-	"gascity/internal/credential"
 	"gascity/internal/domain/plan"
-	"gascity/internal/exchange"
 	"gascity/internal/guard/policy"
 	"gascity/internal/hookrunner"
 	"gascity/internal/logfile"
 	"gascity/internal/metric"
 	"gascity/internal/premises"
-	"gascity/internal/promptfile"
 	"gascity/internal/redact"
+	"gascity/internal/service/budgets"
+	"gascity/internal/service/credentials"
+	"gascity/internal/service/promptfile"
+	"gascity/internal/service/workers"
 	"gascity/internal/socket"
 	"gascity/internal/store"
 	"gascity/internal/workerapi"
@@ -84,11 +84,11 @@ type keeper struct {
 
 	controller atomic.Pointer[controller.Controller]
 	store      atomic.Pointer[store.DB]
-	port       *workerapi.Port    // of the worker API; nil: there is none
-	workers    *exchange.Engine   // from assemble on
-	spending   *budget.Engine     // as above
-	broker     *credential.Broker // as above
-	texts      promptfile.Store   // of prompts that agents read from files
+	port       *workerapi.Port     // of the worker API; nil: there is none
+	workers    *workers.Engine     // from assemble on
+	spending   *budgets.Engine     // as above
+	broker     *credentials.Broker // as above
+	texts      promptfile.Store    // of prompts that agents read from files
 	judged     *metric.Histogram
 	judge      *policy.Judge
 

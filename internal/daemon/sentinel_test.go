@@ -10,14 +10,14 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli/hooks"
-	"gascity/internal/delivery"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
-	"gascity/internal/exchange"
 	"gascity/internal/guard"
 	"gascity/internal/hookrunner"
+	"gascity/internal/service/prompts"
+	"gascity/internal/service/workers"
 	"gascity/runtime"
 )
 
@@ -96,8 +96,8 @@ func (h *hamlet) life(t *testing.T, store prompt.Store, desired plan.Session) {
 	t.Helper()
 	events := event.NewMemory(1000, 0, time.Now)
 	e := &engines{desired: func(string) plan.Session { return desired }}
-	e.workers = exchange.New(exchange.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
-	e.prompts = delivery.New(delivery.Options{Store: store, City: h, Events: events, Hold: e.unproved})
+	e.workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
+	e.prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, Hold: e.unproved})
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- e.prompts.Run(ctx) }()

@@ -7,18 +7,18 @@ import (
 
 	"gascity/client"
 	"gascity/internal/api"
-	"gascity/internal/budget"
 	"gascity/internal/controller"
 	"gascity/internal/domain/usage"
-	"gascity/internal/exchange"
 	"gascity/internal/metric"
+	"gascity/internal/service/budgets"
+	"gascity/internal/service/workers"
 	"gascity/internal/store"
 	"gascity/worker"
 )
 
 // openSpending makes the book-keeper of the city.
 func (k *keeper) openSpending(e *engines, c *controller.Controller, db *store.DB) {
-	e.spending = budget.New(budget.Options{
+	e.spending = budgets.New(budgets.Options{
 		City: c, Store: db, Events: e.events, Rules: k.budgets, Changed: func(session string) { e.prompts.Look(session) },
 		Logger: k.logger, Now: k.daemon.opts.Now,
 	})
@@ -26,7 +26,7 @@ func (k *keeper) openSpending(e *engines, c *controller.Controller, db *store.DB
 }
 
 // budgets are the budgets and prices of the configuration in force.
-func (k *keeper) budgets() budget.Rules {
+func (k *keeper) budgets() budgets.Rules {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.last.spending
@@ -41,7 +41,7 @@ func (e *engines) queuedFor(session string) (int, time.Time) {
 	return e.prompts.QueuedFor(session)
 }
 
-// spend keeps what was spent, see exchange.Options.
+// spend keeps what was spent, see workers.Options.
 func (e *engines) spend(ctx context.Context, entries []usage.Entry) (int, error) {
 	return e.spending.Spend(ctx, entries)
 }
@@ -57,7 +57,7 @@ func judged() *metric.Histogram {
 
 // timedWorkers are the workers of a city whose questions are timed.
 type timedWorkers struct {
-	*exchange.Engine
+	*workers.Engine
 	took *metric.Histogram
 }
 

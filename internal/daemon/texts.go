@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"gascity/internal/domain/session"
-	"gascity/internal/promptfile"
+	"gascity/internal/service/promptfile"
 )
 
 // textsFolder is the name of the folder with texts of prompts, in the city's runtime folder.
 const textsFolder = "prompts"
 
-// textFiles keeps the contract of delivery.TextFiles.
+// textFiles keeps the contract of prompts.TextFiles.
 type textFiles struct {
 	promptfile.Store
 

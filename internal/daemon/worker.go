@@ -16,8 +16,8 @@ import (
 	"gascity/internal/domain/event"
 	receipt "gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
-	"gascity/internal/exchange"
 	"gascity/internal/premises"
+	"gascity/internal/service/workers"
 	"gascity/internal/sessionname"
 	"gascity/internal/socket"
 	"gascity/internal/workerapi"
@@ -43,7 +43,7 @@ func (k *keeper) openExchange(e *engines, events event.Log) error {
 	if err := os.WriteFile(filepath.Join(k.root, premises.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}
-	e.workers = exchange.New(exchange.Options{
+	e.workers = workers.New(workers.Options{
 		URL: k.port.URL(), Hide: k.secrets.Hide, Announce: k.port.Announce, Retire: k.retire,
 		Joined: func(name string) { e.broker.Look(name) }, Expiring: func(name string, until time.Time) { e.broker.Expiring(name, until) },
 		City: lateCity{k}, Prompts: latePrompts{e}, Events: events, Owner: owner, Socket: workerPath(k.root),
@@ -110,7 +110,7 @@ type lateCity struct{ keeper *keeper }
 
 var errNoCity = errors.New("the controller is not there yet")
 
-// View keeps the contract of exchange.City.
+// View keeps the contract of workers.City.
 func (c lateCity) View(name string) (session.View, error) {
 	if it := c.keeper.controller.Load(); it != nil {
 		return it.View(name)
@@ -118,14 +118,14 @@ func (c lateCity) View(name string) (session.View, error) {
 	return session.View{}, errNoCity
 }
 
-// Sense keeps the contract of exchange.City.
+// Sense keeps the contract of workers.City.
 func (c lateCity) Sense(name string) {
 	if it := c.keeper.controller.Load(); it != nil {
 		it.Sense(name)
 	}
 }
 
-// Settled keeps the contract of exchange.City.
+// Settled keeps the contract of workers.City.
 func (c lateCity) Settled() bool {
 	it := c.keeper.controller.Load()
 	return it != nil && it.Settled()
@@ -134,17 +134,17 @@ func (c lateCity) Settled() bool {
 // latePrompts is the queue of prompts for those who are made before it.
 type latePrompts struct{ engines *engines }
 
-// Nudge keeps the contract of exchange.Prompts.
+// Nudge keeps the contract of workers.Prompts.
 func (p latePrompts) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
 	return p.engines.prompts.Nudge(ctx, target, req)
 }
 
-// Worked keeps the contract of exchange.Prompts.
+// Worked keeps the contract of workers.Prompts.
 func (p latePrompts) Worked(ctx context.Context, id, instance string) error {
 	return p.engines.prompts.Worked(ctx, id, instance)
 }
 
-// Heard keeps the contract of exchange.Prompts.
+// Heard keeps the contract of workers.Prompts.
 func (p latePrompts) Heard(ctx context.Context, w receipt.Word) error {
 	return p.engines.prompts.Heard(ctx, w)
 }

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/exchange/briefing"
+	"gascity/internal/service/workers/contextlog"
 	"gascity/worker"
 )
 
@@ -51,7 +51,7 @@ func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	claim := worker.ContextClaim{ID: briefing.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
+	claim := worker.ContextClaim{ID: contextlog.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
 	if err := h.noteClaim(claim); err != nil {
 		return nil, err // its outcome could not be found out later
 	}

@@ -11,7 +11,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/agentcli/hooks"
-	"gascity/internal/promptfile"
+	"gascity/internal/service/promptfile"
 	"gascity/runtime"
 )
 

@@ -1,6 +1,6 @@
 // Package prompt holds what a prompt goes through on its way to an agent: its
 // receipt, the states of the receipt and the order of the queue. It is pure; the
-// engine that acts on it is package delivery.
+// engine that acts on it is package prompts.
 package prompt
 
 import (

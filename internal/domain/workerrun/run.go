@@ -1,6 +1,6 @@
 // Package workerrun is an instance in the eyes of the worker API: its name and token,
 // who may speak for it, what it has reported about its life, and what it is
-// sent. It is pure; package exchange acts on it and package workerapi serves it.
+// sent. It is pure; package workers acts on it and package workerapi serves it.
 package workerrun
 
 import (

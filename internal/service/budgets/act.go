@@ -1,0 +1,184 @@
+package budgets
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
+)
+
+// account is somebody's share of a budget.
+type account struct{ budget, who string }
+
+// episode is a budget that is used up, from then until it is not any more.
+type episode struct {
+	use         usage.Use
+	interrupted map[string]bool // instances, by their public names
+}
+
+// actTime bounds one act.
+const actTime = 30 * time.Second
+
+// acts is how many are carried out at once.
+const acts = 8
+
+// act has the city do what the budgets in force demand. It is false if something is
+// to be tried again.
+func (r *runner) act(ctx context.Context, views []session.View) bool {
+	r.mu.Lock()
+	uses := r.uses
+	r.mu.Unlock()
+	r.follow(uses)
+	var jobs sync.WaitGroup
+	var mu sync.Mutex
+	failed := false
+	room := make(chan struct{}, acts)
+	for i := range views {
+		do := r.due(&views[i], uses)
+		if do == nil {
+			continue
+		}
+		room <- struct{}{}
+		jobs.Go(func() {
+			defer func() { <-room }()
+			ctx, cancel := context.WithTimeout(ctx, actTime)
+			defer cancel()
+			if err := do(ctx); err != nil {
+				r.opts.Logger.Warn("a budget is not enforced", "session", views[i].Session, "error", err)
+				mu.Lock()
+				failed = true
+				mu.Unlock()
+			}
+		})
+	}
+	jobs.Wait()
+	return !failed
+}
+
+// follow begins and ends episodes, and reports them.
+func (r *runner) follow(uses []usage.Use) {
+	over := map[account]bool{}
+	for _, u := range uses {
+		key := account{u.Budget.Name, u.Who}
+		if !u.Over {
+			continue
+		}
+		over[key] = true
+		if ep := r.episodes[key]; ep != nil {
+			ep.use = u
+			continue
+		}
+		r.episodes[key] = &episode{use: u, interrupted: map[string]bool{}}
+		r.mu.Lock()
+		r.tripped[u.Budget.Name]++
+		r.mu.Unlock()
+		r.record(event.BudgetExceeded, u, "the budget is used up: "+u.Text(), exceeded(u))
+	}
+	for key, ep := range r.episodes {
+		if !over[key] {
+			delete(r.episodes, key)
+			r.record(event.BudgetReleased, ep.use, "the budget "+key.budget+" is not used up any more", nil)
+		}
+	}
+}
+
+func exceeded(u usage.Use) map[string]string {
+	data := map[string]string{
+		"act": string(u.Budget.Act), "measure": string(u.Budget.Measure), "unknown": u.Unknown,
+		"used": number(u.Used), "limit": number(u.Budget.Limit),
+	}
+	if !u.Until.IsZero() {
+		data["until"] = u.Until.UTC().Format(time.RFC3339)
+	}
+	return data
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// record writes a state of a budget into the time line.
+func (e *Engine) record(kind event.Kind, u usage.Use, text string, data map[string]string) {
+	ev := client.Event{Kind: string(kind), Text: text, Data: map[string]string{"budget": u.Budget.Name}}
+	for key, value := range data {
+		if value != "" {
+			ev.Data[key] = value
+		}
+	}
+	if u.Who != "" {
+		ev.Data["who"] = u.Who
+	}
+	switch u.Budget.Scope {
+	case usage.ScopeSession:
+		ev.Session = u.Who
+	case usage.ScopeAgent:
+		ev.Agent = u.Who
+	case usage.ScopeCity:
+	}
+	if _, err := e.opts.Events.Append(ev); err != nil {
+		e.opts.Logger.Error("cannot keep an event", "kind", kind, "budget", u.Budget.Name, "error", err)
+	}
+	e.opts.Logger.Info(text, "budget", u.Budget.Name, "who", u.Who)
+}
+
+// due returns what is to be done about a session, nil if nothing is.
+func (r *runner) due(v *session.View, uses []usage.Use) func(context.Context) error {
+	act, use := usage.Worst(uses, v.Session, v.Agent)
+	held := v.Hold.Kind == session.HoldBudget
+	switch {
+	case act == usage.ActStop && (held || v.Hold.Kind == session.HoldSuspend):
+		return nil // it does not run, or its end is under way
+	case act == usage.ActStop && (v.Unknown != "" || !v.Running && v.Desired != desiredRunning):
+		return nil
+	case act == usage.ActStop:
+		return r.stop(*v, use)
+	case held:
+		return func(ctx context.Context) error {
+			return r.opts.City.Allow(ctx, v.Session, "its budget allows it again")
+		}
+	case act == usage.ActInterrupt && v.Unknown == "" && working(v):
+		return r.interrupt(*v, use)
+	}
+	return nil
+}
+
+// desiredRunning is a word of the desired state, see client.Agent.
+const desiredRunning = "running"
+
+// stop ends a session and keeps it from running. As long as that cannot be
+// remembered, it is at least interrupted.
+func (r *runner) stop(v session.View, use usage.Use) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := r.opts.City.Withhold(ctx, v.Session, r.inForce(use), use.Until)
+		if err != nil && working(&v) {
+			if interrupt := r.interrupt(v, use); interrupt != nil {
+				return errors.Join(err, interrupt(ctx))
+			}
+		}
+		return err
+	}
+}
+
+// interrupt ends the turn of an instance, once in an episode.
+func (r *runner) interrupt(v session.View, use usage.Use) func(context.Context) error {
+	ep := r.episodes[account{use.Budget.Name, use.Who}]
+	r.mu.Lock()
+	done := ep == nil || ep.interrupted[v.Instance]
+	r.mu.Unlock()
+	if done {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		_, err := r.opts.City.Interrupt(ctx, v.Session, client.LifecycleRequest{Instance: v.Instance, Reason: use.Text()})
+		if err == nil {
+			r.mu.Lock()
+			ep.interrupted[v.Instance] = true
+			r.mu.Unlock()
+		}
+		return err
+	}
+}

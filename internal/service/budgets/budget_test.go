@@ -1,0 +1,342 @@
+package budgets_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
+	"gascity/internal/store/storetest"
+	"gascity/runtime"
+)
+
+func TestWarningHoldsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a"), tokens(usage.ActWarn, 100, time.Hour))
+		defer func() { r.stop() }()
+		r.must(r.spend("a", "1", 100))
+		if why := r.hold("a"); why != "" {
+			t.Errorf("a warning holds: %s", why)
+		}
+		r.acts()
+		r.told(event.BudgetExceeded)
+		time.Sleep(time.Hour + time.Second)
+		r.told(event.BudgetExceeded, event.BudgetReleased)
+	})
+}
+
+// TestHoldIsInForceWhenTheReportIsAnswered: no prompt can slip in between.
+func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a", "bb"), tokens(usage.ActHold, 100, time.Hour))
+		defer func() { r.stop() }()
+		r.must(r.spend("a", "1", 60))
+		if why := r.hold("a"); why != "" {
+			t.Errorf("held below the limit: %s", why)
+		}
+		r.must(r.spend("a", "2", 40))
+		if why := r.hold("a"); !strings.Contains(why, "budget b: 100 of 100 tokens in 1h; until ") || !strings.HasSuffix(why, ", or: gc usage lift b") {
+			t.Errorf("held because of %q, want what is used up and until when", why)
+		}
+		if why := r.hold("bb"); why != "" {
+			t.Errorf("another agent is held: %s", why)
+		}
+		time.Sleep(time.Hour - time.Minute)
+		synctest.Wait()
+		if r.hold("a") == "" {
+			t.Error("the hold ended before the window did")
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if why := r.hold("a"); why != "" {
+			t.Errorf("held beyond the window: %s", why)
+		}
+		r.acts()
+		if got := strings.Join(r.town.toldOf(), " "); got != "s-a s-a" {
+			t.Errorf("those who wait received %q, want the begin and the end", got)
+		}
+	})
+}
+
+func TestInterruptIsOnceInAnEpisodeForEachIncarnation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a"), tokens(usage.ActInterrupt, 100, time.Hour))
+		defer func() { r.stop() }()
+		r.sees("a", runtime.ActivityBusy)
+		r.must(r.spend("a", "1", 100))
+		r.acts("interrupt s-a i-a")
+		r.must(r.spend("a", "2", 100))
+		r.sees("a", runtime.ActivityBusy)
+		r.acts("interrupt s-a i-a")
+		if r.hold("a") == "" {
+			t.Error("an interrupted agent gets new prompts")
+		}
+		r.town.mu.Lock()
+		r.town.at("a").Instance = "i-2"
+		r.town.mu.Unlock()
+		r.sees("a", runtime.ActivityBusy)
+		r.acts("interrupt s-a i-a", "interrupt s-a i-2")
+		r.sees("a", runtime.ActivityIdle)
+		time.Sleep(2 * time.Hour)
+		r.sees("a", runtime.ActivityBusy)
+		r.must(r.spend("a", "3", 100))
+		r.acts("interrupt s-a i-a", "interrupt s-a i-2", "interrupt s-a i-2")
+	})
+}
+
+func TestInterruptThatFailsIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a"), tokens(usage.ActInterrupt, 100, 0))
+		defer func() { r.stop() }()
+		r.town.refuse(errors.New("no"))
+		r.sees("a", runtime.ActivityBusy)
+		r.must(r.spend("a", "1", 100))
+		time.Sleep(time.Second)
+		r.town.refuse(nil)
+		time.Sleep(10 * time.Second)
+		r.acts("interrupt s-a i-a")
+	})
+}
+
+// TestStop: the session is ended and kept from running until the window lets it
+// again; what another controller finds is the same.
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a", "bb"), tokens(usage.ActStop, 100, time.Hour))
+		defer func() { r.stop() }()
+		r.sees("a", runtime.ActivityBusy)
+		r.must(r.spend("a", "1", 100))
+		r.acts("withhold s-a")
+		r.restart()
+		r.acts("withhold s-a")
+		if r.hold("a") == "" {
+			t.Error("another controller does not know that the budget is used up")
+		}
+		if until := r.town.until("a"); time.Until(until) > time.Hour || time.Until(until) < 59*time.Minute {
+			t.Errorf("it is held until %s", until)
+		}
+		time.Sleep(time.Hour + time.Second)
+		r.acts("withhold s-a", "allow s-a")
+	})
+}
+
+// TestStopWithoutAMemory: what cannot be remembered is at least interrupted, and
+// tried until it can.
+func TestStopWithoutAMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a"), tokens(usage.ActStop, 100, time.Hour))
+		defer func() { r.stop() }()
+		r.sees("a", runtime.ActivityBusy)
+		r.town.refuse(client.ErrUnavailable)
+		r.must(r.spend("a", "1", 100))
+		time.Sleep(time.Minute)
+		r.acts()
+		r.town.refuse(nil)
+		time.Sleep(time.Minute)
+		r.acts("withhold s-a")
+	})
+}
+
+// TestPersonsSuspensionIsLeftAlone: the budget adds nothing to it.
+func TestPersonsSuspensionIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown("a")
+		w.at("a").Hold = session.Hold{Kind: session.HoldSuspend}
+		r := start(t, w, tokens(usage.ActStop, 100, time.Hour))
+		defer func() { r.stop() }()
+		r.must(r.spend("a", "1", 100))
+		time.Sleep(2 * time.Hour)
+		r.acts()
+	})
+}
+
+func TestLimitOfTheCityIsEverybodys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := tokens(usage.ActStop, 100, time.Hour)
+		b.Scope = usage.ScopeCity
+		r := start(t, newTown("a", "bb"), b)
+		defer func() { r.stop() }()
+		r.must(r.spend("a", "1", 50))
+		r.must(r.spend("bb", "1", 50))
+		synctest.Wait()
+		if got := len(r.town.taken()); got != 2 {
+			t.Errorf("%d sessions were stopped, want both", got)
+		}
+	})
+}
+
+// TestRaisedLimitReleases: a changed configuration is in force at once.
+func TestRaisedLimitReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a"), tokens(usage.ActStop, 100, 0))
+		defer func() { r.stop() }()
+		r.must(r.spend("a", "1", 100))
+		r.acts("withhold s-a")
+		r.set(tokens(usage.ActStop, 200, 0))
+		r.acts("withhold s-a", "allow s-a")
+		r.set(tokens(usage.ActStop, 50, 0))
+		r.acts("withhold s-a", "allow s-a", "withhold s-a")
+		r.set()
+		r.acts("withhold s-a", "allow s-a", "withhold s-a", "allow s-a")
+		r.told(event.BudgetExceeded, event.BudgetReleased, event.BudgetExceeded, event.BudgetReleased)
+	})
+}
+
+func TestLiftedBudgetBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a"), tokens(usage.ActStop, 100, 0))
+		defer func() { r.stop() }()
+		r.must(r.spend("a", "1", 150))
+		r.acts("withhold s-a")
+		if _, err := r.LiftBudget(t.Context(), "none", client.LiftRequest{}); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("a budget that is not there was lifted: %v", err)
+		}
+		time.Sleep(time.Second)
+		done, err := r.LiftBudget(t.Context(), "b", client.LiftRequest{})
+		if err != nil || !done.Changed {
+			t.Errorf("not lifted: %+v, %v", done, err)
+		}
+		r.acts("withhold s-a", "allow s-a")
+		r.restart()
+		if why := r.hold("a"); why != "" {
+			t.Errorf("another controller does not know of it: %s", why)
+		}
+		time.Sleep(time.Second)
+		r.must(r.spend("a", "2", 99))
+		r.acts("withhold s-a", "allow s-a")
+		r.must(r.spend("a", "3", 1))
+		r.acts("withhold s-a", "allow s-a", "withhold s-a")
+	})
+}
+
+// TestSilenceTripsTheBreaker: the stream of reports is cut while the agent works. It
+// is ended, stays so when it rests and under another controller, and is trusted
+// again when it reports again.
+func TestSilenceTripsTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := tokens(usage.ActInterrupt, 1e9, 0)
+		b.Silence = time.Minute
+		r := start(t, newTown("a"), b)
+		defer func() { r.stop() }()
+		r.sees("a", runtime.ActivityBusy)
+		for i := range 10 { // it reports for five minutes
+			time.Sleep(30 * time.Second)
+			r.must(r.spend("a", fmt.Sprint(i), 1))
+		}
+		r.acts()
+		time.Sleep(59 * time.Second)
+		r.acts()
+		time.Sleep(16 * time.Second)
+		r.acts("interrupt s-a i-a")
+		r.told(event.BudgetExceeded)
+		r.sees("a", runtime.ActivityIdle)
+		time.Sleep(time.Hour)
+		if why := r.hold("a"); !strings.Contains(why, "without a usage report; until city.toml allows a longer silence, or: gc usage lift b") {
+			t.Errorf("a silent agent that rests gets prompts: %q", why)
+		}
+		r.restart()
+		if r.hold("a") == "" {
+			t.Error("another controller has forgotten the silence")
+		}
+		r.must(r.spend("a", "late", 1))
+		if why := r.hold("a"); why != "" {
+			t.Errorf("an agent that reports again is held: %s", why)
+		}
+	})
+}
+
+// TestTimeIsCountedWhileItRuns: and neither twice nor lost when the controller changes.
+func TestTimeIsCountedWhileItRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := tokens(usage.ActHold, time.Hour.Seconds(), 0)
+		b.Measure = usage.MeasureTime
+		r := start(t, newTown("a"), b)
+		defer func() { r.stop() }()
+		r.sees("a", runtime.ActivityBusy)
+		time.Sleep(40 * time.Minute)
+		r.sees("a", runtime.ActivityIdle)
+		time.Sleep(10 * time.Hour)
+		r.sees("a", runtime.ActivityBusy)
+		time.Sleep(10 * time.Minute)
+		r.restart() // in the midst of it
+		time.Sleep(9*time.Minute + 55*time.Second)
+		synctest.Wait()
+		if why := r.hold("a"); why != "" {
+			t.Errorf("held before the hour was over: %s", why)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if r.hold("a") == "" {
+			uses, err := r.Budgets(t.Context())
+			t.Errorf("not held after an hour of work: %+v, %v", uses, err)
+		}
+	})
+}
+
+// TestUnknownSpendingHolds: as long as the spending is unknown, no budget has
+// anything left.
+func TestUnknownSpendingHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a"), tokens(usage.ActHold, 100, time.Hour))
+		defer func() { r.stop() }()
+		r.store.Set(storetest.Fails)
+		r.restart()
+		if why := r.hold("a"); !strings.Contains(why, "not known") {
+			t.Errorf("with a store that cannot be read: %q", why)
+		}
+		r.store.Set(storetest.Works)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if why := r.hold("a"); why != "" {
+			t.Errorf("with a store that works again: %s", why)
+		}
+	})
+}
+
+// TestBrokenStoreLosesNoAnsweredReport: what was not taken is an error, and what was
+// taken although the answer was lost counts, once.
+func TestBrokenStoreLosesNoAnsweredReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newTown("a"), tokens(usage.ActHold, 100, time.Hour))
+		defer func() { r.stop() }()
+		answered := int64(0)
+		send := func(message string) {
+			for range 3 { // as a worker does
+				if err := r.spend("a", message, 10); err == nil {
+					answered += 10
+					return
+				} else if !errors.Is(err, client.ErrUnavailable) {
+					t.Fatal(err)
+				}
+			}
+		}
+		for i, mode := range []storetest.Mode{storetest.Works, storetest.Fails, storetest.FailsWrites, storetest.LosesAnswers, storetest.Works, storetest.LosesAnswers} {
+			r.store.Set(mode)
+			send(fmt.Sprint("during ", i))
+			r.store.Set(storetest.Works)
+			send(fmt.Sprint("during ", i)) // the same again
+			send(fmt.Sprint("after ", i))
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		got, err := r.Usage(t.Context(), client.UsageRequest{})
+		r.must(err)
+		if got.Total.Tokens.Output == nil || *got.Total.Tokens.Output != 120 {
+			t.Errorf("kept is %+v, want 12 responses of 10 tokens", got.Total.Tokens)
+		}
+		uses, err := r.Budgets(t.Context())
+		r.must(err)
+		if len(uses) != 1 || uses[0].Used != 120 || !uses[0].Over {
+			t.Errorf("the book has %+v, want 120 tokens", uses)
+		}
+		if answered < 120 {
+			t.Errorf("%d tokens were answered for", answered)
+		}
+	})
+}

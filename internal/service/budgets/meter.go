@@ -1,0 +1,123 @@
+package budgets
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"gascity/internal/domain/usage"
+	"gascity/internal/metric"
+)
+
+// spender is whose spending a counter counts.
+type spender struct{ agent, model string }
+
+// maxSpenders bounds the counters.
+const maxSpenders = 2000
+
+// total is what was reported since the engine began.
+type total struct {
+	tokens    usage.Tokens
+	responses int
+	turns     int
+	usd       float64
+}
+
+// countLocked adds what an entry reported beyond what was known.
+func (e *Engine) countLocked(k usage.Kept) {
+	if k.Now.Busy > 0 || k.Now.Silent > 0 || k.Now.Lift != "" {
+		return
+	}
+	key := spender{k.Now.Agent, k.Now.Model}
+	if _, known := e.counted[key]; !known && len(e.counted) >= maxSpenders {
+		key.model = "other" // workers name models as they like
+	}
+	t := e.counted[key]
+	var was usage.Entry
+	if k.Was != nil {
+		was = *k.Was
+	} else if k.Now.Model != "" || k.Now.Cost != nil || k.Now.Tokens != (usage.Tokens{}) {
+		t.responses++
+	}
+	if k.Now.Turn && !was.Turn {
+		t.turns++
+	}
+	grow(&t.tokens.Input, was.Tokens.Input, k.Now.Tokens.Input)
+	grow(&t.tokens.CacheRead, was.Tokens.CacheRead, k.Now.Tokens.CacheRead)
+	grow(&t.tokens.CacheWrite, was.Tokens.CacheWrite, k.Now.Tokens.CacheWrite)
+	grow(&t.tokens.Output, was.Tokens.Output, k.Now.Tokens.Output)
+	grow(&t.tokens.Reasoning, was.Tokens.Reasoning, k.Now.Tokens.Reasoning)
+	before, _ := e.rules.Prices.Cost(was)
+	after, _ := e.rules.Prices.Cost(k.Now)
+	t.usd += max(0, after-before) // a counter never falls
+	e.counted[key] = t
+}
+
+func grow(sum **int64, was, now *int64) {
+	if now == nil {
+		return
+	}
+	if *sum == nil {
+		*sum = new(int64)
+	}
+	**sum += *now
+	if was != nil {
+		**sum -= *was
+	}
+}
+
+// Metrics returns what agents have spent since the engine began, and the states of
+// budgets. A counter begins again with each controller.
+func (e *Engine) Metrics() []metric.Family {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tokens := metric.Family{Name: "gc_usage_tokens_total", Help: "Tokens reported, by disjoint kinds.", Type: metric.Counter}
+	responses := metric.Family{Name: "gc_usage_responses_total", Help: "Responses of models.", Type: metric.Counter}
+	turns := metric.Family{Name: "gc_usage_turns_total", Help: "Turns that ended.", Type: metric.Counter}
+	cost := metric.Family{Name: "gc_usage_cost_usd_total", Help: "What is known of the cost, in US dollars.", Type: metric.Counter}
+	for _, key := range slices.SortedFunc(maps.Keys(e.counted), compare) {
+		t, model := e.counted[key], cmp.Or(key.model, "unknown")
+		for _, row := range []struct {
+			kind string
+			n    *int64
+		}{
+			{"input", t.tokens.Input},
+			{"cache_read", t.tokens.CacheRead},
+			{"cache_write", t.tokens.CacheWrite},
+			{"output", t.tokens.Output},
+			{"reasoning", t.tokens.Reasoning},
+		} {
+			if row.n != nil { // an unreported number is not zero
+				tokens.Add(float64(*row.n), "agent", key.agent, "model", model, "kind", row.kind)
+			}
+		}
+		responses.Add(float64(t.responses), "agent", key.agent, "model", model)
+		turns.Add(float64(t.turns), "agent", key.agent, "model", model)
+		if t.usd > 0 {
+			cost.Add(t.usd, "agent", key.agent, "model", model)
+		}
+	}
+	used := metric.Family{Name: "gc_budget_used_ratio", Help: "How much of a budget is used, 1 being all.", Type: metric.Gauge}
+	over := metric.Family{Name: "gc_budget_over", Help: "Whether a budget is used up.", Type: metric.Gauge}
+	for _, u := range e.uses {
+		labels := []string{"budget", u.Budget.Name, "scope", string(u.Budget.Scope), "who", u.Who}
+		used.Add(u.Used/u.Budget.Limit, labels...)
+		over.Add(truth(u.Over), labels...)
+	}
+	breaches := metric.Family{Name: "gc_budget_breaches_total", Help: "How often a budget was used up.", Type: metric.Counter}
+	for _, b := range e.rules.Budgets {
+		breaches.Add(float64(e.tripped[b.Name]), "budget", b.Name)
+	}
+	return []metric.Family{tokens, responses, turns, cost, used, over, breaches}
+}
+
+func compare(a, b spender) int {
+	return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model))
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,298 @@
+package budgets_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
+	"gascity/internal/service/budgets"
+	"gascity/internal/service/prompts"
+	"gascity/internal/service/workers"
+	"gascity/internal/store/storetest"
+	"gascity/internal/workerapi"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest/fake"
+	"gascity/worker"
+)
+
+// patience is how long a test waits for what ought to happen.
+const patience = 30 * time.Second
+
+// hall is a city of one session, with every engine between a worker and its prompts.
+type hall struct {
+	place    *fake.Provider
+	provider runtime.Provider
+	prompts  *prompts.Engine
+	workers  *workers.Engine
+	spending *budgets.Engine
+
+	mu    sync.Mutex
+	since time.Time
+	last  runtime.Activity
+}
+
+func (h *hall) View(name string) (session.View, error) {
+	ctx := context.Background() //nolint:forbidigo // the method has no ctx
+	seen, err := runtime.Observe(ctx, h.place, name)
+	if err != nil {
+		return session.View{}, err
+	}
+	v := session.View{
+		Session: name, Agent: name, Provider: h.provider, Desired: "running", State: session.StateRunning, Running: true, Ready: true,
+		Token: seen.InstanceToken, Instance: session.PublicInstance(seen.InstanceToken), ReadAt: time.Now(),
+	}
+	reading, err := runtime.Sense(ctx, h.provider, name)
+	if err != nil {
+		return v, nil // nothing is known of its activity
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range reading.Evidence {
+		if e.Source == runtime.SourceWorker {
+			if e.Activity != h.last {
+				h.last, h.since = e.Activity, time.Now()
+			}
+			v.Activity = session.Activity{State: e.Activity, Source: e.Source, Since: h.since, Confidence: session.Certain}
+		}
+	}
+	return v, nil
+}
+
+func (h *hall) Views() []session.View {
+	v, err := h.View("a")
+	if err != nil {
+		return nil
+	}
+	return []session.View{v}
+}
+
+func (h *hall) Sense(name string) {
+	h.prompts.Look(name)
+	h.spending.Look(name)
+}
+
+func (h *hall) Settled() bool                                 { return true }
+func (h *hall) WakeFor(context.Context, string, string) error { return nil }
+
+func (h *hall) Interrupt(ctx context.Context, name string, _ client.LifecycleRequest) (client.Done, error) {
+	v, err := h.View(name)
+	if err != nil {
+		return client.Done{}, err
+	}
+	return client.Done{}, runtime.InterruptInstance(ctx, h.provider, name, v.Token)
+}
+
+func (h *hall) Withhold(context.Context, string, string, time.Time) error { return nil }
+func (h *hall) Allow(context.Context, string, string) error               { return nil }
+
+// open opens a hall with a session, and returns the client of its worker.
+func open(t *testing.T, rules budgets.Rules) (*hall, *worker.Client) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gcb") //nolint:usetesting // a socket path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "w.sock")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hall{place: fake.New()}
+	kept := storetest.Memory(time.Now)
+	h.spending = budgets.New(budgets.Options{
+		City: h, Store: kept.Usage, Events: kept.Events, Rules: func() budgets.Rules { return rules }, Changed: func(name string) { h.prompts.Look(name) },
+	})
+	h.prompts = prompts.New(prompts.Options{Store: kept.Receipts, City: h, Events: kept.Events, Hold: h.spending.Hold})
+	h.workers = workers.New(workers.Options{City: h, Events: kept.Events, Socket: path, Spend: h.spending.Spend, Owner: "owner"})
+	h.provider = h.workers.Over(h.place)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var ended sync.WaitGroup
+	for _, run := range []func(context.Context) error{
+		h.spending.Run, h.prompts.Run, h.workers.Run,
+		func(ctx context.Context) error {
+			return workerapi.NewServer(h.workers, workerapi.Options{}).Run(ctx, l)
+		},
+	} {
+		ended.Go(func() {
+			if err := run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		cancel()
+		ended.Wait()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg := runtime.Config{Command: "agent", Env: map[string]string{"GC_INSTANCE_TOKEN": "token of a", "GC_AGENT": "a"}}
+	if err := h.provider.Start(t.Context(), "a", cfg); err != nil {
+		t.Fatal(err)
+	}
+	h.workers.Look("a")
+	for _, call := range h.place.Calls("Start") {
+		if cfg, ok := call.Args[0].(runtime.Config); ok {
+			c := &worker.Client{Socket: cfg.Env["GC_WORKER_SOCKET"], Token: cfg.Env["GC_WORKER_TOKEN"], RunID: cfg.Env["GC_RUN_ID"]}
+			t.Cleanup(c.Close)
+			return h, c
+		}
+	}
+	t.Fatal("nothing was started")
+	return nil, nil
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); {
+		if time.Now().After(end) {
+			t.Fatalf("not so in time: %s", what)
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-t.Context().Done():
+		}
+	}
+}
+
+// ledger is what a worker really did.
+type ledger struct {
+	mu          sync.Mutex
+	prompts     []string
+	interrupted int
+}
+
+func (l *ledger) count() (prompts, interrupts int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.prompts), l.interrupted
+}
+
+// work answers prompts by turn, until the test ends.
+func (l *ledger) work(t *testing.T, c *worker.Client, turn func(ctx context.Context, id string)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var ended sync.WaitGroup
+	t.Cleanup(func() { cancel(); ended.Wait() })
+	for _, report := range []worker.Transition{worker.Started, worker.Ready} {
+		if err := c.Report(ctx, report, worker.Detail{Offers: []string{worker.OfferInterrupt}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended.Go(func() {
+		for m, err := range c.Messages(ctx) {
+			if err != nil {
+				return
+			}
+			l.mu.Lock()
+			switch m.Kind {
+			case worker.PromptMessage:
+				l.prompts = append(l.prompts, m.ID)
+			case worker.InterruptMessage:
+				l.interrupted++
+			default:
+			}
+			l.mu.Unlock()
+			if m.Kind == worker.PromptMessage {
+				ended.Go(func() { turn(ctx, m.ID) })
+				continue
+			}
+			_ = c.Report(ctx, worker.Idle, worker.Detail{})              // ends with the test
+			_ = c.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Consumed}) // as above
+		}
+	})
+	owner := &worker.Client{Socket: c.Socket, Token: "owner"}
+	t.Cleanup(owner.Close)
+	eventually(t, "the worker is connected", func() bool {
+		health, err := owner.Health(ctx, c.RunID)
+		return err == nil && health.Status != worker.Degraded
+	})
+}
+
+func tell(ctx context.Context, c *worker.Client, message string, output int64) error {
+	_, err := c.Telemetry(ctx, worker.TelemetryEvent{
+		Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: message, Usage: &worker.Usage{Model: "m", OutputTokens: &output},
+	})
+	return err
+}
+
+func (h *hall) queue(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		if _, err := h.prompts.Nudge(t.Context(), "a", client.NudgeRequest{Text: fmt.Sprint("prompt ", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestBreakerOfAFastSpender is R17's proof: a worker spends at speed, prompt after
+// prompt. With the report that uses the budget up, no prompt follows.
+func TestBreakerOfAFastSpender(t *testing.T) {
+	const each, limit = 100, 1000
+	h, c := open(t, budgets.Rules{Budgets: []usage.Budget{{
+		Name: "hour", Scope: usage.ScopeAgent, Measure: usage.MeasureTokens, Limit: limit, Window: time.Hour, Act: usage.ActHold,
+	}}})
+	var did ledger
+	did.work(t, c, func(ctx context.Context, id string) {
+		_ = c.Report(ctx, worker.Busy, worker.Detail{PromptID: id}) // ends with the test
+		_ = c.Ack(ctx, worker.Ack{ID: id, State: worker.Submitted}) // as above
+		for i := range 5 {
+			_ = tell(ctx, c, fmt.Sprint(id, i), each) // as above
+		}
+		_ = c.Report(ctx, worker.Idle, worker.Detail{PromptID: id}) // as above
+		_ = c.Ack(ctx, worker.Ack{ID: id, State: worker.Consumed})  // as above
+	})
+	h.queue(t, 20)
+	eventually(t, "the budget is used up", func() bool {
+		uses, err := h.spending.Budgets(t.Context())
+		return err == nil && len(uses) == 1 && uses[0].Over
+	})
+	eventually(t, "the prompts say what they wait for", func() bool {
+		queue, err := h.prompts.Queue(t.Context(), "a", client.OnlyOpen)
+		return err == nil && len(queue) == 18 && strings.Contains(queue[0].Reason, "budget hour: 1,000 of 1,000 tokens")
+	})
+	h.prompts.Look("a")
+	quiet := time.After(500 * time.Millisecond)
+	<-quiet
+	if got, _ := did.count(); got != limit/each/5 {
+		t.Errorf("the worker got %d prompts, want %d and none after the budget was used up", got, limit/each/5)
+	}
+}
+
+// TestBreakerOfASilentWorker: the stream of reports is cut while the worker is busy.
+// Its turn is ended by its stream, and it gets no prompt when it rests.
+func TestBreakerOfASilentWorker(t *testing.T) {
+	h, c := open(t, budgets.Rules{Budgets: []usage.Budget{{
+		Name: "hour", Scope: usage.ScopeAgent, Measure: usage.MeasureTokens, Limit: 1e9, Window: time.Hour, Act: usage.ActInterrupt, Silence: 300 * time.Millisecond,
+	}}})
+	var did ledger
+	did.work(t, c, func(ctx context.Context, id string) {
+		_ = c.Report(ctx, worker.Busy, worker.Detail{PromptID: id}) // ends with the test
+		_ = c.Ack(ctx, worker.Ack{ID: id, State: worker.Submitted}) // as above
+		_ = tell(ctx, c, id, 1)                                     // and never again
+	})
+	h.queue(t, 5)
+	eventually(t, "the turn is interrupted", func() bool { _, n := did.count(); return n > 0 })
+	eventually(t, "the prompts say what they wait for", func() bool {
+		queue, err := h.prompts.Queue(t.Context(), "a", client.OnlyOpen)
+		return err == nil && len(queue) == 4 && strings.Contains(queue[0].Reason, "without a usage report")
+	})
+	quiet := time.After(time.Second) // longer than the silence that is allowed
+	<-quiet
+	if prompts, interrupts := did.count(); prompts != 1 || interrupts != 1 {
+		t.Errorf("the worker got %d prompts and %d interrupts, want one of each", prompts, interrupts)
+	}
+	if err := tell(t.Context(), c, "late", 1); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a worker that reports again gets prompts", func() bool { n, _ := did.count(); return n == 2 })
+}

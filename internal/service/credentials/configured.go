@@ -1,0 +1,83 @@
+package credentials
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/config"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/metric"
+)
+
+// Configure puts what a configuration says of credentials in force.
+func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
+	var accounts []Account
+	for name, c := range city.Credentials {
+		accounts = append(accounts, Account{
+			Name: name, Type: string(c.Type), Before: c.RefreshBefore,
+			Source: Source{Env: c.Env, File: city.Abs(c.File), Command: c.Command, Life: c.Lifetime, Timeout: c.Timeout},
+		})
+	}
+	var leases []Lease
+	for i := range desired.Sessions {
+		s := &desired.Sessions[i]
+		names := slices.Clone(s.Credentials)
+		for _, secret := range s.UpstreamEnv {
+			if secret.Kind() == config.SecretCredential {
+				names = append(names, secret.Reference())
+			}
+		}
+		if slices.Sort(names); len(names) > 0 {
+			leases = append(leases, Lease{Session: s.Name, Accounts: slices.Compact(names)})
+		}
+	}
+	b.Use(accounts, leases)
+}
+
+// Herald reports states in the city's time line, once for each change.
+func Herald(events event.Log, logger *slog.Logger) func(State) {
+	return func(s State) {
+		kinds := map[Phase]event.Kind{Good: event.CredentialGood, Failing: event.CredentialFailing, Expired: event.CredentialExpired}
+		kind, known := kinds[s.Phase]
+		if !known {
+			return // it was not needed yet
+		}
+		data := map[string]string{"credential": s.Name}
+		if !s.Expires.IsZero() && s.Phase != Expired {
+			data["until"] = s.Expires.UTC().Format(time.RFC3339)
+		}
+		if s.Err != nil {
+			data["error"] = s.Err.Error()
+			logger.Warn("a credential cannot be renewed", "credential", s.Name, "state", s.Phase, "error", s.Err)
+		}
+		if _, err := events.Append(client.Event{Kind: string(kind), Data: data}); err != nil {
+			logger.Warn("a credential's state cannot be recorded", "credential", s.Name, "error", err)
+		}
+	}
+}
+
+// Metrics are when credentials end, and how they are.
+func (b *Broker) Metrics() []metric.Family {
+	ends := metric.Family{Name: "gc_credential_expires_seconds", Help: "When a credential ends, in seconds since 1970.", Type: metric.Gauge}
+	good := metric.Family{Name: "gc_credential_good", Help: "Whether a credential is good and could be renewed last time.", Type: metric.Gauge}
+	for _, s := range b.States() {
+		if s.Phase == "" {
+			continue
+		}
+		value := 0.0
+		if s.Phase == Good {
+			value = 1
+		}
+		good.Add(value, "credential", s.Name)
+		if !s.Expires.IsZero() {
+			ends.Add(float64(s.Expires.Unix()), "credential", s.Name)
+		}
+	}
+	if len(good.Samples) == 0 {
+		return nil
+	}
+	return []metric.Family{good, ends}
+}

@@ -1,0 +1,520 @@
+package prompts_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/api"
+	"gascity/internal/domain/session"
+	"gascity/internal/service/prompts"
+	"gascity/runtime"
+)
+
+var _ api.Prompts = (*prompts.Engine)(nil)
+
+func TestPromptIsDeliveredOnceAndConsumed(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		sent := r.send("a", "hello", func(q *client.NudgeRequest) { q.Source = "tester" })
+		synctest.Wait()
+		got := r.want(sent.ID, client.ReceiptConsumed)
+		if got.Evidence != "composer_emptied+busy" || got.Attempts != 1 || got.Instance != r.agents["a"].view.Instance {
+			r.Errorf("the receipt is %+v", got)
+		}
+		var steps []string
+		for _, s := range got.Steps {
+			steps = append(steps, s.State)
+		}
+		if want := []string{"accepted", "queued", "injected", "submitted", "consumed"}; !slices.Equal(steps, want) {
+			r.Errorf("its steps are %v, want %v", steps, want)
+		}
+		if want := []string{"prompt.accepted", "prompt.submitted", "prompt.consumed"}; !slices.Equal(r.kinds(sent.ID), want) {
+			r.Errorf("its events are %v, want %v", r.kinds(sent.ID), want)
+		}
+		if l := r.agents["a"].ledger; !slices.Equal(l, []string{"hello"}) {
+			r.Errorf("the agent took %q", l)
+		}
+	}, newAgent("a"))
+}
+
+func TestSameKeyIsOnePrompt(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		key := func(q *client.NudgeRequest) { q.Key = "k" }
+		first := r.send("a", "one", key)
+		if again := r.send("a", "one", key); again.ID != first.ID {
+			r.Errorf("the key made %s and %s", first.ID, again.ID)
+		}
+		synctest.Wait()
+		r.crash()
+		r.edit("a", func(a *agent) { a.end(client.StateFailed) })
+		if again := r.send("a", "one", key); again.ID != first.ID || again.State != client.ReceiptConsumed {
+			r.Errorf("after a crash and the agent's end the key made %+v, want the receipt of %s", again, first.ID)
+		}
+		if l := r.agents["a"].ledger; len(l) != 1 {
+			r.Errorf("the agent took %q", l)
+		}
+	}, newAgent("a"))
+}
+
+func TestOrderAndPosition(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.view.Ready = false })
+		for _, p := range []string{"n1", "n2", "u1:urgent", "s1:system", "n3", "u2:urgent", "s2:system"} {
+			text, priority, _ := strings.Cut(p, ":")
+			r.send("a", text, func(q *client.NudgeRequest) { q.Priority = priority })
+		}
+		synctest.Wait()
+		queue, err := r.engine.Queue(r.Context(), "a", client.OnlyOpen)
+		var texts []string
+		for i, q := range queue {
+			texts = append(texts, q.Text)
+			if q.Position != i+1 || q.State != client.ReceiptQueued {
+				r.Errorf("%s is %s at %d, want queued at %d", q.Text, q.State, q.Position, i+1)
+			}
+		}
+		want := []string{"s1", "s2", "u1", "u2", "n1", "n2", "n3"}
+		if err != nil || !slices.Equal(texts, want) || queue[0].Reason != "the agent is starting" {
+			r.Errorf("the queue is %v (%q), %v; want %v", texts, queue[0].Reason, err, want)
+		}
+		r.pass(time.Hour)
+		r.edit("a", func(a *agent) { a.view.Ready = true })
+		synctest.Wait()
+		if l := r.agents["a"].ledger; !slices.Equal(l, want) {
+			r.Errorf("the agent took %v, want %v", l, want)
+		}
+	}, newAgent("a"))
+}
+
+func TestEditAndCancelWhileItWaits(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.view.Activity.State = runtime.ActivityWaiting })
+		first, second, third := r.send("a", "first"), r.send("a", "second"), r.send("a", "third")
+		text, priority := "changed", "system"
+		got, err := r.engine.EditPrompt(r.Context(), third.ID, client.EditRequest{Text: &text, Priority: &priority})
+		if err != nil || got.Text != text || got.Position != 1 || got.Bytes != len(text) {
+			r.Errorf("the edit made %+v, %v", got, err)
+		}
+		empty := ""
+		if _, err := r.engine.EditPrompt(r.Context(), third.ID, client.EditRequest{Text: &empty}); !errors.Is(err, client.ErrInvalid) {
+			r.Errorf("an edit to nothing is %v, want invalid", err)
+		}
+		if got, err := r.engine.CancelPrompt(r.Context(), first.ID); err != nil || got.State != client.ReceiptCancelled {
+			r.Errorf("the withdrawal is %+v, %v", got, err)
+		}
+		r.edit("a", func(a *agent) { a.view.Activity.State = runtime.ActivityIdle })
+		synctest.Wait()
+		if l := r.agents["a"].ledger; !slices.Equal(l, []string{"changed", "second"}) {
+			r.Errorf("the agent took %v", l)
+		}
+		for _, id := range []string{first.ID, second.ID} {
+			if _, err := r.engine.CancelPrompt(r.Context(), id); !errors.Is(err, client.ErrRefused) {
+				r.Errorf("a withdrawal too late is %v, want refused", err)
+			}
+			if _, err := r.engine.EditPrompt(r.Context(), id, client.EditRequest{Text: &text}); !errors.Is(err, client.ErrRefused) {
+				r.Errorf("an edit too late is %v, want refused", err)
+			}
+		}
+		if _, err := r.engine.CancelPrompt(r.Context(), "none"); !errors.Is(err, client.ErrNotFound) {
+			r.Errorf("an unknown receipt is %v, want not found", err)
+		}
+	}, newAgent("a"))
+}
+
+func TestTargetsThatTakeNoPrompts(t *testing.T) {
+	for name, edit := range map[string]func(*agent){
+		"draining":    func(a *agent) { a.view.Draining = true },
+		"suspended":   func(a *agent) { a.view.Desired = "suspended" },
+		"held":        func(a *agent) { a.view.Hold.Kind = session.HoldSuspend },
+		"quarantined": func(a *agent) { a.end(client.StateQuarantined) },
+		"failed":      func(a *agent) { a.end(client.StateFailed) },
+		"absent":      func(a *agent) { a.view.Desired = "absent" },
+	} {
+		inBubble(t, func(r *rig) {
+			r.edit("a", edit)
+			if _, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x"}); !errors.Is(err, client.ErrRefused) {
+				r.Errorf("%s: %v, want refused", name, err)
+			}
+			if open, err := r.store.OpenReceipts(r.Context()); err != nil || len(open) > 0 {
+				r.Errorf("%s: %d receipts are kept, %v", name, len(open), err)
+			}
+		}, newAgent("a"))
+	}
+	inBubble(t, func(r *rig) {
+		_, err := r.engine.Nudge(r.Context(), "nobody", client.NudgeRequest{Text: "x"})
+		if !errors.Is(err, client.ErrNotFound) {
+			r.Errorf("unknown agent: %v, want not found", err)
+		}
+		_, err = r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x", Instance: "another"})
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "stale instance") {
+			r.Errorf("another instance: %v, want stale instance", err)
+		}
+		for _, req := range []client.NudgeRequest{
+			{},
+			{Text: "\xff"},
+			{Text: strings.Repeat("x", 1<<20+1)},
+			{Text: "x", Files: []string{"relative"}},
+			{Text: "x", Files: []string{"/does/not/exist"}},
+			{Text: "x", Priority: "high"},
+			{Text: "x", TTL: -1},
+			{Text: "x", Wait: "queued"},
+		} {
+			if _, err := r.engine.Nudge(r.Context(), "a", req); !errors.Is(err, client.ErrInvalid) {
+				r.Errorf("%.60q %v %s %s: %v, want invalid", req.Text, req.Files, req.Priority, req.Wait, err)
+			}
+		}
+	}, newAgent("a"))
+}
+
+func TestSleeperIsWoken(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.end(client.StateAsleep) })
+		sent := r.send("a", "wake up")
+		synctest.Wait()
+		r.want(sent.ID, client.ReceiptConsumed)
+		if n := r.agents["a"].woken; n != 1 {
+			r.Errorf("it was woken %d times", n)
+		}
+	}, newAgent("a"))
+}
+
+// A member that its pool does not want is started by a prompt as a sleeper is, also
+// one that is just on its way out; what has finished is not.
+func TestSpareMemberIsStarted(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) {
+			a.end(client.StateStopping)
+			a.view.Desired, a.view.Spare = "stopped", true
+		})
+		sent := r.send("a", "come")
+		r.pass(time.Minute)
+		r.want(sent.ID, client.ReceiptQueued)
+		r.edit("a", func(a *agent) { a.view.State = client.StateStopped })
+		synctest.Wait()
+		r.want(sent.ID, client.ReceiptConsumed)
+		if n := r.agents["a"].woken; n != 1 {
+			r.Errorf("it was started %d times", n)
+		}
+		r.edit("a", func(a *agent) {
+			a.end(client.StateStopped)
+			a.view.Spare, a.view.Reason = false, "it has finished"
+		})
+		_, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x"})
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "it has finished") || !strings.Contains(err.Error(), "gc explain a") {
+			r.Errorf("one that has finished: %v, want refused with the reason and the remedy", err)
+		}
+	}, newAgent("a"))
+}
+
+// What is not known gets nothing, and nothing dies of it but its time.
+func TestUnknownSendsNothing(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		bound := r.send("a", "before")
+		synctest.Wait()
+		r.want(bound.ID, client.ReceiptConsumed)
+		r.edit("a", func(a *agent) { a.view.Unknown = "the shim does not answer"; a.view.Running = false })
+		held := r.send("a", "held")
+		short := r.send("a", "short", func(q *client.NudgeRequest) { q.TTL = time.Minute })
+		r.pass(time.Hour)
+		if got := r.want(held.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "the shim does not answer") || got.Attempts != 0 {
+			r.Errorf("it waits because of %q after %d attempts", got.Reason, got.Attempts)
+		}
+		r.want(short.ID, client.ReceiptExpired)
+		r.edit("a", func(a *agent) { a.view.Unknown = ""; a.view.Running = true })
+		synctest.Wait()
+		r.want(held.ID, client.ReceiptConsumed)
+	}, newAgent("a"))
+}
+
+// A prompt is for the instance that ran, for who resumes its conversation,
+// or, if its sender says so, for any.
+func TestSuccessors(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.view.Ready = false })
+		plain := r.send("a", "plain")
+		heir := r.send("a", "heir", func(q *client.NudgeRequest) { q.Successor = true })
+		r.edit("a", func(a *agent) { a.view.Conversation.ID = "talk" })
+		talk := r.send("a", "talk")
+		only := r.send("a", "only", func(q *client.NudgeRequest) { q.Instance = r.agents["a"].view.Instance })
+		r.edit("a", func(a *agent) { a.end(client.StateStopped) })
+		next := r.send("a", "next")
+		synctest.Wait()
+		r.want(plain.ID, client.ReceiptDead)
+		r.want(only.ID, client.ReceiptDead)
+		r.want(heir.ID, client.ReceiptQueued)
+		r.want(talk.ID, client.ReceiptQueued)
+		r.edit("a", func(a *agent) { a.start() }) // the record still names the conversation
+		synctest.Wait()
+		for _, id := range []string{heir.ID, talk.ID, next.ID} {
+			r.want(id, client.ReceiptConsumed)
+		}
+		if l := r.agents["a"].ledger; !slices.Equal(l, []string{"heir", "talk", "next"}) {
+			r.Errorf("the successor took %v", l)
+		}
+		if kinds := r.kinds(plain.ID); !slices.Contains(kinds, "prompt.dead") {
+			r.Errorf("the sender received %v", kinds)
+		}
+	}, newAgent("a"))
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.view.Ready, a.view.Conversation.ID = false, "talk" })
+		talk := r.send("a", "talk")
+		r.edit("a", func(a *agent) { a.view.Conversation.ID = "another"; a.start() })
+		synctest.Wait()
+		r.want(talk.ID, client.ReceiptDead)
+		if l := r.agents["a"].ledger; len(l) > 0 {
+			r.Errorf("another conversation got %v", l)
+		}
+	}, newAgent("a"))
+}
+
+// The view is a moment old: the driver refuses the other instance.
+func TestStaleViewReachesNoSuccessor(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.deliver = func(_ context.Context, a *agent, _ string) (runtime.Outcome, error) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.deliver = nil
+			a.start()
+			return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "deliver", Session: a.name, Err: runtime.ErrStaleInstance}
+		}
+		plain := r.send("a", "plain")
+		synctest.Wait()
+		r.want(plain.ID, client.ReceiptDead)
+		if len(a.ledger) > 0 {
+			r.Errorf("the successor took %v", a.ledger)
+		}
+	}, a)
+}
+
+func TestRemovedAgent(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.view.Ready = false })
+		sent := r.send("a", "x", func(q *client.NudgeRequest) { q.Successor = true })
+		synctest.Wait()
+		gone := r.agents["a"]
+		delete(r.agents, "a")
+		r.engine.Look("s-a")
+		r.pass(5 * time.Second) // a controller that has just begun may not know it yet
+		r.want(sent.ID, client.ReceiptQueued)
+		r.agents["a"] = gone
+		r.engine.Look("s-a")
+		r.pass(time.Hour)
+		r.want(sent.ID, client.ReceiptQueued)
+		delete(r.agents, "a")
+		r.engine.Look("s-a")
+		r.pass(11 * time.Second)
+		r.want(sent.ID, client.ReceiptDead)
+		if kinds := r.kinds(sent.ID); !slices.Contains(kinds, "prompt.dead") {
+			r.Errorf("the sender received %v", kinds)
+		}
+	}, newAgent("a"))
+}
+
+// A busy agent gets attempts at its turn boundary and in between, however long it
+// is busy; a refusal is free.
+func TestBusyAgentGetsAttempts(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.view.Activity.State = runtime.ActivityBusy
+		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.view.Activity.State == runtime.ActivityBusy {
+				return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
+			}
+			return a.took(text), nil
+		}
+		sent := r.send("a", "x")
+		r.pass(10 * time.Minute)
+		got := r.want(sent.ID, client.ReceiptQueued)
+		if got.Attempts < 10 || got.Attempts > 100 || !strings.Contains(got.Reason, "busy") || len(got.Steps) > 4 {
+			r.Errorf("after 10 busy minutes there are %d attempts, %q, steps %v", got.Attempts, got.Reason, got.Steps)
+		}
+		began := time.Now()
+		r.edit("a", func(a *agent) { a.view.Activity.State = runtime.ActivityIdle })
+		done, err := r.engine.Receipt(r.Context(), sent.ID, client.ReceiptConsumed)
+		if err != nil || done.State != client.ReceiptConsumed || time.Since(began) > time.Second {
+			r.Errorf("%s after its turn it is %s, %v", time.Since(began), done.State, err)
+		}
+	}, a)
+}
+
+// A normal prompt waits for the end of a turn that the agent reports, a system prompt
+// does not. One that never ends gets attempts all the same.
+func TestNormalWaitsForTheEndOfATurn(t *testing.T) {
+	a, endless := newAgent("a"), newAgent("endless")
+	inBubble(t, func(r *rig) {
+		for _, a := range []*agent{a, endless} {
+			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.Certain, Since: time.Now()}
+		}
+		last, lost := r.send("a", "normal"), r.send("endless", "normal")
+		first := r.send("a", "system", func(q *client.NudgeRequest) { q.Priority = "system" })
+		r.pass(20 * time.Minute)
+		r.want(first.ID, client.ReceiptConsumed)
+		got := r.want(last.ID, client.ReceiptQueued)
+		if got.Attempts != 0 || a.interrupted != 0 || !slices.Equal(a.ledger, []string{"system"}) {
+			r.Errorf("during the turn there were %d attempts and %d interrupts, it took %v", got.Attempts, a.interrupted, a.ledger)
+		}
+		began := time.Now()
+		r.edit("a", func(a *agent) { a.view.Activity.State = runtime.ActivityIdle })
+		done, err := r.engine.Receipt(r.Context(), last.ID, client.ReceiptConsumed)
+		if err != nil || done.State != client.ReceiptConsumed || time.Since(began) > time.Second {
+			r.Errorf("%s after the turn it is %s, %v", time.Since(began), done.State, err)
+		}
+		r.pass(10 * time.Minute)
+		r.want(lost.ID, client.ReceiptConsumed)
+	}, a, endless)
+}
+
+// A person's draft holds prompts up, and they come soon after it.
+func TestDraftIsWaitedFor(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.view.Attached, a.line = 1, "a person's draft"
+		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.line != "" {
+				return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedDraft}, nil
+			}
+			return a.took(text), nil
+		}
+		sent := r.send("a", "x")
+		r.pass(time.Hour)
+		r.want(sent.ID, client.ReceiptQueued)
+		a.mu.Lock()
+		a.line = ""
+		a.mu.Unlock()
+		r.pass(2 * time.Second)
+		r.want(sent.ID, client.ReceiptConsumed)
+	}, a)
+}
+
+func TestUrgentInterrupts(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.view.Activity.State = runtime.ActivityBusy
+		sent := r.send("a", "stop that", func(q *client.NudgeRequest) { q.Priority = "urgent" })
+		synctest.Wait()
+		got := r.want(sent.ID, client.ReceiptConsumed)
+		told := slices.ContainsFunc(got.Steps, func(s client.ReceiptStep) bool { return strings.Contains(s.Detail, "its turn has ended") })
+		if a.interrupted != 1 || !told {
+			r.Errorf("it was interrupted %d times, steps %v", a.interrupted, got.Steps)
+		}
+		a.view.Activity.State = runtime.ActivityBusy
+		r.send("a", "by the way")
+		r.send("a", "of the system", func(q *client.NudgeRequest) { q.Priority = "system" })
+		synctest.Wait()
+		if a.interrupted != 1 {
+			r.Errorf("others interrupt too: %d", a.interrupted)
+		}
+	}, a)
+}
+
+// An urgent prompt that comes when the agent has just taken another one waits for
+// the edge: what is known of the agent is from before.
+func TestUrgentWaitsForTheEdge(t *testing.T) {
+	urgent := func(q *client.NudgeRequest) { q.Priority = "urgent" }
+	read := func(r *rig, activity runtime.Activity) {
+		r.edit("a", func(a *agent) {
+			a.view.Activity.State, a.view.Activity.Since, a.view.ReadAt = activity, time.Now(), time.Now()
+		})
+	}
+	for name, test := range map[string]struct {
+		then        func(r *rig) // after the first prompt was taken and the urgent one accepted
+		interrupted int
+	}{
+		"the turn begins":    {func(r *rig) { r.pass(200 * time.Millisecond); read(r, runtime.ActivityBusy) }, 1},
+		"no turn begins":     {func(r *rig) { r.pass(200 * time.Millisecond); read(r, runtime.ActivityIdle); r.pass(time.Second) }, 0},
+		"no look":            {func(r *rig) { r.pass(5 * time.Second) }, 0},
+		"it is seen at once": {func(r *rig) { read(r, runtime.ActivityBusy) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				read(r, runtime.ActivityIdle)
+				r.pass(time.Minute)
+				first := r.send("a", "work")
+				synctest.Wait()
+				r.want(first.ID, client.ReceiptConsumed)
+				sent := r.send("a", "stop that", urgent)
+				synctest.Wait()
+				if got := r.want(sent.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "began a turn") {
+					r.Errorf("it waits because of %q", got.Reason)
+				}
+				test.then(r)
+				synctest.Wait()
+				r.want(sent.ID, client.ReceiptConsumed)
+				if a := r.agents["a"]; a.interrupted != test.interrupted || !slices.Equal(a.ledger, []string{"work", "stop that"}) {
+					r.Errorf("it was interrupted %d times, want %d, and took %q", a.interrupted, test.interrupted, a.ledger)
+				}
+			}, newAgent("a"))
+		})
+	}
+}
+
+// Without a sign of its own a turn boundary proves that a prompt was worked on.
+func TestConsumedByTurnBoundary(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			out := a.took(text)
+			out.Evidence = "composer_emptied"
+			return out, nil
+		}
+		a.view.Activity.State = runtime.ActivityBusy
+		sent := r.send("a", "x")
+		r.pass(time.Hour)
+		r.want(sent.ID, client.ReceiptSubmitted)
+		r.edit("a", func(a *agent) {
+			a.view.Activity.State, a.view.Activity.Since, a.view.ReadAt = runtime.ActivityIdle, time.Now(), time.Now()
+		})
+		r.pass(time.Second)
+		r.want(sent.ID, client.ReceiptConsumed)
+		second := r.send("a", "y")
+		synctest.Wait()
+		r.edit("a", func(a *agent) { a.end(client.StateStopped) })
+		synctest.Wait()
+		got, err := r.engine.Receipt(t.Context(), second.ID, client.ReceiptConsumed)
+		if err != nil || got.State != client.ReceiptSubmitted || !got.Closed || got.Reason == "" {
+			t.Errorf("the receipt is %s, closed %v (%s), %v; want it submitted, closed and why", got.State, got.Closed, got.Reason, err)
+		}
+	}, a)
+}
+
+// If the turn of an agent was over before the submission was reported, nothing
+// more is seen: the agent is read again.
+func TestConsumedThoughNothingChanges(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			out := a.took(text)
+			out.Evidence = "composer_emptied"
+			return out, nil
+		}
+		a.view.Activity.State, a.view.ReadAt = runtime.ActivityIdle, time.Now()
+		sent := r.send("a", "x")
+		r.pass(2 * time.Second)
+		r.want(sent.ID, client.ReceiptConsumed)
+	}, a)
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.view.Ready = false })
+		ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+		defer cancel()
+		got, err := r.engine.Nudge(ctx, "a", client.NudgeRequest{Text: "x", Wait: client.ReceiptSubmitted})
+		if !errors.Is(err, client.ErrTimeout) || got.State != client.ReceiptQueued {
+			r.Errorf("the wait ended with %s, %v", got.State, err)
+		}
+		r.edit("a", func(a *agent) { a.view.Ready = true })
+		if got, err := r.engine.Receipt(r.Context(), got.ID, client.ReceiptConsumed); err != nil || got.State != client.ReceiptConsumed {
+			r.Errorf("the second wait ended with %s, %v", got.State, err)
+		}
+	}, newAgent("a"))
+}

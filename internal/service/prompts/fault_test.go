@@ -1,0 +1,287 @@
+package prompts_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/store/storetest"
+	"gascity/runtime"
+)
+
+// A controller that dies in the middle of a hand-over leaves an injected receipt.
+// The next one sends it again only with proof.
+func TestCutOffDelivery(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cut   func(a *agent, text string)
+		after string
+		took  int
+	}{
+		{"before the first byte", func(*agent, string) {}, client.ReceiptUnconfirmed, 0},
+		{"before Enter", func(a *agent, text string) { a.line = text }, client.ReceiptConsumed, 1},
+		{"after Enter", func(a *agent, text string) { a.took(text) }, client.ReceiptUnconfirmed, 1},
+		{"a person typed on", func(a *agent, text string) { a.line = text + " and more" }, client.ReceiptUnconfirmed, 0},
+		{"the agent died", func(a *agent, text string) { a.line = text; a.start() }, client.ReceiptUnconfirmed, 0},
+	} {
+		a := newAgent("a")
+		inBubble(t, func(r *rig) {
+			a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
+				a.mu.Lock()
+				c.cut(a, text)
+				a.deliver = nil
+				a.mu.Unlock()
+				<-ctx.Done()
+				return runtime.Outcome{}, ctx.Err()
+			}
+			sent := r.send("a", "x")
+			synctest.Wait()
+			r.want(sent.ID, client.ReceiptInjected)
+			r.crash()
+			r.pass(5 * time.Second)
+			r.Log(c.name)
+			r.want(sent.ID, c.after)
+			if len(a.ledger) != c.took {
+				r.Errorf("%s: the agent took %q, want %d", c.name, a.ledger, c.took)
+			}
+		}, a)
+	}
+}
+
+// An unknown outcome is asked for again, and nothing else is sent meanwhile.
+func TestWhatCannotBeToldYetIsAskedAgain(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
+			a.mu.Lock()
+			a.line, a.undecided, a.deliver = text, 3, nil
+			a.mu.Unlock()
+			<-ctx.Done()
+			return runtime.Outcome{}, ctx.Err()
+		}
+		first, second := r.send("a", "x"), r.send("a", "y")
+		synctest.Wait()
+		r.crash()
+		r.pass(3 * time.Second)
+		r.want(first.ID, client.ReceiptInjected)
+		r.want(second.ID, client.ReceiptQueued)
+		r.pass(10 * time.Second)
+		r.want(first.ID, client.ReceiptConsumed)
+		r.want(second.ID, client.ReceiptConsumed)
+		if len(a.ledger) != 2 || a.ledger[0] != "x" {
+			r.Errorf("the agent took %q, want x and y", a.ledger)
+		}
+	}, a)
+}
+
+// A store that cannot save lets nothing out. What it fails to say is asked.
+func TestBrokenStoreSendsNothing(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		memory := &prompt.Memory{}
+		faulty := storetest.NewFaulty(storetest.Stores{Receipts: memory})
+		r.store = faulty
+		r.crash()
+		a.view.Ready = false
+		sent := r.send("a", "x")
+		for _, mode := range []storetest.Mode{storetest.Fails, storetest.FailsWrites, storetest.Hangs} {
+			faulty.Set(mode)
+			r.edit("a", func(a *agent) { a.view.Ready = true })
+			r.pass(time.Minute)
+			queue, err := r.engine.Queue(r.Context(), "a", client.OnlyOpen)
+			if err != nil || len(a.ledger) > 0 || len(queue) != 1 || !strings.HasPrefix(queue[0].Reason, "nothing is sent: cannot save") {
+				r.Fatalf("mode %d: the agent took %q, the queue is %+v, %v", mode, a.ledger, queue, err)
+			}
+			ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+			_, err = r.engine.Nudge(ctx, "a", client.NudgeRequest{Text: "refused"})
+			cancel()
+			if !errors.Is(err, client.ErrUnavailable) && !errors.Is(err, client.ErrTimeout) {
+				r.Errorf("mode %d: a prompt is answered with %v", mode, err)
+			}
+		}
+		faulty.Set(storetest.Works)
+		r.pass(time.Minute)
+		r.want(sent.ID, client.ReceiptConsumed)
+		faulty.Set(storetest.LosesAnswers)
+		lost, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "y"})
+		if err != nil {
+			r.Errorf("a prompt that is kept is answered with %v", err)
+		}
+		r.pass(time.Minute)
+		faulty.Set(storetest.Works)
+		r.pass(time.Minute)
+		r.want(lost.ID, client.ReceiptConsumed)
+		if !slices.Equal(a.ledger, []string{"x", "y"}) {
+			r.Errorf("the agent took %q, want x and y once", a.ledger)
+		}
+	}, a)
+}
+
+// The outcome of an attempt is saved however long it takes, and the text is not
+// sent again meanwhile.
+func TestOutcomeIsSavedLater(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
+		r.store = faulty
+		r.crash()
+		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			faulty.Set(storetest.FailsWrites)
+			return a.took(text), nil
+		}
+		sent := r.send("a", "x")
+		r.pass(time.Hour)
+		r.want(sent.ID, client.ReceiptInjected)
+		faulty.Set(storetest.Works)
+		r.pass(time.Minute)
+		r.want(sent.ID, client.ReceiptConsumed)
+		if !slices.Equal(a.ledger, []string{"x"}) {
+			r.Errorf("the agent took %q", a.ledger)
+		}
+	}, a)
+}
+
+// An engine that has nothing to do does nothing: not one call of the store.
+func TestIdleEngineRests(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
+		r.store = faulty
+		r.crash()
+		r.send("a", "x")
+		synctest.Wait()
+		before := faulty.Writes()
+		for range 1000 {
+			r.engine.Look("s-a")
+			r.pass(time.Minute)
+		}
+		if n := faulty.Writes() - before; n > 0 {
+			r.Errorf("an idle engine made %d writes", n)
+		}
+	}, newAgent("a"))
+}
+
+// The outcome of an attempt is known, and the store fails until after the engine
+// is stopped: the outcome is saved all the same, and not asked for again.
+func TestOutcomeIsSavedAtTheEnd(t *testing.T) {
+	for _, heals := range []time.Duration{time.Second, 6 * time.Second} { // before and after the grace of a flight
+		a := newAgent("a")
+		inBubble(t, func(r *rig) {
+			faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
+			r.store = faulty
+			r.crash()
+			a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+				faulty.Set(storetest.FailsWrites)
+				if heals > grace { // it is under way when the end comes
+					<-time.After(3 * time.Second)
+				}
+				return a.took(text), nil
+			}
+			sent := r.send("a", "x")
+			synctest.Wait()
+			r.stop()
+			time.AfterFunc(heals, func() { faulty.Set(storetest.Works) })
+			<-r.ended
+			if kept, err := faulty.Receipt(r.Context(), sent.ID); err != nil || kept.State != prompt.Submitted {
+				r.Errorf("healed after %s the receipt is kept as %s, %v", heals, kept.State, err)
+			}
+			a.deliver = nil
+			r.run()
+			r.want(sent.ID, client.ReceiptConsumed)
+			if len(a.ledger) != 1 {
+				r.Errorf("the agent took %q", a.ledger)
+			}
+		}, a)
+	}
+}
+
+// grace is that of the engine for a flight at its end.
+const grace = 5 * time.Second
+
+// The time of a prompt passes while an attempt is under way: it has expired only
+// with proof that the agent did not take it.
+func TestTimePassesDuringAnAttempt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(a *agent, text string) (runtime.Outcome, error)
+		want string
+		took int
+	}{
+		{"taken", func(a *agent, text string) (runtime.Outcome, error) { return a.took(text), nil }, client.ReceiptConsumed, 1},
+		{"not a byte was sent", func(*agent, string) (runtime.Outcome, error) {
+			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
+		}, client.ReceiptExpired, 0},
+		{"taken back", func(a *agent, text string) (runtime.Outcome, error) {
+			a.line = text
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
+		}, client.ReceiptExpired, 0},
+		{"outcome unknown", func(*agent, string) (runtime.Outcome, error) {
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
+		}, client.ReceiptUnconfirmed, 0},
+		{"it fails", func(*agent, string) (runtime.Outcome, error) {
+			return runtime.Outcome{}, errors.New("the connection broke")
+		}, client.ReceiptUnconfirmed, 0},
+	} {
+		a := newAgent("a")
+		inBubble(t, func(r *rig) {
+			a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+				<-time.After(time.Minute)
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				return c.end(a, text)
+			}
+			sent := r.send("a", "x", func(q *client.NudgeRequest) { q.TTL = 10 * time.Second })
+			r.pass(30 * time.Second)
+			r.want(sent.ID, client.ReceiptInjected)
+			r.pass(time.Minute)
+			got := r.want(sent.ID, c.want)
+			injected := slices.ContainsFunc(got.Steps, func(s client.ReceiptStep) bool { return s.State == client.ReceiptInjected })
+			if len(a.ledger) != c.took || got.Attempts != 1 || !injected {
+				r.Errorf("%s: the agent took %q in %d attempts; steps %v", c.name, a.ledger, got.Attempts, got.Steps)
+			}
+		}, a)
+	}
+}
+
+// A person types who the view does not know of yet: no turn is interrupted until
+// that has rested.
+func TestUrgentWaitsForWhoTypes(t *testing.T) {
+	a := newAgent("a")
+	interrupted := func() int {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.interrupted
+	}
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) {
+			a.view.Activity.State, a.view.Attached, a.typed = runtime.ActivityBusy, 1, time.Now()
+		})
+		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.view.Activity.State == runtime.ActivityBusy {
+				return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
+			}
+			return a.took(text), nil
+		}
+		sent := r.send("a", "stop that", func(q *client.NudgeRequest) { q.Priority = "urgent" })
+		for range 10 {
+			r.pass(2 * time.Second)
+			r.edit("a", func(a *agent) { a.typed = time.Now() })
+			r.want(sent.ID, client.ReceiptQueued)
+			if interrupted() > 0 {
+				r.Fatal("the turn was interrupted while a person typed")
+			}
+		}
+		r.pass(10 * time.Second)
+		r.want(sent.ID, client.ReceiptConsumed)
+		if n := interrupted(); n != 1 {
+			r.Errorf("it was interrupted %d times", n)
+		}
+	}, a)
+}

@@ -1,0 +1,232 @@
+package prompts_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gascity/client"
+	"gascity/internal/domain/prompt"
+	"gascity/runtime"
+	"gascity/worker"
+)
+
+// seen makes the agent one whose place ends each attempt, when the returned function is
+// called, with what it has seen.
+func seen(a *agent, out runtime.Outcome) (land func()) {
+	ends := make(chan struct{}, 100)
+	a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
+		select {
+		case <-ends:
+		case <-ctx.Done():
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "cut off"}, nil
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if out.State != runtime.OutcomeRefused {
+			a.ledger = append(a.ledger, text)
+		}
+		return out, nil
+	}
+	return func() { ends <- struct{}{} }
+}
+
+var (
+	busySeen = runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}
+	unseen   = runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "no evidence"}
+)
+
+// hook says by a hook that a prompt has begun a turn; empty: that the turn is over.
+func (r *rig) hook(text string) {
+	r.Helper()
+	w := prompt.Word{Session: "s-a", Instance: r.agents["a"].view.Instance, Hash: worker.PromptHash(text), At: time.Now()}
+	if err := r.engine.Heard(r.Context(), w); err != nil {
+		r.Error(err)
+	}
+	time.Sleep(time.Millisecond) // of the bubble
+	synctest.Wait()
+}
+
+// TestAHookNamesThePromptThatBeganATurn: its word makes a receipt submitted, and the end
+// of the turn makes it consumed, whatever the attempt has seen (R1).
+func TestAHookNamesThePromptThatBeganATurn(t *testing.T) {
+	for name, out := range map[string]runtime.Outcome{"the place has seen it too": busySeen, "the place has seen nothing": unseen} {
+		for _, order := range []string{"land hook end", "hook land end", "hook end land"} {
+			if out.State == runtime.OutcomeUnconfirmed && strings.HasPrefix(order, "land") {
+				continue // the outcome was not known in time: it is unconfirmed for good
+			}
+			t.Run(name+": "+order, func(t *testing.T) {
+				inBubble(t, func(r *rig) {
+					land := seen(r.agents["a"], out)
+					r.hook("the first one, which it was started with")
+					r.hook("") // its turn is over
+					sent := r.send("a", "do\tit\n now")
+					synctest.Wait()
+					for word := range strings.FieldsSeq(order) {
+						switch word {
+						case "land":
+							land()
+							synctest.Wait()
+						case "hook":
+							r.hook("do    it\nnow ")
+							if strings.HasPrefix(order, "land") {
+								if got := r.want(sent.ID, client.ReceiptSubmitted); got.Evidence != "hook" {
+									r.Errorf("its evidence is %q", got.Evidence)
+								}
+							}
+						case "end":
+							r.hook("")
+						}
+					}
+					if got := r.want(sent.ID, client.ReceiptConsumed); got.Evidence != "hook+consumed" {
+						r.Errorf("its evidence is %q", got.Evidence)
+					}
+				}, newAgent("a"))
+			})
+		}
+	}
+}
+
+// TestAPlaceThatRefusedIsNotOverruled: a person typed the same words while not a byte of
+// the prompt was sent.
+func TestAPlaceThatRefusedIsNotOverruled(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		land := seen(r.agents["a"], runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready})
+		sent := r.send("a", "hello")
+		synctest.Wait()
+		r.hook("hello")
+		land()
+		synctest.Wait()
+		if got, err := r.engine.Receipt(r.Context(), sent.ID, ""); err != nil || got.State == client.ReceiptSubmitted || got.State == client.ReceiptConsumed {
+			r.Errorf("the receipt is %+v, %v", got, err)
+		}
+	}, newAgent("a"))
+}
+
+// TestAHookThatSaysNothingLosesNothing: what was seen counts alone after a while.
+func TestAHookThatSaysNothingLosesNothing(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		land := seen(r.agents["a"], busySeen)
+		r.hook("something else")
+		r.hook("")
+		sent := r.send("a", "hello")
+		land()
+		synctest.Wait()
+		r.want(sent.ID, client.ReceiptSubmitted)
+		time.Sleep(4 * time.Second) // of the bubble
+		synctest.Wait()
+		if got := r.want(sent.ID, client.ReceiptConsumed); got.Evidence != busySeen.Evidence {
+			r.Errorf("its evidence is %q", got.Evidence)
+		}
+	}, newAgent("a"))
+}
+
+// TestAPromptWaitsForTheCommandLine: an agent that was started with a prompt rests before it
+// begins with it. What comes then is typed when its hook has reported that turn, or never
+// will.
+func TestAPromptWaitsForTheCommandLine(t *testing.T) {
+	for name, told := range map[string]bool{"its hook reports": true, "its hook is silent": false} {
+		t.Run(name, func(t *testing.T) {
+			a := newAgent("a")
+			inBubble(t, func(r *rig) {
+				a.mu.Lock()
+				a.opens, a.view.StartedAt = true, time.Now()
+				a.mu.Unlock()
+				sent := r.send("a", "hello")
+				time.Sleep(59 * time.Second) // of the bubble
+				if got, err := r.engine.Receipt(r.Context(), sent.ID, ""); err != nil || got.State != client.ReceiptQueued {
+					r.Errorf("before its first turn the receipt is %+v, %v", got, err)
+				}
+				if told {
+					r.hook("the prompt of its command line")
+					if got := r.agents["a"].ledger; len(got) > 0 {
+						r.Errorf("during the turn that its hook has reported it has taken %q", got)
+					}
+					r.hook("")
+					r.engine.Look("s-a")
+				} else {
+					time.Sleep(2 * time.Second) // of the bubble
+				}
+				synctest.Wait()
+				if got := r.agents["a"].ledger; !slices.Equal(got, []string{"hello"}) {
+					r.Errorf("it has taken %q, want what waited", got)
+				}
+			}, a)
+		})
+	}
+}
+
+// TestHooksInAnyOrder: words that come late, twice, from another instance or about
+// what a person typed turn no receipt back and advance none; the prompts that the agent
+// took are submitted in the end, each by its own word.
+func TestHooksInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{"one", "two", "", "typed by a person", "foreign one", "late one", "land"}), 0, 25).Draw(rt, "words")
+		out := rapid.SampledFrom([]runtime.Outcome{busySeen, unseen}).Draw(rt, "seen")
+		failed := ""
+		t.Run("", func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				failed = anyOrder(r, words, out)
+			}, newAgent("a"))
+		})
+		if failed != "" || t.Failed() {
+			rt.Fatalf("%s", failed)
+		}
+	})
+}
+
+// anyOrder plays words, and returns what they must not have done.
+func anyOrder(r *rig, words []string, out runtime.Outcome) (failed string) {
+	began := time.Now()
+	time.Sleep(time.Second) // of the bubble
+	land := seen(r.agents["a"], out)
+	r.hook("before all")
+	r.hook("")
+	ids := []string{r.send("a", "one").ID, r.send("a", "two").ID}
+	synctest.Wait()
+	instance := r.agents["a"].view.Instance
+	said := map[string]bool{}
+	was := map[string]int{}
+	for _, word := range append(words, "land", "land") {
+		switch word {
+		case "land":
+			land()
+			synctest.Wait()
+		case "foreign one":
+			_ = r.engine.Heard(r.Context(), prompt.Word{Session: "s-a", Instance: "inc-of-another", Hash: worker.PromptHash("one"), At: time.Now()})
+		case "late one":
+			_ = r.engine.Heard(r.Context(), prompt.Word{Session: "s-a", Instance: instance, Hash: worker.PromptHash("one"), At: began})
+		default:
+			for i, text := range []string{"one", "two"} {
+				now, _ := r.engine.Receipt(r.Context(), ids[i], "")
+				said[ids[i]] = said[ids[i]] || word == text && (now.State == client.ReceiptInjected || now.State == client.ReceiptSubmitted)
+			}
+			r.hook(word)
+		}
+		synctest.Wait()
+		for _, id := range ids {
+			got, err := r.engine.Receipt(r.Context(), id, "")
+			rank := slices.Index(rankOf, got.State)
+			switch {
+			case got.State == client.ReceiptUnconfirmed && !said[id]:
+				rank = len(rankOf)
+			case err != nil || rank < was[id]:
+				return "a receipt went back to " + got.State
+			case strings.Contains(got.Evidence, prompt.SignHook) && !said[id]:
+				return "a receipt is " + got.State + " by a word that was not about it"
+			}
+			was[id] = rank
+		}
+	}
+	time.Sleep(8 * time.Second) // of the bubble: the second waits for what the hook says of the first and its turn
+	synctest.Wait()
+	if got := strings.Join(r.agents["a"].ledger, " "); got != "one two" {
+		return "the agent took " + got
+	}
+	return ""
+}

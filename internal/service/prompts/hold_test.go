@@ -1,0 +1,95 @@
+package prompts_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// TestHeldAgentGetsNothing: neither running nor asleep, whatever the priority; and
+// everything in its order when the hold ends.
+func TestHeldAgentGetsNothing(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.held = "budget day is used up" })
+		first := r.send("a", "one", func(q *client.NudgeRequest) { q.Successor = true })
+		urgent := r.send("a", "two", func(q *client.NudgeRequest) { q.Successor, q.Priority = true, "urgent" })
+		r.pass(time.Hour)
+		r.want(first.ID, client.ReceiptQueued)
+		if got := r.want(urgent.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "budget day") {
+			t.Errorf("it waits because of %q, want the budget", got.Reason)
+		}
+		queue, err := r.engine.Queue(t.Context(), "a", "")
+		if err != nil || len(queue) != 2 {
+			t.Fatalf("the queue is %v, %v", queue, err)
+		}
+		for i, q := range queue {
+			if q.Position != i+1 || q.Reason != "budget day is used up" {
+				t.Errorf("place %d waits because of %q, want the budget", q.Position, q.Reason)
+			}
+		}
+		a := r.agents["a"]
+		r.edit("a", func(a *agent) { a.end(client.StateAsleep) })
+		r.pass(time.Hour)
+		if a.woken != 0 || a.interrupted != 0 || len(a.ledger) != 0 {
+			t.Errorf("it was woken %d times, interrupted %d times, and took %q", a.woken, a.interrupted, a.ledger)
+		}
+		r.edit("a", func(a *agent) { a.held = "" })
+		r.pass(time.Minute)
+		if got := strings.Join(a.ledger, " "); got != "two one" || a.woken != 1 {
+			t.Errorf("after the hold it took %q and was woken %d times, want both prompts and once", got, a.woken)
+		}
+	}, newAgent("a"))
+}
+
+// TestEachPromptSaysWhyItWaits: the first what it waits for, those behind it their order,
+// and the receipt of each the same as the listing.
+func TestEachPromptSaysWhyItWaits(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) {
+			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.Certain, Since: time.Now()}
+		})
+		for _, text := range []string{"one", "two", "three"} {
+			r.send("a", text)
+		}
+		r.pass(time.Second)
+		queue, err := r.engine.Queue(t.Context(), "a", "")
+		if err != nil || len(queue) != 3 {
+			t.Fatalf("the queue is %v, %v", queue, err)
+		}
+		for i, want := range []string{"the agent is busy: it waits for the end of the turn", "the prompts before it go first", "the prompts before it go first"} {
+			if queue[i].Reason != want {
+				t.Errorf("place %d waits because of %q, want %q", i+1, queue[i].Reason, want)
+			}
+			if got := r.want(queue[i].ID, client.ReceiptQueued); got.Reason != want || got.Position != i+1 {
+				t.Errorf("the receipt at place %d waits because of %q, want %q", got.Position, got.Reason, want)
+			}
+		}
+	}, newAgent("a"))
+}
+
+// TestOutOfItsBudgetTakesPromptsForLater: they wait, where a suspended one refuses.
+func TestOutOfItsBudgetTakesPromptsForLater(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) {
+			a.end(client.StateSuspended)
+			a.view.Desired, a.view.Hold = "suspended", session.Hold{Kind: session.HoldBudget}
+			a.held = "budget day is used up"
+		})
+		sent := r.send("a", "one")
+		synctest.Wait()
+		r.want(sent.ID, client.ReceiptQueued)
+		r.edit("a", func(a *agent) {
+			a.start()
+			a.view.Desired, a.view.Hold, a.held = "running", session.Hold{}, ""
+		})
+		r.pass(time.Minute)
+		if got := r.agents["a"].ledger; len(got) != 1 {
+			t.Errorf("it took %q", got)
+		}
+	}, newAgent("a"))
+}

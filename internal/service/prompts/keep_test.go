@@ -1,0 +1,295 @@
+package prompts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/service/prompts"
+	"gascity/runtime"
+)
+
+// slowDisk answers the next new receipt with "no answer in time", and keeps it a
+// while later. Later changes wait for it, as for the one writer of the store.
+type slowDisk struct {
+	prompt.Memory
+	mu   sync.Mutex
+	slow bool
+	turn sync.Mutex
+}
+
+func (s *slowDisk) next(slow bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow = slow
+}
+
+func (s *slowDisk) AddReceipt(ctx context.Context, r prompt.Receipt) (prompt.Receipt, bool, error) {
+	s.mu.Lock()
+	slow := s.slow
+	s.slow = false
+	s.mu.Unlock()
+	s.turn.Lock()
+	if slow {
+		time.AfterFunc(10*time.Second, func() {
+			defer s.turn.Unlock()
+			_, _, _ = s.Memory.AddReceipt(context.WithoutCancel(ctx), r) // no caller gets the result
+		})
+		return prompt.Receipt{}, false, fmt.Errorf("%w: no answer in time", client.ErrUnavailable)
+	}
+	defer s.turn.Unlock()
+	return s.Memory.AddReceipt(ctx, r)
+}
+
+func (s *slowDisk) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
+	for !s.turn.TryLock() { // a mutex would hold the bubble's time
+		if err := sleep(ctx); err != nil {
+			return err
+		}
+	}
+	defer s.turn.Unlock()
+	return s.Memory.SaveReceipt(ctx, r)
+}
+
+func sleep(ctx context.Context) error {
+	select {
+	case <-time.After(10 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ghost sends a prompt that the store keeps although its sender gets an error, and
+// returns its receipt.
+func (r *rig) ghost(key string) prompt.Receipt {
+	r.Helper()
+	disk := &slowDisk{}
+	r.store = disk
+	r.crash()
+	disk.next(true)
+	_, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x", Key: key, TTL: time.Hour})
+	if !errors.Is(err, client.ErrUnavailable) {
+		r.Fatalf("a prompt that cannot be kept in time is answered with %v", err)
+	}
+	r.pass(time.Minute)
+	open, _ := disk.OpenReceipts(r.Context()) // memory never fails
+	ended, _ := disk.EndedReceipts(r.Context(), "", 0)
+	if all := slices.Concat(open, ended); len(all) == 1 {
+		return all[0]
+	}
+	r.Fatal("the store does not keep it")
+	return prompt.Receipt{}
+}
+
+// A prompt with a key that was kept too late is delivered in this life, and once.
+func TestLateReceiptWithKeyIsTakenIn(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		kept := r.ghost("k")
+		r.want(kept.ID, client.ReceiptConsumed)
+		again := r.send("a", "x", func(q *client.NudgeRequest) { q.Key = "k" })
+		if again.ID != kept.ID || len(a.ledger) != 1 {
+			r.Errorf("asked again with its key it is %s, want %s; the agent took %q", again.ID, kept.ID, a.ledger)
+		}
+	}, a)
+}
+
+// One without a key is withdrawn: its sender got the error that it is not kept,
+// and may have sent another.
+func TestLateReceiptWithoutKeyIsWithdrawn(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		kept := r.ghost("")
+		r.want(kept.ID, client.ReceiptCancelled)
+		r.crash()
+		r.pass(time.Minute)
+		if len(a.ledger) > 0 {
+			r.Errorf("the agent took %q", a.ledger)
+		}
+	}, a)
+}
+
+// A request for a receipt that only the store has, by its key or its ID, returns a
+// live one: it expires.
+func TestReceiptThatOnlyTheStoreKnows(t *testing.T) {
+	for _, by := range []string{"key", "id"} {
+		inBubble(t, func(r *rig) {
+			r.edit("a", func(a *agent) { a.view.Ready = false })
+			now := time.Now()
+			stray := prompt.Receipt{
+				ID: "stray", Session: "s-a", Agent: "a", Key: "k", Content: runtime.TextContent("x"), State: prompt.Queued,
+				CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(time.Minute),
+			}
+			if _, _, err := r.store.AddReceipt(r.Context(), stray); err != nil {
+				r.Fatal(err)
+			}
+			if by == "key" {
+				if got := r.send("a", "x", func(q *client.NudgeRequest) { q.Key = "k" }); got.ID != "stray" {
+					r.Errorf("the key made %s", got.ID)
+				}
+			}
+			ctx, cancel := context.WithTimeout(r.Context(), time.Hour)
+			defer cancel()
+			if got, err := r.engine.Receipt(ctx, "stray", client.ReceiptSubmitted); err != nil || got.State != client.ReceiptExpired {
+				r.Errorf("found by %s it is %s after an hour, %v", by, got.State, err)
+			}
+			if n, _ := r.engine.QueuedFor("s-a"); n != 0 {
+				r.Errorf("%d prompts wait", n)
+			}
+		}, newAgent("a"))
+	}
+}
+
+// badRow is a store whose only open receipt makes no sense.
+type badRow struct{ prompt.Memory }
+
+func (*badRow) OpenReceipts(context.Context) ([]prompt.Receipt, error) {
+	return nil, errors.New("the receipt of X cannot be read and is left out: invalid character")
+}
+
+func TestUnreadableReceiptStopsNobody(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.store = &badRow{}
+		r.crash()
+		sent := r.send("a", "x")
+		synctest.Wait()
+		r.want(sent.ID, client.ReceiptConsumed)
+	}, newAgent("a"))
+}
+
+// A key stands for one prompt: another text, other files or another target are
+// refused, while it is open and when it has ended, also after it was changed.
+func TestKeyOfAnotherPromptIsRefused(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		file := r.TempDir()
+		r.edit("a", func(a *agent) { a.view.Ready = false })
+		key := func(q *client.NudgeRequest) { q.Key = "k" }
+		first := r.send("a", "x", key)
+		changed := "changed"
+		if _, err := r.engine.EditPrompt(r.Context(), first.ID, client.EditRequest{Text: &changed}); err != nil {
+			r.Fatal(err)
+		}
+		refused := func(when string) {
+			for what, c := range map[string]struct {
+				target string
+				req    client.NudgeRequest
+			}{
+				"another text":   {"a", client.NudgeRequest{Text: "y", Key: "k"}},
+				"other files":    {"a", client.NudgeRequest{Text: "x", Key: "k", Files: []string{file}}},
+				"another target": {"b", client.NudgeRequest{Text: "x", Key: "k"}},
+			} {
+				_, err := r.engine.Nudge(r.Context(), c.target, c.req)
+				if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), first.ID) {
+					r.Errorf("%s, %s: %v, want a refusal that names %s", when, what, err, first.ID)
+				}
+			}
+			if again := r.send("s-a", "x", key); again.ID != first.ID {
+				r.Errorf("%s: the same prompt again is %s, want %s", when, again.ID, first.ID)
+			}
+		}
+		refused("while it waits")
+		r.edit("a", func(a *agent) { a.view.Ready = true })
+		synctest.Wait()
+		r.want(first.ID, client.ReceiptConsumed)
+		refused("when it has ended")
+		if l := r.agents["b"].ledger; len(l) > 0 {
+			r.Errorf("another agent took %q", l)
+		}
+	}, newAgent("a"), newAgent("b"))
+}
+
+// fill sends prompts to an agent that takes none, and with calls waits for each of
+// them; stop ends that.
+func fill(t *testing.T, n int, calls bool) (e *prompts.Engine, ids []string, stop func()) {
+	a := newAgent("a")
+	a.view.Ready = false
+	w := &town{agents: map[string]*agent{"a": a}}
+	e = prompts.New(prompts.Options{Store: &prompt.Memory{}, City: w, Events: event.NewMemory(1, 0, time.Now)})
+	w.engine = e
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := e.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range n {
+		r, err := e.Nudge(ctx, "a", client.NudgeRequest{Text: fmt.Sprint(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+		if calls {
+			all.Go(func() {
+				if _, err := e.Receipt(ctx, r.ID, client.ReceiptConsumed); err == nil {
+					t.Error("the receipt ended")
+				}
+			})
+		}
+	}
+	return e, ids, func() { cancel(); all.Wait() }
+}
+
+// Calls that wait for receipts of one queue cost the others nothing.
+func TestWaitingCallsCostNothing(t *testing.T) {
+	const prompts, edits = 1000, 40
+	cost := func(calls bool) time.Duration {
+		e, ids, stop := fill(t, prompts, calls)
+		defer stop()
+		best := time.Hour
+		for range 3 {
+			began := time.Now()
+			for i := range edits {
+				text := fmt.Sprint("changed ", i)
+				if _, err := e.EditPrompt(t.Context(), ids[0], client.EditRequest{Text: &text}); err != nil {
+					t.Fatal(err)
+				}
+				e.Look("s-a")
+			}
+			best = min(best, time.Since(began))
+		}
+		return best / edits
+	}
+	alone, waited := cost(false), cost(true)
+	t.Logf("a change takes %v, and %v while %d calls wait", alone, waited, prompts)
+	if waited > 20*alone {
+		t.Errorf("a change takes %v while %d calls wait, and %v otherwise", waited, prompts, alone)
+	}
+}
+
+func TestWaitingCallsAreBounded(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) { a.view.Ready = false })
+		sent := r.send("a", "x")
+		ctx, cancel := context.WithCancel(r.Context())
+		var calls sync.WaitGroup
+		for range 4096 {
+			calls.Go(func() { _, _ = r.engine.Receipt(ctx, sent.ID, client.ReceiptSubmitted) }) // it ends with ctx
+		}
+		synctest.Wait()
+		if _, err := r.engine.Receipt(r.Context(), sent.ID, client.ReceiptConsumed); !errors.Is(err, client.ErrUnavailable) {
+			r.Errorf("one call more: %v", err)
+		}
+		_, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "y", Wait: client.ReceiptSubmitted})
+		if n, newest := r.engine.QueuedFor("s-a"); !errors.Is(err, client.ErrUnavailable) || n != 1 || newest.IsZero() {
+			r.Errorf("one prompt that is waited for more: %v; %d are queued, the newest since %v, want 1", err, n, newest)
+		}
+		r.want(sent.ID, client.ReceiptQueued)
+		cancel()
+		calls.Wait()
+		r.edit("a", func(a *agent) { a.view.Ready = true })
+		if got, err := r.engine.Receipt(r.Context(), sent.ID, client.ReceiptConsumed); err != nil {
+			r.Errorf("after their end: %s, %v", got.State, err)
+		}
+	}, newAgent("a"))
+}

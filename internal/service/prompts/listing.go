@@ -1,0 +1,201 @@
+package prompts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/prompt"
+)
+
+// Queue lists the prompts that are on their way, those of one target if it is
+// not empty, by session and in the order of delivery; with client.WithEnded also
+// the recent others, newest first.
+func (e *Engine) Queue(ctx context.Context, target string, which client.Which) ([]client.Receipt, error) {
+	if err := e.ready(ctx); err != nil {
+		return nil, err
+	}
+	name := ""
+	if target != "" {
+		v, err := e.opts.City.View(target)
+		if err != nil {
+			return nil, err
+		}
+		name = v.Session
+	}
+	out, taken := e.listed(name)
+	if which != client.WithEnded {
+		return out, nil
+	}
+	ended, err := e.opts.Store.EndedReceipts(ctx, name, recent)
+	if err != nil {
+		return nil, fmt.Errorf("%w: cannot read ended receipts: %w", client.ErrUnavailable, err)
+	}
+	ended = append(taken, ended...)
+	slices.SortStableFunc(ended, func(a, b prompt.Receipt) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	for _, r := range ended {
+		listed := wire(&r)
+		listed.Steps = nil
+		out = append(out, listed)
+	}
+	return out, nil
+}
+
+// listed returns the prompts on their way, and those that are submitted.
+func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Receipt) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var boxes []*box
+	for _, b := range e.boxes {
+		if name == "" || b.session == name {
+			boxes = append(boxes, b)
+		}
+	}
+	slices.SortFunc(boxes, func(a, b *box) int { return strings.Compare(a.session, b.session) })
+	queue = []client.Receipt{}
+	for _, b := range boxes {
+		place := 0
+		for _, r := range prompt.Queue(b.listLocked()) {
+			listed := wire(r)
+			listed.Steps = nil
+			listed.Deadline = e.deadlineLocked(b, r)
+			if r.Waits() {
+				place++
+				listed.Position = place
+				listed.Reason = e.whyLocked(b, listed)
+			}
+			queue = append(queue, listed)
+		}
+		for _, r := range b.receipts {
+			if r.State == prompt.Submitted {
+				taken = append(taken, *r)
+			}
+		}
+	}
+	return queue, taken
+}
+
+// BeginsBy returns until when the agent of a session, which seems to rest, may be about to begin
+// with a prompt that it was given; zero: with none.
+func (e *Engine) BeginsBy(session string) (latest time.Time) {
+	found, ok := e.named.Load(session)
+	if !ok {
+		return time.Time{}
+	}
+	now := e.opts.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range found.(*box).receipts {
+		if at := r.BeginsBy(now); at.After(latest) {
+			latest = at
+		}
+	}
+	return latest
+}
+
+// MayBegin reports whether the agent of a session, which seems to rest, may be about to begin with a
+// prompt that it was given.
+func (e *Engine) MayBegin(session string) bool { return e.BeginsBy(session).After(e.opts.Now()) }
+
+// Receipt returns a receipt; with wait, "submitted" or "consumed", when it has
+// come so far or ended. If ctx ends first it is client.ErrTimeout, with the
+// receipt as it is then. 4,096 calls may wait at once, one more is
+// client.ErrUnavailable.
+func (e *Engine) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
+	if err := checkWait(wait); err != nil {
+		return client.Receipt{}, err
+	}
+	if err := e.ready(ctx); err != nil {
+		return client.Receipt{}, err
+	}
+	if err := e.beginCall(wait); err != nil {
+		return client.Receipt{}, err
+	}
+	defer e.endCall(wait)
+	return e.await(ctx, id, wait)
+}
+
+// maxCalls is how many calls may wait for receipts at once.
+const maxCalls = 4096
+
+// beginCall reserves the place of a call that waits; the caller calls endCall.
+func (e *Engine) beginCall(wait string) error {
+	if wait == "" {
+		return nil
+	}
+	if e.calls.Add(1) > maxCalls {
+		e.calls.Add(-1)
+		return fmt.Errorf("%w: %d calls wait for receipts already; ask again without waiting", client.ErrUnavailable, maxCalls)
+	}
+	return nil
+}
+
+func (e *Engine) endCall(wait string) {
+	if wait != "" {
+		e.calls.Add(-1)
+	}
+}
+
+// await is Receipt for a call that has its place.
+func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, error) {
+	for {
+		r, b, err := e.read(ctx, id)
+		if err != nil {
+			return client.Receipt{}, err
+		}
+		if wait == "" || (client.Receipt{State: string(r.State), Closed: r.Closed}).Reached(wait) {
+			return e.answer(b, r), nil
+		}
+		changed, same := e.changeOf(b, r)
+		if !same {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return e.answer(b, r), fmt.Errorf("%w: the prompt %s is %s", client.ErrTimeout, id, r.State)
+		case <-e.done:
+			return e.answer(b, r), fmt.Errorf("%w: the controller ends; the prompt %s is %s and kept", client.ErrUnavailable, id, r.State)
+		}
+	}
+}
+
+// changeOf returns what the next change of an open receipt of b closes; same is
+// false if it is not any more as it was read.
+func (e *Engine) changeOf(b *box, r prompt.Receipt) (changed <-chan struct{}, same bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now := b.receipts[r.ID]; now == nil || now.State != r.State {
+		return nil, false
+	}
+	return b.changeLocked(r.ID), true
+}
+
+// read returns a receipt, and the box that it is open in, nil if it is final. An
+// open one that only the store knows of is taken in.
+func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *box, error) {
+	for {
+		e.mu.Lock()
+		if b := e.index[id]; b != nil {
+			defer e.mu.Unlock()
+			return *b.receipts[id], b, nil
+		}
+		e.mu.Unlock()
+		kept, err := e.opts.Store.Receipt(ctx, id)
+		switch {
+		case errors.Is(err, prompt.ErrUnknown):
+			return kept, nil, fmt.Errorf("%w: no prompt has the receipt %q; gc queue list --all shows those that are kept", client.ErrNotFound, id)
+		case err != nil:
+			return kept, nil, fmt.Errorf("%w: cannot read the receipt %s: %w", client.ErrUnavailable, id, err)
+		case kept.Final():
+			return kept, nil, nil
+		}
+		if err := e.takeIn(ctx, kept); err != nil {
+			return kept, nil, err
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package prompts
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"gascity/internal/domain/prompt"
+)
+
+// moveWaiting moves the prompts that wait for a session to the session that its agent, which was
+// renamed, has next. Each is moved in one step of the store, so that it is in one queue only. One
+// that is being delivered finishes where it is.
+func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
+	b := o.box
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	defer b.end()
+	waiting := slices.DeleteFunc(o.open(b), func(r *prompt.Receipt) bool { return !r.Waits() || r.ID == o.flight })
+	slices.SortFunc(waiting, func(x, y *prompt.Receipt) int { return int(x.Seq) - int(y.Seq) })
+	for _, r := range waiting {
+		moved, now := *r, o.opts.Now()
+		from := moved.Agent
+		moved.Session, moved.Agent, moved.UpdatedAt = session, agent, now
+		if moved.Conversation == "" {
+			moved.Instance = "" // else it waits to see that the conversation goes on
+		}
+		if moved.ByFile != "" {
+			if err := o.opts.Texts.Remove(b.session, r.ID); err != nil {
+				o.opts.Logger.Warn("the file with the text of a prompt cannot be removed", "receipt", r.ID, "error", err)
+			}
+			moved.ByFile = ""
+		}
+		moved.Reason = "its agent was renamed"
+		if from != agent {
+			moved.Reason += " from " + from
+		}
+		moved.Steps = append(slices.Clone(moved.Steps), prompt.Step{State: moved.State, At: now, Detail: moved.Reason})
+		saved := moved
+		saved.Content = nil // the store has it
+		err := o.saveMoved(ctx, saved)
+		if err != nil && !errors.Is(err, prompt.ErrEnded) && !errors.Is(err, prompt.ErrUnknown) {
+			return err
+		}
+		o.mu.Lock()
+		o.dropLocked(b, r.ID)
+		delete(b.files, r.ID)
+		if err == nil {
+			o.putLocked(o.boxLocked(session, agent), moved)
+		}
+		o.mu.Unlock()
+	}
+	return nil
+}
+
+func (e *Engine) saveMoved(ctx context.Context, r prompt.Receipt) error {
+	ctx, cancel := context.WithTimeout(ctx, saveTime)
+	defer cancel()
+	return e.noteSave(r.ID, e.opts.Store.MoveReceipt(ctx, r))
+}

@@ -1,0 +1,154 @@
+package prompts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"gascity/client"
+	"gascity/internal/domain/prompt"
+	"gascity/runtime"
+)
+
+const (
+	// maxText bounds the text of one prompt, maxFiles its files.
+	maxText  = 1 << 20
+	maxFiles = 64
+	// defaultTTL is how long a prompt may wait if its sender does not say.
+	defaultTTL = 24 * time.Hour
+	// maxWaiting and maxWaitingBytes bound the queue of one session.
+	maxWaiting      = 10_000
+	maxWaitingBytes = 64 << 20
+	// headBytes is how much of a text is shown in listings.
+	headBytes = 200
+	// maxMetadata and maxMetadataBytes bound what goes along with a prompt.
+	maxMetadata      = 32
+	maxMetadataBytes = 16 << 10
+)
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", client.ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+// content returns the blocks of a prompt, checked.
+func content(text string, files []string) ([]runtime.ContentBlock, error) {
+	switch {
+	case text == "" && len(files) == 0:
+		return nil, invalid("the prompt is empty")
+	case !utf8.ValidString(text):
+		return nil, invalid("the text is not UTF-8")
+	case len(text) > maxText:
+		return nil, invalid("the text has %d bytes, the limit is %d; put it into a file and send that", len(text), maxText)
+	case len(files) > maxFiles:
+		return nil, invalid("there are %d files, the limit is %d", len(files), maxFiles)
+	}
+	var blocks []runtime.ContentBlock
+	if text != "" {
+		blocks = runtime.TextContent(text)
+	}
+	for _, file := range files {
+		if !filepath.IsAbs(file) {
+			return nil, invalid("the path %q is not absolute", file)
+		}
+		if _, err := os.Stat(file); err != nil {
+			return nil, invalid("cannot hand over a file: %v", err)
+		}
+		blocks = append(blocks, runtime.ContentBlock{Type: runtime.ContentFilePath, Path: file})
+	}
+	return blocks, nil
+}
+
+// checkMetadata bounds what goes along with a prompt.
+func checkMetadata(m map[string]string) error {
+	size := 0
+	for key, value := range m {
+		if key == "" || !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return invalid("the metadata %q is nameless, or not UTF-8", key)
+		}
+		size += len(key) + len(value)
+	}
+	if len(m) > maxMetadata || size > maxMetadataBytes {
+		return invalid("the metadata has %d entries and %d bytes, the limit is %d and %d", len(m), size, maxMetadata, maxMetadataBytes)
+	}
+	return nil
+}
+
+// digest distinguishes the content of one prompt from that of another.
+func digest(blocks []runtime.ContentBlock) string {
+	sum := sha256.New()
+	for _, b := range blocks {
+		fmt.Fprintf(sum, "%d %s %d %s %s ", len(b.Text), b.Text, len(b.Path), b.Path, b.Type) // a hash never fails
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// replaceText returns the blocks with another text.
+func replaceText(blocks []runtime.ContentBlock, text string) ([]runtime.ContentBlock, error) {
+	return content(text, filesOf(blocks))
+}
+
+func filesOf(blocks []runtime.ContentBlock) []string {
+	var files []string
+	for _, b := range blocks {
+		if b.Type == runtime.ContentFilePath {
+			files = append(files, b.Path)
+		}
+	}
+	return files
+}
+
+// head returns the beginning of a text, cut between characters.
+func head(text string) string {
+	if len(text) <= headBytes {
+		return text
+	}
+	end := headBytes
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// The words for priorities.
+var priorities = []string{prompt.System: "system", prompt.Urgent: "urgent", prompt.Normal: "normal"}
+
+func priorityOf(word string) (prompt.Priority, error) {
+	if word == "" {
+		return prompt.Normal, nil
+	}
+	for p, w := range priorities {
+		if w == word {
+			return prompt.Priority(p), nil
+		}
+	}
+	return 0, invalid("the priority %q is not one of system, urgent, normal", word)
+}
+
+func priorityWord(p prompt.Priority) string {
+	if p < 0 || int(p) >= len(priorities) {
+		return priorities[prompt.Normal]
+	}
+	return priorities[p]
+}
+
+func ttlOf(ttl time.Duration) (time.Duration, error) {
+	switch {
+	case ttl < 0:
+		return 0, invalid("the ttl %s is negative", ttl)
+	case ttl == 0:
+		return defaultTTL, nil
+	}
+	return ttl, nil
+}
+
+func checkWait(wait string) error {
+	switch wait {
+	case "", client.ReceiptSubmitted, client.ReceiptConsumed:
+		return nil
+	}
+	return invalid("cannot wait for %q: it is not one of submitted, consumed", wait)
+}

@@ -1,0 +1,72 @@
+package prompts
+
+import (
+	"context"
+	"fmt"
+
+	"gascity/client"
+	"gascity/internal/domain/prompt"
+	"gascity/runtime"
+)
+
+// RetryPrompt sends the prompt of a receipt that has ended once more, as a new prompt with an
+// ID of its own whose receipt names the old one. It is for the instance that runs now, or the
+// next one. client.ErrRefused: it has not ended, a turn worked on it, or the agent may have got
+// it and req does not consent to its arriving twice.
+func (e *Engine) RetryPrompt(ctx context.Context, id string, req client.RetryRequest) (client.Receipt, error) {
+	if err := e.ready(ctx); err != nil {
+		return client.Receipt{}, err
+	}
+	old, _, err := e.read(ctx, id)
+	if err != nil {
+		return client.Receipt{}, err
+	}
+	if err := mayRetry(old, req.Force); err != nil {
+		return client.Receipt{}, err
+	}
+	if old.Content == nil { // an open one is not read from the store
+		if old, err = e.opts.Store.Receipt(ctx, id); err != nil {
+			return client.Receipt{}, fmt.Errorf("%w: cannot read the prompt %s: %w", client.ErrUnavailable, id, err)
+		}
+	}
+	if len(old.Content) == 0 {
+		return client.Receipt{}, fmt.Errorf("%w: the text of the prompt %s is not kept any more; send it again with: gc send %s", client.ErrRefused, id, old.Agent)
+	}
+	again := client.NudgeRequest{
+		Text: runtime.FlattenText(textOf(old.Content)), Files: filesOf(old.Content), Priority: priorityWord(old.Priority), Key: req.Key, Source: req.Source,
+		Metadata: old.Metadata, Literal: old.Literal, AllowChanges: req.AllowChanges || old.AllowChanges, Successor: old.Successor, TTL: old.ExpiresAt.Sub(old.CreatedAt),
+	}
+	return e.nudge(ctx, old.Session, again, old.ID)
+}
+
+// mayRetry says why a prompt is not sent once more; nil: it may be.
+func mayRetry(r prompt.Receipt, force bool) error {
+	switch r.State {
+	case prompt.Dead, prompt.Expired, prompt.Cancelled:
+		return nil
+	case prompt.Consumed:
+		return fmt.Errorf("%w: a turn of %s has worked on the prompt %s; to send the same text as a new prompt: gc send %s", client.ErrRefused, r.Agent, r.ID, r.Agent)
+	case prompt.Unconfirmed, prompt.Submitted:
+		if force {
+			return nil
+		}
+		may := "may have got"
+		if r.State == prompt.Submitted {
+			may = "has accepted"
+		}
+		return fmt.Errorf("%w: %s %s the prompt %s, a retry may arrive twice; look with gc peek %s, then: gc queue retry %s --force", client.ErrRefused, r.Agent, may, r.ID, r.Agent, r.ID)
+	default:
+		return fmt.Errorf("%w: the prompt %s is %s and needs no retry; to see what it waits for: gc receipt %s", client.ErrRefused, r.ID, r.State, r.ID)
+	}
+}
+
+// textOf returns the blocks that are text.
+func textOf(blocks []runtime.ContentBlock) []runtime.ContentBlock {
+	var texts []runtime.ContentBlock
+	for _, b := range blocks {
+		if b.Type != runtime.ContentFilePath {
+			texts = append(texts, b)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,367 @@
+package prompts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
+	"gascity/internal/service/prompts"
+	"gascity/runtime"
+)
+
+// agent is a scripted agent with a ledger: what it really took. Its terminal is a
+// line that a text may be left in.
+type agent struct {
+	undecided   int // how often the outcome of a text is not known yet
+	mu          sync.Mutex
+	name        string
+	view        session.View
+	ledger      []string
+	line        string
+	epoch       int
+	woken       int
+	interrupted int
+	byTyping    func() (why string, forGood bool)                                         // why its prompts are typed; nil: they are not
+	opens       bool                                                                      // it may begin with the prompt of its command line
+	settled     *runtime.Outcome                                                          // what Settle answers; nil: what it finds
+	held        string                                                                    // why it gets nothing
+	typed       time.Time                                                                 // by a person; the view does not know
+	deliver     func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) // nil: taken at once
+}
+
+func token(name string, epoch int) string { return fmt.Sprintf("token-%s-%d", name, epoch) }
+
+func newAgent(name string) *agent {
+	a := &agent{name: name, view: session.View{Agent: name, Session: "s-" + name, Desired: "running"}}
+	a.start()
+	return a
+}
+
+// start begins another instance.
+func (a *agent) start() {
+	a.epoch++
+	a.line = ""
+	t := token(a.name, a.epoch)
+	a.view.State, a.view.Running, a.view.Ready = client.StateRunning, true, true
+	a.view.Token, a.view.Instance = t, session.PublicInstance(t)
+	a.view.Activity = session.Activity{State: runtime.ActivityReady}
+}
+
+func (a *agent) end(state session.State) {
+	a.view.State, a.view.Running, a.view.Ready, a.view.Token, a.view.Instance = state, false, false, "", ""
+}
+
+func (a *agent) took(text string) runtime.Outcome {
+	a.ledger = append(a.ledger, text)
+	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}
+}
+
+// town is the controller of some agents, and their provider, for one life of an
+// engine. After kill it does nothing any more, as a process that is dead.
+type town struct {
+	runtime.Provider
+	agents map[string]*agent
+	engine *prompts.Engine
+	watch  func(d runtime.Delivery) // sees what is handed over; nil: no call
+
+	mu   sync.Mutex // held while something takes effect
+	dead bool
+}
+
+var errDead = errors.New("the process is dead")
+
+func (w *town) kill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = true
+}
+
+// effect calls do unless the process is dead.
+func (w *town) effect(do func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead {
+		return errDead
+	}
+	return do()
+}
+
+func (w *town) find(name string) *agent {
+	for _, a := range w.agents {
+		if a.name == name || a.view.Session == name {
+			return a
+		}
+	}
+	return nil
+}
+
+func (w *town) View(name string) (session.View, error) {
+	a := w.find(name)
+	if a == nil {
+		return session.View{}, fmt.Errorf("%w: %s", client.ErrNotFound, name)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v := a.view
+	v.Provider = w
+	return v, nil
+}
+
+func (w *town) hold(v session.View) string {
+	a := w.find(v.Session)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held
+}
+
+func (w *town) typed(v session.View) (why string, forGood bool) {
+	a := w.find(v.Session)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byTyping == nil {
+		return "", false
+	}
+	return a.byTyping()
+}
+
+func (w *town) opens(v session.View) bool {
+	a := w.find(v.Session)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.opens
+}
+
+func (w *town) WakeFor(_ context.Context, name, _ string) error {
+	w.edit(name, func(a *agent) {
+		a.woken++
+		a.start()
+	})
+	return nil
+}
+
+// Sense reads the agent: what it does has been so for a while.
+func (w *town) Sense(name string) {
+	a := w.find(name)
+	a.mu.Lock()
+	blind := a.view.ReadAt.IsZero()
+	a.mu.Unlock()
+	if !blind {
+		w.edit(name, func(a *agent) { a.view.ReadAt = time.Now() })
+	}
+}
+
+// edit changes an agent and has the engine look.
+func (w *town) edit(name string, do func(*agent)) {
+	a := w.find(name)
+	a.mu.Lock()
+	do(a)
+	s := a.view.Session
+	a.mu.Unlock()
+	w.engine.Look(s)
+}
+
+func (w *town) Deliver(ctx context.Context, name string, d runtime.Delivery) (out runtime.Outcome, err error) {
+	a := w.find(name)
+	a.mu.Lock()
+	do := a.deliver
+	current, runs := a.view.Token, a.view.Running
+	a.mu.Unlock()
+	switch {
+	case !runs:
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
+	case d.Instance != current:
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "deliver", Session: name, Err: runtime.ErrStaleInstance}
+	}
+	if w.watch != nil {
+		w.watch(d)
+	}
+	text := runtime.FlattenText(d.Content)
+	if do != nil {
+		return do(ctx, a, text)
+	}
+	err = w.effect(func() error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		out = a.took(text)
+		return nil
+	})
+	return out, err
+}
+
+func (w *town) Withdraw(_ context.Context, name string, d runtime.Delivery) (proof bool, err error) {
+	a := w.find(name)
+	err = w.effect(func() error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if d.Instance != a.view.Token || a.line == "" || a.line != runtime.FlattenText(d.Content) {
+			return nil
+		}
+		a.line, proof = "", true
+		return nil
+	})
+	return proof, err
+}
+
+// Settle is Withdraw, but does not know the outcome yet as long as the agent
+// says so.
+func (w *town) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	a := w.find(name)
+	a.mu.Lock()
+	a.undecided--
+	later, settled := a.undecided >= 0, a.settled
+	a.mu.Unlock()
+	if settled != nil {
+		return *settled, nil
+	}
+	if later {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedTyping}, nil
+	}
+	proof, err := w.Withdraw(ctx, name, d)
+	if proof && err == nil {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn}, nil
+	}
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
+}
+
+func (w *town) InterruptInstance(_ context.Context, name, _ string) error {
+	return w.effect(func() error {
+		a := w.find(name)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.interrupted++
+		a.view.Activity = session.Activity{State: runtime.ActivityIdle}
+		return nil
+	})
+}
+
+func (w *town) Observe(_ context.Context, name string) (runtime.Observation, error) {
+	a := w.find(name)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return runtime.Observation{Attached: a.view.Attached, LastInput: a.typed, At: time.Now()}, nil
+}
+
+func (w *town) StopInstance(context.Context, string, string) error { return errors.ErrUnsupported }
+
+func (w *town) WaitForIdle(context.Context, string, time.Duration) error { return nil }
+
+// mortal is a store whose calls fail when the process is dead.
+type mortal struct {
+	prompt.Store
+	town *town
+}
+
+func (m mortal) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
+	err = m.town.effect(func() error { kept, known, err = m.Store.AddReceipt(ctx, r); return err })
+	return kept, known, err
+}
+
+func (m mortal) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
+	return m.town.effect(func() error { return m.Store.SaveReceipt(ctx, r) })
+}
+
+// rig is an engine over a store that outlives it.
+type rig struct {
+	*testing.T
+	*town
+	store  prompt.Store
+	texts  prompts.TextFiles // nil: agents are given no files
+	events *event.Memory
+	stop   context.CancelFunc
+	ended  chan struct{}
+}
+
+// inBubble runs a test with virtual time over the given agents.
+func inBubble(t *testing.T, do func(r *rig), agents ...*agent) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{T: t, store: &prompt.Memory{}, events: event.NewMemory(100_000, 0, time.Now), town: &town{agents: map[string]*agent{}}}
+		for _, a := range agents {
+			r.agents[a.name] = a
+		}
+		r.run()
+		defer func() { r.stop(); <-r.ended }()
+		do(r)
+	})
+}
+
+// run begins a life, and waits until it rests.
+func (r *rig) run() {
+	r.begin()
+	synctest.Wait()
+}
+
+// begin begins a life.
+func (r *rig) begin() {
+	w := &town{agents: r.agents}
+	w.engine = prompts.New(prompts.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold, Opens: w.opens, Typed: w.typed, Texts: r.texts})
+	r.town = w
+	ctx, stop := context.WithCancel(r.Context())
+	ended := make(chan struct{})
+	r.stop, r.ended = stop, ended
+	go func() {
+		defer close(ended)
+		if err := w.engine.Run(ctx); err != nil {
+			r.Errorf("Run: %v", err)
+		}
+	}()
+}
+
+// crash kills the engine and begins another life.
+func (r *rig) crash() {
+	r.kill()
+	r.stop()
+	<-r.ended
+	r.run()
+}
+
+func (r *rig) send(name, text string, edit ...func(*client.NudgeRequest)) client.Receipt {
+	r.Helper()
+	req := client.NudgeRequest{Text: text}
+	for _, e := range edit {
+		e(&req)
+	}
+	got, err := r.engine.Nudge(r.Context(), name, req)
+	if err != nil {
+		r.Fatalf("Nudge(%s, %q): %v", name, text, err)
+	}
+	return got
+}
+
+// pass lets virtual time pass.
+func (r *rig) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (r *rig) want(id, state string) client.Receipt {
+	r.Helper()
+	got, err := r.engine.Receipt(r.Context(), id, "")
+	if err != nil || got.State != state {
+		r.Errorf("the receipt is %s (%s), %v; want %s; steps %v", got.State, got.Reason, err, state, got.Steps)
+	}
+	return got
+}
+
+// kinds returns the events of a receipt.
+func (r *rig) kinds(id string) []string {
+	events, _, err := r.events.After(0)
+	if err != nil {
+		r.Fatal(err)
+	}
+	var out []string
+	for _, e := range events {
+		if e.Data["receipt"] == id {
+			out = append(out, e.Kind)
+		}
+	}
+	return out
+}

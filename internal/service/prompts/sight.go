@@ -1,0 +1,144 @@
+package prompts
+
+import (
+	"errors"
+	"fmt"
+
+	"gascity/client"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// sightOf is a view in the terms of the rules of prompts.
+func sightOf(v session.View, err error) prompt.Sight {
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		return prompt.Sight{Known: true, Gone: "the agent is not in the city any more"}
+	case err != nil:
+		return prompt.Sight{Shut: err.Error()}
+	case v.Unknown != "":
+		return prompt.Sight{Shut: "the session is not known: " + v.Unknown}
+	case v.Desired == desiredAbsent:
+		return prompt.Sight{Known: true, Gone: "the agent is not configured any more"}
+	}
+	s := prompt.Sight{
+		Known: true, Down: !v.Running && down(v), Asleep: rests(v) && down(v), AsleepAt: v.Hold.Since, Conversation: v.Conversation.ID,
+		Attached: v.Attached, Activity: v.Activity.State, Sure: v.Activity.Confidence == session.Certain || v.Activity.Confidence == session.Likely,
+		Since: v.Activity.Since, ReadAt: v.ReadAt,
+	}
+	if v.Running {
+		s.Instance = v.Instance
+	}
+	s.Shut = shut(v)
+	if v.Obstacle.Holds() {
+		s.Obstacle, s.ProbeAt = client.AgentObstacle{Kind: v.Obstacle.Kind, Detail: v.Obstacle.Detail}.String(), v.Obstacle.ProbeAt
+	}
+	return s
+}
+
+// Words of the desired state, see client.Agent.
+const (
+	desiredSuspended = "suspended"
+	desiredStopped   = "stopped"
+	desiredAbsent    = "absent"
+)
+
+// down reports whether the lifecycle says that no instance runs.
+func down(v session.View) bool {
+	switch string(v.State) {
+	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined,
+		client.StateFailed, client.StateLost, client.StateCreating:
+		return true
+	}
+	return false
+}
+
+// rests reports whether the session is meant to be stopped until somebody needs
+// it: it sleeps or is about to, or is a member that its pool does not want. A
+// prompt is a need.
+func rests(v session.View) bool {
+	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep || v.Spare)
+}
+
+// shut says why no attempt may be made now; empty if one may. A driver that
+// reports the outcome of a prompt looks at the agent itself before the first
+// byte, so the driver judges a turn that is not reported, or an unknown
+// activity.
+func shut(v session.View) string {
+	switch {
+	case !v.Running:
+		return fmt.Sprintf("the agent does not run (%s)", v.State)
+	case v.Draining:
+		return "the agent winds down"
+	case !v.Ready:
+		return "the agent is starting"
+	case v.Provider == nil:
+		return "the session cannot be reached"
+	case v.Pending != nil, v.Activity.State == runtime.ActivityWaiting:
+		return "the agent waits for an answer"
+	case !senses(v) && !delivers(v):
+		return "" // no further report is possible
+	case !delivers(v) && (v.Activity.State == runtime.ActivityUnknown || v.Activity.State == ""):
+		return "what the agent is doing is not known"
+	}
+	return ""
+}
+
+func delivers(v session.View) bool {
+	_, ok := runtime.As[runtime.Deliverer](v.Provider, v.Session)
+	return ok
+}
+
+func senses(v session.View) bool {
+	_, ok := runtime.As[runtime.Sensor](v.Provider, v.Session)
+	return ok
+}
+
+// scene is what of a view makes another attempt worth while when it changes.
+type scene struct {
+	instance, pending string
+	activity          runtime.Activity
+	attached          int
+}
+
+func sceneOf(v session.View) scene {
+	s := scene{v.Instance, "", v.Activity.State, v.Attached}
+	if v.Pending != nil {
+		s.pending = v.Pending.RequestID
+	}
+	return s
+}
+
+// refusal says why a target takes no prompt at all; nil if it does.
+func refusal(v session.View, name string) error {
+	why := ""
+	switch {
+	case v.Desired == desiredAbsent:
+		why = "it is not configured any more"
+	case v.Hold.Kind == session.HoldBudget:
+		return nil // it waits for the budget
+	case v.Desired == desiredSuspended, v.Hold.Kind == session.HoldSuspend, string(v.State) == client.StateSuspended:
+		why = "it is stopped; start it with: gc start " + name
+	case v.Unknown != "":
+		return nil
+	case v.Draining, string(v.State) == client.StateDraining:
+		why = "it is winding down"
+	case string(v.State) == client.StateQuarantined:
+		why = "it is quarantined" + because(v.Reason) + "; see: gc explain " + name
+	case string(v.State) == client.StateFailed:
+		why = "it has failed" + because(v.Reason) + "; see: gc explain " + name
+	case v.Desired == desiredStopped && !v.Running && !rests(v):
+		why = "it is stopped" + because(v.Reason) + "; see: gc explain " + name
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s accepts no prompts: %s", client.ErrRefused, name, why)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}

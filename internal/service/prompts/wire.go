@@ -1,0 +1,117 @@
+package prompts
+
+import (
+	"cmp"
+	"maps"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+)
+
+// wire is a receipt as clients see it.
+func wire(r *prompt.Receipt) client.Receipt {
+	out := client.Receipt{
+		ID: r.ID, Agent: r.Agent, Session: r.Session, Instance: r.Instance, State: string(r.State), Reason: r.Reason, Evidence: r.Evidence, Closed: r.Closed,
+		Priority: priorityWord(r.Priority), Source: r.Source, Key: r.Key, Text: r.Head, Bytes: r.Bytes, Files: filesOf(r.Content),
+		Attempts: r.Attempts, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ExpiresAt: r.ExpiresAt,
+	}
+	out.AllowChanges, out.ByFile, out.Changes = r.AllowChanges, r.ByFile, r.Changes
+	out.Metadata, out.SentBack, out.RetryOf = r.Metadata, r.SentBack, r.RetryOf
+	out.Literal = r.Literal
+	for _, s := range r.Steps {
+		out.Steps = append(out.Steps, client.ReceiptStep{State: string(s.State), At: s.At, Detail: s.Detail})
+	}
+	return out
+}
+
+// answer is wire for a receipt that may be an open one of b, with its place and
+// what it waits for.
+func (e *Engine) answer(b *box, r prompt.Receipt) client.Receipt {
+	out := wire(&r)
+	if b == nil || r.Final() {
+		return out
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if out.Deadline = e.deadlineLocked(b, &r); !r.Waits() {
+		return out
+	}
+	out.Position = prompt.Position(b.listLocked(), r.ID)
+	out.Reason = e.whyLocked(b, out)
+	return out
+}
+
+// deadlineLocked is by when an injected receipt has left that state; zero for any other.
+func (e *Engine) deadlineLocked(b *box, r *prompt.Receipt) time.Time {
+	if r.State != prompt.Injected {
+		return time.Time{}
+	}
+	return r.Limit(prompt.Sight{Progress: e.opts.Progress(), WatchedFrom: b.watchedFrom})
+}
+
+// whyLocked is why a prompt waits; it is never empty. What holds all of them back is
+// said of each.
+func (e *Engine) whyLocked(b *box, r client.Receipt) string {
+	switch {
+	case e.degraded != "":
+		return "nothing is sent: " + e.degraded
+	case b.held != "":
+		return b.held
+	case b.input.why != "":
+		return prompt.InputBlockedPrefix + b.input.why
+	case r.Position > 1:
+		return "the prompts before it go first"
+	}
+	next := "it is next"
+	for _, other := range b.receipts {
+		if other.State == prompt.Injected {
+			next = "the prompt before it is being delivered"
+		}
+	}
+	return cmp.Or(r.Reason, b.why, next)
+}
+
+// kinds are the events of the states that somebody may wait for.
+var kinds = map[prompt.State]struct {
+	kind event.Kind
+	text string
+}{
+	prompt.Submitted:   {event.PromptSubmitted, "the agent accepted the prompt"},
+	prompt.Consumed:    {event.PromptConsumed, "a turn worked on the prompt"},
+	prompt.Expired:     {event.PromptExpired, "the prompt expired before it could be delivered"},
+	prompt.Dead:        {event.PromptDead, "the prompt can never be delivered"},
+	prompt.Cancelled:   {event.PromptCancelled, "the prompt was withdrawn"},
+	prompt.Unconfirmed: {event.PromptUnconfirmed, "the prompt was delivered without evidence that the agent accepted it"},
+}
+
+// tell appends the event of a receipt's new state, if it has one.
+func (e *Engine) tell(r prompt.Receipt) {
+	if row, ok := kinds[r.State]; ok {
+		e.emit(r, row.kind, row.text, nil)
+	}
+}
+
+// report appends an event of a session, and has others look at it.
+func (e *Engine) report(session, agent string, kind event.Kind, text string, data map[string]string) {
+	_, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: agent, Session: session, Text: text, Data: data})
+	if err != nil {
+		e.opts.Logger.Warn("cannot record an event", "kind", kind, "session", session, "error", err)
+	}
+	e.opts.Changed(session)
+}
+
+func (e *Engine) emit(r prompt.Receipt, kind event.Kind, text string, more map[string]string) {
+	data := map[string]string{"receipt": r.ID, "priority": priorityWord(r.Priority)}
+	for key, value := range map[string]string{"reason": r.Reason, "evidence": r.Evidence, "source": r.Source, "instance": r.Instance} {
+		if value != "" {
+			data[key] = value
+		}
+	}
+	maps.Copy(data, more)
+	_, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: r.Agent, Session: r.Session, Text: text, Data: data})
+	if err != nil {
+		e.opts.Logger.Warn("cannot record an event", "kind", kind, "receipt", r.ID, "error", err)
+	}
+}

@@ -1,0 +1,83 @@
+package questions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+)
+
+const (
+	notifiers   = 4
+	notifyLimit = 30 * time.Second
+)
+
+// alerts notifies people of questions, a few at a time and in the order of
+// their coming. Callers do not wait for it.
+type alerts struct {
+	notify func(ctx context.Context, p client.Pending)
+
+	mu    sync.Mutex
+	queue []client.Pending
+	busy  int
+}
+
+// add queues an alert, and gives it to a new worker if there are few. Workers
+// end when the queue is empty.
+func (a *alerts) add(ctx context.Context, jobs *sync.WaitGroup, p client.Pending) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.queue = append(a.queue, p)
+	if a.busy < notifiers {
+		a.busy++
+		jobs.Go(func() { a.work(ctx) })
+	}
+}
+
+func (a *alerts) work(ctx context.Context) {
+	for {
+		p, ok := a.take()
+		if !ok {
+			return
+		}
+		if ctx.Err() == nil {
+			a.notify(ctx, p)
+		}
+	}
+}
+
+func (a *alerts) take() (client.Pending, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.queue) == 0 {
+		a.busy--
+		return client.Pending{}, false
+	}
+	p := a.queue[0]
+	a.queue = a.queue[1:]
+	return p, true
+}
+
+var errSlow = errors.New("it did not end within 30 s")
+
+// notify notifies people of one question, unless it has ended by now.
+func (d *Desk) notify(ctx context.Context, p client.Pending) {
+	now, err := d.Question(ctx, p.ID)
+	if err != nil || now.State != client.PendingOpen {
+		return
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, notifyLimit, errSlow)
+	defer cancel()
+	if err = d.opts.Notify(bounded, p); err == nil || ctx.Err() != nil {
+		return
+	}
+	why := bound(err.Error(), maxHeadline)
+	d.append(client.Event{
+		Kind: string(event.PendingNotifyFailed), Agent: p.Agent, Session: p.Session,
+		Text: fmt.Sprintf("no notification was sent that %s asks: %s", p.Agent, why), Data: map[string]string{"id": p.ID, "error": why},
+	})
+}

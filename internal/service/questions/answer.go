@@ -1,0 +1,247 @@
+package questions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// somebody is who answers without a name.
+const somebody = "somebody"
+
+// Respond answers a pending question, once, and returns its state after the
+// session has been read again.
+//
+// A question that has ended, that somebody else is answering, or whose
+// instance is over, is client.ErrRefused; an answer that it does not offer is
+// client.ErrInvalid. Nothing has been sent then. client.ErrTimeout means that the
+// answer was handed over and the question was not seen to go within 5 s.
+func (d *Desk) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
+	by := bound(strings.TrimSpace(req.By), maxWord)
+	if by == "" || by == byPolicy {
+		by = somebody
+	}
+	return d.answer(ctx, strings.ToLower(strings.TrimSpace(id)), func(p session.Pending) (reply, error) { return choose(p, req) }, by)
+}
+
+// answer sends an answer and waits for the result of the question.
+func (d *Desk) answer(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (client.Pending, error) {
+	if err := d.await(ctx); err != nil {
+		return client.Pending{}, err
+	}
+	a, err := d.begin(ctx, id, make, by)
+	if err != nil {
+		return client.Pending{}, err
+	}
+	failed := d.hand(ctx, a)
+	if err = d.handed(ctx, a, failed); err != nil {
+		return client.Pending{}, err
+	}
+	p, err := d.outcome(ctx, a)
+	if err != nil && failed != nil {
+		err = fmt.Errorf("%w (%w)", err, failed)
+	}
+	return p, err
+}
+
+// attempt is one answer on its way.
+type attempt struct {
+	id    string
+	entry *entry
+	over  <-chan struct{}
+	view  session.View
+	asked session.Pending // as it was answered
+	reply reply
+}
+
+// byCity reports whether the city asks, and not the agent.
+func (a *attempt) byCity() bool {
+	return a.view.Asks != nil && a.view.Asks.RequestID == a.asked.Request
+}
+
+// handMost is how often an answer is handed over to a dialog that counts.
+const handMost = 5
+
+// hand hands an answer over. A dialog that has ticked since it was read is answered
+// as it is now.
+func (d *Desk) hand(ctx context.Context, a attempt) error {
+	if a.byCity() {
+		return a.view.Answer(ctx, a.reply.response)
+	}
+	for range handMost - 1 {
+		err := runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
+		if !errors.Is(err, runtime.ErrInteractionGone) {
+			return err
+		}
+		asked, unread := runtime.Pending(a.view.Provider, a.view.Session)
+		v, unknown := d.opts.City.View(a.view.Session)
+		if unread != nil || asked == nil || unknown != nil || v.Instance != a.asked.Instance {
+			return err
+		}
+		v.Pending = asked
+		now := raise(v, Policy{})
+		if !ticked(&a.asked, now) || !slices.Equal(now.Options, a.asked.Options) {
+			return err
+		}
+		a.asked, a.reply.response.RequestID = *renew(&a.asked, now), now.Request
+	}
+	return runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
+}
+
+// begin reserves the question for one answer and makes that durable.
+func (d *Desk) begin(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (attempt, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name, err := d.openLocked(id)
+	if err != nil {
+		return attempt{}, err
+	}
+	v, known := d.foldLocked(ctx, name)
+	if _, err = d.openLocked(id); err != nil {
+		return attempt{}, err // it has just turned out to be over
+	}
+	e := d.entries[name]
+	switch {
+	case e.sending || e.underway():
+		return attempt{}, fmt.Errorf("%w: %s is being answered by %s", client.ErrRefused, id, e.Open.AnsweredBy)
+	case !known || v.Provider == nil:
+		return attempt{}, fmt.Errorf("%w: %s cannot be reached now: %s", client.ErrUnavailable, e.Open.Agent, orElse(v.Unknown, "nothing is known of its session"))
+	case v.Instance != e.Open.Instance:
+		return attempt{}, fmt.Errorf("%w: %s was asked by an instance of %s that does not run now", client.ErrRefused, id, e.Open.Agent)
+	}
+	r, err := make(*e.Open)
+	if err != nil {
+		return attempt{}, err
+	}
+	e.sending = true
+	d.changeLocked(ctx, e, func(p *session.Pending) { p.Answer, p.AnsweredBy, p.Sent = r.shown, by, time.Time{} })
+	return attempt{id: id, entry: e, over: e.over, view: v, asked: *e.Open, reply: r}, nil
+}
+
+// openLocked finds the session of an open question, and says of any other why
+// it cannot be answered.
+func (d *Desk) openLocked(id string) (name string, err error) {
+	for name, e := range d.entries {
+		if e.Open != nil && e.Open.ID == id {
+			return name, nil
+		}
+	}
+	for _, p := range d.old {
+		if p.ID == id {
+			return "", fmt.Errorf("%w: %s", client.ErrRefused, ending(p))
+		}
+	}
+	return "", unknown(id)
+}
+
+// ending says in words how an episode ended.
+func ending(p session.Pending) string {
+	at := p.EndedAt.Format(time.RFC3339)
+	switch p.State {
+	case client.PendingAnswered:
+		return fmt.Sprintf("%s was answered by %s with %q at %s", p.ID, p.AnsweredBy, p.Answer, at)
+	case client.PendingExpired:
+		return fmt.Sprintf("%s was not answered in time; the policy answered %q at %s", p.ID, p.Answer, at)
+	case client.PendingGone:
+		return fmt.Sprintf("the instance of %s that asked %s was over at %s", p.Agent, p.ID, at)
+	default:
+		return fmt.Sprintf("%s was settled at the agent itself at %s", p.ID, at)
+	}
+}
+
+// handed notes what the driver said. An error is returned if nothing was sent;
+// if something may have been, the next reading shows it.
+func (d *Desk) handed(ctx context.Context, a attempt, failed error) error {
+	refused := notSent(a, failed)
+	d.mu.Lock()
+	a.entry.sending = false
+	d.changeLocked(ctx, a.entry, func(p *session.Pending) {
+		if refused == nil {
+			p.Sent = d.opts.Now()
+		} else {
+			p.Answer, p.AnsweredBy = "", ""
+		}
+	})
+	d.mu.Unlock()
+	d.Look(a.view.Session)
+	if d.opts.Sense != nil {
+		d.opts.Sense(a.view.Session)
+	}
+	return refused
+}
+
+// notSent translates a driver's error that proves that nothing was sent; any
+// other error is nil here.
+func notSent(a attempt, failed error) error {
+	switch {
+	case errors.Is(failed, runtime.ErrInteractionUnsupported), errors.Is(failed, errors.ErrUnsupported):
+		return fmt.Errorf("%w: %s cannot be answered so from here; answer it at the agent: gc attach %s: %w", client.ErrUnsupported, a.id, a.view.Agent, failed)
+	case failed != nil && a.asked.Kind == client.PendingInputBlocked:
+		return fmt.Errorf("%w: the input box of %s is not empty: %w; clean it with gc attach %s, or: gc restart %s", client.ErrRefused, a.view.Agent, failed, a.view.Agent, a.view.Agent)
+	case errors.Is(failed, runtime.ErrInteractionGone), errors.Is(failed, runtime.ErrSessionNotFound), errors.Is(failed, runtime.ErrStaleInstance):
+		return fmt.Errorf("%w: %s is not asked any more: %w", client.ErrRefused, a.id, failed)
+	}
+	return nil
+}
+
+// outcome waits until the session has been read again, and returns the state of
+// the question. If nothing is read in time it reads itself.
+func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
+	timer := time.NewTimer(settle)
+	defer timer.Stop()
+	select {
+	case <-a.over:
+		return d.Question(ctx, a.id)
+	case <-ctx.Done():
+		return client.Pending{}, fmt.Errorf("%w: the answer to %s was sent, and %s has not been read since; look with: gc pending --all", client.ErrTimeout, a.id, a.view.Agent)
+	case <-d.ended:
+		return client.Pending{}, errEnded
+	case <-timer.C:
+	}
+	var err error
+	if !a.byCity() { // what the city asks is in its view
+		var asked *runtime.PendingInteraction
+		asked, err = runtime.Pending(a.view.Provider, a.view.Session)
+		d.readAgain(ctx, a, asked, err)
+	}
+	p, missing := d.Question(ctx, a.id)
+	switch {
+	case missing != nil:
+		return client.Pending{}, missing
+	case p.State != client.PendingOpen:
+		return p, nil
+	case err != nil:
+		return p, fmt.Errorf("%w: the answer to %s was sent, and the session cannot be read: %w", client.ErrTimeout, a.id, err)
+	default:
+		return p, fmt.Errorf("%w: the answer to %s was sent, and the question is still open; look with: gc peek %s", client.ErrTimeout, a.id, a.view.Agent)
+	}
+}
+
+// readAgain folds a reading of the driver itself, if the instance is still
+// the one that was answered.
+func (d *Desk) readAgain(ctx context.Context, a attempt, asked *runtime.PendingInteraction, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, known := d.foldLocked(ctx, a.view.Session)
+	e := d.entries[a.view.Session]
+	if err != nil || !known || e == nil || e.Open == nil || e.Open.ID != a.id || v.Instance != e.Open.Instance {
+		return
+	}
+	v.Pending, v.ReadAt = asked, d.opts.Now()
+	d.takeLocked(ctx, e, v)
+	d.Look(a.view.Session)
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,216 @@
+package questions
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
+	for _, kind := range []string{runtime.WaitPermission, runtime.WaitQuestion, runtime.WaitMenu, runtime.WaitLogin, runtime.WaitLimit} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newTown(t)
+			w.agent("a")
+			w.run()
+			start := time.Now()
+			asked := permission("r1")
+			asked.Kind, asked.Metadata[runtime.MetaUntil] = kind, start.Add(time.Minute).Format(time.RFC3339Nano)
+			w.ask("a", asked)
+			got := w.only()
+			if took := time.Since(start); took != 0 {
+				t.Errorf("it took %v until the question was listed, want no time at all", took)
+			}
+			want := client.Pending{
+				ID: got.ID, Agent: "a", Session: "s-a", Instance: "a-1", Kind: kind, Prompt: asked.Prompt, Options: asked.Options,
+				Tool: "Bash", Input: "rm -rf ./build", Source: "screen", Since: start, Until: start.Add(time.Minute), Deadline: start.Add(10 * time.Minute),
+				Policy: Escalate, State: client.PendingOpen,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the question is not what was asked (-want +got):\n%s", diff)
+			}
+			kept, _ := w.store.LoadPending(t.Context())
+			if len(kept) != 1 || kept[0].ID != got.ID || kept[0].Notified.IsZero() {
+				t.Errorf("the store holds %+v, want the question, with the alert noted", kept)
+			}
+			events, _, _ := w.log.After(0)
+			if len(events) != 1 || events[0].Kind != "pending.raised" || events[0].Data["id"] != got.ID || events[0].Data["prompt"] != asked.Prompt ||
+				events[0].Data["options"] != `["Yes","Yes, and don't ask again","No, and tell it why"]` {
+				t.Errorf("events are %+v, want one pending.raised with the whole question", events)
+			}
+			if w.alerts() != 1 {
+				t.Errorf("%d alerts went out, want 1", w.alerts())
+			}
+		})
+	}
+}
+
+func TestEveryOtherEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(w *town)
+		want    string
+	}{
+		"settled at the terminal": {func(w *town) { w.provider("a").asks = nil; w.read("a") }, client.PendingResolved},
+		"exit": {func(w *town) {
+			w.change("a", func(v *session.View) { v.Running, v.State, v.Instance = false, client.StateFailed, "" })
+		}, client.PendingGone},
+		"new instance": {func(w *town) { w.change("a", func(v *session.View) { v.Instance = "a-2"; v.Pending = nil }) }, client.PendingGone},
+		"no reading": {func(w *town) {
+			w.change("a", func(v *session.View) { v.Unknown, v.Pending, v.Running = "the driver is away", nil, false })
+		}, client.PendingOpen},
+		"older reading": {func(w *town) {
+			w.change("a", func(v *session.View) { v.Pending, v.ReadAt = nil, v.ReadAt.Add(-time.Second) })
+		}, client.PendingOpen},
+		"stopping": {func(w *town) {
+			w.change("a", func(v *session.View) { v.Running, v.State = false, client.StateStopping })
+		}, client.PendingOpen},
+		"removed, just now": {func(w *town) {
+			w.remove("a")
+			pass(time.Second)
+			w.desk.Look("s-a")
+			synctest.Wait()
+		}, client.PendingOpen},
+		"removed": {func(w *town) {
+			w.remove("a")
+			time.Sleep(absentFor + time.Second)
+			synctest.Wait()
+		}, client.PendingGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newTown(t)
+				w.agent("a")
+				w.run()
+				w.ask("a", permission("r1"))
+				time.Sleep(time.Second)
+				c.happens(w)
+				got := w.only()
+				if got.State != c.want {
+					t.Fatalf("the question is %q, want %q", got.State, c.want)
+				}
+				if c.want == client.PendingOpen {
+					return
+				}
+				if kinds := w.kinds(); !slices.Equal(kinds, []string{"pending.raised", "pending." + c.want}) {
+					t.Errorf("events are %v", kinds)
+				}
+				if _, err := w.desk.Respond(t.Context(), got.ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
+					t.Errorf("an answer after the end got %v, want a refusal", err)
+				}
+			})
+		})
+	}
+}
+
+func (w *town) remove(name string) {
+	w.mu.Lock()
+	v := w.views[name]
+	delete(w.views, name)
+	w.mu.Unlock()
+	w.desk.Look(v.Session)
+	synctest.Wait()
+}
+
+func TestSameQuestionAgainIsANewEpisode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		w.run()
+		for range 3 {
+			w.ask("a", permission("r1"))
+			w.read("a")
+			w.read("a")
+			time.Sleep(time.Second)
+			a.asks = nil
+			w.read("a")
+			time.Sleep(time.Second)
+		}
+		all := w.list()
+		if len(all) != 3 || all[0].ID == all[1].ID || all[1].ID == all[2].ID || w.alerts() != 3 {
+			t.Errorf("%d episodes and %d alerts, want 3 of each with their own ids", len(all), w.alerts())
+		}
+	})
+}
+
+func TestOneQuestionAfterAnotherEndsTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		time.Sleep(time.Second)
+		w.ask("a", permission("r2"))
+		all := w.list()
+		if len(all) != 2 || all[0].State != client.PendingResolved || all[1].State != client.PendingOpen {
+			t.Fatalf("the episodes are %+v, want the first resolved and the second open", all)
+		}
+		if _, err := w.desk.Respond(t.Context(), all[0].ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("an answer to the first got %v, want a refusal", err)
+		}
+	})
+}
+
+func TestAnswerForAnotherIncarnationIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		id := w.only().ID
+		w.mu.Lock() // the controller knows, and there was no look yet
+		v := w.views["a"]
+		v.Instance, v.ReadAt = "a-2", time.Now()
+		w.views["a"] = v
+		w.mu.Unlock()
+		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"})
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "instance") || len(a.answers) != 0 {
+			t.Errorf("got %v and %d answers sent, want a refusal that names the instance, and none", err, len(a.answers))
+		}
+	})
+}
+
+func TestIdleDeskDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		for name := range strings.SplitSeq("abcdefghij", "") {
+			w.agent(name)
+		}
+		w.run()
+		w.ask("a", permission("r1"))
+		w.provider("a").asks = nil
+		time.Sleep(time.Second)
+		w.read("a")
+		saves, events := w.store.count(), len(w.kinds())
+		for range 100 {
+			w.read("b")
+			time.Sleep(time.Minute)
+		}
+		if w.store.count() != saves || len(w.kinds()) != events || w.alerts() != 1 {
+			t.Errorf("an idle desk saved %d times and emitted %d events", w.store.count()-saves, len(w.kinds())-events)
+		}
+		if len(w.desk.entries) != 0 {
+			t.Errorf("the desk keeps %d sessions without a question", len(w.desk.entries))
+		}
+	})
+}
+
+func TestLookNeverBlocks(t *testing.T) {
+	d := New(Options{})
+	for range 1000 {
+		d.Look("s") // it is not received
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Pending(ctx, "", client.OnlyOpen); !errors.Is(err, context.Canceled) {
+		t.Errorf("a desk that does not run answered %v, want the end of ctx", err)
+	}
+}

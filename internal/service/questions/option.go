@@ -1,0 +1,102 @@
+package questions
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// maxAnswer is how much of an answer in words is remembered.
+const maxAnswer = 200
+
+// reply is an answer as the driver gets it, and as it is remembered.
+type reply struct {
+	response runtime.InteractionResponse
+	shown    string
+}
+
+// choose makes a reply of a request. What fits no option is client.ErrInvalid,
+// and its text lists the options.
+func choose(p session.Pending, req client.RespondRequest) (reply, error) {
+	r := reply{response: runtime.InteractionResponse{RequestID: p.Request, Action: runtime.ActionChoose}}
+	switch {
+	case (req.Option == "") == (req.Text == ""):
+		return reply{}, fmt.Errorf("%w: answer %s with an option or with words, one of the two", client.ErrInvalid, p.ID)
+	case p.NoText && len(p.Options) == 0:
+		return reply{}, fmt.Errorf("%w: %s can only be answered in the agent's terminal: gc attach %s", client.ErrInvalid, p.ID, p.Agent)
+	case p.NoText && req.Text != "":
+		return reply{}, fmt.Errorf("%w: %s takes one of its options, not words: %s", client.ErrInvalid, p.ID, everyOption(p.Options))
+	case req.Text != "":
+		r.response.Action, r.response.Text, r.shown = runtime.ActionText, req.Text, bound(req.Text, maxAnswer)
+		if p.Kind == runtime.WaitLogin {
+			r.shown = "(words)" // they may be a secret
+		}
+		return r, nil
+	case len(p.Options) == 0:
+		return reply{}, fmt.Errorf("%w: %s has no options to choose from; answer with words: gc respond --text WORDS %s", client.ErrInvalid, p.ID, p.ID)
+	}
+	i, err := find(p, req.Option)
+	if err != nil {
+		return reply{}, err
+	}
+	r.response.Text, r.shown = p.Options[i], p.Options[i]
+	if first := slices.Index(p.Options, p.Options[i]); first != i || slices.Contains(p.Options[i+1:], p.Options[i]) {
+		r.response.Text = strconv.Itoa(i + 1) // its label names another one too
+	}
+	return r, nil
+}
+
+// find returns the index of the option that is meant: by its label, by its
+// number from 1, by its label in other capitals, or by the beginning of it. Each
+// way counts only if the ones before it name nothing.
+func find(p session.Pending, meant string) (int, error) {
+	wanted := strings.ToLower(strings.TrimSpace(meant))
+	number, notNumber := strconv.Atoi(wanted)
+	for _, fits := range []func(i int, label string) bool{
+		func(_ int, label string) bool { return label == meant },
+		func(i int, _ string) bool { return notNumber == nil && number == i+1 },
+		func(_ int, label string) bool { return strings.ToLower(strings.TrimSpace(label)) == wanted },
+		func(_ int, label string) bool {
+			return wanted != "" && strings.HasPrefix(strings.ToLower(strings.TrimSpace(label)), wanted)
+		},
+	} {
+		var hits []int
+		for i, label := range p.Options {
+			if fits(i, label) {
+				hits = append(hits, i)
+			}
+		}
+		switch {
+		case len(hits) == 1:
+			return hits[0], nil
+		case len(hits) > 1:
+			return 0, fmt.Errorf("%w: %q is more than one option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options, hits))
+		}
+	}
+	return 0, fmt.Errorf("%w: %q is not an option of %s: %s", client.ErrInvalid, meant, p.ID, everyOption(p.Options))
+}
+
+func everyOption(options []string) string {
+	every := make([]int, len(options))
+	for i := range every {
+		every[i] = i
+	}
+	return listed(options, every)
+}
+
+// listed names some of the options, with the numbers that they have among all.
+func listed(options []string, which []int) string {
+	var b strings.Builder
+	for n, i := range which {
+		if n > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%d %q", i+1, options[i])
+	}
+	return b.String()
+}

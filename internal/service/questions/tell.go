@@ -1,0 +1,73 @@
+package questions
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+)
+
+// maxHeadline bounds texts in events.
+const maxHeadline = 1000
+
+// headline is what is asked in one short line, for people.
+func headline(p session.Pending) string {
+	if p.Tool != "" {
+		return bound(strings.TrimSpace(p.Tool+" "+strings.Join(strings.Fields(p.Input), " ")), 200)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(p.Prompt), "\n")
+	return bound(orElse(line, "a "+p.Kind), 200)
+}
+
+// raised is the data of pending.raised.
+func raised(p session.Pending) map[string]string {
+	data := map[string]string{
+		"id": p.ID, "kind": p.Kind, "instance": p.Instance, "prompt": bound(p.Prompt, maxHeadline), "policy": p.Policy,
+	}
+	if p.Tool != "" {
+		data["tool"] = bound(p.Tool, maxHeadline)
+	}
+	if options, err := json.Marshal(p.Options); err == nil && len(p.Options) > 0 {
+		data["options"] = string(options)
+	}
+	if !p.Deadline.IsZero() {
+		data["deadline"] = p.Deadline.Format(time.RFC3339)
+	}
+	return data
+}
+
+// emitEnd emits the event for the end of an episode.
+func (d *Desk) emitEnd(p session.Pending) {
+	data := map[string]string{"id": p.ID, "kind": p.Kind}
+	answered := func() {
+		data["answer"], data["by"] = p.Answer, p.AnsweredBy
+	}
+	switch p.State {
+	case client.PendingAnswered:
+		answered()
+		d.emit(event.PendingAnswered, p, fmt.Sprintf("%s answered %s: %s", p.AnsweredBy, p.Agent, p.Answer), data)
+	case client.PendingExpired:
+		answered()
+		d.emit(event.PendingExpired, p, fmt.Sprintf("no answer arrived for %s, so the policy decided: %s", p.Agent, p.Answer), data)
+	case client.PendingGone:
+		data["instance"] = p.Instance
+		d.emit(event.PendingGone, p, p.Agent+" ended before its question was answered", data)
+	default:
+		d.emit(event.PendingResolved, p, "the question of "+p.Agent+" was settled without the city", data)
+	}
+}
+
+func (d *Desk) emit(kind event.Kind, p session.Pending, text string, data map[string]string) {
+	d.append(client.Event{Kind: string(kind), Agent: p.Agent, Session: p.Session, Text: text, Data: data})
+}
+
+func (d *Desk) append(e client.Event) {
+	if _, err := d.opts.Events.Append(e); err != nil {
+		d.opts.Logger.Error("cannot keep an event", "kind", e.Kind, "session", e.Session, "error", err)
+	}
+	d.opts.Logger.Info(e.Text, "kind", e.Kind, "agent", e.Agent, "session", e.Session, "pending", e.Data["id"])
+}

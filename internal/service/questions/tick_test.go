@@ -1,0 +1,137 @@
+package questions
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+)
+
+// A dialog that counts is one question for ten minutes: one ID, one deadline, and
+// no more alerts than for any other.
+func TestQuestionThatCountsIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		w.opts.Policy = func(string) Policy { return Policy{Mode: Deny, After: time.Minute} }
+		a := w.agent("a")
+		a.deaf = true
+		w.run()
+		var first client.Pending
+		for i := range 600 {
+			q := permission(fmt.Sprint("r", i))
+			q.Prompt = fmt.Sprintf("Bash command\n\n rm -rf build\n\nDo you want to proceed? (waiting %s)", time.Duration(i)*time.Second)
+			w.ask("a", q)
+			if i == 0 {
+				first = w.only()
+			}
+			if got := w.only(); got.ID != first.ID || !got.Deadline.Equal(first.Deadline) || got.Prompt != q.Prompt {
+				t.Fatalf("after %d s it is %s until %s with %q; it was %s until %s", i, got.ID, got.Deadline, got.Prompt, first.ID, first.Deadline)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if n := w.alerts(); n > 2 || len(a.answers) == 0 || w.store.count() > 40 {
+			t.Errorf("10 minutes of one question: %d alerts, %d answers of the policy, %d saves", n, len(a.answers), w.store.count())
+		}
+		w.stop()
+		w.run()
+		if got := w.only(); got.ID != first.ID {
+			t.Errorf("after a restart it is %s, and was %s", got.ID, first.ID)
+		}
+	})
+}
+
+// A dialog that ticks between its reading and the answer is answered.
+func TestAnswerToAQuestionThatCounts(t *testing.T) {
+	for ticks, want := range map[int]bool{1: true, 3: true, 100: false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newTown(t)
+			a := w.agent("a")
+			w.run()
+			q := permission("r")
+			q.Prompt = "Proceed? (10s)"
+			w.ask("a", q)
+			a.hasten = ticks
+			w.readsBack("a")
+			got, err := w.desk.Respond(t.Context(), w.only().ID, client.RespondRequest{Option: "Yes", By: "me"})
+			if want != (err == nil && got.State == client.PendingAnswered && len(a.answers) == 1) {
+				t.Errorf("after %d ticks the answer is %s, %v; the agent got %v", ticks, got.State, err, a.answers)
+			}
+		})
+	}
+}
+
+func TestWhatTicks(t *testing.T) {
+	ask := func(prompt string) *session.Pending {
+		return &session.Pending{Instance: "i", Kind: "permission", Prompt: prompt, Options: []string{"Yes", "No (9s)"}}
+	}
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"Proceed? (12s)", "Proceed? (13s)", true},
+		{"Proceed? (59s)", "Proceed? (1m 0s)", true},
+		{"Proceed? (1m59s)", "Proceed? (2m)", true},
+		{"auto-deny in 29 seconds", "auto-deny in 1 second", true},
+		{"waiting 0:59", "waiting 1:00", true},
+		{"1.5s", "1.6s", true},
+		{"a long line (9s)", "a long\nline (10s)", true},
+		{"rm -rf build1", "rm -rf build2", false},
+		{"Delete 3 files?", "Delete 4 files?", false},
+		{"Run A? (1s)", "Run B? (1s)", false},
+		{"5 miles", "6 miles", false},
+		{"the same", "the same", false},
+	} {
+		if got := ticked(ask(c.a), ask(c.b)); got != c.want {
+			t.Errorf("%q and %q are one question: %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+	other := ask("Proceed? (13s)")
+	other.Input = "rm -rf /"
+	if ticked(ask("Proceed? (12s)"), other) {
+		t.Error("another command is the same question")
+	}
+	other = ask("Proceed? (13s)")
+	other.Options = []string{"Yes", "No (8s)"}
+	if !ticked(ask("Proceed? (12s)"), other) {
+		t.Error("an option that counts is another question")
+	}
+}
+
+// Open questions survive a store that does not answer at the start.
+func TestQuestionsSurviveAFailedRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		w.agent("a")
+		w.run()
+		w.ask("a", permission("r"))
+		before := w.only()
+		w.stop()
+		w.opts.Store = &mute{PendingStore: w.store, times: 20}
+		w.run()
+		time.Sleep(5 * time.Minute)
+		if got := w.only(); got.ID != before.ID || !got.Deadline.Equal(before.Deadline) || w.alerts() != 1 {
+			t.Errorf("it is %s until %s, and was %s until %s; %d alerts", got.ID, got.Deadline, before.ID, before.Deadline, w.alerts())
+		}
+		w.stop()
+		w.opts.Store = &mute{PendingStore: w.store, times: 1 << 30}
+		w.run() // and ends although the store never answers
+	})
+}
+
+// mute is a store that does not answer the first reads.
+type mute struct {
+	session.PendingStore
+	times int
+}
+
+func (m *mute) LoadPending(ctx context.Context) ([]session.Pending, error) {
+	if m.times--; m.times >= 0 {
+		return nil, fmt.Errorf("%w: no answer in time", client.ErrUnavailable)
+	}
+	return m.PendingStore.LoadPending(ctx)
+}

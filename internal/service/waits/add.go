@@ -1,0 +1,198 @@
+package waits
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+)
+
+// Await returns when the condition holds or can never hold; read the state. The
+// end of req.Timeout is client.ErrTimeout, that of ctx its cause. Owner and Text
+// mean nothing here. 4,096 calls may wait at once, one more is
+// client.ErrUnavailable.
+func (w *Waits) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
+	req.Owner, req.Text = "", ""
+	e, err := w.begin(ctx, req)
+	if err != nil {
+		return client.Wait{}, err
+	}
+	if err := w.hold(e); err != nil {
+		return client.Wait{}, err
+	}
+	w.due.Wake()
+	select {
+	case <-e.done:
+	case <-w.ended:
+		err = errEnded
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dropLocked(e)
+	w.calls--
+	switch e.State {
+	case client.WaitOpen:
+		return client.Wait{}, err
+	case client.WaitExpired:
+		return client.Wait{}, fmt.Errorf("%w: waited %s until %s; %s", client.ErrTimeout, req.Timeout, sentence(e.Wait), cmp.Or(e.Reason, "the condition was not met"))
+	}
+	return show(e.Wait), nil
+}
+
+// maxCalls is how many calls may wait at once.
+const maxCalls = 4096
+
+// hold keeps what a call waits for, while it does.
+func (w *Waits) hold(e *entry) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.calls >= maxCalls {
+		return fmt.Errorf("%w: %d calls wait already; ask later, or register the wait: gc wait --register", client.ErrUnavailable, maxCalls)
+	}
+	w.calls++
+	w.putLocked(e)
+	return nil
+}
+
+// AddWait registers a wait of an agent. It is durable when it is answered. A city
+// holds 1,000 of them; one more is client.ErrRefused.
+func (w *Waits) AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
+	if req.Owner == "" {
+		return client.Wait{}, fmt.Errorf("%w: a registered wait needs an owner: the agent to notify", client.ErrInvalid)
+	}
+	req.Timeout = cmp.Or(req.Timeout, defaultLimit)
+	e, err := w.begin(ctx, req)
+	if err != nil {
+		return client.Wait{}, err
+	}
+	owner, err := w.opts.City.View(req.Owner)
+	if err != nil {
+		return client.Wait{}, fmt.Errorf("the owner must be an agent of the city: %w", err)
+	}
+	e.durable = true
+	e.Owner = cmp.Or(owner.Agent, req.Owner)
+	e.OwnerInstance, e.OwnerConversation = owner.Instance, owner.Conversation.ID
+	return w.register(ctx, e)
+}
+
+// register keeps a wait before it is answered.
+func (w *Waits) register(ctx context.Context, e *entry) (client.Wait, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	open := 0
+	for _, other := range w.kept {
+		if other.State == client.WaitOpen {
+			open++
+		}
+	}
+	if open >= maxOpen {
+		return client.Wait{}, fmt.Errorf("%w: %d waits are open already; cancel some: gc wait list", client.ErrRefused, open)
+	}
+	e.ID = w.newIDLocked()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
+	defer cancel()
+	if err := w.opts.Store.SaveWait(ctx, e.Wait); err != nil {
+		return client.Wait{}, fmt.Errorf("%w: cannot keep the wait: %w", client.ErrUnavailable, err)
+	}
+	w.kept[e.ID] = e
+	w.putLocked(e)
+	w.due.Wake()
+	w.emit(event.WaitAdded, e.Wait, fmt.Sprintf("%s waits until %s", e.Owner, sentence(e.Wait)), map[string]string{
+		"id": e.ID, "for": e.For, "deadline": e.Deadline.Format(time.RFC3339),
+	})
+	return show(e.Wait), nil
+}
+
+// begin checks a request and makes a wait of it. What it names must exist.
+func (w *Waits) begin(ctx context.Context, req client.WaitRequest) (*entry, error) {
+	if err := w.await(ctx); err != nil {
+		return nil, err
+	}
+	now := w.opts.Now()
+	e := &entry{done: make(chan struct{}), Wait: session.Wait{
+		Target: req.Target, For: req.For, Arg: req.Arg, Text: req.Text, CreatedAt: now, State: client.WaitOpen,
+	}}
+	switch {
+	case len(req.Text) > maxText || len(req.Arg) > maxArg:
+		return nil, fmt.Errorf("%w: a text of a wait has at most %d bytes, an argument %d", client.ErrInvalid, maxText, maxArg)
+	case req.Timeout < 0:
+		return nil, fmt.Errorf("%w: a wait cannot end before it begins", client.ErrInvalid)
+	case req.Timeout > 0:
+		e.Deadline = now.Add(req.Timeout)
+	}
+	return e, w.aim(ctx, e)
+}
+
+// aim checks the condition and completes what follows from it.
+func (w *Waits) aim(ctx context.Context, e *entry) (err error) {
+	now := e.CreatedAt
+	switch {
+	case slices.Contains(aboutSession, e.For):
+		if e.Target == "" {
+			return fmt.Errorf("%w: name the agent that is to be %s", client.ErrInvalid, e.For)
+		}
+		v, err := w.opts.City.View(e.Target)
+		if err != nil {
+			return err
+		}
+		e.Session, e.Instance = v.Session, v.Instance
+		return nil
+	case e.Arg == "":
+		return fmt.Errorf("%w: %q needs an argument, or is nothing to wait for", client.ErrInvalid, e.For)
+	case e.For == client.WaitReceipt:
+		_, err = w.opts.Prompts.Receipt(ctx, e.Arg, "")
+	case e.For == client.WaitPending:
+		_, err = w.opts.Questions.Question(ctx, e.Arg)
+	case e.For == client.WaitTime:
+		e.at, err = parseTime(e.Arg, now)
+		e.Arg = e.at.Format(time.RFC3339Nano)
+	case e.For == client.WaitCommand:
+		e.next, e.gap = now, firstGap
+	default:
+		err = fmt.Errorf("%w: %q cannot be waited for", client.ErrInvalid, e.For)
+	}
+	return err
+}
+
+func (w *Waits) newIDLocked() string {
+	for {
+		id := "w-" + strings.ToLower(w.opts.Random()[:8])
+		if w.kept[id] == nil {
+			return id
+		}
+	}
+}
+
+// putLocked makes the entry known to the loop, which looks at it at once.
+func (w *Waits) putLocked(e *entry) {
+	w.entries[e] = struct{}{}
+	if key := e.key(); key != "" {
+		if w.byKey[key] == nil {
+			w.byKey[key] = map[*entry]struct{}{}
+		}
+		w.byKey[key][e] = struct{}{}
+		w.due.Mark(key)
+	}
+	w.dueLocked(e.due())
+}
+
+// dropLocked makes the loop forget the entry, and ends its command.
+func (w *Waits) dropLocked(e *entry) {
+	delete(w.entries, e)
+	key := e.key()
+	delete(w.byKey[key], e)
+	if len(w.byKey[key]) == 0 {
+		delete(w.byKey, key)
+	}
+	if e.cancel != nil {
+		e.cancel()
+	}
+}

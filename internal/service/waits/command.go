@@ -1,0 +1,71 @@
+package waits
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/proc"
+)
+
+const (
+	firstGap     = time.Second
+	lastGap      = 30 * time.Second
+	commandLimit = 30 * time.Second
+	commandsMost = 8
+	maxLast      = 500
+)
+
+var errSlow = errors.New("it did not end within 30 s")
+
+// ShellIn returns a [Shell] that runs commands by sh -c in a folder, with that
+// environment and nothing else, in a process group that is killed at the end.
+func ShellIn(dir string, environ []string) Shell {
+	return func(ctx context.Context, line string) error {
+		return proc.Shell{Line: line, Dir: dir, Env: environ}.RunAlone(ctx)
+	}
+}
+
+// commandLocked runs the command of an entry if it is due and there is a place.
+func (w *Waits) commandLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
+	switch {
+	case e.busy || now.Before(e.next):
+		return
+	case w.running >= commandsMost:
+		e.next = now.Add(firstGap)
+		return
+	}
+	w.running++
+	e.busy = true
+	bounded, cancel := context.WithTimeoutCause(ctx, commandLimit, errSlow)
+	e.cancel = cancel
+	line := e.Arg
+	jobs.Go(func() {
+		defer cancel()
+		err := w.opts.Shell(bounded, line)
+		w.ranCommand(ctx, e, err)
+	})
+}
+
+// ranCommand takes the outcome of one run. The next one is after a pause that
+// doubles.
+func (w *Waits) ranCommand(ctx context.Context, e *entry, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running--
+	e.busy, e.cancel = false, nil
+	switch {
+	case e.State != client.WaitOpen || ctx.Err() != nil:
+		return
+	case err == nil:
+		w.endLocked(ctx, e, fulfilled(""))
+		return
+	}
+	e.last = cut("its last run: "+err.Error(), maxLast)
+	e.next = w.opts.Now().Add(e.gap)
+	e.gap = min(2*e.gap, lastGap)
+	w.dueLocked(e.next)
+	w.due.Wake()
+}

@@ -1,0 +1,138 @@
+package waits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// verdict is the result of a condition. The zero value is that it does not hold.
+type verdict struct {
+	state  string // a client.Wait state; empty: open
+	reason string
+}
+
+func fulfilled(reason string) verdict { return verdict{client.WaitFulfilled, reason} }
+
+func failed(reason string) verdict { return verdict{client.WaitFailed, reason} }
+
+// aboutSession are the conditions that have a target.
+var aboutSession = []string{client.WaitIdle, client.WaitBusy, client.WaitWaiting, client.WaitRunning, client.WaitStopped}
+
+// absent is the word for a session that is not configured any more.
+const absent = "absent"
+
+// judge says whether a condition about a session holds.
+func judge(w session.Wait, v session.View) verdict {
+	if v.Unknown != "" {
+		return verdict{}
+	}
+	if w.For == client.WaitStopped {
+		return judgeStopped(w, v)
+	}
+	if v.Running && v.Ready && holds(w.For, v) {
+		return fulfilled(detail(v))
+	}
+	if v.Desired == absent && !v.Running && v.State.Down() {
+		return failed(v.Agent + " is not configured any more and does not run")
+	}
+	return verdict{}
+}
+
+func holds(condition string, v session.View) bool {
+	state := v.Activity.State
+	asks := v.Pending != nil || state == runtime.ActivityWaiting
+	switch condition {
+	case client.WaitIdle:
+		return !asks && (state == runtime.ActivityIdle || state == runtime.ActivityReady)
+	case client.WaitBusy:
+		return !asks && state == runtime.ActivityBusy
+	case client.WaitWaiting:
+		return asks
+	default:
+		return true
+	}
+}
+
+func judgeStopped(w session.Wait, v session.View) verdict {
+	switch {
+	case !v.Running && v.State.Down():
+		return fulfilled(v.Reason)
+	case w.Instance != "" && v.Instance != "" && v.Instance != w.Instance:
+		return fulfilled("it ended, and another instance runs now")
+	}
+	return verdict{}
+}
+
+// detail says in words how the condition came true.
+func detail(v session.View) string {
+	text := string(v.Activity.State)
+	if v.Activity.Kind != "" {
+		text += " for a " + v.Activity.Kind
+	}
+	return text
+}
+
+// judgeReceipt says whether a receipt has ended. One that is not kept any more
+// has: only ended ones are forgotten.
+func judgeReceipt(ctx context.Context, from Prompts, id string) verdict {
+	r, err := from.Receipt(ctx, id, "")
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		return fulfilled("it is not kept any more, so it had ended")
+	case err != nil || !r.Ended():
+		return verdict{}
+	case r.Reason != "":
+		return fulfilled(r.State + ": " + r.Reason)
+	default:
+		return fulfilled(r.State)
+	}
+}
+
+// judgeQuestion says whether a pending question has ended, like
+// [judgeReceipt].
+func judgeQuestion(ctx context.Context, from Questions, id string) verdict {
+	p, err := from.Question(ctx, id)
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		return fulfilled("it is not kept any more, so it had ended")
+	case err != nil || p.State == client.PendingOpen:
+		return verdict{}
+	case p.Answer != "":
+		return fulfilled(fmt.Sprintf("%s by %s: %s", p.State, p.AnsweredBy, p.Answer))
+	default:
+		return fulfilled(p.State)
+	}
+}
+
+// parseTime reads a point in time: RFC 3339, or a duration from now.
+func parseTime(arg string, now time.Time) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339Nano, arg); err == nil {
+		return at, nil
+	}
+	d, err := time.ParseDuration(arg)
+	if err != nil || d < 0 {
+		return time.Time{}, fmt.Errorf("%w: %q is neither a time such as 2026-03-01T12:00:00Z nor a duration such as 90m", client.ErrInvalid, arg)
+	}
+	return now.Add(d), nil
+}
+
+// sentence says what was waited for, for people and agents.
+func sentence(w session.Wait) string {
+	switch {
+	case slices.Contains(aboutSession, w.For):
+		return fmt.Sprintf("%s is %s", w.Target, w.For)
+	case w.For == client.WaitTime:
+		return "it is " + w.Arg
+	case w.For == client.WaitCommand:
+		return fmt.Sprintf("command %q succeeds", w.Arg)
+	default:
+		return fmt.Sprintf("%s %s has ended", w.For, w.Arg)
+	}
+}

@@ -1,0 +1,171 @@
+package waits
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+)
+
+const (
+	// source names the sender of the prompts that notify owners.
+	source = "wait"
+
+	tellLimit = 30 * time.Second
+	tellGap   = time.Second // before the first further try; it doubles
+	tellMost  = time.Minute
+	tellUntil = 24 * time.Hour // no notification later than this after the end
+)
+
+// tellLocked begins to notify owners of ends, if there are any.
+func (w *Waits) tellLocked(ctx context.Context, jobs *sync.WaitGroup, now time.Time) {
+	if w.telling {
+		return
+	}
+	var untold []session.Wait
+	for _, e := range w.kept {
+		if e.State != client.WaitOpen && !e.Told {
+			untold = append(untold, e.Wait)
+		}
+	}
+	if len(untold) == 0 {
+		w.tellAt, w.tellGap = time.Time{}, 0
+		return
+	}
+	if now.Before(w.tellAt) {
+		w.dueLocked(w.tellAt)
+		return
+	}
+	slices.SortFunc(untold, func(a, b session.Wait) int {
+		return cmp.Or(a.EndedAt.Compare(b.EndedAt), cmp.Compare(a.ID, b.ID))
+	})
+	w.telling = true
+	jobs.Go(func() { w.tellAll(ctx, untold) })
+}
+
+// tellAll notifies owners, in the order of the ends. An owner that cannot be
+// notified now is notified later.
+func (w *Waits) tellAll(ctx context.Context, untold []session.Wait) {
+	left := false
+	for _, k := range untold {
+		if ctx.Err() != nil {
+			break
+		}
+		receipt, done, why := w.tell(ctx, k)
+		if !done {
+			left = true
+			continue
+		}
+		w.told(ctx, k.ID, receipt, why)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.telling = false
+	if left {
+		w.tellGap = min(max(2*w.tellGap, tellGap), tellMost)
+		w.tellAt = w.opts.Now().Add(w.tellGap)
+	}
+	w.due.Wake()
+}
+
+// tell notifies one owner. done is false if it is to be tried again; why says
+// that the owner is never notified.
+func (w *Waits) tell(ctx context.Context, k session.Wait) (receipt string, done bool, why string) {
+	if w.opts.Now().Sub(k.EndedAt) > tellUntil {
+		return "", true, "it could not be delivered for a day"
+	}
+	instance, why, known := w.addressee(k)
+	if !known || why != "" {
+		return "", known, why
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellLimit)
+	defer cancel()
+	r, err := w.opts.Prompts.Nudge(ctx, k.Owner, client.NudgeRequest{Text: text(k), Key: k.ID, Source: source, Instance: instance})
+	switch {
+	case err == nil:
+		return r.ID, true, ""
+	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrUnsupported):
+		return "", true, err.Error()
+	default:
+		w.opts.Logger.Warn("cannot notify the owner of a wait", "wait", k.ID, "agent", k.Owner, "error", err)
+		return "", false, ""
+	}
+}
+
+// addressee returns the instance to notify, empty for the next one. known is
+// false if it cannot be determined now; why says that there is none.
+func (w *Waits) addressee(k session.Wait) (instance, why string, known bool) {
+	if k.OwnerInstance == "" {
+		return "", "", true
+	}
+	v, err := w.opts.City.View(k.Owner)
+	resumed := k.OwnerConversation != "" && v.Conversation.ID == k.OwnerConversation
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		gone := w.opts.Now().Sub(k.EndedAt) > absentFor
+		return "", "there is no such agent any more", gone
+	case err != nil || v.Unknown != "":
+		return "", "", false
+	case v.Instance == k.OwnerInstance, v.Instance != "" && resumed:
+		return v.Instance, "", true
+	case v.Instance == "" && !v.State.Down():
+		return "", "", false // it is about to start or to stop
+	case resumed:
+		return "", "", true // who runs next resumes it
+	}
+	return "", "the instance that registered the wait is over", true
+}
+
+// told notes that the owner has been notified, or never will be.
+func (w *Waits) told(ctx context.Context, id, receipt, why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := w.kept[id]
+	if e == nil {
+		return
+	}
+	e.Told, e.Receipt = true, receipt
+	if why != "" {
+		e.Reason = strings.TrimPrefix(e.Reason+"; ", "; ") + "the owner was not notified: " + cut(why, maxLast)
+		w.opts.Logger.Warn("the owner of a wait was not notified", "wait", id, "agent", e.Owner, "reason", why)
+	}
+	w.saveLocked(ctx, e)
+	w.dueLocked(w.opts.Now())
+}
+
+// text returns the prompt that reports the end.
+func text(k session.Wait) string {
+	if k.State == client.WaitFulfilled && k.Text != "" {
+		return k.Text
+	}
+	b := fmt.Sprintf("Your wait %s until %s was %s", k.ID, sentence(k), k.State)
+	if k.State == client.WaitExpired {
+		b = fmt.Sprintf("Your wait %s until %s has expired: the condition was not met by %s", k.ID, sentence(k), k.Deadline.Format(time.RFC3339))
+	}
+	if k.State == client.WaitFailed {
+		b = fmt.Sprintf("Your wait %s until %s has failed: the condition can no longer be met", k.ID, sentence(k))
+	}
+	if k.Reason != "" {
+		b += " (" + k.Reason + ")"
+	}
+	b += "."
+	if k.Text != "" {
+		b += "\nYou asked for this notification: " + k.Text
+	}
+	return b
+}
+
+// cut shortens s to limit bytes, between characters.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "")
+}

@@ -1,0 +1,191 @@
+package workers_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gascity/internal/service/workers"
+	"gascity/worker"
+)
+
+// hook is an agent CLI whose hook fetches context. Where it injects is false it does not
+// put it into the conversation.
+type hook struct {
+	*worker.Client
+	rig     *rig
+	injects bool
+	n       int
+	claims  []string // that are not acknowledged
+	shown   []string // nonces in the conversation
+	count   map[string]int
+}
+
+func (r *rig) hooked(env map[string]string, injects bool) *hook {
+	h := &hook{Client: clientOf(env), rig: r, injects: injects, count: map[string]int{}}
+	r.Cleanup(h.Close)
+	return h
+}
+
+// begin is what a hook does at a beginning.
+func (h *hook) begin(source worker.Beginning, talk string, limit int) worker.Context {
+	h.rig.Helper()
+	h.n++
+	claim := worker.ContextClaim{ID: fmt.Sprintf("claim-%04d", h.n), Source: source, ConversationID: talk, Limit: limit}
+	h.claims = append(h.claims, claim.ID)
+	var c worker.Context
+	for range 2 { // its first answer was lost
+		var err error
+		if c, err = h.ClaimContext(h.rig.within(), claim); err != nil {
+			h.rig.Fatal(err)
+		}
+	}
+	for _, s := range c.Sections {
+		if h.injects {
+			h.shown = append(h.shown, s.Nonce)
+		}
+		h.count[fmt.Sprintf("%d %s %s", c.Epoch, c.Mode, s.Type)]++
+	}
+	if source != worker.BeganCompacted {
+		h.rig.must(h.Report(h.rig.within(), worker.Ready, worker.Detail{Via: worker.ViaHook, ConversationID: talk}))
+	}
+	return c
+}
+
+// turn is a turn with its end, at which a hook says what it has seen.
+func (h *hook) turn() {
+	h.rig.Helper()
+	h.rig.must(h.Report(h.rig.within(), worker.Busy, worker.Detail{Via: worker.ViaHook}))
+	h.rig.must(h.Report(h.rig.within(), worker.Idle, worker.Detail{Via: worker.ViaHook, Reason: worker.TurnDone}))
+	for _, id := range h.claims {
+		h.rig.must(h.Ack(h.rig.within(), worker.Ack{ID: id, State: worker.Consumed, Nonces: h.shown}))
+	}
+	h.claims = nil
+}
+
+// primes are the prompts by which the city sends what it has no better way for.
+func (r *rig) primes() (texts []string) {
+	for _, p := range r.prompted() {
+		if p.Source == "prime" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return texts
+}
+
+// TestAHookFetchesWhatItsAgentIsToldOnce: over a start, compactions, new conversations and
+// conversations taken up again, and two controllers, each section is fetched once in its
+// epoch and mode, and nothing of it comes as a prompt.
+func TestAHookFetchesWhatItsAgentIsToldOnce(t *testing.T) {
+	r := newRig(t, func(o *workers.Options) { o.Sections = told })
+	h := r.hooked(r.start("a", "one"), true)
+	h.begin(worker.BeganFresh, "t0", 0)
+	h.turn()
+	want := map[string]int{"0 full role": 1, "0 full history": 1}
+	steps := []struct {
+		source worker.Beginning
+		mode   worker.ContextMode
+	}{{worker.BeganCompacted, worker.CompactContext}, {worker.BeganCleared, worker.FullContext}, {worker.BeganResumed, worker.ResumeContext}}
+	for i := range 21 {
+		s := steps[i%len(steps)]
+		h.begin(s.source, fmt.Sprint("t", i), 0)
+		if i%5 == 4 {
+			r.restart()
+		}
+		h.turn()
+		h.turn()
+		for _, kind := range []string{"role", "history"} {
+			want[fmt.Sprintf("%d %s %s", i+1, s.mode, kind)] = 1
+		}
+	}
+	if fmt.Sprint(h.count) != fmt.Sprint(want) {
+		t.Errorf("it received\n%v, want\n%v", h.count, want)
+	}
+	if texts := r.primes(); len(texts) > 0 {
+		t.Errorf("it received prompts, too: %q", texts)
+	}
+}
+
+// TestAHookThatDoesNotTellIsNoticed: a hook that succeeds, and whose agent CLI leaves its
+// words out, is noticed by the missing nonces: the sections come as one prompt, once,
+// although the controller is killed (R24).
+func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprint("killed ", killed), func(t *testing.T) {
+			r := newRig(t, func(o *workers.Options) { o.Sections = told })
+			h := r.hooked(r.start("a", "one"), false)
+			for epoch, source := range []worker.Beginning{worker.BeganFresh, worker.BeganCompacted, worker.BeganCompacted} {
+				c := h.begin(source, "t", 0)
+				if len(c.Sections) != 2 {
+					t.Fatalf("the hook fetched %+v", c)
+				}
+				if killed {
+					r.restart()
+				}
+				h.turn()
+				h.turn()
+				texts := r.primes()
+				if len(texts) != epoch+1 || !strings.Contains(texts[epoch], c.Sections[0].Content) || !strings.Contains(texts[epoch], c.Sections[1].Content) {
+					t.Fatalf("in epoch %d it received the prompts %q", epoch, texts)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatAHookCannotCarryComesAsAPrompt: a section beyond the hook's limit, and everything
+// where the claim never came, is sent by a prompt, once.
+func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
+	r := newRig(t, func(o *workers.Options) { o.Sections = told })
+	h := r.hooked(r.start("a", "one"), true)
+	c := h.begin(worker.BeganFresh, "t", 40)
+	h.turn()
+	h.turn()
+	if len(c.Sections) != 1 || c.Sections[0].Type != "role" {
+		t.Errorf("40 bytes have %+v", c.Sections)
+	}
+	if texts := r.primes(); len(texts) != 1 || strings.Contains(texts[0], "You repair") || !strings.Contains(texts[0], "It is kept.") {
+		t.Errorf("it received the prompts %q", texts)
+	}
+	late := r.hooked(r.start("b", "two"), true)
+	late.turn() // no claim
+	if c := late.begin(worker.BeganFresh, "t", 0); len(c.Sections) != 0 {
+		t.Errorf("after it received a prompt the hook has %+v", c.Sections)
+	}
+	late.turn()
+	if texts := r.primes(); len(texts) != 2 || !strings.Contains(texts[1], "You repair, full.") {
+		t.Errorf("it received the prompts %q", texts)
+	}
+}
+
+// TestAStartBringsItsOwn: what the first prompt of a start holds is not sent again,
+// except where that provably did not arrive.
+func TestAStartBringsItsOwn(t *testing.T) {
+	for note, want := range map[string]int{"": 0, "cannot prompt: the first prompt is unsupported: no terminal": 1, "cannot prompt: the first prompt is unconfirmed": 0} {
+		r := newRig(t, func(o *workers.Options) {
+			o.Sections = told
+			o.Carried = func(string) ([]string, []string) { return []string{"role"}, []string{"history"} }
+		})
+		env := r.start("a", "one")
+		r.must(r.place.SetMeta("a", "GC_START_WARNING", note))
+		h := r.hooked(env, true)
+		r.must(h.Report(r.within(), worker.Started, worker.Detail{Via: worker.ViaHook}))
+		h.turn()
+		texts := r.primes()
+		if len(texts) != want || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "You repair") }) {
+			t.Errorf("with the warning %q it received the prompts %q", note, texts)
+		}
+	}
+}
+
+func TestClaimsAreNamed(t *testing.T) {
+	r := newRig(t, func(o *workers.Options) { o.Sections = told })
+	h := r.hooked(r.start("a", "one"), true)
+	for _, id := range []string{"", "claim-", "context-0-0-x", "claim-\n1234", "claim-" + strings.Repeat("x", 100)} {
+		if _, err := h.ClaimContext(r.within(), worker.ContextClaim{ID: id}); !errors.Is(err, worker.ErrInvalid) {
+			t.Errorf("a claim called %q: %v", id, err)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package compaction_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gascity/internal/service/workers/compaction"
+)
+
+// TestOneAtATime: whatever is seen, a compaction is begun only if none is under way, the
+// agent is idle, able and stays; it holds the lock for no longer than it may; none follows
+// another too soon; and there is one warning for one rise.
+func TestOneAtATime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := compaction.Rules{WarnAt: 0.7, CompactAt: 0.9, HandoffAt: 0.95, Within: time.Minute}
+		var l compaction.Lock
+		now := time.Unix(1e9, 0)
+		var last time.Time
+		warned := false
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 120).Draw(t, "seconds")) * time.Second)
+			s := compaction.Sight{
+				Idle: rapid.Bool().Draw(t, "idle"), Offers: rapid.Bool().Draw(t, "offers"), Ends: rapid.Bool().Draw(t, "ends"), Done: rapid.Bool().Draw(t, "done"),
+			}
+			if rapid.Bool().Draw(t, "known") {
+				usage := rapid.Float64Range(0, 1).Draw(t, "usage")
+				s.Usage = &usage
+			}
+			before := l
+			next, act, at := l.Next(rules, s, now)
+			l = next
+			switch act {
+			case compaction.Compact:
+				if before.Held() || !s.Idle || !s.Offers || s.Ends || *s.Usage < 0.9 || !last.IsZero() && now.Sub(last) < 10*time.Minute {
+					t.Fatalf("a compaction is begun at %s after %s on %+v", now, last, s)
+				}
+				last = now
+			case compaction.HandOff:
+				compacts := s.Offers && (last.IsZero() || now.Sub(last) >= 10*time.Minute)
+				if before.Held() || !s.Idle || s.Ends || *s.Usage < 0.95 || compacts || !l.Leaves {
+					t.Fatalf("a hand-over is begun at %s after %s on %+v", now, last, s)
+				}
+			case compaction.Warn:
+				if warned || *s.Usage < 0.7 {
+					t.Fatalf("warned on %+v", s)
+				}
+				warned = true
+			case compaction.Freed, compaction.Overdue:
+				if !before.Held() || l.Held() {
+					t.Fatalf("%s of %+v leaves %+v", act, before, l)
+				}
+			case compaction.Nothing:
+			}
+			if s.Usage != nil && *s.Usage < 0.7 && !before.Held() {
+				warned = false
+			}
+			if l.Held() && (now.Sub(l.Since) >= time.Minute || at.Sub(l.Since) != time.Minute) {
+				t.Fatalf("the lock is held since %s at %s, looked at again at %s", l.Since, now, at)
+			}
+		}
+	})
+}
+
+// TestAClockSetBackHoldsNobody: what was begun in the future is over as soon as if it were
+// begun now, and the next compaction waits as long as before.
+func TestAClockSetBackHoldsNobody(t *testing.T) {
+	rules := compaction.Rules{CompactAt: 0.9, Within: time.Minute}
+	full := 0.95
+	s := compaction.Sight{Idle: true, Offers: true, Usage: &full}
+	now := time.Unix(1e9, 0)
+	l, act, _ := compaction.Lock{}.Next(rules, s, now)
+	if act != compaction.Compact {
+		t.Fatalf("a full context is %q", act)
+	}
+	now = now.Add(-24 * time.Hour)
+	l, act, again := l.Next(rules, s, now)
+	if act != compaction.Nothing || !again.Equal(now.Add(time.Minute)) {
+		t.Errorf("it is looked at again at %s, want in a minute of %s", again, now)
+	}
+	l, act, _ = l.Next(rules, s, now.Add(time.Minute))
+	if act != compaction.Overdue {
+		t.Errorf("after a minute it is %q", act)
+	}
+	if _, act, _ = l.Next(rules, s, now.Add(11*time.Minute)); act != compaction.Compact {
+		t.Errorf("after ten minutes it is %q, want another compaction", act)
+	}
+}

@@ -1,0 +1,58 @@
+package workers
+
+import (
+	"testing"
+	"time"
+
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/workerrun"
+	"gascity/runtime"
+	"gascity/worker"
+)
+
+// TestAQuestionOnTheScreenWaitsForTheHook: a permission that the screen of an agent with hooks asks
+// for is not listed for a second, in which its hook may ask for the same. Then it is listed, also when
+// it is drawn again all the time. An agent that has reported nothing has no hook to wait for.
+func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
+	now := time.Now()
+	e := New(Options{Events: event.NewMemory(10, 0, time.Now), Now: func() time.Time { return now }})
+	listed := func(a *active, id string) bool {
+		r := runtime.Reading{
+			At: now, Pending: &runtime.PendingInteraction{RequestID: id, Kind: runtime.WaitPermission},
+			Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityWaiting}},
+		}
+		shown := *r.Pending
+		a.mu.Lock()
+		a.twinsLocked(&r)
+		a.mu.Unlock()
+		if got := !a.settles(&shown); got != (r.Pending != nil) || got != (len(r.Evidence) == 1) {
+			t.Errorf("the reading and the question itself say different things: %v, %+v", got, r)
+		}
+		if r.Pending == nil && !r.Again.After(now) {
+			t.Error("the screen is not read again")
+		}
+		return r.Pending != nil
+	}
+	silent, reports := newActive(e, "s", "silent", "one"), newActive(e, "s", "reports", "two")
+	reports.life, _ = workerrun.Life{}.Told(worker.Lifecycle{Event: worker.Busy, Timestamp: now}, now)
+	if !listed(silent, "q") {
+		t.Error("the question of an agent without hooks waits")
+	}
+	for i := range 9 {
+		if listed(reports, string(rune('a'+i))) {
+			t.Errorf("it is listed after %d00 ms", i)
+		}
+		now = now.Add(100 * time.Millisecond)
+	}
+	now = now.Add(200 * time.Millisecond)
+	if !listed(reports, "z") {
+		t.Error("it is not listed after a second")
+	}
+	r := runtime.Reading{At: now}
+	reports.mu.Lock()
+	reports.twinsLocked(&r)
+	reports.mu.Unlock()
+	if listed(reports, "next") {
+		t.Error("the next question does not wait")
+	}
+}

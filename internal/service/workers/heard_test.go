@@ -1,0 +1,47 @@
+package workers_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gascity/internal/domain/session"
+	"gascity/worker"
+)
+
+// TestHooksTellOfPrompts: what a hook says of the prompt that began a turn, and of its
+// end, is handed on once, with its time; a report that comes late, and one that is no
+// hook's, say nothing of prompts.
+func TestHooksTellOfPrompts(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.work(r.start("a", "one"), nil)
+	hash := worker.PromptHash("do it")
+	began := time.Now()
+	r.must(a.Report(r.within(), worker.Busy, worker.Detail{Via: worker.ViaHook, PromptHash: hash}))
+	r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: worker.ViaHook})) // its user is waited for: no turn has ended
+	r.must(a.Report(r.within(), worker.Busy, worker.Detail{PromptHash: hash}))
+	r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: worker.ViaHook, Reason: worker.TurnDone}))
+	r.mu.Lock()
+	heard := slices.Clone(r.heard)
+	r.mu.Unlock()
+	if len(heard) != 2 || heard[0].Hash != hash || heard[1].Hash != "" {
+		t.Fatalf("the queue of prompts received %+v", heard)
+	}
+	for _, w := range heard {
+		if w.Session != "a" || w.Instance != session.PublicInstance("one") || w.At.Before(began) || w.At.After(time.Now()) {
+			t.Errorf("it received %+v", w)
+		}
+	}
+	late := worker.Lifecycle{Event: worker.Busy, Timestamp: began.Add(-time.Second), Metadata: worker.Detail{Via: worker.ViaHook, PromptHash: hash}}
+	for range 2 {
+		answer, err := r.now().engine.Lifecycle(r.within(), a.RunID, late)
+		if err != nil || !answer.Late {
+			t.Errorf("a late report is %+v, %v", answer, err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.heard) != 2 {
+		t.Errorf("a late report named prompts: %+v", r.heard[2:])
+	}
+}

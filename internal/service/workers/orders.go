@@ -1,0 +1,186 @@
+package workers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+	"gascity/worker"
+)
+
+// Prompt keeps the contract of workerapi.Orders.
+func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progress) (worker.PromptAnswer, error) {
+	a, err := e.named(p.RunID)
+	if err != nil {
+		return worker.PromptAnswer{}, err
+	}
+	if e.opts.Prompts == nil {
+		return worker.PromptAnswer{}, errNoPrompts
+	}
+	switch wait {
+	case "", worker.Submitted, worker.Consumed:
+	default:
+		return worker.PromptAnswer{}, fmt.Errorf("%w: wait is %q, neither submitted nor consumed", worker.ErrInvalid, wait)
+	}
+	priority := p.Priority
+	switch priority {
+	case worker.System, worker.Urgent, worker.Normal:
+	default:
+		priority = worker.Normal
+	}
+	r, err := e.opts.Prompts.Nudge(ctx, a.session, client.NudgeRequest{
+		Text: p.Content, Priority: string(priority), Key: p.Key, TTL: p.TTL.Duration(), Source: p.Source, Metadata: p.Metadata,
+		Instance: session.PublicInstance(a.instance), Wait: string(wait),
+	})
+	if err != nil {
+		return worker.PromptAnswer{}, inWords(err)
+	}
+	return worker.PromptAnswer{
+		Accepted: true, Queued: r.State == client.ReceiptQueued || r.State == client.ReceiptAccepted, Position: r.Position, ID: r.ID, State: r.State, Reason: r.Reason,
+	}, nil
+}
+
+// Identity keeps the contract of workerapi.Orders. Credentials are handed on and not
+// kept.
+func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.IdentityAnswer, error) {
+	a, err := e.named(id.RunID)
+	if err != nil {
+		return worker.IdentityAnswer{}, err
+	}
+	id.Token = "" // the city alone gives tokens
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.life.Offers(worker.OfferIdentity) {
+		return worker.IdentityAnswer{}, fmt.Errorf("%w: the run's worker does not apply identities", worker.ErrRefused)
+	}
+	a.box.Drop(a.identity) // an older one must not come after this
+	a.counter++
+	a.identity = "identity-" + strconv.FormatInt(e.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
+	message := a.identity
+	if _, err := a.putLocked(worker.IdentityMessage, message, id); err != nil {
+		return worker.IdentityAnswer{}, full(err)
+	}
+	return worker.IdentityAnswer{Accepted: true, ID: message}, nil
+}
+
+// interruptWithin bounds the wait for the end of a turn.
+const interruptWithin = 30 * time.Second
+
+// Interrupt keeps the contract of workerapi.Orders.
+func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.InterruptAnswer, error) {
+	a, err := e.named(i.RunID)
+	if err != nil {
+		return worker.InterruptAnswer{}, err
+	}
+	v, err := e.opts.City.View(a.session)
+	if err != nil || v.Provider == nil {
+		return worker.InterruptAnswer{}, fmt.Errorf("%w: the session cannot be reached", worker.ErrUnavailable)
+	}
+	since := e.opts.Now()
+	if err := runtime.InterruptInstance(ctx, v.Provider, a.session, a.instance); err != nil {
+		return worker.InterruptAnswer{Detail: err.Error()}, nil //nolint:nilerr // the answer says it
+	}
+	err = runtime.WaitForInterruptBoundary(ctx, v.Provider, a.session, since, interruptWithin)
+	if err != nil {
+		return worker.InterruptAnswer{Detail: err.Error()}, nil //nolint:nilerr // the answer says it
+	}
+	return worker.InterruptAnswer{Confirmed: true}, nil
+}
+
+// healthWithin bounds the wait for a worker's own answer.
+const healthWithin = 2 * time.Second
+
+// Health keeps the contract of workerapi.Orders.
+func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
+	a, err := e.named(id)
+	if err != nil {
+		return worker.Health{}, err
+	}
+	if a.offers(worker.OfferHealth) {
+		ctx, cancel := context.WithTimeout(ctx, healthWithin)
+		defer cancel()
+		if h, ok := a.askHealth(ctx); ok {
+			return h, nil
+		}
+	}
+	return a.known(e.opts.Now()), nil
+}
+
+// Told returns what the city knows of the health of an instance, by its public name,
+// without asking its worker; nil if no worker has ever spoken for it.
+func (e *Engine) Told(name, instance string) *client.Worker {
+	a := e.of(name)
+	if a == nil || !a.speaks() || session.PublicInstance(a.instance) != instance {
+		return nil
+	}
+	h := a.known(e.opts.Now())
+	w := &client.Worker{RunID: h.RunID, Status: string(h.Status), State: h.CurrentState, UptimeSeconds: h.UptimeSeconds, ContextUsage: h.ContextUsage}
+	if h.LastActivity != nil {
+		w.HeardAt = *h.LastActivity
+	}
+	if h.Error != nil {
+		w.Detail = *h.Error
+	}
+	return w
+}
+
+// Listens reports whether the worker of a session's agent reads its messages, or did a moment
+// ago: prompts go to it.
+func (e *Engine) Listens(name string) bool {
+	a := e.of(name)
+	return a != nil && a.presence() != absent
+}
+
+// askHealth asks the worker itself; not ok if it does not answer in time. The question
+// is taken back then.
+func (a *active) askHealth(ctx context.Context) (worker.Health, bool) {
+	id, err := a.tell(worker.HealthMessage, "health", struct{}{})
+	if err != nil {
+		return worker.Health{}, false
+	}
+	ok := a.until(ctx, func() bool { return a.health.Question == id || a.box.Find(id).Ended() })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.box.Drop(id)
+	return a.health, ok && a.health.Question == id
+}
+
+// known is what the city knows of a run's health.
+func (a *active) known(now time.Time) worker.Health {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h := worker.Health{RunID: a.id, Status: worker.Healthy, CurrentState: cmp.Or(string(a.life.State()), "unknown"), ContextUsage: a.usage}
+	if h.ContextUsage == nil {
+		h.ContextUsage = a.life.ContextUsage()
+	}
+	if a.lock.Held() {
+		h.CurrentState = "compacting"
+	}
+	if started := a.life.Reports[worker.Started].Timestamp; !started.IsZero() {
+		h.UptimeSeconds = max(0, int64(now.Sub(started).Seconds()))
+	}
+	heard := a.heard
+	if heard.IsZero() { // by this controller
+		heard = a.life.Last().Timestamp
+	}
+	if !heard.IsZero() {
+		h.LastActivity = &heard
+	}
+	if told := a.health; told.Asked && told.Status != "" {
+		h.Status, h.Error = told.Status, told.Error // its own last word
+		if h.ContextUsage == nil {
+			h.ContextUsage = told.ContextUsage
+		}
+	}
+	if a.reader == nil && (a.streamed || a.life.Last().Metadata.Via != worker.ViaHook) { // hooks come and go
+		h.Status = worker.Degraded
+		why := "no worker is connected"
+		h.Error = &why
+	}
+	return h
+}

@@ -1,0 +1,148 @@
+package workers
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"gascity/internal/domain/workerrun"
+	"gascity/internal/service/workers/recovery"
+	"gascity/runtime"
+)
+
+// The variables by which an agent finds its city.
+const (
+	VariableSocket = "GC_WORKER_SOCKET"
+	VariableURL    = "GC_WORKER_URL"
+	VariableToken  = "GC_WORKER_TOKEN"
+	VariableRun    = "GC_RUN_ID"
+
+	variableTrace    = "TRACEPARENT" // W3C trace context
+	variableInstance = "GC_INSTANCE_TOKEN"
+	variableAgent    = "GC_AGENT"
+)
+
+// Over returns a provider that serves sessions by their workers where these are
+// connected, and by p otherwise.
+func (e *Engine) Over(p runtime.Provider) runtime.Provider { return &over{p, e} }
+
+// over is the provider below with starts that give agents the variables of the
+// city.
+type over struct {
+	runtime.Provider
+	engine *Engine
+}
+
+var _ runtime.Router = (*over)(nil)
+
+// Start keeps the contract of runtime.Runner. The run is known before its agent can
+// speak.
+func (o *over) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	return o.begin(ctx, name, cfg, func(cfg runtime.Config) error { return o.Provider.Start(ctx, name, cfg) })
+}
+
+func (o *over) begin(ctx context.Context, name string, cfg runtime.Config, start func(runtime.Config) error) error {
+	instance := cfg.Env[variableInstance]
+	if instance == "" {
+		return start(cfg)
+	}
+	if announce := o.engine.opts.Announce; announce != nil {
+		if err := announce(name); err != nil {
+			return err
+		}
+	}
+	a := o.engine.expect(name, cfg.Env[variableAgent], instance)
+	generation, _ := a.generations()
+	cfg.Env = maps.Clone(cfg.Env)
+	cfg.Env[VariableToken], cfg.Env[VariableRun] = workerrun.Token(instance, generation), a.id
+	if cfg.Env[variableTrace] == "" {
+		cfg.Env[variableTrace] = workerrun.TraceParent(a.id)
+	}
+	for name, value := range map[string]string{VariableSocket: o.engine.opts.Socket, VariableURL: o.engine.opts.URL} {
+		if value != "" {
+			cfg.Env[name] = value
+		}
+	}
+	if err := start(cfg); err != nil {
+		o.engine.abandon(a)
+		return err
+	}
+	o.engine.started(a)
+	if a.speaks() { // what it has said while it was started could not be kept before
+		if err := a.remember(o.Provider); err != nil {
+			o.engine.opts.Logger.Debug("the reports of a worker are not kept with its session", "session", name, "error", err)
+		}
+		o.engine.renew(ctx, a)
+	}
+	return nil
+}
+
+// Route keeps the contract of runtime.Router: a session whose worker has spoken goes
+// by its channel.
+func (o *over) Route(name string) runtime.Provider {
+	below := o.Provider
+	if name == "" {
+		return below
+	}
+	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can {
+		below = &warm{below, o}
+	}
+	if o.engine.isNative(name) {
+		below = &recovery.Mute{Provider: below}
+	}
+	switch a := o.engine.of(name); {
+	case a == nil:
+		return &recovery.Unread{Provider: below}
+	case a.speaks():
+		return &channel{below, a}
+	case !a.knowsPast():
+		return &recovery.Unread{Provider: below}
+	case a.isYoung():
+		return &recovery.Unheard{Provider: below}
+	}
+	return below
+}
+
+// isNative reports whether the agent of a session takes prompts by its worker alone.
+func (e *Engine) isNative(name string) bool {
+	if e.opts.Native == nil {
+		return false
+	}
+	v, err := e.opts.City.View(name)
+	return err == nil && e.opts.Native(v.Agent)
+}
+
+// youth is how long after its start an agent may take to speak to its city.
+const youth = 30 * time.Second
+
+// isYoung reports whether a worker may be about to speak for the run.
+func (a *active) isYoung() bool {
+	a.engine.mu.Lock()
+	defer a.engine.mu.Unlock()
+	return !a.begun.IsZero() && a.engine.opts.Now().Sub(a.begun) < youth
+}
+
+func (a *active) knowsPast() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.recalled
+}
+
+// warm is a provider below that can launch again.
+type warm struct {
+	runtime.Provider
+	over *over
+}
+
+var (
+	_ runtime.RelaunchProvider = (*warm)(nil)
+	_ runtime.Router           = (*warm)(nil)
+)
+
+// Route keeps the contract of runtime.Router.
+func (w *warm) Route(string) runtime.Provider { return w.Provider }
+
+// Relaunch keeps the contract of runtime.RelaunchProvider.
+func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	return w.over.begin(ctx, name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
+}

@@ -1,0 +1,101 @@
+package recovery
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"gascity/internal/domain/workerrun"
+	"gascity/runtime"
+)
+
+// Returning is why a prompt waits for a worker that has spoken, perhaps to an earlier
+// controller, and reads no stream.
+const Returning = "its worker has spoken and is not connected; it is waited for"
+
+// Unread is a session whose state the city has not read yet: an earlier controller may
+// have spoken to its worker. This lasts for a moment after a restart. What its note
+// says is heeded, and all else goes to the provider.
+type Unread struct{ runtime.Provider }
+
+var (
+	_ runtime.Router     = (*Unread)(nil)
+	_ runtime.Sensor     = (*Unread)(nil)
+	_ runtime.Deliverer  = (*Unread)(nil)
+	_ runtime.Settler    = (*Unread)(nil)
+	_ runtime.Withdrawer = (*Unread)(nil)
+)
+
+// Route keeps the contract of runtime.Router.
+func (u *Unread) Route(string) runtime.Provider { return u.Provider }
+
+// Sense keeps the contract of runtime.Sensor: a session whose context is compacted is at
+// work.
+func (u *Unread) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+	reading, err := runtime.Sense(ctx, u.Provider, name)
+	if err != nil || reading.Instance == "" {
+		return reading, err
+	}
+	m, err := Read(u.Provider, name, workerrun.ID(reading.Instance))
+	if err == nil && m.Lock.Held() && !m.Lock.Leaves {
+		reading.Evidence = append(slices.Clone(reading.Evidence), Compacting(m.Lock.Since, reading.At))
+	}
+	return reading, nil
+}
+
+// Compacting is what a compaction says of the agent.
+func Compacting(since, at time.Time) runtime.Evidence {
+	return runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityBusy, Since: since, At: at, Detail: "its context is being compacted"}
+}
+
+// Deliver keeps the contract of runtime.Deliverer.
+func (u *Unread) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if d.Instance != "" {
+		if m, err := Read(u.Provider, name, workerrun.ID(d.Instance)); err == nil && m.Streamed {
+			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: Returning}, nil
+		}
+	}
+	return runtime.Deliver(ctx, u.Provider, name, d)
+}
+
+// Settle keeps the contract of runtime.Settler.
+func (u *Unread) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if d.Instance != "" {
+		m, err := Read(u.Provider, name, workerrun.ID(d.Instance))
+		if err != nil || Newest(m.Sent, d.ID) != "" {
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedUnready, Detail: Returning}, nil //nolint:nilerr // it is asked for again
+		}
+	}
+	return runtime.Settle(ctx, u.Provider, name, d)
+}
+
+// Withdraw keeps the contract of runtime.Withdrawer.
+func (u *Unread) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
+	return Withdrawn(u.Settle(ctx, name, d))
+}
+
+// Unheard is a session whose worker, if it has one, has not reported yet: the
+// provider cannot deliver prompts to it, but its worker may.
+type Unheard struct{ runtime.Provider }
+
+var (
+	_ runtime.Router    = (*Unheard)(nil)
+	_ runtime.Deliverer = (*Unheard)(nil)
+)
+
+// Route keeps the contract of runtime.Router.
+func (u *Unheard) Route(string) runtime.Provider { return u.Provider }
+
+// Deliver keeps the contract of runtime.Deliverer.
+func (u *Unheard) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	out, err := runtime.Deliver(ctx, u.Provider, name, d)
+	if err == nil && out.State == runtime.OutcomeUnsupported {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "it waits for a worker of the agent, until 30s after the agent's start; without one: " + out.Detail}, nil
+	}
+	return out, err
+}
+
+// Withdrawn reports whether the outcome of a delivery is that it was withdrawn.
+func Withdrawn(out runtime.Outcome, err error) (bool, error) {
+	return err == nil && out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn, err
+}

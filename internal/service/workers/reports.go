@@ -1,0 +1,351 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/usage"
+	"gascity/internal/domain/workerrun"
+	"gascity/internal/service/workers/contextlog"
+	"gascity/worker"
+)
+
+// The keys of the data of events about runs.
+const (
+	dataRun  = "run"
+	dataBody = "body"
+)
+
+// record puts a report into the city's time line. What cannot be recorded is logged:
+// a report has happened whether it is written down or not. It takes data over.
+func (e *Engine) record(a *active, kind event.Kind, body any, data map[string]string) {
+	if data == nil {
+		data = make(map[string]string, 2)
+	}
+	data[dataRun] = a.id
+	if body != nil {
+		text, err := workerrun.Text(body)
+		if err != nil {
+			e.opts.Logger.Warn("a report cannot be recorded", "session", a.session, "kind", kind, "error", err)
+			return
+		}
+		data[dataBody] = string(text)
+	}
+	if _, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: a.agent, Session: a.session, Data: data}); err != nil {
+		e.opts.Logger.Warn("a report cannot be recorded", "session", a.session, "kind", kind, "error", err)
+	}
+}
+
+// known transitions are taken; others are a newer worker's, and are recorded only.
+func known(t worker.Transition) bool {
+	switch t {
+	case worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored:
+		return true
+	}
+	return false
+}
+
+// Lifecycle keeps the contract of workerapi.Reports.
+func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (worker.LifecycleAnswer, error) {
+	a, err := e.named(id)
+	if err != nil {
+		return worker.LifecycleAnswer{}, err
+	}
+	if r.Event == "" {
+		return worker.LifecycleAnswer{}, fmt.Errorf("%w: event is missing", worker.ErrInvalid)
+	}
+	if !known(r.Event) {
+		e.record(a, event.WorkerLifecycle, r, map[string]string{"late": "true"})
+		return worker.LifecycleAnswer{Accepted: true, Late: true}, nil
+	}
+	now := e.opts.Now()
+	wrong := e.outside(a, r.Timestamp, now)
+	if wrong != "" {
+		r.Timestamp = now
+	}
+	a.mu.Lock()
+	var late bool
+	before := a.life.Last().Event
+	a.life, late = a.life.Told(r, now)
+	if !late && r.Event == worker.Busy {
+		a.failure = failure{}
+	}
+	a.heard = now
+	if !late {
+		a.turnLocked(r.Event, before, now)
+	}
+	if !late && (r.Event == worker.Started || r.Event == worker.Stopped || r.Event == worker.Crashed) {
+		a.dropQuestionsLocked()
+	}
+	a.changeLocked()
+	a.mu.Unlock()
+	more := map[string]string{}
+	if late {
+		more["late"] = "true"
+	}
+	if wrong != "" {
+		more["clock"] = wrong
+	}
+	e.record(a, event.WorkerLifecycle, r, more)
+	e.opts.City.Sense(a.session)
+	e.keep(a)
+	e.renew(ctx, a)
+	e.press(a)
+	if err := e.names(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
+		return worker.LifecycleAnswer{}, err // the worker repeats it
+	}
+	if !late {
+		if err := e.heard(ctx, a, r, now); err != nil {
+			return worker.LifecycleAnswer{}, err
+		}
+	}
+	if r.Event == worker.Started {
+		e.joined(a)
+	}
+	return worker.LifecycleAnswer{Accepted: true, Late: late}, nil
+}
+
+const (
+	// clockSkew is how far the clock of a worker may differ from that of the controller.
+	clockSkew = 5 * time.Second
+	// longestStart is how long before a controller has seen that an instance runs its start
+	// may have begun; of its own starts it knows that.
+	longestStart = 5 * time.Minute
+)
+
+// earliest returns the time before which nothing can have happened in the run; zero if it
+// is not known.
+func (e *Engine) earliest(a *active) time.Time {
+	e.mu.Lock()
+	minted := a.minted
+	e.mu.Unlock()
+	if !minted.IsZero() {
+		return minted.Add(-clockSkew)
+	}
+	v, err := e.opts.City.View(a.session)
+	if err != nil || v.StartedAt.IsZero() || v.Token != a.instance {
+		return time.Time{}
+	}
+	return v.StartedAt.Add(-longestStart)
+}
+
+// outside says why a report cannot have happened at the time that it names; empty if it can.
+// Its arrival counts then: with a clock that is wrong, the order in which reports arrive is
+// what is known.
+func (e *Engine) outside(a *active, at, now time.Time) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case at.Before(e.earliest(a)):
+		return "the time of the report, " + at.UTC().Format(time.RFC3339) + ", is before the start of the instance: the time of arrival counts"
+	case at.After(now.Add(clockSkew)):
+		return "the time of the report, " + at.UTC().Format(time.RFC3339) + ", is in the future: the time of arrival counts"
+	}
+	return ""
+}
+
+// progressOf is what a transition says of the prompt that it names: a turn works on
+// it, or is done with it.
+func progressOf(t worker.Transition) worker.Progress {
+	switch t {
+	case worker.Busy:
+		return worker.Submitted
+	case worker.Idle:
+		return worker.Consumed
+	default:
+		return ""
+	}
+}
+
+// Telemetry keeps the contract of workerapi.Reports.
+func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (worker.TelemetryAnswer, error) {
+	a, err := e.named(id)
+	if err != nil {
+		return worker.TelemetryAnswer{}, err
+	}
+	if len(t.Events) == 0 {
+		return worker.TelemetryAnswer{}, fmt.Errorf("%w: there are no events", worker.ErrInvalid)
+	}
+	now := e.opts.Now()
+	compactions := contextlog.Reported(t.Events, now) // before their times are corrected
+	entries := entriesOf(a, t.Events, e.earliest(a), now)
+	recorded := len(entries)
+	if e.opts.Spend != nil && len(entries) > 0 {
+		if recorded, err = e.opts.Spend(ctx, entries); err != nil {
+			return worker.TelemetryAnswer{}, fmt.Errorf("%w: what was spent cannot be kept: %w", worker.ErrUnavailable, err)
+		}
+	}
+	bypassed, compacted := a.learn(t.Events, compactions, now)
+	e.record(a, event.WorkerTelemetry, t, nil)
+	for _, call := range bypassed {
+		e.opts.Logger.Error("a tool ran although it was not allowed", "session", a.session, "tool", call.Name)
+		e.record(a, event.WorkerBypass, call, map[string]string{"tool": call.Name})
+		e.bypassedBy(a, call)
+	}
+	if compacted || len(bypassed) > 0 {
+		e.keep(a)
+	}
+	e.expiring(a, t.Events)
+	e.renew(ctx, a) // before prompts that waited for the end of a compaction
+	e.opts.City.Sense(a.session)
+	e.press(a)
+	for i := range t.Events {
+		if t.Events[i].Type != worker.TurnComplete {
+			continue
+		}
+		if err := e.names(ctx, a, t.Events[i].PromptID, worker.Consumed); err != nil {
+			return worker.TelemetryAnswer{}, err // the worker repeats it; what was spent counts once
+		}
+	}
+	return worker.TelemetryAnswer{Recorded: recorded, Known: len(entries) - recorded}, nil
+}
+
+// entriesOf are what events say was spent. An event is named as it was reported, so
+// that a repetition is one whenever it comes; one from the future happened now, and one from
+// before the instance at its start.
+func entriesOf(a *active, events []worker.TelemetryEvent, earliest, now time.Time) []usage.Entry {
+	var entries []usage.Entry
+	for i := range events {
+		entry, ok := usage.FromEvent(usage.Origin{Run: a.id, Session: a.session, Agent: a.agent}, events[i])
+		switch at := events[i].Timestamp; {
+		case at.IsZero() || at.After(now):
+			events[i].Timestamp, entry.At = now, now
+		case at.Before(earliest):
+			events[i].Timestamp, entry.At = earliest, earliest
+		}
+		if ok {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+// learn takes from telemetry what is more than spending: calls that ran although they
+// were denied, and whether the conversation was compacted.
+func (a *active) learn(events []worker.TelemetryEvent, compactions []contextlog.Compaction, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.heard = now
+	for _, c := range compactions {
+		compacted = a.compactedLocked(c, now) || compacted
+	}
+	for i := range events {
+		ev := &events[i]
+		a.eventLocked(ev, now)
+		switch ev.Type {
+		case worker.RateLimited:
+			a.limited = time.Time{}
+			if ev.Until != nil {
+				a.limited = *ev.Until
+			}
+		case worker.Failure:
+			a.failure = failure{text: ev.Message, retry: ev.Retry, at: now}
+		default: // its usage counts, whatever it is
+		}
+		if u := ev.ContextUsage; u != nil && *u >= 0 && *u <= 1 {
+			a.usage = u
+		}
+		for _, call := range ev.ToolsCalled {
+			if call.CallID != "" && (a.denied.Take(call.CallID) || a.ranUnallowedLocked(call.CallID)) {
+				bypassed = append(bypassed, call)
+			}
+		}
+	}
+	a.changeLocked()
+	return bypassed, compacted
+}
+
+// Ack keeps the contract of workerapi.Reports.
+func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
+	a, err := e.named(id)
+	if err != nil {
+		return err
+	}
+	switch ack.State {
+	case worker.Received, worker.Submitted, worker.Consumed, worker.Refused, worker.Failed:
+	default:
+		return fmt.Errorf("%w: state %q is not one of received, submitted, consumed, refused, failed", worker.ErrInvalid, ack.State)
+	}
+	a.mu.Lock()
+	a.heard = e.opts.Now()
+	a.signLocked("an answer to a message", a.heard)
+	letter, news := a.box.Ack(ack)
+	if letter == nil { // it was sent before this controller began
+		news = a.box.Heard(ack) != nil
+	}
+	compacted := a.obeyedLocked(ack)
+	a.changeLocked()
+	a.mu.Unlock()
+	if compacted {
+		e.keep(a)
+	}
+	e.renew(ctx, a)
+	if news {
+		e.record(a, event.WorkerAck, ack, nil)
+		e.opts.City.Sense(a.session)
+		e.rotated(a, ack)
+	}
+	e.press(a)
+	if err := e.worked(ctx, a, ack.ID); err != nil {
+		return err // the worker repeats it
+	}
+	return e.verify(ctx, a, ack.ID)
+}
+
+// ReportHealth keeps the contract of workerapi.Reports.
+func (e *Engine) ReportHealth(_ context.Context, id string, h worker.Health) error {
+	a, err := e.named(id)
+	if err != nil {
+		return err
+	}
+	now := e.opts.Now()
+	a.mu.Lock()
+	h.RunID, h.Asked = a.id, true
+	a.health, a.heard = h, now
+	if h.Question != "" {
+		a.box.Ack(worker.Ack{ID: h.Question, State: worker.Consumed})
+	}
+	a.changeLocked()
+	a.mu.Unlock()
+	e.record(a, event.WorkerHealth, h, nil)
+	return nil
+}
+
+// Interaction keeps the contract of workerapi.Reports.
+func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error) {
+	a, err := e.named(id)
+	if err != nil {
+		return worker.InteractionAnswer{}, err
+	}
+	if strings.TrimSpace(q.ID) == "" {
+		return worker.InteractionAnswer{}, fmt.Errorf("%w: id is missing", worker.ErrInvalid)
+	}
+	a.mu.Lock()
+	a.heard = e.opts.Now()
+	a.signLocked("a question", a.heard)
+	name := ""
+	switch q.Event {
+	case worker.Raised:
+		if slices.Contains(a.answered, q.ID) { // late: it is over
+			break
+		}
+		name = a.raiseLocked(q).request
+	case worker.Resolved:
+		name = a.resolveLocked(q.ID)
+	default:
+		a.mu.Unlock()
+		return worker.InteractionAnswer{}, fmt.Errorf("%w: event %q is neither raised nor resolved", worker.ErrInvalid, q.Event)
+	}
+	a.changeLocked()
+	a.mu.Unlock()
+	q.Input = nil // it may hold anything
+	e.record(a, event.WorkerInteraction, q, nil)
+	e.opts.City.Sense(a.session)
+	e.keep(a)
+	return worker.InteractionAnswer{ID: name}, nil
+}

@@ -1,0 +1,431 @@
+package workers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
+	"gascity/internal/service/workers"
+	"gascity/internal/service/workers/recovery"
+	"gascity/internal/workerapi"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest/fake"
+	"gascity/worker"
+)
+
+// patience is how long a test waits for what ought to happen.
+const patience = 30 * time.Second
+
+// rig is a city whose controller can be killed: sessions of the fake provider, and a
+// controller of an engine and a server.
+type rig struct {
+	testing.TB
+	place *fake.Provider
+	path  string
+	opts  workers.Options
+
+	mu         sync.Mutex
+	controller *controller
+	prompts    []client.NudgeRequest
+	worked     []string // what a worker said it has worked on: receipt and instance
+	heard      []prompt.Word
+	has        func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
+	onPrompt   func()                   // called when the worker has got a prompt, before it says so
+	onStart    func(env map[string]string)
+	blind      atomic.Bool // the controller sees no session
+	onNote     func()      // called after the provider has kept a note
+}
+
+// controller is one life of the city's controller.
+type controller struct {
+	rig      *rig
+	engine   *workers.Engine
+	provider runtime.Provider
+	life     context.Context //nolint:containedctx // that of the process
+	kill     func()
+	settled  atomic.Bool
+}
+
+func newRig(t testing.TB, edit func(*workers.Options)) *rig {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gcx") //nolint:usetesting // a socket path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	r := &rig{TB: t, place: fake.New(), path: filepath.Join(dir, "w.sock")}
+	r.opts = workers.Options{Events: event.NewMemory(10_000, 0, time.Now), Socket: r.path, Prompts: r, Owner: "owner-token"}
+	if edit != nil {
+		edit(&r.opts)
+	}
+	r.begin()
+	return r
+}
+
+// noting is the place below, which reports when a note was kept.
+type noting struct {
+	*fake.Provider
+	rig *rig
+}
+
+func (n noting) SetMeta(name, key, value string) error {
+	err := n.Provider.SetMeta(name, key, value)
+	n.rig.mu.Lock()
+	then := n.rig.onNote
+	n.rig.mu.Unlock()
+	if then != nil && key == recovery.Meta {
+		then()
+	}
+	return err
+}
+
+// Start starts the session; its agent may speak before it is known to run.
+func (n noting) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	err := n.Provider.Start(ctx, name, cfg)
+	if n.rig.onStart != nil {
+		n.rig.onStart(cfg.Env)
+	}
+	return err
+}
+
+// Settle reports, as a driver with a journal does, that what it never got is not
+// with the agent.
+func (n noting) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if len(n.Provider.Calls("Deliver")) == 0 {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn}, nil
+	}
+	return runtime.Settle(ctx, n.Provider, name, d)
+}
+
+// killable is a listener whose connections end with it, as with their process.
+type killable struct {
+	net.Listener
+	mu    sync.Mutex
+	dead  bool
+	conns []net.Conn
+}
+
+func (k *killable) Accept() (net.Conn, error) {
+	conn, err := k.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead {
+		_ = conn.Close() // it came too late
+	}
+	k.conns = append(k.conns, conn)
+	return conn, nil
+}
+
+func (k *killable) kill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dead = true
+	_ = k.Listener.Close() // the process is gone
+	for _, conn := range k.conns {
+		_ = conn.Close() // as above
+	}
+}
+
+// begin begins a controller.
+func (r *rig) begin() *controller {
+	r.Helper()
+	c := &controller{rig: r}
+	opts := r.opts
+	opts.City = c
+	c.engine = workers.New(opts)
+	c.provider = c.engine.Over(noting{r.place, r})
+	plain, err := new(net.ListenConfig).Listen(r.Context(), "unix", r.path)
+	if err != nil {
+		r.Fatal(err)
+	}
+	l := &killable{Listener: plain}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	c.life = ctx
+	server := workerapi.NewServer(c.engine, workerapi.Options{Heartbeat: 50 * time.Millisecond})
+	var ended sync.WaitGroup
+	ended.Go(func() { r.must(c.engine.Run(ctx)) })
+	ended.Go(func() { _ = server.Run(ctx, l) }) // its listener is taken away
+	c.kill = sync.OnceFunc(func() { l.kill(); cancel() })
+	r.Cleanup(func() { c.kill(); ended.Wait() })
+	r.mu.Lock()
+	r.controller = c
+	r.mu.Unlock()
+	names, err := r.place.ListRunning("")
+	r.must(err)
+	for _, name := range names {
+		c.engine.Look(name)
+	}
+	c.settled.Store(true)
+	return c
+}
+
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Error(err)
+	}
+}
+
+// now is the controller that lives.
+func (r *rig) now() *controller {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.controller
+}
+
+// restart kills the controller and begins another one.
+func (r *rig) restart() *controller {
+	r.now().kill()
+	return r.begin()
+}
+
+func (r *rig) Nudge(_ context.Context, _ string, req client.NudgeRequest) (client.Receipt, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, p := range r.prompts {
+		if p.Key != "" && p.Key == req.Key {
+			return client.Receipt{ID: fmt.Sprint("receipt-", i), State: client.ReceiptQueued}, nil
+		}
+	}
+	r.prompts = append(r.prompts, req)
+	return client.Receipt{ID: fmt.Sprint("receipt-", len(r.prompts)-1), State: client.ReceiptQueued, Position: len(r.prompts)}, nil
+}
+
+func (r *rig) Worked(_ context.Context, id, instance string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.worked = append(r.worked, id+" "+instance)
+	return nil
+}
+
+func (r *rig) Heard(_ context.Context, w prompt.Word) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heard = append(r.heard, w)
+	return nil
+}
+
+func (r *rig) prompted() []client.NudgeRequest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]client.NudgeRequest(nil), r.prompts...)
+}
+
+// The controller is the city of its engine.
+
+func (c *controller) View(name string) (session.View, error) {
+	if c.rig.blind.Load() {
+		return session.View{}, client.ErrUnavailable
+	}
+	obs, err := runtime.Observe(context.WithoutCancel(c.rig.Context()), c.rig.place, name)
+	if err != nil {
+		return session.View{}, err
+	}
+	v := session.View{Session: name, Agent: name, Provider: c.provider}
+	if obs.Session == runtime.Alive && obs.Agent != runtime.Dead {
+		v.Token, v.Running = obs.InstanceToken, true
+	}
+	return v, nil
+}
+
+func (c *controller) Sense(string) {}
+
+func (c *controller) Settled() bool { return c.settled.Load() }
+
+// start starts a session and returns the environment of its agent.
+func (r *rig) start(name, instance string) map[string]string {
+	r.Helper()
+	c := r.now()
+	if err := c.provider.Start(r.Context(), name, config(name, instance)); err != nil {
+		r.Fatal(err)
+	}
+	c.engine.Look(name)
+	return r.environment(name)
+}
+
+func config(name, instance string) runtime.Config {
+	return runtime.Config{Command: "agent", Env: map[string]string{"GC_INSTANCE_TOKEN": instance, "GC_AGENT": name}}
+}
+
+// environment is what the agent of the last start was given.
+func (r *rig) environment(name string) map[string]string {
+	r.Helper()
+	env := map[string]string(nil)
+	for _, call := range r.place.Calls("Relaunch", "Start") {
+		if cfg, ok := call.Args[0].(runtime.Config); ok && call.Name == name {
+			env = cfg.Env
+		}
+	}
+	if env["GC_WORKER_TOKEN"] == "" || env["GC_WORKER_SOCKET"] != r.path || env["GC_RUN_ID"] == "" {
+		r.Fatalf("the agent of %s does not get its city: %v", name, env)
+	}
+	return env
+}
+
+func clientOf(env map[string]string) *worker.Client {
+	return &worker.Client{Socket: env["GC_WORKER_SOCKET"], Token: env["GC_WORKER_TOKEN"], RunID: env["GC_RUN_ID"]}
+}
+
+// agent is a worker that keeps what it was sent.
+type agent struct {
+	*worker.Client
+	rig    *rig
+	cancel func()
+	done   chan error // of its reader
+
+	mu      sync.Mutex
+	changed chan struct{}
+	got     []worker.Message
+	act     func(a *agent, m worker.Message) // nil: prompts are consumed, all else is done
+}
+
+// work connects a worker that offers the given abilities and says that it is ready.
+func (r *rig) work(env map[string]string, act func(*agent, worker.Message), offers ...string) *agent {
+	r.Helper()
+	a := &agent{Client: clientOf(env), rig: r, act: act, changed: make(chan struct{}), done: make(chan error, 1)}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	a.cancel = cancel
+	r.must(a.Report(ctx, worker.Started, worker.Detail{Offers: offers}))
+	r.must(a.Report(ctx, worker.Ready, worker.Detail{}))
+	go func() {
+		for m, err := range a.Messages(ctx) {
+			if err != nil {
+				a.done <- err
+				return
+			}
+			a.take(ctx, m)
+		}
+		a.done <- nil
+	}()
+	r.Cleanup(func() { cancel(); a.Close() })
+	r.eventually("the worker is connected", func() bool {
+		h, err := r.owner().Health(ctx, env["GC_RUN_ID"])
+		return err == nil && h.Status != worker.Degraded
+	})
+	return a
+}
+
+func (a *agent) take(ctx context.Context, m worker.Message) {
+	a.mu.Lock()
+	a.got = append(a.got, m)
+	close(a.changed)
+	a.changed = make(chan struct{})
+	a.mu.Unlock()
+	a.rig.mu.Lock()
+	then := a.rig.onPrompt
+	a.rig.mu.Unlock()
+	if then != nil && m.Kind == worker.PromptMessage {
+		then()
+	}
+	switch {
+	case a.act != nil:
+		a.act(a, m)
+	case m.Kind == worker.PromptMessage:
+		_ = a.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Submitted}) // ends with the test
+		_ = a.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Consumed})  // as above
+	default:
+		_ = a.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Consumed}) // as above
+	}
+}
+
+// had counts the messages by a text of theirs.
+func (a *agent) had(kind worker.MessageKind) []worker.Message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []worker.Message
+	for _, m := range a.got {
+		if m.Kind == kind {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (a *agent) texts() map[string]int {
+	out := map[string]int{}
+	for _, m := range a.had(worker.PromptMessage) {
+		var p worker.Prompt
+		a.rig.must(json.Unmarshal(m.Data, &p))
+		out[p.Content]++
+	}
+	return out
+}
+
+// owner directs the city's agents.
+func (r *rig) owner() *worker.Client { return &worker.Client{Socket: r.path, Token: r.opts.Owner} }
+
+// eventually waits until something is so.
+func (r *rig) eventually(what string, is func() bool) {
+	r.Helper()
+	end := time.Now().Add(patience)
+	for !is() {
+		if time.Now().After(end) {
+			r.Fatalf("%s: not within %s", what, patience)
+		}
+		<-time.After(2 * time.Millisecond)
+	}
+}
+
+// within gives a context that ends with patience.
+func (r *rig) within() context.Context {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+	r.Cleanup(cancel)
+	return ctx
+}
+
+func delivery(id, instance, text string) runtime.Delivery {
+	return runtime.Delivery{ID: id, Instance: instance, Content: runtime.TextContent(text), Confirm: 2 * time.Second}
+}
+
+// deliver hands a prompt over as the city's queue does: an attempt whose end is not
+// known is settled, one that certainly did not arrive is made again.
+func (r *rig) deliver(d runtime.Delivery) runtime.Outcome {
+	r.Helper()
+	end := time.Now().Add(patience)
+	settle := false
+	for time.Now().Before(end) {
+		c := r.now()
+		do := runtime.Deliver
+		if settle {
+			do = runtime.Settle
+		}
+		out, err := do(c.life, c.provider, "a", d)
+		switch {
+		case c != r.now(): // it was killed: its requests have no receiver
+			settle = true
+		case err != nil && !errors.Is(err, runtime.ErrSessionNotFound):
+			r.Fatalf("deliver %s: %v", d.ID, err)
+		case out.State == runtime.OutcomeRefused:
+			if r.has != nil && r.has(d.ID) {
+				r.Fatalf("the worker has prompt %s, and it is said that it never got it: %+v", d.ID, out)
+			}
+			settle = false
+		case out.State == runtime.OutcomeUnconfirmed && (!settle || out.Reason != ""):
+			settle = true
+		default:
+			return out
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	r.Fatalf("prompt %s: nothing came of it", d.ID)
+	return runtime.Outcome{}
+}
