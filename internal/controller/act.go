@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -50,11 +50,11 @@ func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 	})
 }
 
-func (l *loop) launch(s *plan.Session, cfg runtime.Config) *reach.Launch {
-	return &reach.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Secrets: l.c.opts.Secrets, FindProgram: l.c.opts.FindProgram}
+func (l *loop) launch(s *plan.Session, cfg runtime.Config) *ops.Launch {
+	return &ops.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Secrets: l.c.opts.Secrets, FindProgram: l.c.opts.FindProgram}
 }
 
-func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r reach.Changed) {
+func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r ops.Changed) {
 	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
 		e.place.cold = true // the next decision is a restart
 		l.unready(e)
@@ -66,8 +66,8 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	}
 	if !r.Applied {
 		l.unready(e)
-		e.stopFault = reach.Fault(r.Err)
-		e.stopAt = l.now().Add(l.c.opts.Jitter(reach.Pause(1)))
+		e.stopFault = ops.Fault(r.Err)
+		e.stopAt = l.now().Add(l.c.opts.Jitter(ops.Pause(1)))
 		e.stale, e.lookAt = true, e.stopAt
 		l.c.opts.Logger.Warn("cannot apply a changed configuration", "session", s.Name, "verb", a.Verb, "error", r.Err)
 		return
@@ -75,7 +75,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	if r.Err != nil {
 		l.c.opts.Logger.Warn("live commands failed", "session", s.Name, "error", r.Err)
 	}
-	e.rec.Stored = reach.Fingerprints(s)
+	e.rec.Stored = ops.Fingerprints(s)
 	e.touch()
 	if a.Verb == plan.VerbRelaunch {
 		e.hints = hintsOf(s)
@@ -96,7 +96,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 
 // renew notes that another process runs in the place of the previous one: what was
 // meant for that ends here.
-func (l *loop) renew(e *entry, began time.Time, r reach.Changed) {
+func (l *loop) renew(e *entry, began time.Time, r ops.Changed) {
 	e.touch()
 	e.rec.Epoch++
 	if r.Look.Err == nil && r.Look.Seen.InstanceToken != e.rec.Token {
@@ -110,17 +110,17 @@ func (l *loop) renew(e *entry, began time.Time, r reach.Changed) {
 // relaunchFailed notes that the agent was replaced and that its start did not come
 // to its end. It is ended and started again, like one whose start was cut off. One
 // that has ended is found so.
-func (l *loop) relaunchFailed(e *entry, began time.Time, r reach.Changed) {
+func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 	l.renew(e, began, r)
 	if r.Look.Seen.Agent != runtime.Dead {
 		e.cut, e.known, e.rec.Start = true, false, session.StartCut
-		fault := reach.Fault(r.Err)
+		fault := ops.Fault(r.Err)
 		if r.Missing != nil {
 			fault = r.Missing.Error()
 		}
 		l.fail(e, fault)
-		l.c.emit(event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+reach.FirstLine(e.rec.Fault),
-			map[string]string{"error": e.rec.Fault, "next": account.Stamp(e.rec.NextAt)})
+		l.c.emit(event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+ops.FirstLine(e.rec.Fault),
+			map[string]string{"error": e.rec.Fault, "next": explain.Stamp(e.rec.NextAt)})
 	}
 	l.found(e, r.Look)
 	l.sense(e)
@@ -130,7 +130,7 @@ func (l *loop) relaunchFailed(e *entry, began time.Time, r reach.Changed) {
 // and can be done again is done again.
 func (l *loop) adopt(e *entry, s *plan.Session) {
 	p, name, handle, limit := e.place.provider, e.rec.Session, e.seen.Handle, lookLimit
-	notes := reach.Notes{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored, Epoch: e.rec.Epoch, Started: e.rec.Instance}
+	notes := ops.Notes{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored, Epoch: e.rec.Epoch, Started: e.rec.Instance}
 	undone := e.action.Cut
 	noted := e.owner != plan.OwnerUnknown && !e.cut && e.noted == e.rec.Epoch
 	var live *plan.Session
@@ -157,7 +157,7 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 
 func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error) {
 	if err != nil {
-		l.found(e, reach.Finding{Err: fmt.Errorf("it cannot be adopted: %w", err)})
+		l.found(e, ops.Finding{Err: fmt.Errorf("it cannot be adopted: %w", err)})
 		return
 	}
 	if liveErr != nil {
@@ -182,7 +182,7 @@ func (l *loop) rebaseline(e *entry) {
 	if s == nil || e.place.provider == nil {
 		return
 	}
-	p, n := e.place.provider, reach.Notes{City: l.c.opts.Root, Agent: s.Agent, Stored: reach.Fingerprints(s)}
+	p, n := e.place.provider, ops.Notes{City: l.c.opts.Root, Agent: s.Agent, Stored: ops.Fingerprints(s)}
 	e.rec.Stored = n.Stored
 	e.touch()
 	l.begin(e, jobAdopt, "", lookLimit, func(context.Context) func() {

@@ -3,7 +3,7 @@ package controller
 import (
 	"time"
 
-	"gascity/internal/controller/account"
+	"gascity/internal/controller/explain"
 	"gascity/internal/domain/event"
 	"gascity/runtime"
 )
@@ -25,7 +25,7 @@ func (l *loop) announce(e *entry) {
 		l.tickAt(s.unknownAt.Add(unknownFor))
 	default:
 		s.announced = s.activity.State
-		l.c.emit(event.SessionActivity, e, "the agent is "+string(s.activity.State), account.ActivityData(&s.activity))
+		l.c.emit(event.SessionActivity, e, "the agent is "+string(s.activity.State), explain.ActivityData(&s.activity))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/event"
 	"gascity/runtime"
 )
@@ -36,10 +36,10 @@ func (l *loop) checkClock(meant time.Duration) {
 	l.wakeAt(l.woke.Add(l.settings().Patrol))
 	l.patrol()
 	if l.ending != nil {
-		l.ending.Shift(func(t time.Time) time.Time { return reach.Shift(t, gap) })
+		l.ending.Shift(func(t time.Time) time.Time { return ops.Shift(t, gap) })
 	}
 	for _, p := range l.places {
-		p.listedAt = reach.Shift(p.listedAt, gap)
+		p.listedAt = ops.Shift(p.listedAt, gap)
 		if gap < 0 {
 			p.listAfter = time.Time{}
 		}
@@ -52,21 +52,21 @@ func (l *loop) checkClock(meant time.Duration) {
 
 // shift moves the deadlines by the time in which the controller could not act.
 func (e *entry) shift(gap time.Duration) {
-	if e.stopAt, e.driftedAt, e.lookAt = reach.Shift(e.stopAt, gap), reach.Shift(e.driftedAt, gap), reach.Shift(e.lookAt, gap); gap > 0 {
+	if e.stopAt, e.driftedAt, e.lookAt = ops.Shift(e.stopAt, gap), ops.Shift(e.driftedAt, gap), ops.Shift(e.lookAt, gap); gap > 0 {
 		e.lookAt = time.Time{}
 	}
-	e.waitsFrom = reach.Shift(e.waitsFrom, gap)
+	e.waitsFrom = ops.Shift(e.waitsFrom, gap)
 	if e.job != nil {
-		e.job.overdue = reach.Shift(e.job.overdue, gap)
+		e.job.overdue = ops.Shift(e.job.overdue, gap)
 		if a := e.job.attempt; a != nil {
 			a.Shift(gap)
 		}
 	}
 	s := &e.sensing
-	s.due, s.last, s.overdue = reach.Shift(s.due, min(gap, 0)), reach.Shift(s.last, min(gap, 0)), reach.Shift(s.overdue, gap)
-	s.stall.At, s.stall.Interrupted = reach.Shift(s.stall.At, gap), reach.Shift(s.stall.Interrupted, gap)
+	s.due, s.last, s.overdue = ops.Shift(s.due, min(gap, 0)), ops.Shift(s.last, min(gap, 0)), ops.Shift(s.overdue, gap)
+	s.stall.At, s.stall.Interrupted = ops.Shift(s.stall.At, gap), ops.Shift(s.stall.Interrupted, gap)
 	if e.rec.Draining() {
-		e.rec.Drain.Deadline = reach.Shift(e.rec.Drain.Deadline, gap)
+		e.rec.Drain.Deadline = ops.Shift(e.rec.Drain.Deadline, gap)
 		e.touch()
 	}
 	if gap < 0 && (!e.rec.NextAt.IsZero() || len(e.rec.Failures) > 0) && e.rec.Obstacle.Kind != runtime.ObstacleLimit {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"gascity/client"
-	"gascity/internal/controller/board"
-	"gascity/internal/controller/keep"
+	"gascity/internal/controller/persist"
+	"gascity/internal/controller/snapshot"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 )
@@ -16,10 +16,10 @@ import (
 // Controller keeps one city true. Its methods may be called concurrently, and
 // answer from the moment that [Controller.Run] runs.
 type Controller struct {
-	*board.Front
+	*snapshot.Front
 	opts  Options
 	first Loaded
-	start keep.Recalled // what the store held
+	start persist.Recalled // what the store held
 
 	mail  chan func(*loop) // to the loop; never sent to while holding anything
 	ended chan struct{}    // closed when Run has returned
@@ -32,9 +32,9 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the city: %w", err)
 	}
-	front := &board.Front{Board: &board.Board{}, Log: opts.Events, Lines: opts.Logger, Choices: opts.Providers}
+	front := &snapshot.Front{Board: &snapshot.Board{}, Log: opts.Events, Lines: opts.Logger, Choices: opts.Providers}
 	c := &Controller{Front: front, opts: opts, first: loaded, mail: make(chan func(*loop), 256), ended: make(chan struct{})}
-	c.start = keep.Recall(ctx, opts.Records)
+	c.start = persist.Recall(ctx, opts.Records)
 	l := newLoop(c)
 	l.decide() // so that every name is known from the first request on
 	l.publish()

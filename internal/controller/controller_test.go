@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
@@ -116,7 +116,7 @@ func TestLastWords(t *testing.T) {
 		"": "", " \n\n": "", "one": "one", "one\n  two \r\n\n": "two",
 		strings.Repeat("ü", 300): strings.Repeat("ü", 100) + "…",
 	} {
-		if got := reach.LastWords(screen); got != want {
+		if got := ops.LastWords(screen); got != want {
 			t.Errorf("the last words of %q are %q, want %q", screen, got, want)
 		}
 	}
@@ -450,7 +450,7 @@ func TestTheStartCarriesTokenAndNotes(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.begin()
 		s := w.fake.sessions["gc-town-a"]
-		if s.token != "token-1" || s.meta[reach.MetaCity] != "/town" || s.meta[reach.MetaAgent] != "a" || !runtime.FingerprintCurrent(s.meta["GC_CONFIG_HASH"]) {
+		if s.token != "token-1" || s.meta[ops.MetaCity] != "/town" || s.meta[ops.MetaAgent] != "a" || !runtime.FingerprintCurrent(s.meta["GC_CONFIG_HASH"]) {
 			t.Errorf("token %q, notes %v; want the generated token, city, agent and hashes", s.token, s.meta)
 		}
 		a := w.agent("a")

@@ -3,7 +3,7 @@ package controller
 import (
 	"time"
 
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/conversation"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
@@ -24,7 +24,7 @@ func (l *loop) lapsed(e *entry, failure session.ResumeFailure, words string) boo
 	e.touch()
 	text := "the conversation " + c.ID + " could not be resumed: " + string(failure)
 	l.c.emit(event.SessionResumeFailed, e, text, map[string]string{
-		"conversation": c.ID, "rung": string(tried), "failure": string(failure), "error": reach.FirstLine(words),
+		"conversation": c.ID, "rung": string(tried), "failure": string(failure), "error": ops.FirstLine(words),
 	})
 	if failure == session.ResumeOther {
 		return false

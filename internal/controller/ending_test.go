@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
@@ -403,7 +403,7 @@ func TestVerbsReachTheirSession(t *testing.T) {
 		if out, err := w.c.Peek(ctx, "a", 5); err != nil || out.Text != "screen of gc-town-a" {
 			t.Errorf("peek gives %+v, %v", out, err)
 		}
-		if s, err := w.c.Session(ctx, "a"); err != nil || s.Command != "run a" || s.Meta[reach.MetaCity] != "/town" {
+		if s, err := w.c.Session(ctx, "a"); err != nil || s.Command != "run a" || s.Meta[ops.MetaCity] != "/town" {
 			t.Errorf("session gives %+v, %v", s, err)
 		}
 		if _, err := w.c.Peek(ctx, "nobody", 5); err == nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/internal/proc"
@@ -78,8 +78,8 @@ type job struct {
 	kind    jobKind
 	verb    plan.Verb // what status shows; empty for a look
 	cancel  context.CancelFunc
-	overdue time.Time      // from then on it counts in no limit
-	attempt *reach.Attempt // of a start
+	overdue time.Time    // from then on it counts in no limit
+	attempt *ops.Attempt // of a start
 }
 
 type jobKind uint8
@@ -120,7 +120,7 @@ func (e *entry) unread() bool {
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
-		Blind: e.blind, Seen: e.seen, Known: e.known, Cut: e.cut, Stored: reach.Stored(&e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
+		Blind: e.blind, Seen: e.seen, Known: e.known, Cut: e.cut, Stored: ops.Stored(&e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
 		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, WaitsFrom: e.waitsFrom, Apply: e.apply,
 

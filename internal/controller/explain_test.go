@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
@@ -58,7 +58,7 @@ func TestExplainHoldsTheRoot(t *testing.T) {
 		}, []string{"tokens are out", "suspend"}},
 		{"another city's", func(w *town, _ *storetest.Faulty) {
 			w.fake.set(func(f *fake) {
-				f.sessions["gc-town-a"].token, f.sessions["gc-town-a"].meta[reach.MetaCity] = "other", "/other"
+				f.sessions["gc-town-a"].token, f.sessions["gc-town-a"].meta[ops.MetaCity] = "other", "/other"
 				f.tell(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
 			})
 		}, []string{"another city"}},
@@ -88,7 +88,7 @@ func TestExplainHoldsTheRoot(t *testing.T) {
 					}
 				}
 				store.Set(storetest.Works)
-				if x.Decision == "" || len(x.Facts) < 6 || len(x.Recent) == 0 || len(x.Recent) > account.RecentEvents {
+				if x.Decision == "" || len(x.Facts) < 6 || len(x.Recent) == 0 || len(x.Recent) > explain.RecentEvents {
 					t.Errorf("the explanation is thin: %+v", x)
 				}
 			})

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -41,9 +41,9 @@ func (l *loop) look(e *entry) {
 	p, name := e.place.provider, e.rec.Session
 	token, attributed := e.rec.Token, e.owner != plan.OwnerUnknown
 	l.begin(e, jobLook, "", lookLimit, func(ctx context.Context) func() {
-		f := reach.Look(ctx, p, name)
+		f := ops.Look(ctx, p, name)
 		if f.Err == nil && f.Seen.Session == runtime.Alive && (!attributed || f.Seen.InstanceToken != token) {
-			f.Notes, f.Err = reach.ReadNotes(p, name)
+			f.Notes, f.Err = ops.ReadNotes(p, name)
 		}
 		return func() { l.found(e, f) }
 	})
@@ -61,12 +61,12 @@ func (l *loop) countLooks() int {
 }
 
 // found takes over what a look found.
-func (l *loop) found(e *entry, f reach.Finding) {
+func (l *loop) found(e *entry, f ops.Finding) {
 	now := l.now()
 	if f.Err != nil {
 		e.blind = fmt.Sprintf("it cannot be observed: %v", f.Err)
 		e.blinds++
-		e.stale, e.lookAt = true, now.Add(min(l.c.opts.Jitter(reach.Pause(e.blinds)), l.settings().Patrol))
+		e.stale, e.lookAt = true, now.Add(min(l.c.opts.Jitter(ops.Pause(e.blinds)), l.settings().Patrol))
 		if errors.Is(f.Err, runtime.ErrRuntimeUnavailable) {
 			e.place.wanted = true
 		}
@@ -124,7 +124,7 @@ func (l *loop) settle(e *entry) {
 		seen.Agent = runtime.Unknown
 		e.again = l.now().Add(exitPause << e.unsure)
 	case orphan, seen.Session == runtime.Unknown:
-		e.again = l.now().Add(min(l.c.opts.Jitter(reach.Pause(e.unsure+1)), l.settings().Patrol))
+		e.again = l.now().Add(min(l.c.opts.Jitter(ops.Pause(e.unsure+1)), l.settings().Patrol))
 	default:
 		e.unsure = 0
 		return
@@ -135,7 +135,7 @@ func (l *loop) settle(e *entry) {
 
 // attribute settles whose the session is, and whether its start was complete: that
 // is what the session says, or else what the record does.
-func (l *loop) attribute(e *entry, f *reach.Finding, same bool) {
+func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	n, seen := f.Notes, session.PublicInstance(f.Seen.InstanceToken)
 	e.noted = n.Epoch
 	if n.Epoch > e.rec.Epoch {
@@ -172,7 +172,7 @@ func (l *loop) attribute(e *entry, f *reach.Finding, same bool) {
 }
 
 // successor notes that an instance runs which this controller did not start.
-func (l *loop) successor(e *entry, f reach.Finding) {
+func (l *loop) successor(e *entry, f ops.Finding) {
 	if e.rec.Running && !e.claimed {
 		l.ended(e)
 	}
@@ -211,11 +211,11 @@ func (l *loop) ended(e *entry) {
 		return
 	}
 	if l.ending != nil {
-		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Uncounted: reach.Uncounted(&e.seen), Survivors: reach.Survivors(e.tree)}
+		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Uncounted: ops.Uncounted(&e.seen), Survivors: ops.Survivors(e.tree)}
 		l.countEnd(e)
 	}
-	kind, fault := reach.EndOf(&e.rec, e.seen.Cause)
-	if e.unseen != nil && reach.NotRun(exit) {
+	kind, fault := ops.EndOf(&e.rec, e.seen.Cause)
+	if e.unseen != nil && ops.NotRun(exit) {
 		fault = e.unseen.Error()
 	}
 	e.unseen = nil
@@ -233,7 +233,7 @@ func (l *loop) ended(e *entry) {
 		data["reason"] = "its conversation could not be resumed; no failure"
 	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":
 		l.failAfter(e, lived, fault)
-		data["next"] = account.Stamp(e.rec.NextAt)
+		data["next"] = explain.Stamp(e.rec.NextAt)
 	}
 	if exit != nil {
 		data["exit"] = exit.String()
@@ -266,6 +266,6 @@ func (l *loop) failAfter(e *entry, lived time.Duration, fault string) {
 func (l *loop) fail(e *entry, fault string) {
 	now := l.now()
 	e.rec.Fail(now, l.settings().RestartWindow, fault)
-	e.rec.NextAt = now.Add(l.c.opts.Jitter(reach.Pause(e.rec.Streak)))
+	e.rec.NextAt = now.Add(l.c.opts.Jitter(ops.Pause(e.rec.Streak)))
 	e.touch()
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/keep"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
+	"gascity/internal/controller/persist"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -45,11 +45,11 @@ type loop struct {
 	unannounced map[*entry]bool
 	actions     []plan.Action
 
-	counts reach.Counts // of pools
+	counts ops.Counts // of pools
 
 	looks int // under way, counted again by each pass
 
-	saver     *keep.Saver
+	saver     *persist.Saver
 	versions  uint64    // the newest version of a record
 	frozen    string    // why the store cannot be relied on, empty if it can
 	unread    string    // why the records could not be read, empty if they were
@@ -77,7 +77,7 @@ func newLoop(c *Controller) *loop {
 		edges: map[*entry]bool{}, faded: map[*entry]bool{}, unannounced: map[*entry]bool{},
 		startedAt: c.opts.Now(), checked: c.opts.Now(), versions: 1,
 	}
-	l.saver = keep.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
+	l.saver = persist.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
 		l.send(func() { l.stored(key, version, err) })
 	})
 	l.remember(c.start)
@@ -229,7 +229,7 @@ func (l *loop) settleRecords() error {
 		l.save(e)
 	}
 	left := make(chan int, 1)
-	go func() { left <- l.saver.Finish(keep.Limit) }()
+	go func() { left <- l.saver.Finish(persist.Limit) }()
 	for {
 		select {
 		case f := <-l.c.mail:

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/order"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/requests"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
@@ -104,10 +104,10 @@ func (l *loop) keepObstacle(e *entry, next session.Obstacle) {
 	if same && next.ResetAt.Equal(was.ResetAt) {
 		return
 	}
-	l.c.emit(event.SessionObstacle, e, account.ObstacleText(&next), account.ObstacleData(&next))
+	l.c.emit(event.SessionObstacle, e, explain.ObstacleText(&next), explain.ObstacleData(&next))
 	if next.Kind == runtime.ObstacleLimit {
 		l.c.emit(event.SessionLimited, e, "the model provider serves nothing for now",
-			map[string]string{"until": account.Stamp(next.ResetAt), "source": string(next.Source)})
+			map[string]string{"until": explain.Stamp(next.ResetAt), "source": string(next.Source)})
 	}
 }
 
@@ -179,5 +179,5 @@ func (c *Controller) Probed(name string) {
 // Resume releases an agent: from a suspension, from a drain, and from an obstacle that holds
 // its prompts back.
 func (c *Controller) Resume(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Resume(req.Reason))
+	return c.keep(ctx, name, req, requests.Resume(req.Reason))
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
@@ -118,7 +118,7 @@ func TestAMissingProgramIsNamedWithoutAHint(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		missing := errors.New(`cannot start "a": command "claude" not found in PATH of the controller`)
 		w.change = func(o *Options) {
-			o.FindProgram = reach.FindProgram(func(_ context.Context, _ *plan.Session) (string, error) { return "", missing })
+			o.FindProgram = ops.FindProgram(func(_ context.Context, _ *plan.Session) (string, error) { return "", missing })
 		}
 		w.begin()
 		w.fake.end("gc-town-a", 127)

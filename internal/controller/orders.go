@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/board"
-	"gascity/internal/controller/order"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
+	"gascity/internal/controller/requests"
+	"gascity/internal/controller/snapshot"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 )
@@ -18,21 +18,21 @@ import (
 // asked is an order that the store does not have yet. Until it has, nothing is
 // otherwise than before.
 type asked struct {
-	order.Change
-	out     order.Outcome
+	requests.Change
+	out     requests.Outcome
 	version uint64 // of the first record that has the change
 	kept    bool
 }
 
 // keep carries an order out: it answers once the store has what was ordered. If
 // the store does not take it, nothing was changed.
-func (c *Controller) keep(ctx context.Context, name string, req client.LifecycleRequest, do order.Order) (client.Done, error) {
+func (c *Controller) keep(ctx context.Context, name string, req client.LifecycleRequest, do requests.Order) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) { l.keep(name, req.Instance, do, answer) })
 }
 
 // keep runs one order after the other: each finds the result of those before
 // it.
-func (l *loop) keep(name, instance string, do order.Order, answer func(client.Done, error)) {
+func (l *loop) keep(name, instance string, do requests.Order, answer func(client.Done, error)) {
 	e, err := l.addressed(name, instance)
 	if err != nil {
 		answer(client.Done{}, err)
@@ -48,7 +48,7 @@ func (l *loop) keep(name, instance string, do order.Order, answer func(client.Do
 		})
 		return
 	}
-	c := &order.Case{
+	c := &requests.Case{
 		Record: e.rec, Session: l.configured(e), Action: e.action, Now: l.now(), Running: e.running(), Unknown: e.unknown(),
 	}
 	out, err := do(c)
@@ -63,7 +63,7 @@ func (l *loop) keep(name, instance string, do order.Order, answer func(client.Do
 		answer(client.Done{}, l.unkept())
 	default:
 		e.touch()
-		e.asked = &asked{Change: order.Change{Before: e.rec, After: c.Record}, out: out, version: e.version}
+		e.asked = &asked{Change: requests.Change{Before: e.rec, After: c.Record}, out: out, version: e.version}
 		l.awaitKept(e, done, answer)
 	}
 }
@@ -104,7 +104,7 @@ func (l *loop) enforce(e *entry) {
 }
 
 // obey does what an order asks for beyond the record.
-func (l *loop) obey(e *entry, out *order.Outcome) {
+func (l *loop) obey(e *entry, out *requests.Outcome) {
 	if out.Wake != "" || out.Unwake {
 		e.wakeWhy, e.wakeQueued, l.dirty = out.Wake, false, true
 	}
@@ -119,7 +119,7 @@ func (l *loop) obey(e *entry, out *order.Outcome) {
 	}
 }
 
-func (l *loop) tell(e *entry, t order.Told) { l.c.emit(t.Kind, e, t.Text, t.Data) }
+func (l *loop) tell(e *entry, t requests.Told) { l.c.emit(t.Kind, e, t.Text, t.Data) }
 
 // addressed finds the session of an order and checks that the instance that
 // it names, if it names one, is the present one.
@@ -133,84 +133,84 @@ func (l *loop) addressed(name, instance string) (*entry, error) {
 	case l.ending != nil:
 		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
 	}
-	return e, board.Fenced(&e.rec, name, instance)
+	return e, snapshot.Fenced(&e.rec, name, instance)
 }
 
 // Wake starts a session that sleeps, or a member that its pool does not want, and
 // cancels a drain.
 func (c *Controller) Wake(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Wake(req.Reason))
+	return c.keep(ctx, name, req, requests.Wake(req.Reason))
 }
 
 // WakeFor starts a sleeping session because there is something for it. It is nil
 // if the session runs, or will. One that is suspended is client.ErrRefused.
 func (c *Controller) WakeFor(ctx context.Context, name, reason string) error {
-	_, err := c.keep(ctx, name, client.LifecycleRequest{}, order.WakeFor(reason))
+	_, err := c.keep(ctx, name, client.LifecycleRequest{}, requests.WakeFor(reason))
 	return err
 }
 
 // Sleep ends a session until it is woken.
 func (c *Controller) Sleep(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Sleep(req.Reason))
+	return c.keep(ctx, name, req, requests.Sleep(req.Reason))
 }
 
 // Suspend ends a session until it is resumed by hand.
 func (c *Controller) Suspend(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Suspend(req.Reason))
+	return c.keep(ctx, name, req, requests.Suspend(req.Reason))
 }
 
 // Withhold ends a session until [Controller.Allow]: its budget is used up. That is no
 // failure. It is durable when it returns.
 func (c *Controller) Withhold(ctx context.Context, name, reason string, until time.Time) error {
-	_, err := c.keep(ctx, name, client.LifecycleRequest{}, order.Withhold(reason, until))
+	_, err := c.keep(ctx, name, client.LifecycleRequest{}, requests.Withhold(reason, until))
 	return err
 }
 
 // Allow ends what Withhold began.
 func (c *Controller) Allow(ctx context.Context, name, reason string) error {
-	_, err := c.keep(ctx, name, client.LifecycleRequest{}, order.Allow(reason))
+	_, err := c.keep(ctx, name, client.LifecycleRequest{}, requests.Allow(reason))
 	return err
 }
 
 // Reset forgets failures, quarantine, limits and the conversation: a wanted session
 // starts at once, and the next start begins a new conversation.
 func (c *Controller) Reset(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Reset(req.Reason))
+	return c.keep(ctx, name, req, requests.Reset(req.Reason))
 }
 
 // Drain asks the agent to wind down.
 func (c *Controller) Drain(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Drain(req.Reason, req.Timeout))
+	return c.keep(ctx, name, req, requests.Drain(req.Reason, req.Timeout))
 }
 
 // DrainAck says that the agent has wound down.
 func (c *Controller) DrainAck(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.DrainAck)
+	return c.keep(ctx, name, req, requests.DrainAck)
 }
 
 // RequestRestart asks for a restart at the end of the present turn.
 func (c *Controller) RequestRestart(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Renew(req))
+	return c.keep(ctx, name, req, requests.Renew(req))
 }
 
 // free ends a hold that a decision ends.
 func (l *loop) free(e *entry, reason string) {
 	e.rec.Hold, e.rec.Drain = session.Hold{}, session.Drain{}
 	e.touch()
-	l.tell(e, order.Released(reason))
+	l.tell(e, requests.Released(reason))
 }
 
 // beginDrain notes a drain of the present instance. tellDrains notifies the
 // agent.
 func (l *loop) beginDrain(e *entry, d session.Drain) {
-	told := order.BeginDrain(&e.rec, d, l.now())
+	told := requests.BeginDrain(&e.rec, d, l.now())
 	e.touch()
 	l.tell(e, told)
 }
 
 // endDrain notes that the instance that was to wind down is over.
 func (l *loop) endDrain(e *entry) {
-	order.EndDrain(&e.rec, l.now())
+	requests.EndDrain(&e.rec, l.now())
 	e.touch()
 }
 
@@ -226,7 +226,7 @@ func (l *loop) tellDrains() {
 		}
 		p, name := e.place.provider, e.rec.Session
 		l.begin(e, jobAdopt, "", lookLimit, func(context.Context) func() {
-			err := reach.TellDrain(p, name, until)
+			err := ops.TellDrain(p, name, until)
 			return func() {
 				e.drainTold = until
 				if err != nil && !errors.Is(err, errors.ErrUnsupported) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/order"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
+	"gascity/internal/controller/requests"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
@@ -197,8 +197,8 @@ func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 				mustDo(t, w.c.Drain, client.LifecycleRequest{Reason: "upgrade", Instance: instance})
 				w.after(time.Second)
 				w.want("a", client.StateDraining)
-				until := w.fake.sessions["gc-town-a"].meta[reach.MetaDrain]
-				if want := fmt.Sprint(time.Now().Add(order.DrainLimit - time.Second).Unix()); until != want {
+				until := w.fake.sessions["gc-town-a"].meta[ops.MetaDrain]
+				if want := fmt.Sprint(time.Now().Add(requests.DrainLimit - time.Second).Unix()); until != want {
 					t.Errorf("the agent received %q, want %q", until, want)
 				}
 				if d, err := w.c.DrainState(t.Context(), "a"); err != nil || !d.Draining || d.Reason != "upgrade" {
@@ -241,7 +241,7 @@ func TestADrainCanBeCancelled(t *testing.T) {
 		mustDo(t, w.c.Wake, client.LifecycleRequest{})
 		w.after(time.Hour)
 		w.want("a", client.StateRunning)
-		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] || w.fake.sessions["gc-town-a"].meta[reach.MetaDrain] != "" {
+		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] || w.fake.sessions["gc-town-a"].meta[ops.MetaDrain] != "" {
 			t.Error("the drain was cancelled, and the agent was stopped or still had the request")
 		}
 	})

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/order"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
+	"gascity/internal/controller/requests"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -40,7 +40,7 @@ func (l *loop) take(loaded Loaded) {
 			e.rec.Agent = s.Agent
 			e.touch()
 		}
-		if before := former[key]; before != nil && e.rec.Fault != "" && reach.Edited(before, s) {
+		if before := former[key]; before != nil && e.rec.Fault != "" && ops.Edited(before, s) {
 			e.rec.Forgive() // what failed is not what is started now
 			e.touch()
 		}
@@ -238,7 +238,7 @@ func (l *loop) note(e *entry, a plan.Action) {
 	}
 	if quarantined(a) && !quarantined(before) {
 		l.c.emit(event.SessionQuarantined, e, "the agent ended too often and is left alone for a time",
-			map[string]string{"reason": a.Reason, "until": account.Stamp(a.After)})
+			map[string]string{"reason": a.Reason, "until": explain.Stamp(a.After)})
 	}
 	if a.Rebaseline && e.job == nil {
 		l.rebaseline(e)
@@ -313,7 +313,7 @@ func (l *loop) holdFor(e *entry, h session.Hold) {
 	e.rec.Hold = h
 	e.touch()
 	l.dirty = true
-	l.tell(e, order.Held(h))
+	l.tell(e, requests.Held(h))
 }
 
 // countCut counts a start that was cut off as one that failed, once for each.
@@ -326,7 +326,7 @@ func (l *loop) countCut(e *entry) {
 	l.fail(e, e.action.Reason)
 	l.dirty = true
 	l.c.emit(event.SessionStartFailed, e, "the start failed: "+e.action.Reason,
-		map[string]string{"error": e.action.Reason, "class": "cut off", "next": account.Stamp(e.rec.NextAt)})
+		map[string]string{"error": e.action.Reason, "class": "cut off", "next": explain.Stamp(e.rec.NextAt)})
 }
 
 // places are how many more acts of a kind the limits allow.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/event"
 	"gascity/runtime"
 )
@@ -16,7 +16,7 @@ type place struct {
 	provider  runtime.Provider // nil until it is open
 	opening   bool
 
-	sight   reach.Sight
+	sight   ops.Sight
 	streams bool // events are pushed: the patrol asks for one list only
 
 	listing   bool      // a listing is under way
@@ -53,7 +53,7 @@ func (l *loop) closed() map[string]string {
 func (l *loop) placeFor(selection string) *place {
 	p, ok := l.places[selection]
 	if !ok {
-		p = &place{selection: selection, sight: reach.Unopened(), foreign: map[string]bool{}}
+		p = &place{selection: selection, sight: ops.Unopened(), foreign: map[string]bool{}}
 		l.places[selection] = p
 		l.open(p)
 	}
@@ -80,13 +80,13 @@ func (l *loop) open(p *place) {
 				return
 			}
 			p.provider = provider
-			l.goAlong(func() { reach.Watch(l.ctx, provider, l.listener(p)) })
+			l.goAlong(func() { ops.Watch(l.ctx, provider, l.listener(p)) })
 		}
 	})
 }
 
-func (l *loop) listener(p *place) reach.Listener {
-	return reach.Listener{
+func (l *loop) listener(p *place) ops.Listener {
+	return ops.Listener{
 		Begun:  func() { l.send(func() { p.streams = true }) },
 		Event:  func(ev runtime.Event) { l.send(func() { l.noticed(p, ev) }) },
 		Broken: func() { l.send(func() { l.resync(p, false) }) },
@@ -111,7 +111,7 @@ func (l *loop) resync(p *place, streams bool) {
 // later.
 func (l *loop) unlisted(p *place) {
 	p.wanted = true
-	p.listAfter = l.now().Add(min(l.c.opts.Jitter(reach.Pause(p.sight.Failures)), l.settings().Patrol))
+	p.listAfter = l.now().Add(min(l.c.opts.Jitter(ops.Pause(p.sight.Failures)), l.settings().Patrol))
 	if p.sight.Failures == 1 {
 		l.c.emit(event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": p.sight.Fault()})
 	}
@@ -138,14 +138,14 @@ func (l *loop) list(p *place) {
 	p.wanted, p.listing, p.listedAt = false, true, now
 	l.wakeAt(now.Add(lookLimit + overdueAfter + time.Millisecond))
 	l.spawn(lookLimit, func(ctx context.Context) func() {
-		listing := reach.List(ctx, p.provider)
+		listing := ops.List(ctx, p.provider)
 		return func() { l.listed(p, listing) }
 	})
 }
 
 // listed compares a listing with what is known. It only ever causes looks. Of one that
 // is incomplete, what it has is known; of the rest nothing is.
-func (l *loop) listed(p *place, listing reach.Listing) {
+func (l *loop) listed(p *place, listing ops.Listing) {
 	p.listing = false
 	if p.sight.Take(&listing) {
 		l.c.emit(event.ControllerRecovered, nil, "the provider can be observed again", map[string]string{"provider": p.selection})

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
+	"gascity/internal/controller/explain"
 	"gascity/internal/domain/plan"
 )
 
@@ -19,6 +19,6 @@ func (c *Controller) Preview(ctx context.Context, desired plan.Desired, closed m
 				policy.Closed[selection] = why
 			}
 		}
-		answer(account.Plan(plan.Preview(desired, observed, l.now(), policy), l.now()), nil)
+		answer(explain.Plan(plan.Preview(desired, observed, l.now(), policy), l.now()), nil)
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/controller/keep"
+	"gascity/internal/controller/persist"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
@@ -16,10 +16,10 @@ import (
 // looked at and nothing is done: a session that somebody put to sleep would be
 // started, and a budget spent twice. A record that is there and cannot be read
 // delays no other record: its session is treated as one without a record.
-func (l *loop) remember(r keep.Recalled) {
+func (l *loop) remember(r persist.Recalled) {
 	if errors.Is(r.Err, client.ErrUnavailable) {
 		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.Err)
-		l.recallAt = l.now().Add(keep.Again)
+		l.recallAt = l.now().Add(persist.Again)
 		return
 	}
 	if r.Err != nil {
@@ -70,8 +70,8 @@ func (l *loop) recallAgain() {
 		return
 	}
 	l.recalling = true
-	l.spawn(keep.Limit, func(ctx context.Context) func() {
-		r := keep.Recall(ctx, l.c.opts.Records)
+	l.spawn(persist.Limit, func(ctx context.Context) func() {
+		r := persist.Recall(ctx, l.c.opts.Records)
 		return func() {
 			l.recalling = false
 			if l.ending == nil {
@@ -92,7 +92,7 @@ func (l *loop) save(e *entry) {
 	if e.asked != nil {
 		e.asked.Apply(&rec)
 	}
-	l.saver.Put(keep.Change{Record: rec, Version: e.version})
+	l.saver.Put(persist.Change{Record: rec, Version: e.version})
 }
 
 // life records in the history how the present instance ended.
@@ -112,7 +112,7 @@ func (l *loop) forget(e *entry) {
 	delete(l.entries, e.rec.Key())
 	if l.unread == "" && e.version > 0 {
 		e.touch()
-		l.saver.Put(keep.Change{Record: e.rec, Version: e.version, Remove: true})
+		l.saver.Put(persist.Change{Record: e.rec, Version: e.version, Remove: true})
 	}
 }
 

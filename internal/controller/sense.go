@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/conversation"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
@@ -151,7 +151,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 		s.faults++
 		s.senses.Failed(l.now())
 		l.conclude(e)
-		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(reach.Pause(s.faults)), l.settings().Patrol)))
+		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(ops.Pause(s.faults)), l.settings().Patrol)))
 		return
 	}
 	s.faults = 0
@@ -202,7 +202,7 @@ func (l *loop) says(e *entry, end *runtime.End) {
 
 // asks takes what blocks the agent, nil if nothing does.
 func (l *loop) asks(e *entry, question *runtime.PendingInteraction) {
-	if account.Asked(e.sensing.pending) != account.Asked(question) {
+	if explain.Asked(e.sensing.pending) != explain.Asked(question) {
 		l.edge(e)
 	}
 	e.sensing.pending = question
@@ -215,7 +215,7 @@ func (l *loop) told(e *entry, words string) {
 		l.sense(e)
 		return
 	}
-	e.sensing.senses.Push(runtime.Evidence{Source: runtime.SourceStatus, Activity: reach.ActivityOf(words), At: l.now(), Detail: words})
+	e.sensing.senses.Push(runtime.Evidence{Source: runtime.SourceStatus, Activity: ops.ActivityOf(words), At: l.now(), Detail: words})
 	e.sensing.readAt = l.now()
 	l.conclude(e)
 }
@@ -240,7 +240,7 @@ func (l *loop) conclude(e *entry) {
 		l.senseAt(e, next)
 	}
 	l.fade(e)
-	if open := reach.StillOpen(e.rec.Warning, s.activity.State); s.pending == nil && open != e.rec.Warning {
+	if open := ops.StillOpen(e.rec.Warning, s.activity.State); s.pending == nil && open != e.rec.Warning {
 		e.rec.Warning = open
 		e.touch()
 		l.edge(e)

@@ -7,7 +7,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/config"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/ops"
 	"gascity/internal/controller/settings"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
@@ -48,7 +48,7 @@ type Options struct {
 	Secrets config.SecretSource
 	// FindProgram looks the program of an agent up, at each of its starts. The PATH that it
 	// returns is no part of the configuration: another one restarts no agent. Nil: nothing does.
-	FindProgram reach.FindProgram
+	FindProgram ops.FindProgram
 	// SearchPath is the PATH in which it looks, for people.
 	SearchPath string
 

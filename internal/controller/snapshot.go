@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/board"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/snapshot"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 )
@@ -15,7 +15,7 @@ import (
 // publish makes everything that readers see again.
 func (l *loop) publish() {
 	clear(l.faded)
-	targets := make([]*board.Target, 0, len(l.actions))
+	targets := make([]*snapshot.Target, 0, len(l.actions))
 	for _, a := range l.actions {
 		if e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]; e != nil {
 			targets = append(targets, l.target(e, e.action))
@@ -55,11 +55,11 @@ func (l *loop) show(e *entry) {
 }
 
 // city is what readers see beside the sessions.
-func (l *loop) city() board.City {
+func (l *loop) city() snapshot.City {
 	now := l.now()
-	return board.City{
+	return snapshot.City{
 		Config: l.loaded.Config, Pools: l.loaded.Desired.Pools,
-		Account: account.City{
+		Account: explain.City{
 			At: now, Frozen: l.frozen, LoadedAt: l.loadedAt, LoadError: l.loadError,
 			Warnings: slices.Concat(l.loaded.Warnings, l.counts.Warnings()), Foreign: l.foreigners(),
 		},
@@ -75,8 +75,8 @@ func (l *loop) city() board.City {
 }
 
 // target is the entry as readers see it.
-func (l *loop) target(e *entry, a plan.Action) *board.Target {
-	t := &board.Target{
+func (l *loop) target(e *entry, a plan.Action) *snapshot.Target {
+	t := &snapshot.Target{
 		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.place.provider, Running: e.running(), Blind: e.blindness(),
 		Action: a, Judged: e.sensing.judged, Durable: e.durable(),
 	}
@@ -109,9 +109,9 @@ func (l *loop) degraded() string {
 // agent is the entry as people see it.
 func (e *entry) agent(a plan.Action) client.Agent {
 	if !e.running() {
-		return account.Agent(&a, &e.rec, &e.seen, e.state(a), nil)
+		return explain.Agent(&a, &e.rec, &e.seen, e.state(a), nil)
 	}
-	out := account.Agent(&a, &e.rec, &e.seen, e.state(a), &e.sensing.activity)
+	out := explain.Agent(&a, &e.rec, &e.seen, e.state(a), &e.sensing.activity)
 	if s := &e.sensing.stall; !s.reported.IsZero() {
 		out.StalledSince, out.LastSign = s.reported, s.Sign
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -63,7 +63,7 @@ func (l *loop) noteStall(e *entry, a *plan.Action) {
 	case s.reported.IsZero() && e.job == nil && l.certain(e):
 		s.reported = a.Stalled
 		l.c.emit(event.SessionStalled, e, fmt.Sprintf("the agent has shown no sign of progress in its turn for %s", text.Span(l.now().Sub(a.Stalled))),
-			map[string]string{"since": account.Stamp(a.Stalled), "sign": s.Sign, "action": string(a.Verb)})
+			map[string]string{"since": explain.Stamp(a.Stalled), "sign": s.Sign, "action": string(a.Verb)})
 		l.fade(e)
 	}
 }
@@ -73,7 +73,7 @@ func (l *loop) interruptStalled(e *entry) {
 	p, name, token := e.place.provider, e.rec.Session, e.rec.Token
 	e.sensing.stall.Interrupted = l.now().Round(0)
 	l.begin(e, jobInterruptStalled, "", interruptLimit, func(ctx context.Context) func() {
-		err := reach.Interrupt(ctx, p, name, token)
+		err := ops.Interrupt(ctx, p, name, token)
 		return func() {
 			if err != nil {
 				l.c.opts.Logger.Warn("cannot interrupt a stalled agent", "session", name, "error", err)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/conversation"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
@@ -30,7 +30,7 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.rec.Start = session.StartOpen
 	e.rec.Token, e.rec.Handle = l.c.opts.NewToken(), ""
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
-	e.rec.Stored, e.rec.StartedAt, e.rec.Running = reach.Fingerprints(s), l.now(), true
+	e.rec.Stored, e.rec.StartedAt, e.rec.Running = ops.Fingerprints(s), l.now(), true
 	e.rec.Agent = s.Agent
 	e.rec.Conversation = conversation.Choose(s, e.rec.Conversation, l.now())
 	e.touch()
@@ -63,7 +63,7 @@ func (l *loop) startsTooOften(e *entry) bool {
 	}
 	l.dirty = true
 	l.c.emit(event.SessionStartFailed, e, "the start failed: "+fault,
-		map[string]string{"error": fault, "class": "loop", "next": account.Stamp(e.rec.NextAt)})
+		map[string]string{"error": fault, "class": "loop", "next": explain.Stamp(e.rec.NextAt)})
 	return true
 }
 
@@ -107,8 +107,8 @@ func (l *loop) start(e *entry, s *plan.Session) {
 		return
 	}
 	e.claimed, e.blocked, e.order = false, false, plan.OrderNone
-	l.c.emit(event.SessionStarting, e, "a start began", account.Starting(e.action.Reason, &e.rec.Conversation))
-	a := reach.NewAttempt(began, cmp.Or(max(s.StartTimeout, 0), startLimit))
+	l.c.emit(event.SessionStarting, e, "a start began", explain.Starting(e.action.Reason, &e.rec.Conversation))
+	a := ops.NewAttempt(began, cmp.Or(max(s.StartTimeout, 0), startLimit))
 	launch := l.launch(s, cfg)
 	launch.Token, launch.Epoch = token, e.rec.Epoch
 	l.begin(e, jobStart, plan.VerbStart, a.Longest(), func(ctx context.Context) func() {
@@ -124,10 +124,10 @@ func (l *loop) start(e *entry, s *plan.Session) {
 
 // startResult is how a start went.
 type startResult struct {
-	reach.Started
+	ops.Started
 	began   time.Time
 	token   string
-	attempt *reach.Attempt
+	attempt *ops.Attempt
 }
 
 func (l *loop) started(e *entry, s *plan.Session, r startResult) {
@@ -170,13 +170,13 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 // If nothing shows it, the start is a failed one: it is repeated with growing pauses and
 // leads to the quarantine.
 func (l *loop) startBlocked(e *entry, r startResult) {
-	fault := reach.Fault(r.Err) + ": the provider has something of this name that it does not list; look for a leftover process with: gc doctor"
-	l.life(e, "its start failed: "+reach.FirstLine(fault))
+	fault := ops.Fault(r.Err) + ": the provider has something of this name that it does not list; look for a leftover process with: gc doctor"
+	l.life(e, "its start failed: "+ops.FirstLine(fault))
 	e.rec.Conversation.NotBegun()
 	e.blocked = true
 	l.fail(e, fault)
-	l.c.emit(event.SessionStartFailed, e, "the start failed: "+reach.FirstLine(fault), map[string]string{
-		"error": fault, "class": "exists", "next": account.Stamp(e.rec.NextAt),
+	l.c.emit(event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(fault), map[string]string{
+		"error": fault, "class": "exists", "next": explain.Stamp(e.rec.NextAt),
 	})
 }
 
@@ -192,7 +192,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	case l.ending != nil || l.ctx.Err() != nil:
 		return // it was cancelled
 	}
-	fault := reach.Fault(r.Err)
+	fault := ops.Fault(r.Err)
 	lapse, limited := session.ResumeFailure(""), false
 	if death, ok := errors.AsType[*runtime.StartupDeath](r.Err); ok {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
@@ -202,7 +202,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 		e.rec.Screen = said
 	} else if r.attempt.Screen != "" {
 		e.rec.Screen = r.attempt.Screen
-		fault += ", its screen says: " + reach.LastWords(r.attempt.Screen)
+		fault += ", its screen says: " + ops.LastWords(r.attempt.Screen)
 	}
 	if r.attempt.Given && e.rec.Conversation.Resumed() {
 		lapse = session.ResumeOther
@@ -210,7 +210,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	if r.Missing != nil { // the conversation has nothing to do with it
 		fault, lapse = r.Missing.Error(), ""
 	}
-	l.life(e, "its start failed: "+reach.FirstLine(fault))
+	l.life(e, "its start failed: "+ops.FirstLine(fault))
 	switch {
 	case limited:
 		l.c.emit(event.SessionStartFailed, e, "the start failed: the model provider serves nothing for now",
@@ -221,7 +221,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	}
 	e.rec.Conversation.NotBegun()
 	l.fail(e, fault)
-	l.c.emit(event.SessionStartFailed, e, "the start failed: "+reach.FirstLine(e.rec.Fault), map[string]string{
-		"error": e.rec.Fault, "class": r.attempt.Class(r.Err), "next": account.Stamp(e.rec.NextAt),
+	l.c.emit(event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(e.rec.Fault), map[string]string{
+		"error": e.rec.Fault, "class": r.attempt.Class(r.Err), "next": explain.Stamp(e.rec.NextAt),
 	})
 }

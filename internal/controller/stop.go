@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/conversation"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
@@ -23,7 +23,7 @@ import (
 // successor.
 func (l *loop) stop(e *entry, a plan.Action) {
 	p := e.place.provider
-	victim := &reach.Victim{Name: e.rec.Session, Token: e.rec.Token, Seen: e.seen, Tree: e.tree}
+	victim := &ops.Victim{Name: e.rec.Session, Token: e.rec.Token, Seen: e.seen, Tree: e.tree}
 	if e.order == plan.OrderKill {
 		e.order = plan.OrderNone
 	}
@@ -36,7 +36,7 @@ func (l *loop) stop(e *entry, a plan.Action) {
 	})
 }
 
-func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r reach.Ended) {
+func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	e.tree = nil
 	e.stops++
 	e.last = client.StopResult{
@@ -83,7 +83,7 @@ func (l *loop) cleared(e *entry, a plan.Action) {
 // stopFailed puts the next try off. A stale instance is no failure of the stop:
 // somebody else has replaced it, and a look shows by what. The caller gets the
 // error.
-func (l *loop) stopFailed(e *entry, r reach.Ended) {
+func (l *loop) stopFailed(e *entry, r ops.Ended) {
 	e.stale = true
 	if errors.Is(r.Err, runtime.ErrStaleInstance) {
 		e.last.Error = "nothing was ended: another instance has taken its place"
@@ -91,13 +91,13 @@ func (l *loop) stopFailed(e *entry, r reach.Ended) {
 	}
 	e.tries++
 	if r.Err != nil {
-		e.stopFault = reach.Fault(r.Err)
+		e.stopFault = ops.Fault(r.Err)
 	} else {
 		e.stopFault = fmt.Sprintf("processes %v still run", r.Survivors)
 	}
 	e.last.Error = e.stopFault
-	e.stopAt = l.now().Add(l.c.opts.Jitter(reach.Pause(e.tries)))
-	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+reach.FirstLine(e.stopFault),
+	e.stopAt = l.now().Add(l.c.opts.Jitter(ops.Pause(e.tries)))
+	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+ops.FirstLine(e.stopFault),
 		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.Survivors), "[]")})
 	l.countEnd(e)
 }
@@ -105,7 +105,7 @@ func (l *loop) stopFailed(e *entry, r reach.Ended) {
 // ending is the end of the city. It is in force before the first session gets
 // its stop request, and from then on nothing is started.
 type ending struct {
-	account.End
+	explain.End
 
 	waiting []func(client.Census, error)
 	closing bool // the servers of the providers are being ended
@@ -116,7 +116,7 @@ type ending struct {
 // beginEnd puts the end of the city into force.
 func (l *loop) beginEnd() {
 	now, settings := l.now(), l.settings()
-	l.ending = &ending{End: account.NewEnd(now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
+	l.ending = &ending{End: explain.NewEnd(now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
 	l.c.emit(event.ControllerStopping, nil, "the city ends", map[string]string{"scope": "city"})
 	for _, p := range l.places {
 		p.wanted, p.listAfter = true, time.Time{} // the census counts what is there, not what was known
@@ -236,8 +236,8 @@ func (l *loop) interruptAll() {
 		e.tree = []proc.Info{}
 		p, name, token, seen := e.place.provider, e.rec.Session, e.rec.Token, e.seen
 		l.begin(e, jobInterrupt, "", interruptLimit, func(ctx context.Context) func() {
-			tree := reach.Tree(&seen)
-			err := reach.Interrupt(ctx, p, name, token)
+			tree := ops.Tree(&seen)
+			err := ops.Interrupt(ctx, p, name, token)
 			return func() {
 				e.tree = append(e.tree, tree...)
 				e.stale = true
@@ -258,7 +258,7 @@ func (l *loop) closeServers(census client.Census) {
 		}
 	}
 	l.spawn(stopLimit, func(ctx context.Context) func() {
-		err := reach.CloseServers(providers)
+		err := ops.CloseServers(providers)
 		var strays []client.StopResult
 		var strayErr error
 		if l.c.opts.EndStrays != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/controller/board"
+	"gascity/internal/controller/snapshot"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -24,7 +24,7 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 	return ask(ctx, c, func(l *loop, answer func(client.StopResult, error)) {
 		e, err := l.find(name)
 		if err == nil {
-			err = board.Fenced(&e.rec, name, req.Instance)
+			err = snapshot.Fenced(&e.rec, name, req.Instance)
 		}
 		switch {
 		case err != nil:
@@ -71,7 +71,7 @@ func (l *loop) find(name string) (*entry, error) {
 		}
 	}
 	if found == nil {
-		return nil, board.NotFound(name, l.loaded.Desired.Pools)
+		return nil, snapshot.NotFound(name, l.loaded.Desired.Pools)
 	}
 	return found, nil
 }
@@ -86,7 +86,7 @@ func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (cl
 			entries = slices.DeleteFunc(entries, func(e *entry) bool { return e.running() || e.starting() })
 		}
 		for _, e := range entries {
-			err = cmp.Or(err, board.Fenced(&e.rec, e.rec.Session, req.Instance))
+			err = cmp.Or(err, snapshot.Fenced(&e.rec, e.rec.Session, req.Instance))
 		}
 		if err != nil || len(entries) == 0 {
 			answer(client.Done{Detail: "there is nothing to restart"}, err)

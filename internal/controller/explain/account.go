@@ -1,0 +1,195 @@
+// Package explain explains what the controller knows of one agent, what it
+// intends and why: the words of an explanation. It is pure.
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// City is what is known of the city as a whole.
+type City struct {
+	At        time.Time
+	Frozen    string // why the store cannot be relied on, empty if it can
+	LoadedAt  time.Time
+	LoadError string
+	Warnings  []string // of the configuration
+	Foreign   []string // what is there and not this city's
+}
+
+// Case is what is known of one session.
+type Case struct {
+	Agent   client.Agent
+	Action  plan.Action
+	Record  session.Record
+	Seen    runtime.Observation
+	Judged  []session.Judged
+	Blind   string // why nothing is known, empty if something is
+	Durable bool   // the store has the record
+}
+
+// Explain explains everything but the events, and what waits for the agent.
+func Explain(city *City, c *Case) client.Explanation {
+	out := client.Explanation{
+		Agent: c.Agent, Decision: string(c.Action.Verb), Reason: c.Action.Reason,
+		NextAt: c.Action.After, Next: c.next(), Exit: LastExit(c.Agent.Exit, &c.Record), Output: c.output(), LastScreen: LastScreen(&c.Record),
+		Failures: c.Record.Failures, Evidence: c.evidence(), Facts: c.facts(city),
+	}
+	for _, warning := range append([]string{c.Record.Warning}, city.Warnings...) {
+		if warning != "" {
+			out.Warnings = append(out.Warnings, warning)
+		}
+	}
+	return out
+}
+
+// output is what the agent said last: what its failed start or its end left, also
+// if another screen was seen since.
+func (c *Case) output() string {
+	if last := c.Record.Former; last != nil && last.Screen != "" {
+		return last.Screen
+	}
+	return LastScreen(&c.Record)
+}
+
+// LastExit is how the last instance ended, also while the next one runs.
+func LastExit(now string, r *session.Record) string {
+	if now == "" && r.Former != nil && r.Former.Exit != nil {
+		return r.Former.Exit.String()
+	}
+	return now
+}
+
+// LastScreen is what the last instance that ended left on its screen.
+func LastScreen(r *session.Record) string {
+	if r.Screen == "" && r.Former != nil {
+		return r.Former.Screen
+	}
+	return r.Screen
+}
+
+// Starting returns the event data of a start that begins.
+func Starting(reason string, c *session.Conversation) map[string]string {
+	data := map[string]string{"reason": reason}
+	if c.ID != "" {
+		data["conversation"], data["rung"] = c.ID, string(c.Rung)
+	}
+	return data
+}
+
+// conversation says how the agent came to its conversation.
+func conversation(c *session.Conversation) string {
+	words := cmp.Or(c.ID, "of an unknown id")
+	if c.Resumed() {
+		words += ", resumed"
+		if c.Rung == session.RungRepair {
+			words += " in " + c.Dir
+		}
+	}
+	if c.Former != nil && c.Former.Failure != "" {
+		words += fmt.Sprintf(", in place of %s, which could not be resumed: %s", c.Former.ID, c.Former.Failure)
+	}
+	if c.Failure != "" {
+		words += "; the last attempt to resume it failed: " + string(c.Failure)
+	}
+	if c.Closed {
+		words += "; the next start begins another"
+	}
+	return words
+}
+
+// next says what happens next, and what has to happen for it.
+func (c *Case) next() string {
+	a := &c.Action
+	switch {
+	case a.Verb.Acts() && !c.Durable:
+		return fmt.Sprintf("%s, once the store has what it needs to remember of it", a.Verb)
+	case a.Verb.Acts():
+		return string(a.Verb)
+	case !a.After.IsZero():
+		return "it is judged again at " + Stamp(a.After)
+	case a.Verb == plan.VerbWait:
+		return "it is judged again when something changes"
+	}
+	return "nothing, as long as nothing changes"
+}
+
+func (c *Case) evidence() []client.Evidence {
+	out := make([]client.Evidence, 0, len(c.Judged))
+	for i := range c.Judged {
+		j := &c.Judged[i]
+		detail := j.Detail
+		if j.Why != "" {
+			detail = strings.TrimPrefix(detail+"; "+j.Why, "; ")
+		}
+		out = append(out, client.Evidence{
+			Source: string(j.Source), Activity: string(j.Activity), Kind: j.Kind, Until: j.Until, Detail: detail,
+			Since: j.Since, ReadAt: j.At, Used: j.Used, Confidence: string(j.Confidence),
+		})
+	}
+	return out
+}
+
+// facts are what the lifecycle rests on.
+func (c *Case) facts(city *City) []client.Fact {
+	seen, rec := &c.Seen, &c.Record
+	process := seen.Agent.String()
+	if seen.PID > 0 {
+		process = fmt.Sprintf("%s, pid %d", seen.Agent, seen.PID)
+	}
+	out := []client.Fact{
+		{What: "session", Value: seen.Session.String(), ReadAt: seen.At},
+		{What: "agent process", Value: process, ReadAt: seen.At},
+		{What: "provider", Value: rec.Provider + ": " + cmp.Or(c.Blind, "it answers"), ReadAt: seen.At},
+		{What: "store", Value: cmp.Or(city.Frozen, "it works"), ReadAt: city.At},
+		{What: "configuration", Value: cmp.Or(city.LoadError, "in force"), ReadAt: city.LoadedAt},
+		{What: "lifecycle", Value: fmt.Sprintf("%s, instance %d", cmp.Or(rec.State, session.StateUnknown), rec.Epoch), ReadAt: rec.StateSince},
+	}
+	add := func(what, value string, at time.Time) {
+		out = append(out, client.Fact{What: what, Value: value, ReadAt: at})
+	}
+	if rec.Hold.Kind != "" {
+		add("hold", strings.TrimSuffix(string(rec.Hold.Kind)+": "+rec.Hold.Reason, ": "), rec.Hold.Since)
+	}
+	if rec.Drain.Epoch != 0 && rec.Drain.Epoch == rec.Epoch {
+		add("drain", "until "+Stamp(rec.Drain.Deadline), rec.Drain.Since)
+	}
+	if rec.Obstacle.Kind != "" {
+		add("obstacle", ObstacleText(&rec.Obstacle), rec.Obstacle.Since)
+	}
+	if !rec.Renew.IsZero() {
+		add("restart asked for", "at the end of the turn", rec.Renew)
+	}
+	if rec.Conversation != (session.Conversation{}) {
+		add("conversation", conversation(&rec.Conversation), rec.Conversation.At)
+	}
+	if last := rec.Former; last != nil {
+		add("last end", fmt.Sprintf("instance %d: %s", last.Epoch, last.Reason), last.At)
+	}
+	if rec.Fault != "" {
+		var at time.Time
+		if n := len(rec.Failures); n > 0 {
+			at = rec.Failures[n-1]
+		}
+		add("last failure", rec.Fault, at)
+	}
+	if len(city.Foreign) > 0 {
+		add("not this city's", strings.Join(city.Foreign, ", "), city.At)
+	}
+	return out
+}
+
+// Stamp is a time in RFC 3339, empty if there is none.
+func Stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}

@@ -1,0 +1,34 @@
+package explain
+
+import (
+	"maps"
+	"strconv"
+	"time"
+
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/workerrun"
+)
+
+// Incarnation returns the data of an event with what names the instance that it is
+// about, where it is about one: its run, and at its end when it had begun and how it
+// ended, as far as that is known. The map that was given stays as it is.
+func Incarnation(kind event.Kind, r *session.Record, data map[string]string) map[string]string {
+	over := kind == event.SessionExited || kind == event.SessionLost || kind == event.SessionStopped
+	begins := kind == event.SessionStarted || kind == event.SessionAdopted
+	if r.Token == "" || !over && !begins && (!r.Running || kind == event.SessionStarting) {
+		return data
+	}
+	out := map[string]string{"run": workerrun.ID(r.Token)}
+	if over && !r.StartedAt.IsZero() {
+		out["since"] = r.StartedAt.Format(time.RFC3339Nano)
+	}
+	if exit := r.Exit; kind == event.SessionExited && exit != nil {
+		out["code"] = strconv.Itoa(exit.Code)
+		if exit.Signal != "" {
+			out["signal"] = exit.Signal
+		}
+	}
+	maps.Copy(out, data)
+	return out
+}

@@ -1,0 +1,37 @@
+package explain
+
+import (
+	"slices"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+)
+
+const (
+	// RecentEvents is how many events an explanation holds at most.
+	RecentEvents = 20
+	recentSince  = 7 * 24 * time.Hour
+)
+
+// Recent returns the last events of a session, oldest first.
+func Recent(log event.Log, now time.Time, name string) ([]client.Event, error) {
+	id, err := log.Since(now.Add(-recentSince))
+	if err != nil {
+		return nil, err
+	}
+	events, _, err := log.After(id)
+	return last(events, name, RecentEvents), err
+}
+
+// last returns the newest events of a session, at most n of them, oldest first.
+func last(events []client.Event, name string, n int) []client.Event {
+	var out []client.Event
+	for _, e := range slices.Backward(events) {
+		if e.Session == name && len(out) < n {
+			out = append(out, e)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}

@@ -1,0 +1,118 @@
+package explain
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// Gist is what of a view others wait for.
+type Gist struct {
+	desired, state, unknown, token string
+	reachable, running, ready      bool
+	epoch                          uint64
+	hold                           session.HoldKind
+	draining                       bool
+	activity                       runtime.Activity
+	kind                           string
+	until                          int64
+	attached                       int
+	pending                        string
+	conversation, movesTo          string
+	obstacle                       string
+	probe                          int64
+}
+
+// GistOf returns the gist of a view.
+func GistOf(v *session.View) Gist {
+	g := Gist{
+		desired: v.Desired, state: string(v.State), unknown: v.Unknown, token: v.Token, reachable: v.Provider != nil,
+		running: v.Running, ready: v.Ready, epoch: v.Epoch, hold: v.Hold.Kind, draining: v.Draining,
+		activity: v.Activity.State, kind: v.Activity.Kind, attached: v.Attached, pending: Asked(v.Question()),
+		conversation: v.Conversation.ID, movesTo: v.MovesTo,
+	}
+	if !v.Activity.Until.IsZero() {
+		g.until = v.Activity.Until.UnixNano()
+	}
+	g.obstacle = v.Obstacle.Kind + v.Obstacle.Detail
+	if !v.Obstacle.ProbeAt.IsZero() {
+		g.probe = v.Obstacle.ProbeAt.UnixNano()
+	}
+	return g
+}
+
+// Asked names what blocks an agent, empty if nothing does.
+func Asked(p *runtime.PendingInteraction) string {
+	if p == nil {
+		return ""
+	}
+	return p.RequestID
+}
+
+// Activity is an activity as people see it.
+func Activity(a *session.Activity) client.Activity {
+	return client.Activity{
+		State: cmp.Or(string(a.State), string(runtime.ActivityUnknown)), Kind: a.Kind, Until: a.Until, Source: string(a.Source),
+		Since: a.Since, Confidence: string(a.Confidence), Detail: a.Detail,
+	}
+}
+
+// ActivityData returns the event data of an activity that begins.
+func ActivityData(a *session.Activity) map[string]string {
+	data := map[string]string{"activity": string(a.State), "source": string(a.Source), "confidence": string(a.Confidence)}
+	if a.Kind != "" {
+		data["kind"] = a.Kind
+	}
+	return data
+}
+
+// LogAttrs are the attributes of an event in a log.
+func LogAttrs(e *client.Event) []any {
+	attrs := []any{"kind", e.Kind}
+	if e.Session != "" {
+		attrs = append(attrs, "agent", e.Agent, "session", e.Session)
+	}
+	for _, k := range slices.Sorted(maps.Keys(e.Data)) {
+		attrs = append(attrs, k, e.Data[k])
+	}
+	return attrs
+}
+
+// Agent is a session as people see it. The activity is nil unless it runs.
+func Agent(a *plan.Action, r *session.Record, seen *runtime.Observation, state string, activity *session.Activity) client.Agent {
+	out := client.Agent{
+		Name: a.Agent, Session: a.Session, Provider: a.Provider,
+		Desired: a.Desired, State: state, Reason: a.Reason, NextAt: a.After, Drift: a.Fields,
+		Activity: Activity(&session.Activity{}), Epoch: r.Epoch, Warning: r.Warning,
+		Attached: seen.Attached, ActiveAt: seen.LastActivity, Restarts: r.Restarts, ReadAt: seen.At,
+	}
+	if activity != nil {
+		out.PID, out.StartedAt = seen.PID, r.StartedAt
+		out.Instance, out.Activity = r.Instance, Activity(activity)
+	}
+	if activity != nil || r.Obstacle.Kind == runtime.ObstacleLimit { // else it is of an earlier run
+		out.Obstacle = Obstacle(&r.Obstacle)
+	}
+	if exit := cmp.Or(r.Exit, seen.Exit); exit != nil {
+		out.Exit = exit.String()
+	}
+	return out
+}
+
+// Plan is what is decided, as people see it.
+func Plan(actions []plan.Action, now time.Time) client.Plan {
+	out := client.Plan{At: now, Actions: make([]client.Action, 0, len(actions))}
+	for i := range actions {
+		a := &actions[i]
+		out.Actions = append(out.Actions, client.Action{
+			Verb: string(a.Verb), Agent: a.Agent, Session: a.Session, Reason: a.Reason, Fields: a.Fields, After: a.After,
+		})
+	}
+	return out
+}

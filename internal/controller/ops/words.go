@@ -1,0 +1,23 @@
+package ops
+
+import (
+	"cmp"
+
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+)
+
+// EndOf describes how the instance of a record ended without a request.
+func EndOf(r *session.Record, cause string) (event.Kind, string) {
+	switch exit := r.Exit; {
+	case exit != nil:
+		fault := "the agent " + exit.String()
+		if words := LastWords(r.Screen); words != "" && exit.Code != 0 && exit.Signal == "" {
+			fault += ", saying: " + words
+		}
+		return event.SessionExited, fault
+	case !r.Lost:
+		return event.SessionExited, "the agent exited; its exit status is unknown"
+	}
+	return event.SessionLost, cmp.Or(cause, "the session vanished without a trace")
+}

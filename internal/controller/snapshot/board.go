@@ -1,0 +1,220 @@
+// Package snapshot is what readers see of a city. The controller's loop writes it, all
+// of it or one session; reading costs the loop nothing, and what was read never
+// changes.
+package snapshot
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// Target is one session as seen by callers that reach it or report it. It is
+// immutable.
+type Target struct {
+	Agent    client.Agent
+	Record   session.Record
+	Seen     runtime.Observation
+	Provider runtime.Provider // nil if it is not open
+	Config   *runtime.Config  // nil if the session is not configured
+	Blind    string           // why nothing is known, empty otherwise
+	Running  bool
+	View     session.View
+	Action   plan.Action
+	Judged   []session.Judged
+	Durable  bool
+	Attempt  *ops.Attempt // the start that is under way; nil if none is
+}
+
+// agent is the session as people see it now: a start shows its progress while nothing else
+// about it changes.
+func (t *Target) agent() client.Agent {
+	out := t.Agent
+	if words := t.Attempt.Progress(); words != "" {
+		out.Reason = string(plan.VerbStart) + " is under way: " + words
+	}
+	return out
+}
+
+// City is what is seen of the city beside its sessions. It is immutable.
+type City struct {
+	Status  client.Status // without agents
+	Config  client.Config
+	Account explain.City
+	Pools   []plan.Pool // of the configuration in force
+}
+
+// Board is safe for concurrent readers beside one writer. The zero value is an
+// empty citywithout listeners.
+type Board struct {
+	// Changed is called by the writer with each session whose summary changed in a
+	// way that others wait for. Nil: no call.
+	Changed func(session string)
+
+	now   atomic.Pointer[picture]
+	knows atomic.Bool                  // every session was known at the last call for all
+	gists map[session.Key]explain.Gist // the writer's: the summary reported last
+}
+
+// picture is the city at one moment; its slots are younger.
+type picture struct {
+	city  City
+	order []*slot // each session once, in the order of the decisions
+	keys  map[session.Key]*slot
+	names map[string]*slot // by agent and by session
+}
+
+type slot struct{ atomic.Pointer[Target] }
+
+// Publish replaces everything.
+func (b *Board) Publish(city City, targets []*Target) {
+	p := &picture{
+		city: city, order: make([]*slot, 0, len(targets)),
+		keys: make(map[session.Key]*slot, len(targets)), names: make(map[string]*slot, 2*len(targets)),
+	}
+	for _, t := range targets {
+		s := &slot{}
+		s.Store(t)
+		p.order = append(p.order, s)
+		p.keys[t.Record.Key()] = s
+		p.names[t.Action.Session] = s
+		if agent := t.Action.Agent; agent != "" && (p.names[agent] == nil || t.Action.Desired != plan.DesiredAbsent) {
+			p.names[agent] = s
+		}
+	}
+	before := b.now.Swap(p)
+	for _, t := range targets {
+		b.tell(t)
+	}
+	b.knows.Store(b.Changed != nil && p.known())
+	if before == nil {
+		return
+	}
+	for key := range before.keys {
+		if p.keys[key] == nil {
+			delete(b.gists, key)
+			b.changed(key.Session)
+		}
+	}
+}
+
+// Renew replaces one session. One that is not on the board is for the next
+// [Board.Publish].
+func (b *Board) Renew(at time.Time, t *Target) {
+	before := b.read()
+	s := before.keys[t.Record.Key()]
+	if s == nil {
+		return
+	}
+	s.Store(t)
+	p := *before
+	p.city.Status.At, p.city.Account.At = at, at
+	b.now.Store(&p)
+	b.tell(t)
+	if b.Changed != nil && !b.knows.Load() {
+		b.knows.Store(p.known())
+	}
+}
+
+// Settled reports whether every session of the city is known and Changed was called
+// for each.
+func (b *Board) Settled() bool { return b.knows.Load() }
+
+// known reports whether every session is.
+func (p *picture) known() bool {
+	for _, s := range p.order {
+		if s.Load().View.Unknown != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// tell calls Changed if the session's summary differs from the last one.
+func (b *Board) tell(t *Target) {
+	if b.Changed == nil {
+		return
+	}
+	key, gist := t.Record.Key(), explain.GistOf(&t.View)
+	if was, known := b.gists[key]; known && was == gist {
+		return
+	}
+	if b.gists == nil {
+		b.gists = map[session.Key]explain.Gist{}
+	}
+	b.gists[key] = gist
+	b.changed(key.Session)
+}
+
+func (b *Board) changed(name string) {
+	if b.Changed != nil {
+		b.Changed(name)
+	}
+}
+
+func (b *Board) read() *picture {
+	if p := b.now.Load(); p != nil {
+		return p
+	}
+	return &picture{}
+}
+
+// City returns what is seen beside the sessions.
+func (b *Board) City() City { return b.read().city }
+
+// Targets returns every session, in the order of the decisions.
+func (b *Board) Targets() []*Target {
+	p := b.read()
+	out := make([]*Target, 0, len(p.order))
+	for _, s := range p.order {
+		out = append(out, s.Load())
+	}
+	return out
+}
+
+// Status returns the city at a glance.
+func (b *Board) Status() client.Status {
+	status, targets := b.City().Status, b.Targets()
+	status.Agents = make([]client.Agent, 0, len(targets))
+	for _, t := range targets {
+		status.Agents = append(status.Agents, t.agent())
+	}
+	return status
+}
+
+// Plan returns what is decided.
+func (b *Board) Plan() client.Plan {
+	targets := b.Targets()
+	actions := make([]plan.Action, 0, len(targets))
+	for _, t := range targets {
+		actions = append(actions, t.Action)
+	}
+	return explain.Plan(actions, b.City().Account.At)
+}
+
+// Find finds a session by its name or its agent's.
+func (b *Board) Find(name string) (*Target, error) {
+	if s := b.read().names[name]; s != nil {
+		return s.Load(), nil
+	}
+	return nil, NotFound(name, b.City().Pools)
+}
+
+// NotFound returns the error for a name that no agent and no session has. If it is the name
+// of a pool, the error lists the pool's members.
+func NotFound(name string, pools []plan.Pool) error {
+	for _, pool := range pools {
+		if pool.Agent == name {
+			return fmt.Errorf("%w: %q is a pool; name one of its members: %s", client.ErrNotFound, name, strings.Join(pool.Members, ", "))
+		}
+	}
+	return fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, name)
+}

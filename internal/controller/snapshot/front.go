@@ -1,0 +1,232 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"gascity/client"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// Front answers what the controller's loop need not be asked: what stands on the
+// board, and what goes straight to a session. It is safe for concurrent use.
+type Front struct {
+	Board *Board
+	Log   event.Log
+	Lines *slog.Logger
+	// Choices describes the providers that can be selected.
+	Choices func(ctx context.Context) ([]client.Provider, error)
+}
+
+// Status returns the city at a glance.
+func (f *Front) Status(context.Context) (client.Status, error) { return f.Board.Status(), nil }
+
+// Plan returns what the controller is about to do, and why.
+func (f *Front) Plan(context.Context) (client.Plan, error) { return f.Board.Plan(), nil }
+
+// Config returns the configuration in force.
+func (f *Front) Config(context.Context) (client.Config, error) { return f.Board.City().Config, nil }
+
+// Providers returns what can be selected.
+func (f *Front) Providers(ctx context.Context) ([]client.Provider, error) { return f.Choices(ctx) }
+
+// Events returns what came after an event, and what follows. The channel is
+// closed when ctx ends or its reader is too slow.
+func (f *Front) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the signature is the API's
+	s, err := event.Subscribe(ctx, f.Log, after)
+	return s.Past, s.Gap, s.Next, err
+}
+
+// View returns what is known of a session, by its name or its agent's.
+func (f *Front) View(name string) (session.View, error) {
+	t, err := f.Board.Find(name)
+	if err != nil {
+		return session.View{}, err
+	}
+	return t.View, nil
+}
+
+// Settled reports whether every session of the city is known and has been reported.
+func (f *Front) Settled() bool { return f.Board.Settled() }
+
+// Views returns what is known of every session, in the order of the status.
+func (f *Front) Views() []session.View {
+	targets := f.Board.Targets()
+	out := make([]session.View, 0, len(targets))
+	for _, t := range targets {
+		out = append(out, t.View)
+	}
+	return out
+}
+
+// Session returns everything that is known of one session.
+func (f *Front) Session(_ context.Context, name string) (client.Session, error) {
+	t, err := f.Board.Find(name)
+	if err != nil {
+		return client.Session{}, err
+	}
+	stored := &t.Record.Stored
+	out := client.Session{
+		Agent: t.agent(), Title: t.Seen.Title, LastScreen: explain.LastScreen(&t.Record),
+		Fingerprints: map[string]string{
+			"core": stored.Core, "provision": stored.Provision, "launch": stored.Launch, "live": stored.Live,
+		},
+	}
+	out.Exit = explain.LastExit(out.Exit, &t.Record)
+	if t.Config != nil {
+		out.WorkDir, out.Command = t.Config.WorkDir, t.Config.Command
+	}
+	if !t.Running {
+		return out, nil
+	}
+	out.Processes = ops.Processes(&t.Seen)
+	out.Meta = ops.Shown(t.Provider, t.Record.Session)
+	return out, nil
+}
+
+// Explain returns what is known of one agent, what is intended and why. What
+// waits for it, questions and prompts, is added by those who keep it.
+func (f *Front) Explain(_ context.Context, name string) (client.Explanation, error) {
+	t, err := f.Board.Find(name)
+	if err != nil {
+		return client.Explanation{}, err
+	}
+	city := f.Board.City().Account
+	out := explain.Explain(&city, &explain.Case{
+		Agent: t.agent(), Action: t.Action, Record: t.Record, Seen: t.Seen, Judged: t.Judged, Blind: t.Blind, Durable: t.Durable,
+	})
+	out.Recent, err = explain.Recent(f.Log, city.At, t.Record.Session)
+	return out, err
+}
+
+// DrainState reports whether an agent is to wind down.
+func (f *Front) DrainState(_ context.Context, name string) (client.Drain, error) {
+	t, err := f.Board.Find(name)
+	if err != nil {
+		return client.Drain{}, err
+	}
+	return explain.Drain(&t.Record), nil
+}
+
+// Peek returns the last lines of a session's output, of a dead one too.
+func (f *Front) Peek(_ context.Context, name string, lines int) (client.Output, error) {
+	t, err := f.reachable(name)
+	if err != nil {
+		return client.Output{}, err
+	}
+	text, err := t.Provider.Peek(t.Record.Session, lines)
+	if runtime.IsSessionGone(err) && t.Record.Screen != "" {
+		return client.Output{Session: t.Record.Session, Text: t.Record.Screen}, nil
+	}
+	return client.Output{Session: t.Record.Session, Text: text}, ops.Wire(err)
+}
+
+// Interrupt asks an agent to abandon its turn, and waits a moment for its end.
+func (f *Front) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
+	t, err := f.live(name, req.Instance)
+	if err != nil {
+		return client.Done{}, err
+	}
+	ended, err := ops.Abandon(ctx, t.Provider, t.Record.Session, t.Record.Token)
+	if err != nil {
+		return client.Done{}, ops.Wire(err)
+	}
+	f.Tell(event.SessionInterrupted, &t.Record, "the agent was asked to abandon its turn", nil)
+	detail := "interrupted; the agent has not confirmed it"
+	if ended {
+		detail = "interrupted; its turn has ended"
+	}
+	return client.Done{Session: t.Record.Session, Changed: true, Detail: detail}, nil
+}
+
+// Keys sends key events to a session.
+func (f *Front) Keys(_ context.Context, name string, req client.KeysRequest) (client.Done, error) {
+	t, err := f.live(name, req.Instance)
+	if err != nil {
+		return client.Done{}, err
+	}
+	if err := t.Provider.SendKeys(t.Record.Session, req.Keys...); err != nil {
+		return client.Done{}, ops.Wire(err)
+	}
+	return client.Done{Session: t.Record.Session, Changed: len(req.Keys) > 0}, nil
+}
+
+// ClearInput removes all text from a session's input box.
+func (f *Front) ClearInput(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
+	t, err := f.live(name, req.Instance)
+	if err != nil {
+		return client.Done{}, err
+	}
+	switch err := runtime.ClearInput(ctx, t.Provider, t.Record.Session, t.Record.Token); {
+	case errors.Is(err, errors.ErrUnsupported):
+		return client.Done{}, fmt.Errorf("%w: %s has no input box that gc can clear; look with: gc peek %s", client.ErrUnsupported, name, name)
+	case err != nil:
+		return client.Done{}, ops.Wire(err)
+	}
+	return client.Done{Session: t.Record.Session, Changed: true, Detail: "the input box is empty"}, nil
+}
+
+// Copy copies a file or folder into a session's working directory.
+func (f *Front) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
+	t, err := f.live(name, req.Instance)
+	if err != nil {
+		return client.Done{}, err
+	}
+	if err := t.Provider.CopyTo(t.Record.Session, req.Src, req.RelDst); err != nil {
+		return client.Done{}, ops.Wire(err)
+	}
+	return client.Done{Session: t.Record.Session, Changed: true}, nil
+}
+
+// reachable finds a session whose provider can be asked.
+func (f *Front) reachable(name string) (*Target, error) {
+	t, err := f.Board.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	if t.Provider == nil {
+		return nil, fmt.Errorf("%w: cannot reach %s: %s", client.ErrUnavailable, name, t.Blind)
+	}
+	return t, nil
+}
+
+// live finds a session that runs, as far as is known, and refuses what is meant
+// for another instance.
+func (f *Front) live(name, instance string) (*Target, error) {
+	t, err := f.reachable(name)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Running && t.Blind == "" {
+		return nil, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, name, t.Agent.Reason)
+	}
+	return t, Fenced(&t.Record, name, instance)
+}
+
+// Fenced refuses what is meant for another instance than the one that runs; an
+// empty instance is meant for any.
+func Fenced(r *session.Record, name, instance string) error {
+	if instance != "" && (instance != r.Instance || !r.Running) {
+		return fmt.Errorf("%w: stale instance: %s of %s is over", client.ErrRefused, instance, name)
+	}
+	return nil
+}
+
+// Tell appends an event about a session, or about the city if r is nil, and logs
+// it.
+func (f *Front) Tell(kind event.Kind, r *session.Record, text string, data map[string]string) {
+	ev := client.Event{Kind: string(kind), Text: text, Data: data}
+	if r != nil {
+		ev.Agent, ev.Session, ev.Data = r.Agent, r.Session, explain.Incarnation(kind, r, data)
+	}
+	if _, err := f.Log.Append(ev); err != nil {
+		f.Lines.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)
+	}
+	f.Lines.Info(text, explain.LogAttrs(&ev)...)
+}
