@@ -17,7 +17,7 @@
 // with stable codes, which [Problem] turns back into the sentinels of this
 // package. The server describes itself in OpenAPI 3.1 at /openapi.json.
 //
-// One noun has one file here and in internal/api and internal/cli. JSON field
+// One noun has one file here and in internal/server/controlapi and internal/cli. JSON field
 // names are stable. Readers ignore unknown fields of an answer; the server
 // refuses unknown fields of a request, so that a condition it does not know is
 // never dropped in silence. Times are RFC 3339; durations are Go strings

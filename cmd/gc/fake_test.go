@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/daemon"
@@ -23,7 +22,8 @@ import (
 	"gascity/internal/guard"
 	"gascity/internal/guard/policy"
 	"gascity/internal/hookrunner"
-	"gascity/internal/socket"
+	"gascity/internal/server/controlapi"
+	"gascity/internal/server/unixhttp"
 	"gascity/runtime"
 	"gascity/test/fakecity"
 	"gascity/worker"
@@ -53,13 +53,13 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	if v := lines.first("version"); v != "" {
 		city.Version, opts.Version = v, v
 	}
-	l, err := socket.Listen(ctx, client.SocketPath(root))
+	l, err := unixhttp.Listen(ctx, client.SocketPath(root))
 	if err != nil {
 		return err
 	}
 	lines.populate(city)
 	opts.Ready()
-	return api.NewServer(city, api.Options{Version: opts.Version}).Run(ctx, l)
+	return controlapi.NewServer(city, controlapi.Options{Version: opts.Version}).Run(ctx, l)
 }
 
 // dies ends the first controller of a city that asks for it; the next one goes

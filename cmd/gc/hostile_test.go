@@ -19,10 +19,10 @@ import (
 	"unicode/utf8"
 
 	"gascity/client"
-	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/cli/desk"
-	"gascity/internal/socket"
+	"gascity/internal/server/controlapi"
+	"gascity/internal/server/unixhttp"
 	"gascity/test/fakecity"
 	"gascity/worker"
 )
@@ -124,12 +124,12 @@ func serveHostile(t *testing.T, root string) {
 	lines.populate(city)
 	inner := filepath.Join(honest, "c.sock")
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	l, err := socket.Listen(ctx, inner)
+	l, err := unixhttp.Listen(ctx, inner)
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- api.NewServer(city, api.Options{Version: "1.0"}).Run(ctx, l) }()
+	go func() { done <- controlapi.NewServer(city, controlapi.Options{Version: "1.0"}).Run(ctx, l) }()
 	web := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", inner)
 	}}}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"gascity/internal/cli"
-	"gascity/internal/workerapi"
+	"gascity/internal/server/workerapi"
 	"gascity/worker/workertest"
 )
 

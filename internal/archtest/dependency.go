@@ -23,7 +23,7 @@ var dependencies = []dependency{
 	{"github.com/clipperhouse/displaywidth", []string{"internal/terminal/vt", "internal/text"}},
 	{"github.com/coder/acp-go-sdk", nil},
 	{"github.com/creack/pty", []string{"internal/shim/process"}},
-	{"github.com/danielgtaylor/huma/v2", []string{"internal/api", "internal/workerapi"}},
+	{"github.com/danielgtaylor/huma/v2", []string{"internal/server/controlapi", "internal/server/workerapi"}},
 	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/rawlog", "internal/controller", "internal/daemon", "internal/hookrunner"}},
 	{"github.com/google/go-cmp", nil},
 	{"github.com/gorilla/websocket", []string{"internal/agentcli/channel"}},

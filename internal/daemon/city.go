@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
-	"gascity/internal/api"
 	"gascity/internal/controller"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
+	"gascity/internal/server/controlapi"
 	"gascity/internal/service/budgets"
 	"gascity/internal/service/credentials"
 	"gascity/internal/service/prompts"
@@ -61,13 +61,13 @@ func (e *engines) run(ctx context.Context) error {
 // secrets; the server masks them when it encodes them.
 type city struct {
 	*controller.Controller
-	api.Prompts
-	api.Questions
-	api.Conditions
+	controlapi.Prompts
+	controlapi.Questions
+	controlapi.Conditions
 	engines *engines
 }
 
-var _ api.City = city{}
+var _ controlapi.City = city{}
 
 func compose(c *controller.Controller, e *engines) city {
 	return city{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e}
@@ -123,7 +123,7 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	return e, nil
 }
 
-// Interrupt keeps the contract of api.Agents. The prompt of the turn is not said to be consumed.
+// Interrupt keeps the contract of controlapi.Agents. The prompt of the turn is not said to be consumed.
 func (c city) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	before, unknown := c.View(target)
 	begins := unknown == nil && c.engines.prompts.MayBegin(before.Session)
@@ -144,7 +144,7 @@ func between(v session.View) bool {
 	return v.Running && sure && (v.Activity.State == runtime.ActivityIdle || v.Activity.State == runtime.ActivityReady)
 }
 
-// Keys keeps the contract of api.Agents. A person may have cleaned the input box with them.
+// Keys keeps the contract of controlapi.Agents. A person may have cleaned the input box with them.
 func (c city) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
 	done, err := c.Controller.Keys(ctx, target, req)
 	if err == nil {
@@ -153,7 +153,7 @@ func (c city) Keys(ctx context.Context, target string, req client.KeysRequest) (
 	return done, err
 }
 
-// ClearInput keeps the contract of api.Agents.
+// ClearInput keeps the contract of controlapi.Agents.
 func (c city) ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	done, err := c.Controller.ClearInput(ctx, target, req)
 	if err == nil {

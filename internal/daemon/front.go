@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/api"
 	"gascity/internal/controller"
 	"gascity/internal/premises"
 	"gascity/internal/rawlog"
+	"gascity/internal/server/controlapi"
 	"gascity/internal/service/budgets"
 	"gascity/internal/store"
 )
@@ -22,7 +22,7 @@ import (
 // front is the city with the extensions that need more than the controller: what
 // its sessions printed, its events by their time, and other configurations.
 type front struct {
-	api.City
+	controlapi.City
 	keeper     *keeper
 	controller *controller.Controller
 	events     *store.DB
@@ -30,15 +30,15 @@ type front struct {
 }
 
 var (
-	_ api.Recorder  = front{}
-	_ api.Dated     = front{}
-	_ api.Previewer = front{}
+	_ controlapi.Recorder  = front{}
+	_ controlapi.Dated     = front{}
+	_ controlapi.Previewer = front{}
 )
 
-// Since keeps the contract of api.Dated.
+// Since keeps the contract of controlapi.Dated.
 func (f front) Since(_ context.Context, t time.Time) (uint64, error) { return f.events.Since(t) }
 
-// Preview keeps the contract of api.Previewer.
+// Preview keeps the contract of controlapi.Previewer.
 func (f front) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
 	desired, err := f.keeper.daemon.imagine(f.keeper.root, req)
 	if err != nil {
@@ -47,7 +47,7 @@ func (f front) Preview(ctx context.Context, req client.PreviewRequest) (client.P
 	return f.controller.Preview(ctx, desired, f.keeper.closed(ctx, &desired))
 }
 
-// Logs keeps the contract of api.Recorder. The drivers keep what was printed in
+// Logs keeps the contract of controlapi.Recorder. The drivers keep what was printed in
 // the city's log folder, and it stays when they are gone.
 func (f front) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	session, err := f.Session(ctx, target)

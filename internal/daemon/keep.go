@@ -12,7 +12,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
-	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/controller"
 	"gascity/internal/domain/event"
@@ -20,6 +19,7 @@ import (
 	"gascity/internal/premises"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
+	"gascity/internal/server/controlapi"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/questions"
 	"gascity/internal/service/waits"
@@ -109,9 +109,9 @@ func instanceToken() string { return sessionname.InstanceTokenPrefix + rand.Text
 func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }
 
 var (
-	_ api.Prompts    = (*prompts.Engine)(nil)
-	_ api.Questions  = (*questions.Desk)(nil)
-	_ api.Conditions = (*waits.Waits)(nil)
+	_ controlapi.Prompts    = (*prompts.Engine)(nil)
+	_ controlapi.Questions  = (*questions.Desk)(nil)
+	_ controlapi.Conditions = (*waits.Waits)(nil)
 )
 
 // progress is how long a delivery may go without progress, by the configuration in force.

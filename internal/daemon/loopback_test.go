@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/workerapi"
+	"gascity/internal/server/workerapi"
 	"gascity/worker"
 )
 

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
-	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/controller"
@@ -27,13 +26,14 @@ import (
 	"gascity/internal/metric"
 	"gascity/internal/premises"
 	"gascity/internal/redact"
+	"gascity/internal/server/controlapi"
+	"gascity/internal/server/unixhttp"
+	"gascity/internal/server/workerapi"
 	"gascity/internal/service/budgets"
 	"gascity/internal/service/credentials"
 	"gascity/internal/service/promptfile"
 	"gascity/internal/service/workers"
-	"gascity/internal/socket"
 	"gascity/internal/store"
-	"gascity/internal/workerapi"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -118,7 +118,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if err != nil {
 		return err
 	}
-	listener, err := socket.Listen(ctx, client.SocketPath(k.root))
+	listener, err := unixhttp.Listen(ctx, client.SocketPath(k.root))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		return sentry.Run(ctx)
 	})
 	facade := front{compose(c, engines), k, c, db, engines.spending}
-	server := api.NewServer(facade, api.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
+	server := controlapi.NewServer(facade, controlapi.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(serving, listener)

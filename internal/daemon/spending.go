@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/api"
 	"gascity/internal/controller"
 	"gascity/internal/domain/usage"
 	"gascity/internal/metric"
+	"gascity/internal/server/controlapi"
 	"gascity/internal/service/budgets"
 	"gascity/internal/service/workers"
 	"gascity/internal/store"
@@ -72,24 +72,24 @@ func (w timedWorkers) Authorize(ctx context.Context, id string, c worker.Call) (
 }
 
 var (
-	_ api.Spending = front{}
-	_ api.Metered  = front{}
+	_ controlapi.Spending = front{}
+	_ controlapi.Metered  = front{}
 )
 
-// Usage keeps the contract of api.Spending.
+// Usage keeps the contract of controlapi.Spending.
 func (f front) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
 	return f.spending.Usage(ctx, req)
 }
 
-// Budgets keeps the contract of api.Spending.
+// Budgets keeps the contract of controlapi.Spending.
 func (f front) Budgets(ctx context.Context) ([]client.Budget, error) { return f.spending.Budgets(ctx) }
 
-// LiftBudget keeps the contract of api.Spending.
+// LiftBudget keeps the contract of controlapi.Spending.
 func (f front) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
 	return f.spending.LiftBudget(ctx, name, req)
 }
 
-// Metrics keeps the contract of api.Metered.
+// Metrics keeps the contract of controlapi.Metered.
 func (f front) Metrics(ctx context.Context, w io.Writer) error {
 	families, err := f.families(ctx)
 	if err != nil {

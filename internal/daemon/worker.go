@@ -17,10 +17,10 @@ import (
 	receipt "gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/premises"
+	"gascity/internal/server/unixhttp"
+	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
 	"gascity/internal/sessionname"
-	"gascity/internal/socket"
-	"gascity/internal/workerapi"
 	"gascity/worker"
 )
 
@@ -91,7 +91,7 @@ func (k *keeper) openPort(ctx context.Context) (*workerapi.Port, error) {
 
 // listenForWorkers opens the socket of the worker API.
 func (k *keeper) listenForWorkers(ctx context.Context) (net.Listener, error) {
-	l, err := socket.Listen(ctx, workerPath(k.root))
+	l, err := unixhttp.Listen(ctx, workerPath(k.root))
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the worker API: %w", err)
 	}

@@ -138,7 +138,7 @@ func (c *City) find(target string) (client.Session, error) {
 	return client.Session{}, fmt.Errorf("%w: no agent or session %q", client.ErrNotFound, target)
 }
 
-// Status implements api.City.
+// Status implements controlapi.City.
 func (c *City) Status(context.Context) (client.Status, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +159,7 @@ func (c *City) Status(context.Context) (client.Status, error) {
 	return status, nil
 }
 
-// Plan implements api.City: what is not running is started.
+// Plan implements controlapi.City: what is not running is started.
 func (c *City) Plan(context.Context) (client.Plan, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,12 +172,12 @@ func (c *City) Plan(context.Context) (client.Plan, error) {
 	return plan, nil
 }
 
-// Session implements api.City.
+// Session implements controlapi.City.
 func (c *City) Session(_ context.Context, target string) (client.Session, error) {
 	return c.find(target)
 }
 
-// Config implements api.City.
+// Config implements controlapi.City.
 func (c *City) Config(context.Context) (client.Config, error) {
 	return client.Config{
 		Path:   filepath.Join(c.Root, client.CityFile),
@@ -185,12 +185,12 @@ func (c *City) Config(context.Context) (client.Config, error) {
 	}, nil
 }
 
-// Providers implements api.City.
+// Providers implements controlapi.City.
 func (c *City) Providers(context.Context) ([]client.Provider, error) {
 	return []client.Provider{{Name: "fake", Summary: "sessions that do not exist", Default: true, Capabilities: []string{}, Extensions: []string{}}}, nil
 }
 
-// Peek implements api.City: the agent's name and the last prompts.
+// Peek implements controlapi.City: the agent's name and the last prompts.
 func (c *City) Peek(_ context.Context, target string, lines int) (client.Output, error) {
 	s, err := c.find(target)
 	if err != nil {
@@ -208,7 +208,7 @@ func (c *City) Peek(_ context.Context, target string, lines int) (client.Output,
 	return client.Output{Session: s.Session, Text: strings.Join(text, "\n")}, nil
 }
 
-// Interrupt implements api.City.
+// Interrupt implements controlapi.City.
 func (c *City) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	s, err := c.Session(ctx, target)
 	if err == nil && req.InTurn && s.State == client.StateRunning && s.Activity.State == "idle" && s.Activity.Confidence == "certain" && (req.Instance == "" || req.Instance == s.Instance) {
@@ -217,7 +217,7 @@ func (c *City) Interrupt(ctx context.Context, target string, req client.Lifecycl
 	return c.done(target, req.Instance, "interrupted")
 }
 
-// Keys implements api.City: key names are words.
+// Keys implements controlapi.City: key names are words.
 func (c *City) Keys(_ context.Context, target string, req client.KeysRequest) (client.Done, error) {
 	for _, key := range req.Keys {
 		if strings.Contains(key, "?") {
@@ -227,12 +227,12 @@ func (c *City) Keys(_ context.Context, target string, req client.KeysRequest) (c
 	return c.done(target, req.Instance, "sent "+strings.Join(req.Keys, " "))
 }
 
-// ClearInput implements api.City.
+// ClearInput implements controlapi.City.
 func (c *City) ClearInput(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.done(target, req.Instance, "the input box is empty")
 }
 
-// Copy implements api.City.
+// Copy implements controlapi.City.
 func (c *City) Copy(_ context.Context, target string, req client.CopyRequest) (client.Done, error) {
 	if strings.HasPrefix(req.RelDst, "..") {
 		return client.Done{}, fmt.Errorf("%w: %s is outside the working directory", client.ErrInvalid, req.RelDst)
@@ -251,7 +251,7 @@ func (c *City) done(target, instance, detail string) (client.Done, error) {
 	return client.Done{Session: s.Session, Changed: true, Detail: detail}, nil
 }
 
-// Logs implements api.Recorder: a line with the agent's name, then the event
+// Logs implements controlapi.Recorder: a line with the agent's name, then the event
 // stream's texts about it.
 func (c *City) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	s, err := c.find(target)

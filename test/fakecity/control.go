@@ -7,7 +7,7 @@ import (
 	"gascity/client"
 )
 
-// Kill implements api.City: the instance ends and the next one runs.
+// Kill implements controlapi.City: the instance ends and the next one runs.
 func (c *City) Kill(_ context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) {
 	s, err := c.fenced(target, req.Instance)
 	if err != nil {
@@ -17,7 +17,7 @@ func (c *City) Kill(_ context.Context, target string, req client.LifecycleReques
 	return client.StopResult{Session: s.Session, Agent: s.Name, Processes: 1, Seconds: 0.1}, nil
 }
 
-// Reload implements api.City.
+// Reload implements controlapi.City.
 func (c *City) Reload(context.Context) (client.Done, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,7 +27,7 @@ func (c *City) Reload(context.Context) (client.Done, error) {
 	return client.Done{Changed: true}, nil
 }
 
-// Apply implements api.City: no change waits.
+// Apply implements controlapi.City: no change waits.
 func (c *City) Apply(_ context.Context, req client.ApplyRequest) (client.Done, error) {
 	for _, target := range req.Targets {
 		if _, err := c.fenced(target, ""); err != nil {
@@ -37,7 +37,7 @@ func (c *City) Apply(_ context.Context, req client.ApplyRequest) (client.Done, e
 	return client.Done{Detail: "no change waits"}, nil
 }
 
-// Restart implements api.City.
+// Restart implements controlapi.City.
 func (c *City) Restart(_ context.Context, req client.RestartRequest) (client.Done, error) {
 	targets := req.Targets
 	for _, target := range targets {
@@ -65,7 +65,7 @@ func (c *City) names() []string {
 	return names
 }
 
-// StopCity implements api.City. An agent called "immortal" survives, and the
+// StopCity implements controlapi.City. An agent called "immortal" survives, and the
 // city with it.
 func (c *City) StopCity(context.Context) (client.Census, error) {
 	census := client.Census{Sessions: []client.StopResult{}, Clean: true}
@@ -91,7 +91,7 @@ func (c *City) StopCity(context.Context) (client.Census, error) {
 	return census, nil
 }
 
-// StopController implements api.City.
+// StopController implements controlapi.City.
 func (c *City) StopController(context.Context) (client.Done, error) {
 	c.exit()
 	return client.Done{Changed: true}, nil
@@ -103,7 +103,7 @@ func (c *City) exit() {
 	}
 }
 
-// Events implements api.City.
+// Events implements controlapi.City.
 func (c *City) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the interface has four results
 	past, gap, next := c.log.Read(ctx, after)
 	return past, gap, next, nil

@@ -7,7 +7,7 @@ import (
 	"gascity/client"
 )
 
-// Explain implements api.City.
+// Explain implements controlapi.City.
 func (c *City) Explain(ctx context.Context, target string) (client.Explanation, error) {
 	s, err := c.find(target)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *City) Explain(ctx context.Context, target string) (client.Explanation, 
 	return e, nil
 }
 
-// Preview implements api.Previewer: each agent is started again.
+// Preview implements controlapi.Previewer: each agent is started again.
 func (c *City) Preview(_ context.Context, _ client.PreviewRequest) (client.Plan, error) {
 	plan := client.Plan{Actions: []client.Action{}, At: time.Now()}
 	c.mu.Lock()

@@ -36,7 +36,7 @@ func start(s *client.Session) {
 	s.State, s.Desired, s.StartedAt, s.Exit, s.PID = client.StateRunning, client.StateRunning, time.Now(), "", 4000
 }
 
-// Wake implements api.City.
+// Wake implements controlapi.City.
 func (c *City) Wake(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "", func(s *client.Session) error {
 		switch s.State {
@@ -50,7 +50,7 @@ func (c *City) Wake(_ context.Context, target string, req client.LifecycleReques
 	})
 }
 
-// Sleep implements api.City.
+// Sleep implements controlapi.City.
 func (c *City) Sleep(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "", func(s *client.Session) error {
 		s.State, s.PID = client.StateAsleep, 0
@@ -58,7 +58,7 @@ func (c *City) Sleep(_ context.Context, target string, req client.LifecycleReque
 	})
 }
 
-// Suspend implements api.City.
+// Suspend implements controlapi.City.
 func (c *City) Suspend(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "", func(s *client.Session) error {
 		s.State, s.Desired, s.PID = client.StateSuspended, client.StateSuspended, 0
@@ -66,7 +66,7 @@ func (c *City) Suspend(_ context.Context, target string, req client.LifecycleReq
 	})
 }
 
-// Resume implements api.City.
+// Resume implements controlapi.City.
 func (c *City) Resume(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "", func(s *client.Session) error {
 		if s.State == client.StateSuspended {
@@ -76,7 +76,7 @@ func (c *City) Resume(_ context.Context, target string, req client.LifecycleRequ
 	})
 }
 
-// Reset implements api.City.
+// Reset implements controlapi.City.
 func (c *City) Reset(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "", func(s *client.Session) error {
 		if s.State == client.StateQuarantined || s.State == client.StateFailed {
@@ -89,7 +89,7 @@ func (c *City) Reset(_ context.Context, target string, req client.LifecycleReque
 // defaultDrain is the drain_timeout of every agent.
 const defaultDrain = time.Minute
 
-// Drain implements api.City: the agent has to acknowledge, nothing else ends it.
+// Drain implements controlapi.City: the agent has to acknowledge, nothing else ends it.
 func (c *City) Drain(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "", func(s *client.Session) error {
 		if s.State != client.StateRunning {
@@ -106,7 +106,7 @@ func (c *City) Drain(_ context.Context, target string, req client.LifecycleReque
 	})
 }
 
-// DrainState implements api.City.
+// DrainState implements controlapi.City.
 func (c *City) DrainState(_ context.Context, target string) (client.Drain, error) {
 	s, err := c.find(target)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *City) DrainState(_ context.Context, target string) (client.Drain, error
 	return c.drains[s.Session], nil
 }
 
-// DrainAck implements api.City.
+// DrainAck implements controlapi.City.
 func (c *City) DrainAck(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "", func(s *client.Session) error {
 		if s.State != client.StateDraining {
@@ -131,7 +131,7 @@ func (c *City) DrainAck(_ context.Context, target string, req client.LifecycleRe
 	})
 }
 
-// RequestRestart implements api.City: the turn ends at once.
+// RequestRestart implements controlapi.City: the turn ends at once.
 func (c *City) RequestRestart(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "at the end of the turn", func(s *client.Session) error {
 		s.Epoch++

@@ -35,7 +35,7 @@ func (c *City) raiseLocked(s *client.Session) {
 	}
 }
 
-// Pending implements api.City. An agent that waits asks for a permission.
+// Pending implements controlapi.City. An agent that waits asks for a permission.
 func (c *City) Pending(_ context.Context, target string, which client.Which) ([]client.Pending, error) {
 	if target != "" {
 		if _, err := c.find(target); err != nil {
@@ -53,7 +53,7 @@ func (c *City) Pending(_ context.Context, target string, which client.Which) ([]
 	return list, nil
 }
 
-// Respond implements api.City: the agent is idle after the answer.
+// Respond implements controlapi.City: the agent is idle after the answer.
 func (c *City) Respond(_ context.Context, id string, req client.RespondRequest) (client.Pending, error) {
 	c.mu.Lock()
 	i := slices.IndexFunc(c.pending, func(p client.Pending) bool { return p.ID == id })

@@ -17,7 +17,7 @@ var order = map[string]int{"system": 0, "urgent": 1, "normal": 2}
 // quoted is how much of a text a receipt shows.
 const quoted = 200
 
-// Nudge implements api.City. A prompt for an agent that is idle is submitted at
+// Nudge implements controlapi.City. A prompt for an agent that is idle is submitted at
 // once, for one that is "unknown" unconfirmed, and waits for every other. An
 // agent that is suspended or gone takes none.
 func (c *City) Nudge(_ context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
@@ -143,7 +143,7 @@ func (c *City) receipt(id string) (client.Receipt, error) {
 	return client.Receipt{}, fmt.Errorf("%w: no receipt %q", client.ErrNotFound, id)
 }
 
-// Queue implements api.City.
+// Queue implements controlapi.City.
 func (c *City) Queue(_ context.Context, target string, which client.Which) ([]client.Receipt, error) {
 	if target != "" {
 		if _, err := c.find(target); err != nil {
@@ -171,7 +171,7 @@ func (c *City) Queue(_ context.Context, target string, which client.Which) ([]cl
 	return list, nil
 }
 
-// Receipt implements api.City.
+// Receipt implements controlapi.City.
 func (c *City) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
 	var r client.Receipt
 	err := c.until(ctx, func() (bool, error) {
@@ -197,7 +197,7 @@ func (c *City) until(ctx context.Context, ready func() (bool, error)) error {
 	}
 }
 
-// EditPrompt implements api.City.
+// EditPrompt implements controlapi.City.
 func (c *City) EditPrompt(_ context.Context, id string, req client.EditRequest) (client.Receipt, error) {
 	return c.change(id, func(r *receipt) {
 		if req.Text != nil {
@@ -212,7 +212,7 @@ func (c *City) EditPrompt(_ context.Context, id string, req client.EditRequest) 
 	})
 }
 
-// CancelPrompt implements api.City.
+// CancelPrompt implements controlapi.City.
 func (c *City) CancelPrompt(_ context.Context, id string) (client.Receipt, error) {
 	return c.change(id, func(r *receipt) { r.step(client.ReceiptCancelled, "") })
 }
@@ -241,7 +241,7 @@ func (c *City) change(id string, how func(*receipt)) (client.Receipt, error) {
 	return c.receipt(id)
 }
 
-// RetryPrompt implements api.City.
+// RetryPrompt implements controlapi.City.
 func (c *City) RetryPrompt(ctx context.Context, id string, req client.RetryRequest) (client.Receipt, error) {
 	c.mu.Lock()
 	i := slices.IndexFunc(c.receipts, func(r *receipt) bool { return r.ID == id })

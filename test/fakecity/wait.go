@@ -31,7 +31,7 @@ func (c *City) noteAwait() {
 	}
 }
 
-// Await implements api.City. Of commands it knows "true", and every other one
+// Await implements controlapi.City. Of commands it knows "true", and every other one
 // never succeeds.
 func (c *City) Await(parent context.Context, req client.WaitRequest) (client.Wait, error) {
 	ctx := parent
@@ -121,7 +121,7 @@ func (c *City) agentHolds(req client.WaitRequest, is func(bool) (string, string,
 	return is(running && s.Activity.State == req.For)
 }
 
-// AddWait implements api.City. A registered wait stays open.
+// AddWait implements controlapi.City. A registered wait stays open.
 func (c *City) AddWait(_ context.Context, req client.WaitRequest) (client.Wait, error) {
 	for _, name := range []string{req.Owner, req.Target} {
 		if _, err := c.find(name); err != nil && name != "" {
@@ -141,7 +141,7 @@ func (c *City) AddWait(_ context.Context, req client.WaitRequest) (client.Wait, 
 	return w, nil
 }
 
-// Waits implements api.City.
+// Waits implements controlapi.City.
 func (c *City) Waits(_ context.Context, which client.Which) ([]client.Wait, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +150,7 @@ func (c *City) Waits(_ context.Context, which client.Which) ([]client.Wait, erro
 	}), nil
 }
 
-// CancelWait implements api.City.
+// CancelWait implements controlapi.City.
 func (c *City) CancelWait(_ context.Context, id string) (client.Wait, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

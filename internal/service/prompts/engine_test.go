@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/api"
 	"gascity/internal/domain/session"
+	"gascity/internal/server/controlapi"
 	"gascity/internal/service/prompts"
 	"gascity/runtime"
 )
 
-var _ api.Prompts = (*prompts.Engine)(nil)
+var _ controlapi.Prompts = (*prompts.Engine)(nil)
 
 func TestPromptIsDeliveredOnceAndConsumed(t *testing.T) {
 	inBubble(t, func(r *rig) {

@@ -1,0 +1,91 @@
+package controlapi
+
+import (
+	"encoding/json"
+	"io"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gascity/client"
+	"gascity/internal/jsontext"
+	"gascity/internal/redact"
+)
+
+// apiVersion is the version of the wire, not of the program. It changes with
+// the prefix of the paths.
+const apiVersion = "1"
+
+const description = `The control API of one city, served on the Unix socket <city>/.runtime/control.sock
+(over 100 bytes: /tmp/gc-<uid>/<12 hexadecimal digits of sha256 of the city directory>/control.sock).
+Errors are RFC 9457 problem documents with a stable code. A request that changes something must carry
+the header Gc-Version. Requests with an Origin header or with a host other than "city" or "localhost"
+are refused.`
+
+// masked is the JSON format of all answers: whatever is encoded, it holds no secret.
+func masked(secrets *redact.Redactor) huma.Format {
+	return huma.Format{
+		Marshal: func(w io.Writer, v any) error {
+			text, err := secrets.Encode(v)
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(append(text, '\n'))
+			return err
+		},
+		Unmarshal: unmarshalExactly,
+	}
+}
+
+// unmarshalExactly refuses a body whose strings encoding/json would change: a prompt arrives byte
+// for byte, or not at all.
+func unmarshalExactly(text []byte, into any) error {
+	if err := jsontext.CheckUnicode(text); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+func describe(secrets *redact.Redactor) huma.Config {
+	format := masked(secrets)
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info:    &huma.Info{Title: "Gas City control API", Version: apiVersion, Description: description},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			},
+		},
+		OpenAPIPath:   "/openapi",
+		Formats:       map[string]huma.Format{"application/json": format, "json": format},
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{translate},
+	}
+}
+
+// problems describes the errors of every route.
+func problems(api huma.API) map[string]*huma.Response {
+	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Problem](), true, "Problem")
+	return map[string]*huma.Response{"default": {
+		Description: "A problem, see its code",
+		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
+	}}
+}
+
+// forgetForeignErrors takes huma's own error types out of the description: they
+// are translated before they are sent.
+func forgetForeignErrors(api huma.API) {
+	schemas := api.OpenAPI().Components.Schemas.Map()
+	delete(schemas, "ErrorModel")
+	delete(schemas, "ErrorDetail")
+}
+
+// Description returns the OpenAPI 3.1 document of the control API, indented.
+func Description() ([]byte, error) {
+	s := NewServer(nil, Options{})
+	text, err := json.MarshalIndent(s.api.OpenAPI(), "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
+}

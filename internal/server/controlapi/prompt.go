@@ -1,0 +1,161 @@
+package controlapi
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"gascity/client"
+)
+
+// The limits of a prompt.
+const (
+	maxText  = 1 << 20
+	maxFiles = 64
+	maxWords = 256 // bytes of a key and of a source
+	maxTime  = 8760 * time.Hour
+)
+
+// nudgeInput is a prompt for a target.
+type nudgeInput struct {
+	Named
+	Body client.NudgeRequest
+}
+
+// nudge takes the prompt, which goes on when the caller hangs up, and then waits,
+// which does not.
+func nudge(ctx context.Context, s *Server, in *nudgeInput) (*reply[client.Receipt], error) {
+	if err := checkPrompt(in.Body); err != nil {
+		return nil, err
+	}
+	req := in.Body
+	req.Wait = ""
+	taking, cancel := s.detached(ctx, slow)
+	defer cancel()
+	taken, err := s.city.Nudge(taking, in.Target, req)
+	if err != nil || in.Body.Wait == "" || taken.Reached(in.Body.Wait) {
+		return answer(taken, err)
+	}
+	return answer(s.city.Receipt(ctx, taken.ID, in.Body.Wait))
+}
+
+func checkPrompt(req client.NudgeRequest) error {
+	if req.Text == "" && len(req.Files) == 0 {
+		return fmt.Errorf("%w: the prompt is empty", client.ErrInvalid)
+	}
+	if len(req.Files) > maxFiles {
+		return fmt.Errorf("%w: %d files, at most %d go with one prompt", client.ErrInvalid, len(req.Files), maxFiles)
+	}
+	for _, file := range req.Files {
+		if !filepath.IsAbs(file) {
+			return fmt.Errorf("%w: the file %q has no absolute path", client.ErrInvalid, file)
+		}
+	}
+	if len(req.Key) > maxWords || len(req.Source) > maxWords {
+		return fmt.Errorf("%w: a key and a source have at most %d bytes", client.ErrInvalid, maxWords)
+	}
+	if err := checkTime("ttl_ns", req.TTL); err != nil {
+		return err
+	}
+	return checkText(req.Text)
+}
+
+func checkText(text string) error {
+	switch {
+	case len(text) > maxText:
+		return fmt.Errorf("%w: the prompt has %d bytes, the longest has %d; put it into a file and name that", client.ErrInvalid, len(text), maxText)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%w: the prompt is not valid UTF-8", client.ErrInvalid)
+	}
+	return nil
+}
+
+func checkTime(field string, d time.Duration) error {
+	if d < 0 || d > maxTime {
+		return fmt.Errorf("%w: %s is %v, want 0 to %v", client.ErrInvalid, field, d, maxTime)
+	}
+	return nil
+}
+
+// List selects what a listing holds. It is exported for the same reason as
+// [Named].
+type List struct {
+	Target string       `query:"target" maxLength:"1024" doc:"of this agent or session only"`
+	Which  client.Which `query:"which" enum:"ended" doc:"the recent ends too"`
+}
+
+func queued(ctx context.Context, city City, in *List) (*reply[[]client.Receipt], error) {
+	return rows(city.Queue(ctx, in.Target, in.Which))
+}
+
+// Identified names a receipt, a pending question or a wait.
+type Identified struct {
+	ID string `path:"id" minLength:"1" maxLength:"256" doc:"its id"`
+}
+
+// receiptInput names a receipt and how far it has to come.
+type receiptInput struct {
+	Identified
+	Wait string `query:"wait" enum:"submitted,consumed" doc:"answer when it has come so far or ended"`
+}
+
+func receipt(parent context.Context, s *Server, in *receiptInput) (*reply[client.Receipt], error) {
+	if in.Wait != "" {
+		return answer(s.city.Receipt(parent, in.ID, in.Wait))
+	}
+	ctx, cancel := context.WithTimeout(parent, quick)
+	defer cancel()
+	return answer(s.city.Receipt(ctx, in.ID, ""))
+}
+
+// editInput changes a prompt.
+type editInput struct {
+	Identified
+	Body client.EditRequest
+}
+
+func editPrompt(ctx context.Context, city City, in *editInput) (*reply[client.Receipt], error) {
+	if in.Body == (client.EditRequest{}) {
+		return nil, fmt.Errorf("%w: nothing is to be changed", client.ErrInvalid)
+	}
+	if text := in.Body.Text; text != nil {
+		if *text == "" {
+			return nil, fmt.Errorf("%w: the prompt is empty; withdraw it instead", client.ErrInvalid)
+		}
+		if err := checkText(*text); err != nil {
+			return nil, err
+		}
+	}
+	if ttl := in.Body.TTL; ttl != nil {
+		if *ttl == 0 {
+			return nil, fmt.Errorf("%w: ttl_ns is 0; withdraw the prompt instead", client.ErrInvalid)
+		}
+		if err := checkTime("ttl_ns", *ttl); err != nil {
+			return nil, err
+		}
+	}
+	return answer(city.EditPrompt(ctx, in.ID, in.Body))
+}
+
+func cancelPrompt(ctx context.Context, city City, in *Identified) (*reply[client.Receipt], error) {
+	return answer(city.CancelPrompt(ctx, in.ID))
+}
+
+// retryInput sends a prompt once more. Its body may be missing.
+type retryInput struct {
+	Identified
+	Body *client.RetryRequest
+}
+
+func retryPrompt(ctx context.Context, city City, in *retryInput) (*reply[client.Receipt], error) {
+	var req client.RetryRequest
+	if in.Body != nil {
+		req = *in.Body
+	}
+	if len(req.Key) > maxWords || len(req.Source) > maxWords {
+		return nil, fmt.Errorf("%w: a key and a source have at most %d bytes", client.ErrInvalid, maxWords)
+	}
+	return answer(city.RetryPrompt(ctx, in.ID, req))
+}

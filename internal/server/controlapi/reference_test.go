@@ -1,0 +1,118 @@
+package controlapi
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/client"
+)
+
+var update = flag.Bool("update", false, "write the generated references")
+
+func TestReferenceIsCurrent(t *testing.T) {
+	described, err := Description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"api.md": reference(), "openapi.json": string(described)} {
+		path := filepath.Join("..", "..", "..", "docs", "reference", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("docs/reference/%s is out of date, run make gen (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+const referenceHead = `# Control API
+
+Made from the table of routes by ` + "`make gen`" + `; do not edit. The full description with all types is
+[openapi.json](openapi.json); a running controller serves its own at ` + "`/openapi.json`" + `.
+
+The API is HTTP on the Unix socket ` + "`<city>/.runtime/control.sock`" + `, mode 0600 in a folder of mode 0700. Where that path
+has more than 100 bytes the socket is ` + "`/tmp/gc-<uid>/<id>/control.sock`" + `, id being the first 12 hexadecimal digits of the
+SHA-256 of the city directory. Only the owner of the controller and root are answered. Requests with an ` + "`Origin` or `Referer`" + `
+header, or with another host than ` + "`city` or `localhost`" + `, are refused; one that changes something needs the header
+` + "`Gc-Version`" + `, which carries the caller's version. Each answer carries the controller's.
+
+` + "```sh" + `
+curl --unix-socket .runtime/control.sock http://city/v1/status
+curl --unix-socket .runtime/control.sock -H 'Gc-Version: curl' -X POST http://city/v1/sessions/worker/interrupt
+` + "```" + `
+
+In Go use package [client](../../client). Unknown fields of a request are refused, those of an answer have to be ignored. A
+verb goes on when its caller hangs up. In a path an agent's name is escaped: ` + "`dir%2Fworker`" + `.
+
+## Routes
+
+| route | what it does | limit |
+|---|---|---|
+`
+
+const referenceEvents = `
+## Event stream
+
+` + "`GET /v1/events/stream`" + ` answers with server-sent events: first what is remembered after ` + "`Last-Event-ID`" + ` (or
+` + "`?after=`" + `), then what happens. An ` + "`event`" + ` has an id that grows; its data is one event of [events.md](events.md) as JSON. A
+` + "`gap`" + ` says that events between its ` + "`after`" + ` and its ` + "`next`" + ` are lost to this reader, who should read the status again. A silent
+stream has a comment every 15 s. A reader that is more than 1024 events behind, or does not take one in 10 s, is cut off and may
+resume.
+
+## Problems
+
+Errors are RFC 9457 problem documents (` + "`application/problem+json`" + `) with the members type, title, status, detail and code. The code
+is stable; in Go it matches the sentinel. The exit status is that of ` + "`gc`" + `.
+
+| code | status | sentinel | exit status |
+|---|---|---|---|
+`
+
+// reference returns docs/reference/api.md.
+func reference() string {
+	var out strings.Builder
+	out.WriteString(referenceHead)
+	for _, row := range routes() {
+		limit := "none"
+		if row.limit > 0 {
+			limit = strings.TrimSuffix(row.limit.String(), "0s")
+		}
+		if row.limit == quick {
+			limit = row.limit.String()
+		}
+		fmt.Fprintf(&out, "| `%s %s` | %s | %s |\n", row.method, row.path, row.summary, limit)
+	}
+	out.WriteString(referenceEvents)
+	for _, row := range []struct {
+		err      error
+		sentinel string
+		exit     int
+	}{
+		{client.ErrInvalid, "ErrInvalid", 2},
+		{client.ErrNotFound, "ErrNotFound", 3},
+		{client.ErrRefused, "ErrRefused", 4},
+		{client.ErrForbidden, "ErrForbidden", 4},
+		{client.ErrTimeout, "ErrTimeout", 5},
+		{client.ErrUnsupported, "ErrUnsupported, also errors.ErrUnsupported", 1},
+		{client.ErrUnavailable, "ErrUnavailable", 1},
+		{errors.New("odd"), "none: a defect, or an unforeseen error", 1},
+	} {
+		p := client.ProblemOf(row.err)
+		fmt.Fprintf(&out, "| `%s` | %d | %s | %d |\n", p.Code, p.Status, row.sentinel, row.exit)
+	}
+	return out.String()
+}

@@ -1,0 +1,57 @@
+package controlapi
+
+import (
+	"context"
+	"fmt"
+
+	"gascity/client"
+)
+
+// none is the input of a route without parameters.
+type none struct{}
+
+// reply is the output of a route: one JSON document.
+type reply[T any] struct{ Body T }
+
+// answer makes the output of a route from the result of the city.
+func answer[T any](body T, err error) (*reply[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &reply[T]{Body: body}, nil
+}
+
+// rows makes the output of a listing: without anything in it, it is empty and
+// not null.
+func rows[T any](list []T, err error) (*reply[[]T], error) {
+	return answer(append([]T{}, list...), err)
+}
+
+func status(ctx context.Context, city City, _ *none) (*reply[client.Status], error) {
+	return answer(city.Status(ctx))
+}
+
+// restartInput names what to restart.
+type restartInput struct{ Body client.RestartRequest }
+
+func restart(ctx context.Context, city City, in *restartInput) (*reply[client.Done], error) {
+	if in.Body.Instance != "" && len(in.Body.Targets) != 1 {
+		return nil, fmt.Errorf("%w: an instance goes with one target, not with %d", client.ErrInvalid, len(in.Body.Targets))
+	}
+	return answer(city.Restart(ctx, in.Body))
+}
+
+// applyInput names the agents whose changed configuration is put into force.
+type applyInput struct{ Body client.ApplyRequest }
+
+func apply(ctx context.Context, city City, in *applyInput) (*reply[client.Done], error) {
+	return answer(city.Apply(ctx, in.Body))
+}
+
+func stopCity(ctx context.Context, city City, _ *none) (*reply[client.Census], error) {
+	return answer(city.StopCity(ctx))
+}
+
+func stopController(ctx context.Context, city City, _ *none) (*reply[client.Done], error) {
+	return answer(city.StopController(ctx))
+}

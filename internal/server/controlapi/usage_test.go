@@ -1,0 +1,70 @@
+package controlapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/client"
+)
+
+func TestUsageAndBudgets(t *testing.T) {
+	city, c := serve(t, Options{})
+	n, cost := int64(12), 0.5
+	want := client.Usage{
+		By: "model", Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), At: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Prices: "2026-03-01",
+		Groups: []client.UsageSum{{Group: "m", Responses: 2, Tokens: client.UsageTokens{Output: &n}, CostUSD: &cost, Unpriced: 1}},
+	}
+	budget := client.Budget{Name: "a day", Scope: "agent", Who: "worker", Measure: "usd", Used: 2, Limit: 1, Over: true}
+	city.SetUsage(want, budget)
+	got, err := c.Usage(t.Context(), client.UsageRequest{By: "model", Since: want.Since})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("usage (-want +got)\n%s", diff)
+	}
+	if _, err := c.Usage(t.Context(), client.UsageRequest{By: "mood"}); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("an unknown grouping gives %v", err)
+	}
+	list, err := c.Budgets(t.Context())
+	if diff := cmp.Diff([]client.Budget{budget}, list); err != nil || diff != "" {
+		t.Errorf("budgets: %v (-want +got)\n%s", err, diff)
+	}
+	if done, err := c.LiftBudget(t.Context(), "a day", client.LiftRequest{Who: "worker"}); err != nil || !done.Changed {
+		t.Errorf("lifted: %+v, %v", done, err)
+	}
+	if _, err := c.LiftBudget(t.Context(), "none", client.LiftRequest{}); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("an unknown budget gives %v", err)
+	}
+}
+
+// TestMetricsNeedNoVersion: a scraper sends nothing but the request.
+func TestMetricsNeedNoVersion(t *testing.T) {
+	_, c := serve(t, Options{})
+	text, err := c.Metrics(t.Context())
+	if err != nil || !strings.Contains(string(text), "gc_up 1\n") {
+		t.Errorf("metrics: %q, %v", text, err)
+	}
+}
+
+// silent is a city that counts nothing.
+type silent struct{ City }
+
+func TestWithoutBooksUsageIsUnsupported(t *testing.T) {
+	city, _ := serve(t, Options{})
+	c := serveCity(t, silent{city}, shortDir(t), Options{})
+	_, usage := c.Usage(t.Context(), client.UsageRequest{})
+	_, budgets := c.Budgets(t.Context())
+	_, lift := c.LiftBudget(t.Context(), "x", client.LiftRequest{})
+	_, metrics := c.Metrics(t.Context())
+	for what, err := range map[string]error{"usage": usage, "budgets": budgets, "lift": lift, http.MethodGet + " metrics": metrics} {
+		if !errors.Is(err, client.ErrUnsupported) {
+			t.Errorf("%s gives %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package controlapi
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gascity/client"
+)
+
+// conditionInput says what is waited for.
+type conditionInput struct{ Body client.WaitRequest }
+
+func await(ctx context.Context, s *Server, in *conditionInput) (*reply[client.Wait], error) {
+	req := in.Body
+	if err := checkCondition(req); err != nil {
+		return nil, err
+	}
+	return answer(s.city.Await(ctx, req))
+}
+
+func addWait(ctx context.Context, city City, in *conditionInput) (*reply[client.Wait], error) {
+	if err := checkCondition(in.Body); err != nil {
+		return nil, err
+	}
+	if in.Body.Owner == "" {
+		return nil, fmt.Errorf("%w: a registered wait needs an owner: the agent to notify", client.ErrInvalid)
+	}
+	return answer(city.AddWait(ctx, in.Body))
+}
+
+// checkCondition finds what can never be waited for.
+func checkCondition(req client.WaitRequest) error {
+	if err := checkTime("timeout_ns", req.Timeout); err != nil {
+		return err
+	}
+	switch req.For {
+	case client.WaitIdle, client.WaitBusy, client.WaitWaiting, client.WaitRunning, client.WaitStopped:
+		if req.Target == "" {
+			return fmt.Errorf("%w: who is to be %s? the target is missing", client.ErrInvalid, req.For)
+		}
+		return nil
+	case client.WaitReceipt, client.WaitPending, client.WaitTime, client.WaitCommand:
+		if req.Arg == "" {
+			return fmt.Errorf("%w: a wait for a %s needs arg", client.ErrInvalid, req.For)
+		}
+	default:
+		return fmt.Errorf("%w: nothing is called %q that can be waited for; there are: idle, busy, waiting, running, stopped, receipt, pending, time, command", client.ErrInvalid, req.For)
+	}
+	if req.For == client.WaitTime {
+		if _, err := time.Parse(time.RFC3339Nano, req.Arg); err != nil {
+			return fmt.Errorf("%w: %q is not an RFC 3339 time", client.ErrInvalid, req.Arg)
+		}
+	}
+	return nil
+}
+
+// waitsInput selects what the listing of waits holds.
+type waitsInput struct {
+	Which client.Which `query:"which" enum:"ended" doc:"the recent ends too"`
+}
+
+func waits(ctx context.Context, city City, in *waitsInput) (*reply[[]client.Wait], error) {
+	return rows(city.Waits(ctx, in.Which))
+}
+
+func cancelWait(ctx context.Context, city City, in *Identified) (*reply[client.Wait], error) {
+	return answer(city.CancelWait(ctx, in.ID))
+}

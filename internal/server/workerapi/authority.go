@@ -1,0 +1,106 @@
+package workerapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"gascity/internal/domain/workerrun"
+	"gascity/internal/server/unixhttp"
+	"gascity/worker"
+)
+
+// admitUnix refuses who may not speak on the socket at all: another user, and a
+// browser that was led there.
+func (s *Server) admitUnix(r *http.Request) error {
+	who, met := unixhttp.PeerOf(r.Context())
+	switch {
+	case !met:
+		return fmt.Errorf("%w: unknown connection", worker.ErrForbidden)
+	case who.Err != nil:
+		return fmt.Errorf("%w: cannot identify the peer: %w", worker.ErrForbidden, who.Err)
+	case who.UID != s.owner && who.UID != 0:
+		return fmt.Errorf("%w: user %d (process %d) is not this city's owner", worker.ErrForbidden, who.UID, who.PID)
+	}
+	return admitNoPage(r)
+}
+
+// admitLoopback refuses another user, where the system reports who is connected, and
+// what does not mean this port: a page of a browser, and a name that somebody has
+// pointed at the loopback address.
+func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
+	port := strconv.Itoa(addr.Port)
+	return func(r *http.Request) error {
+		switch who, _ := unixhttp.PeerOf(r.Context()); {
+		case errors.Is(who.Err, errors.ErrUnsupported): // the token alone protects it
+		case who.Err != nil:
+			return fmt.Errorf("%w: cannot identify the peer: %w", worker.ErrForbidden, who.Err)
+		case who.UID != s.owner && who.UID != 0:
+			return fmt.Errorf("%w: user %d is not this city's owner", worker.ErrForbidden, who.UID)
+		}
+		host, p, err := net.SplitHostPort(r.Host)
+		if err != nil || p != port || host != "127.0.0.1" && host != "localhost" && host != "::1" {
+			return fmt.Errorf("%w: host %q is not this city", worker.ErrForbidden, r.Host)
+		}
+		return admitNoPage(r)
+	}
+}
+
+// sendBuffer is what the system keeps of what a reader has not taken. It reports the
+// reader's progress only when a good part of that is gone: a large one hides a slow reader.
+const sendBuffer = 16 << 10
+
+// meet notes who is at the other end of a connection.
+func (s *Server) meet(ctx context.Context, c net.Conn) context.Context {
+	if c, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		if err := c.SetWriteBuffer(sendBuffer); err != nil {
+			s.log.Debug("a connection of the worker API keeps the buffer that it has", "error", err)
+		}
+	}
+	if _, tcp := c.(*net.TCPConn); !tcp {
+		return unixhttp.Meet(ctx, c, s.peerUID)
+	}
+	who := unixhttp.Peer{}
+	local, err := netip.ParseAddrPort(c.LocalAddr().String())
+	remote, bad := netip.ParseAddrPort(c.RemoteAddr().String())
+	if who.Err = errors.Join(err, bad); who.Err == nil {
+		who.UID, who.Err = s.loopbackUID(local, remote)
+	}
+	return unixhttp.Met(ctx, who)
+}
+
+func admitNoPage(r *http.Request) error {
+	if r.Header.Get("Origin") != "" || r.Header.Get("Referer") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+		return fmt.Errorf("%w: the request comes from a web page", worker.ErrForbidden)
+	}
+	return nil
+}
+
+// caller is who speaks, by the token.
+func (s *Server) caller(r *http.Request) (workerrun.Caller, error) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return workerrun.Caller{}, fmt.Errorf("%w: the header Authorization: Bearer with the run's token (GC_WORKER_TOKEN) is missing", worker.ErrUnauthorized)
+	}
+	return s.city.Authenticate(token)
+}
+
+// may checks a caller's right to speak for a run, or to give it orders.
+func (row route) may(who workerrun.Caller, id string) error {
+	switch {
+	case id == "" && row.all && who.Owner:
+		return nil
+	case id == "":
+		return fmt.Errorf("%w: run_id is missing", worker.ErrInvalid)
+	case row.who == workers && who.Speaks(id), row.who == directors && who.Directs(id):
+		return nil
+	case row.who == workers && who.Owner:
+		return fmt.Errorf("%w: only the run's own worker may do this", worker.ErrForbidden)
+	}
+	return fmt.Errorf("%w: the token is that of another run", worker.ErrForbidden)
+}

@@ -1,0 +1,76 @@
+package workerapi
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+
+	"gascity/internal/server/unixhttp"
+)
+
+// waiting is the context of a handler that may wait for ever, and seldom does: that it ends
+// with the server is arranged when somebody wants to know of its end first. It lives until
+// its handler has returned.
+type waiting struct {
+	context.Context //nolint:containedctx // that of the request, which this one refines
+
+	bound atomic.Pointer[bounds]
+}
+
+type bounds struct {
+	context.Context //nolint:containedctx // as above
+
+	end func()
+}
+
+// boundsOf makes the context that ends with a request and with its server.
+func boundsOf(ctx context.Context) *bounds {
+	inner, cancel := context.WithCancelCause(ctx)
+	unhook := unixhttp.LifeOf(ctx).OnClosing(func() { cancel(errEnding) })
+	return &bounds{inner, func() { unhook(); cancel(nil) }}
+}
+
+func (w *waiting) arranged() *bounds {
+	if known := w.bound.Load(); known != nil {
+		return known
+	}
+	own := boundsOf(w.Context)
+	if w.bound.CompareAndSwap(nil, own) {
+		return own
+	}
+	own.end() // another one was faster
+	return w.bound.Load()
+}
+
+// Done implements [context.Context].
+func (w *waiting) Done() <-chan struct{} { return w.arranged().Done() }
+
+// Err implements [context.Context].
+func (w *waiting) Err() error { return w.arranged().Err() }
+
+// Value implements [context.Context].
+func (w *waiting) Value(key any) any {
+	if known := w.bound.Load(); known != nil {
+		return known.Value(key)
+	}
+	return w.Context.Value(key)
+}
+
+// over is called when the handler has returned.
+func (w *waiting) over() {
+	if known := w.bound.Load(); known != nil {
+		known.end()
+	}
+}
+
+// bound is the context of a handler: it ends with its connection, with the server,
+// and with the limit of its route.
+func (s *Server) bound(r *http.Request, row route) (context.Context, context.CancelFunc) {
+	if row.limit == always {
+		w := &waiting{Context: r.Context()}
+		return w, w.over
+	}
+	b := boundsOf(r.Context())
+	limited, stop := context.WithTimeout(b, row.limit)
+	return limited, func() { stop(); b.end() }
+}
