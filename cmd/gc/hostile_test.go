@@ -20,7 +20,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/server/unixhttp"
 	"gascity/test/fakecity"
@@ -265,7 +265,7 @@ func runHostile(t *testing.T, terminal bool, args []string) string {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		var stdout, stderr bytes.Buffer
-		cli.Run(ctx, cli.Env{Args: args, Executable: filepath.Join(root, "none"), Daemon: hostileDaemon{}, Workers: workers{}, Env: desk.Env{
+		cli.Run(ctx, cli.Env{Args: args, Executable: filepath.Join(root, "none"), Daemon: hostileDaemon{}, Workers: workers{}, Env: cmdenv.Env{
 			Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Now: time.Now,
 			IsTerminal: func(stream any) bool { return terminal && (stream == &stdout || stream == &stderr) },
 			Width:      func() int { return 100 }, Height: func() int { return 30 }, Dir: root, Version: "1.0",

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/cli"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/daemon"
 	"gascity/internal/fakeagent"
 )
@@ -32,9 +32,9 @@ func run(executable string, lent cli.Daemon) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, _ := os.Getwd() // without one, relative paths fail where they are used
-	return cli.Run(ctx, cli.Env{Args: os.Args[1:], Executable: executable, Daemon: lent, Workers: workers{}, Env: desk.Env{
+	return cli.Run(ctx, cli.Env{Args: os.Args[1:], Executable: executable, Daemon: lent, Workers: workers{}, Env: cmdenv.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Now: time.Now, IsTerminal: desk.IsTerminal, Width: desk.TerminalWidth, Height: desk.TerminalHeight,
+		Getenv: os.Getenv, Now: time.Now, IsTerminal: cmdenv.IsTerminal, Width: cmdenv.TerminalWidth, Height: cmdenv.TerminalHeight,
 		Dir: dir, Version: version,
 	}})
 }

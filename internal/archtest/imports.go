@@ -31,8 +31,8 @@ var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
 	"internal/sessionname", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/domain/event",
 	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/domain/agentcontext", "internal/text", "internal/domain/usage",
-	"internal/cli/desk", "internal/cli/page", "internal/cli/manual", "internal/cli/view",
-	"internal/cli/agent", "internal/cli/talk", "internal/acp/server", "internal/acp",
+	"internal/cli/cmdenv", "internal/cli/render", "internal/cli/docgen", "internal/cli/output",
+	"internal/cli/agentcmd", "internal/cli/promptcmd", "internal/acp/server", "internal/acp",
 	"internal/archive", // what gc copy brings is written by the person's own process
 }
 

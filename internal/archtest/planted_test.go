@@ -67,7 +67,7 @@ var planted = map[string][]plant{
 	"cli-thin": {
 		{"controller", source("internal/cli/a.go", "package cli\nimport _ \"gascity/internal/controller\""), "internal/controller"},
 		{"process table", source("internal/cli/a.go", "package cli\nimport _ \"gascity/internal/proc\""), "internal/proc"},
-		{"below the commands", source("internal/cli/desk/a.go", "package desk\nimport _ \"gascity/internal/proc\""), "internal/proc"},
+		{"below the commands", source("internal/cli/cmdenv/a.go", "package desk\nimport _ \"gascity/internal/proc\""), "internal/proc"},
 		{"client", source("internal/cli/a.go", "package cli\nimport _ \"gascity/client\""), ""},
 	},
 	"known-dependency": {

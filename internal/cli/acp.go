@@ -7,7 +7,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/acp/server"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 func acpCommand(a *app) *cobra.Command {
@@ -19,11 +19,11 @@ wherever and in whatever it runs. Prompts of the editor are delivered like those
 appear in the editor, and cancelling there interrupts the turn. The session belongs to the city: it
 keeps running when the editor is closed, and others can send prompts to it too.`,
 		Example: "  gc acp worker --city ~/city",
-		Args:    desk.Between(1, 1),
+		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				return server.Serve(cmd.Context(), server.Options{
-					City: c, Agent: args[0], Version: a.Version, In: a.Stdin, Out: desk.Raw(a.Stdout),
+					City: c, Agent: args[0], Version: a.Version, In: a.Stdin, Out: cmdenv.Raw(a.Stdout),
 					By: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"), "editor"),
 				})
 			})

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/text"
 )
 
 func agentCLICommand(a *app) *cobra.Command {
-	return desk.Group("agent-cli", "List supported agent CLIs", `An agent CLI is the program of an agent: the value of provider in [[agents]]. What agents run in is a
+	return cmdenv.Group("agent-cli", "List supported agent CLIs", `An agent CLI is the program of an agent: the value of provider in [[agents]]. What agents run in is a
 runtime provider: gc provider list shows those.`,
 		agentCLIListCommand(a))
 }
@@ -25,7 +25,7 @@ func agentCLIListCommand(a *app) *cobra.Command {
 permission mode in which it asks a person. STATE is "found", "untested" (gc was not tested with the
 installed version) or "not installed". gc looks in PATH, then in the PATH of the login shell.`,
 		Example: "  gc agent-cli list --json",
-		Args:    desk.Between(0, 0),
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -36,7 +36,7 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 				return err
 			}
 			if a.JSON {
-				return a.Document(desk.Rows("agent_clis", rows))
+				return a.Document(cmdenv.Rows("agent_clis", rows))
 			}
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tCOMMAND\tVERSION\tTESTED\tSTATE\tASKING MODE")

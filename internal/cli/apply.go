@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 )
 
 func applyCommand(a *app) *cobra.Command {
@@ -20,10 +20,10 @@ by itself. A change that stops an agent waits until the agent has finished its t
 activity is unknown, gc asks you first (see gc pending). With --now nothing is waited for: the named
 agents, or all that a change waits for, are stopped and started as city.toml says.`,
 		Example: "  gc apply\n  gc apply --now coder",
-		Args:    desk.Between(0, -1),
+		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !now && len(args) > 0 {
-				return desk.Usage(cmd, "naming agents goes with --now")
+				return cmdenv.Usage(cmd, "naming agents goes with --now")
 			}
 			return a.OnCity(func(c *client.Client) error { return a.apply(cmd.Context(), c, now, args) })
 		},
@@ -53,5 +53,5 @@ func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []s
 		a.Talk("nothing to do: the city is as its configuration says")
 		return nil
 	}
-	return a.Show(plan, func(s page.Sheet) string { return s.Plan(plan) })
+	return a.Show(plan, func(s render.Sheet) string { return s.Plan(plan) })
 }

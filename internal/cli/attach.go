@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/runtime"
 )
 
@@ -26,7 +26,7 @@ takes Ctrl-b for itself. --detach-keys, or the variable GC_DETACH_KEYS (several 
 sets other keys.
 Several terminals may be attached at once; the agent's screen has the size of the one used last.`,
 		Example: "  gc attach worker\n  GC_DETACH_KEYS='C-q' gc attach worker",
-		Args:    desk.Between(1, 1),
+		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0], opts) })
 		},
@@ -123,17 +123,17 @@ func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s clie
 			return s, err
 		}
 	}
-	err := a.AwaitAgents(ctx, c, func(agent client.Agent) desk.Verdict {
+	err := a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
 		if agent.Name != s.Name && agent.Session != s.Session {
-			return desk.Skipped
+			return cmdenv.Skipped
 		}
 		switch agent.State {
 		case client.StateRunning:
-			return desk.Settled
+			return cmdenv.Settled
 		case client.StateFailed, client.StateQuarantined:
-			return desk.Failing
+			return cmdenv.Failing
 		}
-		return desk.Waiting
+		return cmdenv.Waiting
 	})
 	if err != nil {
 		return s, err

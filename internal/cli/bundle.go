@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/text"
 )
 
@@ -34,7 +34,7 @@ output. No controller is needed. Credentials are replaced; prompts and answers a
 you share it. FILE defaults to gc-CITY-TIME.tar.gz in this directory and is never replaced; "-" is
 standard output.`,
 		Example: "  gc bundle\n  gc bundle - | tar tz",
-		Args:    desk.Between(0, 1),
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -46,7 +46,7 @@ standard output.`,
 			}
 			write := func(to io.Writer) (Bundled, error) { return daemon.Bundle(cmd.Context(), root, to) }
 			if len(args) > 0 && args[0] == "-" {
-				_, err := write(desk.Raw(a.Stdout))
+				_, err := write(cmdenv.Raw(a.Stdout))
 				return err
 			}
 			file := fmt.Sprintf("gc-%s-%s.tar.gz", filepath.Base(root), a.Now().Format("20060102-150405"))
@@ -85,6 +85,6 @@ func (a *app) bundle(ctx context.Context, name string, write func(io.Writer) (Bu
 	for _, m := range out.Missing {
 		a.Talk("missing: %s: %s", m.Name, m.Error)
 	}
-	fmt.Fprintf(a.Stdout, "wrote %s: %s, %s. Review it before sharing.\n", name, text.Count(len(out.Pages), "file"), page.Size(out.Bytes))
+	fmt.Fprintf(a.Stdout, "wrote %s: %s, %s. Review it before sharing.\n", name, text.Count(len(out.Pages), "file"), render.Size(out.Bytes))
 	return nil
 }

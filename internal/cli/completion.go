@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 func completionCommand(a *app) *cobra.Command {
@@ -18,7 +18,7 @@ func completionCommand(a *app) *cobra.Command {
   zsh    gc completion zsh > "${fpath[1]}/_gc"
   fish   gc completion fish > ~/.config/fish/completions/gc.fish`,
 		ValidArgs: []string{"bash", "zsh", "fish"},
-		Args:      desk.Between(1, 1),
+		Args:      cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
@@ -29,7 +29,7 @@ func completionCommand(a *app) *cobra.Command {
 			case "fish":
 				return cmd.Root().GenFishCompletion(a.Stdout, true)
 			}
-			return desk.Usage(cmd, "there is no completion for %q%s", args[0], desk.DidYouMean(args[0], cmd.ValidArgs))
+			return cmdenv.Usage(cmd, "there is no completion for %q%s", args[0], cmdenv.DidYouMean(args[0], cmd.ValidArgs))
 		},
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/text"
 )
 
 func configCommand(a *app) *cobra.Command {
-	return desk.Group("config", "Check and show the configuration", `These commands read city.toml from disk; no controller is needed.`,
+	return cmdenv.Group("config", "Check and show the configuration", `These commands read city.toml from disk; no controller is needed.`,
 		configCheckCommand(a), configShowCommand(a), configSchemaCommand(a))
 }
 
@@ -24,7 +24,7 @@ func configCheckCommand(a *app) *cobra.Command {
 		Short: "Check city.toml for mistakes",
 		Long: `Shows each mistake with its position and the fix, and warns of keys that have no effect. Exit status 1
 if there is a mistake; a warning does not count.`,
-		Args: desk.Between(0, 0),
+		Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
@@ -36,7 +36,7 @@ if there is a mistake; a warning does not count.`,
 			}
 			switch {
 			case a.JSON:
-				if err := a.Document(desk.Rows("mistakes", faults)); err != nil {
+				if err := a.Document(cmdenv.Rows("mistakes", faults)); err != nil {
 					return err
 				}
 			case len(faults) == 0:
@@ -45,7 +45,7 @@ if there is a mistake; a warning does not count.`,
 				a.printFaults(faults)
 			}
 			if mistakes(faults) > 0 {
-				return desk.Said(desk.Failed)
+				return cmdenv.Said(cmdenv.Failed)
 			}
 			return nil
 		},
@@ -110,7 +110,7 @@ func configShowCommand(a *app) *cobra.Command {
 		Use:   "show",
 		Short: "Show the effective configuration and its sources",
 		Long:  `Credentials are shown as asterisks.`,
-		Args:  desk.Between(0, 0),
+		Args:  cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
@@ -120,7 +120,7 @@ func configShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Show(config, func(s page.Sheet) string { return s.Config(config) })
+			return a.Show(config, func(s render.Sheet) string { return s.Config(config) })
 		},
 	})
 }
@@ -130,7 +130,7 @@ func configSchemaCommand(a *app) *cobra.Command {
 		Use:     "schema",
 		Short:   "Print the JSON Schema of city.toml",
 		Example: "  gc config schema > city.schema.json",
-		Args:    desk.Between(0, 0),
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 func controllerCommand(a *app) *cobra.Command {
-	return desk.Group("controller", "Run, stop or inspect the controller", `The controller is a background process that reconciles running agents with city.toml. Agents keep
+	return cmdenv.Group("controller", "Run, stop or inspect the controller", `The controller is a background process that reconciles running agents with city.toml. Agents keep
 running if it stops.`,
 		controllerRunCommand(a), controllerStopCommand(a), controllerStatusCommand(a))
 }
@@ -24,7 +24,7 @@ func controllerRunCommand(a *app) *cobra.Command {
 		Long: `For service managers: it logs to standard error and runs until it is stopped. On SIGTERM or SIGINT it
 exits and leaves the agents running; the next controller takes them over. With --lease several may run:
 one is active, the others wait. It exits with status 1 when it loses the lease.`,
-		Args: desk.Between(0, 0),
+		Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {
@@ -54,7 +54,7 @@ func controllerStopCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
 		Short: "Stop the controller; agents keep running",
-		Args:  desk.Between(0, 0),
+		Args:  cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.Client()
 			if err != nil {
@@ -82,7 +82,7 @@ func controllerStatusCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "status",
 		Short: "Show whether the controller is running",
-		Args:  desk.Between(0, 0),
+		Args:  cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.Client()
 			if err != nil {
@@ -114,8 +114,8 @@ func hostCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if status := daemon.HostACP(cmd.Context(), args); status != desk.Done {
-				return desk.Said(status)
+			if status := daemon.HostACP(cmd.Context(), args); status != cmdenv.Done {
+				return cmdenv.Said(status)
 			}
 			return nil
 		},
@@ -133,8 +133,8 @@ func shimCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if status := daemon.Shim(cmd.Context(), args); status != desk.Done {
-				return desk.Said(status)
+			if status := daemon.Shim(cmd.Context(), args); status != cmdenv.Done {
+				return cmdenv.Said(status)
 			}
 			return nil
 		},

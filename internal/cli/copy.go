@@ -15,8 +15,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/archive"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/text"
 	"gascity/runtime"
 )
@@ -46,7 +46,7 @@ is the directory itself. When copying from an agent, DESTINATION may be a direct
 of the copy; existing files are replaced. Links that lead out of what is copied are left out. A copy
 from an agent does not pass through the controller: it streams from wherever the agent runs.`,
 		Example: "  gc copy worker notes.md docs/notes.md\n  gc copy worker:report.md .",
-		Args:    desk.Between(2, 3),
+		Args:    cmdenv.Between(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agent, inside, far := strings.Cut(args[0], ":")
 			if far && len(args) == 2 {
@@ -54,21 +54,21 @@ from an agent does not pass through the controller: it streams from wherever the
 					return a.copyOut(cmd.Context(), c, copyOut{Agent: agent, Source: inside}, args[1], instance)
 				})
 			}
-			req := copyIn{args[0], args[1], desk.First(args[2:])}
-			if agent, inside, far := strings.Cut(args[1], ":"); far && len(args) == 2 && errors.Is(desk.Exists(a.Path(args[1]), ""), client.ErrNotFound) {
+			req := copyIn{args[0], args[1], cmdenv.First(args[2:])}
+			if agent, inside, far := strings.Cut(args[1], ":"); far && len(args) == 2 && errors.Is(cmdenv.Exists(a.Path(args[1]), ""), client.ErrNotFound) {
 				req = copyIn{agent, args[0], inside}
 			}
 			return a.copyIn(cmd.Context(), req, instance)
 		},
 		ValidArgsFunction: a.CompleteAgentThenFiles,
 	}
-	desk.InstanceFlag(cmd, &instance)
+	cmdenv.InstanceFlag(cmd, &instance)
 	return a.Listing(cmd)
 }
 
 func (a *app) copyIn(ctx context.Context, req copyIn, instance string) error {
 	src := a.Path(req.Source)
-	if err := desk.Exists(src, req.Source); err != nil {
+	if err := cmdenv.Exists(src, req.Source); err != nil {
 		return err
 	}
 	return a.OnTarget(ctx, req.Agent, func(c *client.Client) error {
@@ -116,7 +116,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	for _, link := range what.Left {
 		a.Talk("left out: the link %s leads out of what is copied", link)
 	}
-	a.Talk("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, text.Count(what.Files, "file"), page.Size(what.Bytes))
+	a.Talk("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, text.Count(what.Files, "file"), render.Size(what.Bytes))
 	if a.JSON {
 		return a.Document(what)
 	}
@@ -162,7 +162,7 @@ func (a *app) count(name string, c *counter, ended <-chan struct{}) {
 	for shown := false; ; shown = true {
 		select {
 		case <-ticker.C:
-			a.Progress(name + ": " + page.Size(c.n.Load()))
+			a.Progress(name + ": " + render.Size(c.n.Load()))
 		case <-ended:
 			if shown {
 				a.Progress("")

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"gascity/internal/archive"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 // TestCopyOutNamesTheCause checks that a copy out of a session that the sender refuses reports
 // the sender's reason alone, not that an archive ended early.
 func TestCopyOutNamesTheCause(t *testing.T) {
-	a := &app{View: at(desk.Env{Stderr: &bytes.Buffer{}, IsTerminal: func(any) bool { return false }})}
+	a := &app{View: at(cmdenv.Env{Stderr: &bytes.Buffer{}, IsTerminal: func(any) bool { return false }})}
 	work, destination := t.TempDir(), t.TempDir()
 	_, err := a.receive("worker:../secret", destination, func(w io.Writer) error {
 		return archive.PackFrom(w, work, "../secret")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/text"
 )
 
@@ -21,7 +21,7 @@ if there is a problem; a warning does not count.
 The last check sends a prompt to a test agent on each runtime provider of the city. With --ask, each
 agent CLI that the city uses (outside a city: each installed one) must answer a prompt too. gc starts it
 in an empty directory as this user; that takes up to some minutes, and some tokens.`,
-		Args: desk.Between(0, 0),
+		Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -108,14 +108,14 @@ func (v *visit) passed() string {
 
 func (v *visit) sum() error {
 	if v.JSON {
-		if err := v.Document(desk.Rows("findings", v.findings)); err != nil {
+		if err := v.Document(cmdenv.Rows("findings", v.findings)); err != nil {
 			return err
 		}
 	} else {
 		v.Talk("%s passed%s, %s, %s", text.Count(v.fine, "check"), v.passed(), text.Count(v.warn, "warning"), text.Count(v.broken, "problem"))
 	}
 	if v.broken > 0 {
-		return desk.Said(desk.Failed)
+		return cmdenv.Said(cmdenv.Failed)
 	}
 	return nil
 }

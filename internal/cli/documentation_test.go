@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/config"
 )
 
@@ -238,7 +238,7 @@ func (d *documentation) command(words []string) string {
 			switch {
 			case next != nil:
 				cmd = next
-			case cmd.HasParent() && !desk.OnlyHolds(cmd):
+			case cmd.HasParent() && !cmdenv.OnlyHolds(cmd):
 				// an argument
 			case word == strings.ToUpper(word): // COMMAND
 				return ""

@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/view"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/output"
 )
 
 // Env is everything that a command gets from the process it runs in. All fields
 // are required except Daemon and Workers.
 type Env struct {
-	desk.Env
+	cmdenv.Env
 
 	// Args are the arguments without the program's name.
 	Args []string
@@ -27,12 +27,12 @@ type Env struct {
 // Run runs one command line and returns its exit status. It returns soon after
 // ctx ends.
 func Run(ctx context.Context, env Env) int {
-	a := &app{View: view.View{Desk: desk.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
+	a := &app{View: output.View{Desk: cmdenv.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
 	root := newRoot(a)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return desk.Done
+		return cmdenv.Done
 	}
 	if slices.Contains(env.Args, "--json") { // also if the command line could not be read
 		a.JSON = true

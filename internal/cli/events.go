@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 func eventsCommand(a *app) *cobra.Command {
@@ -23,7 +23,7 @@ press Ctrl-C, also while the controller restarts. With --json each line is one e
 Event IDs are unique. Use --after ID to continue from where you left off. If events between that ID and
 the oldest recorded one are gone, it says so; an ID that no event has had is refused.`,
 		Example: "  gc events --since 1h\n  gc events worker\n  gc events --follow --json --after 1234",
-		Args:    desk.Between(0, 1),
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := a.Moment("--since", since)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 // dying is an assembly that looks at a process which ends after some looks.
@@ -30,7 +30,7 @@ func TestAStopIsOverWhenTheProcessIs(t *testing.T) {
 	root := t.TempDir()
 	d := &dying{}
 	d.looks.Store(5)
-	a := &app{View: at(desk.Env{Now: time.Now}), assembly: d}
+	a := &app{View: at(cmdenv.Env{Now: time.Now}), assembly: d}
 	c := &client.Client{Root: root}
 	defer c.Close()
 	was := client.Controller{PID: os.Getpid()}
@@ -46,7 +46,7 @@ func TestAStopIsOverWhenTheProcessIs(t *testing.T) {
 func TestAControllerThatDoesNotEndIsNamed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	a := &app{View: at(desk.Env{Now: time.Now})}
+	a := &app{View: at(cmdenv.Env{Now: time.Now})}
 	c := &client.Client{Root: t.TempDir()}
 	defer c.Close()
 	err := a.awaitGone(ctx, c, client.Controller{PID: 4711}, func() bool { return false })

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/guard"
 	"gascity/internal/text"
 )
 
 func guardCommand(a *app) *cobra.Command {
-	return desk.Group("guard", "Check and test the rules for agents' tools", `These commands read city.toml from disk; no controller is needed.`,
+	return cmdenv.Group("guard", "Check and test the rules for agents' tools", `These commands read city.toml from disk; no controller is needed.`,
 		guardCheckCommand(a), guardTestCommand(a), guardListCommand(a), guardReplayCommand(a))
 }
 
@@ -81,10 +81,10 @@ is run. Each program that the script would start is checked by itself, also insi
 
 Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 		Example: "  gc guard check \"git push --force\"\n  gc guard check --agent worker --tool Write --input '{\"file_path\":\".env\"}'",
-		Args:    desk.Between(0, 1),
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 0) == (tool == "") && input == "" {
-				return desk.Usage(cmd, "give either a script or --tool")
+				return cmdenv.Usage(cmd, "give either a script or --tool")
 			}
 			g, err := a.guarding(cmd, nil)
 			if err != nil {
@@ -117,15 +117,15 @@ const maxScript = 16 << 20
 func (a *app) callOf(cmd *cobra.Command, tool, input string, args []string) (string, json.RawMessage, error) {
 	if tool != "" {
 		if len(args) > 0 {
-			return "", nil, desk.Usage(cmd, "give either a script or --tool")
+			return "", nil, cmdenv.Usage(cmd, "give either a script or --tool")
 		}
 		if input != "" && !json.Valid([]byte(input)) {
-			return "", nil, desk.Usage(cmd, "--input is not valid JSON")
+			return "", nil, cmdenv.Usage(cmd, "--input is not valid JSON")
 		}
 		return tool, json.RawMessage(input), nil
 	}
 	if input != "" || len(args) == 0 {
-		return "", nil, desk.Usage(cmd, "--input belongs to --tool")
+		return "", nil, cmdenv.Usage(cmd, "--input belongs to --tool")
 	}
 	script := args[0]
 	if script == "-" {
@@ -194,9 +194,9 @@ func actionCell(p guard.PartVerdict) text.Cell {
 func exitOf(action guard.Action) error {
 	switch action {
 	case guard.Deny:
-		return desk.Said(desk.Refused)
+		return cmdenv.Said(cmdenv.Refused)
 	case guard.Ask:
-		return desk.Said(desk.Asked)
+		return cmdenv.Said(cmdenv.Asked)
 	case guard.Allow:
 	}
 	return nil
@@ -212,10 +212,10 @@ func guardTestCommand(a *app) *cobra.Command {
 [[case]] tables. A case has a command, or a tool with its input; optionally an agent or role; and the
 expected decision: allow, ask or deny, and optionally the rule. Exit status 1 if a case fails.`,
 		Example: "  gc guard test rules/expectations.toml",
-		Args:    desk.Between(1, 1),
+		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := a.Path(args[0])
-			if err := desk.Exists(path, args[0]); err != nil {
+			if err := cmdenv.Exists(path, args[0]); err != nil {
 				return err
 			}
 			data, err := os.ReadFile(path)
@@ -224,7 +224,7 @@ expected decision: allow, ask or deny, and optionally the rule. Exit status 1 if
 			}
 			table, err := guard.DecodeTable(args[0], data)
 			if fault, ok := errors.AsType[*guard.FileError](err); ok && fault.Unknown != "" {
-				fault.Fault += desk.DidYouMean(fault.Unknown, guard.TableWords())
+				fault.Fault += cmdenv.DidYouMean(fault.Unknown, guard.TableWords())
 			}
 			if err != nil {
 				return fmt.Errorf("%w: %w", client.ErrInvalid, err)
@@ -298,14 +298,14 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		}
 	}
 	if a.JSON {
-		if err := a.Document(desk.Rows("cases", results)); err != nil {
+		if err := a.Document(cmdenv.Rows("cases", results)); err != nil {
 			return err
 		}
 	} else {
 		a.Talk("%s, %d failed", text.Count(len(results), "case"), failed)
 	}
 	if failed > 0 {
-		return desk.Said(desk.Failed)
+		return cmdenv.Said(cmdenv.Failed)
 	}
 	return nil
 }

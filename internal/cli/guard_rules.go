@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/guard"
 	"gascity/internal/text"
 )
@@ -33,7 +33,7 @@ func guardListCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "list",
 		Short: "List the rules in effect and their source",
-		Args:  desk.Between(0, 0),
+		Args:  cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			g, err := a.guarding(cmd, nil)
 			if err != nil {
@@ -115,7 +115,7 @@ func guardReplayCommand(a *app) *cobra.Command {
 rule sets or files, and prints the calls with another decision. The controller records calls in
 .gc/log/guard.jsonl, readable by its user only, up to 32 MiB, without the values of credentials.`,
 		Example: "  gc guard replay --since 7d\n  gc guard replay --since 24h --with protected-branch --with rules/new.toml",
-		Args:    desk.Between(0, 0),
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := a.Moment("--since", since)
 			if err != nil {

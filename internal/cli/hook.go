@@ -12,11 +12,11 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli/hooks"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 func hookCommand(a *app) *cobra.Command {
-	return desk.Group("hook", "Manage the hooks of agent CLIs", `gc installs the hooks of an agent's agent CLI when it starts the agent; your own settings are neither
+	return cmdenv.Group("hook", "Manage the hooks of agent CLIs", `gc installs the hooks of an agent's agent CLI when it starts the agent; your own settings are neither
 read nor changed. Use these commands to look at the hooks, or for an agent CLI that you start yourself.`,
 		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand())
 }
@@ -25,7 +25,7 @@ func hookListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [PROFILE]",
 		Short: "List agent CLIs with hooks, and their events",
-		Args:  desk.Between(0, 1),
+		Args:  cmdenv.Between(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "PROFILE\tEVENT\tMEANS\tWITHIN")
@@ -64,16 +64,16 @@ func (p *hookPlace) of(a *app, cmd *cobra.Command, args []string) (Daemon, error
 	}
 	switch {
 	case len(args) > 0 && p.name != "":
-		return nil, desk.Usage(cmd, "say either an agent or --for")
+		return nil, cmdenv.Usage(cmd, "say either an agent or --for")
 	case len(args) > 0:
 		if p.name, err = a.profileOf(cmd, daemon, args[0]); err != nil {
 			return nil, err
 		}
 	case p.name == "":
-		return nil, desk.Usage(cmd, "for which agent? Say one of the city, or --for with one of %s", strings.Join(hooks.Names(), ", "))
+		return nil, cmdenv.Usage(cmd, "for which agent? Say one of the city, or --for with one of %s", strings.Join(hooks.Names(), ", "))
 	}
 	if p.dir == "" {
-		return nil, desk.Usage(cmd, "in which folder? say --dir")
+		return nil, cmdenv.Usage(cmd, "in which folder? say --dir")
 	}
 	if _, ok := hooks.Lookup(p.name); !ok {
 		return nil, fmt.Errorf("%w: the hooks of %q; known are those of %s", client.ErrNotFound, p.name, strings.Join(hooks.Names(), ", "))
@@ -111,7 +111,7 @@ func hookInstallCommand(a *app) *cobra.Command {
 agent CLI uses them. AGENT is an agent of the city or an agent CLI. Your own settings stay as they are.
 Agents of a city do not need this.`,
 		Example: "  gc hook install " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
-		Args:    desk.Between(0, 1),
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := place.of(a, cmd, args)
 			if err != nil {
@@ -133,7 +133,7 @@ func hookUninstallCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall [AGENT] --dir FOLDER",
 		Short: "Remove installed hooks",
-		Args:  desk.Between(0, 1),
+		Args:  cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := place.of(a, cmd, args)
 			if err != nil {

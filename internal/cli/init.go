@@ -11,7 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli/hooks"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 const (
@@ -33,7 +33,7 @@ denies dangerous commands, pushes to protected branches and reading secrets, or 
 is created if it is missing. An existing city.toml is never changed. Inside a git repository the
 directories .gc and .runtime are added to the repository's info/exclude.`,
 		Example: "  gc init my-city && cd my-city && gc start\n  gc init my-city --provider " + hooks.Names()[0],
-		Args:    desk.Between(0, 1),
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := a.Dir
 			if len(args) > 0 {

@@ -5,13 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/runtime"
 )
 
 // outpostCommand is for drivers: what they run on another host or in a pod.
 func outpostCommand(a *app) *cobra.Command {
-	cmd := desk.Group("outpost", "Serve a remote runtime provider", `Drivers of other places run this there; people do not.`,
+	cmd := cmdenv.Group("outpost", "Serve a remote runtime provider", `Drivers of other places run this there; people do not.`,
 		outpostServeCommand(a), outpostAttachCommand(a), outpostHoldCommand(a))
 	cmd.Hidden = true
 	return cmd
@@ -21,7 +21,7 @@ func outpostServeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve FOLDER PROVIDER",
 		Short: "Serve a provider on standard input and output",
-		Args:  desk.Between(2, 2),
+		Args:  cmdenv.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -37,7 +37,7 @@ func outpostAttachCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach FOLDER PROVIDER SESSION",
 		Short: "Connect this terminal to a session of an outpost",
-		Args:  desk.Between(3, 3),
+		Args:  cmdenv.Between(3, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -56,7 +56,7 @@ func outpostHoldCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hold FOLDER PROVIDER",
 		Short: "Be the first process of a pod: sessions live as long as it",
-		Args:  desk.Between(2, 2),
+		Args:  cmdenv.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
 			if err != nil {

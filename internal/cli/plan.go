@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/text"
 )
 
@@ -21,7 +21,7 @@ func planCommand(a *app) *cobra.Command {
 		Long: `Compares the configuration in effect with what runs; with a FILE, that configuration: what an edit would
 do. Nothing is changed.`,
 		Example: "  gc plan\n  gc plan city.new.toml",
-		Args:    desk.Between(0, 1),
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				plan, err := a.plan(cmd.Context(), c, args)
@@ -30,14 +30,14 @@ do. Nothing is changed.`,
 				}
 				if len(args) == 0 {
 					if refused, err := a.refusedPlan(cmd.Context(), c); err != nil || refused != nil {
-						return errors.Join(a.Show(plan, func(s page.Sheet) string { return s.Plan(plan) }), err, refused)
+						return errors.Join(a.Show(plan, func(s render.Sheet) string { return s.Plan(plan) }), err, refused)
 					}
 				}
 				if !a.JSON && a.Sheet().Plan(plan) == "" {
 					a.Talk("nothing to do: the city is as its configuration says")
 					return nil
 				}
-				return a.Show(plan, func(s page.Sheet) string { return s.Plan(plan) })
+				return a.Show(plan, func(s render.Sheet) string { return s.Plan(plan) })
 			})
 		},
 	})
@@ -51,7 +51,7 @@ func (a *app) refusedPlan(ctx context.Context, c *client.Client) (refused, err e
 		return nil, err
 	}
 	a.Talk("gc: the controller refused %s: %s; this is the plan of the previous configuration", client.CityFile, text.OneLine(status.Plan.Error))
-	return desk.Said(desk.Failed), nil
+	return cmdenv.Said(cmdenv.Failed), nil
 }
 
 func (a *app) plan(ctx context.Context, c *client.Client, args []string) (client.Plan, error) {
@@ -59,7 +59,7 @@ func (a *app) plan(ctx context.Context, c *client.Client, args []string) (client
 		return c.Plan(ctx)
 	}
 	path := a.Path(args[0])
-	if err := desk.Exists(path, args[0]); err != nil {
+	if err := cmdenv.Exists(path, args[0]); err != nil {
 		return client.Plan{}, err
 	}
 	config, err := os.ReadFile(path)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/domain/agentcontext"
 	"gascity/worker"
 )
@@ -28,18 +28,18 @@ task and, in the modes compact and resume, where its history is. Agents run it t
 name it is the agent in whose session it runs ($GC_AGENT). A section that is too long for its mode is
 cut, and says so. After a compaction an agent gets the output of --mode compact. No controller is
 needed.`,
-		Args: desk.Between(0, 1),
+		Args: cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := strings.Join(args, "")
 			if name == "" {
 				name = a.Getenv("GC_AGENT")
 			}
 			if name == "" {
-				return desk.Usage(cmd, "which agent? GC_AGENT is not set, so name one: gc prime AGENT")
+				return cmdenv.Usage(cmd, "which agent? GC_AGENT is not set, so name one: gc prime AGENT")
 			}
 			mode, err := agentcontext.Mode(word)
 			if err != nil {
-				return desk.Usage(cmd, "%v", err)
+				return cmdenv.Usage(cmd, "%v", err)
 			}
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {

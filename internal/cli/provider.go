@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/text"
 )
 
 func providerCommand(a *app) *cobra.Command {
-	return desk.Group("provider", "List and test runtime providers", `A runtime provider is what agents run in. No controller is needed for these commands.`,
+	return cmdenv.Group("provider", "List and test runtime providers", `A runtime provider is what agents run in. No controller is needed for these commands.`,
 		providerListCommand(a), providerCheckCommand(a), providerServeCommand(a))
 }
 
@@ -22,7 +22,7 @@ func providerListCommand(a *app) *cobra.Command {
 		Short: "List runtime providers and their capabilities",
 		Long: `Shows the runtime providers: what agents run in, the value of provider in [session]. The programs that
 agents are, the value of provider in [[agents]], are listed by: gc agent-cli list`,
-		Args: desk.Between(0, 0),
+		Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -32,7 +32,7 @@ agents are, the value of provider in [[agents]], are listed by: gc agent-cli lis
 			if err != nil {
 				return err
 			}
-			return a.Show(desk.Rows("providers", providers), func(s page.Sheet) string { return s.Providers(providers) })
+			return a.Show(cmdenv.Rows("providers", providers), func(s render.Sheet) string { return s.Providers(providers) })
 		},
 	})
 }
@@ -48,10 +48,10 @@ default runtime provider. A session script (exec:<script>) is tested operation b
 unless --contract is given: what works, what is missing, what is wrong. Failures are printed as they are
 found; what was skipped is listed at the end, with the reason. The whole contract takes minutes with a
 script: --only 'watch.*' runs the cases that you work on. Exit status 1 if a case fails.`,
-		Args: desk.Between(0, 1),
+		Args: cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if operations && (contract || cases != nil) {
-				return desk.Usage(cmd, "--operations is not the contract: it goes with neither --contract nor --only")
+				return cmdenv.Usage(cmd, "--operations is not the contract: it goes with neither --contract nor --only")
 			}
 			daemon, err := a.daemon()
 			if err != nil {
@@ -117,7 +117,7 @@ func (c *check) report(r CheckResult) {
 
 func (c *check) sum() error {
 	if c.JSON {
-		if err := c.Document(desk.Rows("results", c.results)); err != nil {
+		if err := c.Document(cmdenv.Rows("results", c.results)); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (c *check) sum() error {
 	}
 	c.Talk("%s passed, %d failed, %d skipped", text.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
 	if c.counts.fail > 0 {
-		return desk.Said(desk.Failed)
+		return cmdenv.Said(cmdenv.Failed)
 	}
 	return nil
 }

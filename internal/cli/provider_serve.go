@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 // providerServeCommand is for session scripts, not for people: its exit status is
@@ -15,7 +15,7 @@ func providerServeCommand(a *app) *cobra.Command {
 		Hidden: true,
 		Long: `The other end of the provider exec: a script that runs this with its own arguments is that provider.
 Sessions are kept in the folder GC_EXEC_STATE_DIR, or in the city.`,
-		Args: desk.Between(2, maxScriptArgs),
+		Args: cmdenv.Between(2, maxScriptArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -25,8 +25,8 @@ Sessions are kept in the folder GC_EXEC_STATE_DIR, or in the city.`,
 			if err != nil {
 				root = "" // the state folder may do
 			}
-			if status := daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]); status != desk.Done {
-				return desk.Said(status)
+			if status := daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]); status != cmdenv.Done {
+				return cmdenv.Said(status)
 			}
 			return nil
 		},

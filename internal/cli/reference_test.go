@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/manual"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/docgen"
 )
 
 var update = flag.Bool("update", false, "write the generated reference")
@@ -21,7 +21,7 @@ func testRoot() *cobra.Command { return newRoot(&app{}) }
 
 func TestReferenceIsCurrent(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "reference", "cli.md")
-	want := manual.Reference(testRoot())
+	want := docgen.Reference(testRoot())
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestEveryCommandHasScripts(t *testing.T) {
 	}
 	every(testRoot(), func(cmd *cobra.Command) {
 		name := cmd.CommandPath()
-		if cmd.Hidden || desk.OnlyHolds(cmd) || !cmd.HasParent() || cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Hidden {
+		if cmd.Hidden || cmdenv.OnlyHolds(cmd) || !cmd.HasParent() || cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Hidden {
 			return
 		}
 		if !ran("exec " + name) {

@@ -9,15 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/agent"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/talk"
-	"gascity/internal/cli/view"
+	"gascity/internal/cli/agentcmd"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/output"
+	"gascity/internal/cli/promptcmd"
 )
 
 // app is one run of the program.
 type app struct {
-	view.View
+	output.View
 
 	executable string
 	assembly   Daemon  // nil without the daemon
@@ -61,7 +61,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.SetFlagErrorFunc(desk.FlagError)
+	root.SetFlagErrorFunc(cmdenv.FlagError)
 	root.PersistentFlags().StringVar(&a.City, "city", "", "the city's `folder` (default: the nearest one with a city.toml, here or above)")
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(helpCommand())
@@ -74,9 +74,9 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupInside, Title: "For agents, within their sessions:"},
 		&cobra.Group{ID: groupAuthors, Title: "For authors of workers and runtime providers:"},
 	)
-	root.AddCommand(talk.Questions(&a.View)...)
-	root.AddCommand(talk.Commands(&a.View)...)
-	root.AddCommand(agent.Commands(&a.View)...)
+	root.AddCommand(promptcmd.Questions(&a.View)...)
+	root.AddCommand(promptcmd.Commands(&a.View)...)
+	root.AddCommand(agentcmd.Commands(&a.View)...)
 	root.AddCommand(
 		initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), attachCommand(a), copyCommand(a), acpCommand(a),
 		planCommand(a), applyCommand(a), eventsCommand(a), usageCommand(a), controllerCommand(a), configCommand(a), guardCommand(a),

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/view"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/output"
 	"gascity/runtime"
 )
 
@@ -22,7 +22,7 @@ import (
 func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = Run(t.Context(), Env{Args: args, Env: desk.Env{
+	status = Run(t.Context(), Env{Args: args, Env: cmdenv.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 		Getenv: func(string) string { return "" }, Now: time.Now, IsTerminal: func(any) bool { return false },
 		Dir: t.TempDir(), Version: "1.0",
@@ -31,7 +31,7 @@ func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 }
 
 // at is the desk of a run.
-func at(env desk.Env) view.View { return view.View{Desk: desk.Desk{Env: env}} }
+func at(env cmdenv.Env) output.View { return output.View{Desk: cmdenv.Desk{Env: env}} }
 
 // TestWithoutDaemonNothingCrashes runs every command in a program that has no
 // assembly, in a folder that is no city.
@@ -55,16 +55,16 @@ func TestWithoutDaemonNothingCrashes(t *testing.T) {
 
 func TestErrorsBecomeExitStatuses(t *testing.T) {
 	for want, errs := range map[int][]error{
-		desk.Failed:       {errors.New("x"), client.ErrUnsupported, client.ErrUnavailable},
-		desk.BadUsage:     {client.ErrInvalid},
-		desk.NotFound:     {client.ErrNotFound, runtime.ErrSessionNotFound},
-		desk.Refused:      {client.ErrRefused, client.ErrForbidden},
-		desk.TimedOut:     {client.ErrTimeout},
-		desk.NoController: {&client.NoControllerError{City: "x"}, fmt.Errorf("x: %w", client.ErrNoController)},
+		cmdenv.Failed:       {errors.New("x"), client.ErrUnsupported, client.ErrUnavailable},
+		cmdenv.BadUsage:     {client.ErrInvalid},
+		cmdenv.NotFound:     {client.ErrNotFound, runtime.ErrSessionNotFound},
+		cmdenv.Refused:      {client.ErrRefused, client.ErrForbidden},
+		cmdenv.TimedOut:     {client.ErrTimeout},
+		cmdenv.NoController: {&client.NoControllerError{City: "x"}, fmt.Errorf("x: %w", client.ErrNoController)},
 	} {
 		for _, err := range errs {
 			var out bytes.Buffer
-			a := &app{View: at(desk.Env{Stderr: &out})}
+			a := &app{View: at(cmdenv.Env{Stderr: &out})}
 			if got := a.Fail(t.Context(), fmt.Errorf("wrapped: %w", err)); got != want {
 				t.Errorf("%v ends with %d, want %d", err, got, want)
 			}
@@ -96,7 +96,7 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			status := Run(t.Context(), Env{Args: []string{"doctor"}, Daemon: healthy{}, Env: desk.Env{
+			status := Run(t.Context(), Env{Args: []string{"doctor"}, Daemon: healthy{}, Env: cmdenv.Env{
 				Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
 				Getenv: func(key string) string { return test.env[key] }, Now: time.Now,
 				IsTerminal: func(any) bool { return test.terminal }, Dir: t.TempDir(),

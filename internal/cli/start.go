@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/agent"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/agentcmd"
+	"gascity/internal/cli/cmdenv"
 	"gascity/internal/text"
 )
 
@@ -63,7 +63,7 @@ be a pattern such as 'web-*'. The controller must be running.
 An argument with a slash, or a directory with a city.toml, is the city's directory: the same as
 --city DIR.`,
 		Example: "  gc start\n  gc start coder\n  gc start ./my-city",
-		Args:    desk.Between(0, -1),
+		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			isCity, err := a.cityArgument(cmd, args)
 			if err != nil {
@@ -71,12 +71,12 @@ An argument with a slash, or a directory with a city.toml, is the city's directo
 			}
 			if len(args) > 0 && !isCity {
 				if flags.foreground {
-					return desk.Usage(cmd, "--foreground runs the controller: leave out %q", args[0])
+					return cmdenv.Usage(cmd, "--foreground runs the controller: leave out %q", args[0])
 				}
 				if flags.noWait {
 					flags.timeout = 0
 				}
-				return agent.Start(cmd.Context(), &a.View, args, flags.timeout)
+				return agentcmd.Start(cmd.Context(), &a.View, args, flags.timeout)
 			}
 			root, err := a.Root()
 			if err != nil {
@@ -107,15 +107,15 @@ func (a *app) cityArgument(cmd *cobra.Command, args []string) (isCity bool, err 
 	isAgent := a.isAgent(cmd.Context(), name)
 	switch {
 	case hasCity && isAgent && !strings.HasPrefix(name, "."):
-		return false, desk.Usage(cmd, "%q is an agent, and a directory with a %s; for the city: gc start ./%s; for the agent: gc restart %s", name, client.CityFile, name, name)
-	case !hasCity && strings.ContainsRune(name, '/') && !isAgent && !desk.IsPattern(name):
-		return false, desk.Usage(cmd, "there is no %s in the directory %q, and no agent has that name", client.CityFile, name)
+		return false, cmdenv.Usage(cmd, "%q is an agent, and a directory with a %s; for the city: gc start ./%s; for the agent: gc restart %s", name, client.CityFile, name, name)
+	case !hasCity && strings.ContainsRune(name, '/') && !isAgent && !cmdenv.IsPattern(name):
+		return false, cmdenv.Usage(cmd, "there is no %s in the directory %q, and no agent has that name", client.CityFile, name)
 	case !hasCity:
 		return false, nil
 	case len(args) > 1:
-		return false, desk.Usage(cmd, "%q is a city's directory: leave out %q", name, args[1])
+		return false, cmdenv.Usage(cmd, "%q is a city's directory: leave out %q", name, args[1])
 	case a.City != "":
-		return false, desk.Usage(cmd, "give the city's directory once: as an argument or with --city")
+		return false, cmdenv.Usage(cmd, "give the city's directory once: as an argument or with --city")
 	}
 	a.City = name
 	return true, nil
@@ -127,7 +127,7 @@ func (a *app) isAgent(ctx context.Context, name string) bool {
 	found := false
 	_ = a.OnCity(func(c *client.Client) error {
 		status, err := c.Status(ctx)
-		found = err == nil && slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return desk.Named(agent, []string{name}) })
+		found = err == nil && slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return cmdenv.Named(agent, []string{name}) })
 		return err
 	})
 	return found
@@ -179,11 +179,11 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	if flags.noWait {
 		return refused
 	}
-	return cmp.Or(a.AwaitAgents(ctx, c, func(agent client.Agent) desk.Verdict {
+	return cmp.Or(a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
 		if was, ok := again[agent.Name]; ok {
 			return a.restarted(was, agent)
 		}
-		return desk.Wanted(agent)
+		return cmdenv.Wanted(agent)
 	}), refused)
 }
 
@@ -209,7 +209,7 @@ func (a *app) refusedConfiguration(ctx context.Context, root string, status clie
 	default:
 		return nil
 	}
-	return desk.Said(desk.Failed)
+	return cmdenv.Said(cmdenv.Failed)
 }
 
 // startFailed has the controller start what has failed, whatever its back-off says. It returns
@@ -365,5 +365,5 @@ func (a *app) checkBeforeStart(ctx context.Context, root string) error {
 		return nil // the others run, or must be looked after
 	}
 	a.Talk("gc: nothing was started")
-	return desk.Said(desk.Failed)
+	return cmdenv.Said(cmdenv.Failed)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 )
 
 func statusCommand(a *app) *cobra.Command {
@@ -32,7 +32,7 @@ come first, then those with a problem. Columns without a value are left out:
 
 With --watch the list is updated until you press Ctrl-C.`,
 		Example: "  gc status\n  gc status -w\n  gc status --json",
-		Args:    desk.Between(0, 0),
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				if watch {
@@ -42,7 +42,7 @@ With --watch the list is updated until you press Ctrl-C.`,
 				if err != nil {
 					return err
 				}
-				return a.Show(status, func(s page.Sheet) string { return s.Status(status, openQuestions(cmd.Context(), c, status)) })
+				return a.Show(status, func(s render.Sheet) string { return s.Status(status, openQuestions(cmd.Context(), c, status)) })
 			})
 		},
 	}

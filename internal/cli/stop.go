@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/agent"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/agentcmd"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/text"
 )
 
@@ -36,13 +36,13 @@ Without a name it stops the whole city: it asks each agent to stop, kills any th
 reports processes that survive, and stops the controller. Exit status 0 means that nothing of the city
 runs any more. To stop the controller alone and leave the agents running: gc controller stop`,
 		Example: "  gc stop coder\n  gc stop",
-		Args:    desk.Between(0, -1),
+		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				if a.JSON {
-					return desk.Usage(cmd, "--json goes without the name of an agent: it prints what stopping the city found")
+					return cmdenv.Usage(cmd, "--json goes without the name of an agent: it prints what stopping the city found")
 				}
-				return agent.Stop(cmd.Context(), &a.View, args, timeout)
+				return agentcmd.Stop(cmd.Context(), &a.View, args, timeout)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -82,7 +82,7 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 		return gone
 	}
 	if !census.Clean {
-		return desk.Said(desk.Failed)
+		return cmdenv.Said(cmdenv.Failed)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 // remindOfStop says what a stop that takes long still waits for, until ctx ends.
 func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 	w := a.NewVigil()
-	for desk.PauseFor(ctx, desk.RemindAfter, nil) {
+	for cmdenv.PauseFor(ctx, cmdenv.RemindAfter, nil) {
 		status, err := c.Status(ctx)
 		if err != nil {
 			continue // the stop itself reports it
@@ -158,7 +158,7 @@ func notEnded(status client.Status) []string {
 	for _, agent := range status.Agents {
 		switch agent.State {
 		case client.StateStopping, client.StateUnknown, client.StateRunning, client.StateStarting:
-			open = append(open, agent.Name+" ("+text.Join(agent.State, page.Reason(agent.Reason))+")")
+			open = append(open, agent.Name+" ("+text.Join(agent.State, render.Reason(agent.Reason))+")")
 		}
 	}
 	return open
@@ -175,7 +175,7 @@ func (a *app) printCensus(census client.Census) {
 		a.Talk("gc: to see what is left: gc status; to try again now: gc stop; to leave it running: gc controller stop; to continue with the city: gc start")
 		return
 	}
-	a.Talk("%s; the controller has ended", page.Stopped(census))
+	a.Talk("%s; the controller has ended", render.Stopped(census))
 }
 
 func restartCommand(a *app) *cobra.Command {
@@ -185,10 +185,10 @@ func restartCommand(a *app) *cobra.Command {
 		Use:   "restart [AGENT...]",
 		Short: "Restart agents (all, if none is named)",
 		Long:  `Stops the agents, starts them again, and waits until they run. The controller keeps running.`,
-		Args:  desk.Between(0, -1),
+		Args:  cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if instance != "" && len(args) != 1 {
-				return desk.Usage(cmd, "--instance goes with one agent")
+				return cmdenv.Usage(cmd, "--instance goes with one agent")
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -199,7 +199,7 @@ func restartCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.CompleteAgents,
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultRestartTimeout, "how long to wait for the agents")
-	desk.InstanceFlag(cmd, &instance)
+	cmdenv.InstanceFlag(cmd, &instance)
 	return cmd
 }
 
@@ -210,7 +210,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	}
 	targets, old := req.Targets, map[string]client.Agent{}
 	for _, agent := range before.Agents {
-		if len(targets) == 0 || desk.Named(agent, targets) {
+		if len(targets) == 0 || cmdenv.Named(agent, targets) {
 			old[agent.Name] = agent
 		}
 	}
@@ -222,44 +222,44 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	if errors.Is(err, client.ErrNotFound) {
 		for _, target := range targets {
 			if !known(before, target) {
-				return desk.SuggestAgent(ctx, c, target, err)
+				return cmdenv.SuggestAgent(ctx, c, target, err)
 			}
 		}
 		return err
 	} else if err != nil {
 		return err
 	}
-	return a.AwaitAgents(ctx, c, func(agent client.Agent) desk.Verdict {
+	return a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
 		was, asked := old[agent.Name]
 		if !asked {
-			return desk.Skipped
+			return cmdenv.Skipped
 		}
 		return a.restarted(was, agent)
 	})
 }
 
 // restarted judges an agent that was asked to restart.
-func (a *app) restarted(was, is client.Agent) desk.Verdict {
-	v := desk.Wanted(is)
-	if v != desk.Settled {
+func (a *app) restarted(was, is client.Agent) cmdenv.Verdict {
+	v := cmdenv.Wanted(is)
+	if v != cmdenv.Settled {
 		return v
 	}
 	switch was.State {
 	case client.StateRunning:
 		if is.Instance == was.Instance && is.Restarts == was.Restarts {
-			return desk.Waiting // it is still the previous one
+			return cmdenv.Waiting // it is still the previous one
 		}
 	case client.StateFailed, client.StateQuarantined:
 		if a.Relapses(is) {
-			return desk.Waiting
+			return cmdenv.Waiting
 		}
 	}
-	return desk.Settled
+	return cmdenv.Settled
 }
 
 func known(status client.Status, target string) bool {
 	for _, agent := range status.Agents {
-		if desk.Named(agent, []string{target}) {
+		if cmdenv.Named(agent, []string{target}) {
 			return true
 		}
 	}

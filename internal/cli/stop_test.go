@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 func TestAStopSaysWhatItWaitsFor(t *testing.T) {
@@ -25,21 +25,21 @@ func TestAStopSaysWhatItWaitsFor(t *testing.T) {
 
 func TestARestartIsOverWhenTheNewIncarnationHolds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	a := &app{View: at(desk.Env{Now: func() time.Time { return now }})}
+	a := &app{View: at(cmdenv.Env{Now: func() time.Time { return now }})}
 	running := client.Agent{Desired: client.StateRunning, State: client.StateRunning, Instance: "1", StartedAt: now}
 	next, old := running, running
 	next.Instance = "2"
-	old.StartedAt = now.Add(-desk.Proven)
+	old.StartedAt = now.Add(-cmdenv.Proven)
 	failed, quarantined := client.Agent{State: client.StateFailed}, client.Agent{State: client.StateQuarantined}
 	for name, c := range map[string]struct {
 		was, is client.Agent
-		want    desk.Verdict
+		want    cmdenv.Verdict
 	}{
-		"the previous one":     {running, running, desk.Waiting},
-		"the next one":         {running, next, desk.Settled},
-		"failed, runs now":     {failed, next, desk.Waiting},
-		"quarantined, proven":  {quarantined, old, desk.Settled},
-		"quarantined, relapse": {quarantined, running, desk.Waiting},
+		"the previous one":     {running, running, cmdenv.Waiting},
+		"the next one":         {running, next, cmdenv.Settled},
+		"failed, runs now":     {failed, next, cmdenv.Waiting},
+		"quarantined, proven":  {quarantined, old, cmdenv.Settled},
+		"quarantined, relapse": {quarantined, running, cmdenv.Waiting},
 	} {
 		if got := a.restarted(c.was, c.is); got != c.want {
 			t.Errorf("%s: the verdict is %d, want %d", name, got, c.want)

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 )
 
 // uninstallFlags are the flags of gc destroy.
@@ -34,7 +34,7 @@ city's delivery statuses, events and usage are in .gc and are removed too. city.
 directories, conversations of agent CLIs and all other files stay. At the end it checks again: exit
 status 0 means that nothing is left. If a process cannot be stopped, it is named and nothing is removed.
 No controller is needed.`,
-		Example: "  gc destroy --dry-run\n  gc destroy --yes", Args: desk.Between(0, 0),
+		Example: "  gc destroy --dry-run\n  gc destroy --yes", Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -95,7 +95,7 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 
 // sure asks a person for confirmation, unless a flag has given it.
 func (a *app) sure(r client.Remains, flags uninstallFlags) error {
-	a.Talk("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and working directories stay", page.Size(r.History))
+	a.Talk("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and working directories stay", render.Size(r.History))
 	if flags.yes {
 		return nil
 	}
@@ -132,11 +132,11 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 	case err != nil:
 		return nil, err
 	case !census.Clean && a.JSON:
-		return nil, errors.Join(a.Document(client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: page.Survivors(census)}), desk.Said(desk.Failed))
+		return nil, errors.Join(a.Document(client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: render.Survivors(census)}), cmdenv.Said(cmdenv.Failed))
 	case !census.Clean:
 		a.printCensus(census)
 		a.Talk("gc: nothing was removed")
-		return nil, desk.Said(desk.Failed)
+		return nil, cmdenv.Said(cmdenv.Failed)
 	}
 	for _, s := range census.Sessions {
 		sessions = append(sessions, s.Session)
@@ -151,11 +151,11 @@ func (a *app) told(out client.Uninstalled) error {
 			return err
 		}
 	}
-	if words := page.Uninstalled(out); words != "" {
+	if words := render.Uninstalled(out); words != "" {
 		a.Talk("%s", words)
 	}
 	if !out.Clean {
-		return desk.Said(desk.Failed)
+		return cmdenv.Said(cmdenv.Failed)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
-	"gascity/internal/cli/page"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/domain/usage"
 )
 
@@ -22,9 +22,9 @@ func usageCommand(a *app) *cobra.Command {
 and its cost as reported, or by the price table. "?" means not reported, and "+" at least so much; costs
 without "+" are complete.`,
 		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day\n  gc usage prices > prices.toml",
-		Args:    desk.Between(0, 0),
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := desk.OneOf(cmd, "--by", by, groupings()...); err != nil {
+			if err := cmdenv.OneOf(cmd, "--by", by, groupings()...); err != nil {
 				return err
 			}
 			from, err := a.Moment("--since", cmp.Or(since, "24h"))
@@ -40,13 +40,13 @@ without "+" are complete.`,
 					a.Talk("%s, as far as workers report usage", nothing(by))
 					return nil
 				}
-				return a.Show(u, func(s page.Sheet) string { return s.Usage(u) })
+				return a.Show(u, func(s render.Sheet) string { return s.Usage(u) })
 			})
 		},
 	}
 	cmd.Flags().StringVar(&by, "by", "agent", "what is summed up: agent, model, day or tool")
 	cmd.Flags().StringVar(&since, "since", "", "from which `time` on: a duration such as 7d, or a moment (default 24h)")
-	desk.Words(cmd, "by", groupings()...)
+	cmdenv.Words(cmd, "by", groupings()...)
 	cmd.AddCommand(budgetsCommand(a), liftCommand(a), pricesCommand(a))
 	return a.Listing(cmd)
 }
@@ -61,7 +61,7 @@ func pricesCommand(a *app) *cobra.Command {
 		Long: `Prints the price table as a file that you can change; its first lines say how to name it in city.toml.
 A running city uses it at once for everything whose cost the agent did not report.`,
 		Example: "  gc usage prices > prices.toml",
-		Args:    desk.Between(0, 0),
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := a.Stdout.Write(usage.Table())
 			return err
@@ -83,7 +83,7 @@ func budgetsCommand(a *app) *cobra.Command {
 		Short: "Show how much of each budget is used",
 		Long: `Lists each budget of city.toml for each agent, session or city that it applies to: what is used in its
 window, its limit, and what happens when it is used up.`,
-		Args: desk.Between(0, 0),
+		Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				list, err := c.Budgets(cmd.Context())
@@ -94,7 +94,7 @@ window, its limit, and what happens when it is used up.`,
 					a.Talk("there is no budget; add one to %s: [[usage.budgets]]", client.CityFile)
 					return nil
 				}
-				return a.Show(desk.Rows("budgets", list), func(s page.Sheet) string { return s.Budgets(list) })
+				return a.Show(cmdenv.Rows("budgets", list), func(s render.Sheet) string { return s.Budgets(list) })
 			})
 		},
 	})
@@ -108,7 +108,7 @@ func liftCommand(a *app) *cobra.Command {
 		Long: `Past spending no longer counts for that budget: for every agent that has used it up, or for one agent or
 session. What the budget held back continues. gc usage still shows what was spent.`,
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",
-		Args:    desk.Between(1, 1),
+		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				done, err := c.LiftBudget(cmd.Context(), args[0], client.LiftRequest{Who: who})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 // versionInfo is what gc version --json prints.
@@ -31,7 +31,7 @@ func versionCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  desk.Between(0, 0),
+		Args:  cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := versionOf(a.Version)
 			if a.JSON {

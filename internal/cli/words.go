@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 // otherWords maps command words of other tools to the gc command that does the same.
@@ -21,9 +21,9 @@ var otherWords = map[string]string{
 // unknownCommand is the error for a word that is no command of gc.
 func unknownCommand(root *cobra.Command, name string) error {
 	if same, ok := otherWords[name]; ok {
-		return desk.Usage(root, "gc has no command %q; use: %s", name, same)
+		return cmdenv.Usage(root, "gc has no command %q; use: %s", name, same)
 	}
-	return desk.UnknownCommand(root, name)
+	return cmdenv.UnknownCommand(root, name)
 }
 
 // helpCommand prints the help of a command. Unlike cobra's own it fails for a word that is
@@ -34,7 +34,7 @@ func helpCommand() *cobra.Command {
 		Short:   "Show help",
 		Long:    `Shows the help of a command. Without one it lists the commands for every day; "gc help all" lists all.`,
 		Example: "  gc help send\n  gc help all",
-		Args:    desk.Between(0, -1),
+		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "all" {
 				return cmd.Root().Help()
@@ -49,7 +49,7 @@ func helpCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case len(rest) > 0 && found.HasSubCommands():
-				return desk.UnknownCommand(found, rest[0])
+				return cmdenv.UnknownCommand(found, rest[0])
 			}
 			found.InitDefaultHelpFlag()
 			return found.Help()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/desk"
+	"gascity/internal/cli/cmdenv"
 )
 
 // Workers tries programs that speak for agents.
@@ -32,7 +32,7 @@ type WorkerCheck struct {
 }
 
 func workerCommand(a *app) *cobra.Command {
-	return desk.Group("worker", "Test a worker program; print the worker API", `A worker is a program that speaks the worker API: it reports for an agent, accepts its prompts and asks
+	return cmdenv.Group("worker", "Test a worker program; print the worker API", `A worker is a program that speaks the worker API: it reports for an agent, accepts its prompts and asks
 before it uses a tool. No controller is needed for these commands.`, workerCheckCommand(a), workerOpenAPICommand(a))
 }
 
@@ -43,7 +43,7 @@ func workerOpenAPICommand(a *app) *cobra.Command {
 		Long: `Prints the OpenAPI 3.1 document of the worker API. A controller serves the same one at GET /openapi.json
 of the worker socket.`,
 		Example: "  gc worker openapi > worker-openapi.json",
-		Args:    desk.Between(0, 0),
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.workers == nil {
 				return errors.New("this program was built without the worker API")
@@ -74,7 +74,7 @@ reason. Capabilities that the worker does not announce with "started" are skippe
 		Example: `gc worker check -- python3 worker.py
 gc worker check --tool-prompt 'run: touch {file}' --long-prompt 'run: sleep 1000' -- ./my-worker --quiet
 gc worker check --only prompts,restarted --json -- ./my-worker`,
-		Args: desk.Between(1, maxScriptArgs),
+		Args: cmdenv.Between(1, maxScriptArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.workers == nil {
 				return errors.New("this program was built without the check of workers")
@@ -91,7 +91,7 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 				return err
 			}
 			for _, id := range o.Only {
-				if err := desk.OneOf(cmd, "only", id, known...); err != nil {
+				if err := cmdenv.OneOf(cmd, "only", id, known...); err != nil {
 					return err
 				}
 			}
@@ -113,7 +113,7 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 	flags.StringVar(&o.LongPrompt, "long-prompt", "", "a `prompt` that makes it work until it is interrupted")
 	flags.StringSliceVar(&o.Only, "only", nil, "try these `promises` alone")
 	flags.DurationVar(&o.Patience, "patience", 30*time.Second, "how long a promise waits for the worker")
-	desk.Words(cmd, "only", known...)
+	cmdenv.Words(cmd, "only", known...)
 	return a.Listing(cmd)
 }
 

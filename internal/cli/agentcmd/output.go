@@ -1,0 +1,195 @@
+package agentcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/text"
+)
+
+// maxLines is more than any session keeps, and as much as may be asked for.
+const maxLines = 1_000_000
+
+// peekIndent is how far the screens of several agents are moved to the right.
+const peekIndent = 2
+
+func peekCommand(a *app) *cobra.Command {
+	var lines int
+	var of cmdenv.Selection
+	cmd := &cobra.Command{
+		Use:   "peek AGENT...",
+		Short: "Show an agent's screen",
+		Long: `Prints the visible screen of an agent, or the last lines that it printed. It works after the agent has
+stopped, too. With several agents, each screen has its agent's name above it. A name may be a pattern
+such as 'web-*'; --all shows every agent that is not suspended.`,
+		Example: "  gc peek coder\n  gc peek coder -n 200\n  gc peek coder reviewer\n  gc peek --all -n 5",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if of.All {
+				return cmdenv.Between(0, 0)(cmd, args)
+			}
+			return cmdenv.Between(1, -1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if lines < 0 {
+				return cmdenv.Usage(cmd, "--lines cannot be negative: %d", lines)
+			}
+			lines := min(lines, maxLines)
+			of.Names = args
+			if !of.One() {
+				return a.peekAtEach(cmd.Context(), of, lines)
+			}
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
+				out, err := c.Peek(cmd.Context(), args[0], lines)
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.Document(out)
+				}
+				a.PrintText(out.Text)
+				return nil
+			})
+		},
+		ValidArgsFunction: a.CompleteAgents,
+	}
+	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "how many `lines`, from the scrollback too (default: the visible screen)")
+	of.AllFlag(cmd)
+	return a.Listing(cmd)
+}
+
+// screenList is what gc peek prints with --json for several agents.
+type screenList struct {
+	Screens []client.Output `json:"screens"`
+}
+
+// peekAtEach prints the screens of several agents, each below its agent's name.
+func (a *app) peekAtEach(ctx context.Context, of cmdenv.Selection, lines int) error {
+	return a.OnCity(func(c *client.Client) error {
+		agents, err := of.Agents(ctx, c)
+		if err != nil {
+			return err
+		}
+		screens := make([]client.Output, len(agents))
+		failed := a.ForEach(agents, func(i int, agent client.Agent) (err error) {
+			screens[i], err = c.Peek(ctx, agent.Name, lines)
+			return err
+		})
+		if a.JSON {
+			screens = slices.DeleteFunc(screens, func(out client.Output) bool { return out.Session == "" })
+			return cmp.Or(a.Document(screenList{Screens: screens}), failed)
+		}
+		for i, out := range screens {
+			if out.Session == "" {
+				continue // it failed
+			}
+			fmt.Fprintln(a.Stdout, a.Paint(text.Bold, agents[i].Name))
+			a.PrintText(text.Indent(strings.TrimRight(out.Text, "\n"), peekIndent))
+			fmt.Fprintln(a.Stdout)
+		}
+		return failed
+	})
+}
+
+// excerpt says which part of a log is wanted.
+type excerpt struct {
+	since, until string
+	turn         int
+	follow, raw  bool
+}
+
+func logsCommand(a *app) *cobra.Command {
+	var x excerpt
+	cmd := &cobra.Command{
+		Use:   "logs AGENT",
+		Short: "Print an agent's output",
+		Long: `Prints the recorded output of an agent, also of its previous runs as far as it is kept. Control
+sequences are removed, which suits programs that print line by line. For a full-screen program use
+gc peek, or --raw for every byte. A turn begins when the agent accepts a prompt or becomes busy, and
+ends when the agent reports it; without such a report it ends with the next prompt.`,
+		Example: "  gc logs worker --since 5m --follow\n  gc logs worker --turn 1",
+		Args:    cmdenv.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := a.logQuery(cmd, x)
+			if err != nil {
+				return err
+			}
+			if x.raw && a.IsTerminal(a.Stdout) {
+				return cmdenv.Usage(cmd, "--raw has control sequences of the agent, which would act on this terminal: write it to a file with gc logs %s --raw > FILE", args[0])
+			}
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
+				if x.turn > 0 {
+					page, err := c.FindEvents(cmd.Context(), client.EventQuery{Target: args[0]})
+					if err != nil {
+						return err
+					}
+					which, err := nthTurn(args[0], page.Events, x.turn)
+					if err != nil {
+						return err
+					}
+					q.Since, q.Until = which.begin, which.end
+				}
+				if q.Follow {
+					q.Until = time.Time{}
+				}
+				return a.logs(cmd.Context(), c, args[0], q, x.raw)
+			})
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	}
+	cmd.Flags().BoolVarP(&x.follow, "follow", "f", false, "also print new output")
+	cmd.Flags().StringVar(&x.since, "since", "", "only what is newer than `time`: a duration such as 5m, or a date and time")
+	cmd.Flags().StringVar(&x.until, "until", "", "only what is older than `time`")
+	cmd.Flags().IntVar(&x.turn, "turn", 0, "only the `n`th turn from the end; 1 is the last")
+	cmd.Flags().BoolVar(&x.raw, "raw", false, "do not remove control sequences")
+	return cmd
+}
+
+func (a *app) logQuery(cmd *cobra.Command, x excerpt) (client.LogQuery, error) {
+	switch timed := x.since != "" || x.until != ""; {
+	case cmd.Flags().Changed("turn") && x.turn < 1:
+		return client.LogQuery{}, cmdenv.Usage(cmd, "--turn counts from 1, the last: %d", x.turn)
+	case x.turn > 0 && timed:
+		return client.LogQuery{}, cmdenv.Usage(cmd, "--turn is a time of its own: leave out --since and --until")
+	case x.follow && (x.until != "" || x.turn > 1):
+		return client.LogQuery{}, cmdenv.Usage(cmd, "what is over cannot be followed: leave out --follow")
+	}
+	since, err := a.Moment("--since", x.since)
+	if err != nil {
+		return client.LogQuery{}, err
+	}
+	until, err := a.Moment("--until", x.until)
+	return client.LogQuery{Since: since, Until: until, Follow: x.follow}, err
+}
+
+func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.LogQuery, raw bool) error {
+	body, err := c.Logs(ctx, name, q)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	out := cmdenv.Raw(a.Stdout)
+	if !raw {
+		out = &text.Stripper{Out: a.Stdout}
+	}
+	_, err = io.Copy(out, body)
+	switch {
+	case ctx.Err() != nil && q.Follow:
+		return nil // to interrupt it is how following ends
+	case errors.Is(err, os.ErrClosed):
+		return nil
+	case err != nil:
+		return fmt.Errorf("the log of %s broke off: %w", name, err)
+	}
+	return nil
+}

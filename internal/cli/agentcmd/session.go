@@ -1,0 +1,135 @@
+package agentcmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
+	"gascity/internal/text"
+)
+
+func sessionCommand(a *app) *cobra.Command {
+	return cmdenv.Group("session", "Manage sessions: list, show, wake, sleep, reset and more",
+		`A session is what an agent runs in. Every command that takes the name of an agent takes the name of its
+session too.`,
+		append([]*cobra.Command{sessionListCommand(a), sessionShowCommand(a), killCommand(a), requestRestartCommand(a)}, lifeCommands(a)...)...)
+}
+
+func sessionListCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "list",
+		Short: "List sessions with runtime provider and instance",
+		Args:  cmdenv.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				status, err := c.Status(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if len(status.Agents) == 0 && !a.JSON {
+					a.Talk("no sessions")
+					return nil
+				}
+				return a.Show(cmdenv.Rows("sessions", status.Agents), func(s render.Sheet) string { return s.Sessions(status.Agents) })
+			})
+		},
+	})
+}
+
+func sessionShowCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "show AGENT",
+		Short: "Show the details of a session",
+		Args:  cmdenv.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
+				s, err := c.Session(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if err := a.Show(s, func(sheet render.Sheet) string { return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
+					return err
+				}
+				fmt.Fprintln(a.Stdout, a.Paint(text.Faint, "\nlast screen"))
+				a.PrintText(s.LastScreen)
+				return nil
+			})
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	})
+}
+
+// killCommand is "gc kill" and "gc session kill".
+func killCommand(a *app) *cobra.Command {
+	var req client.LifecycleRequest
+	cmd := &cobra.Command{
+		Use:   "kill AGENT...",
+		Short: "Kill an agent's processes; gc starts it again",
+		Long: `Kills every process of the agent at once. The controller then starts it again, unless it is stopped
+or asleep. To keep an agent stopped: gc stop AGENT. While the city's database cannot be written the
+controller could not start it again, so nothing is killed then without --force.`,
+		Example: "  gc kill coder",
+		Args:    cmdenv.Between(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && !cmdenv.IsPattern(args[0]) {
+				return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
+					return a.kill(cmd.Context(), c, args[0], req)
+				})
+			}
+			if req.Instance != "" || a.JSON {
+				return cmdenv.Usage(cmd, "--instance and --json go with one agent")
+			}
+			return a.onEach(cmd.Context(), args, func(c *client.Client, agent client.Agent) error {
+				return a.kill(cmd.Context(), c, agent.Name, req)
+			})
+		},
+		ValidArgsFunction: a.CompleteAgents,
+	}
+	cmdenv.InstanceFlag(cmd, &req.Instance)
+	cmd.Flags().BoolVar(&req.Force, "force", false, "also while the database cannot be written; the agent is started again later")
+	return a.Listing(cmd)
+}
+
+func (a *app) kill(ctx context.Context, c *client.Client, name string, req client.LifecycleRequest) error {
+	result, err := c.Kill(ctx, name, req)
+	if err != nil {
+		return err
+	}
+	if err := a.tellKill(name, result); err != nil || !req.Force || a.JSON {
+		return err
+	}
+	return a.warnOfKill(ctx, c, name)
+}
+
+// warnOfKill says that nothing comes after what was killed, as long as that is so.
+func (a *app) warnOfKill(ctx context.Context, c *client.Client, name string) error {
+	status, err := c.Status(ctx)
+	if err == nil && status.Controller.Degraded != "" {
+		a.Talk("gc: %s is not started again for now: %s", name, text.OneLine(status.Controller.Degraded))
+	}
+	return err
+}
+
+func (a *app) tellKill(name string, r client.StopResult) error {
+	if a.JSON {
+		if err := a.Document(r); err != nil {
+			return err
+		}
+	}
+	if why := render.NotEnded(r); why != "" {
+		a.Talk("gc: %s was not killed: %s", name, why)
+		return cmdenv.Said(cmdenv.Failed)
+	}
+	if !a.JSON {
+		if r.Uncounted {
+			a.Talk("killed %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
+			return nil
+		}
+		a.Talk("killed %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
+	}
+	return nil
+}

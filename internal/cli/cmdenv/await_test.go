@@ -1,0 +1,133 @@
+package cmdenv
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+)
+
+// TestAnAgentThatFailedMustProveItself: an agent in a crash loop runs for a
+// moment after each start, and that is no good news.
+func TestAnAgentThatFailedMustProveItself(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var out bytes.Buffer
+	a := &Desk{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return now }}}
+	w := a.newVigil(Wanted)
+	see := func(state string) bool {
+		return w.look(client.Status{Agents: []client.Agent{{Name: "a", Desired: client.StateRunning, State: state, StartedAt: now, Reason: "exit 1"}}})
+	}
+	if !see(client.StateFailed) || !see(client.StateRunning) {
+		t.Fatal("a failed agent that runs again is waited for")
+	}
+	if w.sum() == nil || strings.Contains(out.String(), "ok  a") {
+		t.Errorf("an agent that has just failed counts as running: %s", out.String())
+	}
+	started := now
+	now = now.Add(Proven)
+	w.look(client.Status{Agents: []client.Agent{{Name: "a", Desired: client.StateRunning, State: client.StateRunning, StartedAt: started}}})
+	if err := w.sum(); err != nil {
+		t.Errorf("an agent that ran for %v does not count: %s", Proven, out.String())
+	}
+}
+
+func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	a := &Desk{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: time.Now}}
+	w := a.newVigil(Wanted)
+	for range 3 {
+		w.look(client.Status{
+			Controller: client.Controller{Degraded: "provider pty: /tmp/x belongs to user 1"},
+			Agents:     []client.Agent{{Name: "a", Desired: client.StateRunning, State: client.StateUnknown}},
+		})
+	}
+	if got := strings.Count(out.String(), "/tmp/x belongs to user 1"); got != 1 {
+		t.Errorf("the reason why nothing starts was printed %d times:\n%s", got, out.String())
+	}
+}
+
+// vigil is one that looks at pictures of the test's, and what it says.
+func vigil(now *time.Time) (*Vigil, *bytes.Buffer) {
+	var out bytes.Buffer
+	d := &Desk{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return *now }}}
+	w := d.newVigil(Wanted)
+	w.until = now.Add(2 * time.Minute)
+	return w, &out
+}
+
+func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	agent := func(name, state, reason string, next time.Duration) client.Agent {
+		a := client.Agent{Name: name, Desired: client.StateRunning, State: state, Reason: reason}
+		if next > 0 {
+			a.NextAt = now.Add(next)
+		}
+		return a
+	}
+	rests := func(name, state, reason string) client.Agent {
+		return client.Agent{Name: name, Desired: client.StateStopped, State: state, Reason: reason}
+	}
+	for name, c := range map[string]struct {
+		agents []client.Agent
+		want   []string
+		failed bool
+	}{
+		"a limit for hours": {[]client.Agent{agent("a", "running", "", 0), agent("b", "stopped", "limited until tomorrow", 3*time.Hour)}, []string{"waiting  b: limited until tomorrow; next try in 3h00m\n", "1 agent runs, 1 waits; look closer"}, false},
+		"quarantine":        {[]client.Agent{agent("a", "quarantined", "5 failures\nlast", time.Hour)}, []string{"quarantined  a: 5 failures … last\n", "no agent runs, 1 failed"}, true},
+		"those that rest": {
+			[]client.Agent{rests("p-1", "stopped", "the pool p wants 0"), rests("p-2", "stopped", "the pool p wants 0"), rests("s", "asleep", "it sleeps")},
+			[]string{"stopped  s: it sleeps\n", "stopped  p-1, p-2: the pool p wants 0\n", "no agent runs\n"},
+			false,
+		},
+	} {
+		w, out := vigil(&now)
+		if !w.look(client.Status{Agents: c.agents}) {
+			t.Errorf("%s is waited for: %q", name, w.open)
+		}
+		if err := w.sum(); (err != nil) != c.failed {
+			t.Errorf("%s ends with %v", name, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s is printed as\n%s\nwant %q", name, out, want)
+			}
+		}
+	}
+}
+
+// TestWhoWaitsForWhatStandsStillIsNotAwaited: what an agent depends on may have
+// failed, or not be wanted.
+func TestWhoWaitsForWhatStandsStillIsNotAwaited(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	waiting := client.Agent{Name: "b", Desired: client.StateRunning, State: client.StateStopped, Reason: "it waits for a"}
+	for name, c := range map[string]struct {
+		dep    client.Agent
+		awaits bool
+	}{
+		"failed":         {client.Agent{Desired: client.StateRunning, State: client.StateFailed, NextAt: now.Add(time.Minute)}, false},
+		"a pool of none": {client.Agent{Desired: client.StateStopped, State: client.StateStopped}, false},
+		"limited":        {client.Agent{Desired: client.StateRunning, State: client.StateStopped, NextAt: now.Add(time.Hour)}, false},
+		"starting":       {client.Agent{Desired: client.StateRunning, State: client.StateStarting}, true},
+		"soon":           {client.Agent{Desired: client.StateRunning, State: client.StateStopped, NextAt: now.Add(20 * time.Second)}, true},
+		"stopping":       {client.Agent{Desired: "absent", State: client.StateStopping}, true},
+		"unknown":        {client.Agent{Desired: client.StateRunning, State: client.StateUnknown}, true},
+	} {
+		w, out := vigil(&now)
+		c.dep.Name = "a"
+		status := client.Status{Agents: []client.Agent{c.dep, waiting}}
+		begun := now
+		if w.look(status) {
+			t.Errorf("%s: nothing is waited for at the first look", name)
+		}
+		for range 8 {
+			now = now.Add(time.Second)
+			w.look(status)
+		}
+		if awaits := len(w.open) > 0; awaits != c.awaits || strings.Contains(out.String(), "waiting  b: it waits for a") == awaits {
+			t.Errorf("%s: waiting is %v, want %v:\n%s", name, awaits, c.awaits, out)
+		}
+		now = begun
+	}
+}

@@ -1,0 +1,136 @@
+package cmdenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/text"
+	"gascity/runtime"
+)
+
+// The exit statuses. They are documented and never change.
+const (
+	Done         = 0
+	Failed       = 1
+	BadUsage     = 2
+	NotFound     = 3
+	Refused      = 4
+	TimedOut     = 5
+	NoController = 6
+	Asked        = 7 // of gc guard check: a person would decide
+)
+
+// kinds are the names of the exit statuses, for programs.
+var kinds = map[int]string{
+	Failed: "failed", BadUsage: "usage", NotFound: "not_found", Refused: "refused", TimedOut: "timeout", NoController: "no_controller", Asked: "asked",
+}
+
+// Failure is an error as JSON.
+type Failure struct {
+	Error struct {
+		Kind       string `json:"kind"` // failed, usage, not_found, refused, timeout, no_controller or asked
+		Message    string `json:"message"`
+		ExitStatus int    `json:"exit_status"`
+	} `json:"error"`
+}
+
+// exits is the table from sentinels to exit statuses.
+var exits = []struct {
+	err    error
+	status int
+}{
+	{client.ErrNoController, NoController},
+	{client.ErrNotFound, NotFound},
+	{runtime.ErrSessionNotFound, NotFound},
+	{client.ErrRefused, Refused},
+	{client.ErrForbidden, Refused},
+	{client.ErrTimeout, TimedOut},
+	{context.DeadlineExceeded, TimedOut},
+	{client.ErrInvalid, BadUsage},
+}
+
+// usageError is a command line that cannot be understood.
+type usageError struct {
+	text    string
+	command string // whose help to read
+}
+
+func (e *usageError) Error() string { return e.text + "\ntry: " + e.command + " --help" }
+
+// Usage is the error of a command line that cannot be understood.
+func Usage(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{text: fmt.Sprintf(format, args...), command: cmd.CommandPath()}
+}
+
+// exitError ends a command with a status whose reason has been printed, or is
+// err.
+type exitError struct {
+	status int
+	err    error // nil if everything has been said
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.status)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// Said ends the command with a status; everything has been printed.
+func Said(status int) error { return &exitError{status: status} }
+
+// Fail prints the error and returns its exit status.
+func (d *Desk) Fail(ctx context.Context, err error) int {
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		if exit.err != nil {
+			d.complain(exit.err)
+		}
+		return exit.status
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		d.Talk("gc: interrupted")
+		return Failed
+	}
+	d.complain(err)
+	return StatusOf(err)
+}
+
+// StatusOf returns the exit status that an error stands for.
+func StatusOf(err error) int {
+	if err == nil {
+		return Done
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit.status
+	}
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return BadUsage
+	}
+	for _, row := range exits {
+		if errors.Is(err, row.err) {
+			return row.status
+		}
+	}
+	return Failed
+}
+
+// complain prints an error: on standard error, with --json as a [Failure].
+func (d *Desk) complain(err error) {
+	message := strings.TrimRight(err.Error(), "\n")
+	if d.JSON {
+		var failure Failure
+		failure.Error.ExitStatus = StatusOf(err)
+		failure.Error.Kind, failure.Error.Message = kinds[failure.Error.ExitStatus], message
+		if d.encode(d.Stderr, failure, "") == nil {
+			return
+		}
+	}
+	d.Talk("gc: %s", text.Block(message))
+}

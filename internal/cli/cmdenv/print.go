@@ -1,0 +1,112 @@
+package cmdenv
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"gascity/internal/text"
+)
+
+// Talk prints one line for people. Safe for concurrent use if Stderr is.
+func (d *Desk) Talk(format string, args ...any) {
+	fmt.Fprintf(d.Stderr, format+"\n", args...)
+}
+
+// PaintTalk colours a word on standard error.
+func (d *Desk) PaintTalk(c text.Color, word string) string {
+	return text.Painter{On: d.coloured(d.Stderr)}.Paint(c, word)
+}
+
+// Document prints a value as one indented JSON document.
+func (d *Desk) Document(value any) error {
+	return d.encode(d.Stdout, value, "  ")
+}
+
+// Rows is how a list is printed as JSON: in an object, under its name, so that other facts can join
+// it without breaking who reads it.
+func Rows[T any](name string, list []T) map[string][]T {
+	return map[string][]T{name: append([]T{}, list...)}
+}
+
+// Line prints a value of a stream as one line of JSON.
+func (d *Desk) Line(value any) error {
+	return d.encode(d.Stdout, value, "")
+}
+
+// encode prints JSON in which what would control a terminal is escaped.
+func (d *Desk) encode(out io.Writer, value any, indent string) error {
+	var doc bytes.Buffer
+	enc := json.NewEncoder(&doc)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(value); err != nil {
+		return err
+	}
+	_, err := out.Write(text.EscapeJSON(doc.Bytes()))
+	return err
+}
+
+// Print prints a table.
+func (d *Desk) Print(t *text.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
+
+// Columns is the width of the terminal on standard output, zero if it is none.
+func (d *Desk) Columns() int {
+	if d.Width == nil || !d.IsTerminal(d.Stdout) {
+		return 0
+	}
+	return d.Width()
+}
+
+// Rows is how many rows a picture may have that is drawn over and over on the
+// terminal on standard output, zero if it is none. The row below it is the
+// cursor's.
+func (d *Desk) Rows() int {
+	if d.Height == nil || !d.IsTerminal(d.Stdout) {
+		return 0
+	}
+	return max(0, d.Height()-1)
+}
+
+// PrintText prints an agent's text without what could control a terminal, also into a pipe: what is
+// piped reaches a terminal, too.
+func (d *Desk) PrintText(s string) {
+	s = text.Block(s)
+	fmt.Fprint(d.Stdout, s)
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		fmt.Fprintln(d.Stdout)
+	}
+}
+
+// Progress draws one line on standard error over the one that it drew before; an empty one
+// removes that. Standard error must be a terminal.
+func (d *Desk) Progress(line string) {
+	fmt.Fprint(Raw(d.Stderr), "\r"+text.OneLine(line)+"\x1b[K")
+}
+
+// Picture prints one picture of what is watched: over the previous one on a
+// terminal, so that it does not flicker, else below it. What the terminal has no
+// rows for is left out at the end, and counted.
+func (d *Desk) Picture(picture string) error {
+	out := d.Stdout
+	if d.IsTerminal(d.Stdout) {
+		printable := text.Block
+		if d.On {
+			printable = text.Colored
+		}
+		picture = text.Fit(printable(picture), d.Rows(), d.Columns())
+		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
+		out = Raw(out)
+	} else {
+		picture += "\n"
+	}
+	_, err := fmt.Fprint(out, picture)
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package cmdenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+// Selection says which agents a command is for.
+type Selection struct {
+	Names []string // agents, sessions, or patterns for names of agents
+	All   bool     // every agent that is not suspended; Names is empty then
+}
+
+// AllFlag adds the flag that selects every agent.
+func (s *Selection) AllFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.All, "all", false, "every agent that is not suspended")
+}
+
+// One reports whether the selection is one agent by its name.
+func (s *Selection) One() bool { return !s.All && len(s.Names) == 1 && !IsPattern(s.Names[0]) }
+
+// IsPattern reports whether a name selects agents by * ? or [...], as in a shell.
+func IsPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
+
+// Agents returns the selected agents, each once, in the order of the names. A name that selects no
+// agent is an error: nothing is done for the others either.
+func (s *Selection) Agents(ctx context.Context, c *client.Client) ([]client.Agent, error) {
+	status, err := c.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var selected []client.Agent
+	add := func(agent client.Agent) {
+		if !slices.ContainsFunc(selected, func(has client.Agent) bool { return has.Session == agent.Session }) {
+			selected = append(selected, agent)
+		}
+	}
+	if s.All {
+		for _, agent := range status.Agents {
+			if agent.Desired != client.StateSuspended && agent.State != client.StateSuspended {
+				add(agent)
+			}
+		}
+		if len(selected) == 0 {
+			return nil, fmt.Errorf("%w: the city has no agent that is not suspended", client.ErrNotFound)
+		}
+		return selected, nil
+	}
+	for _, name := range s.Names {
+		if name == "" {
+			return nil, fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
+		}
+		found := false
+		for _, agent := range status.Agents {
+			match, err := path.Match(name, agent.Name)
+			if err != nil {
+				return nil, fmt.Errorf("%w: the pattern %q is not valid: a [ has no ]", client.ErrInvalid, name)
+			}
+			if Named(agent, []string{name}) || IsPattern(name) && match {
+				found = true
+				add(agent)
+			}
+		}
+		if !found {
+			return nil, SuggestAgent(ctx, c, name, fmt.Errorf("%w: no agent or session is called %q", client.ErrNotFound, name))
+		}
+	}
+	return selected, nil
+}
+
+// ForEach runs do for each agent at the same time. Errors are printed in the order of the agents;
+// the exit status is that of the first agent that failed.
+func (d *Desk) ForEach(agents []client.Agent, do func(i int, agent client.Agent) error) error {
+	errs := make([]error, len(agents))
+	var running sync.WaitGroup
+	for i, agent := range agents {
+		running.Go(func() { errs[i] = do(i, agent) })
+	}
+	running.Wait()
+	var status int
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if exit, ok := errors.AsType[*exitError](err); !ok || exit.err != nil {
+			d.Talk("gc: %s: %s", text.OneLine(agents[i].Name), text.OneLine(err.Error()))
+		}
+		if status == Done {
+			status = StatusOf(err)
+		}
+	}
+	if status != Done {
+		return Said(status)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+// Package docgen writes the documentation of a command line from its commands:
+// a reference in Markdown and a manual page for each command.
+package docgen
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/text"
+)
+
+const (
+	folderMode = 0o755
+	fileMode   = 0o644
+)
+
+// commands returns the visible commands below cmd that do something, in the
+// order of the help.
+func commands(cmd *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, sub := range cmd.Commands() {
+		if !sub.IsAvailableCommand() {
+			continue
+		}
+		if !cmdenv.OnlyHolds(sub) {
+			all = append(all, sub)
+		}
+		all = append(all, commands(sub)...)
+	}
+	return all
+}
+
+// Reference returns docs/reference/cli.md.
+func Reference(root *cobra.Command) string {
+	var out strings.Builder
+	out.WriteString("# Commands\n\nMade from the commands by `make gen`; do not edit.\n\n")
+	fmt.Fprintf(&out, "%s\n\nEvery command takes `--city DIR`. Data goes to standard output, everything else to standard error.\n", root.Long)
+	out.WriteString("With `--json` the data is one JSON object of a type of package `client`; a list stands in it under its name. A\nstream is one JSON object a line. An error is a JSON object on standard error: `{\"error\": {\"kind\": \"not_found\",\n\"message\": \"...\", \"exit_status\": 3}}`.\n\n")
+	for _, group := range root.Groups() {
+		fmt.Fprintf(&out, "## %s\n\n", strings.TrimSuffix(group.Title, ":"))
+		for _, sub := range root.Commands() {
+			if sub.GroupID != group.ID {
+				continue
+			}
+			if cmdenv.OnlyHolds(sub) {
+				fmt.Fprintf(&out, "%s\n\n", sub.Long)
+			} else {
+				section(&out, sub)
+			}
+			for _, cmd := range commands(sub) {
+				section(&out, cmd)
+			}
+		}
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+func section(out *strings.Builder, cmd *cobra.Command) {
+	fmt.Fprintf(out, "### %s\n\n%s.\n\n    %s\n\n", cmd.CommandPath(), cmd.Short, cmd.UseLine())
+	if cmd.Long != "" {
+		fmt.Fprintf(out, "%s\n\n", cmd.Long)
+	}
+	rows := flagRows(cmd)
+	if len(rows) > 0 {
+		out.WriteString("| flag | |\n|---|---|\n")
+		for _, row := range rows {
+			fmt.Fprintf(out, "| `%s` | %s |\n", row[0], strings.ReplaceAll(row[1], "|", `\|`))
+		}
+		out.WriteByte('\n')
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(out, "```sh\n%s\n```\n\n", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
+	}
+}
+
+// flagRows returns each flag of a command as it is written, and its meaning.
+func flagRows(cmd *cobra.Command) [][2]string {
+	var rows [][2]string
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		kind, meaning := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		if kind != "" {
+			name += " " + strings.ToUpper(kind)
+		}
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" {
+			meaning += " (default " + f.DefValue + ")"
+		}
+		rows = append(rows, [2]string{name, meaning})
+	})
+	return rows
+}
+
+// Write writes gc.1 and a page for each command into dir.
+func Write(root *cobra.Command, dir, version string) error {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return fmt.Errorf("cannot make the folder for manual pages: %w", err)
+	}
+	for _, cmd := range append([]*cobra.Command{root}, commands(root)...) {
+		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+		if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(sheet(cmd, name, version)), fileMode); err != nil {
+			return fmt.Errorf("cannot write a manual page: %w", err)
+		}
+	}
+	return nil
+}
+
+// sheet writes one page in the man macros.
+func sheet(cmd *cobra.Command, name, version string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, ".TH %s 1 \"\" \"gc %s\" \"Gas City\"\n", strings.ToUpper(roff(name)), roff(version))
+	fmt.Fprintf(&out, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n", roff(name), roff(cmd.Short), roff(cmd.UseLine()))
+	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roff(text.FirstOf(cmd.Long, cmd.Short)))
+	if rows := flagRows(cmd); len(rows) > 0 {
+		out.WriteString(".SH OPTIONS\n")
+		for _, row := range rows {
+			fmt.Fprintf(&out, ".TP\n%s\n%s\n", roff(row[0]), roff(row[1]))
+		}
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(&out, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(cmd.Example))
+	}
+	if subs := commands(cmd); len(subs) > 0 {
+		out.WriteString(".SH SEE ALSO\n")
+		for i, sub := range subs {
+			end := ","
+			if i == len(subs)-1 {
+				end = ""
+			}
+			fmt.Fprintf(&out, ".BR %s (1)%s\n", roff(strings.ReplaceAll(sub.CommandPath(), " ", "-")), end)
+		}
+	}
+	return out.String()
+}
+
+// roff escapes text: backslashes, hyphens that must stay hyphens, and lines
+// that would begin a request.
+func roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+		if line == "" {
+			lines[i] = ".PP"
+		}
+	}
+	return strings.Join(lines, "\n")
+}

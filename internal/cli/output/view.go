@@ -1,0 +1,109 @@
+// Package output is a desk with pages on it: it prints the client's values as JSON
+// or as pages, whichever is wanted, at once or as pictures that follow the city.
+// It knows no command.
+package output
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
+	"gascity/internal/text"
+)
+
+// View is the desk of one run of the program, on which pages can be shown.
+type View struct {
+	cmdenv.Desk
+}
+
+// Sheet is what this run writes pages on.
+func (v *View) Sheet() render.Sheet {
+	return render.Sheet{Painter: v.Painter, Now: v.Now(), Columns: v.Columns()}
+}
+
+// Show prints data: as JSON if that is wanted, else as a page.
+func (v *View) Show(value any, paged func(render.Sheet) string) error {
+	if v.JSON {
+		return v.Document(value)
+	}
+	_, err := fmt.Fprint(v.Stdout, paged(v.Sheet()))
+	return err
+}
+
+// Flags are the flags of a listing that can be followed.
+type Flags struct{ all, watch bool }
+
+// On adds the flags to a command.
+func (f *Flags) On(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&f.all, "all", false, "include recently finished ones")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "watch for changes (with --json: one JSON document per line)")
+	return cmd
+}
+
+// Which is the part of the listing that is wanted.
+func (f *Flags) Which() client.Which {
+	if f.all {
+		return client.WithEnded
+	}
+	return client.OnlyOpen
+}
+
+// List is a listing.
+type List[T any] struct {
+	// Ask fetches it.
+	Ask func(context.Context) ([]T, error)
+	// Paged makes it a page.
+	Paged func(render.Sheet, []T) string
+	// Empty is printed for people instead of an empty one.
+	Empty string
+	// Name is that of the list in JSON.
+	Name string
+}
+
+// Show shows the listing as the flags want it.
+func (l List[T]) Show(ctx context.Context, v *View, c *client.Client, flags Flags) error {
+	if flags.watch {
+		return v.Watch(ctx, c, func(ctx context.Context) error { return l.picture(ctx, v) })
+	}
+	list, err := l.Ask(ctx)
+	switch {
+	case err != nil:
+		return err
+	case v.JSON:
+		return v.Document(cmdenv.Rows(l.Name, list))
+	case len(list) == 0:
+		v.Talk("%s", l.Empty)
+		return nil
+	}
+	_, err = fmt.Fprint(v.Stdout, l.Paged(v.Sheet(), list))
+	return err
+}
+
+func (l List[T]) picture(ctx context.Context, v *View) error {
+	list, err := l.Ask(ctx)
+	switch {
+	case err != nil:
+		return err
+	case v.JSON:
+		return v.Line(cmdenv.Rows(l.Name, list))
+	case len(list) == 0:
+		return v.Picture(l.Empty + "\n")
+	}
+	return v.Picture(l.Paged(v.Sheet(), list))
+}
+
+// TellDone says what a verb did. A verb that did nothing was refused.
+func (v *View) TellDone(done client.Done, err error, success string) error {
+	if err != nil {
+		return err
+	}
+	if !done.Changed {
+		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, text.FirstOf(done.Detail, "no reason was given"))
+	}
+	v.Talk("%s", success)
+	return nil
+}

@@ -1,0 +1,210 @@
+package promptcmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/output"
+	"gascity/internal/cli/render"
+	"gascity/internal/text"
+)
+
+func queueCommand(a *app) *cobra.Command {
+	cmd := queueListCommand(a, "queue [AGENT]")
+	cmd.Long = `Lists the prompts that wait or are being delivered, in the order of delivery, with the reason why each
+one waits.`
+	cmd.Example = "  gc queue worker\n  gc queue edit ID --text 'another one'\n  gc queue cancel ID\n  gc queue retry ID"
+	cmd.AddCommand(queueListCommand(a, "list [AGENT]"), queueEditCommand(a), queueCancelCommand(a), queueRetryCommand(a))
+	return cmd
+}
+
+func queueListCommand(a *app, use string) *cobra.Command {
+	var flags output.Flags
+	return flags.On(a.Listing(&cobra.Command{
+		Use:   use,
+		Short: "Manage queued prompts: list, edit, cancel, retry",
+		Args:  cmdenv.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
+				list := output.List[client.Receipt]{
+					Ask: func(ctx context.Context) ([]client.Receipt, error) {
+						return c.Queue(ctx, cmdenv.First(args), flags.Which())
+					},
+					Paged: render.Sheet.Queue,
+					Empty: "queue is empty",
+					Name:  "prompts",
+				}
+				return list.Show(cmd.Context(), a.View, c, flags)
+			})
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	}))
+}
+
+func queueEditCommand(a *app) *cobra.Command {
+	var words, priority string
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:     "edit ID",
+		Short:   "Edit a queued prompt",
+		Example: "  gc queue edit ID --text 'do it tomorrow' --priority urgent",
+		Args:    cmdenv.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var req client.EditRequest
+			if cmd.Flags().Changed("text") {
+				prompt, err := a.prompt(cmd, words)
+				if err != nil {
+					return err
+				}
+				req.Text = &prompt
+			}
+			if cmd.Flags().Changed("ttl") {
+				if ttl <= 0 {
+					return cmdenv.Usage(cmd, "--ttl has to be more than zero; to withdraw the prompt: gc queue cancel %s", args[0])
+				}
+				req.TTL = &ttl
+			}
+			if priority != "" {
+				req.Priority = &priority
+			}
+			if err := cmdenv.OneOf(cmd, "--priority", priority, "system", "urgent", "normal"); err != nil {
+				return err
+			}
+			if req == (client.EditRequest{}) {
+				return cmdenv.Usage(cmd, "what is to be changed? give --text, --priority or --ttl")
+			}
+			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
+				r, err := c.EditPrompt(cmd.Context(), args[0], req)
+				return a.tellChange(r, err, "changed the prompt "+args[0])
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, receipts(client.OnlyOpen)),
+	}
+	cmd.Flags().StringVar(&words, "text", "", "the new `text`, \"-\" for standard input")
+	cmd.Flags().StringVar(&priority, "priority", "", "system, urgent or normal: the `rank` in the queue")
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "give up if it is not delivered within this time from now")
+	cmdenv.Words(cmd, "priority", "system", "urgent", "normal")
+	return a.Listing(cmd)
+}
+
+func queueCancelCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "cancel ID...",
+		Short: "Cancel prompts that the agent has not accepted",
+		Long: `Cancels prompts that wait or are being delivered. A delivery is stopped and its text removed from the
+agent's input box. If gc cannot prove that it was removed, the prompt ends as unconfirmed: the agent may
+have got it. A prompt that the agent has accepted cannot be cancelled; to end its turn:
+gc interrupt AGENT`,
+		Example: "  gc queue cancel ID",
+		Args:    cmdenv.Between(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var errs []error
+			for _, id := range args {
+				errs = append(errs, a.onReceipt(cmd.Context(), id, func(c *client.Client) error {
+					r, err := c.CancelPrompt(cmd.Context(), id)
+					said := "cancelled the prompt " + id
+					if r.State != client.ReceiptCancelled {
+						said = fmt.Sprintf("the prompt %s ended as %s%s", id, r.State, render.Because(r.Reason))
+					}
+					return a.tellChange(r, err, said)
+				}))
+			}
+			return errors.Join(errs...)
+		},
+		ValidArgsFunction: a.Candidates(-1, receipts(client.OnlyOpen)),
+	})
+}
+
+func queueRetryCommand(a *app) *cobra.Command {
+	var req client.RetryRequest
+	cmd := &cobra.Command{
+		Use:   "retry ID",
+		Short: "Send a prompt again that was not delivered",
+		Long: `Queues the text of a prompt that is dead, expired or cancelled as a new prompt with its own ID; the new
+one names the old one. If the agent may have got the prompt (unconfirmed, submitted) it may arrive
+twice: look with gc peek first, then use --force.`,
+		Example: "  gc queue retry ID\n  gc queue retry ID --force",
+		Args:    cmdenv.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Source, req.Key = a.self(), "gc-"+rand.Text()
+			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
+				r, err := c.RetryPrompt(cmd.Context(), args[0], req)
+				return a.tellChange(r, err, fmt.Sprintf("queued again as %s", r.ID))
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
+	}
+	cmd.Flags().BoolVar(&req.AllowChanges, "allow-changes", false, "send it also if the agent's input box changes it")
+	cmd.Flags().BoolVar(&req.Force, "force", false, "also if the agent may have got it: it may arrive twice")
+	return a.Listing(cmd)
+}
+
+// tellChange says what a verb on a receipt did.
+func (a *app) tellChange(r client.Receipt, err error, success string) error {
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Line(r)
+	}
+	a.Talk("%s", success)
+	return nil
+}
+
+// receipts completes the ids of prompts.
+func receipts(which client.Which) func(context.Context, *client.Client) ([]string, error) {
+	return func(ctx context.Context, c *client.Client) ([]string, error) {
+		list, err := c.Queue(ctx, "", which)
+		var ids []string
+		for _, r := range list {
+			ids = append(ids, r.ID+"\t"+text.OneLine(r.Agent+": "+render.FirstLine(r.Text)))
+		}
+		return ids, err
+	}
+}
+
+// onReceipt runs a verb on the receipt that an argument names.
+func (a *app) onReceipt(ctx context.Context, id string, verb func(*client.Client) error) error {
+	return a.OnID(ctx, id, receipts(client.WithEnded), verb)
+}
+
+func receiptCommand(a *app) *cobra.Command {
+	var until patience
+	cmd := &cobra.Command{
+		Use:   "receipt ID",
+		Short: "Show a prompt's delivery status",
+		Long: `Shows the delivery status of a prompt with every step. With --wait it waits until the prompt is
+submitted or consumed, and the exit status is that of gc send; without, it is 0 for any status.`,
+		Args: cmdenv.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := until.check(cmd); err != nil {
+				return err
+			}
+			if until.state == "" && until.timeout > 0 {
+				return cmdenv.Usage(cmd, "--timeout goes with --wait")
+			}
+			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
+				r, err := c.Receipt(cmd.Context(), args[0], "")
+				switch {
+				case err != nil:
+					return err
+				case until.state != "":
+					return a.pursue(cmd.Context(), c, r, until)
+				}
+				return a.Show(r, func(s render.Sheet) string { return s.Receipt(r) })
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
+	}
+	cmd.Flags().StringVar(&until.state, "wait", "", "wait until the prompt is in this `state`: submitted or consumed")
+	cmd.Flags().DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 5m)")
+	cmdenv.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
+	return a.Listing(cmd)
+}

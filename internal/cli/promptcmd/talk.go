@@ -1,0 +1,24 @@
+// Package promptcmd holds the commands by which people talk with agents: prompts and
+// their delivery status, the questions that agents ask, and waits.
+package promptcmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/output"
+)
+
+// app is one run of the program.
+type app struct{ *output.View }
+
+// Commands are those about prompts and waits: send, queue, receipt, wait.
+func Commands(v *output.View) []*cobra.Command {
+	a := &app{v}
+	return []*cobra.Command{sendCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a)}
+}
+
+// Questions are the commands about what agents ask: pending, respond.
+func Questions(v *output.View) []*cobra.Command {
+	a := &app{v}
+	return []*cobra.Command{pendingCommand(a), respondCommand(a)}
+}

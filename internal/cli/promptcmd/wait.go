@@ -1,0 +1,255 @@
+package promptcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/output"
+	"gascity/internal/cli/render"
+	"gascity/internal/text"
+)
+
+// What can be waited for: states of the agent that is named, and conditions with
+// an argument.
+var (
+	agentConditions = []string{client.WaitIdle, client.WaitBusy, client.WaitWaiting, client.WaitRunning, client.WaitStopped}
+	otherConditions = []string{client.WaitReceipt, client.WaitPending, client.WaitTime, client.WaitCommand}
+)
+
+// waitFlags are the flags of gc wait.
+type waitFlags struct {
+	condition   string
+	timeout     time.Duration
+	register    bool
+	owner, text string
+}
+
+func waitCommand(a *app) *cobra.Command {
+	var flags waitFlags
+	cmd := &cobra.Command{
+		Use:   "wait [AGENT] --for CONDITION",
+		Short: "Wait for a condition",
+		Long: `Waits until the agent is idle, busy, waiting (for a person), running or stopped. Without an agent it
+waits for the end of a prompt (receipt=ID) or a question (pending=ID), for a time (time=18:00,
+time=10m), or until a shell command succeeds, which the controller repeats: "command=test -e done", or
+any condition that contains a blank. Exit status: 0 the condition is met, 5 timed out, 1 it can no
+longer be met.
+
+With --register it returns at once: the controller remembers the wait and notifies the owner, an agent,
+by a prompt.`,
+		Example: "  gc wait worker --for idle --timeout 10m && gc send worker 'next one'\n  gc wait --for receipt=ID\n  gc wait builder --for idle --register --text 'the builder is done: look at its work'\n  gc wait --for 'test -e report.md' --timeout 1h",
+		Args:    cmdenv.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := a.condition(cmd, cmdenv.First(args), flags)
+			if err != nil {
+				return err
+			}
+			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
+				if flags.register {
+					return a.register(cmd.Context(), c, req)
+				}
+				return a.await(cmd.Context(), c, req)
+			})
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	}
+	cmd.Flags().StringVar(&flags.condition, "for", "", "the `condition`, see above")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "how long (default: without end, of a registered one 24h)")
+	cmd.Flags().BoolVar(&flags.register, "register", false, "return at once; notify the owner by a prompt")
+	cmd.Flags().StringVar(&flags.owner, "owner", "", "the `agent` to notify (default: the agent of the session that runs this command)")
+	cmd.Flags().StringVar(&flags.text, "text", "", "the `words` of that prompt")
+	cmdenv.Words(cmd, "for", append(slices.Clone(agentConditions), "receipt=", "pending=", "time=", "command=")...)
+	cmd.AddCommand(waitListCommand(a), waitCancelCommand(a))
+	return a.Listing(cmd)
+}
+
+// condition makes the request of the command line.
+func (a *app) condition(cmd *cobra.Command, target string, flags waitFlags) (client.WaitRequest, error) {
+	req := client.WaitRequest{Target: target, Timeout: flags.timeout, Owner: flags.owner, Text: flags.text}
+	switch {
+	case flags.condition == "":
+		return req, cmdenv.Usage(cmd, "for what? give --for: %s", text.List(append(slices.Clone(agentConditions), "receipt=ID", "pending=ID", "time=TIME", "command=COMMAND")))
+	case flags.timeout < 0:
+		return req, cmdenv.Usage(cmd, "--timeout cannot be negative: %v", flags.timeout)
+	case !flags.register && (flags.owner != "" || flags.text != ""):
+		return req, cmdenv.Usage(cmd, "--owner and --text go with --register")
+	}
+	if flags.register && req.Owner == "" {
+		if req.Owner = a.Getenv("GC_AGENT"); req.Owner == "" {
+			return req, cmdenv.Usage(cmd, "missing --owner AGENT: GC_AGENT is not set")
+		}
+	}
+	return req, a.parseCondition(cmd, flags.condition, &req)
+}
+
+func (a *app) parseCondition(cmd *cobra.Command, words string, req *client.WaitRequest) error {
+	kind, arg, has := strings.Cut(words, "=")
+	switch {
+	case slices.Contains(agentConditions, words):
+		if req.For = words; req.Target == "" {
+			return cmdenv.Usage(cmd, "which agent is to be %s? gc wait AGENT --for %s", words, words)
+		}
+		return nil
+	case has && slices.Contains(otherConditions, kind):
+		if arg == "" {
+			return cmdenv.Usage(cmd, "%s= wants a value", kind)
+		}
+		req.For, req.Arg = kind, arg
+	case strings.ContainsAny(words, " \t\n"):
+		req.For, req.Arg = client.WaitCommand, words
+	default:
+		return cmdenv.Usage(cmd, "nothing is called %q that can be waited for%s (a command of one word: --for command=%s)", words, cmdenv.DidYouMean(words, slices.Concat(agentConditions, otherConditions)), words)
+	}
+	if req.For != client.WaitTime {
+		return nil
+	}
+	at, err := a.moment(arg)
+	if err != nil {
+		return cmdenv.Usage(cmd, "time=%s: %v", arg, err)
+	}
+	req.Arg = at.UTC().Format(time.RFC3339Nano)
+	return nil
+}
+
+// moment is a time to come: a duration from now, a time of this day, or a date.
+func (a *app) moment(words string) (time.Time, error) {
+	now := a.Now()
+	if d, err := time.ParseDuration(words); err == nil {
+		return now.Add(d), nil
+	}
+	for _, layout := range []string{"15:04", "15:04:05"} {
+		if t, err := time.ParseInLocation(layout, words, now.Location()); err == nil {
+			at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+			if at.Before(now) {
+				at = at.AddDate(0, 0, 1)
+			}
+			return at, nil
+		}
+	}
+	return text.ParseMoment(now, words)
+}
+
+// answerTime is how much longer than the wait itself its answer may take.
+const answerTime = 2 * time.Second
+
+// await waits, also across restarts of the controller, and says how it ended.
+func (a *app) await(parent context.Context, c *client.Client, req client.WaitRequest) error {
+	ctx, cancel := parent, context.CancelFunc(func() {})
+	if req.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(parent, req.Timeout+answerTime)
+	}
+	defer cancel()
+	w, err := c.Await(ctx, req)
+	for errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrUnavailable) {
+		if err = nextController(ctx, c); err == nil {
+			w, err = c.Await(ctx, req)
+		}
+	}
+	words := render.Condition(client.Wait{Target: req.Target, For: req.For, Arg: req.Arg})
+	switch {
+	case parent.Err() != nil:
+		return parent.Err()
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%w: waited %v, and it is not so that %s", client.ErrTimeout, req.Timeout, words)
+	case err != nil:
+		return err
+	}
+	return a.tellWait(w, words)
+}
+
+// nextController gives a controller a while to come back, or the next one to come.
+func nextController(parent context.Context, c *client.Client) error {
+	ctx, cancel := context.WithTimeout(parent, client.ResumeFor)
+	defer cancel()
+	var err error
+	for cmdenv.PauseFor(ctx, handAgain, nil) {
+		if _, err = c.Status(ctx); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (a *app) tellWait(w client.Wait, words string) error {
+	if a.JSON {
+		if err := a.Document(w); err != nil {
+			return err
+		}
+	}
+	if w.State != client.WaitFulfilled {
+		return fmt.Errorf("the condition can no longer be met: %s%s", words, render.Because(text.FirstOf(w.Reason, "the wait "+w.State)))
+	}
+	return nil
+}
+
+func (a *app) register(ctx context.Context, c *client.Client, req client.WaitRequest) error {
+	w, err := c.AddWait(ctx, req)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.Document(w)
+	}
+	a.Talk("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID)
+	return nil
+}
+
+func waitListCommand(a *app) *cobra.Command {
+	var flags output.Flags
+	return flags.On(a.Listing(&cobra.Command{
+		Use:   "list",
+		Short: "List registered waits",
+		Args:  cmdenv.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				list := output.List[client.Wait]{
+					Ask:   func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.Which()) },
+					Paged: render.Sheet.Waits,
+					Empty: "no registered waits",
+					Name:  "waits",
+				}
+				return list.Show(cmd.Context(), a.View, c, flags)
+			})
+		},
+	}))
+}
+
+func waitCancelCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "cancel ID",
+		Short: "Cancel a registered wait",
+		Args:  cmdenv.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
+				w, err := c.CancelWait(cmd.Context(), args[0])
+				switch {
+				case err != nil:
+					return err
+				case a.JSON:
+					return a.Document(w)
+				}
+				a.Talk("canceled: no notification when %s", render.Condition(w))
+				return nil
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, waits),
+	})
+}
+
+// waits completes the ids of open waits.
+func waits(ctx context.Context, c *client.Client) ([]string, error) {
+	list, err := c.Waits(ctx, client.OnlyOpen)
+	var ids []string
+	for _, w := range list {
+		ids = append(ids, w.ID+"\t"+text.OneLine(render.Condition(w)))
+	}
+	return ids, err
+}

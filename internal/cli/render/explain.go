@@ -1,0 +1,306 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+const (
+	// recentShown is how many of the last events a page holds, and linesShown how
+	// many lines of an agent's output.
+	recentShown = 8
+	linesShown  = 12
+	factWidth   = 200
+	fewLines    = 4
+)
+
+// Explanation is a page that says at its top what is so and what happens next,
+// and below it why that is thought.
+func (s Sheet) Explanation(e client.Explanation) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(text.Bold, text.OneLine(e.Agent.Name)), s.headline(e.Agent))
+	out.WriteString(s.summary(e).render(s))
+	if len(e.Pending) > 0 {
+		out.WriteString(s.head("QUESTIONS FOR YOU"))
+		out.WriteString(text.Indent(s.plainly().Pending(e.Pending), indent) + "\n")
+	}
+	if len(e.Budgets) > 0 {
+		out.WriteString(s.head("BUDGETS"))
+		out.WriteString(s.Budgets(e.Budgets))
+	}
+	if len(e.Queue) > 0 {
+		out.WriteString(s.head("QUEUED PROMPTS"))
+		out.WriteString(s.Queue(e.Queue))
+	}
+	out.WriteString(s.lastEnd(e))
+	out.WriteString(s.evidence(e))
+	out.WriteString(s.recent(e.Recent))
+	return out.String()
+}
+
+// plainly is the sheet without colour, for what is indented as a whole.
+func (s Sheet) plainly() Sheet {
+	s.On = false
+	return s
+}
+
+// headline is the state and the activity in one line.
+func (s Sheet) headline(a client.Agent) string {
+	line := s.Paint(StateColor(a.State), text.OneLine(a.State))
+	if a.State == client.StateRunning && !a.StartedAt.IsZero() {
+		line += " for " + text.Span(s.Now.Sub(a.StartedAt))
+	}
+	if doing := s.activity(a); doing.Text != "" {
+		line += ", " + s.Paint(doing.Color, text.OneLine(doing.Text))
+	}
+	return line
+}
+
+func guardColor(word string) text.Color {
+	switch word {
+	case "guarded":
+		return text.Faint
+	case "bypassed":
+		return text.Red
+	}
+	return text.Yellow
+}
+
+// summary is the answer to "what is the matter?".
+func (s Sheet) summary(e client.Explanation) *facts {
+	a := e.Agent
+	f := &facts{}
+	if a.InputBlocked != "" {
+		f.add("input blocked", fmt.Sprintf("%s (%s)\nfix: gc keys %s --clear-input, or clean it with gc attach %s, or gc restart %s", Reason(a.InputBlocked), text.Ago(s.Now, a.InputBlockedSince), a.Name, a.Name, a.Name), text.Red)
+	}
+	if !a.StalledSince.IsZero() {
+		f.add("stalled", fmt.Sprintf("no progress in its turn since %s; last sign: %s\nfix: look with gc peek %s, then gc interrupt %s or gc restart %s", text.Ago(s.Now, a.StalledSince), text.FirstOf(text.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), text.Red)
+	}
+	if a.Obstacle != nil {
+		f.add("no progress", s.obstacle(a.Name, a.Obstacle), text.Yellow)
+	}
+	f.add("reason", Reason(a.Reason), noteColor(a))
+	f.plain("desired", a.Desired)
+	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason given"))
+	f.add("next", s.next(e), text.Bold)
+	if !strings.Contains(a.Reason, a.Held) {
+		f.add("held", text.Plainly(a.Held), text.Yellow)
+	}
+	if a.Worker != nil {
+		f.plain("worker", s.worker(a.Worker))
+	}
+	if e.Channel != nil {
+		f.plain("prompts", channel(*e.Channel))
+	}
+	if a.Guard != "" {
+		f.add("guard", text.Plainly(text.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
+	}
+	for _, warning := range e.Warnings {
+		f.add("warning", few(warning), text.Yellow)
+	}
+	if s.activity(a).Text != "" {
+		f.plain("activity", s.activityFact(a.Activity))
+	}
+	f.add("differs in", strings.Join(a.Drift, ", "), text.Yellow)
+	f.plain("session", sessionFact(a))
+	f.plain("last output", text.Ago(s.Now, a.ActiveAt))
+	f.plain("restarts", number(a.Restarts).Text)
+	return f
+}
+
+// channel says how prompts reach the agent.
+func channel(c client.Channel) string {
+	switch c.Way {
+	case client.ChannelNative:
+		return "by " + text.OneLine(c.By)
+	case client.ChannelWorker:
+		return "by the worker API"
+	case client.ChannelACP:
+		return "by ACP"
+	}
+	return strings.Join(optional("typed into the terminal", text.OneLine(c.Reason)), ": ")
+}
+
+// few leaves a note of a few lines as it is, for they are several notes; one of
+// many quotes a program.
+func few(note string) string {
+	if strings.Count(note, "\n") < fewLines {
+		return text.Plainly(note)
+	}
+	return Reason(note)
+}
+
+func (s Sheet) next(e client.Explanation) string {
+	next := text.FirstOf(e.Next, "no action until something changes")
+	left := text.In(s.Now, e.NextAt)
+	switch {
+	case left == "":
+		return next
+	case strings.Contains(next, " at "):
+		return next + " (in " + left + ")"
+	}
+	return next + " (in " + left + ", at " + e.NextAt.Local().Format("15:04:05") + ")"
+}
+
+// decision says the plan's verb. What failed waits longer after each failure.
+func decision(e client.Explanation) string {
+	failed := e.Agent.State == client.StateFailed || e.Agent.State == client.StateLost
+	switch {
+	case e.Decision == "none", e.Decision == "":
+		return "no action"
+	case e.Decision == "wait" && failed && !e.NextAt.IsZero():
+		return "waits (back-off)"
+	case e.Decision == "wait":
+		return "waits"
+	}
+	return e.Decision
+}
+
+func (s Sheet) activityFact(a client.Activity) string {
+	words := s.doing(a)
+	if !a.Since.IsZero() {
+		words += " for " + text.Span(s.Now.Sub(a.Since))
+	}
+	if a.Source != "" {
+		words += ", from " + a.Source
+	}
+	if a.Confidence != "" {
+		words += " (" + a.Confidence + ")"
+	}
+	return strings.Join(optional(words, Reason(a.Detail)), ", ")
+}
+
+// optional returns the texts that are not empty.
+func optional(texts ...string) []string {
+	var kept []string
+	for _, t := range texts {
+		if t != "" {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func sessionFact(a client.Agent) string {
+	parts := []string{a.Session, a.Provider}
+	if a.PID > 0 {
+		parts = append(parts, fmt.Sprintf("process %d", a.PID))
+	}
+	if a.Epoch > 0 {
+		parts = append(parts, fmt.Sprintf("run %d", a.Epoch))
+	}
+	if a.Attached > 0 {
+		parts = append(parts, text.Count(a.Attached, "terminal")+" attached")
+	}
+	return strings.Join(optional(parts...), ", ")
+}
+
+// lastEnd is how the last run ended, with the end of its output.
+func (s Sheet) lastEnd(e client.Explanation) string {
+	var out strings.Builder
+	if e.Exit != "" || len(e.Failures) > 0 {
+		out.WriteString(s.head("LAST EXIT"))
+		f := &facts{}
+		f.add("exit", Reason(e.Exit), text.Red)
+		if n := len(e.Failures); n > 0 {
+			f.plain("failures", fmt.Sprintf("%d, the last one %s", n, text.Ago(s.Now, e.Failures[n-1])))
+		}
+		out.WriteString(f.render(s))
+	}
+	said, most := printed(e.Output), 0
+	if e.Agent.State == client.StateRunning { // it is over, and not the cause of anything
+		most = linesShown
+	}
+	out.WriteString(s.quotation("LAST OUTPUT", said, most))
+	if !strings.Contains(said, strings.TrimSpace(e.LastScreen)) {
+		out.WriteString(s.quotation("SCREEN", e.LastScreen, linesShown))
+	}
+	return out.String()
+}
+
+// printed is the output in a text that describes a failure before it.
+func printed(output string) string {
+	first, rest, more := strings.Cut(output, "\n")
+	if more && strings.HasSuffix(strings.TrimSpace(first), "it printed:") {
+		return rest
+	}
+	return output
+}
+
+// quotation shows what an agent printed: the whole of it, or the last lines.
+func (s Sheet) quotation(title, words string, most int) string {
+	words = strings.Trim(words, "\n")
+	if strings.TrimSpace(words) == "" {
+		return ""
+	}
+	lines := strings.Split(words, "\n")
+	if more := len(lines) - most; most > 0 && more > 0 {
+		title = fmt.Sprintf("%s (%d earlier lines left out)", title, more)
+		lines = lines[more:]
+	}
+	return s.head(title) + text.Indent(strings.Join(lines, "\n"), indent) + "\n"
+}
+
+// evidence shows what each source says; the one that is believed has a star.
+func (s Sheet) evidence(e client.Explanation) string {
+	var out strings.Builder
+	if len(e.Evidence) > 0 {
+		t := &text.Table{Heads: []string{"", "SOURCE", "ACTIVITY", "SINCE", "READ", "CONFIDENCE", "DETAIL"}}
+		for _, v := range e.Evidence {
+			star := ""
+			if v.Used {
+				star = "*"
+			}
+			says := s.doing(client.Activity{State: v.Activity, Kind: v.Kind, Until: v.Until})
+			t.Add(text.Painted(star, text.Green), text.Cell{Text: v.Source}, text.Cell{Text: says}, text.Cell{Text: text.Ago(s.Now, v.Since)},
+				text.Cell{Text: text.Ago(s.Now, v.ReadAt)}, text.Cell{Text: v.Confidence}, text.Cell{Text: Reason(v.Detail)})
+		}
+		out.WriteString(s.head("ACTIVITY SIGNALS (* = used)") + s.Table(t))
+	}
+	if len(e.Facts) > 0 {
+		t := &text.Table{Heads: []string{"FACT", "VALUE", "READ"}}
+		for _, v := range e.Facts {
+			t.Add(text.Cell{Text: v.What}, text.Cell{Text: text.Bound(Reason(v.Value), factWidth)}, text.Cell{Text: text.Ago(s.Now, v.ReadAt)})
+		}
+		out.WriteString(s.head("STATE") + s.Table(t))
+	}
+	return out.String()
+}
+
+func (s Sheet) recent(events []client.Event) string {
+	if len(events) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString(s.head("RECENT EVENTS"))
+	for _, e := range events[max(0, len(events)-recentShown):] {
+		row := s.Paint(text.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), text.OneLine(e.Kind), kindWidth) + "  " + Reason(e.Text)
+		out.WriteString(strings.TrimRight(row, " ") + "\n")
+	}
+	return out.String()
+}
+
+// worker is the report of a worker, in one line.
+func (s Sheet) worker(w *client.Worker) string {
+	words := text.FirstOf(w.Status, "unknown")
+	if w.Detail != "" {
+		words += " (" + text.Plainly(w.Detail) + ")"
+	}
+	words += ", reports " + text.FirstOf(text.Plainly(w.State), "no state") + fmt.Sprintf(", up %s", text.Span(time.Duration(w.UptimeSeconds)*time.Second))
+	if !w.HeardAt.IsZero() {
+		words += ", last report " + text.Ago(s.Now, w.HeardAt)
+	}
+	return words + used(w) + ", run " + text.Plainly(w.RunID)
+}
+
+// used is how much of the context is used, empty if that is not known.
+func used(w *client.Worker) string {
+	if w == nil || w.ContextUsage == nil {
+		return ""
+	}
+	return fmt.Sprintf(", context %.0f%% used", *w.ContextUsage*100)
+}

@@ -1,0 +1,39 @@
+package render
+
+import (
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+// obstacleWidth is how much of an obstacle's own words a row holds.
+const obstacleWidth = 160
+
+// obstacle says in one line what keeps an agent from making progress, and what happens next.
+func (s Sheet) obstacle(name string, o *client.AgentObstacle) string {
+	said := *o
+	said.Detail = ""
+	words := []string{said.String()}
+	if left := text.In(s.Now, o.NextTry); left != "" {
+		words[0] += ", next try in " + left
+	}
+	left := text.In(s.Now, o.ResetAt)
+	switch {
+	case left != "":
+		words[0] += ", resets in " + left + " at " + o.ResetAt.Local().Format("15:04")
+	case o.Kind == client.ObstacleLimit:
+		words[0] += ", no reset time known"
+	}
+	if detail := Reason(o.Detail); detail != "" {
+		words[0] += ": " + text.Bound(detail, obstacleWidth)
+	}
+	if !o.ProbeAt.IsZero() {
+		next := "next prompt is tried as soon as there is one"
+		if left := text.In(s.Now, o.ProbeAt); left != "" {
+			next = "next prompt is tried in " + left + ", or at once after: gc resume " + text.OneLine(name)
+		}
+		words = append(words, next)
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,111 @@
+// Package render shows a city to a person: each of the client's types as a page or
+// a table. It is pure: values, a clock and a width go in, text comes out.
+//
+// What agents and strangers wrote is made safe for a terminal. What is cut says
+// so with an ellipsis: the beginnings of prompts, and reasons that quote the
+// output of a program, which an explanation has in full.
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+// Sheet is what pages are written on. The zero value is without colour, at the
+// beginning of time and of unlimited width.
+type Sheet struct {
+	text.Painter
+	Now     time.Time
+	Columns int // of the terminal; zero is unlimited
+	Rows    int // that a picture may have; zero is unlimited
+}
+
+// Table renders a table.
+func (s Sheet) Table(t *text.Table) string { return t.Render(s.Painter, s.Columns) }
+
+// indent is how far what belongs to a heading is moved to the right.
+const indent = 2
+
+// facts is a table of two columns without empty values. A value of several lines
+// has several rows.
+type facts struct{ rows [][]text.Cell }
+
+func (f *facts) add(name, value string, c text.Color) {
+	for line := range strings.Lines(strings.TrimSpace(value)) {
+		f.rows = append(f.rows, []text.Cell{text.Painted(text.OneLine(name), text.Faint), text.Painted(text.OneLine(strings.TrimRight(line, "\n")), c)})
+		name = ""
+	}
+}
+
+func (f *facts) plain(name, value string) { f.add(name, value, text.Plain) }
+
+// render leaves a long fact to the terminal to wrap.
+func (f *facts) render(s Sheet) string {
+	t := &text.Table{Heads: []string{"", ""}, Rows: f.rows}
+	return t.Render(s.Painter, 0)
+}
+
+// head is a heading within a page.
+func (s Sheet) head(words string) string { return "\n" + s.Paint(text.Faint, words) + "\n" }
+
+// number returns an empty cell for zero and for an unknown number.
+func number(n int) text.Cell {
+	if n <= 0 {
+		return text.Cell{}
+	}
+	return text.Cell{Text: fmt.Sprint(n)}
+}
+
+// StateColor is the colour of a lifecycle state.
+func StateColor(state string) text.Color {
+	switch state {
+	case client.StateRunning:
+		return text.Green
+	case client.StateFailed, client.StateQuarantined, client.StateLost:
+		return text.Red
+	case client.StateStarting, client.StateDraining, client.StateStopping, client.StateUnknown:
+		return text.Yellow
+	}
+	return text.Faint
+}
+
+// clock formats a moment of the local day.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+func (s Sheet) when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return clock(t) + ", " + text.Ago(s.Now, t)
+}
+
+// Reason is a reason in one line, without names of the program's inside.
+func Reason(words string) string { return text.Plainly(text.Brief(words)) }
+
+// FirstLine shortens what has more lines; gc session show has them all.
+func FirstLine(words string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(words), "\n")
+	if more {
+		return strings.TrimSpace(first) + " …"
+	}
+	return first
+}
+
+// beginning shortens a text to some columns of one line.
+func beginning(words string, columns int) string {
+	line := text.OneLine(FirstLine(words))
+	runes := []rune(line)
+	if len(runes) <= columns {
+		return line
+	}
+	return string(runes[:columns-1]) + "…"
+}

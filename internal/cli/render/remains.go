@@ -1,0 +1,86 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+// Remains is what a city has left, with what goes and what stays.
+func (s Sheet) Remains(r client.Remains) string {
+	t := &text.Table{Heads: []string{"FILES", "SIZE", "WHAT GOES"}}
+	files, bytes := 0, int64(0)
+	for _, f := range r.Folders {
+		t.Add(text.Cell{Text: fmt.Sprint(f.Files)}, text.Cell{Text: Size(f.Bytes)}, text.Cell{Text: f.Path})
+		files, bytes = files+f.Files, bytes+f.Bytes
+	}
+	for _, p := range r.Processes {
+		t.Add(text.Cell{}, text.Cell{}, text.Cell{Text: fmt.Sprintf("process %d (%s)", p.PID, p.Command)})
+	}
+	for _, place := range r.Places {
+		t.Add(text.Cell{}, text.Cell{}, text.Cell{Text: "sessions and the outpost at " + place})
+	}
+	t.Add(text.Painted(fmt.Sprint(files), text.Bold), text.Painted(Size(bytes), text.Bold), text.Painted("in all", text.Bold))
+	var out strings.Builder
+	out.WriteString(s.Table(t))
+	for _, path := range r.Kept {
+		out.WriteString(text.OneLine("stays: "+path+", which gc has not made") + "\n")
+	}
+	for _, o := range r.Foreign {
+		out.WriteString(s.Paint(text.Red, text.OneLine("in the way: "+o.What+": "+o.Why)) + "\n")
+	}
+	return out.String()
+}
+
+// Uninstalled is what came of an uninstallation, for the talk.
+func Uninstalled(out client.Uninstalled) string {
+	var lines []string
+	if n := len(out.Removed); n > 0 {
+		ended := text.Count(len(out.Stopped), "session") + " ended"
+		if out.Ended > 0 {
+			ended += ", and " + text.Count(out.Ended, "process") + " beside"
+		}
+		lines = append(lines, fmt.Sprintf("%s; files and folders removed: %d", ended, n))
+	}
+	for _, l := range out.Left {
+		lines = append(lines, "gc: left: "+text.OneLine(l.What+": "+l.Why))
+	}
+	switch {
+	case out.Clean && len(out.Removed) > 0:
+		lines = append(lines, "looked again: no process and no file of the city is left; its own files are as they were")
+	case !out.Clean && len(out.Removed) == 0:
+		lines = append(lines, "gc: nothing was removed; end what is named, and try again")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Size is a number of bytes for a person.
+func Size(n int64) string {
+	const kB, mB, gB = 1e3, 1e6, 1e9
+	switch f := float64(n); {
+	case n < kB:
+		return text.Count(int(n), "byte")
+	case f < 9.95*kB:
+		return fmt.Sprintf("%.1f kB", f/kB)
+	case f < mB-500:
+		return fmt.Sprintf("%.0f kB", f/kB)
+	case f < gB:
+		return fmt.Sprintf("%.1f MB", f/mB)
+	default:
+		return fmt.Sprintf("%.1f GB", f/gB)
+	}
+}
+
+// Survivors are the sessions that did not end.
+func Survivors(census client.Census) []client.Obstacle {
+	left := []client.Obstacle{}
+	for _, s := range census.Sessions {
+		if s.Error != "" || len(s.Survivors) > 0 {
+			left = append(left, client.Obstacle{What: s.Session, Why: cmp.Or(s.Error, fmt.Sprintf("processes survived: %v", s.Survivors))})
+		}
+	}
+	return left
+}

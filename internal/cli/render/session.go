@@ -1,0 +1,109 @@
+package render
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+// Sessions lists sessions with their provider and instance.
+func (s Sheet) Sessions(agents []client.Agent) string {
+	t := &text.Table{Heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
+	for _, a := range agents {
+		t.Add(text.Cell{Text: a.Session}, text.Cell{Text: a.Name}, text.Cell{Text: a.Provider}, text.Painted(a.State, StateColor(a.State)),
+			number(a.PID), text.Cell{Text: text.Ago(s.Now, a.StartedAt)}, text.Painted(a.Instance, text.Faint))
+	}
+	return s.Table(t)
+}
+
+// Session is everything that is known of one session, without its last screen.
+func (s Sheet) Session(session client.Session) string {
+	out := s.sessionFacts(session).render(s)
+	if len(session.Processes) > 0 {
+		out += s.head("PROCESSES") + s.Table(processTable(session.Processes))
+	}
+	return out
+}
+
+func (s Sheet) sessionFacts(it client.Session) *facts {
+	f := &facts{}
+	f.add("agent", it.Name, text.Bold)
+	f.plain("session", it.Session)
+	f.plain("provider", it.Provider)
+	f.plain("desired", it.Desired)
+	f.add("state", it.State, StateColor(it.State))
+	f.plain("activity", s.doing(it.Activity)+sourceOf(it.Activity))
+	f.plain("reason", reasonBeside(it.LastScreen, it.Reason))
+	f.add("warning", text.Plainly(it.Warning), text.Yellow)
+	f.plain("exit", it.Exit)
+	f.plain("title", it.Title)
+	f.plain("command", it.Command)
+	f.plain("directory", it.WorkDir)
+	f.plain("process", number(it.PID).Text)
+	f.plain("attached", attachedText(it.Attached))
+	f.plain("started", s.when(it.StartedAt))
+	f.plain("last output", s.when(it.ActiveAt))
+	f.plain("next try", clock(it.NextAt))
+	f.plain("restarts", number(it.Restarts).Text)
+	f.plain("run", number(int(min(it.Epoch, 1<<30))).Text)
+	f.plain("instance", it.Instance)
+	f.plain("pending", number(it.Pending).Text)
+	f.plain("queued", number(it.Queued).Text)
+	f.add("differs in", strings.Join(it.Drift, ", "), text.Yellow)
+	for _, key := range slices.Sorted(maps.Keys(it.Meta)) {
+		f.plain("meta "+key, it.Meta[key])
+	}
+	for _, part := range slices.Sorted(maps.Keys(it.Fingerprints)) {
+		f.add("fingerprint "+part, it.Fingerprints[part], text.Faint)
+	}
+	f.plain("observed", s.when(it.ReadAt))
+	return f
+}
+
+// reasonBeside is the reason in one line if the output that it quotes is shown
+// too, else all of it.
+func reasonBeside(screen, reason string) string {
+	if strings.Contains(screen, strings.TrimSpace(printed(reason))) || !strings.Contains(strings.TrimSpace(reason), "\n") {
+		return Reason(reason)
+	}
+	return text.Plainly(reason)
+}
+
+func sourceOf(a client.Activity) string {
+	if a.Source == "" || a.State == "" {
+		return ""
+	}
+	return " (from " + a.Source + ")"
+}
+
+func attachedText(n int) string {
+	switch {
+	case n < 0:
+		return "unknown: the runtime provider does not report it"
+	case n == 0:
+		return ""
+	}
+	return text.Count(n, "terminal")
+}
+
+// processTable indents each process below its parent.
+func processTable(processes []client.Process) *text.Table {
+	depth := map[int]int{}
+	t := &text.Table{Heads: []string{"PID", "STATE", "COMMAND"}}
+	for _, p := range processes {
+		if above, ok := depth[p.PPID]; ok {
+			depth[p.PID] = above + 1
+		} else {
+			depth[p.PID] = 0
+		}
+		command := p.Command
+		if d := depth[p.PID]; d > 0 {
+			command = strings.Repeat("  ", d-1) + "└ " + command
+		}
+		t.Add(number(p.PID), text.Cell{Text: p.State}, text.Cell{Text: command})
+	}
+	return t
+}

@@ -1,0 +1,369 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/text"
+	"gascity/runtime"
+)
+
+// Status shows the city and its agents: first the open questions, which must be all there are,
+// then what keeps agents from making progress, then a row for each agent.
+func (s Sheet) Status(status client.Status, questions []client.Pending) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s  %s  %s\n", s.Paint(text.Bold, text.OneLine(status.City)), s.Paint(text.Faint, status.Root), summary(status))
+	if words := burn(status.Burn, " tokens"); words != "" {
+		fmt.Fprintf(&out, "spending: %s\n", words)
+	}
+	if why := status.Controller.Degraded; why != "" {
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Red, "degraded: gc stops and restarts nothing until this is fixed:"), text.OneLine(why))
+	}
+	for _, notice := range status.Controller.Notices {
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Yellow, "warning:"), text.OneLine(notice))
+	}
+	if status.Plan.Error != "" {
+		fmt.Fprintf(&out, "%s\n", s.Paint(text.Red, client.CityFile+" has errors; still running with the previous configuration:"))
+		fmt.Fprintln(&out, text.Indent(status.Plan.Error, indent))
+	}
+	if len(status.Agents) == 0 {
+		fmt.Fprintf(&out, "\nno agents; add one to %s\n", client.CityFile)
+		return out.String()
+	}
+	out.WriteString(s.questions(status.Agents, questions))
+	out.WriteString(s.blocked(status.Agents))
+	out.WriteByte('\n')
+	alerts := s.alerts(status)
+	out.WriteString(s.fitted(s.agents(byUrgency(oneRow(status.Agents))), out.String(), alerts))
+	out.WriteString(alerts)
+	return out.String()
+}
+
+// summary counts the agents by what a person wants to know of them.
+func summary(status client.Status) string {
+	if status.Controller.Stopping {
+		return "the city is being stopped"
+	}
+	count := map[string]int{}
+	agents := oneRow(status.Agents)
+	for _, a := range agents {
+		switch {
+		case a.Pending > 0:
+			count["need you"]++
+		case a.Obstacle != nil || a.InputBlocked != "" || !a.StalledSince.IsZero() || StateColor(a.State) == text.Red:
+			count["cannot continue"]++
+		case a.State != client.StateRunning:
+			count["not running"]++
+		case a.Activity.State == string(runtime.ActivityBusy):
+			count["busy"]++
+		}
+	}
+	var parts []string
+	for _, what := range []string{"need you", "cannot continue", "not running", "busy"} {
+		switch n := count[what]; {
+		case n == 1 && what == "need you":
+			parts = append(parts, "1 needs you")
+		case n > 0:
+			parts = append(parts, fmt.Sprint(n, " ", what))
+		}
+	}
+	words := text.Count(len(agents), "agent")
+	if len(parts) > 0 {
+		words += ": " + strings.Join(parts, ", ")
+	}
+	return words
+}
+
+// oneRow leaves out where an agent is to begin once its session has ended elsewhere: that one
+// says where it moves, and what it waits for.
+func oneRow(agents []client.Agent) []client.Agent {
+	there := map[string]bool{}
+	for _, a := range agents {
+		there[a.Name] = there[a.Name] || a.State != client.StateStopped
+	}
+	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool { return a.State == client.StateStopped && there[a.Name] })
+}
+
+// byUrgency returns the agents in the order in which a person should read them: those that
+// wait for a person, then those that something keeps from making progress (a login first), then
+// those that do not run as they should, then the others. The order
+// of the configuration decides inside each group.
+func byUrgency(agents []client.Agent) []client.Agent {
+	urgency := func(a client.Agent) int {
+		switch {
+		case a.Pending > 0, a.Activity.State == string(runtime.ActivityWaiting) && a.State == client.StateRunning:
+			return 0
+		case a.Obstacle != nil && a.Obstacle.Kind == client.ObstacleLogin:
+			return 1
+		case a.Obstacle != nil:
+			return 2
+		case a.Warning != "", StateColor(a.State) == text.Red:
+			return 3
+		}
+		return 4
+	}
+	sorted := slices.Clone(agents)
+	slices.SortStableFunc(sorted, func(a, b client.Agent) int { return cmp.Compare(urgency(a), urgency(b)) })
+	return sorted
+}
+
+// fitted cuts the end of a table, so that a picture with what stands above and
+// below it has no more rows than the sheet. Its head stays, and the number of
+// agents that are left out.
+func (s Sheet) fitted(table, above, below string) string {
+	left := s.Rows - text.Rows(above, s.Columns) - text.Rows(below, s.Columns)
+	if s.Rows <= 0 || text.Rows(table, s.Columns) <= left {
+		return table
+	}
+	rows := tableRows(table)
+	var out strings.Builder
+	for i, row := range rows {
+		height := text.Rows(row, s.Columns)
+		if i > 0 && left-height < 1 { // one is for what is said here
+			fmt.Fprintf(&out, "%s\n", s.Paint(text.Faint, fmt.Sprintf("… %d more", len(rows)-i)))
+			break
+		}
+		left -= height
+		out.WriteString(row)
+	}
+	return out.String()
+}
+
+// tableRows are the rows of a table with a name in each; what goes on below a row
+// is indented.
+func tableRows(table string) []string {
+	var rows []string
+	for line := range strings.Lines(table) {
+		if len(rows) > 0 && strings.HasPrefix(line, " ") {
+			rows[len(rows)-1] += line
+		} else {
+			rows = append(rows, line)
+		}
+	}
+	return rows
+}
+
+// Controller is one line about the controller.
+func (s Sheet) Controller(c client.Controller) string {
+	line := fmt.Sprintf("controller %s, process %d, started %s", text.OneLine(c.Version), c.PID, text.Ago(s.Now, c.StartedAt))
+	if c.Stopping {
+		line += ", " + s.Paint(text.Yellow, "stopping")
+	}
+	return line
+}
+
+func (s Sheet) agents(agents []client.Agent) string {
+	t := &text.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "PLACE", "PID", "ATTACHED", "NOTE"}}
+	mixed := slices.ContainsFunc(agents, func(a client.Agent) bool { return a.Provider != agents[0].Provider })
+	for _, agent := range agents {
+		place := ""
+		if mixed {
+			place = agent.Provider
+		}
+		up := ""
+		if agent.State == client.StateRunning && !agent.StartedAt.IsZero() {
+			up = text.Span(s.Now.Sub(agent.StartedAt))
+		}
+		pending := number(agent.Pending)
+		pending.Color = text.Yellow
+		t.Add(
+			text.Cell{Text: agent.Name}, text.Painted(agent.State, StateColor(agent.State)), s.activity(agent), text.Cell{Text: up},
+			text.Cell{Text: text.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
+			text.Cell{Text: burn(agent.Burn, "")}, text.Cell{Text: place}, number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
+		)
+	}
+	return s.Table(t)
+}
+
+// questions shows who waits for a person, with as many of the questions as there is room for.
+func (s Sheet) questions(agents []client.Agent, open []client.Pending) string {
+	n := 0
+	for _, a := range agents {
+		n += a.Pending
+	}
+	if n = max(n, len(open)); n == 0 {
+		return ""
+	}
+	room := maxQuestions
+	if s.Rows > 0 {
+		room = min(room, max(1, s.Rows/questionRows-1))
+	}
+	shown := open[:min(room, len(open))]
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n%s\n", s.Paint(text.Yellow, waiting(n)))
+	for _, p := range shown {
+		out.WriteString(s.openQuestion(p))
+	}
+	if more := n - len(shown); more > 0 {
+		fmt.Fprintf(&out, "  %d more: gc pending\n", more)
+	}
+	return out.String()
+}
+
+const (
+	// maxQuestions is how many questions the status shows; gc pending shows all.
+	maxQuestions = 5
+	// questionRows is for how many rows of a picture one question may be shown.
+	questionRows = 8
+)
+
+// blocked says first which agents take no prompts although they run or are stalled, and what
+// to do.
+func (s Sheet) blocked(agents []client.Agent) string {
+	var out strings.Builder
+	for _, a := range agents {
+		if a.InputBlocked == "" {
+			continue
+		}
+		name := text.OneLine(a.Name)
+		waiting := ""
+		if a.Queued > 0 {
+			waiting = ", " + text.Count(a.Queued, "prompt") + " waiting"
+		}
+		fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Red, name+" is input blocked"), "since "+text.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))
+		fmt.Fprintf(&out, "   fix: gc keys %s --clear-input, or clean it with gc attach %s or gc keys %s KEY, or gc restart %s\n", name, name, name, name)
+	}
+	for _, a := range agents {
+		if a.StalledSince.IsZero() {
+			continue
+		}
+		name := text.OneLine(a.Name)
+		fmt.Fprintf(&out, "%s: no progress in its turn for %s (last sign: %s)\n", s.Paint(text.Red, name+" is stalled"),
+			text.Span(s.Now.Sub(a.StalledSince)), text.FirstOf(text.OneLine(a.LastSign), "unknown"))
+		fmt.Fprintf(&out, "   fix: look with gc peek %s, then gc interrupt %s or gc restart %s, or answer with gc pending\n", name, name, name)
+	}
+	return out.String()
+}
+
+// activity is only said of what runs. A question mark stands after a guess.
+func (s Sheet) activity(agent client.Agent) text.Cell {
+	if agent.State != client.StateRunning && agent.State != client.StateDraining {
+		return text.Cell{}
+	}
+	if agent.InputBlocked != "" {
+		return text.Painted("input blocked", text.Red)
+	}
+	if !agent.StalledSince.IsZero() {
+		return text.Painted("stalled", text.Red)
+	}
+	words, color := s.doing(agent.Activity), text.Plain
+	switch agent.Activity.State {
+	case "waiting", "limited":
+		color = text.Yellow
+	case "unknown", "":
+		color = text.Faint
+	}
+	return text.Painted(words, color)
+}
+
+// doing says an activity in a few words.
+func (s Sheet) doing(a client.Activity) string {
+	words := text.FirstOf(a.State, "unknown")
+	switch {
+	case words == "unknown":
+		return words
+	case a.Confidence == "guess":
+		words += "?"
+	}
+	if a.Kind != "" {
+		words += ": " + text.Plainly(a.Kind)
+	}
+	if left := text.In(s.Now, a.Until); left != "" {
+		words += " for " + left
+	}
+	return words
+}
+
+func noteColor(agent client.Agent) text.Color {
+	if agent.Obstacle != nil {
+		return text.Yellow
+	}
+	if c := StateColor(agent.State); c == text.Red {
+		return text.Red
+	}
+	return text.Faint
+}
+
+// note is what a person should know beside the columns.
+func (s Sheet) note(agent client.Agent) string {
+	var parts []string
+	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
+		parts = append(parts, "desired: "+agent.Desired)
+	}
+	switch {
+	case agent.Obstacle != nil: // it says more than the reason
+		parts = append(parts, s.obstacle(agent.Name, agent.Obstacle))
+	case agent.Reason != client.RunsAsConfigured: // nothing to report
+		parts = append(parts, Reason(agent.Reason))
+	}
+	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
+		parts = append(parts, Reason(agent.Exit))
+	}
+	if strings.HasPrefix(agent.Held, "budget") && !strings.Contains(agent.Reason, "budget") {
+		parts = append(parts, "held by a budget")
+	}
+	if words := strings.TrimPrefix(used(agent.Worker), ", "); words != "" {
+		parts = append(parts, words)
+	}
+	if agent.Guard != "" && agent.Guard != "guarded" {
+		parts = append(parts, agent.Guard)
+	}
+	if next := text.In(s.Now, agent.NextAt); next != "" {
+		parts = append(parts, "next try in "+next)
+	}
+	if agent.Restarts > 0 {
+		parts = append(parts, text.Count(agent.Restarts, "restart"))
+	}
+	if len(agent.Drift) > 0 {
+		parts = append(parts, "differs from its configuration: "+strings.Join(agent.Drift, ", "))
+	}
+	if agent.State == client.StateUnknown && !agent.ReadAt.IsZero() {
+		parts = append(parts, "last seen "+text.Ago(s.Now, agent.ReadAt))
+	}
+	return text.Join(parts...)
+}
+
+// budgetAlert is a budget that is used up, and what follows.
+func (s Sheet) budgetAlert(b client.Budget) string {
+	words := text.OneLine(b.Text)
+	if b.Who != "" {
+		words = text.OneLine(b.Who) + ", " + words
+	}
+	switch b.Act {
+	case "hold":
+		words += "; new prompts wait"
+	case "interrupt":
+		words += "; its turn was ended and new prompts wait"
+	case "stop":
+		words += "; stopped"
+	}
+	return words + s.again(b)
+}
+
+// alerts are the lines below the table: budgets that are used up, and warnings of agents.
+func (s Sheet) alerts(status client.Status) string {
+	var out strings.Builder
+	for _, b := range status.Budgets {
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Yellow, "budget:"), s.budgetAlert(b))
+	}
+	for _, agent := range status.Agents {
+		if agent.Warning != "" {
+			fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Yellow, "warning:"), text.OneLine(agent.Name), Reason(agent.Warning))
+		}
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "\n" + out.String()
+}
+
+// waiting is the heading of the open questions.
+func waiting(n int) string {
+	if n == 1 {
+		return "1 question waits for your answer"
+	}
+	return fmt.Sprintf("%d questions wait for your answer", n)
+}

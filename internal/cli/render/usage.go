@@ -1,0 +1,352 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+// The marks of numbers that no worker, or not every worker, has reported.
+const (
+	notKnown = "?"
+	atLeast  = "+"
+)
+
+// Usage is what was spent, with a line for each group and one for all.
+func (s Sheet) Usage(u client.Usage) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s\n\n", s.usageHead(u))
+	if u.By == "tool" {
+		out.WriteString(s.tools(u))
+		return out.String()
+	}
+	heads := []string{text.FirstOf(strings.ToUpper(text.OneLine(u.By)), "GROUP"), "TURNS", "RESPONSES", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "REASONING", "COST", ""}
+	groups := slices.Clone(u.Groups)
+	if len(groups) > 1 {
+		total := u.Total
+		total.Group = "total"
+		groups = append(groups, total)
+	}
+	grid := [][]text.Cell{}
+	most := mostCost(u.Groups)
+	for i, g := range groups {
+		row := usageRow(g)
+		if i == len(u.Groups) {
+			for at := range row {
+				row[at].Color = cmp.Or(row[at].Color, text.Bold)
+			}
+		} else {
+			row[len(row)-1] = text.Painted(share(g.CostUSD, most), text.Cyan)
+		}
+		grid = append(grid, row)
+	}
+	dropUnknown(grid, 4, 5, 7)
+	out.WriteString(s.Table(toTheRight(heads, grid)))
+	if notes := usageNotes(u); notes != "" {
+		fmt.Fprintf(&out, "\n%s\n", s.Paint(text.Faint, notes))
+	}
+	return out.String()
+}
+
+func (s Sheet) usageHead(u client.Usage) string {
+	head := "all that is kept"
+	if !u.Since.IsZero() {
+		head = "the last " + round(s.Now.Sub(u.Since))
+	}
+	if u.Total.CostUSD != nil {
+		head = s.Paint(text.Bold, dollars(*u.Total.CostUSD, u.Total.Unpriced > 0)) + " in " + head
+	}
+	return head + s.Paint(text.Faint, ", prices of "+text.FirstOf(text.OneLine(u.Prices), "no date"))
+}
+
+// round is a span that a person has asked for in whole units.
+func round(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= time.Hour {
+		d = d.Round(time.Minute)
+	}
+	switch {
+	case d > day && d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	case d >= time.Hour && d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return text.Span(d)
+}
+
+func usageRow(g client.UsageSum) []text.Cell {
+	row := []text.Cell{{Text: text.OneLine(g.Group)}, {Text: count(g.Turns)}, {Text: count(g.Responses)}}
+	for _, n := range []*int64{g.Tokens.Input, g.Tokens.CacheRead, g.Tokens.CacheWrite, g.Tokens.Output, g.Tokens.Reasoning} {
+		row = append(row, tokenCell(n, g.Untold > 0))
+	}
+	cost := text.Painted(notKnown, text.Yellow)
+	if g.CostUSD != nil {
+		cost = text.Cell{Text: dollars(*g.CostUSD, g.Unpriced > 0)}
+	}
+	return append(row, cost, text.Cell{})
+}
+
+func count(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+func tokenCell(n *int64, partial bool) text.Cell {
+	switch {
+	case n == nil:
+		return text.Painted(notKnown, text.Yellow)
+	case partial:
+		return text.Cell{Text: tokens(*n) + atLeast}
+	}
+	return text.Cell{Text: tokens(*n)}
+}
+
+// tokens is a number of tokens in three or four digits.
+func tokens(n int64) string {
+	v := float64(n)
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v >= unit.size {
+			return fmt.Sprintf("%.*f%s", digits(v/unit.size), v/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprint(n)
+}
+
+func digits(v float64) int {
+	switch {
+	case v < 10:
+		return 2
+	case v < 100:
+		return 1
+	}
+	return 0
+}
+
+func dollars(v float64, partial bool) string {
+	form := "$%.2f"
+	if v > 0 && v < 0.1 {
+		form = "$%.4f"
+	}
+	if partial {
+		form += atLeast
+	}
+	return fmt.Sprintf(form, v)
+}
+
+func mostCost(groups []client.UsageSum) float64 {
+	most := 0.0
+	for _, g := range groups {
+		if g.CostUSD != nil {
+			most = max(most, *g.CostUSD)
+		}
+	}
+	return most
+}
+
+// shareWidth is how wide the greatest share is drawn.
+const shareWidth = 16
+
+// share draws a cost beside the greatest one, in eighths of a column.
+func share(cost *float64, most float64) string {
+	if cost == nil || most <= 0 || *cost <= 0 {
+		return ""
+	}
+	eighths := max(1, int(*cost/most*shareWidth*8+0.5))
+	return strings.Repeat("█", eighths/8) + strings.TrimSpace(string([]rune(" ▏▎▍▌▋▊▉")[eighths%8]))
+}
+
+// dropUnknown empties columns without any reported value: a model provider may not have
+// them at all.
+func dropUnknown(grid [][]text.Cell, columns ...int) {
+	for _, at := range columns {
+		if slices.ContainsFunc(grid, func(row []text.Cell) bool { return row[at].Text != notKnown }) {
+			continue
+		}
+		for _, row := range grid {
+			row[at].Text = ""
+		}
+	}
+}
+
+// toTheRight makes a table whose numbers stand to the right; the first and the last
+// column do not.
+func toTheRight(heads []string, grid [][]text.Cell) *text.Table {
+	heads = slices.Clone(heads)
+	for at := 1; at < len(heads)-1; at++ {
+		if !slices.ContainsFunc(grid, func(row []text.Cell) bool { return row[at].Text != "" }) {
+			continue
+		}
+		width := text.Width(heads[at])
+		for _, row := range grid {
+			width = max(width, text.Width(row[at].Text))
+		}
+		heads[at] = leftPad(heads[at], width)
+		for _, row := range grid {
+			row[at].Text = leftPad(row[at].Text, width)
+		}
+	}
+	return &text.Table{Heads: heads, Rows: grid}
+}
+
+func leftPad(words string, width int) string {
+	return strings.Repeat(" ", max(0, width-text.Width(words))) + words
+}
+
+// usageNotes says what is missing.
+func usageNotes(u client.Usage) string {
+	var parts []string
+	if n := u.Total.Untold; n > 0 {
+		parts = append(parts, text.Count(n, "response")+" reported no tokens")
+	}
+	if n := u.Total.Unpriced; n > 0 {
+		parts = append(parts, text.Count(n, "response")+" without a known price")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + ": " + notKnown + " is not known, " + atLeast + " is at least so much"
+}
+
+func (s Sheet) tools(u client.Usage) string {
+	grid := [][]text.Cell{}
+	for _, g := range u.Groups {
+		failed := text.Cell{Text: count(g.Failed)}
+		if g.Failed > 0 {
+			failed.Color = text.Yellow
+		}
+		each := ""
+		if g.Calls > 0 {
+			each = took(g.ToolSeconds / float64(g.Calls))
+		}
+		grid = append(grid, []text.Cell{{Text: text.OneLine(g.Group)}, {Text: count(g.Calls)}, failed, {Text: took(g.ToolSeconds)}, {Text: each}, {}})
+	}
+	return s.Table(toTheRight([]string{"TOOL", "CALLS", "FAILED", "TIME", "EACH", ""}, grid))
+}
+
+func took(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d < 10*time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return text.Span(d)
+}
+
+// Budgets is how much of each budget is used.
+func (s Sheet) Budgets(budgets []client.Budget) string {
+	t := &text.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACT", "NOTE"}}
+	for _, b := range budgets {
+		t.Add(
+			text.Painted(b.Name, text.Bold), text.Cell{Text: text.FirstOf(b.Who, "the city")}, text.Painted(amount(b.Measure, b.Used)+more(b), budgetColor(b)),
+			text.Painted(meter(b), budgetColor(b)), text.Cell{Text: limit(b)}, text.Cell{Text: b.Act}, text.Cell{Text: s.budgetNote(b)},
+		)
+	}
+	return s.Table(t)
+}
+
+func more(b client.Budget) string {
+	return moreThan(b.Unknown != "")
+}
+
+func limit(b client.Budget) string {
+	words := amount(b.Measure, b.Limit)
+	if b.Window > 0 {
+		words += " in " + round(seconds(b.Window))
+	}
+	return words
+}
+
+func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
+
+func amount(measure string, v float64) string {
+	switch measure {
+	case "usd":
+		return dollars(v, false)
+	case "time":
+		return text.Span(seconds(v))
+	case "tokens":
+		return tokens(int64(v)) + " tokens"
+	}
+	return fmt.Sprintf("%.0f %s", v, text.OneLine(measure))
+}
+
+func budgetColor(b client.Budget) text.Color {
+	switch {
+	case b.Over:
+		return text.Red
+	case b.Limit > 0 && b.Used/b.Limit >= 0.8:
+		return text.Yellow
+	}
+	return text.Green
+}
+
+// meterWidth is how wide a budget is drawn.
+const meterWidth = 12
+
+func meter(b client.Budget) string {
+	full := 0
+	if b.Limit > 0 {
+		full = int(min(1, b.Used/b.Limit) * meterWidth)
+	}
+	if b.Over {
+		full = meterWidth
+	}
+	return strings.Repeat("█", full) + strings.Repeat("░", meterWidth-full)
+}
+
+func (s Sheet) budgetNote(b client.Budget) string {
+	note := text.Plainly(b.Unknown)
+	if !b.Over {
+		return note
+	}
+	return text.Join("used up"+s.again(b), note)
+}
+
+// again says how a budget that is used up begins again.
+func (s Sheet) again(b client.Budget) string {
+	lift := "gc usage lift " + text.OneLine(b.Name)
+	switch left := text.In(s.Now, b.Until); {
+	case left != "":
+		return ", again in " + left + ", or now: " + lift
+	case b.Until.IsZero() && b.Used < b.Limit:
+		return "; allow a longer silence, or: " + lift
+	case b.Until.IsZero():
+		return "; raise its limit, or: " + lift
+	}
+	return ""
+}
+
+// burn is how fast somebody spends, in a few words, with a unit behind the tokens; empty
+// if nothing was spent.
+func burn(b *client.Burn, unit string) string {
+	if b == nil {
+		return ""
+	}
+	var parts []string
+	if b.TokensPerMinute != nil {
+		parts = append(parts, tokens(int64(*b.TokensPerMinute+0.5))+unit+"/min"+moreThan(b.Partial))
+	}
+	if b.USDPerHour != nil {
+		parts = append(parts, dollars(*b.USDPerHour, false)+"/h"+moreThan(b.Unpriced))
+	}
+	if len(parts) == 0 {
+		return notKnown
+	}
+	return strings.Join(parts, " ")
+}
+
+func moreThan(partial bool) string {
+	if partial {
+		return atLeast
+	}
+	return ""
+}
