@@ -20,11 +20,11 @@ const anywhere = "*"
 var dependencies = []dependency{
 	{"github.com/cenkalti/backoff/v5", []string{anywhere}},
 	{"github.com/charmbracelet/x/ansi", []string{"internal/terminal/vt"}},
-	{"github.com/clipperhouse/displaywidth", []string{"internal/terminal/vt", "internal/text"}},
+	{"github.com/clipperhouse/displaywidth", []string{"internal/terminal/vt", "internal/textfmt"}},
 	{"github.com/coder/acp-go-sdk", nil},
 	{"github.com/creack/pty", []string{"internal/shim/process"}},
 	{"github.com/danielgtaylor/huma/v2", []string{"internal/server/controlapi", "internal/server/workerapi"}},
-	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/rawlog", "internal/controller", "internal/daemon", "internal/hookrunner"}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/fsutil/rawlog", "internal/controller", "internal/daemon", "internal/hookrunner"}},
 	{"github.com/google/go-cmp", nil},
 	{"github.com/gorilla/websocket", []string{"internal/agentcli/channel"}},
 	{"github.com/hashicorp/yamux", []string{"internal/driver/remote"}},

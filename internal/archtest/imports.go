@@ -30,10 +30,10 @@ var hiddenFromDrivers = []string{
 var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
 	"internal/sessionname", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/domain/event",
-	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/domain/agentcontext", "internal/text", "internal/domain/usage",
+	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/domain/agentcontext", "internal/textfmt", "internal/domain/usage",
 	"internal/cli/cmdenv", "internal/cli/render", "internal/cli/docgen", "internal/cli/output",
 	"internal/cli/agentcmd", "internal/cli/promptcmd", "internal/acp/server", "internal/acp",
-	"internal/archive", // what gc copy brings is written by the person's own process
+	"internal/fsutil/archive", // what gc copy brings is written by the person's own process
 }
 
 // knowsDrivers are the packages that may import the table of drivers.

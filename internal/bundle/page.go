@@ -17,7 +17,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/store"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -140,7 +140,7 @@ func printed(file string) ([]byte, error) {
 		raw = append(former, raw...)
 	}
 	var out bytes.Buffer
-	if _, stripErr := (&text.Stripper{Out: &out}).Write(raw); stripErr != nil {
+	if _, stripErr := (&textfmt.Stripper{Out: &out}).Write(raw); stripErr != nil {
 		err = errors.Join(err, stripErr)
 	}
 	return out.Bytes(), err

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func agentCLICommand(a *app) *cobra.Command {
@@ -41,7 +41,7 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tCOMMAND\tVERSION\tTESTED\tSTATE\tASKING MODE")
 			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Command, cmp.Or(text.OneLine(r.Version), "-"), cmp.Or(r.Tested, "-"), r.State, cmp.Or(r.Mode, "-"))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Command, cmp.Or(textfmt.OneLine(r.Version), "-"), cmp.Or(r.Tested, "-"), r.State, cmp.Or(r.Mode, "-"))
 			}
 			return w.Flush()
 		},

@@ -14,7 +14,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // bundleFile is what gc bundle --json prints.
@@ -85,6 +85,6 @@ func (a *app) bundle(ctx context.Context, name string, write func(io.Writer) (Bu
 	for _, m := range out.Missing {
 		a.Talk("missing: %s: %s", m.Name, m.Error)
 	}
-	fmt.Fprintf(a.Stdout, "wrote %s: %s, %s. Review it before sharing.\n", name, text.Count(len(out.Pages), "file"), render.Size(out.Bytes))
+	fmt.Fprintf(a.Stdout, "wrote %s: %s, %s. Review it before sharing.\n", name, textfmt.Count(len(out.Pages), "file"), render.Size(out.Bytes))
 	return nil
 }

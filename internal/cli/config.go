@@ -10,7 +10,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func configCommand(a *app) *cobra.Command {
@@ -86,22 +86,22 @@ func (a *app) printFaults(faults []ConfigFault) {
 		if f.Warning {
 			message = "warning: " + message
 		}
-		a.Talk("%s: %s", a.PaintTalk(text.Bold, place), message)
+		a.Talk("%s: %s", a.PaintTalk(textfmt.Bold, place), message)
 		if f.Excerpt != "" {
-			a.Talk("%s", text.Indent(f.Excerpt, faultIndent))
+			a.Talk("%s", textfmt.Indent(f.Excerpt, faultIndent))
 		}
 		if f.Hint != "" {
-			a.Talk("%s", text.Indent(f.Hint, faultIndent))
+			a.Talk("%s", textfmt.Indent(f.Hint, faultIndent))
 		}
 	}
 	wrong := mistakes(faults)
 	switch warnings := len(faults) - wrong; {
 	case warnings == 0:
-		a.Talk("%s", text.Count(wrong, "mistake"))
+		a.Talk("%s", textfmt.Count(wrong, "mistake"))
 	case wrong == 0:
-		a.Talk("no mistakes, %s", text.Count(warnings, "warning"))
+		a.Talk("no mistakes, %s", textfmt.Count(warnings, "warning"))
 	default:
-		a.Talk("%s, %s", text.Count(wrong, "mistake"), text.Count(warnings, "warning"))
+		a.Talk("%s, %s", textfmt.Count(wrong, "mistake"), textfmt.Count(warnings, "warning"))
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/archive"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/fsutil/archive"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -87,7 +87,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	case err != nil:
 		return err
 	case instance != "" && instance != s.Instance:
-		return fmt.Errorf("%w: %s is another instance by now: %s", client.ErrRefused, s.Name, text.FirstOf(s.Instance, "none"))
+		return fmt.Errorf("%w: %s is another instance by now: %s", client.ErrRefused, s.Name, textfmt.FirstOf(s.Instance, "none"))
 	}
 	daemon, err := a.daemon()
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	for _, link := range what.Left {
 		a.Talk("left out: the link %s leads out of what is copied", link)
 	}
-	a.Talk("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, text.Count(what.Files, "file"), render.Size(what.Bytes))
+	a.Talk("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, textfmt.Count(what.Files, "file"), render.Size(what.Bytes))
 	if a.JSON {
 		return a.Document(what)
 	}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gascity/internal/archive"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/fsutil/archive"
 )
 
 // TestCopyOutNamesTheCause checks that a copy out of a session that the sender refuses reports

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func doctorCommand(a *app) *cobra.Command {
@@ -65,23 +65,23 @@ type visit struct {
 
 func (v *visit) report(f Finding) {
 	v.findings = append(v.findings, f)
-	mark, paint := "ok     ", text.Green
+	mark, paint := "ok     ", textfmt.Green
 	switch f.Level {
 	case LevelOK:
 		v.fine++
 	case LevelWarning:
 		v.warn++
-		mark, paint = "warning", text.Yellow
+		mark, paint = "warning", textfmt.Yellow
 	default:
 		v.broken++
-		mark, paint = "problem", text.Red
+		mark, paint = "problem", textfmt.Red
 	}
 	if v.JSON || f.Level == LevelOK && !v.all {
 		return
 	}
-	fmt.Fprintf(v.Stdout, "%s  %s: %s\n", v.Paint(paint, mark), v.Paint(text.Bold, f.Check), strings.TrimSpace(text.Indent(f.Message, findingIndent)))
+	fmt.Fprintf(v.Stdout, "%s  %s: %s\n", v.Paint(paint, mark), v.Paint(textfmt.Bold, f.Check), strings.TrimSpace(textfmt.Indent(f.Message, findingIndent)))
 	if f.Remedy != "" {
-		fmt.Fprintf(v.Stdout, "         %s %s\n", v.Paint(text.Faint, "fix:"), f.Remedy)
+		fmt.Fprintf(v.Stdout, "         %s %s\n", v.Paint(textfmt.Faint, "fix:"), f.Remedy)
 	}
 }
 
@@ -112,7 +112,7 @@ func (v *visit) sum() error {
 			return err
 		}
 	} else {
-		v.Talk("%s passed%s, %s, %s", text.Count(v.fine, "check"), v.passed(), text.Count(v.warn, "warning"), text.Count(v.broken, "problem"))
+		v.Talk("%s passed%s, %s, %s", textfmt.Count(v.fine, "check"), v.passed(), textfmt.Count(v.warn, "warning"), textfmt.Count(v.broken, "problem"))
 	}
 	if v.broken > 0 {
 		return cmdenv.Said(cmdenv.Failed)

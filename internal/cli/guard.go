@@ -14,7 +14,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/guard"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func guardCommand(a *app) *cobra.Command {
@@ -147,9 +147,9 @@ func (a *app) showChecked(out checked) error {
 		}
 	} else {
 		fmt.Fprintf(a.Stdout, "%s%s\n", a.action(out.Action), said(out.Verdict))
-		t := &text.Table{Heads: []string{"", "PART", "RULE"}}
+		t := &textfmt.Table{Heads: []string{"", "PART", "RULE"}}
 		for _, p := range out.Parts {
-			t.Add(actionCell(p), text.Cell{Text: text.OneLine(strings.Join(slices.Concat(p.Via, []string{p.Part}), ": "))}, text.Painted(p.Rule, text.Faint))
+			t.Add(actionCell(p), textfmt.Cell{Text: textfmt.OneLine(strings.Join(slices.Concat(p.Via, []string{p.Part}), ": "))}, textfmt.Painted(p.Rule, textfmt.Faint))
 		}
 		if len(out.Parts) > 0 {
 			a.Print(t)
@@ -167,27 +167,27 @@ func said(v guard.Verdict) string {
 	if v.Reason == "" {
 		return "  " + rule
 	}
-	return "  " + rule + ": " + text.OneLine(v.Reason)
+	return "  " + rule + ": " + textfmt.OneLine(v.Reason)
 }
 
 func (a *app) action(action guard.Action) string { return a.Paint(actionColor(action), string(action)) }
 
-func actionColor(action guard.Action) text.Color {
+func actionColor(action guard.Action) textfmt.Color {
 	switch action {
 	case guard.Deny:
-		return text.Red
+		return textfmt.Red
 	case guard.Ask:
-		return text.Yellow
+		return textfmt.Yellow
 	case guard.Allow:
 	}
-	return text.Green
+	return textfmt.Green
 }
 
-func actionCell(p guard.PartVerdict) text.Cell {
+func actionCell(p guard.PartVerdict) textfmt.Cell {
 	if p.Incidental || p.Action == "" {
-		return text.Painted("-", text.Faint)
+		return textfmt.Painted("-", textfmt.Faint)
 	}
-	return text.Painted(string(p.Action), actionColor(p.Action))
+	return textfmt.Painted(string(p.Action), actionColor(p.Action))
 }
 
 // exitOf is the exit status of a decision.
@@ -280,9 +280,9 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		if a.JSON || r.Passed && !all {
 			continue
 		}
-		mark, paint := "ok  ", text.Green
+		mark, paint := "ok  ", textfmt.Green
 		if !r.Passed {
-			mark, paint = "FAIL", text.Red
+			mark, paint = "FAIL", textfmt.Red
 		}
 		what := r.Case.Command
 		if what == "" {
@@ -292,7 +292,7 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		if r.Case.Rule != "" {
 			want += " by " + r.Case.Rule
 		}
-		fmt.Fprintf(a.Stdout, "%s  %s\n", a.Paint(paint, mark), text.OneLine(what))
+		fmt.Fprintf(a.Stdout, "%s  %s\n", a.Paint(paint, mark), textfmt.OneLine(what))
 		if !r.Passed {
 			fmt.Fprintf(a.Stdout, "      want %s, got %s%s\n", want, r.Verdict.Action, said(r.Verdict))
 		}
@@ -302,7 +302,7 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 			return err
 		}
 	} else {
-		a.Talk("%s, %d failed", text.Count(len(results), "case"), failed)
+		a.Talk("%s, %d failed", textfmt.Count(len(results), "case"), failed)
 	}
 	if failed > 0 {
 		return cmdenv.Said(cmdenv.Failed)

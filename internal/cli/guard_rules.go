@@ -10,7 +10,7 @@ import (
 
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/guard"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // ruleRow is a rule of gc guard list.
@@ -47,13 +47,13 @@ func guardListCommand(a *app) *cobra.Command {
 				a.Talk("city.toml has no [guard]: everything is allowed; rule sets are: %s", strings.Join(guard.Shipped(), ", "))
 				return nil
 			}
-			t := &text.Table{Heads: []string{"RULE", "ACTION", "FOR", "FROM", "REASON"}}
+			t := &textfmt.Table{Heads: []string{"RULE", "ACTION", "FOR", "FROM", "REASON"}}
 			for _, r := range list.Rules {
-				action := text.Painted(string(r.Action), actionColor(r.Action))
+				action := textfmt.Painted(string(r.Action), actionColor(r.Action))
 				if r.Off {
-					action = text.Painted("off", text.Faint)
+					action = textfmt.Painted("off", textfmt.Faint)
 				}
-				t.Add(text.Painted(r.ID, text.Bold), action, text.Cell{Text: r.whom()}, text.Painted(filepath.Base(r.Set), text.Faint), text.Cell{Text: text.OneLine(r.Reason)})
+				t.Add(textfmt.Painted(r.ID, textfmt.Bold), action, textfmt.Cell{Text: r.whom()}, textfmt.Painted(filepath.Base(r.Set), textfmt.Faint), textfmt.Cell{Text: textfmt.OneLine(r.Reason)})
 			}
 			a.Print(t)
 			a.Talk("what no rule is about: %s", list.Default)
@@ -174,7 +174,7 @@ func (a *app) showReplay(r replay) error {
 	if a.JSON {
 		return a.Document(r)
 	}
-	t := &text.Table{Heads: []string{"WHEN", "AGENT", "TOOL", "WAS", "NOW", "RULE", "WHAT"}}
+	t := &textfmt.Table{Heads: []string{"WHEN", "AGENT", "TOOL", "WAS", "NOW", "RULE", "WHAT"}}
 	for _, c := range r.Changed {
 		part, rule := c.Now.Part, c.Now.Rule
 		if part == "" {
@@ -183,9 +183,9 @@ func (a *app) showReplay(r replay) error {
 		if rule == "" {
 			rule = c.Was.Rule
 		}
-		t.Add(text.Cell{Text: c.At.In(a.Now().Location()).Format("2006-01-02 15:04")}, text.Painted(c.Agent, text.Bold), text.Cell{Text: c.Tool},
-			text.Painted(string(c.Was.Action), actionColor(c.Was.Action)), text.Painted(string(c.Now.Action), actionColor(c.Now.Action)),
-			text.Cell{Text: rule}, text.Cell{Text: text.OneLine(part)})
+		t.Add(textfmt.Cell{Text: c.At.In(a.Now().Location()).Format("2006-01-02 15:04")}, textfmt.Painted(c.Agent, textfmt.Bold), textfmt.Cell{Text: c.Tool},
+			textfmt.Painted(string(c.Was.Action), actionColor(c.Was.Action)), textfmt.Painted(string(c.Now.Action), actionColor(c.Now.Action)),
+			textfmt.Cell{Text: rule}, textfmt.Cell{Text: textfmt.OneLine(part)})
 	}
 	if len(r.Changed) > 0 {
 		a.Print(t)
@@ -194,6 +194,6 @@ func (a *app) showReplay(r replay) error {
 	if r.Cut > 0 {
 		cut = fmt.Sprintf("; %d were too long to be kept and are left out", r.Cut)
 	}
-	a.Talk("%s, %d would come out otherwise%s", text.Count(r.Calls, "recorded call"), len(r.Changed), cut)
+	a.Talk("%s, %d would come out otherwise%s", textfmt.Count(r.Calls, "recorded call"), len(r.Changed), cut)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func planCommand(a *app) *cobra.Command {
@@ -50,7 +50,7 @@ func (a *app) refusedPlan(ctx context.Context, c *client.Client) (refused, err e
 	if err != nil || status.Plan.Error == "" {
 		return nil, err
 	}
-	a.Talk("gc: the controller refused %s: %s; this is the plan of the previous configuration", client.CityFile, text.OneLine(status.Plan.Error))
+	a.Talk("gc: the controller refused %s: %s; this is the plan of the previous configuration", client.CityFile, textfmt.OneLine(status.Plan.Error))
 	return cmdenv.Said(cmdenv.Failed), nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func providerCommand(a *app) *cobra.Command {
@@ -95,23 +95,23 @@ type check struct {
 
 func (c *check) report(r CheckResult) {
 	c.results = append(c.results, r)
-	mark, paint := "ok  ", text.Green
+	mark, paint := "ok  ", textfmt.Green
 	switch r.Result {
 	case CheckPass:
 		c.counts.pass++
 	case CheckSkip:
 		c.counts.skip++
-		mark, paint = "skip", text.Yellow
+		mark, paint = "skip", textfmt.Yellow
 	default:
 		c.counts.fail++
-		mark, paint = "FAIL", text.Red
+		mark, paint = "FAIL", textfmt.Red
 	}
 	if c.JSON || r.Result != CheckFail && !c.all {
 		return
 	}
-	fmt.Fprintf(c.Stdout, "%s  %s  %s\n", c.Paint(paint, mark), c.Pad(text.Bold, r.ID, 28), c.Paint(text.Faint, text.OneLine(r.Sentence)))
+	fmt.Fprintf(c.Stdout, "%s  %s  %s\n", c.Paint(paint, mark), c.Pad(textfmt.Bold, r.ID, 28), c.Paint(textfmt.Faint, textfmt.OneLine(r.Sentence)))
 	if r.Detail != "" {
-		fmt.Fprintln(c.Stdout, text.Indent(r.Detail, resultIndent))
+		fmt.Fprintln(c.Stdout, textfmt.Indent(r.Detail, resultIndent))
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *check) sum() error {
 	if !c.JSON && !c.all {
 		c.skipped()
 	}
-	c.Talk("%s passed, %d failed, %d skipped", text.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
+	c.Talk("%s passed, %d failed, %d skipped", textfmt.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
 	if c.counts.fail > 0 {
 		return cmdenv.Said(cmdenv.Failed)
 	}
@@ -145,7 +145,7 @@ func (c *check) skipped() {
 		cases[r.Detail] = append(cases[r.Detail], r.ID)
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(c.Stdout, "%s  %s\n", c.Paint(text.Yellow, "skip"), text.OneLine(reason))
-		fmt.Fprintln(c.Stdout, text.Indent(c.Paint(text.Faint, strings.Join(cases[reason], ", ")), resultIndent))
+		fmt.Fprintf(c.Stdout, "%s  %s\n", c.Paint(textfmt.Yellow, "skip"), textfmt.OneLine(reason))
+		fmt.Fprintln(c.Stdout, textfmt.Indent(c.Paint(textfmt.Faint, strings.Join(cases[reason], ", ")), resultIndent))
 	}
 }

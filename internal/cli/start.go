@@ -19,7 +19,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/agentcmd"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -146,7 +146,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	ran := err == nil
 	switch {
 	case ran:
-		a.Talk("the controller runs already: process %d, started %s", status.Controller.PID, text.Ago(a.Now(), status.Controller.StartedAt))
+		a.Talk("the controller runs already: process %d, started %s", status.Controller.PID, textfmt.Ago(a.Now(), status.Controller.StartedAt))
 	case errors.Is(err, client.ErrNoController):
 		if status, err = a.launch(ctx, root, c); err != nil {
 			return err
@@ -154,11 +154,11 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		a.Talk("the controller runs: process %d", status.Controller.PID)
 		if daemon, err := a.daemon(); err == nil {
 			if words, err := daemon.Unasked(ctx, root); err == nil && words != "" {
-				a.Talk("%s %s", a.PaintTalk(text.Yellow, "warning:"), text.OneLine(words))
+				a.Talk("%s %s", a.PaintTalk(textfmt.Yellow, "warning:"), textfmt.OneLine(words))
 			}
 			if lines, err := daemon.RefusedModes(ctx, root); err == nil {
 				for _, line := range lines {
-					a.Talk("%s %s", a.PaintTalk(text.Yellow, "warning:"), text.OneLine(line))
+					a.Talk("%s %s", a.PaintTalk(textfmt.Yellow, "warning:"), textfmt.OneLine(line))
 				}
 			}
 		}
@@ -166,7 +166,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		return err
 	}
 	for _, notice := range status.Controller.Notices {
-		a.Talk("%s %s", a.PaintTalk(text.Yellow, "warning:"), text.OneLine(notice))
+		a.Talk("%s %s", a.PaintTalk(textfmt.Yellow, "warning:"), textfmt.OneLine(notice))
 	}
 	var refused error
 	again := map[string]client.Agent{}
@@ -205,7 +205,7 @@ func (a *app) refusedConfiguration(ctx context.Context, root string, status clie
 		a.printFaults(faults)
 		a.Talk("gc: %s has errors at %d:%d; %s", client.CityFile, faults[0].Line, faults[0].Column, goesOn)
 	case status.Plan.Error != "":
-		a.Talk("gc: the controller refused %s: %s; %s", client.CityFile, text.OneLine(status.Plan.Error), goesOn)
+		a.Talk("gc: the controller refused %s: %s; %s", client.CityFile, textfmt.OneLine(status.Plan.Error), goesOn)
 	default:
 		return nil
 	}
@@ -230,7 +230,7 @@ func (a *app) startFailed(ctx context.Context, c *client.Client, status client.S
 	if len(names) == 0 {
 		return failed, nil
 	}
-	a.Talk("starting again: %s", text.List(names))
+	a.Talk("starting again: %s", textfmt.List(names))
 	if _, err := c.StartFailed(ctx, names...); err != nil && !errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrUnavailable) {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 		return none, fmt.Errorf("cannot open the controller's log: %w", err)
 	}
 	if agent := a.Getenv("GC_AGENT"); agent != "" && a.Getenv("GC_INSTANCE_TOKEN") != "" {
-		a.Talk("gc: the agent %s starts this controller: it will end together with that agent's session", text.OneLine(agent))
+		a.Talk("gc: the agent %s starts this controller: it will end together with that agent's session", textfmt.OneLine(agent))
 	}
 	ended, err := a.detach(root, log)
 	if err != nil {
@@ -344,7 +344,7 @@ func tail(file *os.File, since int64) string {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err.Error()
 	}
-	return text.Indent(text.FirstOf(string(buffer[:n]), "(nothing; look with: gc doctor)"), quoteIndent)
+	return textfmt.Indent(textfmt.FirstOf(string(buffer[:n]), "(nothing; look with: gc doctor)"), quoteIndent)
 }
 
 // checkBeforeStart finds mistakes while there is a terminal to show them on.

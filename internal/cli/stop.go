@@ -16,7 +16,7 @@ import (
 	"gascity/internal/cli/agentcmd"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -110,7 +110,7 @@ func (a *app) stopLess(ctx context.Context, root string, err error) error {
 		return err
 	}
 	slices.Sort(names)
-	return fmt.Errorf("%w --no-wait; then gc stop ends what still runs: %s", err, text.List(names))
+	return fmt.Errorf("%w --no-wait; then gc stop ends what still runs: %s", err, textfmt.List(names))
 }
 
 // stopTold stops the city and prints the result of each session meanwhile.
@@ -125,7 +125,7 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 		defer close(told)
 		for e, err := range c.Events(ctx, page.Last) {
 			if err == nil && strings.HasPrefix(e.Kind, "session.stop") && !a.JSON {
-				a.Talk("%s  %s", strings.TrimPrefix(e.Kind, "session."), text.OneLine(text.FirstOf(e.Agent, e.Session)+"  "+e.Text))
+				a.Talk("%s  %s", strings.TrimPrefix(e.Kind, "session."), textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)+"  "+e.Text))
 			}
 		}
 	}()
@@ -158,7 +158,7 @@ func notEnded(status client.Status) []string {
 	for _, agent := range status.Agents {
 		switch agent.State {
 		case client.StateStopping, client.StateUnknown, client.StateRunning, client.StateStarting:
-			open = append(open, agent.Name+" ("+text.Join(agent.State, render.Reason(agent.Reason))+")")
+			open = append(open, agent.Name+" ("+textfmt.Join(agent.State, render.Reason(agent.Reason))+")")
 		}
 	}
 	return open

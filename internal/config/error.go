@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -77,10 +77,10 @@ func (e *Error) Caret() string {
 		if r == '\t' {
 			b.WriteRune(r)
 		} else {
-			b.WriteString(strings.Repeat(" ", text.Width(string(r))))
+			b.WriteString(strings.Repeat(" ", textfmt.Width(string(r))))
 		}
 	}
-	b.WriteString(strings.Repeat("^", max(1, text.Width(string(source[begin:end])))))
+	b.WriteString(strings.Repeat("^", max(1, textfmt.Width(string(source[begin:end])))))
 	return b.String()
 }
 

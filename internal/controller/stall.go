@@ -12,7 +12,7 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -62,7 +62,7 @@ func (l *loop) noteStall(e *entry, a *plan.Action) {
 		l.fade(e)
 	case s.reported.IsZero() && e.job == nil && l.certain(e):
 		s.reported = a.Stalled
-		l.c.emit(event.SessionStalled, e, fmt.Sprintf("the agent has shown no sign of progress in its turn for %s", text.Span(l.now().Sub(a.Stalled))),
+		l.c.emit(event.SessionStalled, e, fmt.Sprintf("the agent has shown no sign of progress in its turn for %s", textfmt.Span(l.now().Sub(a.Stalled))),
 			map[string]string{"since": explain.Stamp(a.Stalled), "sign": s.Sign, "action": string(a.Verb)})
 		l.fade(e)
 	}

@@ -10,9 +10,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/bundle"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/premises"
 	"gascity/internal/redact"
 	"gascity/internal/service/credentials"
 )
@@ -21,16 +21,16 @@ import (
 func (d *Daemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bundled, error) {
 	c := &client.Client{Root: root, Version: d.opts.Version}
 	defer c.Close()
-	state := filepath.Join(root, premises.StateFolder)
+	state := filepath.Join(root, citydir.StateFolder)
 	about := map[string]string{"version": d.opts.Version, "go": goruntime.Version(), "os": goruntime.GOOS, "arch": goruntime.GOARCH, "city": root}
 	pages := []bundle.Page{
 		bundle.JSON("about.json", func(context.Context) (map[string]string, error) { return about, nil }),
-		bundle.Tail("controller.log", filepath.Join(state, premises.LogFolder, premises.LogFile)),
-		bundle.Events("events.jsonl", c, filepath.Join(state, premises.StoreFile)),
+		bundle.Tail("controller.log", filepath.Join(state, citydir.LogFolder, citydir.LogFile)),
+		bundle.Events("events.jsonl", c, filepath.Join(state, citydir.StoreFile)),
 		bundle.JSON("config.json", func(ctx context.Context) (client.Config, error) { return d.ShowConfig(ctx, root) }),
 	}
 	pages = append(pages, bundle.FromController(ctx, c)...)
-	pages = append(pages, bundle.FromLogs(filepath.Join(state, premises.LogFolder), premises.LogFile)...)
+	pages = append(pages, bundle.FromLogs(filepath.Join(state, citydir.LogFolder), citydir.LogFile)...)
 	pages = append(pages, bundle.JSON("doctor.json", func(ctx context.Context) (found []cli.Finding, err error) {
 		err = d.Doctor(ctx, root, func(f cli.Finding) { found = append(found, f) })
 		return found, err

@@ -13,9 +13,9 @@ import (
 	"gascity/client"
 	"gascity/internal/agentcli"
 	"gascity/internal/agentcli/hooks"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/worker"
 )
@@ -70,7 +70,7 @@ func (d *Daemon) IgnoreState(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, ok, err := premises.FindRepository(root)
+	r, ok, err := citydir.FindRepository(root)
 	if err != nil || !ok {
 		return "", err
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
 	"gascity/internal/config"
 	"gascity/internal/domain/event"
-	"gascity/internal/premises"
 	"gascity/internal/service/credentials"
 )
 
@@ -39,7 +39,7 @@ func (d *Daemon) lockFolder() string {
 	if base := d.env.get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		return filepath.Join(base, "gc", "credentials")
 	}
-	return filepath.Join(premises.PublicPlace, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
+	return filepath.Join(citydir.PublicPlace, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
 }
 
 // values are the credentials of agents, for their starts.

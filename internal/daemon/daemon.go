@@ -10,10 +10,10 @@ import (
 
 	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/guard"
-	"gascity/internal/premises"
 	"gascity/internal/program"
 	"gascity/internal/shim"
 	"gascity/provider/all"
@@ -60,7 +60,7 @@ func New(opts Options) *Daemon {
 	if opts.Stderr == nil {
 		opts.Stderr = os.Stderr
 	}
-	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: premises.WatchEvery, helps: &helpTexts{}}
+	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: citydir.WatchEvery, helps: &helpTexts{}}
 	d.finder = &program.Finder{Shell: d.env.get("SHELL"), Env: d.env.base(agentcli.Builtin())}
 	return d
 }

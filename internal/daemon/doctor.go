@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -122,14 +122,14 @@ func (x *examination) stall() {
 // folders looks at who may enter the city's private folders.
 func (x *examination) folders() {
 	fine := true
-	for _, name := range []string{premises.StateFolder, premises.RuntimeFolder} {
+	for _, name := range []string{citydir.StateFolder, citydir.RuntimeFolder} {
 		dir := filepath.Join(x.root, name)
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // made by the first start
 		}
 		if err == nil {
-			err = premises.CheckPrivate(dir, info)
+			err = citydir.CheckPrivate(dir, info)
 		}
 		if err != nil {
 			fine = false
@@ -150,7 +150,7 @@ func (x *examination) ignored() {
 		return // the folder's own finding says it
 	}
 	const remedy = "add these lines to .gitignore: .gc/ and .runtime/"
-	r, ok, err := premises.FindRepository(root)
+	r, ok, err := citydir.FindRepository(root)
 	if err == nil && ok {
 		ok, err = r.Ignores(root)
 		if err == nil && ok {
@@ -186,14 +186,14 @@ func ownedByUs(info fs.FileInfo) bool {
 }
 
 func (x *examination) runtimeFolder() {
-	dir, err := premises.RuntimeDir(x.root, x.env.socketBases()...)
+	dir, err := citydir.RuntimeDir(x.root, x.env.socketBases()...)
 	if err != nil {
-		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, premises.StateFolder, premises.ChoiceFile)+", if it is there, when no agent runs")
+		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, citydir.StateFolder, citydir.ChoiceFile)+", if it is there, when no agent runs")
 		return
 	}
-	if len(dir)+premises.TailLength > client.MaxSocketPath {
+	if len(dir)+citydir.TailLength > client.MaxSocketPath {
 		x.problem("runtime-dir", fmt.Sprintf("the sockets below %s would have more than %d bytes", dir, client.MaxSocketPath),
-			"remove "+filepath.Join(x.root, premises.StateFolder, premises.ChoiceFile)+" when no agent runs")
+			"remove "+filepath.Join(x.root, citydir.StateFolder, citydir.ChoiceFile)+" when no agent runs")
 		return
 	}
 	if strings.HasPrefix(dir, loginFolder) && !x.lingers() {
@@ -221,7 +221,7 @@ func (x *examination) lingers() bool {
 
 // lock looks for a controller that holds the city without answering.
 func (x *examination) lock() {
-	held, who, err := premises.Locked(x.root)
+	held, who, err := citydir.Locked(x.root)
 	c := x.client()
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
@@ -257,7 +257,7 @@ func (x *examination) client() *client.Client {
 // socket looks at the control socket's place.
 func (x *examination) socket() {
 	path := client.SocketPath(x.root)
-	if short := filepath.Join(x.root, premises.RuntimeFolder); filepath.Dir(path) != short {
+	if short := filepath.Join(x.root, citydir.RuntimeFolder); filepath.Dir(path) != short {
 		x.warn("socket", fmt.Sprintf("the city's path is long, so the control socket is %s", path), "")
 	}
 	info, err := os.Lstat(path)
@@ -280,7 +280,7 @@ func (x *examination) socket() {
 // staleSocket distinguishes a socket that a dead controller left from one that
 // another process holds.
 func (x *examination) staleSocket(path string) {
-	held, _, err := premises.Locked(x.root)
+	held, _, err := citydir.Locked(x.root)
 	if err == nil && held {
 		return // the lock's finding says it
 	}
@@ -339,7 +339,7 @@ const (
 
 // disk looks at the space where logs and sockets go.
 func (x *examination) disk() {
-	places := []string{premises.PublicPlace}
+	places := []string{citydir.PublicPlace}
 	if x.root != "" {
 		places = append(places, x.root)
 	}
@@ -372,9 +372,9 @@ func (x *examination) providers() {
 			}
 		}
 	}
-	dir, err := os.MkdirTemp(premises.PublicPlace, "gc-doctor-")
+	dir, err := os.MkdirTemp(citydir.PublicPlace, "gc-doctor-")
 	if err != nil {
-		x.problem("provider", "cannot make a temporary folder: "+err.Error(), "make "+premises.PublicPlace+" writable")
+		x.problem("provider", "cannot make a temporary folder: "+err.Error(), "make "+citydir.PublicPlace+" writable")
 		return
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // nothing was started there

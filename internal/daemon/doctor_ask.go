@@ -10,8 +10,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
-	"gascity/internal/premises"
 	"gascity/internal/trial"
 )
 
@@ -57,7 +57,7 @@ func (x *examination) answers() {
 		return
 	case x.ctx.Err() != nil: // the caller does not wait for it any more
 	case err != nil: // the folder says more
-		x.problem("answer", err.Error(), "look at "+filepath.Join(dir, premises.StateFolder, premises.LogFolder))
+		x.problem("answer", err.Error(), "look at "+filepath.Join(dir, citydir.StateFolder, citydir.LogFolder))
 		return
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -106,5 +106,5 @@ func (x *examination) home() string {
 	if dir := x.env.get("HOME"); dir != "" {
 		return dir
 	}
-	return premises.PublicPlace
+	return citydir.PublicPlace
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/premises"
+	"gascity/internal/citydir"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -52,7 +52,7 @@ func (x *examination) prompt() {
 }
 
 func (x *examination) tryPrompt(ctx context.Context, selection string, where all.Where) (err error) {
-	dir, err := os.MkdirTemp(premises.PublicPlace, "gc-doctor-")
+	dir, err := os.MkdirTemp(citydir.PublicPlace, "gc-doctor-")
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 	providers := x.trialConfig(x.root, dir)
 	work := dir
 	if where != all.Here {
-		work = premises.PublicPlace // dir is not there
-		providers.Far.ID = premises.ID(filepath.Join(x.root, "doctor"))
+		work = citydir.PublicPlace // dir is not there
+		providers.Far.ID = citydir.ID(filepath.Join(x.root, "doctor"))
 	}
 	p, err := all.Open(selection, providers)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"gascity/internal/premises"
+	"gascity/internal/citydir"
 	"gascity/internal/proc"
+	"gascity/internal/proc/envscan"
 	"gascity/internal/remains"
-	"gascity/internal/scan"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -55,7 +55,7 @@ func (x *examination) leftovers() {
 // strays names agents that run although no provider has a session for them. Their folder was removed, and
 // so was the process that could make it again.
 func (x *examination) strays() {
-	live, err := scan.Live(x.root)
+	live, err := envscan.Live(x.root)
 	if err != nil || len(live) == 0 {
 		return
 	}
@@ -83,7 +83,7 @@ func (x *examination) strays() {
 // places are the providers that the city selects, and those where it may have left
 // something.
 func (x *examination) places() []string {
-	used, err := premises.Used(x.root)
+	used, err := citydir.Used(x.root)
 	if err != nil {
 		x.warn("sessions", err.Error(), "make .gc readable for this user")
 	}

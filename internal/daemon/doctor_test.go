@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
-	"gascity/internal/premises"
 )
 
 const oneAgent = `
@@ -189,11 +189,11 @@ func faults() []fault {
 			return d
 		}, "", "place"},
 		{"private folder is open", func(t *testing.T, root string, d *Daemon) *Daemon {
-			makeMode(t, filepath.Join(root, premises.StateFolder), 0o777)
+			makeMode(t, filepath.Join(root, citydir.StateFolder), 0o777)
 			return d
 		}, "folder.", "others may enter"},
 		{"socket folder is open", func(t *testing.T, root string, d *Daemon) *Daemon {
-			makeMode(t, filepath.Join(root, premises.RuntimeFolder), 0o755)
+			makeMode(t, filepath.Join(root, citydir.RuntimeFolder), 0o755)
 			return d
 		}, "folder.", "others may enter"},
 		{"stale socket", func(t *testing.T, root string, d *Daemon) *Daemon {
@@ -205,7 +205,7 @@ func faults() []fault {
 			return d
 		}, "socket", "not a socket"},
 		{"controller that holds the city without answering", func(t *testing.T, root string, d *Daemon) *Daemon {
-			release, err := premises.Lock(t.Context(), root, 4242)
+			release, err := citydir.Lock(t.Context(), root, 4242)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +244,7 @@ func faults() []fault {
 		{"unsafe folder for sockets", func(t *testing.T, root string, d *Daemon) *Daemon {
 			open := filepath.Join(root, "open")
 			makeMode(t, open, 0o777)
-			write(t, filepath.Join(root, premises.StateFolder, premises.ChoiceFile), open)
+			write(t, filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile), open)
 			return d
 		}, "runtime-dir", "others may enter"},
 		{"unknown provider", func(_ *testing.T, _ string, d *Daemon) *Daemon {
@@ -309,7 +309,7 @@ func TestTheDoctorNamesEachFault(t *testing.T) {
 func TestTheDoctorsWordsAreTrue(t *testing.T) {
 	t.Run("a file in the place of a folder", func(t *testing.T) {
 		root := newCity(t, oneAgent)
-		write(t, filepath.Join(root, premises.StateFolder), "")
+		write(t, filepath.Join(root, citydir.StateFolder), "")
 		bad, _ := examine(t, newDaemon(t), root)
 		i := slices.IndexFunc(bad, func(f cli.Finding) bool { return f.Check == "folder.gc" })
 		if i < 0 || strings.Contains(bad[i].Remedy, "chmod") || !strings.Contains(bad[i].Remedy, "out of the way") {
@@ -318,7 +318,7 @@ func TestTheDoctorsWordsAreTrue(t *testing.T) {
 	})
 	t.Run("a controller that hangs", func(t *testing.T) {
 		root, d := newCity(t, oneAgent), newDaemon(t)
-		release, err := premises.Lock(t.Context(), root, 4242)
+		release, err := citydir.Lock(t.Context(), root, 4242)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,11 +345,11 @@ start_command = "sleep 1"
 work_dir = "nowhere"
 pre_start = ["true"]
 `)
-	makeMode(t, filepath.Join(root, premises.RuntimeFolder), 0o755)
+	makeMode(t, filepath.Join(root, citydir.RuntimeFolder), 0o755)
 	leaveSocketIn(t, root)
 	makeMode(t, filepath.Join(root, "open"), 0o777)
-	write(t, filepath.Join(root, premises.StateFolder, premises.ChoiceFile), filepath.Join(root, "open"))
-	makeMode(t, filepath.Join(root, premises.StateFolder), 0o777)
+	write(t, filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile), filepath.Join(root, "open"))
+	makeMode(t, filepath.Join(root, citydir.StateFolder), 0o777)
 	d := newDaemon(t)
 	d.opts.Executable = "/bin/false"
 	bad, _ := examine(t, d, root)

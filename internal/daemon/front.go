@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/controller"
-	"gascity/internal/premises"
-	"gascity/internal/rawlog"
+	"gascity/internal/fsutil/rawlog"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/service/budgets"
 	"gascity/internal/store"
@@ -54,7 +54,7 @@ func (f front) Logs(ctx context.Context, target string, q client.LogQuery, w io.
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(f.keeper.root, premises.StateFolder, premises.LogFolder, session.Session+".log")
+	path := filepath.Join(f.keeper.root, citydir.StateFolder, citydir.LogFolder, session.Session+".log")
 	err = rawlog.Copy(ctx, w, path, rawlog.Query(q))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.unlogged(ctx, target, q, w)

@@ -12,11 +12,11 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/controller"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
-	"gascity/internal/premises"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
 	"gascity/internal/server/controlapi"
@@ -31,7 +31,7 @@ import (
 // openStore opens what the city must not forget.
 func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
-		Path: filepath.Join(k.root, premises.StateFolder, premises.StoreFile), Lived: lived(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
+		Path: filepath.Join(k.root, citydir.StateFolder, citydir.StoreFile), Lived: lived(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
 		OnFault: func(error) {
 			if c := k.controller.Load(); c != nil {
 				c.StoreChanged()
@@ -43,7 +43,7 @@ func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 // lived reports whether a controller has worked here before, by its log: a store
 // that is missing then has been lost.
 func lived(root string) bool {
-	info, err := os.Stat(filepath.Join(root, premises.StateFolder, premises.LogFolder, premises.LogFile))
+	info, err := os.Stat(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, citydir.LogFile))
 	return err == nil && info.Size() > 0
 }
 

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"os"
 
-	"gascity/internal/lease"
+	"gascity/internal/leaderelection"
 	"gascity/provider/all"
 )
 
@@ -19,8 +19,8 @@ func (d *Daemon) underLease(ctx context.Context, root, name string, run func(ctx
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(d.opts.Stderr, nil))
-	return lease.Hold(ctx, lease.Options{
-		Name: host + "_" + rand.Text()[:8], Terms: lease.Usual(), Logger: logger,
+	return leaderelection.Hold(ctx, leaderelection.Options{
+		Name: host + "_" + rand.Text()[:8], Terms: leaderelection.Usual(), Logger: logger,
 		Store: all.Leases(d.providerConfig(root, root, logger), name),
 	}, run)
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
-	"gascity/internal/premises"
 	"gascity/internal/proc"
-	"gascity/internal/scan"
+	"gascity/internal/proc/envscan"
 	"gascity/runtime"
 )
 
@@ -58,7 +58,7 @@ func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	agent := r.until("echo", "running", isRunning)
 	r.until("sleeper", "running", isRunning)
 	r.leave()
-	choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile))
+	choice, err := os.ReadFile(filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	if !named {
 		t.Error("the doctor does not name the lost agent")
 	}
-	live, err := scan.Live(root)
-	copies := slices.DeleteFunc(live, func(p scan.Process) bool { return p.Session != agent.Session || p.SID != p.PID })
+	live, err := envscan.Live(root)
+	copies := slices.DeleteFunc(live, func(p envscan.Process) bool { return p.Session != agent.Session || p.SID != p.PID })
 	if err != nil || len(copies) != 1 || copies[0].ID != lost.ID {
 		t.Errorf("there are %+v, %v, want the lost agent alone", copies, err)
 	}
@@ -132,7 +132,7 @@ func TestStopRemovesWhatALostSessionLeft(t *testing.T) {
 	agent := r.until("echo", "running", isRunning)
 	r.until("sleeper", "running", isRunning)
 	r.leave()
-	choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile))
+	choice, err := os.ReadFile(filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
-	"gascity/internal/premises"
 )
 
 // The test binary is the shim, too.
@@ -57,10 +57,10 @@ func newCity(t *testing.T, toml string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile)); err == nil {
+		if choice, err := os.ReadFile(filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile)); err == nil {
 			if d := newDaemon(t); len(choice) > 1 {
-				dir, err := premises.RuntimeDir(root, d.env.socketBases()...)
-				if err == nil && filepath.Base(dir) == premises.ID(root) {
+				dir, err := citydir.RuntimeDir(root, d.env.socketBases()...)
+				if err == nil && filepath.Base(dir) == citydir.ID(root) {
 					_ = os.RemoveAll(dir)
 				}
 			}

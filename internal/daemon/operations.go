@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"gascity/internal/checkup"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/driver/script"
 	"gascity/internal/fakeagent"
-	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
@@ -29,7 +29,7 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
-	place, err := os.MkdirTemp(premises.PublicPlace, "gc-check-")
+	place, err := os.MkdirTemp(citydir.PublicPlace, "gc-check-")
 	if err != nil {
 		return fmt.Errorf("cannot make a place for the check: %w", err)
 	}
@@ -75,7 +75,7 @@ func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err
 	defer cancel()
 	const name, file = "gc-check-shares", "shared"
 	cfg := runtime.Config{
-		Command: "touch " + filepath.Join(dir, file) + "; exec sleep 1000", WorkDir: premises.PublicPlace,
+		Command: "touch " + filepath.Join(dir, file) + "; exec sleep 1000", WorkDir: citydir.PublicPlace,
 		Env: map[string]string{"GC_INSTANCE_TOKEN": instanceToken()},
 	}
 	if err := p.Start(ctx, name, cfg); err != nil {
@@ -93,7 +93,7 @@ func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-end:
-			return fmt.Errorf("agents at %s do not share %s with this machine: those of the check write there what reaches them; mount it over there, or let an agent there answer a prompt: gc doctor", selection, premises.PublicPlace)
+			return fmt.Errorf("agents at %s do not share %s with this machine: those of the check write there what reaches them; mount it over there, or let an agent there answer a prompt: gc doctor", selection, citydir.PublicPlace)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"gascity/internal/citydir"
 	"gascity/internal/driver/remote"
-	"gascity/internal/premises"
 	"gascity/internal/remains"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -40,7 +40,7 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) (er
 		return errors.Join(err, all.Close(p))
 	}
 	err = remote.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, remote.ServeOptions{
-		Dir: filepath.Join(folder, premises.StateFolder, outpostFolder), Socket: filepath.Join(sockets, outpostSocket), Version: d.opts.Version,
+		Dir: filepath.Join(folder, citydir.StateFolder, outpostFolder), Socket: filepath.Join(sockets, outpostSocket), Version: d.opts.Version,
 		Remove: func() error { return remains.ClearOutpost(folder) },
 	})
 	return errors.Join(err, all.Close(p))
@@ -84,7 +84,7 @@ func (d *Daemon) openOutpost(folder, selection string) (p runtime.Provider, leav
 	if !filepath.IsAbs(folder) {
 		return nil, nil, fmt.Errorf("the outpost's folder %q is not absolute", folder)
 	}
-	if leave, err = premises.Visit(folder); err != nil {
+	if leave, err = citydir.Visit(folder); err != nil {
 		return nil, nil, err
 	}
 	_, err = outpostSockets(folder) // the process that opens it finds the choice
@@ -99,7 +99,7 @@ func (d *Daemon) openOutpost(folder, selection string) (p runtime.Provider, leav
 
 // outpostSockets is the folder of an outpost's sockets. That of the login is not used: many
 // hosts remove it at the last logout, and sessions live longer than a connection.
-func outpostSockets(folder string) (string, error) { return premises.RuntimeDir(folder, "") }
+func outpostSockets(folder string) (string, error) { return citydir.RuntimeDir(folder, "") }
 
 // stdio is a process's standard input and output as one connection.
 type stdio struct {

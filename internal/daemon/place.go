@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/domain/plan"
-	"gascity/internal/premises"
-	"gascity/internal/scan"
+	"gascity/internal/proc/envscan"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -24,7 +24,7 @@ func (k *keeper) place(ctx context.Context, selection string) (runtime.Provider,
 	if err == nil || !absent(selection, err) {
 		return p, err
 	}
-	used, readErr := premises.Used(k.root)
+	used, readErr := citydir.Used(k.root)
 	if readErr != nil || slices.Contains(used, selection) {
 		return nil, errors.Join(err, readErr)
 	}
@@ -51,7 +51,7 @@ func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provid
 	if err != nil {
 		return nil, err
 	}
-	if err := premises.NoteUsed(k.root, selection); err != nil {
+	if err := citydir.NoteUsed(k.root, selection); err != nil {
 		return nil, errors.Join(err, all.Close(p))
 	}
 	return p, nil
@@ -60,7 +60,7 @@ func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provid
 // Places lists the providers at which sessions of the city may be. A city that is
 // older than that list may have some at each that needs no argument.
 func (d *Daemon) Places(root string) ([]string, error) {
-	used, err := premises.Used(root)
+	used, err := citydir.Used(root)
 	if err != nil || len(used) > 0 {
 		return used, err
 	}
@@ -98,7 +98,7 @@ type lostClearer interface {
 // endStrays stops what still runs of the city's agents once no session is left: agents whose session
 // was lost, by the marks in their environment. It removes what is on the disk of such sessions.
 func (k *keeper) endStrays(ctx context.Context) ([]client.StopResult, error) {
-	ended, err := scan.End(ctx, k.root)
+	ended, err := envscan.End(ctx, k.root)
 	out := make([]client.StopResult, 0, len(ended))
 	for _, e := range ended {
 		out = append(out, client.StopResult{Session: e.Session, Processes: e.Found, Survivors: e.Survivors})

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
-	"gascity/internal/premises"
 	"gascity/provider/all"
 )
 
@@ -32,7 +32,7 @@ func TestAStrangePlaceConcernsItsAgentOnly(t *testing.T) {
 	r.until("b", "failed for its place", func(a client.Agent) bool {
 		return a.PID == 0 && strings.Contains(a.Reason, `there is no runtime provider "ptty"`)
 	})
-	used, err := premises.Used(root)
+	used, err := citydir.Used(root)
 	if err != nil || !slices.Equal(used, []string{all.Drivers()[0].Name}) {
 		t.Errorf("noted are %v, %v", used, err)
 	}
@@ -58,11 +58,11 @@ func TestAPlaceThatWasUsedIsNeverTakenForEmpty(t *testing.T) {
 		t.Errorf("a place that never was = %v, %v, want one without sessions", p, err)
 	}
 	for range 2 {
-		if err := premises.NoteUsed(root, "ptty"); err != nil {
+		if err := citydir.NoteUsed(root, "ptty"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ProviderFolder, "used")); err != nil || string(text) != "ptty\n" {
+	if text, err := os.ReadFile(filepath.Join(root, citydir.StateFolder, citydir.ProviderFolder, "used")); err != nil || string(text) != "ptty\n" {
 		t.Errorf("noted is %q, %v", text, err)
 	}
 	if p, err := k.place(t.Context(), "ptty"); err == nil {

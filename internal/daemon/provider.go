@@ -15,10 +15,10 @@ import (
 	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
 	"gascity/internal/checkup"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/fakeagent"
-	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
@@ -32,7 +32,7 @@ func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Confi
 // configOf is providerConfig of a configuration that has been read.
 func (d *Daemon) configOf(city *config.City, root, dir string, logger *slog.Logger) all.Config {
 	return all.Config{
-		Dir: dir, LogDir: filepath.Join(root, premises.StateFolder, premises.LogFolder), StateDir: filepath.Join(root, premises.StateFolder, premises.ProviderFolder),
+		Dir: dir, LogDir: filepath.Join(root, citydir.StateFolder, citydir.LogFolder), StateDir: filepath.Join(root, citydir.StateFolder, citydir.ProviderFolder),
 		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP), Far: d.far(root, &city.Session),
 		Env: d.env.base(agentcli.Builtin()), Environ: d.env, Shim: d.shimCommand(), Logger: logger,
 	}
@@ -55,7 +55,7 @@ func (d *Daemon) trialConfig(root, dir string) all.Config {
 
 // far is what the city's configuration says about places on other machines.
 func (d *Daemon) far(root string, s *config.Session) all.Far {
-	return all.Far{ID: premises.ID(root), Program: d.opts.Executable, SSH: all.SSH{
+	return all.Far{ID: citydir.ID(root), Program: d.opts.Executable, SSH: all.SSH{
 		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,
 	}, K8s: all.K8s{
 		Context: s.K8s.Context, Namespace: s.K8s.Namespace, Image: s.K8s.Image, Prebaked: s.K8s.Prebaked, Template: s.K8s.Template,
@@ -198,7 +198,7 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patt
 	if selection, err = withPath(selection, root); err != nil {
 		return err
 	}
-	place, err := os.MkdirTemp(premises.PublicPlace, "gc-check-")
+	place, err := os.MkdirTemp(citydir.PublicPlace, "gc-check-")
 	if err != nil {
 		return fmt.Errorf("cannot make a place for the cases: %w", err)
 	}

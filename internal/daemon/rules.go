@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/domain/plan"
+	"gascity/internal/fsutil/logfile"
 	"gascity/internal/guard"
 	"gascity/internal/guard/policy"
-	"gascity/internal/logfile"
-	"gascity/internal/premises"
 	"gascity/internal/redact"
 )
 
@@ -43,7 +43,7 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*policy.Rules, 
 // openJudge makes a judge without rules, which denies everything, and returns the file of
 // the calls that it decides about.
 func (k *keeper) openJudge() (*logfile.File, error) {
-	file, err := logfile.Open(filepath.Join(k.root, premises.StateFolder, premises.LogFolder, guardFile), guardSize)
+	file, err := logfile.Open(filepath.Join(k.root, citydir.StateFolder, citydir.LogFolder, guardFile), guardSize)
 	if err == nil {
 		k.judge = policy.NewJudge(policy.Options{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
 	}
@@ -79,7 +79,7 @@ func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Gua
 
 // GuardCalls returns the calls that are kept, the oldest first.
 func (d *Daemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
-	name := filepath.Join(root, premises.StateFolder, premises.LogFolder, guardFile)
+	name := filepath.Join(root, citydir.StateFolder, citydir.LogFolder, guardFile)
 	var calls []guard.Call
 	for i := logfile.Kept; i >= 0; i-- {
 		file := name

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/guard"
-	"gascity/internal/premises"
 )
 
 const guardedCity = `
@@ -61,8 +61,8 @@ func TestAFaultyFileOfRulesIsNotTaken(t *testing.T) {
 	untilPlan("faulty", func(fault string) bool { return strings.Contains(fault, `ours.toml:1:1: rule "a": action "dny"`) })
 	write(t, file, "[[rules]]\nid = 'a'\naction = 'ask'\ncommands = ['terraform']\n")
 	untilPlan("mended", func(fault string) bool { return fault == "" })
-	info, err := os.Stat(filepath.Join(root, premises.StateFolder, premises.LogFolder, guardFile))
-	if err != nil || info.Mode().Perm() != premises.PrivateFile {
+	info, err := os.Stat(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, guardFile))
+	if err != nil || info.Mode().Perm() != citydir.PrivateFile {
 		t.Errorf("the calls are kept in %v, %v; want a file of this user alone", info, err)
 	}
 	r.stopCity()

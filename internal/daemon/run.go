@@ -16,15 +16,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/domain/plan"
+	"gascity/internal/fsutil/logfile"
 	"gascity/internal/guard/policy"
 	"gascity/internal/hookrunner"
-	"gascity/internal/logfile"
 	"gascity/internal/metric"
-	"gascity/internal/premises"
 	"gascity/internal/redact"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/server/unixhttp"
@@ -50,12 +50,12 @@ func (d *Daemon) RunController(ctx context.Context, root string, opts cli.Contro
 
 // control is RunController for the only one.
 func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
-	release, err := premises.Lock(ctx, root, os.Getpid())
+	release, err := citydir.Lock(ctx, root, os.Getpid())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	file, err := logfile.Open(filepath.Join(root, premises.StateFolder, premises.LogFolder, premises.LogFile), 8<<20)
+	file, err := logfile.Open(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, citydir.LogFile), 8<<20)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	k.store.Store(db)
-	sockets, err := premises.RuntimeDir(k.root, d.socketBases()...)
+	sockets, err := citydir.RuntimeDir(k.root, d.socketBases()...)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if err != nil {
 		return err
 	}
-	sentry, err := premises.NewSentry(k.root, listener, d.watchEvery)
+	sentry, err := citydir.NewSentry(k.root, listener, d.watchEvery)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -154,7 +154,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		err := c.Run(ctx)
 		if err == nil && ctx.Err() == nil {
-			premises.Tidy(k.root) // while it still answers: who waits for its end may remove the city then
+			citydir.Tidy(k.root) // while it still answers: who waits for its end may remove the city then
 		}
 		return err
 	})
@@ -168,11 +168,11 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if opts.Ready != nil {
 		opts.Ready()
 	}
-	if err = group.Wait(); errors.Is(err, premises.ErrOusted) {
+	if err = group.Wait(); errors.Is(err, citydir.ErrOusted) {
 		k.logger.Error(err.Error())
 		return err
 	}
-	premises.Tidy(k.root)
+	citydir.Tidy(k.root)
 	return err
 }
 
@@ -243,9 +243,9 @@ func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, 
 		k.mu.Lock()
 		k.providers = append(k.providers, p)
 		k.mu.Unlock()
-		opts := hookrunner.Options{Dir: filepath.Join(k.root, premises.StateFolder, premises.HooksFolder), Program: k.daemon.opts.Executable}
+		opts := hookrunner.Options{Dir: filepath.Join(k.root, citydir.StateFolder, citydir.HooksFolder), Program: k.daemon.opts.Executable}
 		if all.IsHere(selection) {
-			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), premises.HooksFolder)
+			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), citydir.HooksFolder)
 		}
 		p = k.workers.Over(hookrunner.Over(p, opts))
 	}
@@ -284,7 +284,7 @@ func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Prov
 
 // openFor opens a provider whose far agents reach the worker API behind a socket.
 func (d *Daemon) openFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
-	dir, err := premises.RuntimeDir(root, d.socketBases()...)
+	dir, err := citydir.RuntimeDir(root, d.socketBases()...)
 	if err != nil {
 		return nil, err
 	}

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/domain/agentcontext"
-	"gascity/internal/logfile"
-	"gascity/internal/premises"
+	"gascity/internal/fsutil/logfile"
 	"gascity/internal/redact"
 	"gascity/worker"
 )
@@ -74,7 +74,7 @@ func TestACityLivesFromStartToStop(t *testing.T) {
 	if _, err := os.Stat(client.SocketPath(root)); err == nil {
 		t.Error("the control socket survived the stop")
 	}
-	if dirs, _ := filepath.Glob("/tmp/gc-*/" + premises.ID(root)); len(dirs) > 0 {
+	if dirs, _ := filepath.Glob("/tmp/gc-*/" + citydir.ID(root)); len(dirs) > 0 {
 		t.Errorf("the stop left %v", dirs)
 	}
 }
@@ -114,7 +114,7 @@ func TestOneControllerForEachCity(t *testing.T) {
 // lock for a moment more.
 func TestAStartWaitsForTheControllerBeforeIt(t *testing.T) {
 	root := newCity(t, "[workspace]\nname = \"town\"\n")
-	release, err := premises.Lock(t.Context(), root, 4242)
+	release, err := citydir.Lock(t.Context(), root, 4242)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAStartWaitsForTheControllerBeforeIt(t *testing.T) {
 		<-time.After(5 * 20 * time.Millisecond)
 		released <- release()
 	}()
-	again, err := premises.Lock(t.Context(), root, 4243)
+	again, err := citydir.Lock(t.Context(), root, 4243)
 	if err != nil {
 		t.Errorf("a lock that is about to be free gives %v", err)
 	} else if err := again(); err != nil {
@@ -135,13 +135,13 @@ func TestAStartWaitsForTheControllerBeforeIt(t *testing.T) {
 }
 
 func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
-	for _, taken := range []string{premises.StateFolder, premises.RuntimeFolder} {
+	for _, taken := range []string{citydir.StateFolder, citydir.RuntimeFolder} {
 		t.Run(taken, func(t *testing.T) {
 			d, root := newDaemon(t), newCity(t, twoAgents)
 			d.watchEvery = 10 * time.Millisecond
 			r := runController(t, d, root)
 			echo := r.until("echo", "running", isRunning)
-			choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile))
+			choice, err := os.ReadFile(filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,13 +151,13 @@ func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
 			select {
 			case err := <-r.done:
 				r.over = true
-				if !errors.Is(err, premises.ErrOusted) {
+				if !errors.Is(err, citydir.ErrOusted) {
 					t.Errorf("the controller ended with %v, want that it was ousted", err)
 				}
 			case <-time.After(patience):
 				t.Fatal("a controller without " + taken + " goes on")
 			}
-			write(t, filepath.Join(root, premises.StateFolder, premises.ChoiceFile), string(choice))
+			write(t, filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile), string(choice))
 			next := runController(t, d, root)
 			if again := next.until("echo", "running", isRunning); again.PID != echo.PID {
 				t.Errorf("the next controller has process %d, want %d: agents go on", again.PID, echo.PID)
@@ -313,22 +313,22 @@ func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(short) }) // nothing runs there
 	root := newCity(t, "")
-	first, err := premises.RuntimeDir(root, short)
+	first, err := citydir.RuntimeDir(root, short)
 	if err != nil || !strings.HasPrefix(first, short) {
 		t.Fatalf("chose %s, %v; want a folder in XDG_RUNTIME_DIR", first, err)
 	}
-	if again, err := premises.RuntimeDir(root, t.TempDir(), ""); err != nil || again != first {
+	if again, err := citydir.RuntimeDir(root, t.TempDir(), ""); err != nil || again != first {
 		t.Errorf("another environment gets %s, %v; want %s", again, err, first)
 	}
 	if err := os.Chmod(first, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if dir, err := premises.RuntimeDir(root, ""); !errors.Is(err, client.ErrForbidden) {
+	if dir, err := citydir.RuntimeDir(root, ""); !errors.Is(err, client.ErrForbidden) {
 		t.Errorf("a folder that others may enter gives %s, %v; want a refusal", dir, err)
 	}
 	other := newCity(t, "")
-	long, err := premises.RuntimeDir(other, "/tmp/"+strings.Repeat("x", 90))
-	if err != nil || len(long)+premises.TailLength > client.MaxSocketPath {
+	long, err := citydir.RuntimeDir(other, "/tmp/"+strings.Repeat("x", 90))
+	if err != nil || len(long)+citydir.TailLength > client.MaxSocketPath {
 		t.Errorf("with a long XDG_RUNTIME_DIR got %s, %v; want a short folder", long, err)
 	}
 }
@@ -353,12 +353,12 @@ func TestTheRuntimeFolderIsNobodyElses(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := newCity(t, "")
-	dir, err := premises.RuntimeDir(root, bases...)
+	dir, err := citydir.RuntimeDir(root, bases...)
 	if err != nil || filepath.Dir(filepath.Dir(dir)) != bases[2] {
 		t.Errorf("chose %s, %v; want a folder in %s", dir, err, bases[2])
 	}
 	for _, path := range []string{foreign, open} {
-		if err := premises.MakePrivate(filepath.Join(path, "x")); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), path) {
+		if err := citydir.MakePrivate(filepath.Join(path, "x")); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s is taken: %v", path, err)
 		}
 	}

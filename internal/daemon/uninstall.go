@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/premises"
+	"gascity/internal/citydir"
 	"gascity/internal/remains"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -40,9 +40,9 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 // some at each that its configuration names. How another host or cluster is reached stands in
 // the configuration: by a faulty one, a wrong place would be asked and found empty.
 func (d *Daemon) site(ctx context.Context, root string) (remains.Site, error) {
-	used, err := premises.Used(root)
+	used, err := citydir.Used(root)
 	r, faulty := d.read(ctx, root)
-	if _, lived := os.Lstat(filepath.Join(root, premises.StateFolder)); faulty == nil && lived == nil && len(used) == 0 {
+	if _, lived := os.Lstat(filepath.Join(root, citydir.StateFolder)); faulty == nil && lived == nil && len(used) == 0 {
 		for i := range r.desired.Sessions {
 			used = append(used, r.desired.Sessions[i].Provider)
 		}

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
+	"gascity/internal/citydir"
 	"gascity/internal/domain/event"
 	receipt "gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
-	"gascity/internal/premises"
 	"gascity/internal/server/unixhttp"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
@@ -40,7 +40,7 @@ func workerPath(root string) string {
 // controller.
 func (k *keeper) openExchange(e *engines, events event.Log) error {
 	owner := sessionname.OwnerTokenPrefix + rand.Text()
-	if err := os.WriteFile(filepath.Join(k.root, premises.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(k.root, citydir.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}
 	e.workers = workers.New(workers.Options{
@@ -82,7 +82,7 @@ const portFile = "worker.port"
 
 // openPort opens the port of the worker API, if the configuration wants one.
 func (k *keeper) openPort(ctx context.Context) (*workerapi.Port, error) {
-	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, premises.StateFolder, portFile)
+	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, citydir.StateFolder, portFile)
 	if !k.section().Daemon.WorkerHTTP {
 		return nil, workerapi.RenewPorts(dir, nil)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/premises"
+	"gascity/internal/citydir"
 	"gascity/internal/proc"
 	"gascity/runtime"
 )
@@ -49,7 +49,7 @@ const stopsAtOnce = 16
 // An error means that nothing was done; it matches client.ErrRefused if somebody else holds
 // the city.
 func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, error) {
-	release, err := premises.Hold(ctx, s.Root, os.Getpid())
+	release, err := citydir.Hold(ctx, s.Root, os.Getpid())
 	if errors.Is(err, fs.ErrNotExist) {
 		release, err = func() error { return nil }, nil // there is no state, so no other process to keep out
 	}
@@ -116,7 +116,7 @@ func (w *work) openAll() {
 			w.places = append(w.places, &place{dir: dir, selection: selection})
 		}
 	}
-	chosen, all := premises.Sockets(w.site.Root, w.site.Bases...)
+	chosen, all := citydir.Sockets(w.site.Root, w.site.Bases...)
 	for _, selection := range w.site.Elsewhere {
 		w.places = append(w.places, &place{dir: cmp.Or(chosen, all[0]), selection: selection, elsewhere: true})
 	}
@@ -241,8 +241,8 @@ func (w *work) remove() {
 // of the city runs any more.
 func (s Site) Clear() (removed []string, left []client.Obstacle) {
 	remains := s.files()
-	state := filepath.Join(s.Root, premises.StateFolder)
-	lock := filepath.Join(state, premises.LockFile)
+	state := filepath.Join(s.Root, citydir.StateFolder)
+	lock := filepath.Join(state, citydir.LockFile)
 	slices.SortStableFunc(remains.Folders, func(a, b client.Folder) int { return rank(a, lock) - rank(b, lock) })
 	for _, f := range remains.Folders {
 		if err := os.RemoveAll(f.Path); err != nil {
@@ -251,13 +251,13 @@ func (s Site) Clear() (removed []string, left []client.Obstacle) {
 		}
 		removed = append(removed, f.Path)
 	}
-	_, sockets := premises.Sockets(s.Root, s.Bases...)
+	_, sockets := citydir.Sockets(s.Root, s.Bases...)
 	for _, dir := range sockets {
-		if above := filepath.Dir(dir); strings.HasPrefix(filepath.Base(above), "gc") && premises.Own(above) {
+		if above := filepath.Dir(dir); strings.HasPrefix(filepath.Base(above), "gc") && citydir.Own(above) {
 			_ = os.Remove(above) // only if no other city has a folder in it
 		}
 	}
-	for _, dir := range []string{state, filepath.Join(s.Root, premises.RuntimeFolder)} {
+	for _, dir := range []string{state, filepath.Join(s.Root, citydir.RuntimeFolder)} {
 		_ = os.Remove(dir) // only if it is empty: what the user has put there stays
 	}
 	return removed, append(left, remains.Foreign...)

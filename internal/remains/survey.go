@@ -1,7 +1,7 @@
 // Package remains is what a city has left outside of its own files: processes, sockets,
 // state. It finds all of it, ends what runs, removes the rest, and looks again.
 //
-// What it removes is named here and in package premises, is a folder or file of this user,
+// What it removes is named here and in package citydir, is a folder or file of this user,
 // and is reached without a symbolic link. Working directories are none of it.
 package remains
 
@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/premises"
+	"gascity/internal/citydir"
 	"gascity/internal/proc"
 )
 
@@ -25,9 +25,9 @@ const markKey = "GC_CITY_PATH"
 // made are the names that gc makes in the folder for state, and in that for sockets. Others are
 // somebody else's, also if they resemble them.
 var made = []string{
-	premises.StoreFile, premises.StoreFile + "-wal", premises.StoreFile + "-shm", premises.StoreFile + "-journal",
-	premises.StoreFile + ".bak-v*", premises.StoreFile + ".damaged-*", premises.LockFile, premises.LogFolder, premises.HooksFolder, premises.ProviderFolder,
-	premises.ChoiceFile + "*", "worker.token", "worker.port*", "outpost", "visit.lock",
+	citydir.StoreFile, citydir.StoreFile + "-wal", citydir.StoreFile + "-shm", citydir.StoreFile + "-journal",
+	citydir.StoreFile + ".bak-v*", citydir.StoreFile + ".damaged-*", citydir.LockFile, citydir.LogFolder, citydir.HooksFolder, citydir.ProviderFolder,
+	citydir.ChoiceFile + "*", "worker.token", "worker.port*", "outpost", "visit.lock",
 }
 
 var madeToRun = []string{"control.sock*", "worker.sock*", "worker-*.port", ".worker-*.port*"}
@@ -44,8 +44,8 @@ type Site struct {
 // files finds what gc has made on the disk.
 func (s Site) files() client.Remains {
 	r := client.Remains{City: s.Root, Folders: []client.Folder{}, Places: append([]string{}, s.Elsewhere...), Processes: []client.Process{}}
-	s.sift(&r, filepath.Join(s.Root, premises.StateFolder), made)
-	s.sift(&r, filepath.Join(s.Root, premises.RuntimeFolder), madeToRun)
+	s.sift(&r, filepath.Join(s.Root, citydir.StateFolder), made)
+	s.sift(&r, filepath.Join(s.Root, citydir.RuntimeFolder), madeToRun)
 	for _, dir := range s.sockets(&r) {
 		r.Folders = append(r.Folders, measure(dir))
 	}
@@ -69,7 +69,7 @@ func (s Site) sift(r *client.Remains, dir string, made []string) {
 			continue
 		}
 		f := measure(path)
-		if strings.HasPrefix(e.Name(), premises.StoreFile) {
+		if strings.HasPrefix(e.Name(), citydir.StoreFile) {
 			r.History += f.Bytes
 		}
 		r.Folders = append(r.Folders, f)
@@ -95,7 +95,7 @@ func (s Site) owned(r *client.Remains, path string) bool {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false
-	case err == nil && premises.Own(path):
+	case err == nil && citydir.Own(path):
 		return true
 	case err == nil && info.Mode().Type() == fs.ModeSymlink:
 		err = errors.New("it is a symbolic link, which gc has not made: remove it, and what it leads to, by hand")
@@ -109,10 +109,10 @@ func (s Site) owned(r *client.Remains, path string) bool {
 // sockets returns the folders for sockets that are there. One that is not ours is an
 // obstacle if the city has chosen it, and else somebody else's.
 func (s Site) sockets(r *client.Remains) (dirs []string) {
-	chosen, all := premises.Sockets(s.Root, s.Bases...)
+	chosen, all := citydir.Sockets(s.Root, s.Bases...)
 	for _, dir := range all {
 		above := filepath.Dir(dir)
-		if premises.Own(above) && (dir == chosen && s.owned(r, dir) || premises.Own(dir)) {
+		if citydir.Own(above) && (dir == chosen && s.owned(r, dir) || citydir.Own(dir)) {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -151,7 +151,7 @@ func (s Site) living() ([]proc.Info, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for the processes of the city: %w", err)
 	}
-	_, dirs := premises.Sockets(s.Root, s.Bases...)
+	_, dirs := citydir.Sockets(s.Root, s.Bases...)
 	for _, info := range all {
 		if info.UID == os.Geteuid() && info.SID == info.PID && !info.Ended() && serves(info.PID, dirs) {
 			found[info.ID] = info

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/fsutil/rawlog"
 	"gascity/internal/proc"
-	"gascity/internal/rawlog"
 	"gascity/internal/shim/process"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/inputlog"

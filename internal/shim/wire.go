@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"gascity/internal/fsutil/rawlog"
 	"gascity/internal/proc"
-	"gascity/internal/rawlog"
 	"gascity/internal/shim/process"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/tty"

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // City is a city of the trial.
@@ -158,11 +158,11 @@ func waits(ctx context.Context, api *client.Client, name, receipt string) string
 	if status, err := api.Status(ctx); err == nil {
 		for _, a := range status.Agents {
 			if a.Name == name {
-				why = append(why, "it is "+text.Join(a.State, a.Activity.State))
+				why = append(why, "it is "+textfmt.Join(a.State, a.Activity.State))
 			}
 		}
 	}
-	return text.Join(why...)
+	return textfmt.Join(why...)
 }
 
 // told is the error of an agent that did not answer, with the end of what it shows.

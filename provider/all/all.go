@@ -17,7 +17,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/config"
-	"gascity/internal/lease"
+	"gascity/internal/leaderelection"
 	"gascity/provider/acp"
 	"gascity/provider/exec"
 	"gascity/provider/k8s"
@@ -166,7 +166,7 @@ func openSSH(cfg Config, argument string) (runtime.Provider, error) {
 }
 
 // Leases keeps the lease of a name in the cluster of the configuration.
-func Leases(cfg Config, name string) lease.Store {
+func Leases(cfg Config, name string) leaderelection.Store {
 	return k8s.Leases(cfg.Far.K8s.With(k8s.Environ(cfg.environ())), name)
 }
 

@@ -8,14 +8,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"gascity/internal/lease"
+	"gascity/internal/leaderelection"
 )
 
 // leases is the part of an address that is not among those of the core.
 const leases = "leases"
 
 // Leases keeps the lease of a name in the namespace of the settings.
-func Leases(s Settings, name string) lease.Store { return &leaseStore{&cluster{settings: s}, name} }
+func Leases(s Settings, name string) leaderelection.Store {
+	return &leaseStore{&cluster{settings: s}, name}
+}
 
 type leaseStore struct {
 	cluster *cluster
@@ -41,17 +43,17 @@ type leaseSpec struct {
 // leaseLimit bounds one request: a holder that has to renew cannot wait long.
 const leaseLimit = 3 * time.Second
 
-// Get keeps the contract of lease.Store.
-func (s *leaseStore) Get(ctx context.Context) (lease.Record, error) {
+// Get keeps the contract of leaderelection.Store.
+func (s *leaseStore) Get(ctx context.Context) (leaderelection.Record, error) {
 	r, err := s.ask(ctx, asking{http.MethodGet, nil, nil, []string{leases, s.name}})
 	if errors.Is(err, errNotThere) {
-		return lease.Record{}, nil
+		return leaderelection.Record{}, nil
 	}
 	return r, err
 }
 
-// Put keeps the contract of lease.Store.
-func (s *leaseStore) Put(ctx context.Context, r lease.Record) (lease.Record, error) {
+// Put keeps the contract of leaderelection.Store.
+func (s *leaseStore) Put(ctx context.Context, r leaderelection.Record) (leaderelection.Record, error) {
 	object := leaseObject{
 		metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
 		metav1.ObjectMeta{Name: s.name, ResourceVersion: r.Version},
@@ -63,20 +65,20 @@ func (s *leaseStore) Put(ctx context.Context, r lease.Record) (lease.Record, err
 	}
 	out, err := s.ask(ctx, a)
 	if errors.Is(err, errConflict) || errors.Is(err, errTaken) || errors.Is(err, errNotThere) {
-		return lease.Record{}, errors.Join(lease.ErrConflict, err)
+		return leaderelection.Record{}, errors.Join(leaderelection.ErrConflict, err)
 	}
 	return out, err
 }
 
-func (s *leaseStore) ask(ctx context.Context, a asking) (lease.Record, error) {
+func (s *leaseStore) ask(ctx context.Context, a asking) (leaderelection.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseLimit)
 	defer cancel()
 	object, err := ask[leaseObject](ctx, s.cluster, a)
 	if err != nil {
-		return lease.Record{}, err
+		return leaderelection.Record{}, err
 	}
 	spec := &object.Spec
-	return lease.Record{
+	return leaderelection.Record{
 		Holder: spec.Holder, Duration: time.Duration(spec.Seconds) * time.Second, Acquired: plainTime(spec.Acquired), Renewed: plainTime(spec.Renewed),
 		Changes: spec.Transitions, Version: object.Metadata.ResourceVersion,
 	}, nil

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gascity/internal/archive"
+	"gascity/internal/fsutil/archive"
 	"gascity/runtime"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"gascity/internal/driver/startup"
 	"gascity/internal/proc"
-	"gascity/internal/scan"
+	"gascity/internal/proc/envscan"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/tmux/control"
@@ -38,7 +38,7 @@ func (b *box) dir() statedir.Folder { return b.provider.dir(b.name) }
 func (b *box) Claim(ctx context.Context) error {
 	p := b.provider
 	if statedir.Gone(b.dir().Record()) {
-		if err := p.alone(ctx, b.name, b.cfg.Env[scan.CityKey]); err != nil {
+		if err := p.alone(ctx, b.name, b.cfg.Env[envscan.CityKey]); err != nil {
 			return err
 		}
 	}

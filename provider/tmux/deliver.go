@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"gascity/internal/archive"
+	"gascity/internal/fsutil/archive"
 	"gascity/internal/overlay"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"gascity/internal/rawlog"
+	"gascity/internal/fsutil/rawlog"
 	"gascity/internal/terminal/oscstate"
 	"gascity/internal/terminal/tty"
 	"gascity/internal/terminal/vt"

@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/scan"
+	"gascity/internal/proc/envscan"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/tmux/control"
@@ -87,7 +87,7 @@ type Provider struct {
 	memory  screen.Memory
 	// lost says which sessions without a record may run.
 	lost     restorer
-	searcher scan.Searcher
+	searcher envscan.Searcher
 
 	end context.CancelFunc
 }

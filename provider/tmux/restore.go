@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/scan"
+	"gascity/internal/proc/envscan"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/tmux/control"
@@ -169,5 +169,5 @@ func (p *Provider) alone(ctx context.Context, name, city string) error {
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	return &translated{sentinel: runtime.ErrSessionExists, err: &scan.StrayError{Session: name, PIDs: scan.PIDs(live)}}
+	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.StrayError{Session: name, PIDs: envscan.PIDs(live)}}
 }

@@ -3,7 +3,7 @@ package tmux
 import (
 	"errors"
 
-	"gascity/internal/scan"
+	"gascity/internal/proc/envscan"
 	"gascity/internal/tmux/server"
 	"gascity/runtime"
 )
@@ -23,7 +23,7 @@ func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 			tracked[s.PID] = s.Name
 		}
 	}
-	found, err := scan.Find(id, tracked)
+	found, err := envscan.Find(id, tracked)
 	return found, errors.Join(err, listErr)
 }
 
@@ -34,5 +34,5 @@ func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	if r.IsTracked {
 		return p.Stop(r.ProviderName)
 	}
-	return scan.Terminate(ctx, r)
+	return envscan.Terminate(ctx, r)
 }

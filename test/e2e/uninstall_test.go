@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"gascity/client"
-	"gascity/internal/premises"
+	"gascity/internal/citydir"
 	"gascity/internal/proc"
 )
 
@@ -145,7 +145,7 @@ func (c *city) calls(args ...string) (out []byte, code int) {
 // sockets is the folder of the city's sockets.
 func (c *city) sockets() string {
 	c.t.Helper()
-	text, err := os.ReadFile(filepath.Join(c.root, ".gc", premises.ChoiceFile))
+	text, err := os.ReadFile(filepath.Join(c.root, ".gc", citydir.ChoiceFile))
 	if err != nil {
 		c.t.Fatal(err)
 	}

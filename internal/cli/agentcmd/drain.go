@@ -8,7 +8,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/domain/session"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // me is the agent in whose session this program runs, and its instance.
@@ -76,11 +76,11 @@ func (a *app) tellDrain(drain client.Drain) error {
 		return cmdenv.Said(cmdenv.Failed)
 	}
 	if !a.JSON {
-		left := text.In(a.Now(), drain.Deadline)
+		left := textfmt.In(a.Now(), drain.Deadline)
 		if left != "" {
 			left = "you are ended in " + left
 		}
-		a.Talk("wind down, then run: gc drain ack (%s)", text.OneLine(text.Join(text.FirstOf(drain.Reason, "no reason was given"), left)))
+		a.Talk("wind down, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(textfmt.FirstOf(drain.Reason, "no reason was given"), left)))
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lif
 	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
 		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
 		if err == nil && !done.Changed { // it was said before, which is as good
-			a.Talk("%s", text.FirstOf(done.Detail, success))
+			a.Talk("%s", textfmt.FirstOf(done.Detail, success))
 			return nil
 		}
 		return a.TellDone(done, err, success)

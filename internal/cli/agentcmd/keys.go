@@ -9,7 +9,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func interruptCommand(a *app) *cobra.Command {
@@ -68,7 +68,7 @@ and returns when the box is empty. Use it when gc status shows "input blocked".`
 				if errors.Is(err, client.ErrInvalid) {
 					err = fmt.Errorf("%w; text is sent with: gc send", err)
 				}
-				return a.TellDone(done, err, fmt.Sprintf("pressed %s in %s", text.Count(len(args)-1, "key"), args[0]))
+				return a.TellDone(done, err, fmt.Sprintf("pressed %s in %s", textfmt.Count(len(args)-1, "key"), args[0]))
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,

@@ -12,7 +12,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // lifeOrder is what goes with a verb.
@@ -187,7 +187,7 @@ func (a *app) live(ctx context.Context, name string, verb life, order lifeOrder)
 		case err != nil:
 			return err
 		case !done.Changed && !order.wait:
-			a.Talk("%s: nothing changed; %s", was.Name, text.FirstOf(done.Detail, "it is "+was.State))
+			a.Talk("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State))
 			return nil
 		case !order.wait:
 			a.Talk("%s", verb.accepted(was.Name, done.Detail))
@@ -233,12 +233,12 @@ func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.
 		case errors.Is(parent.Err(), context.Canceled):
 			return parent.Err()
 		case parent.Err() != nil:
-			return fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, text.FirstOf(is.State, was.State), was.Name)
+			return fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, textfmt.FirstOf(is.State, was.State), was.Name)
 		case verb.reached(was, is) == cmdenv.Settled:
 			a.Talk("%s %s", was.Name, verb.goal)
 			return nil
 		case verb.reached(was, is) == cmdenv.Failing:
-			return fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, text.FirstOf(render.Reason(is.Reason), is.Exit, "no reason was given"), is.Name)
+			return fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, textfmt.FirstOf(render.Reason(is.Reason), is.Exit, "no reason was given"), is.Name)
 		}
 		if !cmdenv.PauseFor(ctx, cmdenv.LookAgain, changed) {
 			continue // to say what it waited for

@@ -15,7 +15,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // maxLines is more than any session keeps, and as much as may be asked for.
@@ -93,8 +93,8 @@ func (a *app) peekAtEach(ctx context.Context, of cmdenv.Selection, lines int) er
 			if out.Session == "" {
 				continue // it failed
 			}
-			fmt.Fprintln(a.Stdout, a.Paint(text.Bold, agents[i].Name))
-			a.PrintText(text.Indent(strings.TrimRight(out.Text, "\n"), peekIndent))
+			fmt.Fprintln(a.Stdout, a.Paint(textfmt.Bold, agents[i].Name))
+			a.PrintText(textfmt.Indent(strings.TrimRight(out.Text, "\n"), peekIndent))
 			fmt.Fprintln(a.Stdout)
 		}
 		return failed
@@ -180,7 +180,7 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 	defer body.Close()
 	out := cmdenv.Raw(a.Stdout)
 	if !raw {
-		out = &text.Stripper{Out: a.Stdout}
+		out = &textfmt.Stripper{Out: a.Stdout}
 	}
 	_, err = io.Copy(out, body)
 	switch {

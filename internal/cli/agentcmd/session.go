@@ -9,7 +9,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func sessionCommand(a *app) *cobra.Command {
@@ -54,7 +54,7 @@ func sessionShowCommand(a *app) *cobra.Command {
 				if err := a.Show(s, func(sheet render.Sheet) string { return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
 					return err
 				}
-				fmt.Fprintln(a.Stdout, a.Paint(text.Faint, "\nlast screen"))
+				fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nlast screen"))
 				a.PrintText(s.LastScreen)
 				return nil
 			})
@@ -109,7 +109,7 @@ func (a *app) kill(ctx context.Context, c *client.Client, name string, req clien
 func (a *app) warnOfKill(ctx context.Context, c *client.Client, name string) error {
 	status, err := c.Status(ctx)
 	if err == nil && status.Controller.Degraded != "" {
-		a.Talk("gc: %s is not started again for now: %s", name, text.OneLine(status.Controller.Degraded))
+		a.Talk("gc: %s is not started again for now: %s", name, textfmt.OneLine(status.Controller.Degraded))
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (a *app) tellKill(name string, r client.StopResult) error {
 			a.Talk("killed %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
 			return nil
 		}
-		a.Talk("killed %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
+		a.Talk("killed %s: %s in %.1fs", name, textfmt.Count(r.Processes, "process"), r.Seconds)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/output"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // onEach runs a verb on the agents that the names select, all at the same time.
@@ -62,7 +62,7 @@ func Start(ctx context.Context, v *output.View, names []string, timeout time.Dur
 			a.Talk("%s runs already", agent.Name)
 			return nil
 		case noWait:
-			a.Talk("%s: %s", agent.Name, text.FirstOf(done.Detail, "nothing to do"))
+			a.Talk("%s: %s", agent.Name, textfmt.FirstOf(done.Detail, "nothing to do"))
 			return nil
 		}
 		return a.awaitOutcome(ctx, c, agent, life{goal: "runs", reached: runsAgain})
@@ -78,7 +78,7 @@ func startAgent(ctx context.Context, c *client.Client, agent client.Agent) (clie
 	case client.StateSuspended:
 		return c.Resume(ctx, agent.Name, client.LifecycleRequest{})
 	case client.StateUnknown:
-		return client.Done{}, fmt.Errorf("%w: it is unknown whether %s runs: %s", client.ErrRefused, agent.Name, text.FirstOf(agent.Reason, "its runtime provider does not answer"))
+		return client.Done{}, fmt.Errorf("%w: it is unknown whether %s runs: %s", client.ErrRefused, agent.Name, textfmt.FirstOf(agent.Reason, "its runtime provider does not answer"))
 	}
 	if agent.Desired == client.StateSuspended {
 		return c.Resume(ctx, agent.Name, client.LifecycleRequest{})

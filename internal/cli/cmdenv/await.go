@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // LookAgain is how long the status is trusted when no event says that it
@@ -129,7 +129,7 @@ func (w *Vigil) look(status client.Status) bool {
 	standing := w.standstill(status)
 	if why := status.Controller.Degraded; why != w.blind {
 		if w.blind = why; why != "" {
-			w.Talk("%s %s", w.PaintTalk(text.Red, "warning:"), text.OneLine(why))
+			w.Talk("%s %s", w.PaintTalk(textfmt.Red, "warning:"), textfmt.OneLine(why))
 		}
 	}
 	for _, agent := range status.Agents {
@@ -158,19 +158,19 @@ func (w *Vigil) look(status client.Status) bool {
 
 // tell prints the result of an agent.
 func (w *Vigil) tell(agent client.Agent, v Verdict) {
-	why := text.Plainly(text.Brief(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
+	why := textfmt.Plainly(textfmt.Brief(textfmt.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
 	switch v {
 	case Settled:
-		w.Talk("%s  %s (%.1fs)", w.PaintTalk(text.Green, "ok     "), agent.Name, w.Now().Sub(w.since).Seconds())
+		w.Talk("%s  %s (%.1fs)", w.PaintTalk(textfmt.Green, "ok     "), agent.Name, w.Now().Sub(w.since).Seconds())
 	case Held:
 		again := ""
-		if left := text.In(w.Now(), agent.NextAt); left != "" {
+		if left := textfmt.In(w.Now(), agent.NextAt); left != "" {
 			again = "; next try in " + left
 		}
-		w.Talk("%s  %s: %s%s", w.PaintTalk(text.Yellow, "waiting"), agent.Name, why, again)
+		w.Talk("%s  %s: %s%s", w.PaintTalk(textfmt.Yellow, "waiting"), agent.Name, why, again)
 	default:
-		state := text.FirstOf(agent.State, client.StateFailed)
-		w.Talk("%s  %s: %s", w.PaintTalk(text.Red, fmt.Sprintf("%-7s", state)), agent.Name, why)
+		state := textfmt.FirstOf(agent.State, client.StateFailed)
+		w.Talk("%s  %s: %s", w.PaintTalk(textfmt.Red, fmt.Sprintf("%-7s", state)), agent.Name, why)
 	}
 }
 
@@ -218,11 +218,11 @@ func (w *Vigil) standstill(status client.Status) bool {
 // Remind says what is waited for, once it takes long and whenever that changes.
 func (w *Vigil) Remind(names []string) {
 	now := w.Now()
-	open := text.List(names)
+	open := textfmt.List(names)
 	if open == "" || open == w.last || now.Sub(w.since) < RemindAfter || now.Sub(w.said) < RemindAfter {
 		return
 	}
-	w.Talk("%s %s", w.PaintTalk(text.Yellow, "waiting for"), open)
+	w.Talk("%s %s", w.PaintTalk(textfmt.Yellow, "waiting for"), open)
 	w.last, w.said = open, now
 }
 
@@ -230,7 +230,7 @@ func (w *Vigil) Remind(names []string) {
 // has not failed.
 func (w *Vigil) sum() error {
 	for _, why := range slices.Sorted(maps.Keys(w.rests)) {
-		w.Talk("%s  %s: %s", w.PaintTalk(text.Faint, "stopped"), text.List(w.rests[why]), text.Plainly(text.Brief(text.FirstOf(why, "not wanted"))))
+		w.Talk("%s  %s: %s", w.PaintTalk(textfmt.Faint, "stopped"), textfmt.List(w.rests[why]), textfmt.Plainly(textfmt.Brief(textfmt.FirstOf(why, "not wanted"))))
 	}
 	count := map[Verdict]int{}
 	for _, v := range w.told {
@@ -269,7 +269,7 @@ func runs(n int) string {
 // giveUp says what was still waited for when ctx ended.
 func (w *Vigil) giveUp(parent context.Context, err error) error {
 	if errors.Is(parent.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: still waiting for %s; the controller continues, see: gc status", client.ErrTimeout, text.List(w.open))
+		return fmt.Errorf("%w: still waiting for %s; the controller continues, see: gc status", client.ErrTimeout, textfmt.List(w.open))
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // holds marks a command that only holds others.
@@ -26,7 +26,7 @@ func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 			if len(args) > 0 {
 				return UnknownCommand(cmd, args[0])
 			}
-			return Usage(cmd, "%s wants a command: %s", cmd.CommandPath(), text.List(commandNames(cmd)))
+			return Usage(cmd, "%s wants a command: %s", cmd.CommandPath(), textfmt.List(commandNames(cmd)))
 		},
 	}
 	cmd.AddCommand(commands...)
@@ -108,5 +108,5 @@ func OneOf(cmd *cobra.Command, flag, word string, words ...string) error {
 	if word == "" || slices.Contains(words, word) {
 		return nil
 	}
-	return Usage(cmd, "%s cannot be %q; it is one of: %s", flag, word, text.List(words))
+	return Usage(cmd, "%s cannot be %q; it is one of: %s", flag, word, textfmt.List(words))
 }

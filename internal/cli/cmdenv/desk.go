@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // Env is what a command gets from the process it runs in. All fields but Width and
@@ -48,20 +48,20 @@ type Env struct {
 type Desk struct {
 	Env
 
-	City         string // --city
-	JSON         bool   // --json
-	text.Painter        // for standard output
+	City            string // --city
+	JSON            bool   // --json
+	textfmt.Painter        // for standard output
 }
 
 // New makes the desk of a run. Its streams let nothing through that controls a terminal, see
-// [text.Printer]; what has to is written to [Desk.Raw].
+// [textfmt.Printer]; what has to is written to [Desk.Raw].
 func New(env Env) Desk {
 	d := Desk{Env: env}
 	d.On = d.coloured(env.Stdout)
-	d.Stdout = &text.Printer{Out: env.Stdout, Colors: d.On}
-	d.Stderr = &text.Printer{Out: env.Stderr, Colors: d.coloured(env.Stderr)}
+	d.Stdout = &textfmt.Printer{Out: env.Stdout, Colors: d.On}
+	d.Stderr = &textfmt.Printer{Out: env.Stderr, Colors: d.coloured(env.Stderr)}
 	d.IsTerminal = func(stream any) bool {
-		if p, ok := stream.(*text.Printer); ok {
+		if p, ok := stream.(*textfmt.Printer); ok {
 			stream = p.Out
 		}
 		return env.IsTerminal(stream)
@@ -73,7 +73,7 @@ func New(env Env) Desk {
 // what a person asks to get byte by byte, and for the cursor. No text of others goes there
 // on a terminal.
 func Raw(stream io.Writer) io.Writer {
-	if p, ok := stream.(*text.Printer); ok {
+	if p, ok := stream.(*textfmt.Printer); ok {
 		return p.Out
 	}
 	return stream
@@ -161,7 +161,7 @@ func (d *Desk) Listing(cmd *cobra.Command) *cobra.Command {
 
 // Moment returns the time that the value of a flag means.
 func (d *Desk) Moment(flag, value string) (time.Time, error) {
-	t, err := text.ParseMoment(d.Now(), value)
+	t, err := textfmt.ParseMoment(d.Now(), value)
 	if err != nil {
 		return t, fmt.Errorf("%w: %s %w", client.ErrInvalid, flag, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -132,5 +132,5 @@ func (d *Desk) complain(err error) {
 			return
 		}
 	}
-	d.Talk("gc: %s", text.Block(message))
+	d.Talk("gc: %s", textfmt.Block(message))
 }

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // Talk prints one line for people. Safe for concurrent use if Stderr is.
@@ -18,8 +18,8 @@ func (d *Desk) Talk(format string, args ...any) {
 }
 
 // PaintTalk colours a word on standard error.
-func (d *Desk) PaintTalk(c text.Color, word string) string {
-	return text.Painter{On: d.coloured(d.Stderr)}.Paint(c, word)
+func (d *Desk) PaintTalk(c textfmt.Color, word string) string {
+	return textfmt.Painter{On: d.coloured(d.Stderr)}.Paint(c, word)
 }
 
 // Document prints a value as one indented JSON document.
@@ -47,12 +47,12 @@ func (d *Desk) encode(out io.Writer, value any, indent string) error {
 	if err := enc.Encode(value); err != nil {
 		return err
 	}
-	_, err := out.Write(text.EscapeJSON(doc.Bytes()))
+	_, err := out.Write(textfmt.EscapeJSON(doc.Bytes()))
 	return err
 }
 
 // Print prints a table.
-func (d *Desk) Print(t *text.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
+func (d *Desk) Print(t *textfmt.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
 
 // Columns is the width of the terminal on standard output, zero if it is none.
 func (d *Desk) Columns() int {
@@ -75,7 +75,7 @@ func (d *Desk) Rows() int {
 // PrintText prints an agent's text without what could control a terminal, also into a pipe: what is
 // piped reaches a terminal, too.
 func (d *Desk) PrintText(s string) {
-	s = text.Block(s)
+	s = textfmt.Block(s)
 	fmt.Fprint(d.Stdout, s)
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		fmt.Fprintln(d.Stdout)
@@ -85,7 +85,7 @@ func (d *Desk) PrintText(s string) {
 // Progress draws one line on standard error over the one that it drew before; an empty one
 // removes that. Standard error must be a terminal.
 func (d *Desk) Progress(line string) {
-	fmt.Fprint(Raw(d.Stderr), "\r"+text.OneLine(line)+"\x1b[K")
+	fmt.Fprint(Raw(d.Stderr), "\r"+textfmt.OneLine(line)+"\x1b[K")
 }
 
 // Picture prints one picture of what is watched: over the previous one on a
@@ -94,11 +94,11 @@ func (d *Desk) Progress(line string) {
 func (d *Desk) Picture(picture string) error {
 	out := d.Stdout
 	if d.IsTerminal(d.Stdout) {
-		printable := text.Block
+		printable := textfmt.Block
 		if d.On {
-			printable = text.Colored
+			printable = textfmt.Colored
 		}
-		picture = text.Fit(printable(picture), d.Rows(), d.Columns())
+		picture = textfmt.Fit(printable(picture), d.Rows(), d.Columns())
 		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
 		out = Raw(out)
 	} else {

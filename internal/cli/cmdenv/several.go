@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // Selection says which agents a command is for.
@@ -93,7 +93,7 @@ func (d *Desk) ForEach(agents []client.Agent, do func(i int, agent client.Agent)
 			continue
 		}
 		if exit, ok := errors.AsType[*exitError](err); !ok || exit.err != nil {
-			d.Talk("gc: %s: %s", text.OneLine(agents[i].Name), text.OneLine(err.Error()))
+			d.Talk("gc: %s: %s", textfmt.OneLine(agents[i].Name), textfmt.OneLine(err.Error()))
 		}
 		if status == Done {
 			status = StatusOf(err)

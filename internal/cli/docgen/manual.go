@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -121,7 +121,7 @@ func sheet(cmd *cobra.Command, name, version string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, ".TH %s 1 \"\" \"gc %s\" \"Gas City\"\n", strings.ToUpper(roff(name)), roff(version))
 	fmt.Fprintf(&out, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n", roff(name), roff(cmd.Short), roff(cmd.UseLine()))
-	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roff(text.FirstOf(cmd.Long, cmd.Short)))
+	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roff(textfmt.FirstOf(cmd.Long, cmd.Short)))
 	if rows := flagRows(cmd); len(rows) > 0 {
 		out.WriteString(".SH OPTIONS\n")
 		for _, row := range rows {

@@ -12,7 +12,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // View is the desk of one run of the program, on which pages can be shown.
@@ -102,7 +102,7 @@ func (v *View) TellDone(done client.Done, err error, success string) error {
 		return err
 	}
 	if !done.Changed {
-		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, text.FirstOf(done.Detail, "no reason was given"))
+		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, textfmt.FirstOf(done.Detail, "no reason was given"))
 	}
 	v.Talk("%s", success)
 	return nil

@@ -16,7 +16,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -237,7 +237,7 @@ func (a *app) completeRequest(cmd *cobra.Command, arg string, req *client.NudgeR
 
 // self is who runs this program: an agent by its name, else a person.
 func (a *app) self() string {
-	return text.FirstOf(a.Getenv("GC_AGENT"), a.Getenv("USER"), a.Getenv("LOGNAME"))
+	return textfmt.FirstOf(a.Getenv("GC_AGENT"), a.Getenv("USER"), a.Getenv("LOGNAME"))
 }
 
 // prompt returns the text of an argument, or standard input for "-".
@@ -324,7 +324,7 @@ func (a *app) awaitEnd(parent context.Context, c *client.Client, r client.Receip
 	}
 	ctx, cancel := context.WithTimeout(parent, until.limit())
 	defer cancel()
-	want := text.FirstOf(until.state, client.ReceiptSubmitted)
+	want := textfmt.FirstOf(until.state, client.ReceiptSubmitted)
 	for look := cmdenv.RemindAfter; !r.Reached(want); look = until.limit() {
 		next, err := awaitReceipt(ctx, c, r.ID, want, look)
 		switch {
@@ -341,7 +341,7 @@ func (a *app) awaitEnd(parent context.Context, c *client.Client, r client.Receip
 			break
 		}
 		if remind && look == cmdenv.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {
-			a.Talk("%s %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(text.Yellow, "waiting:"), render.Reason(text.FirstOf(r.Reason, "it is "+r.State)))
+			a.Talk("%s %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(textfmt.Yellow, "waiting:"), render.Reason(textfmt.FirstOf(r.Reason, "it is "+r.State)))
 		}
 	}
 	return r, nil
@@ -367,7 +367,7 @@ func lastSeen(ctx context.Context, c *client.Client, r client.Receipt) client.Re
 func (a *app) printReceipt(r client.Receipt, until patience) (status int) {
 	status, sentence := nudgeEnd(r, until)
 	if !a.JSON || status != cmdenv.Done {
-		a.Talk("%s", text.OneLine(sentence))
+		a.Talk("%s", textfmt.OneLine(sentence))
 	}
 	return status
 }

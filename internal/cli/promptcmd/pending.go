@@ -10,7 +10,7 @@ import (
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/output"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func pendingCommand(a *app) *cobra.Command {
@@ -43,7 +43,7 @@ func questions(ctx context.Context, c *client.Client) ([]string, error) {
 	list, err := c.Pending(ctx, "", client.OnlyOpen)
 	var ids []string
 	for _, p := range list {
-		ids = append(ids, p.ID+"\t"+text.OneLine(p.Agent+": "+render.FirstLine(p.Prompt)))
+		ids = append(ids, p.ID+"\t"+textfmt.OneLine(p.Agent+": "+render.FirstLine(p.Prompt)))
 	}
 	return ids, err
 }
@@ -89,7 +89,7 @@ func (a *app) tellAnswer(p client.Pending) error {
 	switch p.State {
 	case client.PendingAnswered:
 		if !a.JSON {
-			a.Talk("answered %s with %q", text.OneLine(p.Agent), p.Answer)
+			a.Talk("answered %s with %q", textfmt.OneLine(p.Agent), p.Answer)
 		}
 		return nil
 	case client.PendingOpen:
@@ -111,7 +111,7 @@ func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]
 				continue
 			}
 			for n, option := range p.Options {
-				options = append(options, fmt.Sprintf("%d\t%s", n+1, text.OneLine(option)))
+				options = append(options, fmt.Sprintf("%d\t%s", n+1, textfmt.OneLine(option)))
 			}
 		}
 		return options, err

@@ -13,7 +13,7 @@ import (
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/output"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 func queueCommand(a *app) *cobra.Command {
@@ -164,7 +164,7 @@ func receipts(which client.Which) func(context.Context, *client.Client) ([]strin
 		list, err := c.Queue(ctx, "", which)
 		var ids []string
 		for _, r := range list {
-			ids = append(ids, r.ID+"\t"+text.OneLine(r.Agent+": "+render.FirstLine(r.Text)))
+			ids = append(ids, r.ID+"\t"+textfmt.OneLine(r.Agent+": "+render.FirstLine(r.Text)))
 		}
 		return ids, err
 	}

@@ -14,7 +14,7 @@ import (
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/output"
 	"gascity/internal/cli/render"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // What can be waited for: states of the agent that is named, and conditions with
@@ -76,7 +76,7 @@ func (a *app) condition(cmd *cobra.Command, target string, flags waitFlags) (cli
 	req := client.WaitRequest{Target: target, Timeout: flags.timeout, Owner: flags.owner, Text: flags.text}
 	switch {
 	case flags.condition == "":
-		return req, cmdenv.Usage(cmd, "for what? give --for: %s", text.List(append(slices.Clone(agentConditions), "receipt=ID", "pending=ID", "time=TIME", "command=COMMAND")))
+		return req, cmdenv.Usage(cmd, "for what? give --for: %s", textfmt.List(append(slices.Clone(agentConditions), "receipt=ID", "pending=ID", "time=TIME", "command=COMMAND")))
 	case flags.timeout < 0:
 		return req, cmdenv.Usage(cmd, "--timeout cannot be negative: %v", flags.timeout)
 	case !flags.register && (flags.owner != "" || flags.text != ""):
@@ -134,7 +134,7 @@ func (a *app) moment(words string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return text.ParseMoment(now, words)
+	return textfmt.ParseMoment(now, words)
 }
 
 // answerTime is how much longer than the wait itself its answer may take.
@@ -185,7 +185,7 @@ func (a *app) tellWait(w client.Wait, words string) error {
 		}
 	}
 	if w.State != client.WaitFulfilled {
-		return fmt.Errorf("the condition can no longer be met: %s%s", words, render.Because(text.FirstOf(w.Reason, "the wait "+w.State)))
+		return fmt.Errorf("the condition can no longer be met: %s%s", words, render.Because(textfmt.FirstOf(w.Reason, "the wait "+w.State)))
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func waits(ctx context.Context, c *client.Client) ([]string, error) {
 	list, err := c.Waits(ctx, client.OnlyOpen)
 	var ids []string
 	for _, w := range list {
-		ids = append(ids, w.ID+"\t"+text.OneLine(render.Condition(w)))
+		ids = append(ids, w.ID+"\t"+textfmt.OneLine(render.Condition(w)))
 	}
 	return ids, err
 }

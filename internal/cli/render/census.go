@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // Census is what a stop found and ended.
 func (s Sheet) Census(census client.Census) string {
-	t := &text.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
+	t := &textfmt.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
 	for _, r := range census.Sessions {
-		result := text.Painted("ended", text.Green)
+		result := textfmt.Painted("ended", textfmt.Green)
 		if why := NotEnded(r); why != "" {
-			result = text.Painted(why, text.Red)
+			result = textfmt.Painted(why, textfmt.Red)
 		}
-		t.Add(text.Cell{Text: r.Agent}, text.Cell{Text: r.Session}, text.Cell{Text: Processes(r)}, text.Cell{Text: fmt.Sprintf("%.1fs", r.Seconds)}, result)
+		t.Add(textfmt.Cell{Text: r.Agent}, textfmt.Cell{Text: r.Session}, textfmt.Cell{Text: Processes(r)}, textfmt.Cell{Text: fmt.Sprintf("%.1fs", r.Seconds)}, result)
 	}
 	return s.Table(t)
 }
@@ -39,14 +39,14 @@ func Stopped(census client.Census) string {
 			uncounted++
 		}
 	}
-	all := text.Count(len(census.Sessions), "session")
+	all := textfmt.Count(len(census.Sessions), "session")
 	switch {
 	case uncounted == 0:
-		return fmt.Sprintf("%s with %s ended, none survived", all, text.Count(processes, "process"))
+		return fmt.Sprintf("%s with %s ended, none survived", all, textfmt.Count(processes, "process"))
 	case uncounted == len(census.Sessions):
 		return all + " ended; the runtime provider does not report processes, so that none were counted"
 	}
-	return fmt.Sprintf("%s ended; %s of %d of them ended, none of these survived; the processes of the others were not counted", all, text.Count(processes, "process"), len(census.Sessions)-uncounted)
+	return fmt.Sprintf("%s ended; %s of %d of them ended, none of these survived; the processes of the others were not counted", all, textfmt.Count(processes, "process"), len(census.Sessions)-uncounted)
 }
 
 // NotEnded says why a session is not ended, empty if it is.
@@ -54,7 +54,7 @@ func NotEnded(r client.StopResult) string {
 	if r.Error == "" && len(r.Survivors) == 0 {
 		return ""
 	}
-	words := text.FirstOf(Reason(r.Error), "not ended")
+	words := textfmt.FirstOf(Reason(r.Error), "not ended")
 	if len(r.Survivors) > 0 {
 		words += "; still running: " + strings.Trim(fmt.Sprint(r.Survivors), "[]")
 	}
@@ -63,27 +63,27 @@ func NotEnded(r client.StopResult) string {
 
 // Providers lists what agents can run in.
 func (s Sheet) Providers(providers []client.Provider) string {
-	t := &text.Table{Heads: []string{"PROVIDER", "", "VERSION", "WHAT IT IS", "CAN"}}
+	t := &textfmt.Table{Heads: []string{"PROVIDER", "", "VERSION", "WHAT IT IS", "CAN"}}
 	for _, p := range providers {
 		mark := ""
 		if p.Default {
 			mark = "default"
 		}
-		last := text.Painted(strings.Join(append(append([]string{}, p.Capabilities...), p.Extensions...), " "), text.Faint)
+		last := textfmt.Painted(strings.Join(append(append([]string{}, p.Capabilities...), p.Extensions...), " "), textfmt.Faint)
 		if p.Problem != "" {
-			last = text.Painted(p.Problem, text.Red)
+			last = textfmt.Painted(p.Problem, textfmt.Red)
 		}
-		t.Add(text.Painted(p.Name, text.Bold), text.Painted(mark, text.Green), text.Cell{Text: p.Version}, text.Cell{Text: p.Summary}, last)
+		t.Add(textfmt.Painted(p.Name, textfmt.Bold), textfmt.Painted(mark, textfmt.Green), textfmt.Cell{Text: p.Version}, textfmt.Cell{Text: p.Summary}, last)
 	}
 	return s.Table(t)
 }
 
 // Config lists every value and where it comes from.
 func (s Sheet) Config(config client.Config) string {
-	t := &text.Table{Heads: []string{"KEY", "VALUE", "FROM"}}
+	t := &textfmt.Table{Heads: []string{"KEY", "VALUE", "FROM"}}
 	here := filepath.Dir(config.Path) + string(filepath.Separator)
 	for _, v := range config.Values {
-		t.Add(text.Painted(v.Key, text.Bold), text.Cell{Text: v.Value}, text.Painted(strings.TrimPrefix(v.Origin, here), text.Faint))
+		t.Add(textfmt.Painted(v.Key, textfmt.Bold), textfmt.Cell{Text: v.Value}, textfmt.Painted(strings.TrimPrefix(v.Origin, here), textfmt.Faint))
 	}
 	return s.Table(t)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // The columns of an event: most names fit, longer ones push the rest.
@@ -16,36 +16,36 @@ const (
 
 // Event is one line about an event.
 func (s Sheet) Event(e client.Event) string {
-	who := text.OneLine(text.FirstOf(e.Agent, e.Session))
-	row := s.Paint(text.Faint, e.Time.Local().Format(eventTime)) + "  " + s.Pad(eventColor(e.Kind), text.OneLine(e.Kind), kindWidth) + "  "
+	who := textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session))
+	row := s.Paint(textfmt.Faint, e.Time.Local().Format(eventTime)) + "  " + s.Pad(eventColor(e.Kind), textfmt.OneLine(e.Kind), kindWidth) + "  "
 	if e.Text == "" {
 		row += who
 	} else {
-		row += s.Pad(text.Bold, who, nameWidth) + "  " + Reason(e.Text)
+		row += s.Pad(textfmt.Bold, who, nameWidth) + "  " + Reason(e.Text)
 	}
 	return strings.TrimRight(row, " ") + "\n"
 }
 
-func eventColor(kind string) text.Color {
+func eventColor(kind string) textfmt.Color {
 	switch kind {
 	case "session.started", "session.adopted", "controller.recovered":
-		return text.Green
+		return textfmt.Green
 	case "session.exited", "session.lost", "session.start_failed", "session.stop_failed", "session.quarantined",
 		"controller.degraded", "controller.reload_failed":
-		return text.Red
+		return textfmt.Red
 	}
-	return text.Cyan
+	return textfmt.Cyan
 }
 
 // Plan is what would be done, empty if it is nothing.
 func (s Sheet) Plan(plan client.Plan) string {
-	t := &text.Table{Heads: []string{"DO", "AGENT", "SESSION", "IN", "WHY"}}
+	t := &textfmt.Table{Heads: []string{"DO", "AGENT", "SESSION", "IN", "WHY"}}
 	for _, action := range plan.Actions {
 		if action.Verb == "none" {
 			continue
 		}
-		why := text.Join(Reason(action.Reason), strings.Join(action.Fields, ", "))
-		t.Add(text.Painted(action.Verb, text.Cyan), text.Cell{Text: action.Agent}, text.Cell{Text: action.Session}, text.Cell{Text: text.In(s.Now, action.After)}, text.Cell{Text: why})
+		why := textfmt.Join(Reason(action.Reason), strings.Join(action.Fields, ", "))
+		t.Add(textfmt.Painted(action.Verb, textfmt.Cyan), textfmt.Cell{Text: action.Agent}, textfmt.Cell{Text: action.Session}, textfmt.Cell{Text: textfmt.In(s.Now, action.After)}, textfmt.Cell{Text: why})
 	}
 	if len(t.Rows) == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -22,11 +22,11 @@ const (
 // and below it why that is thought.
 func (s Sheet) Explanation(e client.Explanation) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(text.Bold, text.OneLine(e.Agent.Name)), s.headline(e.Agent))
+	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(textfmt.Bold, textfmt.OneLine(e.Agent.Name)), s.headline(e.Agent))
 	out.WriteString(s.summary(e).render(s))
 	if len(e.Pending) > 0 {
 		out.WriteString(s.head("QUESTIONS FOR YOU"))
-		out.WriteString(text.Indent(s.plainly().Pending(e.Pending), indent) + "\n")
+		out.WriteString(textfmt.Indent(s.plainly().Pending(e.Pending), indent) + "\n")
 	}
 	if len(e.Budgets) > 0 {
 		out.WriteString(s.head("BUDGETS"))
@@ -50,24 +50,24 @@ func (s Sheet) plainly() Sheet {
 
 // headline is the state and the activity in one line.
 func (s Sheet) headline(a client.Agent) string {
-	line := s.Paint(StateColor(a.State), text.OneLine(a.State))
+	line := s.Paint(StateColor(a.State), textfmt.OneLine(a.State))
 	if a.State == client.StateRunning && !a.StartedAt.IsZero() {
-		line += " for " + text.Span(s.Now.Sub(a.StartedAt))
+		line += " for " + textfmt.Span(s.Now.Sub(a.StartedAt))
 	}
 	if doing := s.activity(a); doing.Text != "" {
-		line += ", " + s.Paint(doing.Color, text.OneLine(doing.Text))
+		line += ", " + s.Paint(doing.Color, textfmt.OneLine(doing.Text))
 	}
 	return line
 }
 
-func guardColor(word string) text.Color {
+func guardColor(word string) textfmt.Color {
 	switch word {
 	case "guarded":
-		return text.Faint
+		return textfmt.Faint
 	case "bypassed":
-		return text.Red
+		return textfmt.Red
 	}
-	return text.Yellow
+	return textfmt.Yellow
 }
 
 // summary is the answer to "what is the matter?".
@@ -75,20 +75,20 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	a := e.Agent
 	f := &facts{}
 	if a.InputBlocked != "" {
-		f.add("input blocked", fmt.Sprintf("%s (%s)\nfix: gc keys %s --clear-input, or clean it with gc attach %s, or gc restart %s", Reason(a.InputBlocked), text.Ago(s.Now, a.InputBlockedSince), a.Name, a.Name, a.Name), text.Red)
+		f.add("input blocked", fmt.Sprintf("%s (%s)\nfix: gc keys %s --clear-input, or clean it with gc attach %s, or gc restart %s", Reason(a.InputBlocked), textfmt.Ago(s.Now, a.InputBlockedSince), a.Name, a.Name, a.Name), textfmt.Red)
 	}
 	if !a.StalledSince.IsZero() {
-		f.add("stalled", fmt.Sprintf("no progress in its turn since %s; last sign: %s\nfix: look with gc peek %s, then gc interrupt %s or gc restart %s", text.Ago(s.Now, a.StalledSince), text.FirstOf(text.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), text.Red)
+		f.add("stalled", fmt.Sprintf("no progress in its turn since %s; last sign: %s\nfix: look with gc peek %s, then gc interrupt %s or gc restart %s", textfmt.Ago(s.Now, a.StalledSince), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), textfmt.Red)
 	}
 	if a.Obstacle != nil {
-		f.add("no progress", s.obstacle(a.Name, a.Obstacle), text.Yellow)
+		f.add("no progress", s.obstacle(a.Name, a.Obstacle), textfmt.Yellow)
 	}
 	f.add("reason", Reason(a.Reason), noteColor(a))
 	f.plain("desired", a.Desired)
-	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason given"))
-	f.add("next", s.next(e), text.Bold)
+	f.plain("controller", decision(e)+": "+textfmt.FirstOf(Reason(e.Reason), "no reason given"))
+	f.add("next", s.next(e), textfmt.Bold)
 	if !strings.Contains(a.Reason, a.Held) {
-		f.add("held", text.Plainly(a.Held), text.Yellow)
+		f.add("held", textfmt.Plainly(a.Held), textfmt.Yellow)
 	}
 	if a.Worker != nil {
 		f.plain("worker", s.worker(a.Worker))
@@ -97,17 +97,17 @@ func (s Sheet) summary(e client.Explanation) *facts {
 		f.plain("prompts", channel(*e.Channel))
 	}
 	if a.Guard != "" {
-		f.add("guard", text.Plainly(text.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
+		f.add("guard", textfmt.Plainly(textfmt.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
 	}
 	for _, warning := range e.Warnings {
-		f.add("warning", few(warning), text.Yellow)
+		f.add("warning", few(warning), textfmt.Yellow)
 	}
 	if s.activity(a).Text != "" {
 		f.plain("activity", s.activityFact(a.Activity))
 	}
-	f.add("differs in", strings.Join(a.Drift, ", "), text.Yellow)
+	f.add("differs in", strings.Join(a.Drift, ", "), textfmt.Yellow)
 	f.plain("session", sessionFact(a))
-	f.plain("last output", text.Ago(s.Now, a.ActiveAt))
+	f.plain("last output", textfmt.Ago(s.Now, a.ActiveAt))
 	f.plain("restarts", number(a.Restarts).Text)
 	return f
 }
@@ -116,27 +116,27 @@ func (s Sheet) summary(e client.Explanation) *facts {
 func channel(c client.Channel) string {
 	switch c.Way {
 	case client.ChannelNative:
-		return "by " + text.OneLine(c.By)
+		return "by " + textfmt.OneLine(c.By)
 	case client.ChannelWorker:
 		return "by the worker API"
 	case client.ChannelACP:
 		return "by ACP"
 	}
-	return strings.Join(optional("typed into the terminal", text.OneLine(c.Reason)), ": ")
+	return strings.Join(optional("typed into the terminal", textfmt.OneLine(c.Reason)), ": ")
 }
 
 // few leaves a note of a few lines as it is, for they are several notes; one of
 // many quotes a program.
 func few(note string) string {
 	if strings.Count(note, "\n") < fewLines {
-		return text.Plainly(note)
+		return textfmt.Plainly(note)
 	}
 	return Reason(note)
 }
 
 func (s Sheet) next(e client.Explanation) string {
-	next := text.FirstOf(e.Next, "no action until something changes")
-	left := text.In(s.Now, e.NextAt)
+	next := textfmt.FirstOf(e.Next, "no action until something changes")
+	left := textfmt.In(s.Now, e.NextAt)
 	switch {
 	case left == "":
 		return next
@@ -163,7 +163,7 @@ func decision(e client.Explanation) string {
 func (s Sheet) activityFact(a client.Activity) string {
 	words := s.doing(a)
 	if !a.Since.IsZero() {
-		words += " for " + text.Span(s.Now.Sub(a.Since))
+		words += " for " + textfmt.Span(s.Now.Sub(a.Since))
 	}
 	if a.Source != "" {
 		words += ", from " + a.Source
@@ -194,7 +194,7 @@ func sessionFact(a client.Agent) string {
 		parts = append(parts, fmt.Sprintf("run %d", a.Epoch))
 	}
 	if a.Attached > 0 {
-		parts = append(parts, text.Count(a.Attached, "terminal")+" attached")
+		parts = append(parts, textfmt.Count(a.Attached, "terminal")+" attached")
 	}
 	return strings.Join(optional(parts...), ", ")
 }
@@ -205,9 +205,9 @@ func (s Sheet) lastEnd(e client.Explanation) string {
 	if e.Exit != "" || len(e.Failures) > 0 {
 		out.WriteString(s.head("LAST EXIT"))
 		f := &facts{}
-		f.add("exit", Reason(e.Exit), text.Red)
+		f.add("exit", Reason(e.Exit), textfmt.Red)
 		if n := len(e.Failures); n > 0 {
-			f.plain("failures", fmt.Sprintf("%d, the last one %s", n, text.Ago(s.Now, e.Failures[n-1])))
+			f.plain("failures", fmt.Sprintf("%d, the last one %s", n, textfmt.Ago(s.Now, e.Failures[n-1])))
 		}
 		out.WriteString(f.render(s))
 	}
@@ -242,29 +242,29 @@ func (s Sheet) quotation(title, words string, most int) string {
 		title = fmt.Sprintf("%s (%d earlier lines left out)", title, more)
 		lines = lines[more:]
 	}
-	return s.head(title) + text.Indent(strings.Join(lines, "\n"), indent) + "\n"
+	return s.head(title) + textfmt.Indent(strings.Join(lines, "\n"), indent) + "\n"
 }
 
 // evidence shows what each source says; the one that is believed has a star.
 func (s Sheet) evidence(e client.Explanation) string {
 	var out strings.Builder
 	if len(e.Evidence) > 0 {
-		t := &text.Table{Heads: []string{"", "SOURCE", "ACTIVITY", "SINCE", "READ", "CONFIDENCE", "DETAIL"}}
+		t := &textfmt.Table{Heads: []string{"", "SOURCE", "ACTIVITY", "SINCE", "READ", "CONFIDENCE", "DETAIL"}}
 		for _, v := range e.Evidence {
 			star := ""
 			if v.Used {
 				star = "*"
 			}
 			says := s.doing(client.Activity{State: v.Activity, Kind: v.Kind, Until: v.Until})
-			t.Add(text.Painted(star, text.Green), text.Cell{Text: v.Source}, text.Cell{Text: says}, text.Cell{Text: text.Ago(s.Now, v.Since)},
-				text.Cell{Text: text.Ago(s.Now, v.ReadAt)}, text.Cell{Text: v.Confidence}, text.Cell{Text: Reason(v.Detail)})
+			t.Add(textfmt.Painted(star, textfmt.Green), textfmt.Cell{Text: v.Source}, textfmt.Cell{Text: says}, textfmt.Cell{Text: textfmt.Ago(s.Now, v.Since)},
+				textfmt.Cell{Text: textfmt.Ago(s.Now, v.ReadAt)}, textfmt.Cell{Text: v.Confidence}, textfmt.Cell{Text: Reason(v.Detail)})
 		}
 		out.WriteString(s.head("ACTIVITY SIGNALS (* = used)") + s.Table(t))
 	}
 	if len(e.Facts) > 0 {
-		t := &text.Table{Heads: []string{"FACT", "VALUE", "READ"}}
+		t := &textfmt.Table{Heads: []string{"FACT", "VALUE", "READ"}}
 		for _, v := range e.Facts {
-			t.Add(text.Cell{Text: v.What}, text.Cell{Text: text.Bound(Reason(v.Value), factWidth)}, text.Cell{Text: text.Ago(s.Now, v.ReadAt)})
+			t.Add(textfmt.Cell{Text: v.What}, textfmt.Cell{Text: textfmt.Bound(Reason(v.Value), factWidth)}, textfmt.Cell{Text: textfmt.Ago(s.Now, v.ReadAt)})
 		}
 		out.WriteString(s.head("STATE") + s.Table(t))
 	}
@@ -278,7 +278,7 @@ func (s Sheet) recent(events []client.Event) string {
 	var out strings.Builder
 	out.WriteString(s.head("RECENT EVENTS"))
 	for _, e := range events[max(0, len(events)-recentShown):] {
-		row := s.Paint(text.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), text.OneLine(e.Kind), kindWidth) + "  " + Reason(e.Text)
+		row := s.Paint(textfmt.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), textfmt.OneLine(e.Kind), kindWidth) + "  " + Reason(e.Text)
 		out.WriteString(strings.TrimRight(row, " ") + "\n")
 	}
 	return out.String()
@@ -286,15 +286,15 @@ func (s Sheet) recent(events []client.Event) string {
 
 // worker is the report of a worker, in one line.
 func (s Sheet) worker(w *client.Worker) string {
-	words := text.FirstOf(w.Status, "unknown")
+	words := textfmt.FirstOf(w.Status, "unknown")
 	if w.Detail != "" {
-		words += " (" + text.Plainly(w.Detail) + ")"
+		words += " (" + textfmt.Plainly(w.Detail) + ")"
 	}
-	words += ", reports " + text.FirstOf(text.Plainly(w.State), "no state") + fmt.Sprintf(", up %s", text.Span(time.Duration(w.UptimeSeconds)*time.Second))
+	words += ", reports " + textfmt.FirstOf(textfmt.Plainly(w.State), "no state") + fmt.Sprintf(", up %s", textfmt.Span(time.Duration(w.UptimeSeconds)*time.Second))
 	if !w.HeardAt.IsZero() {
-		words += ", last report " + text.Ago(s.Now, w.HeardAt)
+		words += ", last report " + textfmt.Ago(s.Now, w.HeardAt)
 	}
-	return words + used(w) + ", run " + text.Plainly(w.RunID)
+	return words + used(w) + ", run " + textfmt.Plainly(w.RunID)
 }
 
 // used is how much of the context is used, empty if that is not known.

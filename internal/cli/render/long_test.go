@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // usage is what a program prints that does not know a flag.
@@ -36,7 +36,7 @@ func TestALongFailureStandsInFullOnce(t *testing.T) {
 		t.Errorf("the explanation has %d of 62 lines of the output:\n%s", n, got)
 	}
 	for line := range strings.Lines(got) {
-		if n := text.Width(line); n > factWidth+40 {
+		if n := textfmt.Width(line); n > factWidth+40 {
 			t.Errorf("a line of the explanation has %d columns: %s", n, line)
 		}
 	}
@@ -88,7 +88,7 @@ func TestAWatchedStatusKeepsItsHeadAndItsAlerts(t *testing.T) {
 	}
 	for _, rows := range []int{12, 23, 24} {
 		got := Sheet{Now: noon, Columns: 80, Rows: rows}.Status(status, nil)
-		if n := text.Rows(got, 80); n > rows || n < rows-3 {
+		if n := textfmt.Rows(got, 80); n > rows || n < rows-3 {
 			t.Errorf("the picture has %d rows, may have %d", n, rows)
 		}
 		shown := strings.Count(got, "agent-")

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // obstacleWidth is how much of an obstacle's own words a row holds.
@@ -15,10 +15,10 @@ func (s Sheet) obstacle(name string, o *client.AgentObstacle) string {
 	said := *o
 	said.Detail = ""
 	words := []string{said.String()}
-	if left := text.In(s.Now, o.NextTry); left != "" {
+	if left := textfmt.In(s.Now, o.NextTry); left != "" {
 		words[0] += ", next try in " + left
 	}
-	left := text.In(s.Now, o.ResetAt)
+	left := textfmt.In(s.Now, o.ResetAt)
 	switch {
 	case left != "":
 		words[0] += ", resets in " + left + " at " + o.ResetAt.Local().Format("15:04")
@@ -26,12 +26,12 @@ func (s Sheet) obstacle(name string, o *client.AgentObstacle) string {
 		words[0] += ", no reset time known"
 	}
 	if detail := Reason(o.Detail); detail != "" {
-		words[0] += ": " + text.Bound(detail, obstacleWidth)
+		words[0] += ": " + textfmt.Bound(detail, obstacleWidth)
 	}
 	if !o.ProbeAt.IsZero() {
 		next := "next prompt is tried as soon as there is one"
-		if left := text.In(s.Now, o.ProbeAt); left != "" {
-			next = "next prompt is tried in " + left + ", or at once after: gc resume " + text.OneLine(name)
+		if left := textfmt.In(s.Now, o.ProbeAt); left != "" {
+			next = "next prompt is tried in " + left + ", or at once after: gc resume " + textfmt.OneLine(name)
 		}
 		words = append(words, next)
 	}

@@ -12,65 +12,65 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // Sheet is what pages are written on. The zero value is without colour, at the
 // beginning of time and of unlimited width.
 type Sheet struct {
-	text.Painter
+	textfmt.Painter
 	Now     time.Time
 	Columns int // of the terminal; zero is unlimited
 	Rows    int // that a picture may have; zero is unlimited
 }
 
 // Table renders a table.
-func (s Sheet) Table(t *text.Table) string { return t.Render(s.Painter, s.Columns) }
+func (s Sheet) Table(t *textfmt.Table) string { return t.Render(s.Painter, s.Columns) }
 
 // indent is how far what belongs to a heading is moved to the right.
 const indent = 2
 
 // facts is a table of two columns without empty values. A value of several lines
 // has several rows.
-type facts struct{ rows [][]text.Cell }
+type facts struct{ rows [][]textfmt.Cell }
 
-func (f *facts) add(name, value string, c text.Color) {
+func (f *facts) add(name, value string, c textfmt.Color) {
 	for line := range strings.Lines(strings.TrimSpace(value)) {
-		f.rows = append(f.rows, []text.Cell{text.Painted(text.OneLine(name), text.Faint), text.Painted(text.OneLine(strings.TrimRight(line, "\n")), c)})
+		f.rows = append(f.rows, []textfmt.Cell{textfmt.Painted(textfmt.OneLine(name), textfmt.Faint), textfmt.Painted(textfmt.OneLine(strings.TrimRight(line, "\n")), c)})
 		name = ""
 	}
 }
 
-func (f *facts) plain(name, value string) { f.add(name, value, text.Plain) }
+func (f *facts) plain(name, value string) { f.add(name, value, textfmt.Plain) }
 
 // render leaves a long fact to the terminal to wrap.
 func (f *facts) render(s Sheet) string {
-	t := &text.Table{Heads: []string{"", ""}, Rows: f.rows}
+	t := &textfmt.Table{Heads: []string{"", ""}, Rows: f.rows}
 	return t.Render(s.Painter, 0)
 }
 
 // head is a heading within a page.
-func (s Sheet) head(words string) string { return "\n" + s.Paint(text.Faint, words) + "\n" }
+func (s Sheet) head(words string) string { return "\n" + s.Paint(textfmt.Faint, words) + "\n" }
 
 // number returns an empty cell for zero and for an unknown number.
-func number(n int) text.Cell {
+func number(n int) textfmt.Cell {
 	if n <= 0 {
-		return text.Cell{}
+		return textfmt.Cell{}
 	}
-	return text.Cell{Text: fmt.Sprint(n)}
+	return textfmt.Cell{Text: fmt.Sprint(n)}
 }
 
 // StateColor is the colour of a lifecycle state.
-func StateColor(state string) text.Color {
+func StateColor(state string) textfmt.Color {
 	switch state {
 	case client.StateRunning:
-		return text.Green
+		return textfmt.Green
 	case client.StateFailed, client.StateQuarantined, client.StateLost:
-		return text.Red
+		return textfmt.Red
 	case client.StateStarting, client.StateDraining, client.StateStopping, client.StateUnknown:
-		return text.Yellow
+		return textfmt.Yellow
 	}
-	return text.Faint
+	return textfmt.Faint
 }
 
 // clock formats a moment of the local day.
@@ -85,11 +85,11 @@ func (s Sheet) when(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return clock(t) + ", " + text.Ago(s.Now, t)
+	return clock(t) + ", " + textfmt.Ago(s.Now, t)
 }
 
 // Reason is a reason in one line, without names of the program's inside.
-func Reason(words string) string { return text.Plainly(text.Brief(words)) }
+func Reason(words string) string { return textfmt.Plainly(textfmt.Brief(words)) }
 
 // FirstLine shortens what has more lines; gc session show has them all.
 func FirstLine(words string) string {
@@ -102,7 +102,7 @@ func FirstLine(words string) string {
 
 // beginning shortens a text to some columns of one line.
 func beginning(words string, columns int) string {
-	line := text.OneLine(FirstLine(words))
+	line := textfmt.OneLine(FirstLine(words))
 	runes := []rune(line)
 	if len(runes) <= columns {
 		return line

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -205,7 +205,7 @@ func TestActivitiesSayHowSureTheyAre(t *testing.T) {
 			t.Errorf("the activity of %+v is %q, want %q", agent, got, want)
 		}
 	}
-	if got := s.activity(client.Agent{State: client.StateRunning, Activity: client.Activity{State: "waiting"}}).Color; got != text.Yellow {
+	if got := s.activity(client.Agent{State: client.StateRunning, Activity: client.Activity{State: "waiting"}}).Color; got != textfmt.Yellow {
 		t.Errorf("waiting is painted %q", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // Pending shows questions, each with its exact text and how to answer it.
@@ -23,18 +23,18 @@ func (s Sheet) Pending(list []client.Pending) string {
 
 func (s Sheet) question(p client.Pending) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(text.Bold, text.OneLine(p.ID)), s.Paint(text.Cyan, text.OneLine(p.Agent)), s.Paint(text.Yellow, text.OneLine(p.Kind)),
-		s.Paint(text.Faint, text.Ago(s.Now, p.Since)+", from "+text.OneLine(text.FirstOf(p.Source, "an unknown source"))))
+	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.ID)), s.Paint(textfmt.Cyan, textfmt.OneLine(p.Agent)), s.Paint(textfmt.Yellow, textfmt.OneLine(p.Kind)),
+		s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)+", from "+textfmt.OneLine(textfmt.FirstOf(p.Source, "an unknown source"))))
 	if p.Tool != "" || p.Input != "" {
-		fmt.Fprintln(&out, text.Indent(strings.TrimPrefix(p.Tool+": "+p.Input, ": "), indent))
+		fmt.Fprintln(&out, textfmt.Indent(strings.TrimPrefix(p.Tool+": "+p.Input, ": "), indent))
 	}
 	if p.Prompt != "" {
-		fmt.Fprintln(&out, text.Indent(p.Prompt, indent))
+		fmt.Fprintln(&out, textfmt.Indent(p.Prompt, indent))
 	}
 	for n, option := range p.Options {
-		fmt.Fprintf(&out, "    %s  %s\n", s.Paint(text.Bold, fmt.Sprint(n+1)), text.OneLine(option))
+		fmt.Fprintf(&out, "    %s  %s\n", s.Paint(textfmt.Bold, fmt.Sprint(n+1)), textfmt.OneLine(option))
 	}
-	fmt.Fprintln(&out, text.Indent(s.fate(p), indent))
+	fmt.Fprintln(&out, textfmt.Indent(s.fate(p), indent))
 	return out.String()
 }
 
@@ -42,14 +42,14 @@ func (s Sheet) question(p client.Pending) string {
 // that answers it.
 func (s Sheet) openQuestion(p client.Pending) string {
 	var out strings.Builder
-	asked := FirstLine(text.FirstOf(p.Prompt, p.Tool))
+	asked := FirstLine(textfmt.FirstOf(p.Prompt, p.Tool))
 	if p.Input != "" {
-		asked = text.Join(strings.TrimPrefix(p.Tool+": "+FirstLine(p.Input), ": "), FirstLine(p.Prompt))
+		asked = textfmt.Join(strings.TrimPrefix(p.Tool+": "+FirstLine(p.Input), ": "), FirstLine(p.Prompt))
 	}
-	fmt.Fprintf(&out, "  %s  %s  %s\n", s.Paint(text.Bold, text.OneLine(p.Agent)), text.OneLine(text.Bound(asked, questionWidth)), s.Paint(text.Faint, text.Ago(s.Now, p.Since)))
+	fmt.Fprintf(&out, "  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.Agent)), textfmt.OneLine(textfmt.Bound(asked, questionWidth)), s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)))
 	var options []string
 	for n, option := range p.Options {
-		options = append(options, fmt.Sprintf("%s %s", s.Paint(text.Bold, fmt.Sprint(n+1)), text.OneLine(option)))
+		options = append(options, fmt.Sprintf("%s %s", s.Paint(textfmt.Bold, fmt.Sprint(n+1)), textfmt.OneLine(option)))
 	}
 	if len(options) > 0 {
 		fmt.Fprintln(&out, "    "+strings.Join(options, "   "))
@@ -74,9 +74,9 @@ func (s Sheet) fate(p client.Pending) string {
 		if p.State == client.PendingResolved && !p.Until.IsZero() && !p.EndedAt.Before(p.Until) {
 			said = "the agent stopped waiting: no answer arrived in time"
 		}
-		return said + ", " + text.Ago(s.Now, p.EndedAt)
+		return said + ", " + textfmt.Ago(s.Now, p.EndedAt)
 	}
-	return text.Join("answer with: "+HowToAnswer(p), Reason(p.Why), s.policy(p))
+	return textfmt.Join("answer with: "+HowToAnswer(p), Reason(p.Why), s.policy(p))
 }
 
 // HowToAnswer returns a command that answers an open question: one that the question accepts.
@@ -100,39 +100,39 @@ func HowToAnswer(p client.Pending) string {
 // not reported once more.
 func (s Sheet) policy(p client.Pending) string {
 	if !p.Until.IsZero() && (p.Deadline.IsZero() || p.Until.Before(p.Deadline)) {
-		return "the agent stops waiting in " + text.FirstOf(text.In(s.Now, p.Until), "a moment")
+		return "the agent stops waiting in " + textfmt.FirstOf(textfmt.In(s.Now, p.Until), "a moment")
 	}
 	if !p.Escalated.IsZero() {
-		return "reported again " + text.Ago(s.Now, p.Escalated) + "; it waits on"
+		return "reported again " + textfmt.Ago(s.Now, p.Escalated) + "; it waits on"
 	}
-	left := text.In(s.Now, p.Deadline)
+	left := textfmt.In(s.Now, p.Deadline)
 	if p.Deadline.IsZero() || p.Policy == "wait" || p.Policy == "" {
 		return ""
 	}
 	what := map[string]string{"deny": "it is denied", "answer": fmt.Sprintf("it is answered with %q", p.Default), "escalate": "it is reported again"}[p.Policy]
-	return text.FirstOf(what, p.Policy) + " in " + text.FirstOf(left, "a moment")
+	return textfmt.FirstOf(what, p.Policy) + " in " + textfmt.FirstOf(left, "a moment")
 }
 
 // Waits lists registered waits.
 func (s Sheet) Waits(list []client.Wait) string {
-	t := &text.Table{Heads: []string{"ID", "OWNER", "WAITS UNTIL", "STATE", "AGE", "ENDS IN", "NOTE"}}
+	t := &textfmt.Table{Heads: []string{"ID", "OWNER", "WAITS UNTIL", "STATE", "AGE", "ENDS IN", "NOTE"}}
 	for _, w := range list {
-		t.Add(text.Painted(w.ID, text.Bold), text.Cell{Text: w.Owner}, text.Cell{Text: Condition(w)}, text.Painted(w.State, waitColor(w.State)),
-			text.Cell{Text: text.Span(s.Now.Sub(w.CreatedAt))}, text.Cell{Text: text.In(s.Now, w.Deadline)}, text.Cell{Text: text.Join(Reason(w.Reason), w.Receipt)})
+		t.Add(textfmt.Painted(w.ID, textfmt.Bold), textfmt.Cell{Text: w.Owner}, textfmt.Cell{Text: Condition(w)}, textfmt.Painted(w.State, waitColor(w.State)),
+			textfmt.Cell{Text: textfmt.Span(s.Now.Sub(w.CreatedAt))}, textfmt.Cell{Text: textfmt.In(s.Now, w.Deadline)}, textfmt.Cell{Text: textfmt.Join(Reason(w.Reason), w.Receipt)})
 	}
 	return s.Table(t)
 }
 
-func waitColor(state string) text.Color {
+func waitColor(state string) textfmt.Color {
 	switch state {
 	case client.WaitFulfilled:
-		return text.Green
+		return textfmt.Green
 	case client.WaitFailed, client.WaitExpired:
-		return text.Red
+		return textfmt.Red
 	case client.WaitOpen:
-		return text.Yellow
+		return textfmt.Yellow
 	}
-	return text.Faint
+	return textfmt.Faint
 }
 
 // Condition says in words what is waited for, as what follows "when".

@@ -12,7 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 var update = flag.Bool("update", false, "write the picture of the README")
@@ -52,7 +52,7 @@ func svg(output string, columns, rows int) string {
 				if cells[x].Style.Has(vt.Bold) {
 					weight = ` font-weight="bold"`
 				}
-				columns := text.Width(trimmed)
+				columns := textfmt.Width(trimmed)
 				fmt.Fprintf(&out, `<text x="%.2f" y="%d" textLength="%.2f" xml:space="preserve" fill="%s"%s>%s</text>`+"\n",
 					margin+float64(x)*cellWidth, margin+(y+1)*cellHeight-5, float64(columns)*cellWidth, color, weight, html.EscapeString(trimmed))
 			}
@@ -86,7 +86,7 @@ func TestPictureOfTheStatusIsCurrent(t *testing.T) {
 		Options: []string{"Yes", "Yes, and don't ask again for npm publish", "No"}, Suggested: "No",
 	}
 	const columns = 96
-	sheet := Sheet{Now: noon, Columns: columns, Painter: text.Painter{On: true}}
+	sheet := Sheet{Now: noon, Columns: columns, Painter: textfmt.Painter{On: true}}
 	output := strings.TrimRight("\x1b[2m$\x1b[0m gc status\n"+sheet.Status(status, []client.Pending{question}), "\n")
 	want := svg(output, columns, strings.Count(output, "\n")+1)
 	path := filepath.Join("..", "..", "..", "docs", "images", "status.svg")

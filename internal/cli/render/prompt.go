@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // textWidth is how much of a prompt's beginning a listing shows.
@@ -14,14 +14,14 @@ const textWidth = 48
 
 // Queue lists receipts.
 func (s Sheet) Queue(receipts []client.Receipt) string {
-	t := &text.Table{Heads: []string{"ID", "AGENT", "STATE", "POS", "PRIORITY", "FROM", "AGE", "WHY", "TEXT"}}
+	t := &textfmt.Table{Heads: []string{"ID", "AGENT", "STATE", "POS", "PRIORITY", "FROM", "AGE", "WHY", "TEXT"}}
 	for _, r := range receipts {
 		priority := r.Priority
 		if priority == "normal" {
 			priority = ""
 		}
-		t.Add(text.Painted(r.ID, text.Bold), text.Cell{Text: r.Agent}, text.Painted(r.State, receiptColor(r.State)), number(r.Position), text.Cell{Text: priority},
-			text.Cell{Text: r.Source}, text.Cell{Text: text.Span(s.Now.Sub(r.CreatedAt))}, text.Cell{Text: s.waiting(r)}, text.Painted(beginning(r.Text, textWidth), text.Faint))
+		t.Add(textfmt.Painted(r.ID, textfmt.Bold), textfmt.Cell{Text: r.Agent}, textfmt.Painted(r.State, receiptColor(r.State)), number(r.Position), textfmt.Cell{Text: priority},
+			textfmt.Cell{Text: r.Source}, textfmt.Cell{Text: textfmt.Span(s.Now.Sub(r.CreatedAt))}, textfmt.Cell{Text: s.waiting(r)}, textfmt.Painted(beginning(r.Text, textWidth), textfmt.Faint))
 	}
 	return s.Table(t)
 }
@@ -29,32 +29,32 @@ func (s Sheet) Queue(receipts []client.Receipt) string {
 // waiting is why a prompt waits, or how its delivery goes.
 func (s Sheet) waiting(r client.Receipt) string {
 	words := Reason(r.Reason)
-	if left := text.In(s.Now, r.Deadline); left != "" && r.State == client.ReceiptInjected {
-		words = text.Join(words, "final in "+left+" at the latest")
+	if left := textfmt.In(s.Now, r.Deadline); left != "" && r.State == client.ReceiptInjected {
+		words = textfmt.Join(words, "final in "+left+" at the latest")
 	}
 	return words
 }
 
 // receiptColor is the colour of a receipt's state.
-func receiptColor(state string) text.Color {
+func receiptColor(state string) textfmt.Color {
 	switch state {
 	case client.ReceiptSubmitted, client.ReceiptConsumed:
-		return text.Green
+		return textfmt.Green
 	case client.ReceiptDead, client.ReceiptUnconfirmed, client.ReceiptExpired:
-		return text.Red
+		return textfmt.Red
 	case client.ReceiptCancelled:
-		return text.Faint
+		return textfmt.Faint
 	}
-	return text.Yellow
+	return textfmt.Yellow
 }
 
 // Receipt is one receipt with its steps.
 func (s Sheet) Receipt(r client.Receipt) string {
 	f := &facts{}
-	f.add("prompt", r.ID, text.Bold)
+	f.add("prompt", r.ID, textfmt.Bold)
 	f.plain("agent", r.Agent)
 	f.add("state", r.State, receiptColor(r.State))
-	f.plain("reason", text.Plainly(r.Reason))
+	f.plain("reason", textfmt.Plainly(r.Reason))
 	f.plain("final", s.decided(r))
 	f.plain("retry of", r.RetryOf)
 	f.plain("by file", r.ByFile)
@@ -69,13 +69,13 @@ func (s Sheet) Receipt(r client.Receipt) string {
 	f.plain("attempts", number(r.Attempts).Text)
 	f.plain("expires", s.expiry(r))
 	f.plain("files", strings.Join(r.Files, "\n"))
-	f.plain("text", beginning(r.Text, 2*textWidth)+" ("+text.Count(r.Bytes, "byte")+")")
+	f.plain("text", beginning(r.Text, 2*textWidth)+" ("+textfmt.Count(r.Bytes, "byte")+")")
 	return f.render(s) + s.steps(r)
 }
 
 // decided is by when the delivery of an injected prompt has ended.
 func (s Sheet) decided(r client.Receipt) string {
-	if left := text.In(s.Now, r.Deadline); left != "" {
+	if left := textfmt.In(s.Now, r.Deadline); left != "" {
 		return "in " + left + " at the latest"
 	}
 	return ""
@@ -93,7 +93,7 @@ func (s Sheet) expiry(r client.Receipt) string {
 	if r.State != client.ReceiptAccepted && r.State != client.ReceiptQueued {
 		return ""
 	}
-	if left := text.In(s.Now, r.ExpiresAt); left != "" {
+	if left := textfmt.In(s.Now, r.ExpiresAt); left != "" {
 		return "in " + left
 	}
 	return "now"
@@ -104,9 +104,9 @@ func (s Sheet) steps(r client.Receipt) string {
 	if len(r.Steps) == 0 {
 		return ""
 	}
-	t := &text.Table{Heads: []string{"AT", "AFTER", "STEP", "DETAIL"}}
+	t := &textfmt.Table{Heads: []string{"AT", "AFTER", "STEP", "DETAIL"}}
 	for _, step := range r.Steps {
-		t.Add(text.Painted(clock(step.At), text.Faint), text.Cell{Text: after(step.At.Sub(r.Steps[0].At))}, text.Painted(step.State, receiptColor(step.State)), text.Cell{Text: Reason(step.Detail)})
+		t.Add(textfmt.Painted(clock(step.At), textfmt.Faint), textfmt.Cell{Text: after(step.At.Sub(r.Steps[0].At))}, textfmt.Painted(step.State, receiptColor(step.State)), textfmt.Cell{Text: Reason(step.Detail)})
 	}
 	return "\n" + s.Table(t)
 }
@@ -115,7 +115,7 @@ func after(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.3fs", d.Seconds())
 	}
-	return text.Span(d)
+	return textfmt.Span(d)
 }
 
 // Because adds a reason to a sentence, if there is one.

@@ -6,31 +6,31 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // Remains is what a city has left, with what goes and what stays.
 func (s Sheet) Remains(r client.Remains) string {
-	t := &text.Table{Heads: []string{"FILES", "SIZE", "WHAT GOES"}}
+	t := &textfmt.Table{Heads: []string{"FILES", "SIZE", "WHAT GOES"}}
 	files, bytes := 0, int64(0)
 	for _, f := range r.Folders {
-		t.Add(text.Cell{Text: fmt.Sprint(f.Files)}, text.Cell{Text: Size(f.Bytes)}, text.Cell{Text: f.Path})
+		t.Add(textfmt.Cell{Text: fmt.Sprint(f.Files)}, textfmt.Cell{Text: Size(f.Bytes)}, textfmt.Cell{Text: f.Path})
 		files, bytes = files+f.Files, bytes+f.Bytes
 	}
 	for _, p := range r.Processes {
-		t.Add(text.Cell{}, text.Cell{}, text.Cell{Text: fmt.Sprintf("process %d (%s)", p.PID, p.Command)})
+		t.Add(textfmt.Cell{}, textfmt.Cell{}, textfmt.Cell{Text: fmt.Sprintf("process %d (%s)", p.PID, p.Command)})
 	}
 	for _, place := range r.Places {
-		t.Add(text.Cell{}, text.Cell{}, text.Cell{Text: "sessions and the outpost at " + place})
+		t.Add(textfmt.Cell{}, textfmt.Cell{}, textfmt.Cell{Text: "sessions and the outpost at " + place})
 	}
-	t.Add(text.Painted(fmt.Sprint(files), text.Bold), text.Painted(Size(bytes), text.Bold), text.Painted("in all", text.Bold))
+	t.Add(textfmt.Painted(fmt.Sprint(files), textfmt.Bold), textfmt.Painted(Size(bytes), textfmt.Bold), textfmt.Painted("in all", textfmt.Bold))
 	var out strings.Builder
 	out.WriteString(s.Table(t))
 	for _, path := range r.Kept {
-		out.WriteString(text.OneLine("stays: "+path+", which gc has not made") + "\n")
+		out.WriteString(textfmt.OneLine("stays: "+path+", which gc has not made") + "\n")
 	}
 	for _, o := range r.Foreign {
-		out.WriteString(s.Paint(text.Red, text.OneLine("in the way: "+o.What+": "+o.Why)) + "\n")
+		out.WriteString(s.Paint(textfmt.Red, textfmt.OneLine("in the way: "+o.What+": "+o.Why)) + "\n")
 	}
 	return out.String()
 }
@@ -39,14 +39,14 @@ func (s Sheet) Remains(r client.Remains) string {
 func Uninstalled(out client.Uninstalled) string {
 	var lines []string
 	if n := len(out.Removed); n > 0 {
-		ended := text.Count(len(out.Stopped), "session") + " ended"
+		ended := textfmt.Count(len(out.Stopped), "session") + " ended"
 		if out.Ended > 0 {
-			ended += ", and " + text.Count(out.Ended, "process") + " beside"
+			ended += ", and " + textfmt.Count(out.Ended, "process") + " beside"
 		}
 		lines = append(lines, fmt.Sprintf("%s; files and folders removed: %d", ended, n))
 	}
 	for _, l := range out.Left {
-		lines = append(lines, "gc: left: "+text.OneLine(l.What+": "+l.Why))
+		lines = append(lines, "gc: left: "+textfmt.OneLine(l.What+": "+l.Why))
 	}
 	switch {
 	case out.Clean && len(out.Removed) > 0:
@@ -62,7 +62,7 @@ func Size(n int64) string {
 	const kB, mB, gB = 1e3, 1e6, 1e9
 	switch f := float64(n); {
 	case n < kB:
-		return text.Count(int(n), "byte")
+		return textfmt.Count(int(n), "byte")
 	case f < 9.95*kB:
 		return fmt.Sprintf("%.1f kB", f/kB)
 	case f < mB-500:

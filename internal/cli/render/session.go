@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // Sessions lists sessions with their provider and instance.
 func (s Sheet) Sessions(agents []client.Agent) string {
-	t := &text.Table{Heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
+	t := &textfmt.Table{Heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
 	for _, a := range agents {
-		t.Add(text.Cell{Text: a.Session}, text.Cell{Text: a.Name}, text.Cell{Text: a.Provider}, text.Painted(a.State, StateColor(a.State)),
-			number(a.PID), text.Cell{Text: text.Ago(s.Now, a.StartedAt)}, text.Painted(a.Instance, text.Faint))
+		t.Add(textfmt.Cell{Text: a.Session}, textfmt.Cell{Text: a.Name}, textfmt.Cell{Text: a.Provider}, textfmt.Painted(a.State, StateColor(a.State)),
+			number(a.PID), textfmt.Cell{Text: textfmt.Ago(s.Now, a.StartedAt)}, textfmt.Painted(a.Instance, textfmt.Faint))
 	}
 	return s.Table(t)
 }
@@ -30,14 +30,14 @@ func (s Sheet) Session(session client.Session) string {
 
 func (s Sheet) sessionFacts(it client.Session) *facts {
 	f := &facts{}
-	f.add("agent", it.Name, text.Bold)
+	f.add("agent", it.Name, textfmt.Bold)
 	f.plain("session", it.Session)
 	f.plain("provider", it.Provider)
 	f.plain("desired", it.Desired)
 	f.add("state", it.State, StateColor(it.State))
 	f.plain("activity", s.doing(it.Activity)+sourceOf(it.Activity))
 	f.plain("reason", reasonBeside(it.LastScreen, it.Reason))
-	f.add("warning", text.Plainly(it.Warning), text.Yellow)
+	f.add("warning", textfmt.Plainly(it.Warning), textfmt.Yellow)
 	f.plain("exit", it.Exit)
 	f.plain("title", it.Title)
 	f.plain("command", it.Command)
@@ -52,12 +52,12 @@ func (s Sheet) sessionFacts(it client.Session) *facts {
 	f.plain("instance", it.Instance)
 	f.plain("pending", number(it.Pending).Text)
 	f.plain("queued", number(it.Queued).Text)
-	f.add("differs in", strings.Join(it.Drift, ", "), text.Yellow)
+	f.add("differs in", strings.Join(it.Drift, ", "), textfmt.Yellow)
 	for _, key := range slices.Sorted(maps.Keys(it.Meta)) {
 		f.plain("meta "+key, it.Meta[key])
 	}
 	for _, part := range slices.Sorted(maps.Keys(it.Fingerprints)) {
-		f.add("fingerprint "+part, it.Fingerprints[part], text.Faint)
+		f.add("fingerprint "+part, it.Fingerprints[part], textfmt.Faint)
 	}
 	f.plain("observed", s.when(it.ReadAt))
 	return f
@@ -69,7 +69,7 @@ func reasonBeside(screen, reason string) string {
 	if strings.Contains(screen, strings.TrimSpace(printed(reason))) || !strings.Contains(strings.TrimSpace(reason), "\n") {
 		return Reason(reason)
 	}
-	return text.Plainly(reason)
+	return textfmt.Plainly(reason)
 }
 
 func sourceOf(a client.Activity) string {
@@ -86,13 +86,13 @@ func attachedText(n int) string {
 	case n == 0:
 		return ""
 	}
-	return text.Count(n, "terminal")
+	return textfmt.Count(n, "terminal")
 }
 
 // processTable indents each process below its parent.
-func processTable(processes []client.Process) *text.Table {
+func processTable(processes []client.Process) *textfmt.Table {
 	depth := map[int]int{}
-	t := &text.Table{Heads: []string{"PID", "STATE", "COMMAND"}}
+	t := &textfmt.Table{Heads: []string{"PID", "STATE", "COMMAND"}}
 	for _, p := range processes {
 		if above, ok := depth[p.PPID]; ok {
 			depth[p.PID] = above + 1
@@ -103,7 +103,7 @@ func processTable(processes []client.Process) *text.Table {
 		if d := depth[p.PID]; d > 0 {
 			command = strings.Repeat("  ", d-1) + "└ " + command
 		}
-		t.Add(number(p.PID), text.Cell{Text: p.State}, text.Cell{Text: command})
+		t.Add(number(p.PID), textfmt.Cell{Text: p.State}, textfmt.Cell{Text: command})
 	}
 	return t
 }

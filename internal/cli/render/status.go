@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -15,19 +15,19 @@ import (
 // then what keeps agents from making progress, then a row for each agent.
 func (s Sheet) Status(status client.Status, questions []client.Pending) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s  %s\n", s.Paint(text.Bold, text.OneLine(status.City)), s.Paint(text.Faint, status.Root), summary(status))
+	fmt.Fprintf(&out, "%s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(status.City)), s.Paint(textfmt.Faint, status.Root), summary(status))
 	if words := burn(status.Burn, " tokens"); words != "" {
 		fmt.Fprintf(&out, "spending: %s\n", words)
 	}
 	if why := status.Controller.Degraded; why != "" {
-		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Red, "degraded: gc stops and restarts nothing until this is fixed:"), text.OneLine(why))
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(textfmt.Red, "degraded: gc stops and restarts nothing until this is fixed:"), textfmt.OneLine(why))
 	}
 	for _, notice := range status.Controller.Notices {
-		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Yellow, "warning:"), text.OneLine(notice))
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(textfmt.Yellow, "warning:"), textfmt.OneLine(notice))
 	}
 	if status.Plan.Error != "" {
-		fmt.Fprintf(&out, "%s\n", s.Paint(text.Red, client.CityFile+" has errors; still running with the previous configuration:"))
-		fmt.Fprintln(&out, text.Indent(status.Plan.Error, indent))
+		fmt.Fprintf(&out, "%s\n", s.Paint(textfmt.Red, client.CityFile+" has errors; still running with the previous configuration:"))
+		fmt.Fprintln(&out, textfmt.Indent(status.Plan.Error, indent))
 	}
 	if len(status.Agents) == 0 {
 		fmt.Fprintf(&out, "\nno agents; add one to %s\n", client.CityFile)
@@ -53,7 +53,7 @@ func summary(status client.Status) string {
 		switch {
 		case a.Pending > 0:
 			count["need you"]++
-		case a.Obstacle != nil || a.InputBlocked != "" || !a.StalledSince.IsZero() || StateColor(a.State) == text.Red:
+		case a.Obstacle != nil || a.InputBlocked != "" || !a.StalledSince.IsZero() || StateColor(a.State) == textfmt.Red:
 			count["cannot continue"]++
 		case a.State != client.StateRunning:
 			count["not running"]++
@@ -70,7 +70,7 @@ func summary(status client.Status) string {
 			parts = append(parts, fmt.Sprint(n, " ", what))
 		}
 	}
-	words := text.Count(len(agents), "agent")
+	words := textfmt.Count(len(agents), "agent")
 	if len(parts) > 0 {
 		words += ": " + strings.Join(parts, ", ")
 	}
@@ -100,7 +100,7 @@ func byUrgency(agents []client.Agent) []client.Agent {
 			return 1
 		case a.Obstacle != nil:
 			return 2
-		case a.Warning != "", StateColor(a.State) == text.Red:
+		case a.Warning != "", StateColor(a.State) == textfmt.Red:
 			return 3
 		}
 		return 4
@@ -114,16 +114,16 @@ func byUrgency(agents []client.Agent) []client.Agent {
 // below it has no more rows than the sheet. Its head stays, and the number of
 // agents that are left out.
 func (s Sheet) fitted(table, above, below string) string {
-	left := s.Rows - text.Rows(above, s.Columns) - text.Rows(below, s.Columns)
-	if s.Rows <= 0 || text.Rows(table, s.Columns) <= left {
+	left := s.Rows - textfmt.Rows(above, s.Columns) - textfmt.Rows(below, s.Columns)
+	if s.Rows <= 0 || textfmt.Rows(table, s.Columns) <= left {
 		return table
 	}
 	rows := tableRows(table)
 	var out strings.Builder
 	for i, row := range rows {
-		height := text.Rows(row, s.Columns)
+		height := textfmt.Rows(row, s.Columns)
 		if i > 0 && left-height < 1 { // one is for what is said here
-			fmt.Fprintf(&out, "%s\n", s.Paint(text.Faint, fmt.Sprintf("… %d more", len(rows)-i)))
+			fmt.Fprintf(&out, "%s\n", s.Paint(textfmt.Faint, fmt.Sprintf("… %d more", len(rows)-i)))
 			break
 		}
 		left -= height
@@ -148,15 +148,15 @@ func tableRows(table string) []string {
 
 // Controller is one line about the controller.
 func (s Sheet) Controller(c client.Controller) string {
-	line := fmt.Sprintf("controller %s, process %d, started %s", text.OneLine(c.Version), c.PID, text.Ago(s.Now, c.StartedAt))
+	line := fmt.Sprintf("controller %s, process %d, started %s", textfmt.OneLine(c.Version), c.PID, textfmt.Ago(s.Now, c.StartedAt))
 	if c.Stopping {
-		line += ", " + s.Paint(text.Yellow, "stopping")
+		line += ", " + s.Paint(textfmt.Yellow, "stopping")
 	}
 	return line
 }
 
 func (s Sheet) agents(agents []client.Agent) string {
-	t := &text.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "PLACE", "PID", "ATTACHED", "NOTE"}}
+	t := &textfmt.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "PLACE", "PID", "ATTACHED", "NOTE"}}
 	mixed := slices.ContainsFunc(agents, func(a client.Agent) bool { return a.Provider != agents[0].Provider })
 	for _, agent := range agents {
 		place := ""
@@ -165,14 +165,14 @@ func (s Sheet) agents(agents []client.Agent) string {
 		}
 		up := ""
 		if agent.State == client.StateRunning && !agent.StartedAt.IsZero() {
-			up = text.Span(s.Now.Sub(agent.StartedAt))
+			up = textfmt.Span(s.Now.Sub(agent.StartedAt))
 		}
 		pending := number(agent.Pending)
-		pending.Color = text.Yellow
+		pending.Color = textfmt.Yellow
 		t.Add(
-			text.Cell{Text: agent.Name}, text.Painted(agent.State, StateColor(agent.State)), s.activity(agent), text.Cell{Text: up},
-			text.Cell{Text: text.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
-			text.Cell{Text: burn(agent.Burn, "")}, text.Cell{Text: place}, number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
+			textfmt.Cell{Text: agent.Name}, textfmt.Painted(agent.State, StateColor(agent.State)), s.activity(agent), textfmt.Cell{Text: up},
+			textfmt.Cell{Text: textfmt.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
+			textfmt.Cell{Text: burn(agent.Burn, "")}, textfmt.Cell{Text: place}, number(agent.PID), number(agent.Attached), textfmt.Painted(s.note(agent), noteColor(agent)),
 		)
 	}
 	return s.Table(t)
@@ -193,7 +193,7 @@ func (s Sheet) questions(agents []client.Agent, open []client.Pending) string {
 	}
 	shown := open[:min(room, len(open))]
 	var out strings.Builder
-	fmt.Fprintf(&out, "\n%s\n", s.Paint(text.Yellow, waiting(n)))
+	fmt.Fprintf(&out, "\n%s\n", s.Paint(textfmt.Yellow, waiting(n)))
 	for _, p := range shown {
 		out.WriteString(s.openQuestion(p))
 	}
@@ -218,50 +218,50 @@ func (s Sheet) blocked(agents []client.Agent) string {
 		if a.InputBlocked == "" {
 			continue
 		}
-		name := text.OneLine(a.Name)
+		name := textfmt.OneLine(a.Name)
 		waiting := ""
 		if a.Queued > 0 {
-			waiting = ", " + text.Count(a.Queued, "prompt") + " waiting"
+			waiting = ", " + textfmt.Count(a.Queued, "prompt") + " waiting"
 		}
-		fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Red, name+" is input blocked"), "since "+text.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))
+		fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(textfmt.Red, name+" is input blocked"), "since "+textfmt.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))
 		fmt.Fprintf(&out, "   fix: gc keys %s --clear-input, or clean it with gc attach %s or gc keys %s KEY, or gc restart %s\n", name, name, name, name)
 	}
 	for _, a := range agents {
 		if a.StalledSince.IsZero() {
 			continue
 		}
-		name := text.OneLine(a.Name)
-		fmt.Fprintf(&out, "%s: no progress in its turn for %s (last sign: %s)\n", s.Paint(text.Red, name+" is stalled"),
-			text.Span(s.Now.Sub(a.StalledSince)), text.FirstOf(text.OneLine(a.LastSign), "unknown"))
+		name := textfmt.OneLine(a.Name)
+		fmt.Fprintf(&out, "%s: no progress in its turn for %s (last sign: %s)\n", s.Paint(textfmt.Red, name+" is stalled"),
+			textfmt.Span(s.Now.Sub(a.StalledSince)), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"))
 		fmt.Fprintf(&out, "   fix: look with gc peek %s, then gc interrupt %s or gc restart %s, or answer with gc pending\n", name, name, name)
 	}
 	return out.String()
 }
 
 // activity is only said of what runs. A question mark stands after a guess.
-func (s Sheet) activity(agent client.Agent) text.Cell {
+func (s Sheet) activity(agent client.Agent) textfmt.Cell {
 	if agent.State != client.StateRunning && agent.State != client.StateDraining {
-		return text.Cell{}
+		return textfmt.Cell{}
 	}
 	if agent.InputBlocked != "" {
-		return text.Painted("input blocked", text.Red)
+		return textfmt.Painted("input blocked", textfmt.Red)
 	}
 	if !agent.StalledSince.IsZero() {
-		return text.Painted("stalled", text.Red)
+		return textfmt.Painted("stalled", textfmt.Red)
 	}
-	words, color := s.doing(agent.Activity), text.Plain
+	words, color := s.doing(agent.Activity), textfmt.Plain
 	switch agent.Activity.State {
 	case "waiting", "limited":
-		color = text.Yellow
+		color = textfmt.Yellow
 	case "unknown", "":
-		color = text.Faint
+		color = textfmt.Faint
 	}
-	return text.Painted(words, color)
+	return textfmt.Painted(words, color)
 }
 
 // doing says an activity in a few words.
 func (s Sheet) doing(a client.Activity) string {
-	words := text.FirstOf(a.State, "unknown")
+	words := textfmt.FirstOf(a.State, "unknown")
 	switch {
 	case words == "unknown":
 		return words
@@ -269,22 +269,22 @@ func (s Sheet) doing(a client.Activity) string {
 		words += "?"
 	}
 	if a.Kind != "" {
-		words += ": " + text.Plainly(a.Kind)
+		words += ": " + textfmt.Plainly(a.Kind)
 	}
-	if left := text.In(s.Now, a.Until); left != "" {
+	if left := textfmt.In(s.Now, a.Until); left != "" {
 		words += " for " + left
 	}
 	return words
 }
 
-func noteColor(agent client.Agent) text.Color {
+func noteColor(agent client.Agent) textfmt.Color {
 	if agent.Obstacle != nil {
-		return text.Yellow
+		return textfmt.Yellow
 	}
-	if c := StateColor(agent.State); c == text.Red {
-		return text.Red
+	if c := StateColor(agent.State); c == textfmt.Red {
+		return textfmt.Red
 	}
-	return text.Faint
+	return textfmt.Faint
 }
 
 // note is what a person should know beside the columns.
@@ -311,26 +311,26 @@ func (s Sheet) note(agent client.Agent) string {
 	if agent.Guard != "" && agent.Guard != "guarded" {
 		parts = append(parts, agent.Guard)
 	}
-	if next := text.In(s.Now, agent.NextAt); next != "" {
+	if next := textfmt.In(s.Now, agent.NextAt); next != "" {
 		parts = append(parts, "next try in "+next)
 	}
 	if agent.Restarts > 0 {
-		parts = append(parts, text.Count(agent.Restarts, "restart"))
+		parts = append(parts, textfmt.Count(agent.Restarts, "restart"))
 	}
 	if len(agent.Drift) > 0 {
 		parts = append(parts, "differs from its configuration: "+strings.Join(agent.Drift, ", "))
 	}
 	if agent.State == client.StateUnknown && !agent.ReadAt.IsZero() {
-		parts = append(parts, "last seen "+text.Ago(s.Now, agent.ReadAt))
+		parts = append(parts, "last seen "+textfmt.Ago(s.Now, agent.ReadAt))
 	}
-	return text.Join(parts...)
+	return textfmt.Join(parts...)
 }
 
 // budgetAlert is a budget that is used up, and what follows.
 func (s Sheet) budgetAlert(b client.Budget) string {
-	words := text.OneLine(b.Text)
+	words := textfmt.OneLine(b.Text)
 	if b.Who != "" {
-		words = text.OneLine(b.Who) + ", " + words
+		words = textfmt.OneLine(b.Who) + ", " + words
 	}
 	switch b.Act {
 	case "hold":
@@ -347,11 +347,11 @@ func (s Sheet) budgetAlert(b client.Budget) string {
 func (s Sheet) alerts(status client.Status) string {
 	var out strings.Builder
 	for _, b := range status.Budgets {
-		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Yellow, "budget:"), s.budgetAlert(b))
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(textfmt.Yellow, "budget:"), s.budgetAlert(b))
 	}
 	for _, agent := range status.Agents {
 		if agent.Warning != "" {
-			fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Yellow, "warning:"), text.OneLine(agent.Name), Reason(agent.Warning))
+			fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(textfmt.Yellow, "warning:"), textfmt.OneLine(agent.Name), Reason(agent.Warning))
 		}
 	}
 	if out.Len() == 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 )
 
 // The marks of numbers that no worker, or not every worker, has reported.
@@ -25,30 +25,30 @@ func (s Sheet) Usage(u client.Usage) string {
 		out.WriteString(s.tools(u))
 		return out.String()
 	}
-	heads := []string{text.FirstOf(strings.ToUpper(text.OneLine(u.By)), "GROUP"), "TURNS", "RESPONSES", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "REASONING", "COST", ""}
+	heads := []string{textfmt.FirstOf(strings.ToUpper(textfmt.OneLine(u.By)), "GROUP"), "TURNS", "RESPONSES", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "REASONING", "COST", ""}
 	groups := slices.Clone(u.Groups)
 	if len(groups) > 1 {
 		total := u.Total
 		total.Group = "total"
 		groups = append(groups, total)
 	}
-	grid := [][]text.Cell{}
+	grid := [][]textfmt.Cell{}
 	most := mostCost(u.Groups)
 	for i, g := range groups {
 		row := usageRow(g)
 		if i == len(u.Groups) {
 			for at := range row {
-				row[at].Color = cmp.Or(row[at].Color, text.Bold)
+				row[at].Color = cmp.Or(row[at].Color, textfmt.Bold)
 			}
 		} else {
-			row[len(row)-1] = text.Painted(share(g.CostUSD, most), text.Cyan)
+			row[len(row)-1] = textfmt.Painted(share(g.CostUSD, most), textfmt.Cyan)
 		}
 		grid = append(grid, row)
 	}
 	dropUnknown(grid, 4, 5, 7)
 	out.WriteString(s.Table(toTheRight(heads, grid)))
 	if notes := usageNotes(u); notes != "" {
-		fmt.Fprintf(&out, "\n%s\n", s.Paint(text.Faint, notes))
+		fmt.Fprintf(&out, "\n%s\n", s.Paint(textfmt.Faint, notes))
 	}
 	return out.String()
 }
@@ -59,9 +59,9 @@ func (s Sheet) usageHead(u client.Usage) string {
 		head = "the last " + round(s.Now.Sub(u.Since))
 	}
 	if u.Total.CostUSD != nil {
-		head = s.Paint(text.Bold, dollars(*u.Total.CostUSD, u.Total.Unpriced > 0)) + " in " + head
+		head = s.Paint(textfmt.Bold, dollars(*u.Total.CostUSD, u.Total.Unpriced > 0)) + " in " + head
 	}
-	return head + s.Paint(text.Faint, ", prices of "+text.FirstOf(text.OneLine(u.Prices), "no date"))
+	return head + s.Paint(textfmt.Faint, ", prices of "+textfmt.FirstOf(textfmt.OneLine(u.Prices), "no date"))
 }
 
 // round is a span that a person has asked for in whole units.
@@ -76,19 +76,19 @@ func round(d time.Duration) string {
 	case d >= time.Hour && d%time.Hour == 0:
 		return fmt.Sprintf("%dh", d/time.Hour)
 	}
-	return text.Span(d)
+	return textfmt.Span(d)
 }
 
-func usageRow(g client.UsageSum) []text.Cell {
-	row := []text.Cell{{Text: text.OneLine(g.Group)}, {Text: count(g.Turns)}, {Text: count(g.Responses)}}
+func usageRow(g client.UsageSum) []textfmt.Cell {
+	row := []textfmt.Cell{{Text: textfmt.OneLine(g.Group)}, {Text: count(g.Turns)}, {Text: count(g.Responses)}}
 	for _, n := range []*int64{g.Tokens.Input, g.Tokens.CacheRead, g.Tokens.CacheWrite, g.Tokens.Output, g.Tokens.Reasoning} {
 		row = append(row, tokenCell(n, g.Untold > 0))
 	}
-	cost := text.Painted(notKnown, text.Yellow)
+	cost := textfmt.Painted(notKnown, textfmt.Yellow)
 	if g.CostUSD != nil {
-		cost = text.Cell{Text: dollars(*g.CostUSD, g.Unpriced > 0)}
+		cost = textfmt.Cell{Text: dollars(*g.CostUSD, g.Unpriced > 0)}
 	}
-	return append(row, cost, text.Cell{})
+	return append(row, cost, textfmt.Cell{})
 }
 
 func count(n int) string {
@@ -98,14 +98,14 @@ func count(n int) string {
 	return fmt.Sprint(n)
 }
 
-func tokenCell(n *int64, partial bool) text.Cell {
+func tokenCell(n *int64, partial bool) textfmt.Cell {
 	switch {
 	case n == nil:
-		return text.Painted(notKnown, text.Yellow)
+		return textfmt.Painted(notKnown, textfmt.Yellow)
 	case partial:
-		return text.Cell{Text: tokens(*n) + atLeast}
+		return textfmt.Cell{Text: tokens(*n) + atLeast}
 	}
-	return text.Cell{Text: tokens(*n)}
+	return textfmt.Cell{Text: tokens(*n)}
 }
 
 // tokens is a number of tokens in three or four digits.
@@ -167,9 +167,9 @@ func share(cost *float64, most float64) string {
 
 // dropUnknown empties columns without any reported value: a model provider may not have
 // them at all.
-func dropUnknown(grid [][]text.Cell, columns ...int) {
+func dropUnknown(grid [][]textfmt.Cell, columns ...int) {
 	for _, at := range columns {
-		if slices.ContainsFunc(grid, func(row []text.Cell) bool { return row[at].Text != notKnown }) {
+		if slices.ContainsFunc(grid, func(row []textfmt.Cell) bool { return row[at].Text != notKnown }) {
 			continue
 		}
 		for _, row := range grid {
@@ -180,36 +180,36 @@ func dropUnknown(grid [][]text.Cell, columns ...int) {
 
 // toTheRight makes a table whose numbers stand to the right; the first and the last
 // column do not.
-func toTheRight(heads []string, grid [][]text.Cell) *text.Table {
+func toTheRight(heads []string, grid [][]textfmt.Cell) *textfmt.Table {
 	heads = slices.Clone(heads)
 	for at := 1; at < len(heads)-1; at++ {
-		if !slices.ContainsFunc(grid, func(row []text.Cell) bool { return row[at].Text != "" }) {
+		if !slices.ContainsFunc(grid, func(row []textfmt.Cell) bool { return row[at].Text != "" }) {
 			continue
 		}
-		width := text.Width(heads[at])
+		width := textfmt.Width(heads[at])
 		for _, row := range grid {
-			width = max(width, text.Width(row[at].Text))
+			width = max(width, textfmt.Width(row[at].Text))
 		}
 		heads[at] = leftPad(heads[at], width)
 		for _, row := range grid {
 			row[at].Text = leftPad(row[at].Text, width)
 		}
 	}
-	return &text.Table{Heads: heads, Rows: grid}
+	return &textfmt.Table{Heads: heads, Rows: grid}
 }
 
 func leftPad(words string, width int) string {
-	return strings.Repeat(" ", max(0, width-text.Width(words))) + words
+	return strings.Repeat(" ", max(0, width-textfmt.Width(words))) + words
 }
 
 // usageNotes says what is missing.
 func usageNotes(u client.Usage) string {
 	var parts []string
 	if n := u.Total.Untold; n > 0 {
-		parts = append(parts, text.Count(n, "response")+" reported no tokens")
+		parts = append(parts, textfmt.Count(n, "response")+" reported no tokens")
 	}
 	if n := u.Total.Unpriced; n > 0 {
-		parts = append(parts, text.Count(n, "response")+" without a known price")
+		parts = append(parts, textfmt.Count(n, "response")+" without a known price")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -218,17 +218,17 @@ func usageNotes(u client.Usage) string {
 }
 
 func (s Sheet) tools(u client.Usage) string {
-	grid := [][]text.Cell{}
+	grid := [][]textfmt.Cell{}
 	for _, g := range u.Groups {
-		failed := text.Cell{Text: count(g.Failed)}
+		failed := textfmt.Cell{Text: count(g.Failed)}
 		if g.Failed > 0 {
-			failed.Color = text.Yellow
+			failed.Color = textfmt.Yellow
 		}
 		each := ""
 		if g.Calls > 0 {
 			each = took(g.ToolSeconds / float64(g.Calls))
 		}
-		grid = append(grid, []text.Cell{{Text: text.OneLine(g.Group)}, {Text: count(g.Calls)}, failed, {Text: took(g.ToolSeconds)}, {Text: each}, {}})
+		grid = append(grid, []textfmt.Cell{{Text: textfmt.OneLine(g.Group)}, {Text: count(g.Calls)}, failed, {Text: took(g.ToolSeconds)}, {Text: each}, {}})
 	}
 	return s.Table(toTheRight([]string{"TOOL", "CALLS", "FAILED", "TIME", "EACH", ""}, grid))
 }
@@ -238,16 +238,16 @@ func took(seconds float64) string {
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond).String()
 	}
-	return text.Span(d)
+	return textfmt.Span(d)
 }
 
 // Budgets is how much of each budget is used.
 func (s Sheet) Budgets(budgets []client.Budget) string {
-	t := &text.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACT", "NOTE"}}
+	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACT", "NOTE"}}
 	for _, b := range budgets {
 		t.Add(
-			text.Painted(b.Name, text.Bold), text.Cell{Text: text.FirstOf(b.Who, "the city")}, text.Painted(amount(b.Measure, b.Used)+more(b), budgetColor(b)),
-			text.Painted(meter(b), budgetColor(b)), text.Cell{Text: limit(b)}, text.Cell{Text: b.Act}, text.Cell{Text: s.budgetNote(b)},
+			textfmt.Painted(b.Name, textfmt.Bold), textfmt.Cell{Text: textfmt.FirstOf(b.Who, "the city")}, textfmt.Painted(amount(b.Measure, b.Used)+more(b), budgetColor(b)),
+			textfmt.Painted(meter(b), budgetColor(b)), textfmt.Cell{Text: limit(b)}, textfmt.Cell{Text: b.Act}, textfmt.Cell{Text: s.budgetNote(b)},
 		)
 	}
 	return s.Table(t)
@@ -272,21 +272,21 @@ func amount(measure string, v float64) string {
 	case "usd":
 		return dollars(v, false)
 	case "time":
-		return text.Span(seconds(v))
+		return textfmt.Span(seconds(v))
 	case "tokens":
 		return tokens(int64(v)) + " tokens"
 	}
-	return fmt.Sprintf("%.0f %s", v, text.OneLine(measure))
+	return fmt.Sprintf("%.0f %s", v, textfmt.OneLine(measure))
 }
 
-func budgetColor(b client.Budget) text.Color {
+func budgetColor(b client.Budget) textfmt.Color {
 	switch {
 	case b.Over:
-		return text.Red
+		return textfmt.Red
 	case b.Limit > 0 && b.Used/b.Limit >= 0.8:
-		return text.Yellow
+		return textfmt.Yellow
 	}
-	return text.Green
+	return textfmt.Green
 }
 
 // meterWidth is how wide a budget is drawn.
@@ -304,17 +304,17 @@ func meter(b client.Budget) string {
 }
 
 func (s Sheet) budgetNote(b client.Budget) string {
-	note := text.Plainly(b.Unknown)
+	note := textfmt.Plainly(b.Unknown)
 	if !b.Over {
 		return note
 	}
-	return text.Join("used up"+s.again(b), note)
+	return textfmt.Join("used up"+s.again(b), note)
 }
 
 // again says how a budget that is used up begins again.
 func (s Sheet) again(b client.Budget) string {
-	lift := "gc usage lift " + text.OneLine(b.Name)
-	switch left := text.In(s.Now, b.Until); {
+	lift := "gc usage lift " + textfmt.OneLine(b.Name)
+	switch left := textfmt.In(s.Now, b.Until); {
 	case left != "":
 		return ", again in " + left + ", or now: " + lift
 	case b.Until.IsZero() && b.Used < b.Limit:

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/domain/session"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -155,7 +155,7 @@ const maxWords = 200
 
 // LastWords returns what a program that gives up says of it: the line of its screen that explains it.
 func LastWords(screen string) string {
-	line := text.Explaining(screen)
+	line := textfmt.Explaining(screen)
 	if len(line) > maxWords {
 		line = strings.ToValidUTF8(line[:maxWords], "") + "…"
 	}

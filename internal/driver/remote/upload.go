@@ -15,7 +15,7 @@ import (
 
 	"github.com/hashicorp/yamux"
 
-	"gascity/internal/archive"
+	"gascity/internal/fsutil/archive"
 	"gascity/runtime"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/driver/startup"
-	"gascity/internal/scan"
+	"gascity/internal/proc/envscan"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
@@ -44,11 +44,11 @@ func (b *box) Claim(ctx context.Context) error {
 
 // alone returns an error if an agent of the session runs although nothing is on the disk of it.
 func (b *box) alone() error {
-	live, err := b.sessions.searcher.Agents(b.cfg.Env[scan.CityKey], b.name)
+	live, err := b.sessions.searcher.Agents(b.cfg.Env[envscan.CityKey], b.name)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	return &translated{sentinel: runtime.ErrSessionExists, err: &scan.StrayError{Session: b.name, PIDs: scan.PIDs(live)}}
+	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.StrayError{Session: b.name, PIDs: envscan.PIDs(live)}}
 }
 
 func (b *box) Create(ctx context.Context, spec startup.Spec) error {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/scan"
+	"gascity/internal/proc/envscan"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/screen"
@@ -62,7 +62,7 @@ type Sessions struct {
 	settle   Settle
 	host     Host // nil without one
 	memory   screen.Memory
-	searcher scan.Searcher
+	searcher envscan.Searcher
 }
 
 // Deliver brings one prompt to a session whose input is the caller's alone.

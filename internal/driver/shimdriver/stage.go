@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"gascity/internal/archive"
+	"gascity/internal/fsutil/archive"
 	"gascity/internal/overlay"
 	"gascity/runtime"
 )

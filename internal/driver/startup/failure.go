@@ -7,7 +7,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/text"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -73,7 +73,7 @@ type UndeliveredError struct {
 func (e *UndeliveredError) Error() string {
 	words := undelivered + string(e.Outcome.State)
 	if e.Outcome.Reason != "" {
-		words += ": " + text.Plainly(string(e.Outcome.Reason))
+		words += ": " + textfmt.Plainly(string(e.Outcome.Reason))
 	}
 	if e.Outcome.Detail != "" {
 		words += ": " + e.Outcome.Detail
@@ -102,13 +102,13 @@ func Brief(err error) string {
 	words := err.Error()
 	for _, output := range outputs(err) {
 		if printed := strings.TrimSpace(output); printed != "" {
-			words = strings.Replace(words, "; it printed:\n"+printed, ", saying: "+text.Bound(text.Explaining(printed), maxSaid), 1)
+			words = strings.Replace(words, "; it printed:\n"+printed, ", saying: "+textfmt.Bound(textfmt.Explaining(printed), maxSaid), 1)
 		}
 	}
 	if failed, ok := errors.AsType[*CommandError](err); ok {
-		words = strings.Replace(words, fmt.Sprintf("%q", failed.Command), fmt.Sprintf("%q", text.Bound(failed.Command, maxNamed)), 1)
+		words = strings.Replace(words, fmt.Sprintf("%q", failed.Command), fmt.Sprintf("%q", textfmt.Bound(failed.Command, maxNamed)), 1)
 	}
-	return text.Brief(words)
+	return textfmt.Brief(words)
 }
 
 const (

@@ -13,7 +13,7 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/internal/due"
+	"gascity/internal/workqueue"
 )
 
 // City is what a desk knows of the controller. Both methods answer at once, from
@@ -64,9 +64,9 @@ type Desk struct {
 	opts   Options
 	alerts *alerts
 
-	loaded chan struct{} // closed when the store has been read
-	ended  chan struct{} // closed when Run returns
-	due    *due.Set      // sessions to look at
+	loaded chan struct{}  // closed when the store has been read
+	ended  chan struct{}  // closed when Run returns
+	due    *workqueue.Set // sessions to look at
 	shown  atomic.Pointer[[]client.Pending]
 
 	mu      sync.Mutex // held over saves, so never by Look and listings
@@ -94,7 +94,7 @@ func New(opts Options) *Desk {
 		opts.Policy = func(string) Policy { return Policy{} }
 	}
 	d := &Desk{
-		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: due.NewSet(),
+		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: workqueue.NewSet(),
 		entries: map[string]*entry{}, unsaved: map[string]session.Pending{}, forget: map[string]struct{}{},
 	}
 	d.alerts = &alerts{notify: d.notify}

@@ -12,7 +12,7 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/internal/due"
+	"gascity/internal/workqueue"
 )
 
 // City is what the waits know of the controller. View answers at once, from what
@@ -72,9 +72,9 @@ const (
 type Waits struct {
 	opts Options
 
-	loaded chan struct{} // closed when the store has been read
-	ended  chan struct{} // closed when Run returns
-	due    *due.Set      // keys to look at: see [entry.key]
+	loaded chan struct{}  // closed when the store has been read
+	ended  chan struct{}  // closed when Run returns
+	due    *workqueue.Set // keys to look at: see [entry.key]
 
 	mu      sync.Mutex
 	entries map[*entry]struct{}            // open ones
@@ -125,7 +125,7 @@ func (e *entry) key() string {
 // New returns the waits of a city. They do nothing before they run.
 func New(opts Options) *Waits {
 	return &Waits{
-		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: due.NewSet(),
+		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: workqueue.NewSet(),
 		entries: map[*entry]struct{}{}, byKey: map[string]map[*entry]struct{}{},
 		kept: map[string]*entry{}, unsaved: map[string]struct{}{},
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/citydir"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/premises"
 	"gascity/runtime"
 )
 
@@ -42,7 +42,7 @@ func TestTheEndOfAPlace(t *testing.T) {
 			if len(folders) != 1 {
 				t.Fatalf("the outpost's folder is one of %q", folders)
 			}
-			choice := filepath.Join(folders[0], premises.StateFolder, premises.ChoiceFile)
+			choice := filepath.Join(folders[0], citydir.StateFolder, citydir.ChoiceFile)
 			if err := os.Remove(choice); err != nil { // it is made again
 				t.Fatal(err)
 			}

@@ -8,13 +8,13 @@ import (
 	"syscall"
 	"testing"
 
-	"gascity/internal/premises"
+	"gascity/internal/citydir"
 )
 
 // outpost is the folder of a city's outpost, and that of its sockets.
 func (c *city) outpost(f *far) (folder, sockets string) {
-	folder = filepath.Join(f.dir, "state", "gc", "outpost", premises.ID(must(filepath.EvalSymlinks(c.root))))
-	chosen, _ := premises.Sockets(folder, "")
+	folder = filepath.Join(f.dir, "state", "gc", "outpost", citydir.ID(must(filepath.EvalSymlinks(c.root))))
+	chosen, _ := citydir.Sockets(folder, "")
 	if chosen == "" {
 		c.Fatalf("the outpost in %s has no folder for sockets", folder)
 	}

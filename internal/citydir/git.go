@@ -1,0 +1,197 @@
+package citydir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Repository is a git repository around a city. No git program is needed.
+type Repository struct {
+	Root    string // the top directory of the working tree
+	exclude string // the file info/exclude, which all working trees of the repository share
+}
+
+// FindRepository returns the git repository that dir is in; ok is false if there is none. dir
+// need not exist.
+func FindRepository(dir string) (r Repository, ok bool, err error) {
+	for top := dir; ; top = filepath.Dir(top) {
+		common, err := commonDir(filepath.Join(top, ".git"))
+		switch {
+		case err == nil:
+			return Repository{Root: top, exclude: filepath.Join(common, "info", "exclude")}, true, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return Repository{}, false, fmt.Errorf("cannot read the git repository at %s: %w", top, err)
+		case top == filepath.Dir(top):
+			return Repository{}, false, nil
+		}
+	}
+}
+
+// maxGitFile bounds what is read of a file of git.
+const maxGitFile = 1 << 20
+
+// commonDir returns the directory of a repository that all its working trees share. path is the
+// .git of a working tree: that directory, or a file that names another one.
+func commonDir(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	dir := path
+	if !info.IsDir() {
+		text, err := readSmall(path)
+		if err != nil {
+			return "", err
+		}
+		named, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: ")
+		if !ok {
+			return "", fmt.Errorf("%w: %s is not a file of git", fs.ErrNotExist, path)
+		}
+		dir = from(filepath.Dir(path), named)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
+		return "", err
+	}
+	named, err := readSmall(filepath.Join(dir, "commondir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, nil
+	}
+	return from(dir, strings.TrimSpace(named)), err
+}
+
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+func readSmall(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if info.Size() > maxGitFile {
+		return "", fmt.Errorf("%s has more than %d bytes", path, maxGitFile)
+	}
+	text, err := os.ReadFile(path)
+	return string(text), err
+}
+
+// Exclude has git ignore gc's own directories in the city at root, in every working tree of the
+// repository, and returns the file that says so. changed is false if it said so before.
+func (r Repository) Exclude(root string) (file string, changed bool, err error) {
+	lines, err := r.patterns(root)
+	if err != nil {
+		return "", false, err
+	}
+	text, err := readSmall(r.exclude)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", false, err
+	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return hasLine(text, line) })
+	if len(lines) == 0 {
+		return r.exclude, false, nil
+	}
+	added := strings.Join(lines, "\n") + "\n"
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		added = "\n" + added
+	}
+	if err := os.MkdirAll(filepath.Dir(r.exclude), 0o755); err != nil { //nolint:gosec // the mode that git gives it
+		return "", false, err
+	}
+	out, err := os.OpenFile(r.exclude, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // the mode that git gives it
+	if err != nil {
+		return "", false, err
+	}
+	_, err = out.WriteString(added)
+	return r.exclude, err == nil, errors.Join(err, out.Close())
+}
+
+// Ignores reports whether git ignores gc's own directories in the city at root: by
+// info/exclude, or by a .gitignore in the city or above it. It knows the patterns that name the
+// directories, and not every way to write one.
+func (r Repository) Ignores(root string) (bool, error) {
+	lines, err := r.patterns(root)
+	if err != nil {
+		return false, err
+	}
+	excluded, err := readSmall(r.exclude)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	for i, name := range []string{StateFolder, RuntimeFolder} {
+		if hasLine(excluded, lines[i]) || namesFolder(excluded, name, r.Root == root) {
+			continue
+		}
+		if !r.ignoredByFile(root, name) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// ignoredByFile looks for a directory of the city in the .gitignore files of the city and above it.
+func (r Repository) ignoredByFile(root, name string) bool {
+	for dir := root; ; dir = filepath.Dir(dir) {
+		text, err := readSmall(filepath.Join(dir, ".gitignore"))
+		if err == nil && namesFolder(text, name, dir == root) {
+			return true
+		}
+		if relative, err := filepath.Rel(dir, filepath.Join(root, name)); err == nil {
+			pattern := escapePattern(filepath.ToSlash(relative))
+			if hasLine(text, "/"+pattern) || hasLine(text, "/"+pattern+"/") || hasLine(text, pattern+"/") {
+				return true
+			}
+		}
+		if dir == r.Root || dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+// namesFolder reports whether a file of patterns names a directory at any depth; here: the file
+// is for the directory's own parent.
+func namesFolder(text, name string, here bool) bool {
+	for _, pattern := range []string{name, name + "/", "**/" + name, "**/" + name + "/"} {
+		if hasLine(text, pattern) {
+			return true
+		}
+	}
+	return here && (hasLine(text, "/"+name) || hasLine(text, "/"+name+"/"))
+}
+
+// patterns are the lines of info/exclude for a city.
+func (r Repository) patterns(root string) ([]string, error) {
+	relative, err := filepath.Rel(r.Root, root)
+	if err != nil {
+		return nil, err
+	}
+	prefix := "/"
+	if relative != "." {
+		if strings.ContainsAny(relative, "\n\r") {
+			return nil, fmt.Errorf("the path %q holds a line end, which git cannot ignore", relative)
+		}
+		prefix = "/" + escapePattern(filepath.ToSlash(relative)) + "/"
+	}
+	return []string{prefix + StateFolder + "/", prefix + RuntimeFolder + "/"}, nil
+}
+
+// escapePattern makes a path a pattern of git that matches only itself.
+func escapePattern(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func hasLine(text, want string) bool {
+	for line := range strings.Lines(text) {
+		if strings.TrimRight(line, " \t\r\n") == want {
+			return true
+		}
+	}
+	return false
+}

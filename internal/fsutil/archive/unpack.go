@@ -1,0 +1,170 @@
+package archive
+
+import (
+	"archive/tar"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Report is the result of unpacking an archive.
+type Report struct {
+	Path  string   `json:"path"`  // of what came, on this machine
+	Files int      `json:"files"` // that are written
+	Bytes int64    `json:"bytes"` // in them
+	Left  []string `json:"left"`  // links that lead out of what came, and were not made
+}
+
+// Unpack writes an archive to destination as cp does: into it if it is a folder, else under
+// that name. Files that are there are replaced, each in one step. A failure leaves whole files
+// only; the archive is read to the end of r, whose error is returned.
+func Unpack(r io.Reader, destination string) (Report, error) {
+	in := tar.NewReader(r)
+	first, err := in.Next()
+	if err != nil {
+		return Report{}, cutOff(err)
+	}
+	root := path.Clean(first.Name)
+	if strings.Contains(root, "/") || root == ".." {
+		return Report{}, fmt.Errorf("the archive begins with %q, which is not one name", first.Name)
+	}
+	folder, name := filepath.Split(filepath.Clean(destination))
+	switch info, err := os.Stat(destination); {
+	case err == nil && info.IsDir():
+		folder, name = destination, root
+	case err == nil && first.Typeflag == tar.TypeDir:
+		return Report{}, fmt.Errorf("%s is a file, and %s a folder", destination, root)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return Report{}, err
+	}
+	at, err := os.OpenRoot(filepath.Clean(folder))
+	if err != nil {
+		return Report{}, err
+	}
+	defer at.Close()
+	u := &unpacker{root: at, from: root, to: name, in: in}
+	u.report.Path, u.report.Left = filepath.Join(folder, name), []string{}
+	err = u.all(first)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r) // what is behind the archive is its sender's last word
+	}
+	return u.report, err
+}
+
+func cutOff(err error) error { return fmt.Errorf("the archive was cut off: %w", err) }
+
+type unpacker struct {
+	root     *os.Root
+	from, to string // the name of the archive's root, there and here
+	in       *tar.Reader
+	report   Report
+}
+
+func (u *unpacker) all(header *tar.Header) error {
+	for {
+		if err := u.one(header); err != nil {
+			return fmt.Errorf("cannot unpack %s: %w", header.Name, err)
+		}
+		var err error
+		if header, err = u.in.Next(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return cutOff(err)
+		}
+	}
+}
+
+func (u *unpacker) one(header *tar.Header) error {
+	inside, err := filepath.Rel(u.from, path.Clean(header.Name))
+	if err != nil || !filepath.IsLocal(inside) {
+		return errors.New("it is outside of what was asked for")
+	}
+	name := filepath.Join(u.to, inside)
+	if err := u.plain(inside); err != nil {
+		return err
+	}
+	mode := header.FileInfo().Mode().Perm()
+	switch header.Typeflag {
+	case tar.TypeDir:
+		if info, err := u.root.Stat(name); err == nil && info.IsDir() {
+			return nil
+		}
+		return u.root.Mkdir(name, mode|0o700)
+	case tar.TypeSymlink:
+		if inside == "." {
+			return errors.New("it is a symbolic link")
+		}
+		if !staysIn(inside, header.Linkname) {
+			u.report.Left = append(u.report.Left, inside)
+			return nil
+		}
+		return u.replace(name, func(part string) error { return u.root.Symlink(header.Linkname, part) })
+	case tar.TypeReg:
+		u.report.Files++
+		return u.replace(name, func(part string) error { return u.file(part, mode) })
+	}
+	return errors.New("it is neither a file nor a folder nor a symbolic link")
+}
+
+// plain refuses an entry below a symbolic link: the folder that the entry names is then
+// another one than the rule for links counts on.
+func (u *unpacker) plain(inside string) error {
+	for at := filepath.Dir(inside); at != "."; at = filepath.Dir(at) {
+		if info, err := u.root.Lstat(filepath.Join(u.to, at)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link here", at)
+		}
+	}
+	return nil
+}
+
+// staysIn reports whether a link at name can only lead to what is below the root: its way up
+// is all at its beginning, so that no other link can lengthen it, and not longer than it is deep.
+func staysIn(name, target string) bool {
+	target = filepath.ToSlash(target)
+	if target == "" || path.IsAbs(target) {
+		return false
+	}
+	up := 0
+	for strings.HasPrefix(target+"/", "../../") {
+		up++
+		target = strings.TrimLeft(strings.TrimPrefix(target, ".."), "/")
+	}
+	for part := range strings.SplitSeq(target, "/") {
+		if part == ".." {
+			return false
+		}
+	}
+	return up <= strings.Count(filepath.ToSlash(name), "/")
+}
+
+// replace makes something new beside its place and moves it there.
+func (u *unpacker) replace(name string, write func(part string) error) error {
+	if info, err := u.root.Lstat(name); err == nil && info.IsDir() {
+		return errors.New("there is a folder with that name")
+	}
+	part := filepath.Join(filepath.Dir(name), ".gc-part-"+rand.Text())
+	err := write(part)
+	if err == nil {
+		err = u.root.Rename(part, name)
+	}
+	if err != nil {
+		u.root.Remove(part) //nolint:errcheck // it may not have been made
+	}
+	return err
+}
+
+func (u *unpacker) file(name string, mode fs.FileMode) error {
+	out, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode|0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, u.in)
+	u.report.Bytes += n
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,189 @@
+package envscan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/internal/proc"
+)
+
+// The marks of an agent's processes, beside the instance token.
+const (
+	// CityKey is the variable that says which city an agent belongs to.
+	CityKey    = "GC_CITY_PATH"
+	sessionKey = "GC_SESSION"
+	// SetupKey marks set-up commands: what they leave in the background belongs to no agent.
+	SetupKey = "GC_SETUP_COMMAND"
+)
+
+// Process is a live process that an agent of a city has started, or is the agent.
+type Process struct {
+	proc.Info
+	Session string // name of the session
+	Token   string // instance token
+}
+
+// Live returns the live processes of this user that carry the marks of an agent of the city:
+// GC_CITY_PATH with this value, a session and an instance token. The calling process and those that
+// it descends from are left out, and so are set-up commands. Processes that may not be read are not
+// in the result.
+func Live(city string) ([]Process, error) {
+	if city == "" {
+		return nil, nil
+	}
+	marked, err := proc.FindByEnv(CityKey, city)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("cannot search for processes of the city: %w", err)
+	}
+	mine := ancestors()
+	var out []Process
+	for _, m := range marked {
+		if mine[m.PID] {
+			continue
+		}
+		p, ok := processOf(m.Info)
+		if ok {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
+	return out, nil
+}
+
+// processOf reads the marks of one process.
+func processOf(info proc.Info) (p Process, ok bool) {
+	value := func(key string) string { v, _, _ := proc.EnvValue(info.PID, key); return v }
+	p = Process{Info: info, Session: value(sessionKey), Token: value(markKey)}
+	if p.Session == "" || p.Token == "" || value(SetupKey) != "" {
+		return p, false
+	}
+	now, err := proc.Stat(info.PID)
+	return p, err == nil && now.ID == info.ID // else the number changed hands while it was read
+}
+
+// ancestors are the calling process and those that it descends from.
+func ancestors() map[int]bool {
+	mine := map[int]bool{}
+	for pid := os.Getpid(); pid > 1 && !mine[pid]; {
+		mine[pid] = true
+		info, err := proc.Stat(pid)
+		if err != nil {
+			break
+		}
+		pid = info.PPID
+	}
+	return mine
+}
+
+// Searcher answers several who search at a time with one search of the machine. The zero value
+// is ready. It is safe for concurrent use.
+type Searcher struct {
+	mu    sync.Mutex
+	began time.Time
+	city  string
+	found []Process
+}
+
+// Agents returns the live processes of a session that lead a terminal session, as agents do. The
+// search begins after the call. An empty city finds nothing.
+func (s *Searcher) Agents(city, session string) ([]Process, error) {
+	if city == "" {
+		return nil, nil
+	}
+	asked := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.city != city || !s.began.After(asked) {
+		began := time.Now()
+		found, err := Live(city)
+		if err != nil {
+			return nil, err
+		}
+		s.began, s.city, s.found = began, city, found
+	}
+	var out []Process
+	for _, p := range s.found {
+		if p.Session == session && p.SID == p.PID {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// StrayError reports an agent that runs and cannot be reached: nothing is on the disk of its session, and
+// the process that could change that is gone.
+type StrayError struct {
+	Session string
+	PIDs    []int
+}
+
+func (e *StrayError) Error() string {
+	pids := strings.Trim(fmt.Sprint(e.PIDs), "[]")
+	return fmt.Sprintf("an agent of session %q runs already (process %s) but cannot be reached any more; stop it with: kill %s", e.Session, pids, pids)
+}
+
+// PIDs returns the process ids.
+func PIDs(processes []Process) []int {
+	out := make([]int, 0, len(processes))
+	for _, p := range processes {
+		out = append(out, p.PID)
+	}
+	return out
+}
+
+// Ended is the result for the processes of one session.
+type Ended struct {
+	Session   string
+	Found     int
+	Survivors []int
+}
+
+// endAtOnce bounds how many processes are stopped side by side.
+const endAtOnce = 16
+
+// End stops every process that [Live] finds, with what descends from it: SIGTERM, then SIGKILL to
+// what does not exit. It reports each session with processes.
+func End(ctx context.Context, city string) ([]Ended, error) {
+	live, err := Live(city)
+	if err != nil || len(live) == 0 {
+		return nil, err
+	}
+	errs, turn := make([]error, len(live)), make(chan struct{}, endAtOnce)
+	var wg sync.WaitGroup
+	for i, p := range live {
+		wg.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			if _, err := proc.KillTree(ctx, p.ID, nil); err != nil && !errors.Is(err, proc.ErrSurvivors) {
+				errs[i] = fmt.Errorf("cannot stop process %d of session %q: %w", p.PID, p.Session, err)
+			}
+		})
+	}
+	wg.Wait()
+	sessions := map[string]*Ended{}
+	for _, p := range live {
+		e := sessions[p.Session]
+		if e == nil {
+			e = &Ended{Session: p.Session}
+			sessions[p.Session] = e
+		}
+		e.Found++
+		if alive, err := proc.Alive(p.ID); alive || err != nil {
+			e.Survivors = append(e.Survivors, p.PID)
+		}
+	}
+	out := make([]Ended, 0, len(sessions))
+	for _, name := range slices.Sorted(maps.Keys(sessions)) {
+		out = append(out, *sessions[name])
+	}
+	return out, errors.Join(errs...)
+}

@@ -1,3 +1,0 @@
-// Package text lays out text for people: tables, ages, numbers with their noun,
-// and text of strangers made safe for a terminal.
-package text

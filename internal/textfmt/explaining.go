@@ -1,0 +1,68 @@
+package textfmt
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The words that make a line of output likely, or unlikely, to say why a program failed.
+var (
+	errorLabel = regexp.MustCompile(`(?i)^\W*(?:[\w./-]+: )*(?:\w*(?:error|exception)|fatal|panic|failed|failure)\b(?: \[?\w+\]?)?:|^thread '.*' panicked`)
+	errorWords = regexp.MustCompile(`(?i)\b(?:failed to|unable to|cannot|can't|could not|couldn't|not found|no such|permission denied|access denied|not permitted|not allowed|cannot be used|invalid|unknown|unrecognized|unexpected|unauthorized|refused|timed out|timeout|missing|expired|not logged in|exceeded|out of memory|no space left|panicked)\b`)
+	errorCode  = regexp.MustCompile(`\bE(?:NOTFOUND|CONN\w+|ACCES|PERM|NOENT|EXIST|ADDR\w+|TIMEDOUT|HOSTUNREACH|NETUNREACH|AI_AGAIN|MFILE|NOSPC|PIPE|INVAL)\b`)
+	asideWords = regexp.MustCompile(`(?i)^\W*(?:note|hint|tip|help|usage|warning|info|debug|see|try|run|for more|please|learn more|at\s+\S+\s+\(|at\s+(?:async\s+)?\S+:\d+|node\.js v|file ")`)
+	anyWord    = regexp.MustCompile(`[\pL\pN]`)
+)
+
+// The weights of what a line has. A line that a program calls its error outweighs one with a word
+// of failure, and an aside, such as a hint or a frame of a stack, counts as neither.
+const (
+	labelWeight = 8
+	wordsWeight = 5
+	codeWeight  = 3
+	asideWeight = -9
+)
+
+// explainingLines is how many of the last lines are looked at.
+const explainingLines = 40
+
+// Explaining returns the line of a program's output that most likely says why it failed: the best of
+// the last lines by what they have, the later one of equals. If none has a word of failure, it is the last
+// line with a letter or a digit. It is one line, safe for a table; empty if there is none.
+func Explaining(output string) string {
+	lines := strings.Split(strings.TrimRight(output, " \t\r\n"), "\n")
+	lines = lines[max(0, len(lines)-explainingLines):]
+	best, score, last := "", 0, ""
+	for _, raw := range lines {
+		line := OneLine(strings.TrimSpace(raw))
+		if !anyWord.MatchString(line) {
+			continue
+		}
+		last = line
+		if s := explains(line); s > 0 && s >= score {
+			best, score = line, s
+		}
+	}
+	if best == "" {
+		return last
+	}
+	return best
+}
+
+// explains scores a line.
+func explains(line string) int {
+	score := 0
+	if errorLabel.MatchString(line) {
+		score += labelWeight
+	}
+	if errorWords.MatchString(line) {
+		score += wordsWeight
+	}
+	if errorCode.MatchString(line) {
+		score += codeWeight
+	}
+	if asideWords.MatchString(line) {
+		score += asideWeight
+	}
+	return score
+}

@@ -1,0 +1,114 @@
+package textfmt
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// Span formats a duration in one or two units: "5s", "12m", "3h07m", "2d04h".
+// Below zero is "0s".
+func Span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < day:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	default:
+		return fmt.Sprintf("%dd%02dh", d/day, int(d.Hours())%24)
+	}
+}
+
+// Ago formats how long t is past: "now", "3m ago". The zero time is empty.
+func Ago(now, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	d := now.Sub(t)
+	if d < time.Second {
+		return "now"
+	}
+	return Span(d) + " ago"
+}
+
+// In formats how long it is until t, rounded up; empty if t is zero or past.
+func In(now, t time.Time) string {
+	d := t.Sub(now)
+	if t.IsZero() || d <= 0 {
+		return ""
+	}
+	return Span(d + time.Second - 1)
+}
+
+// Count writes a number with its noun: "1 process", "2 processes".
+func Count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		return fmt.Sprintf("%d %ses", n, noun)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// maxListed is how many names a sentence lists.
+const maxListed = 8
+
+// List joins names for a sentence; many are cut short.
+func List(names []string) string {
+	if len(names) > maxListed {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Join joins the parts that are not empty by semicolons.
+func Join(parts ...string) string {
+	var some []string
+	for _, part := range parts {
+		if part != "" {
+			some = append(some, part)
+		}
+	}
+	return strings.Join(some, "; ")
+}
+
+// FirstOf returns the first text that is not empty.
+func FirstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// ParseMoment returns the time that a person means: a duration, also of days such as
+// 7d, is that long before now, else it is a date, or a date and a time, of now's time zone unless
+// it says otherwise. Empty is the zero time.
+func ParseMoment(now time.Time, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.AddDate(0, 0, -int(n)), nil //nolint:gosec // 16 bits
+		}
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is neither a duration such as 5m nor a time such as %s", text, now.Format("2006-01-02T15:04:05"))
+}
