@@ -13,7 +13,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
-	"gascity/internal/program"
+	"gascity/internal/doctor/programpath"
 )
 
 // versionLimit bounds how long an agent CLI may take to print its version.
@@ -54,7 +54,7 @@ func (d *Daemon) AgentCLIs(ctx context.Context) ([]cli.AgentCLI, error) {
 var versionNumber = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)+`)
 
 // versionOf asks a program for its version; empty if it does not say.
-func (d *Daemon) versionOf(ctx context.Context, found program.Found) string {
+func (d *Daemon) versionOf(ctx context.Context, found programpath.Found) string {
 	limited, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()
 	cmd := exec.CommandContext(limited, found.File, "--version")

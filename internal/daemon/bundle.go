@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"gascity/client"
-	"gascity/internal/bundle"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
+	"gascity/internal/doctor/supportbundle"
 	"gascity/internal/redact"
 	"gascity/internal/service/credentials"
 )
@@ -23,19 +23,19 @@ func (d *Daemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bun
 	defer c.Close()
 	state := filepath.Join(root, citydir.StateFolder)
 	about := map[string]string{"version": d.opts.Version, "go": goruntime.Version(), "os": goruntime.GOOS, "arch": goruntime.GOARCH, "city": root}
-	pages := []bundle.Page{
-		bundle.JSON("about.json", func(context.Context) (map[string]string, error) { return about, nil }),
-		bundle.Tail("controller.log", filepath.Join(state, citydir.LogFolder, citydir.LogFile)),
-		bundle.Events("events.jsonl", c, filepath.Join(state, citydir.StoreFile)),
-		bundle.JSON("config.json", func(ctx context.Context) (client.Config, error) { return d.ShowConfig(ctx, root) }),
+	pages := []supportbundle.Page{
+		supportbundle.JSON("about.json", func(context.Context) (map[string]string, error) { return about, nil }),
+		supportbundle.Tail("controller.log", filepath.Join(state, citydir.LogFolder, citydir.LogFile)),
+		supportbundle.Events("events.jsonl", c, filepath.Join(state, citydir.StoreFile)),
+		supportbundle.JSON("config.json", func(ctx context.Context) (client.Config, error) { return d.ShowConfig(ctx, root) }),
 	}
-	pages = append(pages, bundle.FromController(ctx, c)...)
-	pages = append(pages, bundle.FromLogs(filepath.Join(state, citydir.LogFolder), citydir.LogFile)...)
-	pages = append(pages, bundle.JSON("doctor.json", func(ctx context.Context) (found []cli.Finding, err error) {
+	pages = append(pages, supportbundle.FromController(ctx, c)...)
+	pages = append(pages, supportbundle.FromLogs(filepath.Join(state, citydir.LogFolder), citydir.LogFile)...)
+	pages = append(pages, supportbundle.JSON("doctor.json", func(ctx context.Context) (found []cli.Finding, err error) {
 		err = d.Doctor(ctx, root, func(f cli.Finding) { found = append(found, f) })
 		return found, err
 	}))
-	writer := bundle.Writer{Folder: "gc-" + filepath.Base(root), Now: d.opts.Now(), Hide: d.knownSecrets(ctx, root).Text}
+	writer := supportbundle.Writer{Folder: "gc-" + filepath.Base(root), Now: d.opts.Now(), Hide: d.knownSecrets(ctx, root).Text}
 	made, err := writer.Write(ctx, to, pages)
 	out := cli.Bundled{Pages: made.Pages, Missing: make([]cli.Missing, len(made.Missing))}
 	for i, m := range made.Missing {

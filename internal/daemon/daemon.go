@@ -13,8 +13,8 @@ import (
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
+	"gascity/internal/doctor/programpath"
 	"gascity/internal/guard"
-	"gascity/internal/program"
 	"gascity/internal/shim"
 	"gascity/provider/all"
 )
@@ -37,8 +37,8 @@ type Daemon struct {
 	opts       Options
 	env        environment
 	watchEvery time.Duration
-	finder     *program.Finder // of the programs of agents
-	helps      *helpTexts      // of agent CLIs
+	finder     *programpath.Finder // of the programs of agents
+	helps      *helpTexts          // of agent CLIs
 	// shortLived is set for a city that ends with this process: its sockets need not survive
 	// a logout, and leave nothing in the user's state folder.
 	shortLived bool
@@ -61,7 +61,7 @@ func New(opts Options) *Daemon {
 		opts.Stderr = os.Stderr
 	}
 	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: citydir.WatchEvery, helps: &helpTexts{}}
-	d.finder = &program.Finder{Shell: d.env.get("SHELL"), Env: d.env.base(agentcli.Builtin())}
+	d.finder = &programpath.Finder{Shell: d.env.get("SHELL"), Env: d.env.base(agentcli.Builtin())}
 	return d
 }
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/doctor/programpath"
 	"gascity/internal/domain/plan"
-	"gascity/internal/program"
 	"gascity/provider/all"
 )
 
@@ -58,7 +58,7 @@ func (x *examination) workDir(s *plan.Session) {
 
 func (x *examination) command(s *plan.Session) {
 	check := "agent." + s.Agent + ".command"
-	name, err := program.Of(s.Config.Command)
+	name, err := programpath.Of(s.Config.Command)
 	if err != nil {
 		x.problem(check, fmt.Sprintf("the command is not a valid shell command: %v", err), "correct start_command or args")
 		return
@@ -86,7 +86,7 @@ func (x *examination) program(s *plan.Session, check, name string) {
 		x.problem(check, fmt.Sprintf("%s %v", name, err), "install it, or change start_command; then: gc restart "+s.Agent)
 	default:
 		remedy := "install it; then: gc restart " + s.Agent
-		if here, err := program.Find(name, "", x.env.get("PATH")); err == nil {
+		if here, err := programpath.Find(name, "", x.env.get("PATH")); err == nil {
 			remedy = fmt.Sprintf("this shell finds %s: give the controller this PATH with: gc controller stop && gc start", here)
 		}
 		x.problem(check, fmt.Sprintf("%s %v; PATH is %s", name, err, path), remedy)

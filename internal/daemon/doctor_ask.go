@@ -12,7 +12,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
-	"gascity/internal/trial"
+	"gascity/internal/doctor/smoketest"
 )
 
 // answerLimit is how long an agent CLI may take to start and to answer.
@@ -45,14 +45,14 @@ func (x *examination) answers() {
 	}
 	temporary := *x.Daemon
 	temporary.shortLived = true
-	err = trial.Ask(x.ctx, trial.City{
+	err = smoketest.Ask(x.ctx, smoketest.City{
 		Root: dir, TOML: text, Agents: names, Patience: answerLimit, Version: x.opts.Version,
 		Run: func(ctx context.Context, root string, ready func()) error {
 			return temporary.RunController(ctx, root, cli.ControllerOptions{Version: x.opts.Version, Ready: ready})
 		},
 	}, x.answer)
 	switch {
-	case errors.Is(err, trial.ErrLeft):
+	case errors.Is(err, smoketest.ErrLeft):
 		x.problem("answer", err.Error(), "gc stop --city "+dir)
 		return
 	case x.ctx.Err() != nil: // the caller does not wait for it any more
@@ -65,7 +65,7 @@ func (x *examination) answers() {
 	}
 }
 
-func (x *examination) answer(a trial.Answer) {
+func (x *examination) answer(a smoketest.Answer) {
 	if a.Err != nil {
 		x.problem("answer."+a.Agent, a.Err.Error(), "start it by hand as this user, and see whether it answers")
 		return
@@ -81,7 +81,7 @@ func (x *examination) trialCity() (text []byte, names []string, err error) {
 		if text, err = os.ReadFile(path); err != nil {
 			return nil, nil, fmt.Errorf("cannot read which agent CLIs the city uses: %w", err)
 		}
-		return trial.Like(text, x.root)
+		return smoketest.Like(text, x.root)
 	}
 	set := agentcli.Builtin()
 	for _, name := range set.Names() {
@@ -96,7 +96,7 @@ func (x *examination) trialCity() (text []byte, names []string, err error) {
 	if len(names) == 0 {
 		return nil, nil, nil
 	}
-	text, err = trial.Machine(names)
+	text, err = smoketest.Machine(names)
 	return text, names, err
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"gascity/internal/citydir"
+	"gascity/internal/cleanup"
 	"gascity/internal/proc"
 	"gascity/internal/proc/envscan"
-	"gascity/internal/remains"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -43,7 +43,7 @@ func (x *examination) leftovers() {
 	if len(found) > 0 {
 		x.problem("sessions", "these run although nothing asks for them: "+strings.Join(found, ", "), "gc start ends them; gc stop ends everything")
 	}
-	orphans := remains.Orphans(x.root, tokens)
+	orphans := cleanup.Orphans(x.root, tokens)
 	if len(orphans) > 0 {
 		x.problem("processes", fmt.Sprintf("these processes of previous agents run without a session: %v", orphans), "look at them with ps; end them with kill")
 	}

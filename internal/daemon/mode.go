@@ -14,8 +14,8 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
+	"gascity/internal/doctor/programpath"
 	"gascity/internal/domain/plan"
-	"gascity/internal/program"
 	"gascity/provider/all"
 )
 
@@ -41,7 +41,7 @@ func (d *Daemon) refusedModes(ctx context.Context, city *config.City) []*config.
 		}
 		group.Go(func() {
 			path := cmp.Or(a.Env["PATH"], p.Env["PATH"], d.env.get("PATH"))
-			file, err := program.Find(p.Command, city.Root, path)
+			file, err := programpath.Find(p.Command, city.Root, path)
 			if err != nil {
 				return
 			}

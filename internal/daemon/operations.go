@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/checkup"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
+	"gascity/internal/doctor/providerprobe"
 	"gascity/internal/driver/script"
 	"gascity/internal/fakeagent"
 	"gascity/provider/all"
@@ -34,9 +34,9 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 		return fmt.Errorf("cannot make a place for the check: %w", err)
 	}
 	defer os.RemoveAll(place) //nolint:errcheck // nothing runs there any more
-	subject := checkup.Subject{
+	subject := providerprobe.Subject{
 		Agent: runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}, Dir: place,
-		Report: func(f checkup.Finding) { report(operationResult(f)) },
+		Report: func(f providerprobe.Finding) { report(operationResult(f)) },
 	}
 	if err := os.Symlink(d.opts.Executable, subject.Agent.Path); err != nil {
 		return fmt.Errorf("cannot make the fake agent: %w", err)
@@ -62,7 +62,7 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 			adapt(&subject.Agent, terminal{p}) // it types, whatever it declares
 		}
 	}
-	return checkup.Run(ctx, subject)
+	return providerprobe.Run(ctx, subject)
 }
 
 // shares makes sure that agents that run elsewhere can write below dir, as they must to be
@@ -116,14 +116,14 @@ func withPath(selection, root string) (string, error) {
 	return kind + ":" + path, err
 }
 
-func operationResult(f checkup.Finding) cli.CheckResult {
+func operationResult(f providerprobe.Finding) cli.CheckResult {
 	r := cli.CheckResult{ID: f.Operation, Sentence: f.Promise, Result: cli.CheckFail, Detail: f.Detail, Took: f.Took.Round(time.Millisecond)}
 	switch f.Status {
-	case checkup.Works:
+	case providerprobe.Works:
 		r.Result = cli.CheckPass
-	case checkup.Unsupported, checkup.Untried:
+	case providerprobe.Unsupported, providerprobe.Untried:
 		r.Result, r.Detail = cli.CheckSkip, string(f.Status)+": "+f.Detail
-	case checkup.Wrong:
+	case providerprobe.Wrong:
 	}
 	return r
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"gascity/internal/citydir"
+	"gascity/internal/cleanup"
 	"gascity/internal/driver/remote"
-	"gascity/internal/remains"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -41,7 +41,7 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) (er
 	}
 	err = remote.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, remote.ServeOptions{
 		Dir: filepath.Join(folder, citydir.StateFolder, outpostFolder), Socket: filepath.Join(sockets, outpostSocket), Version: d.opts.Version,
-		Remove: func() error { return remains.ClearOutpost(folder) },
+		Remove: func() error { return cleanup.ClearOutpost(folder) },
 	})
 	return errors.Join(err, all.Close(p))
 }

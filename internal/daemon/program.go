@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"gascity/internal/doctor/programpath"
 	"gascity/internal/domain/plan"
-	"gascity/internal/program"
 	"gascity/provider/all"
 )
 
@@ -20,7 +20,7 @@ func (d *Daemon) findProgram(ctx context.Context, s *plan.Session) (path string,
 	if err != nil || driver.Where != all.Here || len(s.Config.PreStart) > 0 {
 		return "", nil //nolint:nilerr // the place's own error says it
 	}
-	name, err := program.Of(s.Config.Command)
+	name, err := programpath.Of(s.Config.Command)
 	if err != nil || name == "" {
 		return "", nil //nolint:nilerr // the shell says what is wrong
 	}
@@ -36,11 +36,11 @@ func (d *Daemon) findProgram(ctx context.Context, s *plan.Session) (path string,
 
 // lookUp finds a program as an agent does: in its own PATH, if it has one, else in the controller's,
 // and behind that in the PATH of the login shell.
-func (d *Daemon) lookUp(ctx context.Context, s *plan.Session, name, controllerPath string) (program.Found, error) {
+func (d *Daemon) lookUp(ctx context.Context, s *plan.Session, name, controllerPath string) (programpath.Found, error) {
 	dir := cmp.Or(s.Config.WorkDir, ".")
 	if own, ok := s.Config.Env["PATH"]; ok {
-		file, err := program.Find(name, dir, own)
-		return program.Found{File: file, PATH: own}, err
+		file, err := programpath.Find(name, dir, own)
+		return programpath.Found{File: file, PATH: own}, err
 	}
 	return d.finder.Find(ctx, name, dir, controllerPath)
 }

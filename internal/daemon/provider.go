@@ -14,10 +14,10 @@ import (
 	"gascity/client"
 	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
-	"gascity/internal/checkup"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
+	"gascity/internal/doctor/providerprobe"
 	"gascity/internal/fakeagent"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -188,7 +188,7 @@ func has[T any](p runtime.Provider) bool {
 // CheckProvider runs conformance cases on a provider in a temporary place. The agents that
 // they drive are this program under the fake agent's name.
 func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patterns []string, report func(cli.CheckResult)) error {
-	cases, err := checkup.Pick(patterns)
+	cases, err := providerprobe.Pick(patterns)
 	if err != nil {
 		return fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
@@ -228,7 +228,7 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patt
 	if strings.Contains(selection, ":") {
 		h.Patience = scriptPatience
 	}
-	return checkup.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
+	return providerprobe.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
 }
 
 // scriptPatience is how long a case waits for a script: each of its operations runs several

@@ -24,7 +24,6 @@ import (
 	"gascity/internal/fsutil/logfile"
 	"gascity/internal/guard/policy"
 	"gascity/internal/hookrunner"
-	"gascity/internal/metric"
 	"gascity/internal/redact"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/server/unixhttp"
@@ -34,6 +33,7 @@ import (
 	"gascity/internal/service/promptfile"
 	"gascity/internal/service/workers"
 	"gascity/internal/store"
+	"gascity/internal/telemetry/metric"
 	"gascity/provider/all"
 	"gascity/runtime"
 )

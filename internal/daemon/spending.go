@@ -8,11 +8,11 @@ import (
 	"gascity/client"
 	"gascity/internal/controller"
 	"gascity/internal/domain/usage"
-	"gascity/internal/metric"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/service/budgets"
 	"gascity/internal/service/workers"
 	"gascity/internal/store"
+	"gascity/internal/telemetry/metric"
 	"gascity/worker"
 )
 

@@ -3,7 +3,7 @@ package daemon
 import (
 	"context"
 
-	"gascity/internal/otlp"
+	"gascity/internal/telemetry/otlp"
 )
 
 // export sends the city's telemetry to a collector until ctx ends, if the environment

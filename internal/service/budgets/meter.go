@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"gascity/internal/domain/usage"
-	"gascity/internal/metric"
+	"gascity/internal/telemetry/metric"
 )
 
 // spender is whose spending a counter counts.

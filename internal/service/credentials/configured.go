@@ -9,7 +9,7 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
-	"gascity/internal/metric"
+	"gascity/internal/telemetry/metric"
 )
 
 // Configure puts what a configuration says of credentials in force.

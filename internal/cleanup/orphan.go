@@ -1,0 +1,41 @@
+package cleanup
+
+import (
+	"os"
+	"slices"
+
+	"gascity/internal/proc"
+)
+
+// Orphans returns the processes that were started by an agent of a city whose session is not
+// there any more: it has none of the tokens. What this program itself descends from is
+// none: it may have been called by an agent.
+func Orphans(root string, tokens map[string]bool) []int {
+	matches, err := proc.FindByEnv(markKey, root)
+	if err != nil && len(matches) == 0 {
+		return nil
+	}
+	mine := ancestors()
+	var out []int
+	for _, m := range matches {
+		token, ok, err := proc.EnvValue(m.PID, "GC_INSTANCE_TOKEN")
+		if err == nil && ok && !tokens[token] && !mine[m.PID] {
+			out = append(out, m.PID)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func ancestors() map[int]bool {
+	mine := map[int]bool{}
+	for pid := os.Getpid(); pid > 1 && !mine[pid]; {
+		mine[pid] = true
+		info, err := proc.Stat(pid)
+		if err != nil {
+			break
+		}
+		pid = info.PPID
+	}
+	return mine
+}

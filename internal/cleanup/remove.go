@@ -1,0 +1,305 @@
+package cleanup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/citydir"
+	"gascity/internal/proc"
+	"gascity/runtime"
+)
+
+// Options are what an uninstallation needs beside the site.
+type Options struct {
+	// Open opens the provider of a selection over the city's sessions, without making
+	// anything in the city's own folders; close ends what it holds here. dir is the folder for sockets.
+	Open func(dir, selection string) (p runtime.Provider, close func() error, err error)
+	// Local returns the selections of providers that keep sessions in a folder for sockets.
+	Local func(dir string) []string
+	// Shared reports whether other cities may have sessions at a place, too, as at one of a script.
+	Shared func(selection string) bool
+	// Leave lets places that cannot be reached stay behind: they are reported, and delay nothing.
+	Leave bool
+}
+
+// Remover is a place elsewhere, which has a folder of the city that can be removed.
+type Remover interface {
+	// Remove removes it. It is refused while a session is there.
+	Remove(ctx context.Context) error
+}
+
+// stopsAtOnce bounds how many sessions are ended at the same time.
+const stopsAtOnce = 16
+
+// Uninstall ends what runs of the city, removes what gc has made, and looks whether anything
+// is left. While something cannot be ended nothing is removed. The city has no controller; one
+// that begins meanwhile is refused, and who uninstalls at the same time is waited for.
+//
+// An error means that nothing was done; it matches client.ErrRefused if somebody else holds
+// the city.
+func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, error) {
+	release, err := citydir.Hold(ctx, s.Root, os.Getpid())
+	if errors.Is(err, fs.ErrNotExist) {
+		release, err = func() error { return nil }, nil // there is no state, so no other process to keep out
+	}
+	if err != nil {
+		return client.Uninstalled{}, fmt.Errorf("cannot uninstall %s: %w", s.Root, err)
+	}
+	defer release() //nolint:errcheck // the file is gone, or nothing was written
+	w := &work{site: s, opts: opts}
+	w.out = client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}}
+	if w.out.Remains, err = s.Survey(); err != nil {
+		return w.out, err
+	}
+	if w.out.Left = append(w.out.Left, w.out.Remains.Foreign...); len(w.out.Left) > 0 {
+		return w.out, nil
+	}
+	w.openAll()
+	w.stopAll()
+	w.end(ctx)
+	if len(w.out.Left) == w.behind {
+		w.takeDown(ctx)
+	}
+	w.closeAll()
+	if len(w.out.Left) == w.behind {
+		w.end(ctx) // with the servers and connections of places
+	}
+	if len(w.out.Left) > w.behind {
+		return w.out, nil
+	}
+	w.remove()
+	return w.out, w.prove(ctx)
+}
+
+// work is one uninstallation.
+type work struct {
+	site   Site
+	opts   Options
+	out    client.Uninstalled
+	behind int // of Left, how many are places that may stay behind
+	places []*place
+}
+
+type place struct {
+	dir, selection string
+	elsewhere      bool
+	provider       runtime.Provider
+	close          func() error
+}
+
+func (w *work) left(what string, why error) {
+	w.out.Left = append(w.out.Left, client.Obstacle{What: what, Why: why.Error()})
+}
+
+// lost notes a place with a failed request.
+func (w *work) lost(p *place, why error) {
+	if p.elsewhere && w.opts.Leave {
+		w.behind++
+	}
+	w.left(p.selection, why)
+}
+
+func (w *work) openAll() {
+	for _, dir := range w.site.sockets(&client.Remains{}) {
+		for _, selection := range w.opts.Local(dir) {
+			w.places = append(w.places, &place{dir: dir, selection: selection})
+		}
+	}
+	chosen, all := citydir.Sockets(w.site.Root, w.site.Bases...)
+	for _, selection := range w.site.Elsewhere {
+		w.places = append(w.places, &place{dir: cmp.Or(chosen, all[0]), selection: selection, elsewhere: true})
+	}
+	for _, p := range w.places {
+		var err error
+		if p.provider, p.close, err = w.opts.Open(p.dir, p.selection); err != nil {
+			w.lost(p, err)
+		}
+	}
+	w.places = slices.DeleteFunc(w.places, func(p *place) bool { return p.provider == nil })
+}
+
+func (w *work) closeAll() {
+	for _, p := range w.places {
+		_ = p.close() // what it held goes with this process
+	}
+}
+
+// stopAll ends all sessions. A place that cannot is closed, and not asked for more.
+func (w *work) stopAll() {
+	for _, p := range slices.Clone(w.places) {
+		if err := w.stop(p); err != nil {
+			w.lost(p, errors.Join(err, p.close()))
+			w.places = slices.DeleteFunc(w.places, func(q *place) bool { return q == p })
+		}
+	}
+}
+
+// end ends processes, and names those that go on.
+func (w *work) end(ctx context.Context) {
+	// Their number identifies no session: only the mark does.
+	census, err := proc.KillTree(ctx, proc.ID{PID: math.MaxInt32}, &proc.KillOptions{MarkKey: markKey, MarkValue: w.site.Root})
+	w.out.Ended += census.Found
+	living, listErr := w.site.living()
+	for _, info := range living {
+		more, killErr := proc.KillTree(ctx, info.ID, nil)
+		w.out.Ended += more.Found
+		err = errors.Join(err, killErr)
+	}
+	if !errors.Is(err, proc.ErrSurvivors) {
+		listErr = errors.Join(listErr, err)
+	}
+	if living, err = w.site.living(); errors.Join(listErr, err) != nil {
+		w.left("processes", errors.Join(listErr, err))
+	}
+	for _, info := range living {
+		w.left(fmt.Sprintf("process %d (%s)", info.PID, info.Comm), errors.New("it does not end, not even by SIGKILL"))
+	}
+}
+
+// stop ends all sessions of a place.
+func (w *work) stop(p *place) error {
+	names, err := p.provider.ListRunning("")
+	if err != nil {
+		return err
+	}
+	errs, others, room := make([]error, len(names)), make([]bool, len(names)), make(chan struct{}, stopsAtOnce)
+	var stops sync.WaitGroup
+	for i, name := range names {
+		stops.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			if others[i], errs[i] = w.othersOwn(p, name); !others[i] && errs[i] == nil {
+				errs[i] = p.provider.Stop(name)
+			}
+		})
+	}
+	stops.Wait()
+	for i, name := range names {
+		if errs[i] == nil && !others[i] {
+			w.out.Stopped = append(w.out.Stopped, name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// othersOwn reports whether a session is another city's, as its note says. Places on this machine
+// are in folders of this city alone. Where a place may be everybody's, a session without a note is an error.
+func (w *work) othersOwn(p *place, name string) (bool, error) {
+	if !p.elsewhere {
+		return false, nil
+	}
+	city, err := p.provider.GetMeta(name, markKey)
+	switch {
+	case runtime.IsSessionGone(err):
+		return w.opts.Shared(p.selection), nil // it would be, if the name came again
+	case err != nil:
+		return false, fmt.Errorf("%s: cannot read which city it belongs to: %w", name, err)
+	case city == "" && w.opts.Shared(p.selection):
+		return false, fmt.Errorf("%s: its city is not recorded: end it by hand if it belongs to this one", name)
+	}
+	return city != "" && city != w.site.Root, nil
+}
+
+// takeDown removes what places keep beside their sessions: servers, and folders elsewhere.
+func (w *work) takeDown(ctx context.Context) {
+	for _, p := range w.places {
+		if p.elsewhere && w.opts.Shared(p.selection) {
+			continue // what is beside the sessions is others' too
+		}
+		if err := runtime.TeardownServer(p.provider); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			w.lost(p, err)
+			continue
+		}
+		if far, ok := p.provider.(Remover); ok {
+			if err := far.Remove(ctx); err != nil {
+				w.lost(p, err)
+				continue
+			}
+			w.out.Removed = append(w.out.Removed, "the outpost at "+p.selection)
+		}
+	}
+}
+
+func (w *work) remove() {
+	removed, left := w.site.Clear()
+	w.out.Removed = append(w.out.Removed, removed...)
+	w.out.Left = append(w.out.Left, left...)
+}
+
+// Clear removes files and folders, the lock last: up to then no controller begins. Nothing
+// of the city runs any more.
+func (s Site) Clear() (removed []string, left []client.Obstacle) {
+	remains := s.files()
+	state := filepath.Join(s.Root, citydir.StateFolder)
+	lock := filepath.Join(state, citydir.LockFile)
+	slices.SortStableFunc(remains.Folders, func(a, b client.Folder) int { return rank(a, lock) - rank(b, lock) })
+	for _, f := range remains.Folders {
+		if err := os.RemoveAll(f.Path); err != nil {
+			left = append(left, client.Obstacle{What: f.Path, Why: err.Error()})
+			continue
+		}
+		removed = append(removed, f.Path)
+	}
+	_, sockets := citydir.Sockets(s.Root, s.Bases...)
+	for _, dir := range sockets {
+		if above := filepath.Dir(dir); strings.HasPrefix(filepath.Base(above), "gc") && citydir.Own(above) {
+			_ = os.Remove(above) // only if no other city has a folder in it
+		}
+	}
+	for _, dir := range []string{state, filepath.Join(s.Root, citydir.RuntimeFolder)} {
+		_ = os.Remove(dir) // only if it is empty: what the user has put there stays
+	}
+	return removed, append(left, remains.Foreign...)
+}
+
+func rank(f client.Folder, last string) int {
+	if f.Path == last {
+		return 1
+	}
+	return 0
+}
+
+// settle is how long what was ended may take to be collected and to remove what it had.
+const settle = 5 * time.Second
+
+// prove looks again.
+func (w *work) prove(ctx context.Context) error {
+	deadline := time.NewTimer(settle)
+	defer deadline.Stop()
+	for {
+		now, err := w.site.Survey()
+		if err != nil {
+			return err
+		}
+		if now.Empty() {
+			w.out.Clean = len(w.out.Left) == 0
+			return nil
+		}
+		select {
+		case <-time.After(lookPause):
+			continue
+		case <-ctx.Done():
+		case <-deadline.C:
+		}
+		for _, f := range now.Folders {
+			w.left(f.Path, errors.New("it is still there"))
+		}
+		for _, p := range now.Processes {
+			w.left(fmt.Sprintf("process %d (%s)", p.PID, p.Command), errors.New("it still runs"))
+		}
+		return nil
+	}
+}
+
+const lookPause = 50 * time.Millisecond

@@ -1,0 +1,101 @@
+// Package programpath finds out which program a shell command runs, without running it, and where that
+// program is.
+package programpath
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Of returns the first program that a shell command runs, empty if that is
+// unknown without running it.
+func Of(command string) (string, error) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
+	if err != nil {
+		return "", err
+	}
+	if len(file.Stmts) == 0 {
+		return "", nil
+	}
+	call, ok := file.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || slices.ContainsFunc(call.Assigns, func(a *syntax.Assign) bool { return a.Name != nil && a.Name.Value == "PATH" }) {
+		return "", nil
+	}
+	for _, word := range call.Args {
+		text := word.Lit()
+		if text == "" {
+			text = quotedText(word)
+		}
+		switch {
+		case text == "exec", text == "command", text == "nohup":
+			continue
+		case strings.HasPrefix(text, "-"), strings.HasPrefix(text, "~"), strings.ContainsAny(text, "*?[\\"), slices.Contains(builtins, text):
+			return "", nil
+		}
+		return text, nil
+	}
+	return "", nil
+}
+
+// builtins are words that a shell answers itself.
+var builtins = []string{
+	".", ":", "[", "alias", "bg", "break", "builtin", "cd", "continue", "declare", "echo", "eval", "exit", "export", "false", "fg",
+	"getopts", "hash", "jobs", "kill", "let", "local", "printf", "pwd", "read", "readonly", "return", "set", "shift", "shopt",
+	"source", "test", "time", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unset", "wait",
+}
+
+// quotedText returns the text of a word that is one quoted literal.
+func quotedText(word *syntax.Word) string {
+	if len(word.Parts) != 1 {
+		return ""
+	}
+	switch part := word.Parts[0].(type) {
+	case *syntax.SglQuoted:
+		if !part.Dollar {
+			return part.Value
+		}
+	case *syntax.DblQuoted:
+		if len(part.Parts) == 1 {
+			if lit, ok := part.Parts[0].(*syntax.Lit); ok {
+				return lit.Value
+			}
+		}
+	}
+	return ""
+}
+
+// Find returns where a program is, seen from a folder and with a PATH.
+func Find(program, dir, path string) (string, error) {
+	if strings.Contains(program, "/") {
+		if !filepath.IsAbs(program) {
+			program = filepath.Join(dir, program)
+		}
+		return program, executable(program)
+	}
+	for _, folder := range filepath.SplitList(path) {
+		candidate := filepath.Join(cmp.Or(folder, "."), program)
+		if executable(candidate) == nil {
+			return candidate, nil
+		}
+	}
+	return "", errors.New("is not found")
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return errors.New("does not exist")
+	case info.IsDir():
+		return errors.New("is a folder")
+	case info.Mode().Perm()&0o111 == 0:
+		return errors.New("is not executable")
+	}
+	return nil
+}

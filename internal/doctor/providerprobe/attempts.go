@@ -1,0 +1,305 @@
+package providerprobe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gascity/runtime"
+	"gascity/runtime/runtimetest"
+)
+
+// attempts is the table, in the order of a session's life.
+func attempts() []attempt {
+	return []attempt{
+		{operation: "is-running", must: true, promise: "a session that does not exist is certainly not there", try: (*visit).nobody},
+		{operation: "stop", must: true, promise: "stopping what does not exist is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(none) }},
+		{operation: "start", must: true, promise: "start makes a session that runs", try: (*visit).start},
+		{operation: "start", promise: "a name that is taken is refused", alive: true, try: (*visit).startAgain},
+		{operation: "is-running", must: true, promise: "the session is there", alive: true, try: (*visit).somebody},
+		{operation: "list-running", promise: "the session is listed, by its prefix and without", alive: true, try: (*visit).list},
+		{operation: "process-alive", promise: "the agent's process is found, another is not", alive: true, try: (*visit).processes},
+		{operation: "set-meta", promise: "metadata is kept, replaced and removed, byte for byte", alive: true, try: (*visit).meta},
+		{operation: "observe", promise: "the instance is known by its token", words: []string{"observe"}, alive: true, try: (*visit).incarnation},
+		{operation: "nudge", promise: "a prompt of two lines arrives, once", words: []string{"deliver"}, alive: true, try: (*visit).nudge},
+		{operation: "peek", promise: "peek shows what the agent printed", alive: true, try: (*visit).peek},
+		{operation: "get-last-activity", promise: "the agent's last output has a time", words: []string{"report-activity"}, alive: true, try: (*visit).activity},
+		{operation: "send-keys", promise: "a key is taken", words: []string{"tty.attach"}, alive: true, try: func(v *visit) (string, error) { return "", v.Provider.SendKeys(session, "C-u") }},
+		{operation: "interrupt", promise: "an interrupt leaves the session there", alive: true, try: (*visit).interrupt},
+		{operation: "clear-scrollback", promise: "the scrollback can be cleared", alive: true, try: func(v *visit) (string, error) { return "", v.Provider.ClearScrollback(session) }},
+		{operation: "copy-to", promise: "a file gets into the working directory", alive: true, try: (*visit).copy},
+		{operation: "is-attached", promise: "no client is attached", words: []string{"report-attachment"}, alive: true, try: (*visit).attached},
+		{operation: "exec", promise: "a command runs in the box: its output and exit code", words: []string{"proc.exec"}, alive: true, try: (*visit).exec},
+		{operation: "run-live", promise: "session_live runs again", words: []string{"run-live"}, alive: true, try: (*visit).live},
+		{operation: "watch", promise: "a watch begins", words: []string{"watch"}, try: (*visit).watch},
+		{operation: "stop", promise: "another instance's token does not stop it", words: []string{"fence"}, alive: true, try: (*visit).fence},
+		{operation: "stop", must: true, promise: "the session and its processes are gone", alive: true, try: (*visit).stop},
+		{operation: "stop", promise: "stopping twice is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(session) }},
+		{operation: "nudge", promise: "a prompt for a missing session is not delivered", try: (*visit).nudgeNobody},
+		{operation: "interrupt", promise: "interrupting a missing session is fine", try: func(v *visit) (string, error) { return "", v.Provider.Interrupt(none) }},
+	}
+}
+
+func (v *visit) nobody() (string, error) {
+	obs, err := runtime.Observe(v.ctx, v.Provider, none)
+	if err == nil && obs.Session != runtime.Dead {
+		err = fmt.Errorf("a session that does not exist is %s", obs.Session)
+	}
+	return "", err
+}
+
+func (v *visit) somebody() (string, error) {
+	obs, err := runtime.Observe(v.ctx, v.Provider, session)
+	if err == nil && (obs.Session != runtime.Alive || obs.Agent == runtime.Dead) {
+		err = fmt.Errorf("session %s, agent %s", obs.Session, obs.Agent)
+	}
+	return "", err
+}
+
+func (v *visit) start() (string, error) {
+	if err := v.Provider.Start(v.ctx, session, v.agent.Config); err != nil {
+		return "", err
+	}
+	v.started = true
+	if !v.until(func() bool { return v.Provider.IsRunning(session) }) {
+		return "", errors.New("start succeeded, and the session does not run")
+	}
+	return "", nil
+}
+
+func (v *visit) startAgain() (string, error) {
+	err := v.Provider.Start(v.ctx, session, v.agent.Config)
+	if errors.Is(err, runtime.ErrSessionExists) {
+		return "", nil
+	}
+	return "", fmt.Errorf("a second start returns %w, want that the session exists", orNil(err))
+}
+
+// orNil makes a nil error one that can be wrapped.
+func orNil(err error) error {
+	if err == nil {
+		return errors.New("success")
+	}
+	return err
+}
+
+func (v *visit) list() (string, error) {
+	for _, prefix := range []string{"", session} {
+		names, err := v.Provider.ListRunning(prefix)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(names, session) || slices.Contains(names, none) {
+			return "", fmt.Errorf("the listing of %q is %q", prefix, names)
+		}
+	}
+	return "", nil
+}
+
+func (v *visit) processes() (string, error) {
+	if !v.until(func() bool { return v.Provider.ProcessAlive(session, []string{v.agent.Process}) }) {
+		return "", fmt.Errorf("no process %q is found", v.agent.Process)
+	}
+	if v.Provider.ProcessAlive(session, []string{"gc-no-such-program"}) {
+		return "only whether the session runs is reported", nil
+	}
+	return "", nil
+}
+
+func (v *visit) meta() (string, error) {
+	const key = "gc check.key"
+	for _, value := range []string{"a value", "zwei\nlines 'and' \"$(quotes)\" \\"} {
+		if err := v.Provider.SetMeta(session, key, value); err != nil {
+			return "", err
+		}
+		if got, err := v.Provider.GetMeta(session, key); err != nil || got != value {
+			return "", fmt.Errorf("get-meta after set-meta of %q: %q, %w", value, got, orNil(err))
+		}
+	}
+	if err := v.Provider.RemoveMeta(session, key); err != nil {
+		return "", err
+	}
+	if got, err := v.Provider.GetMeta(session, key); err != nil || got != "" {
+		return "", fmt.Errorf("get-meta after remove-meta: %q, %w", got, orNil(err))
+	}
+	return "", nil
+}
+
+func (v *visit) incarnation() (string, error) {
+	return "", runtime.CheckInstance(v.ctx, v.Provider, session, token)
+}
+
+func (v *visit) nudge() (string, error) {
+	out, err := runtime.Deliver(v.ctx, v.Provider, session, runtime.Delivery{ID: "gc-check", Content: runtime.TextContent(prompt)})
+	if err == nil {
+		err = runtime.NudgeError(out)
+	}
+	if err != nil {
+		return "", err
+	}
+	if v.ledger() == nil {
+		return "the outcome is " + string(out.State) + "; what the agent got cannot be seen from here", nil
+	}
+	count := func() (whole, all int) {
+		for _, e := range v.ledger() {
+			if e.Kind == runtimetest.LedgerPrompt {
+				all++
+				if e.Is(prompt) {
+					whole++
+				}
+			}
+		}
+		return whole, all
+	}
+	v.taken = v.until(func() bool { whole, _ := count(); return whole > 0 })
+	if whole, all := count(); whole != 1 || all != 1 {
+		return "", fmt.Errorf("the outcome is %s, and the agent got %d prompts, %d of them as they were sent", out.State, all, whole)
+	}
+	return "the outcome is " + string(out.State), nil
+}
+
+func (v *visit) peek() (string, error) {
+	want := "a prompt of gc"
+	if !v.taken {
+		want = ""
+	}
+	var text string
+	var err error
+	found := v.until(func() bool {
+		text, err = v.Provider.Peek(session, 0)
+		return missing(err) || err == nil && text != "" && strings.Contains(text, want)
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case !found:
+		return "", fmt.Errorf("peek shows %.100q, want %q in it", text, want)
+	}
+	short, err := v.Provider.Peek(session, 1)
+	if err == nil && strings.Contains(short, "\n") {
+		err = fmt.Errorf("peek of one line shows %.100q", short)
+	}
+	return "", err
+}
+
+func (v *visit) activity() (string, error) {
+	if !v.Provider.Capabilities().CanReportActivity {
+		return "", errors.ErrUnsupported
+	}
+	at, err := v.Provider.GetLastActivity(session)
+	if err == nil && at.IsZero() {
+		err = errors.New("it is declared, and there is no time")
+	}
+	return "", err
+}
+
+func (v *visit) interrupt() (string, error) {
+	if err := v.Provider.Interrupt(session); err != nil {
+		return "", err
+	}
+	if !v.Provider.IsRunning(session) {
+		return "", errors.New("the session is gone after it")
+	}
+	return "", nil
+}
+
+func (v *visit) copy() (string, error) {
+	src := filepath.Join(v.Dir, "copied")
+	if err := os.WriteFile(src, []byte("content"), 0o600); err != nil {
+		return "", err
+	}
+	if err := v.Provider.CopyTo(session, src, "into/copied"); err != nil {
+		return "", err
+	}
+	got, err := os.ReadFile(filepath.Join(v.agent.Config.WorkDir, "into", "copied"))
+	if err != nil || string(got) != "content" {
+		return "", fmt.Errorf("copy-to succeeded, and the file is not in the working directory of this machine (%w)", orNil(err))
+	}
+	return "", nil
+}
+
+func (v *visit) attached() (string, error) {
+	if !v.Provider.Capabilities().CanReportAttachment {
+		return "", errors.ErrUnsupported
+	}
+	if v.Provider.IsAttached(session) {
+		return "", errors.New("a person is reported as attached")
+	}
+	return "", nil
+}
+
+func (v *visit) exec() (string, error) {
+	out, code, err := runtime.Exec(v.ctx, v.Provider, session, []string{"sh", "-c", "echo 'it''s here'; exit 7"})
+	if err == nil && (code != 7 || strings.TrimSpace(string(out)) != "its here") {
+		err = fmt.Errorf("the output is %.60q and the exit code %d, want 7", out, code)
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, code, err := runtime.Exec(v.ctx, v.Provider, session, []string{"sh", "-c", "exit 2"}); err != nil || code != 2 {
+		return "", fmt.Errorf("the exit code 2 of a command becomes %d, %w", code, orNil(err))
+	}
+	return "", nil
+}
+
+func (v *visit) live() (string, error) {
+	return "", v.Provider.RunLive(session, runtime.Config{WorkDir: v.agent.Config.WorkDir, SessionLive: []string{"true"}})
+}
+
+func (v *visit) watch() (string, error) {
+	ctx, cancel := context.WithTimeout(v.ctx, v.Patience)
+	defer cancel()
+	events, err := runtime.Watch(ctx, v.Provider)
+	if err != nil {
+		return "", err
+	}
+	if e, ok := <-events; !ok || e.Kind != runtime.EventResync {
+		return "", fmt.Errorf("it begins with %q", e.Kind)
+	}
+	return "", nil
+}
+
+func (v *visit) fence() (string, error) {
+	err := runtime.StopInstance(v.ctx, v.Provider, session, "gc-check-another")
+	if !v.Provider.IsRunning(session) {
+		return "", fmt.Errorf("it was stopped (%w)", orNil(err))
+	}
+	if errors.Is(err, runtime.ErrStaleInstance) {
+		return "", nil
+	}
+	return "", orNil(err)
+}
+
+func (v *visit) stop() (string, error) {
+	var pids []int
+	for _, e := range v.ledger() {
+		if e.Kind == runtimetest.LedgerStart {
+			pids = append(pids, e.Run)
+		}
+	}
+	if err := v.Provider.Stop(session); err != nil {
+		return "", err
+	}
+	v.started = false
+	if v.Provider.IsRunning(session) {
+		return "", errors.New("stop succeeded, and the session runs")
+	}
+	for _, pid := range pids {
+		if (runtimetest.Local{}).Alive(pid) {
+			return "", fmt.Errorf("stop succeeded, and the agent's process %d lives", pid)
+		}
+	}
+	return "", nil
+}
+
+func (v *visit) nudgeNobody() (string, error) {
+	out, err := runtime.Deliver(v.ctx, v.Provider, none, runtime.Delivery{Content: runtime.TextContent("x")})
+	if err == nil && (out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed) {
+		err = fmt.Errorf("the outcome is %s", out.State)
+	}
+	return "", err
+}

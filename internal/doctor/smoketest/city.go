@@ -1,0 +1,112 @@
+package smoketest
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// workspace is the name of the city.
+const workspace = "doctor"
+
+// kept are the tables of a city that say how its agent CLIs are reached, and keptOfAgent
+// the keys of an agent that do.
+var (
+	kept        = []string{"providers", "upstreams", "credentials"}
+	keptOfAgent = []string{"provider", "upstream", "credentials", "start_command", "command", "args", "args_append", "permission_mode", "env"}
+)
+
+// Machine returns the city.toml of a city with one agent for each of the CLIs, which has
+// the CLI's name.
+func Machine(clis []string) ([]byte, error) {
+	agents := make([]map[string]any, len(clis))
+	for i, cli := range clis {
+		agents[i] = map[string]any{"name": cli, "provider": cli}
+	}
+	return write(map[string]any{"agents": agents})
+}
+
+// Like returns the city.toml of a city with one agent for each agent CLI that the city with
+// the text in the folder root uses, as the first of its agents that does. It runs here, whatever
+// place that one has, and does not get that one's prompts, files or commands. The names are those of
+// the agents that were taken.
+func Like(text []byte, root string) (made []byte, names []string, err error) {
+	var city map[string]any
+	if err := toml.Unmarshal(text, &city); err != nil {
+		return nil, nil, fmt.Errorf("cannot read city.toml: %w", err)
+	}
+	out := map[string]any{}
+	for _, key := range kept {
+		if table, ok := city[key]; ok {
+			out[key] = table
+		}
+	}
+	if err := absolute(out["credentials"], root); err != nil {
+		return nil, nil, err
+	}
+	seen := map[any]bool{}
+	var agents []map[string]any
+	for _, agent := range tables(city["agents"]) {
+		cli, _ := agent["provider"].(string)
+		name, _ := agent["name"].(string)
+		if cli == "" || name == "" || seen[cli] {
+			continue
+		}
+		seen[cli] = true
+		maps.DeleteFunc(agent, func(key string, _ any) bool { return key != "name" && !slices.Contains(keptOfAgent, key) })
+		agents, names = append(agents, agent), append(names, name)
+	}
+	if len(agents) == 0 {
+		return nil, nil, nil
+	}
+	out["agents"] = agents
+	made, err = write(out)
+	return made, names, err
+}
+
+// tables returns the tables of an array.
+func tables(array any) []map[string]any {
+	list, _ := array.([]any)
+	var out []map[string]any
+	for _, entry := range list {
+		if table, ok := entry.(map[string]any); ok {
+			out = append(out, table)
+		}
+	}
+	return out
+}
+
+// absolute makes the files of credentials those of the city directory, and runs their commands
+// there.
+func absolute(credentials any, root string) error {
+	there, err := syntax.Quote(root, syntax.LangPOSIX)
+	if err != nil {
+		return fmt.Errorf("the folder of the city cannot be named to a shell: %w", err)
+	}
+	byName, _ := credentials.(map[string]any)
+	for _, entry := range byName {
+		credential, _ := entry.(map[string]any)
+		file, ok := credential["file"].(string)
+		if ok && !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
+			credential["file"] = filepath.Join(root, file)
+		}
+		if command, ok := credential["command"].(string); ok {
+			credential["command"] = "cd " + there + " && { " + command + "\n}"
+		}
+	}
+	return nil
+}
+
+func write(city map[string]any) ([]byte, error) {
+	city["workspace"] = map[string]any{"name": workspace}
+	text, err := toml.Marshal(city)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the city.toml of the trial: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,179 @@
+// Package smoketest has agent CLIs prove that they work: each is started as an agent of a city
+// that is made for it, is asked a question, and has to answer. What is tried is the
+// whole way: the program, its login, its model, gc's hooks and delivery.
+package smoketest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/textfmt"
+)
+
+// City is a city of the trial.
+type City struct {
+	Root   string // an empty, private folder; it is not removed
+	TOML   []byte
+	Agents []string
+	// Run is the city's controller: it calls ready when it answers, and returns after a
+	// request to stop the city, or ctx has ended.
+	Run func(ctx context.Context, root string, ready func()) error
+	// Patience is how long an agent may take to start and to answer.
+	Patience time.Duration
+	Version  string // of gc
+}
+
+// Answer is the result of the question to one agent.
+type Answer struct {
+	Agent string
+	Took  time.Duration // to the answer, with the start of the agent
+	Err   error         // nil: it has answered right
+}
+
+// ErrLeft reports that something of the trial's city may still run.
+var ErrLeft = errors.New("something of the trial may still run")
+
+// stopPatience bounds the end of the city, which also follows the end of ctx.
+const stopPatience = 30 * time.Second
+
+// lookPause is the time between two looks at a screen.
+const lookPause = 100 * time.Millisecond
+
+// Ask runs the city, asks all its agents at once, reports each answer in turn, from one
+// goroutine at a time, and ends the city. An error says that the city could not be
+// run, or, with [ErrLeft], not be ended.
+func Ask(ctx context.Context, c City, report func(Answer)) error {
+	if err := os.WriteFile(filepath.Join(c.Root, client.CityFile), c.TOML, 0o600); err != nil {
+		return fmt.Errorf("cannot make the city of the trial: %w", err)
+	}
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- c.Run(running, c.Root, sync.OnceFunc(func() { close(ready) })) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("the city of the trial did not start: %w", err)
+	case <-ctx.Done(): // there are no agents yet
+		end()
+		return errors.Join(context.Cause(ctx), <-ended)
+	case <-ready:
+	}
+	api := &client.Client{Root: c.Root, Version: c.Version}
+	defer api.Close()
+	askAll(ctx, c, api, report)
+	patient, cancel := context.WithTimeout(running, stopPatience)
+	defer cancel()
+	census, err := api.StopCity(patient)
+	if err == nil && !census.Clean {
+		err = errors.New("something of it could not be ended")
+	}
+	if err != nil {
+		end() // the controller is on its own no longer
+		return errors.Join(fmt.Errorf("%w in %s: %w", ErrLeft, c.Root, err), <-ended)
+	}
+	return <-ended
+}
+
+func askAll(ctx context.Context, c City, api *client.Client, report func(Answer)) {
+	var wait sync.WaitGroup
+	var reporting sync.Mutex
+	for _, name := range c.Agents {
+		wait.Go(func() {
+			patient, cancel := context.WithTimeout(ctx, c.Patience)
+			defer cancel()
+			took, err := ask(patient, api, name)
+			reporting.Lock()
+			defer reporting.Unlock()
+			report(Answer{Agent: name, Took: took, Err: err})
+		})
+	}
+	wait.Wait()
+}
+
+// Question returns a question whose answer is not in it.
+func Question() (question, answer string) {
+	one, other := strings.ToLower(rand.Text()[:6]), strings.ToLower(rand.Text()[:6])
+	return fmt.Sprintf("Reply with the words %s and %s joined by a plus sign, without spaces, and nothing else.", one, other), one + "+" + other
+}
+
+// ask gives one agent the question and waits until it shows the answer, or it is known that it never will.
+func ask(ctx context.Context, api *client.Client, name string) (time.Duration, error) {
+	question, answer := Question()
+	began := time.Now()
+	r, err := api.Nudge(ctx, name, client.NudgeRequest{Text: question})
+	if err != nil {
+		return 0, err
+	}
+	looks := time.NewTicker(lookPause)
+	defer looks.Stop()
+	var screen string
+	for {
+		if out, err := api.Peek(ctx, name, 0); err == nil {
+			screen = out.Text
+		}
+		if strings.Contains(screen, answer) {
+			return time.Since(began), nil
+		}
+		if why := hopeless(ctx, api, name); why != "" {
+			return 0, told(why, screen)
+		}
+		select {
+		case <-looks.C:
+		case <-ctx.Done():
+			return 0, told(waits(ctx, api, name, r.ID), screen)
+		}
+	}
+}
+
+// hopeless says why an agent will not answer; empty: it may yet.
+func hopeless(ctx context.Context, api *client.Client, name string) string {
+	status, err := api.Status(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, a := range status.Agents {
+		if a.Name == name && (a.State == client.StateFailed || a.State == client.StateQuarantined || a.State == client.StateLost) {
+			return a.Reason
+		}
+	}
+	return ""
+}
+
+// waits says what an agent that did not answer in time is at, after the end of ctx.
+func waits(ctx context.Context, api *client.Client, name, receipt string) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	why := []string{"it did not answer in time"}
+	if r, err := api.Receipt(ctx, receipt, ""); err == nil {
+		why = append(why, r.Reason)
+	}
+	if status, err := api.Status(ctx); err == nil {
+		for _, a := range status.Agents {
+			if a.Name == name {
+				why = append(why, "it is "+textfmt.Join(a.State, a.Activity.State))
+			}
+		}
+	}
+	return textfmt.Join(why...)
+}
+
+// told is the error of an agent that did not answer, with the end of what it shows.
+func told(why, screen string) error {
+	lines := strings.Split(strings.TrimSpace(screen), "\n")
+	screen = strings.Join(lines[max(0, len(lines)-shownLines):], "\n")
+	if screen == "" {
+		return errors.New(why)
+	}
+	return fmt.Errorf("%s; it shows:\n%s", why, screen)
+}
+
+// shownLines is how much of a screen is reported.
+const shownLines = 12
