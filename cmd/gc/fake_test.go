@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/app"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/daemon"
 	"gascity/internal/domain/agentcontext"
 	"gascity/internal/domain/session"
 	"gascity/internal/guard"
@@ -95,7 +95,7 @@ func (fakeDaemon) HostACP(_ context.Context, args []string) int {
 }
 
 func (fakeDaemon) Process(pid int) (func() bool, error) {
-	return daemon.New(daemon.Options{}).Process(pid)
+	return app.New(app.Options{}).Process(pid)
 }
 
 func (fakeDaemon) Providers(context.Context) ([]client.Provider, error) {
@@ -159,7 +159,7 @@ func (fakeDaemon) Unasked(_ context.Context, root string) (string, error) {
 }
 
 func (fakeDaemon) IgnoreState(root string) (string, error) {
-	return daemon.New(daemon.Options{}).IgnoreState(root)
+	return app.New(app.Options{}).IgnoreState(root)
 }
 
 func (fakeDaemon) ShowConfig(_ context.Context, root string) (client.Config, error) {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
+	"gascity/internal/app"
 	"gascity/internal/cli"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/daemon"
 	"gascity/internal/fakeagent"
 )
 
@@ -24,7 +24,7 @@ func main() {
 		os.Exit(status)
 	}
 	executable, _ := os.Executable() // without one, gc start says so
-	os.Exit(run(executable, daemon.New(daemon.Options{Environ: os.Environ(), Executable: executable, Version: version})))
+	os.Exit(run(executable, app.New(app.Options{Environ: os.Environ(), Executable: executable, Version: version})))
 }
 
 // run is main with an assembly: tests bring their own.

@@ -37,7 +37,7 @@ var openToCLI = []string{
 }
 
 // knowsDrivers are the packages that may import the table of drivers.
-var knowsDrivers = []string{"internal/daemon", "cmd/gc"}
+var knowsDrivers = []string{"internal/app", "cmd/gc"}
 
 func checkPublicImports(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {

@@ -61,8 +61,8 @@ var planted = map[string][]plant{
 	},
 	"edge-isolation": {
 		{"controller", source("internal/controller/a.go", "package controller\nimport _ \"gascity/provider/pty\""), "provider/pty"},
-		{"assembly past the table", source("internal/daemon/a.go", "package daemon\nimport _ \"gascity/provider/pty\""), "ask provider/all"},
-		{"assembly", source("internal/daemon/a.go", "package daemon\nimport _ \"gascity/provider/all\""), ""},
+		{"assembly past the table", source("internal/app/a.go", "package daemon\nimport _ \"gascity/provider/pty\""), "ask provider/all"},
+		{"assembly", source("internal/app/a.go", "package daemon\nimport _ \"gascity/provider/all\""), ""},
 	},
 	"cli-thin": {
 		{"controller", source("internal/cli/a.go", "package cli\nimport _ \"gascity/internal/controller\""), "internal/controller"},

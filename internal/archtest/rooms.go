@@ -155,7 +155,7 @@ var rooms = []room{
 	{dir: "internal/cli/promptcmd", layer: layerNouns},
 	{dir: "internal/acp/server", layer: layerNouns},
 	{dir: "internal/cli", layer: layerCommands},
-	{dir: "internal/daemon", layer: layerAssembly},
+	{dir: "internal/app", layer: layerAssembly},
 	{dir: "cmd/gc", layer: layerCommand},
 
 	{dir: "internal/archtest", layer: layerProgram},

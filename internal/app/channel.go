@@ -1,0 +1,48 @@
+package app
+
+import (
+	"cmp"
+
+	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
+	"gascity/internal/hookrunner"
+)
+
+// channel returns how prompts reach an agent now; nil: it does not run.
+func (e *engines) channel(a client.Agent) *client.Channel {
+	if a.State != client.StateRunning {
+		return nil
+	}
+	return channelOf(e.desired(a.Name), e.workers.Listens(a.Session))
+}
+
+// typed says why the prompts of a session are typed now; empty: they are not. forGood: that is so
+// by its configuration.
+func (e *engines) typed(v session.View) (why string, forGood bool) {
+	s := e.desired(v.Agent)
+	if c := channelOf(s, e.workers.Listens(v.Session)); c.Way == client.ChannelTyped {
+		return c.Reason, s.Typed != ""
+	}
+	return "", false
+}
+
+// channelOf returns how prompts reach a running agent, by its configuration and by whether a
+// program reads its messages. What is connected is believed: a changed configuration takes effect
+// with the next start only.
+func channelOf(s plan.Session, listens bool) *client.Channel {
+	family := s.Config.Env[hookrunner.VariableHooks]
+	native := agentcli.NativeChannel(family)
+	switch {
+	case s.Protocol:
+		return &client.Channel{Way: client.ChannelACP}
+	case s.ByWorker, listens && native == "":
+		return &client.Channel{Way: client.ChannelWorker}
+	case listens:
+		return &client.Channel{Way: client.ChannelNative, By: native}
+	case s.Typed != "":
+		return &client.Channel{Way: client.ChannelTyped, Reason: s.Typed}
+	}
+	return &client.Channel{Way: client.ChannelTyped, Reason: cmp.Or(native, "its native channel") + " is not connected: it did not start (see gc peek), or the agent runs since before it was set up (gc restart " + s.Agent + ")"}
+}

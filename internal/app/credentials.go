@@ -1,0 +1,53 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
+	"gascity/internal/config"
+	"gascity/internal/domain/event"
+	"gascity/internal/service/credentials"
+)
+
+// openBroker makes the broker of the city's credentials.
+func (k *keeper) openBroker(e *engines, events event.Log) {
+	d, now := k.daemon, k.daemon.opts.Now
+	if now == nil {
+		now = time.Now
+	}
+	herald := credentials.Herald(events, k.logger)
+	k.broker = credentials.New(credentials.Options{
+		World: credentials.World{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
+		Push:  e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
+		Told: func(s credentials.State) {
+			herald(s)
+			for _, name := range k.broker.Holders(s.Name) { // its prompts wait, or go on
+				e.prompts.Look(name)
+			}
+		},
+	})
+	e.broker = k.broker
+}
+
+// lockFolder is where cities of this user meet that share a login.
+func (d *Daemon) lockFolder() string {
+	if base := d.env.get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
+		return filepath.Join(base, "gc", "credentials")
+	}
+	return filepath.Join(citydir.PublicPlace, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
+}
+
+// values are the credentials of agents, for their starts.
+func (k *keeper) values() config.SecretSource {
+	source := k.daemon.secrets(k.root, k.secrets.Hide)
+	source.Credential = func(ctx context.Context, name string) (string, error) {
+		v, err := k.broker.Get(ctx, name)
+		return string(v.Secret), err
+	}
+	return source
+}

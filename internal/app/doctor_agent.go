@@ -1,0 +1,137 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/internal/doctor/programpath"
+	"gascity/internal/domain/plan"
+	"gascity/provider/all"
+)
+
+// agents looks at what each agent needs on this machine. Of one that runs elsewhere, or at
+// a script that alone knows where, that is what is staged.
+func (x *examination) agents() {
+	if x.r.city == nil {
+		return
+	}
+	for i := range x.r.desired.Sessions {
+		s := &x.r.desired.Sessions[i]
+		if s.Suspended {
+			continue
+		}
+		x.files(s)
+		switch driver, _, err := all.Find(s.Provider); {
+		case err != nil: // the finding about the provider says it
+		case driver.Where == all.Here:
+			x.workDir(s)
+			x.command(s)
+		default:
+			x.ok("agent."+s.Agent+".place", "its working directory and its program are looked for where it starts, at %s", s.Provider)
+		}
+	}
+}
+
+func (x *examination) workDir(s *plan.Session) {
+	check, dir := "agent."+s.Agent+".work_dir", s.Config.WorkDir
+	if dir == "" {
+		return
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(s.Config.PreStart) > 0:
+		x.warn(check, dir+" does not exist yet; pre_start has to make it", "")
+	case err != nil:
+		x.problem(check, fmt.Sprintf("cannot use the working directory: %v", err), "mkdir -p "+dir)
+	case !info.IsDir():
+		x.problem(check, dir+" is not a folder", "set work_dir to a folder")
+	default:
+		x.ok(check, "%s exists", dir)
+	}
+}
+
+func (x *examination) command(s *plan.Session) {
+	check := "agent." + s.Agent + ".command"
+	name, err := programpath.Of(s.Config.Command)
+	if err != nil {
+		x.problem(check, fmt.Sprintf("the command is not a valid shell command: %v", err), "correct start_command or args")
+		return
+	}
+	x.program(s, check, name)
+	x.program(s, "agent."+s.Agent+".path_check", s.PathCheck)
+}
+
+// program looks for a program where the agent would.
+func (x *examination) program(s *plan.Session, check, name string) {
+	if name == "" {
+		return // a default shell, or something that only the shell can evaluate; or nothing is named
+	}
+	path := x.searchPath()
+	found, err := x.lookUp(x.ctx, s, name, path)
+	own, isOwn := s.Config.Env["PATH"]
+	switch {
+	case err == nil && found.Login:
+		x.ok(check, "%s is %s, found by PATH of the login shell; the agent gets that at its next start", name, found.File)
+	case err == nil:
+		x.ok(check, "%s is %s", name, found.File)
+	case isOwn:
+		x.problem(check, fmt.Sprintf("%s %v; PATH of the agent is %s", name, err, own), "install it, or change PATH in env of the agent")
+	case strings.Contains(name, "/"):
+		x.problem(check, fmt.Sprintf("%s %v", name, err), "install it, or change start_command; then: gc restart "+s.Agent)
+	default:
+		remedy := "install it; then: gc restart " + s.Agent
+		if here, err := programpath.Find(name, "", x.env.get("PATH")); err == nil {
+			remedy = fmt.Sprintf("this shell finds %s: give the controller this PATH with: gc controller stop && gc start", here)
+		}
+		x.problem(check, fmt.Sprintf("%s %v; PATH is %s", name, err, path), remedy)
+	}
+}
+
+// searchPath returns the PATH of the controller, if one runs, else that of this process: a
+// controller that it starts has the same.
+func (x *examination) searchPath() string {
+	if x.path == "" {
+		x.path = x.env.get("PATH")
+		c := x.client()
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
+		defer cancel()
+		if status, err := c.Status(ctx); err == nil && status.Controller.SearchPath != "" {
+			x.path = status.Controller.SearchPath
+		}
+	}
+	return x.path
+}
+
+// files looks at what is staged into the working directory.
+func (x *examination) files(s *plan.Session) {
+	check := "agent." + s.Agent + ".files"
+	cfg := &s.Config
+	var paths []string
+	paths = append(append(paths, cfg.OverlayDir, cfg.SessionSetupScript), cfg.PackOverlayDirs...)
+	for _, entry := range cfg.CopyFiles {
+		paths = append(paths, entry.Src)
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+	missing := 0
+	for _, path := range paths {
+		file, err := os.Open(path)
+		if err != nil {
+			missing++
+			x.problem(check, fmt.Sprintf("cannot read what is to be staged: %v", err), "correct the path in city.toml")
+			continue
+		}
+		if err := file.Close(); err != nil {
+			x.warn(check, err.Error(), "")
+		}
+	}
+	if missing == 0 && len(paths) > 0 {
+		x.ok(check, "%d files and folders are readable", len(paths))
+	}
+}

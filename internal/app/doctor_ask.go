@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
+	"gascity/internal/cli"
+	"gascity/internal/doctor/smoketest"
+)
+
+// answerLimit is how long an agent CLI may take to start and to answer.
+const answerLimit = 3 * time.Minute
+
+// AskCLIs has each agent CLI answer a question, in a city that is made for it.
+func (d *Daemon) AskCLIs(ctx context.Context, root string, report func(cli.Finding)) error {
+	x := &examination{Daemon: d, ctx: ctx, root: root, report: report}
+	x.answers()
+	return context.Cause(ctx)
+}
+
+func (x *examination) answers() {
+	text, names, err := x.trialCity()
+	if err != nil {
+		x.problem("answer", err.Error(), "")
+		return
+	}
+	if len(names) == 0 {
+		x.warn("answer", "there is no agent CLI to ask", "install one; gc agent-cli list shows those that gc knows")
+		return
+	}
+	dir, err := os.MkdirTemp(x.home(), ".gc-doctor-")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		x.problem("answer", "cannot make a folder for the trial: "+err.Error(), "make "+x.home()+" writable")
+		return
+	}
+	temporary := *x.Daemon
+	temporary.shortLived = true
+	err = smoketest.Ask(x.ctx, smoketest.City{
+		Root: dir, TOML: text, Agents: names, Patience: answerLimit, Version: x.opts.Version,
+		Run: func(ctx context.Context, root string, ready func()) error {
+			return temporary.RunController(ctx, root, cli.ControllerOptions{Version: x.opts.Version, Ready: ready})
+		},
+	}, x.answer)
+	switch {
+	case errors.Is(err, smoketest.ErrLeft):
+		x.problem("answer", err.Error(), "gc stop --city "+dir)
+		return
+	case x.ctx.Err() != nil: // the caller does not wait for it any more
+	case err != nil: // the folder says more
+		x.problem("answer", err.Error(), "look at "+filepath.Join(dir, citydir.StateFolder, citydir.LogFolder))
+		return
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		x.warn("answer", err.Error(), "remove "+dir)
+	}
+}
+
+func (x *examination) answer(a smoketest.Answer) {
+	if a.Err != nil {
+		x.problem("answer."+a.Agent, a.Err.Error(), "start it by hand as this user, and see whether it answers")
+		return
+	}
+	x.ok("answer."+a.Agent, "it was started and answered a question within %v", a.Took.Round(100*time.Millisecond))
+}
+
+// trialCity returns the city.toml of the trial and its agents: of the CLIs that the city
+// uses, without a city of those that are installed.
+func (x *examination) trialCity() (text []byte, names []string, err error) {
+	if x.root != "" {
+		path := filepath.Join(x.root, client.CityFile)
+		if text, err = os.ReadFile(path); err != nil {
+			return nil, nil, fmt.Errorf("cannot read which agent CLIs the city uses: %w", err)
+		}
+		return smoketest.Like(text, x.root)
+	}
+	set := agentcli.Builtin()
+	for _, name := range set.Names() {
+		profile, err := set.Get(name)
+		if err != nil || profile.Command == "" {
+			continue
+		}
+		if _, err := x.finder.Find(x.ctx, profile.Command, "", x.env.get("PATH")); err == nil {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil, nil
+	}
+	text, err = smoketest.Machine(names)
+	return text, names, err
+}
+
+// home is where the trial's folder goes: no other user can write above it, or some agent CLIs
+// do not accept their hooks.
+func (x *examination) home() string {
+	if dir := x.env.get("HOME"); dir != "" {
+		return dir
+	}
+	return citydir.PublicPlace
+}

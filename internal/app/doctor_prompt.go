@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// How long a test agent may take: one on another machine comes with gc's program, or an image.
+const (
+	promptLimit    = 20 * time.Second
+	promptLimitFar = 3 * time.Minute
+	lookPause      = 25 * time.Millisecond
+	echoReady      = "ready> "
+)
+
+// echoAgent answers each line that it gets.
+const echoAgent = `printf 'ready> '; while IFS= read -r line; do printf 'answer: %s\nready> ' "$line"; done`
+
+// prompt is the last check: a real agent at each provider that the city selects takes a
+// prompt and answers, in a place of its own. One that speaks a protocol, or was already
+// found to be wanting, is not tried.
+func (x *examination) prompt() {
+	for _, selection := range x.selected {
+		driver, _, err := all.Find(selection)
+		if err != nil || driver.Protocol || driver.Route != nil || x.wanting[selection] {
+			continue
+		}
+		limit := promptLimit
+		if driver.Where != all.Here {
+			limit = promptLimitFar
+		}
+		began := x.opts.Now()
+		ctx, cancel := context.WithTimeout(x.ctx, limit)
+		err = x.tryPrompt(ctx, selection, driver.Where)
+		cancel()
+		if err != nil {
+			x.problem("prompt."+selection, fmt.Sprintf("a test agent did not answer: %v", err), "gc provider check "+selection+" says more")
+			continue
+		}
+		x.ok("prompt."+selection, "a test agent accepted a prompt and answered within %v", x.opts.Now().Sub(began).Round(time.Millisecond))
+	}
+}
+
+func (x *examination) tryPrompt(ctx context.Context, selection string, where all.Where) (err error) {
+	dir, err := os.MkdirTemp(citydir.PublicPlace, "gc-doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the agent is stopped
+	if selection, err = withPath(selection, x.root); err != nil {
+		return err
+	}
+	providers := x.trialConfig(x.root, dir)
+	work := dir
+	if where != all.Here {
+		work = citydir.PublicPlace // dir is not there
+		providers.Far.ID = citydir.ID(filepath.Join(x.root, "doctor"))
+	}
+	p, err := all.Open(selection, providers)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ended := runtime.TeardownServer(p)
+		if closed := all.Close(p); ended == nil {
+			ended = closed
+		}
+		if err == nil {
+			err = ended
+		}
+	}()
+	name := "gc-doctor-" + strings.ToLower(rand.Text()[:8])
+	cfg := runtime.Config{
+		Command: echoAgent, WorkDir: work, ReadyPromptPrefix: echoReady, ProviderName: agentcli.Generic,
+		Env: map[string]string{"GC_INSTANCE_TOKEN": instanceToken()},
+	}
+	if !runtime.CapabilitiesFor(p, name).CanAttachTTY {
+		cfg.Env["GC_STDIN"] = "lines"
+	}
+	if err := p.Start(ctx, name, cfg); err != nil {
+		return err
+	}
+	defer func() {
+		if stopped := p.Stop(name); err == nil {
+			err = stopped
+		}
+	}()
+	word := "doctor-" + rand.Text()
+	out, err := runtime.Deliver(ctx, p, name, runtime.Delivery{Content: runtime.TextContent(word), Confirm: promptLimit / 2})
+	if err != nil {
+		return err
+	}
+	if out.State != runtime.OutcomeSubmitted && out.State != runtime.OutcomeUnconfirmed {
+		return fmt.Errorf("the prompt was %s: %s %s", out.State, out.Reason, out.Detail)
+	}
+	return awaitText(ctx, p, name, "answer: "+word)
+}
+
+// awaitText returns nil once the session shows the text.
+func awaitText(ctx context.Context, p runtime.Provider, name, text string) error {
+	looks := time.NewTicker(lookPause)
+	defer looks.Stop()
+	for {
+		screen, err := p.Peek(name, 0)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(screen, text) {
+			return nil
+		}
+		select {
+		case <-looks.C:
+		case <-ctx.Done():
+			return fmt.Errorf("it did not show its answer in time; its screen is:\n%s", screen)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"gascity/internal/citydir"
+	"gascity/internal/cleanup"
+	"gascity/internal/proc"
+	"gascity/internal/proc/envscan"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// leftovers looks for sessions that are not wanted, dead sessions, and
+// processes of the city's agents that belong to no session.
+func (x *examination) leftovers() {
+	if x.control {
+		x.strays()
+		return // the controller deals with the rest
+	}
+	if x.r.city == nil {
+		return
+	}
+	wanted := map[string]bool{}
+	for i := range x.r.desired.Sessions {
+		s := &x.r.desired.Sessions[i]
+		wanted[s.Name] = !s.Suspended
+	}
+	var found []string
+	tokens := map[string]bool{}
+	for _, selection := range x.places() {
+		for name, token := range x.sessions(selection) {
+			tokens[token] = true
+			if !wanted[name] {
+				found = append(found, name)
+			}
+		}
+	}
+	slices.Sort(found)
+	if len(found) > 0 {
+		x.problem("sessions", "these run although nothing asks for them: "+strings.Join(found, ", "), "gc start ends them; gc stop ends everything")
+	}
+	orphans := cleanup.Orphans(x.root, tokens)
+	if len(orphans) > 0 {
+		x.problem("processes", fmt.Sprintf("these processes of previous agents run without a session: %v", orphans), "look at them with ps; end them with kill")
+	}
+	if len(found)+len(orphans) == 0 {
+		x.ok("sessions", "nothing is left over")
+	}
+}
+
+// strays names agents that run although no provider has a session for them. Their folder was removed, and
+// so was the process that could make it again.
+func (x *examination) strays() {
+	live, err := envscan.Live(x.root)
+	if err != nil || len(live) == 0 {
+		return
+	}
+	known := map[string]bool{}
+	for _, selection := range x.places() {
+		sessions := x.sessions(selection)
+		if sessions == nil {
+			return // what is there is unknown
+		}
+		for name := range sessions {
+			known[name] = true
+		}
+	}
+	var strays []int
+	for _, p := range live {
+		if now, err := proc.Alive(p.ID); !known[p.Session] && now && err == nil {
+			strays = append(strays, p.PID)
+		}
+	}
+	if len(strays) > 0 {
+		x.problem("processes", fmt.Sprintf("these processes of agents run and belong to no session: %v", strays), "look at them with ps; end them with kill, or with gc stop")
+	}
+}
+
+// places are the providers that the city selects, and those where it may have left
+// something.
+func (x *examination) places() []string {
+	used, err := citydir.Used(x.root)
+	if err != nil {
+		x.warn("sessions", err.Error(), "make .gc readable for this user")
+	}
+	places := slices.Concat(x.selected, used)
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+// sessions returns the instance tokens of what runs under a provider, by name.
+func (x *examination) sessions(selection string) map[string]string {
+	tokens := map[string]string{}
+	p, err := x.open(x.root, selection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil // the provider's finding says it
+	}
+	names, err := p.ListRunning("")
+	if err != nil {
+		x.problem("sessions", fmt.Sprintf("the sessions of %s cannot be listed: %v", selection, err), "look at .gc/log")
+	}
+	for _, name := range names {
+		tokens[name] = ""
+		if obs, err := runtime.Observe(x.ctx, p, name); err == nil {
+			tokens[name] = obs.InstanceToken
+		}
+	}
+	if err := all.Close(p); err != nil {
+		x.warn("sessions", err.Error(), "")
+	}
+	return tokens
+}

@@ -1,0 +1,182 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
+	"gascity/internal/cli"
+	"gascity/internal/controller"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/proc"
+	"gascity/internal/redact"
+	"gascity/internal/server/controlapi"
+	"gascity/internal/service/prompts"
+	"gascity/internal/service/questions"
+	"gascity/internal/service/waits"
+	"gascity/internal/service/workers/compaction"
+	"gascity/internal/sessionname"
+	"gascity/internal/store"
+)
+
+// openStore opens what the city must not forget.
+func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
+	return store.Open(ctx, store.Options{
+		Path: filepath.Join(k.root, citydir.StateFolder, citydir.StoreFile), Lived: lived(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
+		OnFault: func(error) {
+			if c := k.controller.Load(); c != nil {
+				c.StoreChanged()
+			}
+		},
+	})
+}
+
+// lived reports whether a controller has worked here before, by its log: a store
+// that is missing then has been lost.
+func lived(root string) bool {
+	info, err := os.Stat(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, citydir.LogFile))
+	return err == nil && info.Size() > 0
+}
+
+// notices report to people, for as long as the controller runs, what was lost
+// before.
+func notices(db *store.DB) []string {
+	damage := db.Damage()
+	if damage == nil {
+		return nil
+	}
+	what := "the city's database was missing"
+	if damage.File != "" {
+		what = "the city's database was damaged and is kept as " + damage.File
+	}
+	return []string{what + ": suspended, sleeping and quarantined agents run again, and queued prompts are lost; running agents keep running. " +
+		"Suspend again who is not to run; the notice ends with the controller"}
+}
+
+// assemble makes the controller and the engines over one store.
+func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *engines, error) {
+	d, e := k.daemon, &engines{desired: k.desired}
+	e.events = event.Limit(db, event.Rate{}, d.opts.Now)
+	if err := k.openExchange(e, e.events); err != nil {
+		return nil, nil, err
+	}
+	k.openBroker(e, e.events)
+	c, err := controller.Open(ctx, controller.Options{
+		Root: k.root, Version: opts.Version, PID: os.Getpid(), Retry: opts.Retry,
+		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
+		FindProgram: d.findProgram, SearchPath: d.env.get("PATH"),
+		Events: e.events, Records: db, Logger: k.logger,
+		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
+		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	k.controller.Store(c)
+	k.openSpending(e, c, db)
+	environ := d.env.base(agentcli.Builtin())
+	e.prompts = prompts.New(prompts.Options{
+		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Typed: e.typed, Progress: k.progress,
+		Changed: func(session string) { e.questions.Look(session) }, Texts: textFiles{k.texts, e}, Probed: c.Probed,
+	})
+	e.questions = questions.New(questions.Options{
+		City: questionCity{c, e}, Store: db, Events: e.events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+		Policy: k.policy, Sense: c.Sense,
+		Notify: func(ctx context.Context, p client.Pending) error {
+			return questions.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
+		},
+	})
+	e.waits = waits.New(waits.Options{
+		City: c, Prompts: e.prompts, Questions: e.questions, Store: db, Events: e.events,
+		Shell: waits.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+	})
+	return c, e, nil
+}
+
+// instanceToken returns a new secret token for an instance.
+func instanceToken() string { return sessionname.InstanceTokenPrefix + rand.Text() }
+
+// receiptID returns a name for a prompt that a person can type: 60 random bits.
+func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }
+
+var (
+	_ controlapi.Prompts    = (*prompts.Engine)(nil)
+	_ controlapi.Questions  = (*questions.Desk)(nil)
+	_ controlapi.Conditions = (*waits.Waits)(nil)
+)
+
+// progress is how long a delivery may go without progress, by the configuration in force.
+func (k *keeper) progress() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last.city == nil {
+		return 0
+	}
+	return k.last.city.Delivery.ProgressTimeout
+}
+
+// policy is what the configuration in force says about an agent's questions.
+func (k *keeper) policy(agent string) questions.Policy {
+	p := k.desired(agent).Pending
+	return questions.Policy{Mode: p.Policy, After: p.After, Answer: p.Answer}
+}
+
+// desired is what the configuration in force says of an agent; zero: nothing.
+func (k *keeper) desired(agent string) plan.Session {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return *cmp.Or(k.last.desired.Of(agent), &plan.Session{})
+}
+
+// pressure is what the configuration in force says about an agent's context.
+func (k *keeper) pressure(agent string) compaction.Rules {
+	return compaction.Rules(k.desired(agent).Context)
+}
+
+// handOff has an agent restarted in a new conversation.
+func (k *keeper) handOff(ctx context.Context, name, instance string) error {
+	c := k.controller.Load()
+	if c == nil {
+		return errNoCity
+	}
+	_, err := c.RequestRestart(ctx, name, client.LifecycleRequest{Instance: instance, HandOver: true, Reason: "its context is full"})
+	return err
+}
+
+// notifier is the command of the configuration in force that notifies people of
+// questions.
+func (k *keeper) notifier() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last.city == nil {
+		return ""
+	}
+	return k.last.city.Daemon.OnPending
+}
+
+// checkLimit bounds the check of a pool.
+const checkLimit = 3 * time.Minute
+
+// countPool runs the check of a pool.
+func (d *Daemon) countPool(ctx context.Context, pool *plan.Pool) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	env := d.env.base(agentcli.Builtin())
+	for name, value := range pool.Env {
+		env = append(env, name+"="+value)
+	}
+	out, err := proc.Shell{Line: pool.Check, Dir: pool.Dir, Env: env}.Output(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("the check of the pool %s failed: %w", pool.Agent, err)
+	}
+	return plan.ParseCount(out)
+}

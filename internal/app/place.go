@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/citydir"
+	"gascity/internal/domain/plan"
+	"gascity/internal/proc/envscan"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// place opens a provider for the controller. One that is not there at all, and never
+// was, is a place without sessions: the agents that name it fail to start with that
+// reason, and neither they nor the city's end wait for it.
+func (k *keeper) place(ctx context.Context, selection string) (runtime.Provider, error) {
+	p, err := k.openUsed(ctx, selection)
+	if err == nil || !absent(selection, err) {
+		return p, err
+	}
+	used, readErr := citydir.Used(k.root)
+	if readErr != nil || slices.Contains(used, selection) {
+		return nil, errors.Join(err, readErr)
+	}
+	k.logger.Warn("a provider is not there", "provider", selection, "error", err)
+	return all.NewLate(func(ctx context.Context) (runtime.Provider, error) { return k.openUsed(ctx, selection) }), nil
+}
+
+// absent reports whether err says that a provider, or the file that is its argument,
+// is not there, and not that it failed.
+func absent(selection string, err error) bool {
+	if strings.Contains(selection, ":") && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+		return true
+	}
+	return all.IsMissing(err) || errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrInvalid)
+}
+
+// openUsed opens a provider, and notes that before anything can be started there.
+func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provider, error) {
+	d := k.daemon
+	if _, err := all.Version(ctx, selection, d.configOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
+		return nil, err
+	}
+	p, err := d.openFor(k.section(), k.root, selection, workerPath(k.root), k.logger)
+	if err != nil {
+		return nil, err
+	}
+	if err := citydir.NoteUsed(k.root, selection); err != nil {
+		return nil, errors.Join(err, all.Close(p))
+	}
+	return p, nil
+}
+
+// Places lists the providers at which sessions of the city may be. A city that is
+// older than that list may have some at each that needs no argument.
+func (d *Daemon) Places(root string) ([]string, error) {
+	used, err := citydir.Used(root)
+	if err != nil || len(used) > 0 {
+		return used, err
+	}
+	for _, driver := range all.Drivers() {
+		if driver.Argument == "" && driver.Route == nil {
+			used = append(used, driver.Name)
+		}
+	}
+	return used, nil
+}
+
+// closed says which of the places that a configuration names cannot be opened, and
+// why. It opens none.
+func (k *keeper) closed(ctx context.Context, desired *plan.Desired) map[string]string {
+	cfg := k.daemon.configOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))
+	out, asked := map[string]string{}, map[string]bool{}
+	for i := range desired.Sessions {
+		selection := desired.Sessions[i].Provider
+		if asked[selection] {
+			continue
+		}
+		asked[selection] = true
+		if _, err := all.Version(ctx, selection, cfg); err != nil {
+			out[selection] = err.Error()
+		}
+	}
+	return out
+}
+
+// lostClearer is a provider that keeps something on the disk of a session that was lost.
+type lostClearer interface {
+	ClearLost(ctx context.Context) error
+}
+
+// endStrays stops what still runs of the city's agents once no session is left: agents whose session
+// was lost, by the marks in their environment. It removes what is on the disk of such sessions.
+func (k *keeper) endStrays(ctx context.Context) ([]client.StopResult, error) {
+	ended, err := envscan.End(ctx, k.root)
+	out := make([]client.StopResult, 0, len(ended))
+	for _, e := range ended {
+		out = append(out, client.StopResult{Session: e.Session, Processes: e.Found, Survivors: e.Survivors})
+		k.logger.Warn("processes of an agent ran without a session and were stopped", "session", e.Session, "processes", e.Found, "survivors", e.Survivors)
+	}
+	k.mu.Lock()
+	providers := slices.Clone(k.providers)
+	k.mu.Unlock()
+	for _, p := range providers {
+		if c, ok := runtime.As[lostClearer](p, ""); ok {
+			if clearErr := c.ClearLost(ctx); clearErr != nil {
+				k.logger.Warn("what is left of a lost session cannot be removed", "error", clearErr)
+			}
+		}
+	}
+	return out, err
+}

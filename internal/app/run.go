@@ -1,0 +1,298 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gascity/client"
+	"gascity/internal/citydir"
+	"gascity/internal/cli"
+	"gascity/internal/config"
+	"gascity/internal/controller"
+	"gascity/internal/domain/plan"
+	"gascity/internal/fsutil/logfile"
+	"gascity/internal/guard/policy"
+	"gascity/internal/hookrunner"
+	"gascity/internal/redact"
+	"gascity/internal/server/controlapi"
+	"gascity/internal/server/unixhttp"
+	"gascity/internal/server/workerapi"
+	"gascity/internal/service/budgets"
+	"gascity/internal/service/credentials"
+	"gascity/internal/service/promptfile"
+	"gascity/internal/service/workers"
+	"gascity/internal/store"
+	"gascity/internal/telemetry/metric"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// RunController runs the city's controller until ctx ends or it gets a request
+// to exit. The end of ctx leaves the sessions running.
+func (d *Daemon) RunController(ctx context.Context, root string, opts cli.ControllerOptions) error {
+	run := func(ctx context.Context) error { return d.control(ctx, root, opts) }
+	if opts.Lease == "" {
+		return run(ctx)
+	}
+	return d.underLease(ctx, root, opts.Lease, run)
+}
+
+// control is RunController for the only one.
+func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
+	release, err := citydir.Lock(ctx, root, os.Getpid())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	file, err := logfile.Open(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, citydir.LogFile), 8<<20)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	secrets := &redact.Redactor{}
+	secrets.HideEnvironment(d.env)
+	k := &keeper{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: judged()}
+	defer k.close()
+	calls, err := k.openJudge()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		k.judge.Close()
+		err = errors.Join(err, calls.Close())
+	}()
+	return k.run(ctx, opts)
+}
+
+// keeper is one controller with what it stands on.
+type keeper struct {
+	daemon  *Daemon
+	root    string
+	logger  *slog.Logger
+	secrets *redact.Redactor
+
+	controller atomic.Pointer[controller.Controller]
+	store      atomic.Pointer[store.DB]
+	port       *workerapi.Port     // of the worker API; nil: there is none
+	workers    *workers.Engine     // from assemble on
+	spending   *budgets.Engine     // as above
+	broker     *credentials.Broker // as above
+	texts      promptfile.Store    // of prompts that agents read from files
+	judged     *metric.Histogram
+	judge      *policy.Judge
+
+	mu        sync.Mutex
+	providers []runtime.Provider
+	last      reading // the last one that was in order
+}
+
+func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
+	d := k.daemon
+	db, err := k.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	k.store.Store(db)
+	sockets, err := citydir.RuntimeDir(k.root, d.socketBases()...)
+	if err != nil {
+		return err
+	}
+	k.texts = promptfile.Store{Dir: filepath.Join(sockets, textsFolder)}
+	if k.port, err = k.openPort(ctx); err != nil {
+		return err
+	}
+	defer k.port.Close()
+	c, engines, err := k.assemble(ctx, db, opts)
+	if err != nil {
+		return err
+	}
+	listener, err := unixhttp.Listen(ctx, client.SocketPath(k.root))
+	if err != nil {
+		return err
+	}
+	sentry, err := citydir.NewSentry(k.root, listener, d.watchEvery)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	workers, err := k.listenForWorkers(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var group errgroup.Group
+	group.Go(func() error {
+		defer end() // the socket is closed only after the guard has said whose it is
+		defer cancel()
+		return sentry.Run(ctx)
+	})
+	facade := front{compose(c, engines), k, c, db, engines.spending}
+	server := controlapi.NewServer(facade, controlapi.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
+	group.Go(func() error {
+		defer cancel()
+		return server.Run(serving, listener)
+	})
+	group.Go(func() error {
+		defer cancel()
+		return k.serveWorkers(ctx, workers)
+	})
+	group.Go(func() error {
+		defer cancel()
+		err := c.Run(ctx)
+		if err == nil && ctx.Err() == nil {
+			citydir.Tidy(k.root) // while it still answers: who waits for its end may remove the city then
+		}
+		return err
+	})
+	group.Go(func() error {
+		defer cancel()
+		return engines.run(ctx)
+	})
+	group.Go(func() error { return k.watch(ctx, c) })
+	group.Go(func() error { return k.export(ctx, facade, opts.Version) })
+	group.Go(func() error { return k.workers.RotateEvery(ctx, k.section().Daemon.WorkerTokenAge) })
+	if opts.Ready != nil {
+		opts.Ready()
+	}
+	if err = group.Wait(); errors.Is(err, citydir.ErrOusted) {
+		k.logger.Error(err.Error())
+		return err
+	}
+	citydir.Tidy(k.root)
+	return err
+}
+
+// load reads the configuration for the controller. Nothing of it is in force before the controller
+// has accepted it, see [controller.Loaded].Accepted; only its secrets are hidden at once.
+func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
+	r, err := k.daemon.read(ctx, k.root)
+	if err == nil {
+		err = checkNotEmpty(r.city)
+	}
+	if err != nil {
+		return controller.Loaded{}, err
+	}
+	k.hideWritten(ctx, &r.desired)
+	loaded, err := k.daemon.loaded(r)
+	loaded.Accepted = func() { k.apply(r) }
+	return loaded, err
+}
+
+// apply puts a configuration into force for everybody but the controller itself.
+func (k *keeper) apply(r reading) {
+	k.mu.Lock()
+	k.last = r
+	k.mu.Unlock()
+	k.judge.Use(r.rules)
+	k.broker.Configure(r.city, &r.desired)
+	if k.spending != nil {
+		k.spending.Look("") // its rules may be others
+	}
+}
+
+// checkNotEmpty refuses a file without a word in a city that has had a controller: an editor
+// or a full disk leaves one behind, and no person ends a fleet that way.
+func checkNotEmpty(city *config.City) error {
+	if city.Blank() && lived(city.Root) {
+		return fmt.Errorf("%w: %s is empty; put back what was there, or write [workspace] alone for a city without agents", client.ErrInvalid, city.Path)
+	}
+	return nil
+}
+
+// hideWritten keeps what is written in the configuration as a credential out of
+// all that is kept and shown. What is only referred to is hidden when it is read.
+func (k *keeper) hideWritten(ctx context.Context, desired *plan.Desired) {
+	hideUpstreams(ctx, k.secrets, desired, config.SecretSource{}, config.SecretLiteral)
+}
+
+// hideUpstreams hides the variables of sessions that are called like credentials, and
+// their secrets of some kinds.
+func hideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.Desired, from config.SecretSource, kinds ...config.SecretKind) {
+	for i := range desired.Sessions {
+		s := &desired.Sessions[i]
+		secrets.HideVariables(s.Config.Env)
+		for _, secret := range s.UpstreamEnv {
+			if !slices.Contains(kinds, secret.Kind()) {
+				continue
+			}
+			if value, err := secret.Resolve(ctx, from); err == nil {
+				secrets.Hide(value)
+			}
+		}
+	}
+}
+
+// open opens a provider for the controller and keeps it for the end.
+func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, error) {
+	p, err := k.place(ctx, selection)
+	if err == nil {
+		k.mu.Lock()
+		k.providers = append(k.providers, p)
+		k.mu.Unlock()
+		opts := hookrunner.Options{Dir: filepath.Join(k.root, citydir.StateFolder, citydir.HooksFolder), Program: k.daemon.opts.Executable}
+		if all.IsHere(selection) {
+			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), citydir.HooksFolder)
+		}
+		p = k.workers.Over(hookrunner.Over(p, opts))
+	}
+	return p, err
+}
+
+// close closes the providers; the sessions go on.
+func (k *keeper) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.providers {
+		if err := all.Close(p); err != nil {
+			k.logger.Warn("cannot close a provider", "error", err)
+		}
+	}
+}
+
+// jitter lengthens a pause by up to a fifth, so that a fleet does not act in
+// step.
+func jitter(d time.Duration) time.Duration {
+	return d + time.Duration(mathrand.Int64N(int64(d)/5+1)) //nolint:gosec // no secret
+}
+
+// socketBases returns the folders in which the sockets of the city's sessions may be.
+func (d *Daemon) socketBases() []string {
+	if d.shortLived {
+		return []string{d.env.get(runtimeBase)}
+	}
+	return d.env.socketBases()
+}
+
+// open opens a provider over the city's sessions.
+func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
+	return d.openFor(d.section(root), root, selection, "", logger)
+}
+
+// openFor opens a provider whose far agents reach the worker API behind a socket.
+func (d *Daemon) openFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
+	dir, err := citydir.RuntimeDir(root, d.socketBases()...)
+	if err != nil {
+		return nil, err
+	}
+	cfg := d.configOf(city, root, dir, logger)
+	cfg.Far.Worker = worker
+	p, err := all.Open(selection, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the provider: %w", err)
+	}
+	return p, nil
+}

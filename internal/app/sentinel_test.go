@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/agentcli/hooks"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
+	"gascity/internal/guard"
+	"gascity/internal/hookrunner"
+	"gascity/internal/service/prompts"
+	"gascity/internal/service/workers"
+	"gascity/runtime"
+)
+
+// hamlet is a city of one agent, which takes what it is given and never calls a hook.
+type hamlet struct {
+	runtime.Provider
+	view  session.View
+	taken []string // read when everybody rests
+}
+
+func (h *hamlet) View(string) (session.View, error) {
+	v := h.view
+	v.Provider = h
+	return v, nil
+}
+
+func (h *hamlet) WakeFor(context.Context, string, string) error { return nil }
+
+func (h *hamlet) Sense(string) {}
+
+func (h *hamlet) Settled() bool { return true }
+
+func (h *hamlet) Deliver(_ context.Context, _ string, d runtime.Delivery) (runtime.Outcome, error) {
+	h.taken = append(h.taken, runtime.FlattenText(d.Content))
+	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}, nil
+}
+
+// TestWhoCannotProveTheGuardWithoutAPromptGetsOne gives prompts to an agent that has not
+// shown that it asks: where its CLI calls no hook before a prompt, and it was started
+// without one, the first goes, also across controllers, and in every other case none (R20).
+func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
+	cli := func(late bool) string {
+		at := slices.IndexFunc(hooks.Names(), func(name string) bool { known, _ := hooks.Lookup(name); return known.Late == late })
+		if at < 0 {
+			t.Fatalf("no agent CLI is late: %v", late)
+		}
+		return hooks.Names()[at]
+	}
+	const first = "'first prompt'"
+	for _, c := range []struct {
+		name, hooks, argument string
+		rung                  session.Rung
+		taken                 int
+	}{
+		{"resumed", cli(true), first, session.RungResume, 1},
+		{"begun without a prompt", cli(true), "", "", 1},
+		{"begun with a prompt", cli(true), first, "", 0},
+		{"resumed, reports at once", cli(false), first, session.RungResume, 0},
+		{"resumed, no hooks", "", first, session.RungResume, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &hamlet{view: session.View{
+					Agent: "a", Session: "s", State: client.StateRunning, Running: true, Ready: true, Token: "token", Instance: session.PublicInstance("token"),
+					Conversation: session.Conversation{Rung: c.rung}, Activity: session.Activity{State: runtime.ActivityReady},
+				}}
+				store := &prompt.Memory{}
+				desired := plan.Session{Config: runtime.Config{PromptSuffix: c.argument, Env: map[string]string{hookrunner.VariableHooks: c.hooks}}}
+				for range 2 { // two controllers
+					h.life(t, store, desired)
+				}
+				e := &engines{desired: func(string) plan.Session { return desired }}
+				if begins := c.name == "begun with a prompt"; e.opens(h.view) != begins {
+					t.Errorf("that it begins with the prompt of its command line is %v, want %v", !begins, begins)
+				}
+				if len(h.taken) != c.taken {
+					t.Errorf("it was given %q, want %d", h.taken, c.taken)
+				}
+			})
+		})
+	}
+}
+
+// life is one controller's: it is given two prompts, and what waits says why.
+func (h *hamlet) life(t *testing.T, store prompt.Store, desired plan.Session) {
+	t.Helper()
+	events := event.NewMemory(1000, 0, time.Now)
+	e := &engines{desired: func(string) plan.Session { return desired }}
+	e.workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
+	e.prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, Hold: e.unproved})
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- e.prompts.Run(ctx) }()
+	for range 2 {
+		if _, err := e.prompts.Nudge(ctx, "a", client.NudgeRequest{Text: "do it"}); err != nil {
+			t.Error(err)
+		}
+	}
+	<-time.After(time.Minute) // of the bubble
+	synctest.Wait()
+	if why := e.unproved(h.view); !strings.Contains(why, "unguarded") {
+		t.Errorf("what waits is held by %q", why)
+	}
+	stop()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,27 @@
+package app
+
+import (
+	"context"
+
+	"gascity/internal/telemetry/otlp"
+)
+
+// export sends the city's telemetry to a collector until ctx ends, if the environment
+// of the controller names one.
+func (k *keeper) export(ctx context.Context, f front, version string) error {
+	target, err := otlp.TargetOf(k.daemon.env.get)
+	if err != nil {
+		k.logger.Warn("telemetry is not exported", "error", err)
+	}
+	if target.URL == "" {
+		return nil
+	}
+	for _, value := range target.Header {
+		k.secrets.Hide(value)
+	}
+	return otlp.New(otlp.Options{
+		Target: target, Events: f.events, Metrics: f.families, City: k.section().Workspace.Name,
+		Version: version, Logger: k.logger, Now: k.daemon.opts.Now,
+		Provider: func(model string) string { return k.budgets().Prices.Provider(model) },
+	}).Run(ctx)
+}

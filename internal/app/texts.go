@@ -1,0 +1,34 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+
+	"gascity/internal/domain/session"
+	"gascity/internal/service/promptfile"
+)
+
+// textsFolder is the name of the folder with texts of prompts, in the city's runtime folder.
+const textsFolder = "prompts"
+
+// textFiles keeps the contract of prompts.TextFiles.
+type textFiles struct {
+	promptfile.Store
+
+	engines *engines
+}
+
+var errAsksToRead = errors.New("its agent CLI is not known to read files outside of its working directory without a question")
+
+// Write writes the text of a prompt for an agent whose agent CLI reads files without a
+// question.
+func (t textFiles) Write(v session.View, id, text string) (string, error) {
+	if cli, known := t.engines.hooksOf(v); !known || !cli.ReadsFiles {
+		return "", errAsksToRead
+	}
+	path, err := t.Store.Write(v.Session, id, text)
+	if errors.Is(err, promptfile.ErrNoFolder) {
+		return "", fmt.Errorf("%w, or it does not run on this machine; to start it again: gc restart %s", err, v.Agent)
+	}
+	return path, err
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/citydir"
+	"gascity/internal/cleanup"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// Remains implements cli.Remains.
+func (d *Daemon) Remains(ctx context.Context, root string) (client.Remains, error) {
+	site, err := d.site(ctx, root)
+	if err != nil {
+		return client.Remains{}, err
+	}
+	return site.Survey()
+}
+
+// Uninstall implements cli.Remains.
+func (d *Daemon) Uninstall(ctx context.Context, root string, req client.UninstallRequest) (client.Uninstalled, error) {
+	site, err := d.site(ctx, root)
+	if err != nil {
+		return client.Uninstalled{}, err
+	}
+	return site.Uninstall(ctx, cleanup.Options{Leave: req.LeaveUnreachable, Local: all.KeptIn, Shared: all.Shared, Open: func(dir, selection string) (runtime.Provider, func() error, error) {
+		p, err := all.Open(selection, d.providerConfig(root, dir, slog.New(slog.DiscardHandler)))
+		return p, func() error { return all.Close(p) }, err
+	}})
+}
+
+// site is where the city may have left something. One whose list of places is lost may have
+// some at each that its configuration names. How another host or cluster is reached stands in
+// the configuration: by a faulty one, a wrong place would be asked and found empty.
+func (d *Daemon) site(ctx context.Context, root string) (cleanup.Site, error) {
+	used, err := citydir.Used(root)
+	r, faulty := d.read(ctx, root)
+	if _, lived := os.Lstat(filepath.Join(root, citydir.StateFolder)); faulty == nil && lived == nil && len(used) == 0 {
+		for i := range r.desired.Sessions {
+			used = append(used, r.desired.Sessions[i].Provider)
+		}
+	}
+	site := cleanup.Site{Root: root, Bases: d.env.socketBases(), Elsewhere: all.Distant(used)}
+	if err == nil && faulty != nil && len(site.Elsewhere) > 0 {
+		err = fmt.Errorf("the city has been at %s, and how that is reached stands in city.toml, which must be corrected first: %w", strings.Join(site.Elsewhere, ", "), faulty)
+	}
+	return site, err
+}

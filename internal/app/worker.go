@@ -1,0 +1,150 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gascity/client"
+	"gascity/internal/citydir"
+	"gascity/internal/domain/event"
+	receipt "gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
+	"gascity/internal/server/unixhttp"
+	"gascity/internal/server/workerapi"
+	"gascity/internal/service/workers"
+	"gascity/internal/sessionname"
+	"gascity/worker"
+)
+
+const (
+	// workerSocket is beside the control socket, ownerFile in stateFolder.
+	workerSocket = "worker.sock"
+	ownerFile    = "worker.token"
+)
+
+// workerPath is where the worker API of a city is reached.
+func workerPath(root string) string {
+	return filepath.Join(filepath.Dir(client.SocketPath(root)), workerSocket)
+}
+
+// openExchange makes the exchange of the city. Its owner may direct all workers, and
+// shows that by a token that only this user can read and that is new with each
+// controller.
+func (k *keeper) openExchange(e *engines, events event.Log) error {
+	owner := sessionname.OwnerTokenPrefix + rand.Text()
+	if err := os.WriteFile(filepath.Join(k.root, citydir.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
+		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
+	}
+	e.workers = workers.New(workers.Options{
+		URL: k.port.URL(), Hide: k.secrets.Hide, Announce: k.port.Announce, Retire: k.retire,
+		Joined: func(name string) { e.broker.Look(name) }, Expiring: func(name string, until time.Time) { e.broker.Expiring(name, until) },
+		City: lateCity{k}, Prompts: latePrompts{e}, Events: events, Owner: owner, Socket: workerPath(k.root),
+		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Regime: k.judge.Regime, Readers: k.judge.Readers, Punish: k.punish, Ready: func(session string) {
+			if e.prompts != nil {
+				e.prompts.Look(session)
+			}
+		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure, HandOff: k.handOff,
+		Sections: func(agent string, mode worker.ContextMode) []worker.Section {
+			return k.desired(agent).Primer.Sections(mode)
+		},
+		Native: func(agent string) bool { return k.desired(agent).ByWorker },
+		Carried: func(agent string) (argued, typed []string) {
+			s := k.desired(agent)
+			return s.Primer.Carried(s.Config.PromptSuffix, s.Config.Nudge)
+		},
+	})
+	k.workers = e.workers
+	return nil
+}
+
+// serveWorkers serves the worker API until ctx ends, on l and on the port, if there is
+// one.
+func (k *keeper) serveWorkers(ctx context.Context, l net.Listener) error {
+	server := workerapi.NewServer(timedWorkers{k.workers, k.judged}, workerapi.Options{Log: k.logger, Secrets: k.secrets})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return server.Run(ctx, l) })
+	if k.port.Open() {
+		group.Go(func() error { return server.Run(ctx, k.port.Listener()) })
+	}
+	return group.Wait()
+}
+
+// portFile, in stateFolder, has the port of the worker API: agents that run know it.
+const portFile = "worker.port"
+
+// openPort opens the port of the worker API, if the configuration wants one.
+func (k *keeper) openPort(ctx context.Context) (*workerapi.Port, error) {
+	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, citydir.StateFolder, portFile)
+	if !k.section().Daemon.WorkerHTTP {
+		return nil, workerapi.RenewPorts(dir, nil)
+	}
+	return workerapi.OpenPort(ctx, dir, kept)
+}
+
+// listenForWorkers opens the socket of the worker API.
+func (k *keeper) listenForWorkers(ctx context.Context) (net.Listener, error) {
+	l, err := unixhttp.Listen(ctx, workerPath(k.root))
+	if err != nil {
+		return nil, fmt.Errorf("cannot serve the worker API: %w", err)
+	}
+	return l, nil
+}
+
+// retire deletes what was stored for the run of a session.
+func (k *keeper) retire(session string) {
+	if err := k.port.Forget(session); err != nil {
+		k.logger.Warn("a port file is left behind", "session", session, "error", err)
+	}
+}
+
+// lateCity is the controller for those who are made before it.
+type lateCity struct{ keeper *keeper }
+
+var errNoCity = errors.New("the controller is not there yet")
+
+// View keeps the contract of workers.City.
+func (c lateCity) View(name string) (session.View, error) {
+	if it := c.keeper.controller.Load(); it != nil {
+		return it.View(name)
+	}
+	return session.View{}, errNoCity
+}
+
+// Sense keeps the contract of workers.City.
+func (c lateCity) Sense(name string) {
+	if it := c.keeper.controller.Load(); it != nil {
+		it.Sense(name)
+	}
+}
+
+// Settled keeps the contract of workers.City.
+func (c lateCity) Settled() bool {
+	it := c.keeper.controller.Load()
+	return it != nil && it.Settled()
+}
+
+// latePrompts is the queue of prompts for those who are made before it.
+type latePrompts struct{ engines *engines }
+
+// Nudge keeps the contract of workers.Prompts.
+func (p latePrompts) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+	return p.engines.prompts.Nudge(ctx, target, req)
+}
+
+// Worked keeps the contract of workers.Prompts.
+func (p latePrompts) Worked(ctx context.Context, id, instance string) error {
+	return p.engines.prompts.Worked(ctx, id, instance)
+}
+
+// Heard keeps the contract of workers.Prompts.
+func (p latePrompts) Heard(ctx context.Context, w receipt.Word) error {
+	return p.engines.prompts.Heard(ctx, w)
+}
