@@ -122,8 +122,8 @@ func TestLoadLeavesOutWhatIsNotOurs(t *testing.T) {
 		"node_modules/x/y.go":       {Data: []byte("package y\n")},
 		".git/objects/zz/source.go": {Data: []byte("package source\n")},
 	})
-	if rooms := tree.Rooms(); !slices.Equal(rooms, []string{"runtime"}) {
-		t.Errorf("packages are %v, want runtime alone", rooms)
+	if packages := tree.Packages(); !slices.Equal(packages, []string{"runtime"}) {
+		t.Errorf("packages are %v, want runtime alone", packages)
 	}
 }
 

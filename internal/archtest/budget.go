@@ -60,7 +60,7 @@ func (t *Tree) sizes() []size {
 		if file.Test {
 			continue
 		}
-		packages[file.Room] += lines
+		packages[file.Package] += lines
 		for _, declared := range file.Syntax.Decls {
 			if function, ok := declared.(*ast.FuncDecl); ok && function.Body != nil {
 				where := t.at(function, "").Where
@@ -68,7 +68,7 @@ func (t *Tree) sizes() []size {
 			}
 		}
 	}
-	for _, dir := range t.Rooms() {
+	for _, dir := range t.Packages() {
 		all = append(all, size{"package " + dir, dir, packages[dir], packageLines})
 	}
 	return all
@@ -109,7 +109,7 @@ var inherited = []string{"runtime.FormatBeacon", "runtime.FormatBeaconAt"}
 func checkBoolParameters(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
-		if file.Test || isProgram(file.Room) {
+		if file.Test || isProgram(file.Package) {
 			continue
 		}
 		for _, declared := range file.Syntax.Decls {
@@ -163,7 +163,7 @@ func checkInterfaceBudget(t *Tree) []Finding {
 			if !ok {
 				return true
 			}
-			name := file.Room + "." + spec.Name.Name
+			name := file.Package + "." + spec.Name.Name
 			if count := countMethods(declared); count > interfaceMethods {
 				found = append(found, t.at(spec, "%s declares %d methods, limit %d", name, count, interfaceMethods))
 			}
@@ -183,13 +183,13 @@ func countMethods(declared *ast.InterfaceType) int {
 	return count
 }
 
-// functionName names a function as room.Name or room.Receiver.Name.
+// functionName names a function as package.Name or package.Receiver.Name.
 func functionName(file *File, function *ast.FuncDecl) string {
 	name := function.Name.Name
 	if function.Recv != nil && len(function.Recv.List) > 0 {
 		name = receiverName(function.Recv.List[0].Type) + "." + name
 	}
-	return file.Room + "." + name
+	return file.Package + "." + name
 }
 
 // receiverName returns the type's name without pointer and type parameters.

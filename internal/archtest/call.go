@@ -13,7 +13,7 @@ const permit = "//nolint:forbidigo //"
 func checkEnvironment(t *Tree) []Finding {
 	return t.forbidCalls(
 		[]string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.Setenv", "os.Unsetenv", "os.ExpandEnv"},
-		func(f *File) bool { return f.Test || isProgram(f.Room) || strings.HasPrefix(f.Room, "cmd/") },
+		func(f *File) bool { return f.Test || isProgram(f.Package) || strings.HasPrefix(f.Package, "cmd/") },
 	)
 }
 
@@ -21,13 +21,13 @@ func checkEnvironment(t *Tree) []Finding {
 // free, and in test programs, which act the part of a slow agent.
 func checkSleep(t *Tree) []Finding {
 	return t.forbidCalls([]string{"time.Sleep"}, func(f *File) bool {
-		return isProgram(f.Room) && !f.Test || f.Test && slices.Contains(f.imports(), "testing/synctest")
+		return isProgram(f.Package) && !f.Test || f.Test && slices.Contains(f.imports(), "testing/synctest")
 	})
 }
 
 func checkBackground(t *Tree) []Finding {
 	return t.forbidCalls([]string{"context.Background", "context.TODO"}, func(f *File) bool {
-		return f.Test || isProgram(f.Room) || strings.HasPrefix(f.Room, "cmd/")
+		return f.Test || isProgram(f.Package) || strings.HasPrefix(f.Package, "cmd/")
 	})
 }
 

@@ -10,11 +10,11 @@ import (
 
 func checkPackageComment(t *Tree) []Finding {
 	var found []Finding
-	for _, dir := range t.Rooms() {
+	for _, dir := range t.Packages() {
 		var with []string
 		sources := 0
 		for _, file := range t.Go {
-			if file.Room != dir || file.Test {
+			if file.Package != dir || file.Test {
 				continue
 			}
 			sources++
@@ -77,7 +77,7 @@ func checkGlobals(t *Tree) []Finding {
 func (t *Tree) judgeGlobal(file *File, spec *ast.ValueSpec) []Finding {
 	var found []Finding
 	for i, name := range spec.Names {
-		if name.Name == "_" || strings.HasPrefix(file.Room, "cmd/") && name.Name == "version" {
+		if name.Name == "_" || strings.HasPrefix(file.Package, "cmd/") && name.Name == "version" {
 			continue
 		}
 		if i >= len(spec.Values) || !constantValue(spec.Values[i]) {
@@ -139,7 +139,7 @@ func selectorName(expression ast.Expr) string {
 // globalWrites reports assignments to the package variables of the file's
 // package: a table that is written to is state.
 func (t *Tree) globalWrites(file *File) []Finding {
-	globals := t.globalsOf(file.Room)
+	globals := t.globalsOf(file.Package)
 	var found []Finding
 	report := func(target ast.Expr) {
 		name := rootIdent(target)
@@ -167,7 +167,7 @@ func (t *Tree) globalWrites(file *File) []Finding {
 func (t *Tree) globalsOf(dir string) map[string]bool {
 	names := map[string]bool{}
 	for _, file := range t.Go {
-		if file.Room != dir || file.Test {
+		if file.Package != dir || file.Test {
 			continue
 		}
 		for _, spec := range packageVariables(file) {

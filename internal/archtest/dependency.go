@@ -9,8 +9,8 @@ import (
 // it; no packages means tests and test programs only. Tests may import any of
 // them.
 type dependency struct {
-	module string
-	rooms  []string
+	module   string
+	packages []string
 }
 
 // anywhere lets every package that is not bound to the standard library import a
@@ -52,7 +52,7 @@ func checkDependencies(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
 		for i, importPath := range file.imports() {
-			if _, ours := t.room(importPath); ours || importPath == "C" || t.isStandard(importPath) {
+			if _, ours := t.packageOf(importPath); ours || importPath == "C" || t.isStandard(importPath) {
 				continue
 			}
 			if what := judgeDependency(file, importPath); what != "" {
@@ -70,9 +70,9 @@ func judgeDependency(file *File, importPath string) string {
 	switch {
 	case row < 0:
 		return "imports " + importPath + ", which is not in the table of dependencies"
-	case file.Test, isProgram(file.Room), slices.Contains(dependencies[row].rooms, anywhere),
-		slices.Contains(dependencies[row].rooms, file.Room), dependencies[row].rooms == nil && strings.HasSuffix(file.Room, "test"):
+	case file.Test, isProgram(file.Package), slices.Contains(dependencies[row].packages, anywhere),
+		slices.Contains(dependencies[row].packages, file.Package), dependencies[row].packages == nil && strings.HasSuffix(file.Package, "test"):
 		return ""
 	}
-	return "imports " + importPath + ", which belongs to " + strings.Join(append([]string{"tests"}, dependencies[row].rooms...), ", ")
+	return "imports " + importPath + ", which belongs to " + strings.Join(append([]string{"tests"}, dependencies[row].packages...), ", ")
 }

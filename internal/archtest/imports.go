@@ -18,12 +18,8 @@ var standardOnly = map[string][]string{
 	"runtime/runtimetest/fake": {"runtime", "runtime/runtimetest"},
 }
 
-// hiddenFromDrivers are lower packages that a driver must not know all the
-// same.
-var hiddenFromDrivers = []string{
-	"internal/config", "internal/domain/session", "internal/domain/plan", "internal/domain/event", "internal/guard",
-	"internal/store", "internal/hookrunner", "internal/controller",
-}
+// hiddenFromDrivers are groups in lower layers that a driver must not know all the same.
+var hiddenFromDrivers = []string{"internal/config", "internal/domain", "internal/guard", "internal/store", "internal/telemetry"}
 
 // openToCLI are the packages that a command may import: the client, the public
 // contracts and packages without effects.
@@ -36,16 +32,20 @@ var openToCLI = []string{
 	"internal/fsutil/archive", // what gc copy brings is written by the person's own process
 }
 
+// commands are the packages of the command line. gc's own ACP server is one of
+// its commands.
+var commands = []string{"internal/cli", "internal/acp/server"}
+
 // knowsDrivers are the packages that may import the table of drivers.
 var knowsDrivers = []string{"internal/app", "cmd/gc"}
 
 func checkPublicImports(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {
-		allowed, strict := standardOnly[f.Room]
+		allowed, strict := standardOnly[f.Package]
 		if !strict || t.isStandard(importPath) {
 			return ""
 		}
-		if target, ours := t.room(importPath); ours && slices.Contains(allowed, target) {
+		if target, ours := t.packageOf(importPath); ours && slices.Contains(allowed, target) {
 			return ""
 		}
 		return "imports " + importPath + "; only the standard library is allowed here"
@@ -54,11 +54,11 @@ func checkPublicImports(t *Tree) []Finding {
 
 func checkDriverImports(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {
-		target, ours := t.room(importPath)
-		if !ours || !isDriver(f.Room) {
+		target, ours := t.packageOf(importPath)
+		if !ours || !isDriver(f.Package) {
 			return ""
 		}
-		if slices.Contains(hiddenFromDrivers, target) || strings.HasPrefix(target, "provider/") {
+		if within(target, hiddenFromDrivers...) || within(target, "provider") {
 			return "imports " + target + "; a driver must not know it"
 		}
 		return ""
@@ -67,11 +67,11 @@ func checkDriverImports(t *Tree) []Finding {
 
 func checkEdgeImports(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {
-		target, ours := t.room(importPath)
-		if !ours || !strings.HasPrefix(target, "provider/") || isProgram(f.Room) || strings.HasPrefix(f.Room, "provider/") {
+		target, ours := t.packageOf(importPath)
+		if !ours || !strings.HasPrefix(target, "provider/") || isProgram(f.Package) || strings.HasPrefix(f.Package, "provider/") {
 			return ""
 		}
-		if !slices.Contains(knowsDrivers, f.Room) {
+		if !slices.Contains(knowsDrivers, f.Package) {
 			return "imports " + target + "; take a runtime.Provider instead"
 		}
 		if target != "provider/all" {
@@ -83,8 +83,8 @@ func checkEdgeImports(t *Tree) []Finding {
 
 func checkCLIImports(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {
-		target, ours := t.room(importPath)
-		if f.Room != "internal/cli" && !strings.HasPrefix(f.Room, "internal/cli/") || !ours || slices.Contains(openToCLI, target) {
+		target, ours := t.packageOf(importPath)
+		if !ours || !within(f.Package, commands...) || slices.Contains(openToCLI, target) {
 			return ""
 		}
 		return "imports " + target + "; commands use the client, effects are injected by cmd/gc"

@@ -38,16 +38,22 @@ func repeat(head, line string, n int, tail string) string {
 }
 
 var planted = map[string][]plant{
-	"known-room": {
+	"known-package": {
 		{"unknown", source("internal/attic/a.go", "package attic"), "internal/attic"},
-		{"below a known package", source("internal/terminal/vt/deep/a.go", "package deep"), "internal/terminal/vt/deep"},
-		{"known", source("test/e2e/a_test.go", "package e2e"), ""},
+		{"its name begins like a group", source("internal/terminals/a.go", "package terminals"), "internal/terminals"},
+		{"in a group", source("internal/terminal/deep/a.go", "package deep"), ""},
+		{"in a group of tests", source("test/e2e/a_test.go", "package e2e"), ""},
 	},
 	"layer-order": {
 		{"upwards", source("internal/domain/plan/a.go", "package plan\nimport _ \"gascity/internal/controller\""), "internal/controller"},
-		{"sideways", source("internal/overlay/a.go", "package stage\nimport _ \"gascity/internal/terminal/screen\""), "internal/terminal/screen"},
+		{"another group of the layer", source("internal/domain/plan/a.go", "package plan\nimport _ \"gascity/internal/terminal/vt\""), "internal/terminal/vt"},
+		{"its own group", source("internal/domain/plan/a.go", "package plan\nimport _ \"gascity/internal/domain/session\""), ""},
+		{"another engine", source("internal/service/prompts/a.go", "package prompts\nimport _ \"gascity/internal/service/workers\""), "internal/service/workers"},
+		{"a part of an engine", source("internal/service/workers/a.go", "package workers\nimport _ \"gascity/internal/service/workers/recovery\""), ""},
 		{"downwards", source("internal/shim/a.go", "package shim\nimport _ \"gascity/internal/terminal/vt\""), ""},
-		{"from a test", source("internal/terminal/vt/a_test.go", "package term_test\nimport _ \"gascity/test/fakeagent\""), ""},
+		{"a program of the product", source("internal/acp/bridge/a.go", "package bridge\nimport _ \"gascity/internal/service/workers\""), "internal/service/workers"},
+		{"a test program", source("test/demo/a.go", "package demo\nimport _ \"gascity/internal/app\""), ""},
+		{"from a test", source("internal/terminal/vt/a_test.go", "package vt_test\nimport _ \"gascity/test/fakeagent\""), ""},
 	},
 	"public-standard-library": {
 		{"foreign module", source("runtime/a.go", "package runtime\nimport _ \"golang.org/x/sync/errgroup\""), "golang.org/x/sync/errgroup"},
@@ -57,17 +63,19 @@ var planted = map[string][]plant{
 	"driver-isolation": {
 		{"configuration", source("provider/pty/a.go", "package pty\nimport _ \"gascity/internal/config\""), "internal/config"},
 		{"another driver", source("provider/ssh/a.go", "package ssh\nimport _ \"gascity/provider/tmux\""), "provider/tmux"},
+		{"records", source("provider/pty/a.go", "package pty\nimport _ \"gascity/internal/domain/session\""), "internal/domain/session"},
 		{"the table", source("provider/all/a.go", "package all\nimport _ \"gascity/provider/tmux\""), ""},
 	},
 	"edge-isolation": {
 		{"controller", source("internal/controller/a.go", "package controller\nimport _ \"gascity/provider/pty\""), "provider/pty"},
-		{"assembly past the table", source("internal/app/a.go", "package daemon\nimport _ \"gascity/provider/pty\""), "ask provider/all"},
-		{"assembly", source("internal/app/a.go", "package daemon\nimport _ \"gascity/provider/all\""), ""},
+		{"assembly past the table", source("internal/app/a.go", "package app\nimport _ \"gascity/provider/pty\""), "ask provider/all"},
+		{"assembly", source("internal/app/a.go", "package app\nimport _ \"gascity/provider/all\""), ""},
 	},
 	"cli-thin": {
 		{"controller", source("internal/cli/a.go", "package cli\nimport _ \"gascity/internal/controller\""), "internal/controller"},
 		{"process table", source("internal/cli/a.go", "package cli\nimport _ \"gascity/internal/proc\""), "internal/proc"},
-		{"below the commands", source("internal/cli/cmdenv/a.go", "package desk\nimport _ \"gascity/internal/proc\""), "internal/proc"},
+		{"below the commands", source("internal/cli/cmdenv/a.go", "package cmdenv\nimport _ \"gascity/internal/proc\""), "internal/proc"},
+		{"outside of its folder", source("internal/acp/server/a.go", "package server\nimport _ \"gascity/internal/proc\""), "internal/proc"},
 		{"client", source("internal/cli/a.go", "package cli\nimport _ \"gascity/client\""), ""},
 	},
 	"known-dependency": {

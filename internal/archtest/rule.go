@@ -30,8 +30,8 @@ func (f Finding) String() string { return f.Where + ": " + f.What }
 // docs/explanation/architecture-rules.md.
 func Rules() []Rule {
 	return []Rule{
-		{"known-room", "a new package is a design decision: add a row to the table in internal/archtest/rooms.go and an ADR", checkKnownRooms},
-		{"layer-order", "a package imports lower layers only (docs/design.md, Layout)", checkLayerOrder},
+		{"known-package", "a new group of packages is a design decision: add a row to the table in internal/archtest/layers.go and an ADR", checkKnownPackages},
+		{"layer-order", "a package imports lower layers and its own group only (docs/design.md, Layout)", checkLayerOrder},
 		{"public-standard-library", "users of the public packages and the contracts must not inherit our dependencies", checkPublicImports},
 		{"driver-isolation", "a driver knows runtime.Config, never the city's configuration, the reconciler or another driver", checkDriverImports},
 		{"edge-isolation", "above the drivers only the assembly may know which drivers exist", checkEdgeImports},

@@ -45,8 +45,8 @@ type Tree struct {
 type File struct {
 	// Path is relative to the root of the tree, with slashes.
 	Path string
-	// Room is the folder of the file; "." for the root.
-	Room string
+	// Package is the folder of the file; "." for the root.
+	Package string
 	// Test says that the name ends in _test.go.
 	Test bool
 	// Source is the text as read.
@@ -127,11 +127,11 @@ func (t *Tree) add(fsys fs.FS, name string, entry fs.DirEntry) error {
 		return err
 	}
 	t.Go = append(t.Go, &File{
-		Path:   name,
-		Room:   path.Dir(name),
-		Test:   strings.HasSuffix(name, "_test.go"),
-		Source: body,
-		Syntax: syntax,
+		Path:    name,
+		Package: path.Dir(name),
+		Test:    strings.HasSuffix(name, "_test.go"),
+		Source:  body,
+		Syntax:  syntax,
 	})
 	return nil
 }
@@ -146,14 +146,14 @@ func modulePath(mod []byte) string {
 	return ""
 }
 
-// Rooms returns the folders that hold Go files, sorted.
-func (t *Tree) Rooms() []string {
-	var rooms []string
+// Packages returns the folders that hold Go files, sorted.
+func (t *Tree) Packages() []string {
+	var packages []string
 	for _, file := range t.Go {
-		rooms = append(rooms, file.Room)
+		packages = append(packages, file.Package)
 	}
-	slices.Sort(rooms)
-	return slices.Compact(rooms)
+	slices.Sort(packages)
+	return slices.Compact(packages)
 }
 
 // imports returns the import paths of the file in source order.
@@ -165,8 +165,8 @@ func (f *File) imports() []string {
 	return paths
 }
 
-// room returns the folder of an import of ours; ok is false for foreign ones.
-func (t *Tree) room(importPath string) (dir string, ok bool) {
+// packageOf returns the folder of an import of ours; ok is false for foreign ones.
+func (t *Tree) packageOf(importPath string) (dir string, ok bool) {
 	if importPath == t.Module {
 		return ".", true
 	}
@@ -176,7 +176,7 @@ func (t *Tree) room(importPath string) (dir string, ok bool) {
 // isStandard reports whether the import path belongs to the standard library,
 // whose first element never holds a dot, and not to this module.
 func (t *Tree) isStandard(importPath string) bool {
-	if _, ours := t.room(importPath); ours {
+	if _, ours := t.packageOf(importPath); ours {
 		return false
 	}
 	first, _, _ := strings.Cut(importPath, "/")

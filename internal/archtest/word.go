@@ -38,7 +38,7 @@ var shapelessNames = []string{
 
 func checkVendorLiterals(t *Tree) []Finding {
 	return t.eachLiteral(func(f *File, text string) string {
-		if f.Room == "internal/agentcli" || f.Room == "internal/agentcli/hooks" {
+		if f.Package == "internal/agentcli" || f.Package == "internal/agentcli/hooks" {
 			return ""
 		}
 		if word := vendorWords.FindString(text); word != "" {
@@ -54,7 +54,7 @@ func checkVendorLiterals(t *Tree) []Finding {
 func checkProviderLiterals(t *Tree) []Finding {
 	return t.eachLiteral(func(f *File, text string) string {
 		homes, known := providerHomes[text]
-		if !known || f.Room == "provider/all" || slices.Contains(homes, f.Room) {
+		if !known || f.Package == "provider/all" || slices.Contains(homes, f.Package) {
 			return ""
 		}
 		return "names the provider " + strconv.Quote(text)
@@ -66,7 +66,7 @@ func checkProviderLiterals(t *Tree) []Finding {
 func (t *Tree) eachLiteral(judge func(f *File, text string) string) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
-		if file.Test || isProgram(file.Room) {
+		if file.Test || isProgram(file.Package) {
 			continue
 		}
 		tags := map[*ast.BasicLit]bool{}
@@ -95,7 +95,7 @@ func checkFileNames(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
 		noun := strings.TrimSuffix(strings.TrimSuffix(path.Base(file.Path), ".go"), "_test")
-		if slices.Contains(shapelessNames, noun) || slices.Contains(shapelessNames, path.Base(file.Room)) {
+		if slices.Contains(shapelessNames, noun) || slices.Contains(shapelessNames, path.Base(file.Package)) {
 			found = append(found, Finding{file.Path, "the name says nothing; name the noun"})
 		}
 	}
@@ -104,7 +104,7 @@ func checkFileNames(t *Tree) []Finding {
 
 func checkConformance(t *Tree) []Finding {
 	var found []Finding
-	for _, dir := range t.Rooms() {
+	for _, dir := range t.Packages() {
 		if isDriver(dir) && !t.declaresTest(dir, "TestConformance") && !t.testedElsewhere(dir) {
 			found = append(found, Finding{dir, "has no TestConformance"})
 		}
@@ -116,7 +116,7 @@ func checkConformance(t *Tree) []Finding {
 // more than this program.
 func (t *Tree) testedElsewhere(dir string) bool {
 	for _, file := range t.Go {
-		if file.Test && strings.HasPrefix(file.Room, "test/") && slices.Contains(file.imports(), "gascity/"+dir) && t.declaresTest(file.Room, "TestConformance") {
+		if file.Test && strings.HasPrefix(file.Package, "test/") && slices.Contains(file.imports(), "gascity/"+dir) && t.declaresTest(file.Package, "TestConformance") {
 			return true
 		}
 	}
@@ -125,7 +125,7 @@ func (t *Tree) testedElsewhere(dir string) bool {
 
 func (t *Tree) declaresTest(dir, name string) bool {
 	for _, file := range t.Go {
-		if file.Room != dir || !file.Test {
+		if file.Package != dir || !file.Test {
 			continue
 		}
 		for _, declared := range file.Syntax.Decls {
