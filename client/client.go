@@ -167,7 +167,7 @@ func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, c.explain(req.Context(), err)
 	}
-	c.noteVersion(res.Header.Get(VersionHeader))
+	c.checkVersion(res.Header.Get(VersionHeader))
 	if res.StatusCode >= http.StatusBadRequest {
 		defer res.Body.Close()
 		return nil, readProblem(res)
@@ -182,7 +182,7 @@ func (c *Client) version() string {
 	return c.Version
 }
 
-func (c *Client) noteVersion(theirs string) {
+func (c *Client) checkVersion(theirs string) {
 	if theirs == "" || c.Version == "" || theirs == c.Version || c.OnSkew == nil {
 		return
 	}

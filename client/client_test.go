@@ -30,14 +30,14 @@ func dying(t *testing.T, breaks int32, answer func() (net.Conn, error)) *Client 
 	}}
 }
 
-func gone() (net.Conn, error) { return nil, &NoControllerError{City: "/town"} }
+func noController() (net.Conn, error) { return nil, &NoControllerError{City: "/town"} }
 
 func TestAControllerThatDiesBeforeItsAnswerIsNone(t *testing.T) {
-	c := dying(t, 1, gone)
+	c := dying(t, 1, noController)
 	if _, err := c.Status(t.Context()); !errors.Is(err, ErrNoController) {
 		t.Errorf("the status of a city whose controller has just died is %v, want no controller", err)
 	}
-	c = dying(t, 1<<30, gone)
+	c = dying(t, 1<<30, noController)
 	if _, err := c.Status(t.Context()); !errors.Is(err, ErrNoController) || !strings.Contains(err.Error(), "/town") {
 		t.Errorf("a controller that breaks every connection gives %v, want no controller", err)
 	}
@@ -62,7 +62,7 @@ func TestAQuestionIsAskedOfTheNextController(t *testing.T) {
 
 func TestAnOrderIsNeverSentTwice(t *testing.T) {
 	var second atomic.Bool
-	c := dying(t, 1, func() (net.Conn, error) { second.Store(true); return gone() })
+	c := dying(t, 1, func() (net.Conn, error) { second.Store(true); return noController() })
 	_, err := c.Nudge(t.Context(), "a", NudgeRequest{Text: "x"})
 	if !errors.Is(err, ErrLost) || errors.Is(err, ErrNoController) {
 		t.Errorf("a prompt whose controller died is %v, want an unknown outcome", err)

@@ -159,22 +159,22 @@ func TestDeliverWithoutTheExtension(t *testing.T) {
 
 func TestDeliverToNobodyByObservation(t *testing.T) {
 	_, blind := started(t)
-	outcome, err := runtime.Deliver(t.Context(), seeing{blind}, "b", runtime.Delivery{Instance: "token", Content: runtime.TextContent("x")})
+	outcome, err := runtime.Deliver(t.Context(), observerOnly{blind}, "b", runtime.Delivery{Instance: "token", Content: runtime.TextContent("x")})
 	if outcome.State != runtime.OutcomeAbsent || err != nil {
 		t.Errorf("Deliver to a missing session = %+v, %v, want absent and nil", outcome, err)
 	}
 }
 
-// seeing has an Observer and no Fencer.
-type seeing struct{ bare }
+// observerOnly has an Observer and no Fencer.
+type observerOnly struct{ bare }
 
-func (s seeing) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+func (s observerOnly) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	return runtime.Observe(ctx, s.Provider, name)
 }
 
 func TestFenceByObservation(t *testing.T) {
 	inner, blind := started(t)
-	p, ctx := seeing{blind}, t.Context()
+	p, ctx := observerOnly{blind}, t.Context()
 	obs, err := inner.Observe(ctx, "a")
 	if err != nil {
 		t.Fatal(err)

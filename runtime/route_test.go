@@ -30,10 +30,10 @@ type wrapper struct{ bare }
 
 func (w wrapper) Route(string) runtime.Provider { return w.Provider }
 
-// deaf intercepts one extension.
-type deaf struct{ wrapper }
+// unobservable intercepts one extension.
+type unobservable struct{ wrapper }
 
-func (deaf) Observe(context.Context, string) (runtime.Observation, error) {
+func (unobservable) Observe(context.Context, string) (runtime.Observation, error) {
 	return runtime.Observation{Title: "intercepted"}, nil
 }
 
@@ -44,7 +44,7 @@ func TestAsFollowsRoutes(t *testing.T) {
 		"b": bare{inner},
 		"w": wrapper{bare{wrapper{bare{inner}}}},
 		"r": byName{bare{inner}, map[string]runtime.Provider{"r": wrapper{bare{inner}}}},
-		"d": wrapper{bare{deaf{wrapper{bare{inner}}}}},
+		"d": wrapper{bare{unobservable{wrapper{bare{inner}}}}},
 	}}
 	for session, want := range map[string]bool{"f": true, "b": false, "w": true, "r": true, "x": false, "": false} {
 		if got, ok := runtime.As[runtime.Observer](router, session); ok != want || ok && got != runtime.Observer(inner) {

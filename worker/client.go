@@ -63,7 +63,7 @@ func (c *Client) Report(ctx context.Context, event Transition, detail Detail) er
 // ReportAt reports a transition that happened at a time. The run is filled in.
 func (c *Client) ReportAt(ctx context.Context, event Transition, at time.Time, detail Detail) error {
 	body := Lifecycle{Event: event, RunID: c.RunID, Timestamp: at, Metadata: detail}
-	_, err := tell[LifecycleAnswer](ctx, c, "/lifecycle", body)
+	_, err := sendReport[LifecycleAnswer](ctx, c, "/lifecycle", body)
 	return err
 }
 
@@ -96,7 +96,7 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	if err != nil {
 		return Decision{Effect: Deny, Reason: "not authorized, because the city gave no answer: " + err.Error()}, err
 	}
-	c.learn(d.Allowance)
+	c.setAllowance(d.Allowance)
 	if d.Effect != "" && d.Effect != Allow {
 		d.Allowed = false
 	}
@@ -109,8 +109,8 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 // RuleAllowance is the rule of a decision that the client has made by an [Allowance].
 const RuleAllowance = "allowance"
 
-// learn keeps a allowance that counts. One that does not is as none.
-func (c *Client) learn(s *Allowance) {
+// setAllowance keeps a allowance that counts. One that does not is as none.
+func (c *Client) setAllowance(s *Allowance) {
 	if s != nil && s.Check(c.credential(), c.RunID, time.Now()) == nil {
 		c.allowance.Store(s)
 	}
@@ -140,19 +140,19 @@ func (c *Client) Prove(ctx context.Context) error {
 
 // Telemetry reports events. A repetition is harmless.
 func (c *Client) Telemetry(ctx context.Context, events ...TelemetryEvent) (TelemetryAnswer, error) {
-	return tell[TelemetryAnswer](ctx, c, "/telemetry", Telemetry{RunID: c.RunID, Events: events})
+	return sendReport[TelemetryAnswer](ctx, c, "/telemetry", Telemetry{RunID: c.RunID, Events: events})
 }
 
 // Interaction reports a question, or its end, and returns the city's name for it.
 func (c *Client) Interaction(ctx context.Context, q Interaction) (InteractionAnswer, error) {
 	q.RunID = orElse(q.RunID, c.RunID)
-	return tell[InteractionAnswer](ctx, c, "/interaction", q)
+	return sendReport[InteractionAnswer](ctx, c, "/interaction", q)
 }
 
 // ReportHealth answers a health message.
 func (c *Client) ReportHealth(ctx context.Context, h Health) error {
 	h.RunID = orElse(h.RunID, c.RunID)
-	_, err := tell[struct{}](ctx, c, "/health", h)
+	_, err := sendReport[struct{}](ctx, c, "/health", h)
 	return err
 }
 
@@ -160,8 +160,8 @@ func (c *Client) ReportHealth(ctx context.Context, h Health) error {
 // acknowledgement is repeated for it.
 func (c *Client) Ack(ctx context.Context, a Ack) error {
 	a.RunID = orElse(a.RunID, c.RunID)
-	c.inbox.note(a)
-	_, err := tell[struct{}](ctx, c, "/ack", a)
+	c.inbox.recordAck(a)
+	_, err := sendReport[struct{}](ctx, c, "/ack", a)
 	return err
 }
 
@@ -185,7 +185,7 @@ func (c *Client) Context(ctx context.Context, sections Context) (ContextAnswer, 
 // gets the same.
 func (c *Client) ClaimContext(ctx context.Context, claim ContextClaim) (Context, error) {
 	claim.RunID = orElse(claim.RunID, c.RunID)
-	return tell[Context](ctx, c, "/context/claim", claim)
+	return sendReport[Context](ctx, c, "/context/claim", claim)
 }
 
 // Identity gives an agent its identity and credentials.
@@ -243,8 +243,8 @@ func (c *Client) credential() string {
 	return c.Token
 }
 
-// tell sends a report until the city has it.
-func tell[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+// sendReport sends a report until the city has it.
+func sendReport[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
 	return again(ctx, func() (T, error) { return call[T](ctx, c, http.MethodPost, path, body) })
 }
 
@@ -252,15 +252,15 @@ func tell[T any](ctx context.Context, c *Client, path string, body any) (T, erro
 func again[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		answer, err := do()
-		if err == nil || !passing(err) || !rest(ctx, pause) {
+		if err == nil || !isTransient(err) || !sleep(ctx, pause) {
 			return answer, err
 		}
 	}
 }
 
-// passing reports whether an error may be gone the next time: the city is not there,
+// isTransient reports whether an error may be gone the next time: the city is not there,
 // or says so.
-func passing(err error) bool {
+func isTransient(err error) bool {
 	if errors.Is(err, ErrUnavailable) {
 		return true
 	}
@@ -270,8 +270,8 @@ func passing(err error) bool {
 
 var errUnreached = errors.New("the city does not answer")
 
-// rest waits; false if ctx ends first.
-func rest(ctx context.Context, pause time.Duration) bool {
+// sleep waits; false if ctx ends first.
+func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {

@@ -70,7 +70,7 @@ func (s *messages) follow(ctx context.Context) error {
 		case s.news, time.Since(began) > longPause: // one that breaks at once is not tried again at once
 			pause = firstPause
 		}
-		if !rest(ctx, pause) {
+		if !sleep(ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, longPause)
@@ -162,10 +162,10 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 		return fmt.Errorf("cannot read a message: %w", err)
 	}
 	s.last = m.Seq
-	if taken, err := s.client.takeToken(ctx, m); taken || err != nil {
+	if taken, err := s.client.applyToken(ctx, m); taken || err != nil {
 		return err
 	}
-	if ack, seen := s.client.inbox.take(m.ID); seen {
+	if ack, seen := s.client.inbox.add(m.ID); seen {
 		if ack.State != "" {
 			return s.client.Ack(ctx, ack)
 		}
@@ -178,9 +178,9 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 	return nil
 }
 
-// takeToken uses a new token from now on. It reports whether the message held nothing
+// applyToken uses a new token from now on. It reports whether the message held nothing
 // else.
-func (c *Client) takeToken(ctx context.Context, m Message) (bool, error) {
+func (c *Client) applyToken(ctx context.Context, m Message) (bool, error) {
 	var id Identity
 	if m.Kind != IdentityMessage || json.Unmarshal(m.Data, &id) != nil || id.Token == "" {
 		return false, nil //nolint:nilerr // what has no token that we can read is left to the reader
@@ -204,8 +204,8 @@ type inbox struct {
 	order []string
 }
 
-// take notes a message; seen says that it has come before.
-func (b *inbox) take(id string) (ack Ack, seen bool) {
+// add notes a message; seen says that it has come before.
+func (b *inbox) add(id string) (ack Ack, seen bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ack, seen = b.acks[id]; seen || id == "" {
@@ -222,8 +222,8 @@ func (b *inbox) take(id string) (ack Ack, seen bool) {
 	return Ack{}, false
 }
 
-// note keeps the last acknowledgement of a message that has come.
-func (b *inbox) note(a Ack) {
+// recordAck keeps the last acknowledgement of a message that has come.
+func (b *inbox) recordAck(a Ack) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, seen := b.acks[a.ID]; seen {

@@ -252,7 +252,7 @@ func (c *city) run(b *testing.B, all []process) time.Duration {
 	b.Helper()
 	begin := time.Now()
 	for _, p := range all {
-		(&town{binary: c.binary, socket: c.socket}).process(b.Context(), b, p.stdin, p.args...)
+		(&benchServer{binary: c.binary, socket: c.socket}).process(b.Context(), b, p.stdin, p.args...)
 	}
 	return time.Since(begin)
 }

@@ -24,8 +24,8 @@ import (
 // processes is how many processes of tmux are timed for each operation.
 const processes = 20
 
-// town is a server with sessions that do nothing, and our client of it.
-type town struct {
+// benchServer is a server with sessions that do nothing, and our client of it.
+type benchServer struct {
 	client *control.Client
 	binary string
 	socket string
@@ -33,14 +33,14 @@ type town struct {
 	pane, session string
 }
 
-func open(b *testing.B, sessions int) *town {
+func open(b *testing.B, sessions int) *benchServer {
 	b.Helper()
 	binary := program(b)
 	dir, err := os.MkdirTemp("/tmp", "tbench") //nolint:usetesting // short: it holds a socket
 	if err != nil {
 		b.Fatal(err)
 	}
-	w := &town{binary: binary, socket: filepath.Join(dir, "s"), session: "s" + strconv.Itoa(sessions-1)}
+	w := &benchServer{binary: binary, socket: filepath.Join(dir, "s"), session: "s" + strconv.Itoa(sessions-1)}
 	w.client, err = control.New(control.Options{
 		Socket: w.socket, Binary: binary, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
 	})
@@ -73,7 +73,7 @@ func open(b *testing.B, sessions int) *town {
 }
 
 // process runs tmux once, as a driver without a lasting client does.
-func (w *town) process(ctx context.Context, b *testing.B, stdin []byte, args ...string) {
+func (w *benchServer) process(ctx context.Context, b *testing.B, stdin []byte, args ...string) {
 	b.Helper()
 	command := exec.CommandContext(ctx, w.binary, append([]string{"-S", w.socket}, args...)...)
 	command.Stdin = bytes.NewReader(stdin)
@@ -85,10 +85,10 @@ func (w *town) process(ctx context.Context, b *testing.B, stdin []byte, args ...
 // operation is one thing a driver does, both ways.
 type operation struct {
 	name string
-	ours func(ctx context.Context, w *town) error
+	ours func(ctx context.Context, w *benchServer) error
 	// stdin and args are those of the one process.
 	stdin []byte
-	args  func(w *town) []string
+	args  func(w *benchServer) []string
 }
 
 const panesFormat = "#{session_name} #{pane_id} #{pane_dead} #{pane_pid} #{session_attached} #{window_activity}"
@@ -96,37 +96,37 @@ const panesFormat = "#{session_name} #{pane_id} #{pane_dead} #{pane_pid} #{sessi
 var text = []byte(strings.Repeat("a prompt of one line; ", 47)[:1023] + "\n")
 
 var operations = []operation{
-	do("nothing", func(*town) []string { return []string{"display-message", "-p", "."} }), // the floor
-	do("is-running", func(w *town) []string {
+	do("nothing", func(*benchServer) []string { return []string{"display-message", "-p", "."} }), // the floor
+	do("is-running", func(w *benchServer) []string {
 		return []string{"display-message", "-p", "-t", "=" + w.session + ":", "#{pane_dead} #{pane_pid}"}
 	}),
-	do("list", func(*town) []string { return []string{"list-sessions", "-F", "#{session_name}"} }),
-	do("list-panes", func(*town) []string { return []string{"list-panes", "-a", "-F", panesFormat} }),
-	do("peek", func(w *town) []string { return []string{"capture-pane", "-p", "-t", w.pane} }),
-	do("set-meta", func(w *town) []string {
+	do("list", func(*benchServer) []string { return []string{"list-sessions", "-F", "#{session_name}"} }),
+	do("list-panes", func(*benchServer) []string { return []string{"list-panes", "-a", "-F", panesFormat} }),
+	do("peek", func(w *benchServer) []string { return []string{"capture-pane", "-p", "-t", w.pane} }),
+	do("set-meta", func(w *benchServer) []string {
 		return []string{"set-option", "-t", "=" + w.session + ":", "@meta_key", "value"}
 	}),
-	do("get-meta", func(w *town) []string {
+	do("get-meta", func(w *benchServer) []string {
 		return []string{"show-options", "-qv", "-t", "=" + w.session + ":", "@meta_key"}
 	}),
-	do("send-keys", func(w *town) []string { return []string{"send-keys", "-t", w.pane, "-l", "--", string(text)} }),
+	do("send-keys", func(w *benchServer) []string { return []string{"send-keys", "-t", w.pane, "-l", "--", string(text)} }),
 	{
 		name: "send-text", stdin: text,
-		ours: func(ctx context.Context, w *town) error {
+		ours: func(ctx context.Context, w *benchServer) error {
 			_, err := w.client.WithBuffer(ctx, text, func(buffer string) control.Command {
 				return control.Cmd("paste-buffer", "-p", "-d", "-b", buffer, "-t", w.pane)
 			})
 			return err
 		},
-		args: func(w *town) []string {
+		args: func(w *benchServer) []string {
 			return []string{"load-buffer", "-b", "p", "-", ";", "paste-buffer", "-p", "-d", "-b", "p", "-t", w.pane}
 		},
 	},
 }
 
 // do is an operation that is the same one command both ways.
-func do(name string, args func(w *town) []string) operation {
-	return operation{name: name, args: args, ours: func(ctx context.Context, w *town) error {
+func do(name string, args func(w *benchServer) []string) operation {
+	return operation{name: name, args: args, ours: func(ctx context.Context, w *benchServer) error {
 		words := args(w)
 		_, err := w.client.Do(ctx, control.Cmd(words[0], words[1:]...))
 		return err
@@ -145,7 +145,7 @@ func BenchmarkOperation(b *testing.B) {
 	}
 }
 
-func measure(b *testing.B, w *town, op operation) {
+func measure(b *testing.B, w *benchServer, op operation) {
 	var ours, theirs []time.Duration
 	b.ReportAllocs()
 	for b.Loop() {

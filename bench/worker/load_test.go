@@ -29,32 +29,32 @@ import (
 	"gascity/worker"
 )
 
-// crew is a city of many sessions.
-type crew struct{ place runtime.Provider }
+// manySessions is a city of many sessions.
+type manySessions struct{ place runtime.Provider }
 
-func (c crew) View(name string) (session.View, error) {
-	return session.View{Agent: name, Session: name, Provider: c.place, Running: true, Token: "instance-of-" + name}, nil
+func (c manySessions) Snapshot(name string) (session.Snapshot, error) {
+	return session.Snapshot{Agent: name, Session: name, Provider: c.place, Running: true, Token: "instance-of-" + name}, nil
 }
-func (crew) Sense(string)  {}
-func (crew) Settled() bool { return true }
+func (manySessions) Sense(string)    {}
+func (manySessions) HasSynced() bool { return true }
 
-// forgetful is a place that keeps the notes of its sessions, and not, as the fake does, a
+// fakeWithoutCalls is a place that keeps the notes of its sessions, and not, as the fake does, a
 // record of each call with the text of each note.
-type forgetful struct {
+type fakeWithoutCalls struct {
 	*fake.Provider
 
 	mu    sync.Mutex
 	notes map[[2]string]string
 }
 
-func (f *forgetful) SetMeta(name, key, value string) error {
+func (f *fakeWithoutCalls) SetMeta(name, key, value string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.notes[[2]string{name, key}] = value
 	return nil
 }
 
-func (f *forgetful) GetMeta(name, key string) (string, error) {
+func (f *fakeWithoutCalls) GetMeta(name, key string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.notes[[2]string{name, key}], nil
@@ -135,16 +135,16 @@ func newLoad(t *testing.T, turns, workers int) *load {
 	if err != nil {
 		t.Fatal(err)
 	}
-	below := &forgetful{Provider: fake.New(), notes: map[[2]string]string{}}
+	below := &fakeWithoutCalls{Provider: fake.New(), notes: map[[2]string]string{}}
 	l := &load{T: t, socket: filepath.Join(dir, "w.sock"), turns: turns, rate: size(t, "GC_LOAD_RATE", 0), took: map[string][]time.Duration{}}
 	for _, name := range []string{"deliver", "lifecycle", "ack", "authorize", "telemetry"} {
 		l.took[name] = make([]time.Duration, 0, 2*turns*workers)
 	}
-	city := &crew{}
-	l.engine = workerservice.New(workerservice.Options{City: city, Events: db, Socket: l.socket, Owner: "owner", Judge: func(session.View, worker.Call) guard.Verdict {
+	city := &manySessions{}
+	l.engine = workerservice.New(workerservice.Options{City: city, Events: db, Socket: l.socket, Owner: "owner", Judge: func(session.Snapshot, worker.Call) guard.Verdict {
 		return guard.Verdict{Action: guard.Allow}
 	}})
-	l.place = l.engine.Over(below)
+	l.place = l.engine.WrapProvider(below)
 	city.place = l.place
 	for i := range workers {
 		name := fmt.Sprint("w", i)

@@ -34,11 +34,11 @@ const instance = "instance"
 // city is a controller with one session.
 type city struct{ place runtime.Provider }
 
-func (c city) View(name string) (session.View, error) {
-	return session.View{Agent: "polecat", Session: name, Provider: c.place, Running: true, Token: instance}, nil
+func (c city) Snapshot(name string) (session.Snapshot, error) {
+	return session.Snapshot{Agent: "polecat", Session: name, Provider: c.place, Running: true, Token: instance}, nil
 }
-func (city) Sense(string)  {}
-func (city) Settled() bool { return true }
+func (city) Sense(string)    {}
+func (city) HasSynced() bool { return true }
 
 // policy is 300 rules: those that are shipped, and more of their kinds.
 func policy(b *testing.B) *guard.Policy {
@@ -67,7 +67,7 @@ func policy(b *testing.B) *guard.Policy {
 		own.Rules = append(own.Rules, r)
 		n++
 	}
-	p, err := guard.Compile(guard.Sheet{Sets: append(sets, own)})
+	p, err := guard.Compile(guard.Source{Sets: append(sets, own)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -145,10 +145,10 @@ func BenchmarkGuard(b *testing.B) {
 }
 
 // judge decides by 300 rules.
-func judge(b *testing.B) func(session.View, worker.Call) guard.Verdict {
+func judge(b *testing.B) func(session.Snapshot, worker.Call) guard.Verdict {
 	b.Helper()
 	p := policy(b)
-	return func(v session.View, c worker.Call) guard.Verdict {
+	return func(v session.Snapshot, c worker.Call) guard.Verdict {
 		verdict := p.Decide(guard.Request{Tool: c.Tool, Input: c.Input, Role: v.Agent, Home: "/home/x"})
 		if verdict.Action == guard.Ask { // no person can be asked
 			verdict.Action = guard.Deny
@@ -157,14 +157,14 @@ func judge(b *testing.B) func(session.View, worker.Call) guard.Verdict {
 	}
 }
 
-// place is a server of the worker API with a guard of 300 rules, and one beside it
+// guardedServer is a server of the worker API with a guard of 300 rules, and one beside it
 // whose handler reads its body and answers nothing.
-type place struct {
+type guardedServer struct {
 	worker, empty *http.Client
 	engine        *workers.Engine
 }
 
-func newPlace(b *testing.B, judge func(session.View, worker.Call) guard.Verdict) place {
+func newGuardedServer(b *testing.B, judge func(session.Snapshot, worker.Call) guard.Verdict) guardedServer {
 	b.Helper()
 	dir, err := os.MkdirTemp("", "gcb") //nolint:usetesting // a socket path must be short
 	if err != nil {
@@ -173,7 +173,7 @@ func newPlace(b *testing.B, judge func(session.View, worker.Call) guard.Verdict)
 	below := fake.New()
 	e := workers.New(workers.Options{City: city{below}, Events: event.NewMemory(1000, 0, time.Now), Socket: "x", Judge: judge})
 	cfg := runtime.Config{Command: "x", Env: map[string]string{"GC_INSTANCE_TOKEN": instance}}
-	if err := e.Over(below).Start(b.Context(), "polecat", cfg); err != nil {
+	if err := e.WrapProvider(below).Start(b.Context(), "polecat", cfg); err != nil {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -198,7 +198,7 @@ func newPlace(b *testing.B, judge func(session.View, worker.Call) guard.Verdict)
 			b.Error(err)
 		}
 	})
-	out := place{client(filepath.Join(dir, "w.sock")), client(filepath.Join(dir, "e.sock")), e}
+	out := guardedServer{client(filepath.Join(dir, "w.sock")), client(filepath.Join(dir, "e.sock")), e}
 	b.Cleanup(func() {
 		out.worker.CloseIdleConnections()
 		out.empty.CloseIdleConnections()
@@ -221,8 +221,8 @@ func client(path string) *http.Client {
 	}}
 }
 
-// ask sends a request and reads its answer.
-func ask(ctx context.Context, c *http.Client, token string, body []byte) (int, error) {
+// request sends a request and reads its answer.
+func request(ctx context.Context, c *http.Client, token string, body []byte) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://city/authorize", bytes.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -256,12 +256,12 @@ func bodies(b *testing.B, anew bool) [][]byte {
 // none.
 func BenchmarkAuthorize(b *testing.B) {
 	for _, k := range kinds {
-		b.Run("300rules/"+k.name, func(b *testing.B) { authorize(b, newPlace(b, judge(b)), k.anew) })
+		b.Run("300rules/"+k.name, func(b *testing.B) { authorize(b, newGuardedServer(b, judge(b)), k.anew) })
 	}
-	b.Run("norules", func(b *testing.B) { authorize(b, newPlace(b, nil), false) })
+	b.Run("norules", func(b *testing.B) { authorize(b, newGuardedServer(b, nil), false) })
 }
 
-func authorize(b *testing.B, p place, anew bool) {
+func authorize(b *testing.B, p guardedServer, anew bool) {
 	b.Helper()
 	all, token := bodies(b, anew), workerrun.Token(instance, 0)
 	var took, empty []time.Duration
@@ -273,7 +273,7 @@ func authorize(b *testing.B, p place, anew bool) {
 			want   int
 		}{{p.worker, &took, http.StatusOK}, {p.empty, &empty, http.StatusNoContent}} {
 			began := time.Now()
-			status, err := ask(b.Context(), side.client, token, body)
+			status, err := request(b.Context(), side.client, token, body)
 			*side.took = append(*side.took, time.Since(began))
 			if err != nil || status != side.want {
 				b.Fatal(status, err)
@@ -335,10 +335,10 @@ func BenchmarkDecisions(b *testing.B) {
 			return worker.Call{ID: fmt.Sprint("c", i), Tool: "Bash", Input: ins[i%len(ins)]}
 		}
 		b.Run("rules/"+k.name, func(b *testing.B) {
-			crowd(b, func(i int) bool { return decide(session.View{Agent: "polecat"}, call(i)).Action.Known() })
+			crowd(b, func(i int) bool { return decide(session.Snapshot{Agent: "polecat"}, call(i)).Action.IsValid() })
 		})
 		b.Run("recorded/"+k.name, func(b *testing.B) {
-			p := newPlace(b, decide)
+			p := newGuardedServer(b, decide)
 			crowd(b, func(i int) bool {
 				_, err := p.engine.Authorize(b.Context(), workerrun.ID(instance), call(i))
 				return err == nil
@@ -352,19 +352,19 @@ func BenchmarkDecisions(b *testing.B) {
 // ceiling.
 func BenchmarkThroughput(b *testing.B) {
 	token := workerrun.Token(instance, 0)
-	over := func(pick func(place) *http.Client, anew bool) func(b *testing.B) {
+	over := func(pick func(guardedServer) *http.Client, anew bool) func(b *testing.B) {
 		return func(b *testing.B) {
-			c, all := pick(newPlace(b, judge(b))), bodies(b, anew)
+			c, all := pick(newGuardedServer(b, judge(b))), bodies(b, anew)
 			crowd(b, func(i int) bool {
-				status, err := ask(b.Context(), c, token, all[i%len(all)])
+				status, err := request(b.Context(), c, token, all[i%len(all)])
 				return err == nil && status < 300
 			})
 		}
 	}
 	for _, k := range kinds {
-		b.Run("authorize/"+k.name, over(func(p place) *http.Client { return p.worker }, k.anew))
+		b.Run("authorize/"+k.name, over(func(p guardedServer) *http.Client { return p.worker }, k.anew))
 	}
-	b.Run("empty", over(func(p place) *http.Client { return p.empty }, false))
+	b.Run("empty", over(func(p guardedServer) *http.Client { return p.empty }, false))
 }
 
 func quantile(took []time.Duration, percent int) time.Duration {

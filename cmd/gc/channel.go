@@ -7,9 +7,9 @@ import (
 	clichannel "gascity/internal/agentcli/channel"
 )
 
-// beside runs a program that works for an agent CLI, if gc was called as one: a hook, or the
+// runHelper runs a program that works for an agent CLI, if gc was called as one: a hook, or the
 // agent's native channel.
-func beside(args []string) (status int, called bool) {
+func runHelper(args []string) (status int, called bool) {
 	if status, called = hook(args); !called {
 		status, called = channel(args)
 	}

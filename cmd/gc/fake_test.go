@@ -48,7 +48,7 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	if boom := lines.first("boom"); boom != "" {
 		return errors.New(boom)
 	}
-	city := &fakecity.City{Root: root, Version: opts.Version, PID: os.Getpid(), Exit: end, Dies: dies(root)}
+	city := &fakecity.City{Root: root, Version: opts.Version, PID: os.Getpid(), Exit: end, Dies: stopFirstController(root)}
 	city.Ending, _ = strconv.Atoi(lines.first("ending"))
 	if v := lines.first("version"); v != "" {
 		city.Version, opts.Version = v, v
@@ -62,9 +62,9 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	return controlapi.NewServer(city, controlapi.Options{Version: opts.Version}).Run(ctx, l)
 }
 
-// dies ends the first controller of a city that asks for it; the next one goes
+// stopFirstController ends the first controller of a city that asks for it; the next one goes
 // on.
-func dies(root string) func() {
+func stopFirstController(root string) func() {
 	mark := filepath.Join(root, "died")
 	if _, err := os.Stat(mark); err == nil {
 		return nil
@@ -78,7 +78,7 @@ func dies(root string) func() {
 
 func (fakeDaemon) ServeOutpost(context.Context, string, string) error { return client.ErrUnsupported }
 
-func (fakeDaemon) HoldOutpost(context.Context, string, string, time.Duration) error { return nil }
+func (fakeDaemon) RunOutpostInit(context.Context, string, string, time.Duration) error { return nil }
 
 func (fakeDaemon) AttachOutpost(context.Context, string, string, string, runtime.AttachOptions) error {
 	return client.ErrUnsupported
@@ -105,7 +105,7 @@ func (fakeDaemon) Providers(context.Context) ([]client.Provider, error) {
 	}, nil
 }
 
-func (fakeDaemon) Places(string) ([]string, error) { return []string{"fake", "broken"}, nil }
+func (fakeDaemon) SessionProviders(string) ([]string, error) { return []string{"fake", "broken"}, nil }
 
 func (fakeDaemon) Provider(_ context.Context, _, selection string) (runtime.Provider, error) {
 	if selection != "fake" {
@@ -338,7 +338,7 @@ func (ls cityLines) populate(city *fakecity.City) {
 
 // Guard reads the rules as the assembly does.
 func (fakeDaemon) Guard(_ context.Context, root string, more []string) (cli.Guarding, error) {
-	city, err := config.Load(context.Background(), filepath.Join(root, client.CityFile), config.Known{RuleSets: guard.Shipped()})
+	city, err := config.Load(context.Background(), filepath.Join(root, client.CityFile), config.Catalog{RuleSets: guard.Shipped()})
 	if err != nil {
 		return cli.Guarding{}, err
 	}
@@ -365,11 +365,11 @@ func (fakeDaemon) Guard(_ context.Context, root string, more []string) (cli.Guar
 }
 
 func (fakeDaemon) InstallHooks(name, dir string) (string, error) {
-	return hookrunner.InstallByHand(name, "/opt/it's gc", dir)
+	return hookrunner.InstallManually(name, "/opt/it's gc", dir)
 }
 
 func (fakeDaemon) UninstallHooks(name, dir string) error {
-	return hookrunner.UninstallByHand(name, dir)
+	return hookrunner.UninstallManually(name, dir)
 }
 
 // GuardCalls reads a file of calls.

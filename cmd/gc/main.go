@@ -20,7 +20,7 @@ func main() {
 	if fakeagent.Called(os.Args[0]) {
 		os.Exit(fakeagent.Main(os.Args[1:]))
 	}
-	if status, called := beside(os.Args[1:]); called { // before anything that costs time
+	if status, called := runHelper(os.Args[1:]); called { // before anything that costs time
 		os.Exit(status)
 	}
 	executable, _ := os.Executable() // without one, gc start says so

@@ -70,7 +70,7 @@ func connect(t *testing.T) *wire {
 	return w
 }
 
-func (w *wire) say(t *testing.T, lines ...string) {
+func (w *wire) writeLines(t *testing.T, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
 		if _, err := io.WriteString(w.in, line+"\n"); err != nil {
@@ -79,7 +79,7 @@ func (w *wire) say(t *testing.T, lines ...string) {
 	}
 }
 
-func (w *wire) hear(t *testing.T) string {
+func (w *wire) readLine(t *testing.T) string {
 	t.Helper()
 	line, err := w.out.next()
 	if err != nil {
@@ -96,8 +96,8 @@ func TestAnswersKeepTheirIDs(t *testing.T) {
 		`{"id":8,"method":"nothing"}`:                                   `{"jsonrpc":"2.0","id":8,"error":{"code":-32601,"message":"method not found: nothing"}}`,
 		`[{"id":9,"method":"echo","params":3}]`:                         `{"jsonrpc":"2.0","id":9,"result":3}`,
 	} {
-		w.say(t, in)
-		if got := w.hear(t); got != want {
+		w.writeLines(t, in)
+		if got := w.readLine(t); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
 	}
@@ -117,9 +117,9 @@ func TestCallsGetTheirAnswers(t *testing.T) {
 			got <- err
 		}()
 	}
-	w.hear(t)
-	w.hear(t)
-	w.say(t, "not json", `{"method":"note"}`, `{"id":"1","result":{"x":5}}`, `{"id":77,"result":1}`, `{"id":2,"error":{"code":-32603,"message":"Internal error","data":{"d":1}}}`)
+	w.readLine(t)
+	w.readLine(t)
+	w.writeLines(t, "not json", `{"method":"note"}`, `{"id":"1","result":{"x":5}}`, `{"id":77,"result":1}`, `{"id":2,"error":{"code":-32603,"message":"Internal error","data":{"d":1}}}`)
 	first, second := <-got, <-got
 	if (first == nil) == (second == nil) || !IsCode(errors.Join(first, second), CodeInternal) {
 		t.Errorf("%v, %v, want one result and one error", first, second)
@@ -131,8 +131,8 @@ func TestCallsGetTheirAnswers(t *testing.T) {
 
 func TestCancelledRequestEnds(t *testing.T) {
 	w := connect(t)
-	w.say(t, `{"id":"x","method":"wait"}`, `{"method":"$/cancel_request","params":{"requestId":"x"}}`)
-	if got := w.hear(t); !strings.Contains(got, "-32800") {
+	w.writeLines(t, `{"id":"x","method":"wait"}`, `{"method":"$/cancel_request","params":{"requestId":"x"}}`)
+	if got := w.readLine(t); !strings.Contains(got, "-32800") {
 		t.Errorf("got %s", got)
 	}
 	<-w.recorder.ended

@@ -76,12 +76,12 @@ func (c *Conn) Serve(ctx context.Context) error {
 			continue
 		}
 		for _, m := range all {
-			c.take(ctx, &requests, m)
+			c.handleMessage(ctx, &requests, m)
 		}
 	}
 }
 
-func (c *Conn) take(ctx context.Context, requests *sync.WaitGroup, m message) {
+func (c *Conn) handleMessage(ctx context.Context, requests *sync.WaitGroup, m message) {
 	switch {
 	case m.Method != "" && m.ID != nil:
 		asked, cancel := context.WithCancel(ctx)

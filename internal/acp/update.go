@@ -189,7 +189,7 @@ func toolOf(m map[string]json.RawMessage) ToolCall {
 	}
 	read(m["locations"], &places)
 	for _, p := range places {
-		t.tellPath(p.Path)
+		t.addPath(p.Path)
 	}
 	var parts []json.RawMessage
 	read(m["content"], &parts)
@@ -205,13 +205,13 @@ func toolOf(m map[string]json.RawMessage) ToolCall {
 			t.Texts = append(t.Texts, part.Content.Text)
 		case part.Path != "":
 			t.Texts = append(t.Texts, part.Type+" "+part.Path)
-			t.tellPath(part.Path)
+			t.addPath(part.Path)
 		}
 	}
 	return t
 }
 
-func (t *ToolCall) tellPath(path string) {
+func (t *ToolCall) addPath(path string) {
 	if path != "" && !slices.Contains(t.Paths, path) {
 		t.Paths = append(t.Paths, path)
 	}

@@ -130,10 +130,10 @@ type Profile struct {
 	Dialogs []Dialog `toml:"dialogs"`
 }
 
-// Speaking returns the profile of the same CLI as a program that speaks the Agent Client
+// ACPProfile returns the profile of the same CLI as a program that speaks the Agent Client
 // Protocol: its command for that, and nothing that concerns a terminal. ok is false if the
 // profile does not know how.
-func (p Profile) Speaking() (speaking Profile, ok bool) {
+func (p Profile) ACPProfile() (speaking Profile, ok bool) {
 	if p.ACPCommand == "" && p.ACPArgs == nil {
 		return p, false
 	}

@@ -10,7 +10,7 @@ import (
 // border and with NBSP read as a space. An empty list knows nothing: it never
 // matches, and the fact that it stands for is unknown.
 type Screen struct {
-	Composer Composer `toml:"composer"`
+	InputBox InputBox `toml:"composer"`
 
 	Busy      []Pattern `toml:"busy"`      // a row shows a turn in progress
 	Idle      []Pattern `toml:"idle"`      // a row shows that none is
@@ -84,16 +84,16 @@ const (
 	FrameLine  Frame = "line"  // the cursor's own row, as in a shell
 )
 
-// Composer is where an agent CLI takes input.
-type Composer struct {
+// InputBox is where an agent CLI takes input.
+type InputBox struct {
 	Frame Frame `toml:"frame"` // empty: no input box can be recognised
 	// Marks begin its first row ("❯"); the rest of the row is content. Empty
 	// means content from the first column on, for frames with two edges.
 	Marks []string `toml:"marks"`
-	// Ghosts match content that the program shows while the input box is empty.
+	// Placeholders match content that the program shows while the input box is empty.
 	// Dim and gray text counts as a suggestion without being listed, where
 	// cells are known.
-	Ghosts []Pattern `toml:"ghosts"`
+	Placeholders []Pattern `toml:"ghosts"`
 	// Pasted match what stands for a long paste ("[Pasted text #1 +9 lines]").
 	Pasted []Pattern `toml:"pasted"`
 	// PlainEdges: a rule that frames the input box and holds text means that the
@@ -115,8 +115,8 @@ type Settle struct {
 // Enter when the screen has been quiet for 150 ms after the echo.
 func DefaultSettle() Settle { return Settle{QuietMs: 150} }
 
-// SettleFor returns the rule for a text of n bytes.
-func (s Screen) SettleFor(n int) Settle {
+// FindSettle returns the rule for a text of n bytes.
+func (s Screen) FindSettle(n int) Settle {
 	found := DefaultSettle()
 	for _, rule := range s.Settle {
 		if n >= rule.MinBytes {

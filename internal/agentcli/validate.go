@@ -51,14 +51,14 @@ func (p Profile) Validate() error {
 }
 
 func (s Screen) validate() error {
-	switch s.Composer.Frame {
+	switch s.InputBox.Frame {
 	case "", FrameRules, FrameBox, FrameLine:
 	case FrameOpen:
-		if len(s.Composer.Marks) == 0 {
+		if len(s.InputBox.Marks) == 0 {
 			return errors.New("screen.composer: an open input box needs marks")
 		}
 	default:
-		return fmt.Errorf("screen.composer.frame %q is not one of rules, box, open, line", s.Composer.Frame)
+		return fmt.Errorf("screen.composer.frame %q is not one of rules, box, open, line", s.InputBox.Frame)
 	}
 	switch s.EnterWhileBusy {
 	case "", BusyQueues, BusyMerges, BusySteers, BusyIgnores:

@@ -29,15 +29,15 @@ type questionCity struct {
 
 var _ questions.City = questionCity{}
 
-// View keeps the contract of questions.City.
-func (c questionCity) View(name string) (session.View, error) {
-	v, err := c.Controller.View(name)
+// Snapshot keeps the contract of questions.City.
+func (c questionCity) Snapshot(name string) (session.Snapshot, error) {
+	v, err := c.Controller.Snapshot(name)
 	return c.withLogin(c.engines.withInputBlocked(v)), err
 }
 
-// Views keeps the contract of questions.City.
-func (c questionCity) Views() []session.View {
-	views := c.Controller.Views()
+// Snapshots keeps the contract of questions.City.
+func (c questionCity) Snapshots() []session.Snapshot {
+	views := c.Controller.Snapshots()
 	for i := range views {
 		views[i] = c.withLogin(c.engines.withInputBlocked(views[i]))
 	}
@@ -46,7 +46,7 @@ func (c questionCity) Views() []session.View {
 
 // withInputBlocked returns the view with the question that a blocked input box is. What is known
 // of the box is a reading too: it says when that question is there, and when it is over.
-func (e *engines) withInputBlocked(v session.View) session.View {
+func (e *engines) withInputBlocked(v session.Snapshot) session.Snapshot {
 	if v.Instance == "" {
 		return v
 	}
@@ -54,10 +54,10 @@ func (e *engines) withInputBlocked(v session.View) session.View {
 	if changed.After(v.ReadAt) {
 		v.ReadAt = changed
 	}
-	if why != "" && v.Asks == nil {
+	if why != "" && v.CityQuestion == nil {
 		asked := v
-		v.Answer = func(ctx context.Context, _ runtime.InteractionResponse) error { return e.clearInput(ctx, asked) }
-		v.Asks = &runtime.PendingInteraction{
+		v.AnswerCityQuestion = func(ctx context.Context, _ runtime.InteractionResponse) error { return e.clearInput(ctx, asked) }
+		v.CityQuestion = &runtime.PendingInteraction{
 			RequestID: client.PendingInputBlocked + "/" + v.Instance, Kind: client.PendingInputBlocked,
 			Prompt:  "The input box of " + v.Agent + " is blocked: " + why + ". No prompt is typed until it is empty.",
 			Options: []string{"clear the input box"},
@@ -72,18 +72,18 @@ func (e *engines) withInputBlocked(v session.View) session.View {
 
 // withLogin returns the view with the question that a login is which is needed: prompts wait, and
 // only a person can log in.
-func (c questionCity) withLogin(v session.View) session.View {
+func (c questionCity) withLogin(v session.Snapshot) session.Snapshot {
 	o := &v.Obstacle
-	if v.Instance == "" || v.Asks != nil || v.Pending != nil || o.Kind != runtime.ObstacleLogin || o.Released {
+	if v.Instance == "" || v.CityQuestion != nil || v.Pending != nil || o.Kind != runtime.ObstacleLogin || o.Released {
 		return v
 	}
 	target := v.Session
-	v.Answer = func(ctx context.Context, _ runtime.InteractionResponse) error {
+	v.AnswerCityQuestion = func(ctx context.Context, _ runtime.InteractionResponse) error {
 		_, err := c.Resume(ctx, target, client.LifecycleRequest{Reason: "a person has logged in"})
 		c.Sense(target)
 		return err
 	}
-	v.Asks = &runtime.PendingInteraction{
+	v.CityQuestion = &runtime.PendingInteraction{
 		RequestID: runtime.ObstacleLogin + "/" + v.Instance + "/" + strconv.FormatInt(o.Since.Unix(), 10), Kind: runtime.WaitLogin,
 		Prompt:  cmp.Or(o.Detail, v.Agent+" needs a login."), // the agent's own words, which may end in an address
 		Options: []string{"try the next prompt now"},
@@ -96,7 +96,7 @@ func (c questionCity) withLogin(v session.View) session.View {
 }
 
 // clearInput is the answer to the question that a blocked input box is.
-func (e *engines) clearInput(ctx context.Context, v session.View) error {
+func (e *engines) clearInput(ctx context.Context, v session.Snapshot) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearLimit)
 	defer cancel()
 	err := runtime.ClearInput(ctx, v.Provider, v.Session, v.Token)

@@ -35,7 +35,7 @@ func (d *Daemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bun
 		err = d.Doctor(ctx, root, func(f cli.Finding) { found = append(found, f) })
 		return found, err
 	}))
-	writer := supportbundle.Writer{Folder: "gc-" + filepath.Base(root), Now: d.opts.Now(), Hide: d.knownSecrets(ctx, root).Text}
+	writer := supportbundle.Writer{Folder: "gc-" + filepath.Base(root), Now: d.opts.Now(), Hide: d.collectSecrets(ctx, root).Text}
 	made, err := writer.Write(ctx, to, pages)
 	out := cli.Bundled{Pages: made.Pages, Missing: make([]cli.Missing, len(made.Missing))}
 	for i, m := range made.Missing {
@@ -44,9 +44,9 @@ func (d *Daemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bun
 	return out, err
 }
 
-// knownSecrets are the credentials of a city that can be known without a controller: what
-// stands in the environment, in files and in city.toml. No command is run.
-func (d *Daemon) knownSecrets(ctx context.Context, root string) *redact.Redactor {
+// collectSecrets are the credentials of a city that can be known without a controller: what
+// stands in the environment, in files and in baseCity.toml. No command is run.
+func (d *Daemon) collectSecrets(ctx context.Context, root string) *redact.Redactor {
 	known := &redact.Redactor{}
 	known.HideEnvironment(d.env)
 	r, err := d.read(ctx, root)
@@ -60,7 +60,7 @@ func (d *Daemon) knownSecrets(ctx context.Context, root string) *redact.Redactor
 			continue
 		}
 		from := credentials.Source{Env: c.Env, File: r.city.Abs(c.File)}
-		if v, err := from.Read(ctx, credentials.World{Lookup: source.Env, Now: d.opts.Now}); err == nil {
+		if v, err := from.Read(ctx, credentials.Environment{Lookup: source.Env, Now: d.opts.Now}); err == nil {
 			known.Hide(string(v.Secret))
 		}
 	}

@@ -20,7 +20,7 @@ func (e *engines) channel(a client.Agent) *client.Channel {
 
 // typed says why the prompts of a session are typed now; empty: they are not. forGood: that is so
 // by its configuration.
-func (e *engines) typed(v session.View) (why string, forGood bool) {
+func (e *engines) typed(v session.Snapshot) (why string, forGood bool) {
 	s := e.desired(v.Agent)
 	if c := channelOf(s, e.workers.Listens(v.Session)); c.Way == client.ChannelTyped {
 		return c.Reason, s.Typed != ""

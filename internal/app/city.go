@@ -25,23 +25,23 @@ import (
 // looks at a session whenever the controller says that it has changed.
 type engines struct {
 	prompts   *prompts.Engine
-	questions *questions.Desk
-	waits     *waits.Waits
+	questions *questions.Service
+	waits     *waits.Service
 	workers   *workers.Engine
 	spending  *budgets.Engine
 	broker    *credentials.Broker
 	events    *event.Limited
-	desired   func(agent string) plan.Session // see keeper.desired
+	desired   func(agent string) plan.Session // see controllerProcess.desired
 }
 
-// look notifies every engine that a session has changed. It never blocks.
-func (e *engines) look(session string) {
-	e.prompts.Look(session)
-	e.questions.Look(session)
-	e.waits.Look(session)
-	e.workers.Look(session)
-	e.spending.Look(session)
-	e.broker.Look(session)
+// sessionChanged notifies every engine that a session has changed. It never blocks.
+func (e *engines) sessionChanged(session string) {
+	e.prompts.SessionChanged(session)
+	e.questions.SessionChanged(session)
+	e.waits.SessionChanged(session)
+	e.workers.SessionChanged(session)
+	e.spending.SessionChanged(session)
+	e.broker.SessionChanged(session)
 }
 
 // run lets the engines work until ctx ends or one of them fails.
@@ -57,9 +57,9 @@ func (e *engines) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// city is what the control API serves: the controller and the engines. Its answers may hold
+// baseCity is what the control API serves: the controller and the engines. Its answers may hold
 // secrets; the server masks them when it encodes them.
-type city struct {
+type baseCity struct {
 	*controller.Controller
 	controlapi.Prompts
 	controlapi.Questions
@@ -67,14 +67,14 @@ type city struct {
 	engines *engines
 }
 
-var _ controlapi.City = city{}
+var _ controlapi.City = baseCity{}
 
-func compose(c *controller.Controller, e *engines) city {
-	return city{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e}
+func compose(c *controller.Controller, e *engines) baseCity {
+	return baseCity{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e}
 }
 
 // Status adds to the controller's snapshot what waits at the engines.
-func (c city) Status(ctx context.Context) (client.Status, error) {
+func (c baseCity) Status(ctx context.Context) (client.Status, error) {
 	status, err := c.Controller.Status(ctx)
 	if err != nil {
 		return status, err
@@ -95,15 +95,15 @@ func (c city) Status(ctx context.Context) (client.Status, error) {
 	}
 	c.engines.spending.Status(&status)
 	for i := range status.Agents {
-		c.engines.guarded(&status.Agents[i], c.View)
-		status.Agents[i].Worker = c.engines.workers.Told(status.Agents[i].Session, status.Agents[i].Instance)
+		c.engines.guarded(&status.Agents[i], c.Snapshot)
+		status.Agents[i].Worker = c.engines.workers.CachedHealth(status.Agents[i].Session, status.Agents[i].Instance)
 		c.engines.inputBlocked(&status.Agents[i])
 	}
 	return status, nil
 }
 
 // Explain adds to the controller's explanation what waits at the engines.
-func (c city) Explain(ctx context.Context, target string) (client.Explanation, error) {
+func (c baseCity) Explain(ctx context.Context, target string) (client.Explanation, error) {
 	e, err := c.Controller.Explain(ctx, target)
 	if err != nil {
 		return e, err
@@ -115,8 +115,8 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 		return e, err
 	}
 	c.engines.spending.Explain(&e)
-	c.engines.guarded(&e.Agent, c.View)
-	e.Agent.Worker = c.engines.workers.Told(e.Agent.Session, e.Agent.Instance)
+	c.engines.guarded(&e.Agent, c.Snapshot)
+	e.Agent.Worker = c.engines.workers.CachedHealth(e.Agent.Session, e.Agent.Instance)
 	c.engines.inputBlocked(&e.Agent)
 	e.Channel = c.engines.channel(e.Agent)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
@@ -124,8 +124,8 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 }
 
 // Interrupt keeps the contract of controlapi.Agents. The prompt of the turn is not said to be consumed.
-func (c city) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	before, unknown := c.View(target)
+func (c baseCity) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+	before, unknown := c.Snapshot(target)
 	begins := unknown == nil && c.engines.prompts.MayBegin(before.Session)
 	if req.InTurn && unknown == nil && !begins && (req.Instance == "" || req.Instance == before.Instance) && between(before) {
 		return client.Done{Session: before.Session, Detail: string(before.Activity.State) + ": " + client.NoTurn}, nil
@@ -139,13 +139,13 @@ func (c city) Interrupt(ctx context.Context, target string, req client.Lifecycle
 
 // between reports whether an agent has no turn in progress, by signals meant for programs. What is
 // only read from its screen does not count.
-func between(v session.View) bool {
-	sure := v.Activity.Confidence == session.Certain || v.Activity.Confidence == session.Likely
+func between(v session.Snapshot) bool {
+	sure := v.Activity.Confidence == session.ConfidenceCertain || v.Activity.Confidence == session.ConfidenceLikely
 	return v.Running && sure && (v.Activity.State == runtime.ActivityIdle || v.Activity.State == runtime.ActivityReady)
 }
 
 // Keys keeps the contract of controlapi.Agents. A person may have cleaned the input box with them.
-func (c city) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
+func (c baseCity) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
 	done, err := c.Controller.Keys(ctx, target, req)
 	if err == nil {
 		c.engines.prompts.RecheckInput(done.Session)
@@ -154,7 +154,7 @@ func (c city) Keys(ctx context.Context, target string, req client.KeysRequest) (
 }
 
 // ClearInput keeps the contract of controlapi.Agents.
-func (c city) ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+func (c baseCity) ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	done, err := c.Controller.ClearInput(ctx, target, req)
 	if err == nil {
 		c.engines.prompts.InputCleared(done.Session)

@@ -20,7 +20,7 @@ import (
 	"gascity/worker"
 )
 
-// StarterConfig returns the city.toml of a new city with an agent for each of the agent CLIs, in
+// StarterConfig returns the baseCity.toml of a new city with an agent for each of the agent CLIs, in
 // the mode in which it asks a person; without one, with a shell.
 func (d *Daemon) StarterConfig(_ context.Context, city string, providers []string) ([]byte, error) {
 	profiles := agentcli.Builtin()
@@ -78,7 +78,7 @@ func (d *Daemon) IgnoreState(root string) (string, error) {
 	return file, err
 }
 
-// ConfigSchema returns the JSON Schema of city.toml.
+// ConfigSchema returns the JSON Schema of baseCity.toml.
 func (d *Daemon) ConfigSchema() ([]byte, error) { return config.Schema(), nil }
 
 // ShowConfig returns the resolved configuration with the origin of each value.
@@ -134,7 +134,7 @@ func (d *Daemon) unusable(root string, city *config.City) []*config.Error {
 	var faults []*config.Error
 	seen, cfg := map[string]bool{}, d.providerConfig(root, root, nil)
 	for i := range city.Agents {
-		selection, origin, err := city.RuntimeFor(&city.Agents[i], d.env.runtimeOverride(), d.known())
+		selection, origin, err := city.RuntimeFor(&city.Agents[i], d.env.runtimeOverride(), d.catalog())
 		if err != nil || seen[origin.String()+selection] {
 			continue // that is reported already
 		}

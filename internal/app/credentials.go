@@ -15,19 +15,19 @@ import (
 )
 
 // openBroker makes the broker of the city's credentials.
-func (k *keeper) openBroker(e *engines, events event.Log) {
+func (k *controllerProcess) openBroker(e *engines, events event.Log) {
 	d, now := k.daemon, k.daemon.opts.Now
 	if now == nil {
 		now = time.Now
 	}
-	herald := credentials.Herald(events, k.logger)
+	herald := credentials.NewStateReporter(events, k.logger)
 	k.broker = credentials.New(credentials.Options{
-		World: credentials.World{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
-		Push:  e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
-		Told: func(s credentials.State) {
+		Environment: credentials.Environment{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
+		Push:        e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
+		OnState: func(s credentials.State) {
 			herald(s)
 			for _, name := range k.broker.Holders(s.Name) { // its prompts wait, or go on
-				e.prompts.Look(name)
+				e.prompts.SessionChanged(name)
 			}
 		},
 	})
@@ -39,11 +39,11 @@ func (d *Daemon) lockFolder() string {
 	if base := d.env.get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		return filepath.Join(base, "gc", "credentials")
 	}
-	return filepath.Join(citydir.PublicPlace, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
+	return filepath.Join(citydir.PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
 }
 
 // values are the credentials of agents, for their starts.
-func (k *keeper) values() config.SecretSource {
+func (k *controllerProcess) values() config.SecretSource {
 	source := k.daemon.secrets(k.root, k.secrets.Hide)
 	source.Credential = func(ctx context.Context, name string) (string, error) {
 		v, err := k.broker.Get(ctx, name)

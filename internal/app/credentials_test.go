@@ -57,11 +57,11 @@ func TestCredentialsOfAgents(t *testing.T) {
 	for _, name := range []string{"one", "two", "stranger"} {
 		r.until(name, "running", isRunning)
 	}
-	env := told(t, root, "one")
-	if got, other := env["VENDOR_LOGIN"], told(t, root, "two")["VENDOR_LOGIN"]; got != first || other != first {
+	env := readAgentEnv(t, root, "one")
+	if got, other := env["VENDOR_LOGIN"], readAgentEnv(t, root, "two")["VENDOR_LOGIN"]; got != first || other != first {
 		t.Errorf("the agents were started with %q and %q", got, other)
 	}
-	if got, there := told(t, root, "stranger")["VENDOR_LOGIN"]; there {
+	if got, there := readAgentEnv(t, root, "stranger")["VENDOR_LOGIN"]; there {
 		t.Errorf("an agent that was not given the login has %q", got)
 	}
 	if calls, err := os.ReadFile(filepath.Join(root, "calls")); (err != nil || string(calls) != "x\n") && time.Since(began) < life/2 {
@@ -95,7 +95,7 @@ func TestCredentialsOfAgents(t *testing.T) {
 		events, err := c.Events(t.Context(), c.RunID, 0)
 		return err == nil && strings.Contains(fmt.Sprint(texts(events)), "token-2")
 	})
-	found := lookFor(t, root, []string{first, second})
+	found := filesContaining(t, root, []string{first, second})
 	want := fmt.Sprint([]string{"login", "one.env", "two.env"})
 	if fmt.Sprint(found) != want {
 		t.Errorf("the value stands in %v, must stand only in %s, which the test itself wrote", found, want)
@@ -122,8 +122,8 @@ func texts(events []worker.Event) (out []string) {
 	return out
 }
 
-// lookFor returns the files below root that have one of the values, except sockets.
-func lookFor(t *testing.T, root string, values []string) (found []string) {
+// filesContaining returns the files below root that have one of the values, except sockets.
+func filesContaining(t *testing.T, root string, values []string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

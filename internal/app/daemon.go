@@ -60,7 +60,7 @@ func New(opts Options) *Daemon {
 	if opts.Stderr == nil {
 		opts.Stderr = os.Stderr
 	}
-	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: citydir.WatchEvery, helps: &helpTexts{}}
+	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: citydir.OwnershipCheckInterval, helps: &helpTexts{}}
 	d.finder = &programpath.Finder{Shell: d.env.get("SHELL"), Env: d.env.base(agentcli.Builtin())}
 	return d
 }
@@ -88,9 +88,9 @@ const (
 	exitUsage  = 2
 )
 
-// known is what a configuration may name.
-func (d *Daemon) known() config.Known {
-	k := config.Known{AgentCLIs: agentcli.Builtin().Names(), RuleSets: guard.Shipped()}
+// catalog is what a configuration may name.
+func (d *Daemon) catalog() config.Catalog {
+	k := config.Catalog{AgentCLIs: agentcli.Builtin().Names(), RuleSets: guard.Shipped()}
 	for _, driver := range all.Drivers() {
 		k.Runtimes = append(k.Runtimes, config.Runtime{
 			Name: driver.Name, Argument: driver.Argument, Route: d.route(driver), Transports: driver.Transports,

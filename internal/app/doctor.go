@@ -24,27 +24,27 @@ import (
 	"gascity/runtime"
 )
 
-// examination is one run of the doctor. Checks run in order, from what
+// doctorRun is one run of the doctor. Checks run in order, from what
 // everything else stands on to the proof that an agent answers.
-type examination struct {
+type doctorRun struct {
 	*Daemon
 	ctx    context.Context //nolint:containedctx // of the one call that makes it
 	root   string
 	report func(cli.Finding)
 	now    time.Time
 
-	r        reading // nil city if the configuration is faulty
-	faulty   bool    // the configuration has mistakes, and they were reported
-	control  bool    // a controller answers
-	silent   bool    // there may be one that cannot be asked, and that has been said
-	path     string  // see searchPath
+	r        loadedConfig // nil city if the configuration is faulty
+	faulty   bool         // the configuration has mistakes, and they were reported
+	control  bool         // a controller answers
+	silent   bool         // there may be one that cannot be asked, and that has been said
+	path     string       // see searchPath
 	selected []string
 	wanting  map[string]bool // of selected, what cannot be opened
 }
 
 // Doctor looks for everything that can be wrong.
 func (d *Daemon) Doctor(ctx context.Context, root string, report func(cli.Finding)) error {
-	x := &examination{Daemon: d, ctx: ctx, root: root, report: report, now: d.opts.Now(), wanting: map[string]bool{}}
+	x := &doctorRun{Daemon: d, ctx: ctx, root: root, report: report, now: d.opts.Now(), wanting: map[string]bool{}}
 	var checks []func()
 	if root != "" {
 		checks = append(checks, func() { x.config(ctx) }, x.agents, x.folders, x.ignored, x.runtimeFolder, x.lock, x.socket, x.controller)
@@ -62,19 +62,19 @@ func (d *Daemon) Doctor(ctx context.Context, root string, report func(cli.Findin
 	return nil
 }
 
-func (x *examination) ok(check, format string, args ...any) {
+func (x *doctorRun) ok(check, format string, args ...any) {
 	x.report(cli.Finding{Check: check, Level: cli.LevelOK, Message: fmt.Sprintf(format, args...)})
 }
 
-func (x *examination) warn(check, message, remedy string) {
+func (x *doctorRun) warn(check, message, remedy string) {
 	x.report(cli.Finding{Check: check, Level: cli.LevelWarning, Message: message, Remedy: remedy})
 }
 
-func (x *examination) problem(check, message, remedy string) {
+func (x *doctorRun) problem(check, message, remedy string) {
 	x.report(cli.Finding{Check: check, Level: cli.LevelProblem, Message: message, Remedy: remedy})
 }
 
-func (x *examination) config(ctx context.Context) {
+func (x *doctorRun) config(ctx context.Context) {
 	path := filepath.Join(x.root, client.CityFile)
 	r, err := x.read(ctx, x.root)
 	errs, faulty := config.AsErrors(err)
@@ -107,7 +107,7 @@ func (x *examination) config(ctx context.Context) {
 
 // stall proposes a progress_stall_timeout to a city that has none. The value is twice as long
 // as the longest silence that a working agent CLI is known for: a model that thinks for 10 minutes.
-func (x *examination) stall() {
+func (x *doctorRun) stall() {
 	for i := range x.r.desired.Sessions {
 		if x.r.desired.Sessions[i].Stall.After > 0 {
 			x.ok("stall", "an agent without a sign of progress in its turn is reported")
@@ -120,7 +120,7 @@ func (x *examination) stall() {
 }
 
 // folders looks at who may enter the city's private folders.
-func (x *examination) folders() {
+func (x *doctorRun) folders() {
 	fine := true
 	for _, name := range []string{citydir.StateFolder, citydir.RuntimeFolder} {
 		dir := filepath.Join(x.root, name)
@@ -144,7 +144,7 @@ func (x *examination) folders() {
 }
 
 // ignored looks whether git could add the city's state, which holds a token and what agents showed.
-func (x *examination) ignored() {
+func (x *doctorRun) ignored() {
 	root, err := filepath.EvalSymlinks(x.root)
 	if err != nil {
 		return // the folder's own finding says it
@@ -185,7 +185,7 @@ func ownedByUs(info fs.FileInfo) bool {
 	return !ok || int(owner.Uid) == os.Getuid()
 }
 
-func (x *examination) runtimeFolder() {
+func (x *doctorRun) runtimeFolder() {
 	dir, err := citydir.RuntimeDir(x.root, x.env.socketBases()...)
 	if err != nil {
 		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, citydir.StateFolder, citydir.ChoiceFile)+", if it is there, when no agent runs")
@@ -210,7 +210,7 @@ const (
 )
 
 // lingers reports whether the login manager keeps what belongs to this user after the last logout.
-func (x *examination) lingers() bool {
+func (x *doctorRun) lingers() bool {
 	name := cmp.Or(x.env.get("USER"), x.env.get("LOGNAME"))
 	if name == "" || name != filepath.Base(name) {
 		return false
@@ -220,7 +220,7 @@ func (x *examination) lingers() bool {
 }
 
 // lock looks for a controller that holds the city without answering.
-func (x *examination) lock() {
+func (x *doctorRun) lock() {
 	held, who, err := citydir.Locked(x.root)
 	c := x.client()
 	defer c.Close()
@@ -250,12 +250,12 @@ func (x *examination) lock() {
 	}
 }
 
-func (x *examination) client() *client.Client {
+func (x *doctorRun) client() *client.Client {
 	return &client.Client{Root: x.root, Version: x.opts.Version}
 }
 
 // socket looks at the control socket's place.
-func (x *examination) socket() {
+func (x *doctorRun) socket() {
 	path := client.SocketPath(x.root)
 	if short := filepath.Join(x.root, citydir.RuntimeFolder); filepath.Dir(path) != short {
 		x.warn("socket", fmt.Sprintf("the city's path is long, so the control socket is %s", path), "")
@@ -279,7 +279,7 @@ func (x *examination) socket() {
 
 // staleSocket distinguishes a socket that a dead controller left from one that
 // another process holds.
-func (x *examination) staleSocket(path string) {
+func (x *doctorRun) staleSocket(path string) {
 	held, _, err := citydir.Locked(x.root)
 	if err == nil && held {
 		return // the lock's finding says it
@@ -288,7 +288,7 @@ func (x *examination) staleSocket(path string) {
 }
 
 // controller compares the running controller with this program.
-func (x *examination) controller() {
+func (x *doctorRun) controller() {
 	if x.silent {
 		return
 	}
@@ -338,8 +338,8 @@ const (
 )
 
 // disk looks at the space where logs and sockets go.
-func (x *examination) disk() {
-	places := []string{citydir.PublicPlace}
+func (x *doctorRun) disk() {
+	places := []string{citydir.PublicTempDir}
 	if x.root != "" {
 		places = append(places, x.root)
 	}
@@ -362,7 +362,7 @@ func (x *examination) disk() {
 }
 
 // providers opens each provider that the city selects.
-func (x *examination) providers() {
+func (x *doctorRun) providers() {
 	x.selected = []string{all.Drivers()[0].Name}
 	if x.r.city != nil {
 		x.selected = nil
@@ -372,9 +372,9 @@ func (x *examination) providers() {
 			}
 		}
 	}
-	dir, err := os.MkdirTemp(citydir.PublicPlace, "gc-doctor-")
+	dir, err := os.MkdirTemp(citydir.PublicTempDir, "gc-doctor-")
 	if err != nil {
-		x.problem("provider", "cannot make a temporary folder: "+err.Error(), "make "+citydir.PublicPlace+" writable")
+		x.problem("provider", "cannot make a temporary folder: "+err.Error(), "make "+citydir.PublicTempDir+" writable")
 		return
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // nothing was started there
@@ -384,7 +384,7 @@ func (x *examination) providers() {
 }
 
 // provider looks whether one provider can work here. Nothing is started.
-func (x *examination) provider(selection, dir string) {
+func (x *doctorRun) provider(selection, dir string) {
 	check, users := "provider."+selection, x.users(selection)
 	cfg := x.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
 	if x.root != "" {
@@ -393,7 +393,7 @@ func (x *examination) provider(selection, dir string) {
 	version, err := all.Version(x.ctx, selection, cfg)
 	if missing, ok := errors.AsType[*all.MissingToolError](err); ok {
 		x.wanting[selection] = true
-		x.problem(check, missing.Err.Error()+users, cmp.Or(missing.Tool.Cure, "install "+missing.Tool.Name))
+		x.problem(check, missing.Err.Error()+users, cmp.Or(missing.Tool.Remedy, "install "+missing.Tool.Name))
 		return
 	}
 	var p runtime.Provider
@@ -418,7 +418,7 @@ func (x *examination) provider(selection, dir string) {
 const usersShown = 5
 
 // users says which agents run at a provider.
-func (x *examination) users(selection string) string {
+func (x *doctorRun) users(selection string) string {
 	var names []string
 	for i := range x.r.desired.Sessions {
 		if s := &x.r.desired.Sessions[i]; s.Provider == selection {

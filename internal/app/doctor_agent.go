@@ -17,7 +17,7 @@ import (
 
 // agents looks at what each agent needs on this machine. Of one that runs elsewhere, or at
 // a script that alone knows where, that is what is staged.
-func (x *examination) agents() {
+func (x *doctorRun) agents() {
 	if x.r.city == nil {
 		return
 	}
@@ -29,7 +29,7 @@ func (x *examination) agents() {
 		x.files(s)
 		switch driver, _, err := all.Find(s.Provider); {
 		case err != nil: // the finding about the provider says it
-		case driver.Where == all.Here:
+		case driver.Where == all.WhereLocal:
 			x.workDir(s)
 			x.command(s)
 		default:
@@ -38,7 +38,7 @@ func (x *examination) agents() {
 	}
 }
 
-func (x *examination) workDir(s *plan.Session) {
+func (x *doctorRun) workDir(s *plan.Session) {
 	check, dir := "agent."+s.Agent+".work_dir", s.Config.WorkDir
 	if dir == "" {
 		return
@@ -56,9 +56,9 @@ func (x *examination) workDir(s *plan.Session) {
 	}
 }
 
-func (x *examination) command(s *plan.Session) {
+func (x *doctorRun) command(s *plan.Session) {
 	check := "agent." + s.Agent + ".command"
-	name, err := programpath.Of(s.Config.Command)
+	name, err := programpath.FirstProgram(s.Config.Command)
 	if err != nil {
 		x.problem(check, fmt.Sprintf("the command is not a valid shell command: %v", err), "correct start_command or args")
 		return
@@ -68,12 +68,12 @@ func (x *examination) command(s *plan.Session) {
 }
 
 // program looks for a program where the agent would.
-func (x *examination) program(s *plan.Session, check, name string) {
+func (x *doctorRun) program(s *plan.Session, check, name string) {
 	if name == "" {
 		return // a default shell, or something that only the shell can evaluate; or nothing is named
 	}
 	path := x.searchPath()
-	found, err := x.lookUp(x.ctx, s, name, path)
+	found, err := x.resolveProgram(x.ctx, s, name, path)
 	own, isOwn := s.Config.Env["PATH"]
 	switch {
 	case err == nil && found.Login:
@@ -95,7 +95,7 @@ func (x *examination) program(s *plan.Session, check, name string) {
 
 // searchPath returns the PATH of the controller, if one runs, else that of this process: a
 // controller that it starts has the same.
-func (x *examination) searchPath() string {
+func (x *doctorRun) searchPath() string {
 	if x.path == "" {
 		x.path = x.env.get("PATH")
 		c := x.client()
@@ -110,7 +110,7 @@ func (x *examination) searchPath() string {
 }
 
 // files looks at what is staged into the working directory.
-func (x *examination) files(s *plan.Session) {
+func (x *doctorRun) files(s *plan.Session) {
 	check := "agent." + s.Agent + ".files"
 	cfg := &s.Config
 	var paths []string

@@ -20,12 +20,12 @@ const answerLimit = 3 * time.Minute
 
 // AskCLIs has each agent CLI answer a question, in a city that is made for it.
 func (d *Daemon) AskCLIs(ctx context.Context, root string, report func(cli.Finding)) error {
-	x := &examination{Daemon: d, ctx: ctx, root: root, report: report}
+	x := &doctorRun{Daemon: d, ctx: ctx, root: root, report: report}
 	x.answers()
 	return context.Cause(ctx)
 }
 
-func (x *examination) answers() {
+func (x *doctorRun) answers() {
 	text, names, err := x.trialCity()
 	if err != nil {
 		x.problem("answer", err.Error(), "")
@@ -45,14 +45,14 @@ func (x *examination) answers() {
 	}
 	temporary := *x.Daemon
 	temporary.shortLived = true
-	err = smoketest.Ask(x.ctx, smoketest.City{
-		Root: dir, TOML: text, Agents: names, Patience: answerLimit, Version: x.opts.Version,
+	err = smoketest.RunTrial(x.ctx, smoketest.City{
+		Root: dir, TOML: text, Agents: names, Timeout: answerLimit, Version: x.opts.Version,
 		Run: func(ctx context.Context, root string, ready func()) error {
 			return temporary.RunController(ctx, root, cli.ControllerOptions{Version: x.opts.Version, Ready: ready})
 		},
 	}, x.answer)
 	switch {
-	case errors.Is(err, smoketest.ErrLeft):
+	case errors.Is(err, smoketest.ErrLeftovers):
 		x.problem("answer", err.Error(), "gc stop --city "+dir)
 		return
 	case x.ctx.Err() != nil: // the caller does not wait for it any more
@@ -65,7 +65,7 @@ func (x *examination) answers() {
 	}
 }
 
-func (x *examination) answer(a smoketest.Answer) {
+func (x *doctorRun) answer(a smoketest.Result) {
 	if a.Err != nil {
 		x.problem("answer."+a.Agent, a.Err.Error(), "start it by hand as this user, and see whether it answers")
 		return
@@ -73,15 +73,15 @@ func (x *examination) answer(a smoketest.Answer) {
 	x.ok("answer."+a.Agent, "it was started and answered a question within %v", a.Took.Round(100*time.Millisecond))
 }
 
-// trialCity returns the city.toml of the trial and its agents: of the CLIs that the city
+// trialCity returns the baseCity.toml of the trial and its agents: of the CLIs that the city
 // uses, without a city of those that are installed.
-func (x *examination) trialCity() (text []byte, names []string, err error) {
+func (x *doctorRun) trialCity() (text []byte, names []string, err error) {
 	if x.root != "" {
 		path := filepath.Join(x.root, client.CityFile)
 		if text, err = os.ReadFile(path); err != nil {
 			return nil, nil, fmt.Errorf("cannot read which agent CLIs the city uses: %w", err)
 		}
-		return smoketest.Like(text, x.root)
+		return smoketest.ConfigFrom(text, x.root)
 	}
 	set := agentcli.Builtin()
 	for _, name := range set.Names() {
@@ -96,15 +96,15 @@ func (x *examination) trialCity() (text []byte, names []string, err error) {
 	if len(names) == 0 {
 		return nil, nil, nil
 	}
-	text, err = smoketest.Machine(names)
+	text, err = smoketest.ConfigForCLIs(names)
 	return text, names, err
 }
 
 // home is where the trial's folder goes: no other user can write above it, or some agent CLIs
 // do not accept their hooks.
-func (x *examination) home() string {
+func (x *doctorRun) home() string {
 	if dir := x.env.get("HOME"); dir != "" {
 		return dir
 	}
-	return citydir.PublicPlace
+	return citydir.PublicTempDir
 }

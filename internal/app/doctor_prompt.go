@@ -17,10 +17,10 @@ import (
 
 // How long a test agent may take: one on another machine comes with gc's program, or an image.
 const (
-	promptLimit    = 20 * time.Second
-	promptLimitFar = 3 * time.Minute
-	lookPause      = 25 * time.Millisecond
-	echoReady      = "ready> "
+	promptLimit       = 20 * time.Second
+	promptLimitRemote = 3 * time.Minute
+	pollInterval      = 25 * time.Millisecond
+	echoReady         = "ready> "
 )
 
 // echoAgent answers each line that it gets.
@@ -29,15 +29,15 @@ const echoAgent = `printf 'ready> '; while IFS= read -r line; do printf 'answer:
 // prompt is the last check: a real agent at each provider that the city selects takes a
 // prompt and answers, in a place of its own. One that speaks a protocol, or was already
 // found to be wanting, is not tried.
-func (x *examination) prompt() {
+func (x *doctorRun) prompt() {
 	for _, selection := range x.selected {
 		driver, _, err := all.Find(selection)
 		if err != nil || driver.Protocol || driver.Route != nil || x.wanting[selection] {
 			continue
 		}
 		limit := promptLimit
-		if driver.Where != all.Here {
-			limit = promptLimitFar
+		if driver.Where != all.WhereLocal {
+			limit = promptLimitRemote
 		}
 		began := x.opts.Now()
 		ctx, cancel := context.WithTimeout(x.ctx, limit)
@@ -51,8 +51,8 @@ func (x *examination) prompt() {
 	}
 }
 
-func (x *examination) tryPrompt(ctx context.Context, selection string, where all.Where) (err error) {
-	dir, err := os.MkdirTemp(citydir.PublicPlace, "gc-doctor-")
+func (x *doctorRun) tryPrompt(ctx context.Context, selection string, where all.Where) (err error) {
+	dir, err := os.MkdirTemp(citydir.PublicTempDir, "gc-doctor-")
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 	}
 	providers := x.trialConfig(x.root, dir)
 	work := dir
-	if where != all.Here {
-		work = citydir.PublicPlace // dir is not there
-		providers.Far.ID = citydir.ID(filepath.Join(x.root, "doctor"))
+	if where != all.WhereLocal {
+		work = citydir.PublicTempDir // dir is not there
+		providers.Remote.ID = citydir.ID(filepath.Join(x.root, "doctor"))
 	}
 	p, err := all.Open(selection, providers)
 	if err != nil {
@@ -108,7 +108,7 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 
 // awaitText returns nil once the session shows the text.
 func awaitText(ctx context.Context, p runtime.Provider, name, text string) error {
-	looks := time.NewTicker(lookPause)
+	looks := time.NewTicker(pollInterval)
 	defer looks.Stop()
 	for {
 		screen, err := p.Peek(name, 0)

@@ -16,7 +16,7 @@ import (
 
 // leftovers looks for sessions that are not wanted, dead sessions, and
 // processes of the city's agents that belong to no session.
-func (x *examination) leftovers() {
+func (x *doctorRun) leftovers() {
 	if x.control {
 		x.strays()
 		return // the controller deals with the rest
@@ -31,7 +31,7 @@ func (x *examination) leftovers() {
 	}
 	var found []string
 	tokens := map[string]bool{}
-	for _, selection := range x.places() {
+	for _, selection := range x.providersToCheck() {
 		for name, token := range x.sessions(selection) {
 			tokens[token] = true
 			if !wanted[name] {
@@ -54,13 +54,13 @@ func (x *examination) leftovers() {
 
 // strays names agents that run although no provider has a session for them. Their folder was removed, and
 // so was the process that could make it again.
-func (x *examination) strays() {
-	live, err := envscan.Live(x.root)
+func (x *doctorRun) strays() {
+	live, err := envscan.LiveProcesses(x.root)
 	if err != nil || len(live) == 0 {
 		return
 	}
 	known := map[string]bool{}
-	for _, selection := range x.places() {
+	for _, selection := range x.providersToCheck() {
 		sessions := x.sessions(selection)
 		if sessions == nil {
 			return // what is there is unknown
@@ -80,10 +80,10 @@ func (x *examination) strays() {
 	}
 }
 
-// places are the providers that the city selects, and those where it may have left
+// providersToCheck are the providers that the city selects, and those where it may have left
 // something.
-func (x *examination) places() []string {
-	used, err := citydir.Used(x.root)
+func (x *doctorRun) providersToCheck() []string {
+	used, err := citydir.UsedProviders(x.root)
 	if err != nil {
 		x.warn("sessions", err.Error(), "make .gc readable for this user")
 	}
@@ -93,7 +93,7 @@ func (x *examination) places() []string {
 }
 
 // sessions returns the instance tokens of what runs under a provider, by name.
-func (x *examination) sessions(selection string) map[string]string {
+func (x *doctorRun) sessions(selection string) map[string]string {
 	tokens := map[string]string{}
 	p, err := x.open(x.root, selection, slog.New(slog.DiscardHandler))
 	if err != nil {

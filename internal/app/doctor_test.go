@@ -124,7 +124,7 @@ func TestTheMachineAloneIsExamined(t *testing.T) {
 }
 
 // TestAMistakeIsReportedOnce proves that a mistake which keeps an edit from being in force is
-// reported where city.toml is checked, and not again with the controller.
+// reported where baseCity.toml is checked, and not again with the controller.
 func TestAMistakeIsReportedOnce(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	r := runController(t, d, root)

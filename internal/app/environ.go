@@ -10,7 +10,7 @@ import (
 
 // passed are the variables that agents get from the environment of the
 // controller, and passedPrefixes the families. Everything else is written in
-// city.toml. The terminal's own variables are the driver's.
+// baseCity.toml. The terminal's own variables are the driver's.
 var (
 	passed = []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "SSH_AUTH_SOCK",

@@ -19,42 +19,42 @@ import (
 	"gascity/internal/store"
 )
 
-// front is the city with the extensions that need more than the controller: what
+// cityService is the city with the extensions that need more than the controller: what
 // its sessions printed, its events by their time, and other configurations.
-type front struct {
+type cityService struct {
 	controlapi.City
-	keeper     *keeper
+	process    *controllerProcess
 	controller *controller.Controller
 	events     *store.DB
 	spending   *budgets.Engine
 }
 
 var (
-	_ controlapi.Recorder  = front{}
-	_ controlapi.Dated     = front{}
-	_ controlapi.Previewer = front{}
+	_ controlapi.Recorder    = cityService{}
+	_ controlapi.EventFinder = cityService{}
+	_ controlapi.Previewer   = cityService{}
 )
 
-// Since keeps the contract of controlapi.Dated.
-func (f front) Since(_ context.Context, t time.Time) (uint64, error) { return f.events.Since(t) }
+// Since keeps the contract of controlapi.EventFinder.
+func (f cityService) Since(_ context.Context, t time.Time) (uint64, error) { return f.events.Since(t) }
 
 // Preview keeps the contract of controlapi.Previewer.
-func (f front) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
-	desired, err := f.keeper.daemon.imagine(f.keeper.root, req)
+func (f cityService) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
+	desired, err := f.process.daemon.previewConfig(f.process.root, req)
 	if err != nil {
 		return client.Plan{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
-	return f.controller.Preview(ctx, desired, f.keeper.closed(ctx, &desired))
+	return f.controller.Preview(ctx, desired, f.process.closed(ctx, &desired))
 }
 
 // Logs keeps the contract of controlapi.Recorder. The drivers keep what was printed in
 // the city's log folder, and it stays when they are gone.
-func (f front) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
+func (f cityService) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	session, err := f.Session(ctx, target)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(f.keeper.root, citydir.StateFolder, citydir.LogFolder, session.Session+".log")
+	path := filepath.Join(f.process.root, citydir.StateFolder, citydir.LogFolder, session.Session+".log")
 	err = rawlog.Copy(ctx, w, path, rawlog.Query(q))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.unlogged(ctx, target, q, w)
@@ -63,7 +63,7 @@ func (f front) Logs(ctx context.Context, target string, q client.LogQuery, w io.
 }
 
 // unlogged is Logs of a session whose place keeps no record here: what it still shows.
-func (f front) unlogged(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
+func (f cityService) unlogged(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	shown, err := f.Peek(ctx, target, 0)
 	switch {
 	case err != nil || strings.TrimSpace(shown.Text) == "":

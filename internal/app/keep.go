@@ -29,9 +29,9 @@ import (
 )
 
 // openStore opens what the city must not forget.
-func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
+func (k *controllerProcess) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
-		Path: filepath.Join(k.root, citydir.StateFolder, citydir.StoreFile), Lived: lived(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
+		Path: filepath.Join(k.root, citydir.StateFolder, citydir.StoreFile), ExpectDatabase: hasRunBefore(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
 		OnFault: func(error) {
 			if c := k.controller.Load(); c != nil {
 				c.StoreChanged()
@@ -40,9 +40,9 @@ func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 	})
 }
 
-// lived reports whether a controller has worked here before, by its log: a store
+// hasRunBefore reports whether a controller has worked here before, by its log: a store
 // that is missing then has been lost.
-func lived(root string) bool {
+func hasRunBefore(root string) bool {
 	info, err := os.Stat(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, citydir.LogFile))
 	return err == nil && info.Size() > 0
 }
@@ -63,7 +63,7 @@ func notices(db *store.DB) []string {
 }
 
 // assemble makes the controller and the engines over one store.
-func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *engines, error) {
+func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *engines, error) {
 	d, e := k.daemon, &engines{desired: k.desired}
 	e.events = event.Limit(db, event.Rate{}, d.opts.Now)
 	if err := k.openExchange(e, e.events); err != nil {
@@ -75,7 +75,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
 		FindProgram: d.findProgram, SearchPath: d.env.get("PATH"),
 		Events: e.events, Records: db, Logger: k.logger,
-		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
+		Changed: e.sessionChanged, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
 		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,
 	})
 	if err != nil {
@@ -85,8 +85,8 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 	k.openSpending(e, c, db)
 	environ := d.env.base(agentcli.Builtin())
 	e.prompts = prompts.New(prompts.Options{
-		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Typed: e.typed, Progress: k.progress,
-		Changed: func(session string) { e.questions.Look(session) }, Texts: textFiles{k.texts, e}, Probed: c.Probed,
+		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.promptHold, Opens: e.opens, Typed: e.typed, Progress: k.progress,
+		Changed: func(session string) { e.questions.SessionChanged(session) }, Texts: textFiles{k.texts, e}, Probed: c.Probed,
 	})
 	e.questions = questions.New(questions.Options{
 		City: questionCity{c, e}, Store: db, Events: e.events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
@@ -110,12 +110,12 @@ func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }
 
 var (
 	_ controlapi.Prompts    = (*prompts.Engine)(nil)
-	_ controlapi.Questions  = (*questions.Desk)(nil)
-	_ controlapi.Conditions = (*waits.Waits)(nil)
+	_ controlapi.Questions  = (*questions.Service)(nil)
+	_ controlapi.Conditions = (*waits.Service)(nil)
 )
 
 // progress is how long a delivery may go without progress, by the configuration in force.
-func (k *keeper) progress() time.Duration {
+func (k *controllerProcess) progress() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.last.city == nil {
@@ -125,25 +125,25 @@ func (k *keeper) progress() time.Duration {
 }
 
 // policy is what the configuration in force says about an agent's questions.
-func (k *keeper) policy(agent string) questions.Policy {
+func (k *controllerProcess) policy(agent string) questions.Policy {
 	p := k.desired(agent).Pending
 	return questions.Policy{Mode: p.Policy, After: p.After, Answer: p.Answer}
 }
 
 // desired is what the configuration in force says of an agent; zero: nothing.
-func (k *keeper) desired(agent string) plan.Session {
+func (k *controllerProcess) desired(agent string) plan.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return *cmp.Or(k.last.desired.Of(agent), &plan.Session{})
+	return *cmp.Or(k.last.desired.SessionOf(agent), &plan.Session{})
 }
 
 // pressure is what the configuration in force says about an agent's context.
-func (k *keeper) pressure(agent string) compaction.Rules {
+func (k *controllerProcess) pressure(agent string) compaction.Rules {
 	return compaction.Rules(k.desired(agent).Context)
 }
 
-// handOff has an agent restarted in a new conversation.
-func (k *keeper) handOff(ctx context.Context, name, instance string) error {
+// restartWithHandoff has an agent restarted in a new conversation.
+func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instance string) error {
 	c := k.controller.Load()
 	if c == nil {
 		return errNoCity
@@ -154,7 +154,7 @@ func (k *keeper) handOff(ctx context.Context, name, instance string) error {
 
 // notifier is the command of the configuration in force that notifies people of
 // questions.
-func (k *keeper) notifier() string {
+func (k *controllerProcess) notifier() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.last.city == nil {

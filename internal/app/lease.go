@@ -19,7 +19,7 @@ func (d *Daemon) underLease(ctx context.Context, root, name string, run func(ctx
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(d.opts.Stderr, nil))
-	return leaderelection.Hold(ctx, leaderelection.Options{
+	return leaderelection.Run(ctx, leaderelection.Options{
 		Name: host + "_" + rand.Text()[:8], Terms: leaderelection.Usual(), Logger: logger,
 		Store: all.Leases(d.providerConfig(root, root, logger), name),
 	}, run)

@@ -18,8 +18,8 @@ import (
 	"gascity/internal/service/budgets"
 )
 
-// reading is a configuration with everything that follows from it.
-type reading struct {
+// loadedConfig is a configuration with everything that follows from it.
+type loadedConfig struct {
 	city     *config.City
 	desired  plan.Desired
 	rules    *policy.Rules
@@ -30,21 +30,21 @@ type reading struct {
 }
 
 // read reads and resolves the city's configuration.
-func (d *Daemon) read(ctx context.Context, root string) (reading, error) {
-	city, err := config.Load(ctx, filepath.Join(root, client.CityFile), d.known())
+func (d *Daemon) read(ctx context.Context, root string) (loadedConfig, error) {
+	city, err := config.Load(ctx, filepath.Join(root, client.CityFile), d.catalog())
 	if err != nil {
-		return reading{}, err
+		return loadedConfig{}, err
 	}
-	r := reading{city: city}
+	r := loadedConfig{city: city}
 	if r.spending, err = budgets.RulesOf(city); err != nil {
-		return reading{}, err
+		return loadedConfig{}, err
 	}
 	desired, warnings, err := plan.Resolve(city, d.inputs())
 	if err != nil {
-		return reading{}, err
+		return loadedConfig{}, err
 	}
 	if r.unasked, err = unasked(city); err != nil {
-		return reading{}, err
+		return loadedConfig{}, err
 	}
 	r.remarks = append(r.remarks, city.Notes...)
 	for _, w := range warnings {
@@ -59,10 +59,10 @@ func (d *Daemon) read(ctx context.Context, root string) (reading, error) {
 	return r, err
 }
 
-// imagine resolves another configuration as if it were the city's own.
-func (d *Daemon) imagine(root string, req client.PreviewRequest) (plan.Desired, error) {
+// previewConfig resolves another configuration as if it were the city's own.
+func (d *Daemon) previewConfig(root string, req client.PreviewRequest) (plan.Desired, error) {
 	path := cmp.Or(req.Path, filepath.Join(root, client.CityFile))
-	city, err := config.Parse(path, []byte(req.Config), d.known())
+	city, err := config.Parse(path, []byte(req.Config), d.catalog())
 	if err != nil {
 		return plan.Desired{}, err
 	}
@@ -73,7 +73,7 @@ func (d *Daemon) imagine(root string, req client.PreviewRequest) (plan.Desired, 
 
 func (d *Daemon) inputs() plan.Inputs {
 	return plan.Inputs{
-		Profiles: agentcli.Builtin(), Known: d.known(), RuntimeOverride: d.env.runtimeOverride(),
+		Profiles: agentcli.Builtin(), Known: d.catalog(), RuntimeOverride: d.env.runtimeOverride(),
 		LookupEnv: d.env.lookup, ReadFile: readNamed, Now: d.opts.Now(), Binary: d.opts.Executable,
 	}
 }
@@ -87,7 +87,7 @@ func readNamed(path string) ([]byte, error) {
 }
 
 // loaded turns a reading into what the controller works by.
-func (d *Daemon) loaded(r reading) (controller.Loaded, error) {
+func (d *Daemon) loaded(r loadedConfig) (controller.Loaded, error) {
 	shown, err := d.shown(r.city)
 	if err != nil {
 		return controller.Loaded{}, err
@@ -118,8 +118,8 @@ func (d *Daemon) shown(city *config.City) (client.Config, error) {
 }
 
 // named returns the files and folders that the configuration was made from,
-// beside city.toml: a change of one of them is a change of the configuration.
-func (r reading) named() []string {
+// beside baseCity.toml: a change of one of them is a change of the configuration.
+func (r loadedConfig) named() []string {
 	paths := append(policy.Files(r.city), r.city.Abs(r.city.Usage.Prices))
 	for _, c := range r.city.Credentials {
 		paths = append(paths, r.city.Abs(c.File))

@@ -31,8 +31,8 @@ name = "two"
 start_command = "env > $GC_CITY_PATH/two.tmp && mv $GC_CITY_PATH/two.tmp $GC_CITY_PATH/two.env; sleep 1000"
 `
 
-// told waits for the environment that an agent has written down.
-func told(t *testing.T, root, agent string) map[string]string {
+// readAgentEnv waits for the environment that an agent has written down.
+func readAgentEnv(t *testing.T, root, agent string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	await(t, agent+" prints its environment", func() bool {
@@ -67,7 +67,7 @@ func TestWorkersByTheLoopbackPort(t *testing.T) {
 	r := runController(t, d, root)
 	one := r.until("one", "running", isRunning)
 	r.until("two", "running", isRunning)
-	env, other := told(t, root, "one"), told(t, root, "two")
+	env, other := readAgentEnv(t, root, "one"), readAgentEnv(t, root, "two")
 	if !strings.HasPrefix(env["GC_WORKER_URL"], "http://127.0.0.1:") {
 		t.Fatalf("GC_WORKER_URL is %q", env["GC_WORKER_URL"])
 	}
@@ -147,7 +147,7 @@ func TestNoPortByDefault(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, strings.ReplaceAll(loopbackCity, "worker_http = true\n", ""))
 	r := runController(t, d, root)
 	r.until("two", "running", isRunning)
-	if url, there := told(t, root, "two")["GC_WORKER_URL"]; there {
+	if url, there := readAgentEnv(t, root, "two")["GC_WORKER_URL"]; there {
 		t.Errorf("GC_WORKER_URL is %q", url)
 	}
 	r.stopCity()

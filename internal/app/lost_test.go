@@ -87,7 +87,7 @@ func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	if !named {
 		t.Error("the doctor does not name the lost agent")
 	}
-	live, err := envscan.Live(root)
+	live, err := envscan.LiveProcesses(root)
 	copies := slices.DeleteFunc(live, func(p envscan.Process) bool { return p.Session != agent.Session || p.SID != p.PID })
 	if err != nil || len(copies) != 1 || copies[0].ID != lost.ID {
 		t.Errorf("there are %+v, %v, want the lost agent alone", copies, err)

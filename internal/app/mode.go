@@ -46,7 +46,7 @@ func (d *Daemon) refusedModes(ctx context.Context, city *config.City) []*config.
 				return
 			}
 			if why, proposal := p.RefusedMode(mode, d.helps.of(ctx, file, d.env.base(agentcli.Builtin()), path)); why != "" {
-				found[i] = city.ErrorAt(a.Place("permission_mode"), "agent %s: %s %s", a.QualifiedName(), file, why)
+				found[i] = city.ErrorAt(a.Position("permission_mode"), "agent %s: %s %s", a.QualifiedName(), file, why)
 				found[i].Hint = proposal
 			}
 		})
@@ -64,12 +64,12 @@ func (d *Daemon) refusedModes(ctx context.Context, city *config.City) []*config.
 // runsHere reports whether the agent's command line is run on this machine, in a terminal: the
 // mode of an agent that speaks the Agent Client Protocol is set by the protocol.
 func (d *Daemon) runsHere(city *config.City, a *config.Agent) bool {
-	selection, _, err := city.RuntimeFor(a, d.env.runtimeOverride(), d.known())
+	selection, _, err := city.RuntimeFor(a, d.env.runtimeOverride(), d.catalog())
 	if err != nil {
 		return false
 	}
 	driver, _, err := all.Find(selection)
-	return err == nil && driver.Where == all.Here && !d.known().Protocol(selection)
+	return err == nil && driver.Where == all.WhereLocal && !d.catalog().Protocol(selection)
 }
 
 const (

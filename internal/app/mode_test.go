@@ -26,7 +26,7 @@ func fakeCLI(t *testing.T, bin, name, script string) (asked func() int) {
 	}
 }
 
-const modeTown = `
+const modeCity = `
 [workspace]
 name = "town"
 [[agents]]
@@ -48,7 +48,7 @@ permission_mode = "plan"
 // accepts; that a program is asked once, also by many at the same time, and again when its file has
 // changed.
 func TestPermissionModesAreJudgedByTheInstalledCLI(t *testing.T) {
-	bin, root := t.TempDir(), newCity(t, modeTown)
+	bin, root := t.TempDir(), newCity(t, modeCity)
 	d := newDaemon(t, "PATH="+bin+":/usr/bin:/bin", "SHELL=/bin/false")
 	help := `echo '  --permission-mode <mode>  the mode'; echo '     (choices: "acceptEdits",'; echo '     "manual", "dontAsk")'`
 	asked := fakeCLI(t, bin, "claude", help)
@@ -95,7 +95,7 @@ func TestPermissionModesAreJudgedByTheInstalledCLI(t *testing.T) {
 // TestAnAgentCLIThatDoesNotAnswerIsNoFailure proves that an agent CLI that fails, prints without an
 // end or lists no modes, and one that is not installed, get no warning.
 func TestAnAgentCLIThatDoesNotAnswerIsNoFailure(t *testing.T) {
-	root := newCity(t, modeTown)
+	root := newCity(t, modeCity)
 	for name, script := range map[string]string{
 		"fails": `echo '--permission-mode <m> (choices: "x")'; exit 1`, "floods": "yes | head -c 5000000", "lists nothing": "echo usage", "is not there": "",
 	} {

@@ -29,7 +29,7 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
-	place, err := os.MkdirTemp(citydir.PublicPlace, "gc-check-")
+	place, err := os.MkdirTemp(citydir.PublicTempDir, "gc-check-")
 	if err != nil {
 		return fmt.Errorf("cannot make a place for the check: %w", err)
 	}
@@ -68,21 +68,21 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 // shares makes sure that agents that run elsewhere can write below dir, as they must to be
 // checked: each outpost confirms with a file of its own.
 func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err error) {
-	if driver, _, err := all.Find(selection); err != nil || driver.Where != all.Elsewhere {
+	if driver, _, err := all.Find(selection); err != nil || driver.Where != all.WhereRemote {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, promptLimitFar)
+	ctx, cancel := context.WithTimeout(ctx, promptLimitRemote)
 	defer cancel()
 	const name, file = "gc-check-shares", "shared"
 	cfg := runtime.Config{
-		Command: "touch " + filepath.Join(dir, file) + "; exec sleep 1000", WorkDir: citydir.PublicPlace,
+		Command: "touch " + filepath.Join(dir, file) + "; exec sleep 1000", WorkDir: citydir.PublicTempDir,
 		Env: map[string]string{"GC_INSTANCE_TOKEN": instanceToken()},
 	}
 	if err := p.Start(ctx, name, cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Stop(name)) }()
-	looks := time.NewTicker(lookPause)
+	looks := time.NewTicker(pollInterval)
 	defer looks.Stop()
 	for end := time.After(promptLimit / 4); ; {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
@@ -93,7 +93,7 @@ func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-end:
-			return fmt.Errorf("agents at %s do not share %s with this machine: those of the check write there what reaches them; mount it over there, or let an agent there answer a prompt: gc doctor", selection, citydir.PublicPlace)
+			return fmt.Errorf("agents at %s do not share %s with this machine: those of the check write there what reaches them; mount it over there, or let an agent there answer a prompt: gc doctor", selection, citydir.PublicTempDir)
 		}
 	}
 }

@@ -46,9 +46,9 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) (er
 	return errors.Join(err, all.Close(p))
 }
 
-// HoldOutpost is the first process of a pod. It takes in what others leave behind, and
+// RunOutpostInit is the first process of a pod. It takes in what others leave behind, and
 // ends the sessions of the folder, within grace, when ctx ends; with it goes the pod.
-func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string, grace time.Duration) (err error) {
+func (d *Daemon) RunOutpostInit(ctx context.Context, folder, selection string, grace time.Duration) (err error) {
 	p, leave, err := d.openOutpost(folder, selection)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string, grac
 		case <-ctx.Done():
 		}
 	}
-	return errors.Join(remote.Farewell(context.WithoutCancel(ctx), p, grace), all.Close(p))
+	return errors.Join(remote.StopAll(context.WithoutCancel(ctx), p, grace), all.Close(p))
 }
 
 // AttachOutpost connects the terminal of this process to a session of an outpost.
@@ -84,7 +84,7 @@ func (d *Daemon) openOutpost(folder, selection string) (p runtime.Provider, leav
 	if !filepath.IsAbs(folder) {
 		return nil, nil, fmt.Errorf("the outpost's folder %q is not absolute", folder)
 	}
-	if leave, err = citydir.Visit(folder); err != nil {
+	if leave, err = citydir.LockShared(folder); err != nil {
 		return nil, nil, err
 	}
 	_, err = outpostSockets(folder) // the process that opens it finds the choice

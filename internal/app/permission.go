@@ -61,7 +61,7 @@ func (d *Daemon) refusedAsRoot(city *config.City, agents []unaskedAgent) []*conf
 		if set || !slices.Contains(u.profile.RefusedAsRoot, u.mode()) {
 			continue
 		}
-		remark := city.ErrorAt(u.agent.Place("permission_mode"), "agent %s: %s refuses to start as root with permission_mode = %q", u.agent.QualifiedName(), u.profile.Name, u.mode())
+		remark := city.ErrorAt(u.agent.Position("permission_mode"), "agent %s: %s refuses to start as root with permission_mode = %q", u.agent.QualifiedName(), u.profile.Name, u.mode())
 		remark.Hint = fmt.Sprintf("set permission_mode = %q, or run gc as another user", u.profile.AskingMode)
 		remarks = append(remarks, remark)
 	}
@@ -70,7 +70,7 @@ func (d *Daemon) refusedAsRoot(city *config.City, agents []unaskedAgent) []*conf
 
 // unaskedWords says which agents run their tools without asking a person, and what decides
 // instead; empty if none does.
-func (r *reading) unaskedWords() string {
+func (r *loadedConfig) unaskedWords() string {
 	if len(r.unasked) == 0 {
 		return ""
 	}
@@ -89,7 +89,7 @@ func (r *reading) unaskedWords() string {
 }
 
 // permissions reports which agents run their tools without asking.
-func (x *examination) permissions() {
+func (x *doctorRun) permissions() {
 	const check = "permissions"
 	words := x.r.unaskedWords()
 	switch {
@@ -126,7 +126,7 @@ func (d *Daemon) RefusedModes(ctx context.Context, root string) ([]string, error
 	return lines, nil
 }
 
-// Unasked returns the line that gc start shows, see [reading.unaskedWords].
+// Unasked returns the line that gc start shows, see [loadedConfig.unaskedWords].
 func (d *Daemon) Unasked(ctx context.Context, root string) (string, error) {
 	r, err := d.read(ctx, root)
 	if err != nil {

@@ -71,7 +71,7 @@ func messages(faults []cli.ConfigFault) string {
 	return b.String()
 }
 
-// TestWhatHasNoEffectIsNamed proves that packs beside city.toml, agents in folders, and keys that
+// TestWhatHasNoEffectIsNamed proves that packs beside baseCity.toml, agents in folders, and keys that
 // gc accepts and does not use are warnings of gc config check, which are no mistakes, and of the
 // doctor: a city of another implementation that would run nothing says so.
 func TestWhatHasNoEffectIsNamed(t *testing.T) {

@@ -16,20 +16,20 @@ import (
 	"gascity/runtime"
 )
 
-// place opens a provider for the controller. One that is not there at all, and never
+// openProvider opens a provider for the controller. One that is not there at all, and never
 // was, is a place without sessions: the agents that name it fail to start with that
 // reason, and neither they nor the city's end wait for it.
-func (k *keeper) place(ctx context.Context, selection string) (runtime.Provider, error) {
+func (k *controllerProcess) openProvider(ctx context.Context, selection string) (runtime.Provider, error) {
 	p, err := k.openUsed(ctx, selection)
 	if err == nil || !absent(selection, err) {
 		return p, err
 	}
-	used, readErr := citydir.Used(k.root)
+	used, readErr := citydir.UsedProviders(k.root)
 	if readErr != nil || slices.Contains(used, selection) {
 		return nil, errors.Join(err, readErr)
 	}
 	k.logger.Warn("a provider is not there", "provider", selection, "error", err)
-	return all.NewLate(func(ctx context.Context) (runtime.Provider, error) { return k.openUsed(ctx, selection) }), nil
+	return all.NewLazyProvider(func(ctx context.Context) (runtime.Provider, error) { return k.openUsed(ctx, selection) }), nil
 }
 
 // absent reports whether err says that a provider, or the file that is its argument,
@@ -42,7 +42,7 @@ func absent(selection string, err error) bool {
 }
 
 // openUsed opens a provider, and notes that before anything can be started there.
-func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provider, error) {
+func (k *controllerProcess) openUsed(ctx context.Context, selection string) (runtime.Provider, error) {
 	d := k.daemon
 	if _, err := all.Version(ctx, selection, d.configOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
 		return nil, err
@@ -51,16 +51,16 @@ func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provid
 	if err != nil {
 		return nil, err
 	}
-	if err := citydir.NoteUsed(k.root, selection); err != nil {
+	if err := citydir.RecordUsed(k.root, selection); err != nil {
 		return nil, errors.Join(err, all.Close(p))
 	}
 	return p, nil
 }
 
-// Places lists the providers at which sessions of the city may be. A city that is
+// SessionProviders lists the providers at which sessions of the city may be. A city that is
 // older than that list may have some at each that needs no argument.
-func (d *Daemon) Places(root string) ([]string, error) {
-	used, err := citydir.Used(root)
+func (d *Daemon) SessionProviders(root string) ([]string, error) {
+	used, err := citydir.UsedProviders(root)
 	if err != nil || len(used) > 0 {
 		return used, err
 	}
@@ -74,7 +74,7 @@ func (d *Daemon) Places(root string) ([]string, error) {
 
 // closed says which of the places that a configuration names cannot be opened, and
 // why. It opens none.
-func (k *keeper) closed(ctx context.Context, desired *plan.Desired) map[string]string {
+func (k *controllerProcess) closed(ctx context.Context, desired *plan.Desired) map[string]string {
 	cfg := k.daemon.configOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))
 	out, asked := map[string]string{}, map[string]bool{}
 	for i := range desired.Sessions {
@@ -97,8 +97,8 @@ type lostClearer interface {
 
 // endStrays stops what still runs of the city's agents once no session is left: agents whose session
 // was lost, by the marks in their environment. It removes what is on the disk of such sessions.
-func (k *keeper) endStrays(ctx context.Context) ([]client.StopResult, error) {
-	ended, err := envscan.End(ctx, k.root)
+func (k *controllerProcess) endStrays(ctx context.Context) ([]client.StopResult, error) {
+	ended, err := envscan.StopAll(ctx, k.root)
 	out := make([]client.StopResult, 0, len(ended))
 	for _, e := range ended {
 		out = append(out, client.StopResult{Session: e.Session, Processes: e.Found, Survivors: e.Survivors})

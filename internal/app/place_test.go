@@ -32,7 +32,7 @@ func TestAStrangePlaceConcernsItsAgentOnly(t *testing.T) {
 	r.until("b", "failed for its place", func(a client.Agent) bool {
 		return a.PID == 0 && strings.Contains(a.Reason, `there is no runtime provider "ptty"`)
 	})
-	used, err := citydir.Used(root)
+	used, err := citydir.UsedProviders(root)
 	if err != nil || !slices.Equal(used, []string{all.Drivers()[0].Name}) {
 		t.Errorf("noted are %v, %v", used, err)
 	}
@@ -53,22 +53,22 @@ func TestAStrangePlaceConcernsItsAgentOnly(t *testing.T) {
 // opened any more is unknown, and not without sessions.
 func TestAPlaceThatWasUsedIsNeverTakenForEmpty(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
-	k := &keeper{daemon: d, root: root, logger: slog.New(slog.DiscardHandler)}
-	if p, err := k.place(t.Context(), "ptty"); err != nil {
+	k := &controllerProcess{daemon: d, root: root, logger: slog.New(slog.DiscardHandler)}
+	if p, err := k.openProvider(t.Context(), "ptty"); err != nil {
 		t.Errorf("a place that never was = %v, %v, want one without sessions", p, err)
 	}
 	for range 2 {
-		if err := citydir.NoteUsed(root, "ptty"); err != nil {
+		if err := citydir.RecordUsed(root, "ptty"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(root, citydir.StateFolder, citydir.ProviderFolder, "used")); err != nil || string(text) != "ptty\n" {
 		t.Errorf("noted is %q, %v", text, err)
 	}
-	if p, err := k.place(t.Context(), "ptty"); err == nil {
+	if p, err := k.openProvider(t.Context(), "ptty"); err == nil {
 		t.Errorf("a place that was used = %v, want an error", p)
 	}
-	if places, err := d.Places(root); err != nil || !slices.Equal(places, []string{"ptty"}) {
+	if places, err := d.SessionProviders(root); err != nil || !slices.Equal(places, []string{"ptty"}) {
 		t.Errorf("Places = %v, %v", places, err)
 	}
 }

@@ -17,14 +17,14 @@ import (
 // shell can find, or that pre_start may make.
 func (d *Daemon) findProgram(ctx context.Context, s *plan.Session) (path string, missing error) {
 	driver, _, err := all.Find(s.Provider)
-	if err != nil || driver.Where != all.Here || len(s.Config.PreStart) > 0 {
+	if err != nil || driver.Where != all.WhereLocal || len(s.Config.PreStart) > 0 {
 		return "", nil //nolint:nilerr // the place's own error says it
 	}
-	name, err := programpath.Of(s.Config.Command)
+	name, err := programpath.FirstProgram(s.Config.Command)
 	if err != nil || name == "" {
 		return "", nil //nolint:nilerr // the shell says what is wrong
 	}
-	found, err := d.lookUp(ctx, s, name, d.env.get("PATH"))
+	found, err := d.resolveProgram(ctx, s, name, d.env.get("PATH"))
 	if err != nil {
 		return "", missingProgram(s.Agent, name, err)
 	}
@@ -34,9 +34,9 @@ func (d *Daemon) findProgram(ctx context.Context, s *plan.Session) (path string,
 	return "", nil
 }
 
-// lookUp finds a program as an agent does: in its own PATH, if it has one, else in the controller's,
+// resolveProgram finds a program as an agent does: in its own PATH, if it has one, else in the controller's,
 // and behind that in the PATH of the login shell.
-func (d *Daemon) lookUp(ctx context.Context, s *plan.Session, name, controllerPath string) (programpath.Found, error) {
+func (d *Daemon) resolveProgram(ctx context.Context, s *plan.Session, name, controllerPath string) (programpath.Found, error) {
 	dir := cmp.Or(s.Config.WorkDir, ".")
 	if own, ok := s.Config.Env["PATH"]; ok {
 		file, err := programpath.Find(name, dir, own)

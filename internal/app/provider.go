@@ -33,7 +33,7 @@ func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Confi
 func (d *Daemon) configOf(city *config.City, root, dir string, logger *slog.Logger) all.Config {
 	return all.Config{
 		Dir: dir, LogDir: filepath.Join(root, citydir.StateFolder, citydir.LogFolder), StateDir: filepath.Join(root, citydir.StateFolder, citydir.ProviderFolder),
-		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP), Far: d.far(root, &city.Session),
+		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP), Remote: d.remoteConfig(root, &city.Session),
 		Env: d.env.base(agentcli.Builtin()), Environ: d.env, Shim: d.shimCommand(), Logger: logger,
 	}
 }
@@ -47,15 +47,15 @@ func (d *Daemon) trialConfig(root, dir string) all.Config {
 		return cfg
 	}
 	s := &d.section(root).Session
-	id := cfg.Far.ID
-	cfg.Routing, cfg.Far = d.routing(s), d.far(root, s)
-	cfg.Far.ID = id
+	id := cfg.Remote.ID
+	cfg.Routing, cfg.Remote = d.routing(s), d.remoteConfig(root, s)
+	cfg.Remote.ID = id
 	return cfg
 }
 
-// far is what the city's configuration says about places on other machines.
-func (d *Daemon) far(root string, s *config.Session) all.Far {
-	return all.Far{ID: citydir.ID(root), Program: d.opts.Executable, SSH: all.SSH{
+// remoteConfig is what the city's configuration says about places on other machines.
+func (d *Daemon) remoteConfig(root string, s *config.Session) all.Remote {
+	return all.Remote{ID: citydir.ID(root), Program: d.opts.Executable, SSH: all.SSH{
 		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,
 	}, K8s: all.K8s{
 		Context: s.K8s.Context, Namespace: s.K8s.Namespace, Image: s.K8s.Image, Prebaked: s.K8s.Prebaked, Template: s.K8s.Template,
@@ -69,7 +69,7 @@ func (d *Daemon) section(root string) *config.City {
 	path := filepath.Join(root, client.CityFile)
 	text, err := readNamed(path)
 	if err == nil {
-		if city, err := config.Parse(path, text, config.Known{}); err == nil {
+		if city, err := config.Parse(path, text, config.Catalog{}); err == nil {
 			return city
 		}
 	}
@@ -78,7 +78,7 @@ func (d *Daemon) section(root string) *config.City {
 
 // section is what the configuration in force says; while there is none, what section of the
 // daemon returns.
-func (k *keeper) section() *config.City {
+func (k *controllerProcess) section() *config.City {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.last.city != nil {
@@ -198,7 +198,7 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patt
 	if selection, err = withPath(selection, root); err != nil {
 		return err
 	}
-	place, err := os.MkdirTemp(citydir.PublicPlace, "gc-check-")
+	place, err := os.MkdirTemp(citydir.PublicTempDir, "gc-check-")
 	if err != nil {
 		return fmt.Errorf("cannot make a place for the cases: %w", err)
 	}

@@ -42,15 +42,15 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*policy.Rules, 
 
 // openJudge makes a judge without rules, which denies everything, and returns the file of
 // the calls that it decides about.
-func (k *keeper) openJudge() (*logfile.File, error) {
+func (k *controllerProcess) openJudge() (*logfile.File, error) {
 	file, err := logfile.Open(filepath.Join(k.root, citydir.StateFolder, citydir.LogFolder, guardFile), guardSize)
 	if err == nil {
-		k.judge = policy.NewJudge(policy.Options{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
+		k.judge = policy.NewEvaluator(policy.Options{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
 	}
 	return file, err
 }
 
-// Guard returns the rules of the city.toml on disk, with more rule sets or files.
+// Guard returns the rules of the baseCity.toml on disk, with more rule sets or files.
 func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Guarding, error) {
 	r, err := d.read(ctx, root)
 	if err != nil {
@@ -105,7 +105,7 @@ func readCalls(name string, since time.Time) (calls []guard.Call, err error) {
 }
 
 // guarded says whether tools are guarded. A city without a guard is not at fault.
-func (x *examination) guarded() {
+func (x *doctorRun) guarded() {
 	if !x.r.rules.Guarded() {
 		x.ok("guard", "%s has no [guard]: agents may use every tool", client.CityFile)
 		return

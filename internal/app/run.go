@@ -62,7 +62,7 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	defer func() { err = errors.Join(err, file.Close()) }()
 	secrets := &redact.Redactor{}
 	secrets.HideEnvironment(d.env)
-	k := &keeper{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: judged()}
+	k := &controllerProcess{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: judged()}
 	defer k.close()
 	calls, err := k.openJudge()
 	if err != nil {
@@ -75,8 +75,8 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	return k.run(ctx, opts)
 }
 
-// keeper is one controller with what it stands on.
-type keeper struct {
+// controllerProcess is one controller with what it stands on.
+type controllerProcess struct {
 	daemon  *Daemon
 	root    string
 	logger  *slog.Logger
@@ -90,14 +90,14 @@ type keeper struct {
 	broker     *credentials.Broker // as above
 	texts      promptfile.Store    // of prompts that agents read from files
 	judged     *metric.Histogram
-	judge      *policy.Judge
+	judge      *policy.Evaluator
 
 	mu        sync.Mutex
 	providers []runtime.Provider
-	last      reading // the last one that was in order
+	last      loadedConfig // the last one that was in order
 }
 
-func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
+func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
 	d := k.daemon
 	db, err := k.openStore(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if err != nil {
 		return err
 	}
-	sentry, err := citydir.NewSentry(k.root, listener, d.watchEvery)
+	sentry, err := citydir.NewOwnershipWatcher(k.root, listener, d.watchEvery)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -140,7 +140,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		return sentry.Run(ctx)
 	})
-	facade := front{compose(c, engines), k, c, db, engines.spending}
+	facade := cityService{compose(c, engines), k, c, db, engines.spending}
 	server := controlapi.NewServer(facade, controlapi.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
 	group.Go(func() error {
 		defer cancel()
@@ -154,7 +154,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		err := c.Run(ctx)
 		if err == nil && ctx.Err() == nil {
-			citydir.Tidy(k.root) // while it still answers: who waits for its end may remove the city then
+			citydir.RemoveEmptyRuntimeDir(k.root) // while it still answers: who waits for its end may remove the city then
 		}
 		return err
 	})
@@ -168,17 +168,17 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if opts.Ready != nil {
 		opts.Ready()
 	}
-	if err = group.Wait(); errors.Is(err, citydir.ErrOusted) {
+	if err = group.Wait(); errors.Is(err, citydir.ErrOwnershipLost) {
 		k.logger.Error(err.Error())
 		return err
 	}
-	citydir.Tidy(k.root)
+	citydir.RemoveEmptyRuntimeDir(k.root)
 	return err
 }
 
 // load reads the configuration for the controller. Nothing of it is in force before the controller
 // has accepted it, see [controller.Loaded].Accepted; only its secrets are hidden at once.
-func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
+func (k *controllerProcess) load(ctx context.Context) (controller.Loaded, error) {
 	r, err := k.daemon.read(ctx, k.root)
 	if err == nil {
 		err = checkNotEmpty(r.city)
@@ -193,21 +193,21 @@ func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
 }
 
 // apply puts a configuration into force for everybody but the controller itself.
-func (k *keeper) apply(r reading) {
+func (k *controllerProcess) apply(r loadedConfig) {
 	k.mu.Lock()
 	k.last = r
 	k.mu.Unlock()
-	k.judge.Use(r.rules)
+	k.judge.SetRules(r.rules)
 	k.broker.Configure(r.city, &r.desired)
 	if k.spending != nil {
-		k.spending.Look("") // its rules may be others
+		k.spending.SessionChanged("") // its rules may be others
 	}
 }
 
 // checkNotEmpty refuses a file without a word in a city that has had a controller: an editor
 // or a full disk leaves one behind, and no person ends a fleet that way.
 func checkNotEmpty(city *config.City) error {
-	if city.Blank() && lived(city.Root) {
+	if city.Blank() && hasRunBefore(city.Root) {
 		return fmt.Errorf("%w: %s is empty; put back what was there, or write [workspace] alone for a city without agents", client.ErrInvalid, city.Path)
 	}
 	return nil
@@ -215,7 +215,7 @@ func checkNotEmpty(city *config.City) error {
 
 // hideWritten keeps what is written in the configuration as a credential out of
 // all that is kept and shown. What is only referred to is hidden when it is read.
-func (k *keeper) hideWritten(ctx context.Context, desired *plan.Desired) {
+func (k *controllerProcess) hideWritten(ctx context.Context, desired *plan.Desired) {
 	hideUpstreams(ctx, k.secrets, desired, config.SecretSource{}, config.SecretLiteral)
 }
 
@@ -237,8 +237,8 @@ func hideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.
 }
 
 // open opens a provider for the controller and keeps it for the end.
-func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, error) {
-	p, err := k.place(ctx, selection)
+func (k *controllerProcess) open(ctx context.Context, selection string) (runtime.Provider, error) {
+	p, err := k.openProvider(ctx, selection)
 	if err == nil {
 		k.mu.Lock()
 		k.providers = append(k.providers, p)
@@ -247,13 +247,13 @@ func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, 
 		if all.IsHere(selection) {
 			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), citydir.HooksFolder)
 		}
-		p = k.workers.Over(hookrunner.Over(p, opts))
+		p = k.workers.WrapProvider(hookrunner.WrapProvider(p, opts))
 	}
 	return p, err
 }
 
 // close closes the providers; the sessions go on.
-func (k *keeper) close() {
+func (k *controllerProcess) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range k.providers {
@@ -289,7 +289,7 @@ func (d *Daemon) openFor(city *config.City, root, selection, worker string, logg
 		return nil, err
 	}
 	cfg := d.configOf(city, root, dir, logger)
-	cfg.Far.Worker = worker
+	cfg.Remote.Worker = worker
 	p, err := all.Open(selection, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the provider: %w", err)

@@ -151,7 +151,7 @@ func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
 			select {
 			case err := <-r.done:
 				r.over = true
-				if !errors.Is(err, citydir.ErrOusted) {
+				if !errors.Is(err, citydir.ErrOwnershipLost) {
 					t.Errorf("the controller ended with %v, want that it was ousted", err)
 				}
 			case <-time.After(patience):

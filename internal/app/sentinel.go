@@ -12,16 +12,16 @@ import (
 	"gascity/internal/hookrunner"
 )
 
-// hold says why a session gets no prompts: its budget, its guard, or a credential.
-func (e *engines) hold(v session.View) string {
-	return cmp.Or(e.spending.Hold(v), e.unproved(v), e.broker.Hold(v.Session))
+// promptHold says why a session gets no prompts: its budget, its guard, or a credential.
+func (e *engines) promptHold(v session.Snapshot) string {
+	return cmp.Or(e.spending.PromptHold(v), e.unproved(v), e.broker.PromptHold(v.Session))
 }
 
 // unproved says why a session gets no prompts because of its guard. One that can only show
 // with a prompt that it asks, and was started without one, gets its first, and no other
 // until it has shown it.
-func (e *engines) unproved(v session.View) string {
-	why := e.workers.Hold(v)
+func (e *engines) unproved(v session.Snapshot) string {
+	why := e.workers.PromptHold(v)
 	if why == "" || e.prompts.Prompted(v.Session, v.Instance) || !e.silent(v) {
 		return why
 	}
@@ -29,36 +29,36 @@ func (e *engines) unproved(v session.View) string {
 }
 
 // silent reports whether an agent CLI calls no hook yet: it was started without a prompt.
-func (e *engines) silent(v session.View) bool {
+func (e *engines) silent(v session.Snapshot) bool {
 	cli, known := e.hooksOf(v)
 	return known && cli.Late && !e.opens(v)
 }
 
 // opens reports whether an agent CLI begins with the prompt of its command lineand reports
 // it by hooks.
-func (e *engines) opens(v session.View) bool {
+func (e *engines) opens(v session.Snapshot) bool {
 	_, known := e.hooksOf(v)
-	return known && !v.Conversation.Resumed() && e.desired(v.Agent).Config.PromptSuffix != ""
+	return known && !v.Conversation.IsResumed() && e.desired(v.Agent).Config.PromptSuffix != ""
 }
 
-func (e *engines) hooksOf(v session.View) (hooks.CLI, bool) {
+func (e *engines) hooksOf(v session.Snapshot) (hooks.CLI, bool) {
 	return hooks.Lookup(e.desired(v.Agent).Config.Env[hookrunner.VariableHooks])
 }
 
 // guarded adds to what is shown of an agent what is known of its guard.
-func (e *engines) guarded(a *client.Agent, view func(string) (session.View, error)) {
+func (e *engines) guarded(a *client.Agent, view func(string) (session.Snapshot, error)) {
 	if a.State != client.StateRunning {
 		return
 	}
 	a.Guard, a.GuardDetail = e.workers.GuardOf(a.Session)
 	if v, err := view(a.Session); err == nil {
-		a.Held = cmp.Or(a.Held, e.unproved(v), e.broker.Hold(v.Session))
+		a.Held = cmp.Or(a.Held, e.unproved(v), e.broker.PromptHold(v.Session))
 	}
 }
 
-// punish has the city act on an instance that ran what was denied. One that cannot
+// enforce has the city act on an instance that ran what was denied. One that cannot
 // be suspended is ended at least.
-func (k *keeper) punish(ctx context.Context, name, instance, reason string, act guard.Bypass) error {
+func (k *controllerProcess) enforce(ctx context.Context, name, instance, reason string, act guard.Bypass) error {
 	c := k.controller.Load()
 	if c == nil {
 		return errNoCity

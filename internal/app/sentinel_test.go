@@ -21,27 +21,27 @@ import (
 	"gascity/runtime"
 )
 
-// hamlet is a city of one agent, which takes what it is given and never calls a hook.
-type hamlet struct {
+// hookTestCity is a city of one agent, which takes what it is given and never calls a hook.
+type hookTestCity struct {
 	runtime.Provider
-	view  session.View
-	taken []string // read when everybody rests
+	view     session.Snapshot
+	accepted []string // read when everybody rests
 }
 
-func (h *hamlet) View(string) (session.View, error) {
+func (h *hookTestCity) Snapshot(string) (session.Snapshot, error) {
 	v := h.view
 	v.Provider = h
 	return v, nil
 }
 
-func (h *hamlet) WakeFor(context.Context, string, string) error { return nil }
+func (h *hookTestCity) WakeFor(context.Context, string, string) error { return nil }
 
-func (h *hamlet) Sense(string) {}
+func (h *hookTestCity) Sense(string) {}
 
-func (h *hamlet) Settled() bool { return true }
+func (h *hookTestCity) HasSynced() bool { return true }
 
-func (h *hamlet) Deliver(_ context.Context, _ string, d runtime.Delivery) (runtime.Outcome, error) {
-	h.taken = append(h.taken, runtime.FlattenText(d.Content))
+func (h *hookTestCity) Deliver(_ context.Context, _ string, d runtime.Delivery) (runtime.Outcome, error) {
+	h.accepted = append(h.accepted, runtime.FlattenText(d.Content))
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}, nil
 }
 
@@ -70,7 +70,7 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := &hamlet{view: session.View{
+				h := &hookTestCity{view: session.Snapshot{
 					Agent: "a", Session: "s", State: client.StateRunning, Running: true, Ready: true, Token: "token", Instance: session.PublicInstance("token"),
 					Conversation: session.Conversation{Rung: c.rung}, Activity: session.Activity{State: runtime.ActivityReady},
 				}}
@@ -83,8 +83,8 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 				if begins := c.name == "begun with a prompt"; e.opens(h.view) != begins {
 					t.Errorf("that it begins with the prompt of its command line is %v, want %v", !begins, begins)
 				}
-				if len(h.taken) != c.taken {
-					t.Errorf("it was given %q, want %d", h.taken, c.taken)
+				if len(h.accepted) != c.taken {
+					t.Errorf("it was given %q, want %d", h.accepted, c.taken)
 				}
 			})
 		})
@@ -92,12 +92,12 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 }
 
 // life is one controller's: it is given two prompts, and what waits says why.
-func (h *hamlet) life(t *testing.T, store prompt.Store, desired plan.Session) {
+func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Session) {
 	t.Helper()
 	events := event.NewMemory(1000, 0, time.Now)
 	e := &engines{desired: func(string) plan.Session { return desired }}
 	e.workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
-	e.prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, Hold: e.unproved})
+	e.prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.unproved})
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- e.prompts.Run(ctx) }()

@@ -17,16 +17,16 @@ import (
 )
 
 // openSpending makes the book-keeper of the city.
-func (k *keeper) openSpending(e *engines, c *controller.Controller, db *store.DB) {
+func (k *controllerProcess) openSpending(e *engines, c *controller.Controller, db *store.DB) {
 	e.spending = budgets.New(budgets.Options{
-		City: c, Store: db, Events: e.events, Rules: k.budgets, Changed: func(session string) { e.prompts.Look(session) },
+		City: c, Store: db, Events: e.events, Rules: k.budgets, Changed: func(session string) { e.prompts.SessionChanged(session) },
 		Logger: k.logger, Now: k.daemon.opts.Now,
 	})
 	k.spending = e.spending
 }
 
 // budgets are the budgets and prices of the configuration in force.
-func (k *keeper) budgets() budgets.Rules {
+func (k *controllerProcess) budgets() budgets.Rules {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.last.spending
@@ -35,7 +35,7 @@ func (k *keeper) budgets() budgets.Rules {
 // queuedFor counts the prompts that are a reason to run a session: what is held by a
 // budget is none.
 func (e *engines) queuedFor(session string) (int, time.Time) {
-	if e.spending != nil && e.spending.Held(session) {
+	if e.spending != nil && e.spending.IsHeld(session) {
 		return 0, time.Time{}
 	}
 	return e.prompts.QueuedFor(session)
@@ -72,25 +72,27 @@ func (w timedWorkers) Authorize(ctx context.Context, id string, c worker.Call) (
 }
 
 var (
-	_ controlapi.Spending = front{}
-	_ controlapi.Metered  = front{}
+	_ controlapi.Spending      = cityService{}
+	_ controlapi.MetricsSource = cityService{}
 )
 
 // Usage keeps the contract of controlapi.Spending.
-func (f front) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
+func (f cityService) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
 	return f.spending.Usage(ctx, req)
 }
 
 // Budgets keeps the contract of controlapi.Spending.
-func (f front) Budgets(ctx context.Context) ([]client.Budget, error) { return f.spending.Budgets(ctx) }
+func (f cityService) Budgets(ctx context.Context) ([]client.Budget, error) {
+	return f.spending.Budgets(ctx)
+}
 
 // LiftBudget keeps the contract of controlapi.Spending.
-func (f front) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
+func (f cityService) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
 	return f.spending.LiftBudget(ctx, name, req)
 }
 
-// Metrics keeps the contract of controlapi.Metered.
-func (f front) Metrics(ctx context.Context, w io.Writer) error {
+// Metrics keeps the contract of controlapi.MetricsSource.
+func (f cityService) Metrics(ctx context.Context, w io.Writer) error {
 	families, err := f.families(ctx)
 	if err != nil {
 		return err
@@ -99,7 +101,7 @@ func (f front) Metrics(ctx context.Context, w io.Writer) error {
 }
 
 // families are the metrics of the city.
-func (f front) families(ctx context.Context) ([]metric.Family, error) {
+func (f cityService) families(ctx context.Context) ([]metric.Family, error) {
 	status, err := f.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -119,14 +121,14 @@ func (f front) families(ctx context.Context) ([]metric.Family, error) {
 		prompts[r.State]++
 	}
 	families := []metric.Family{
-		metric.Counted("gc_sessions", "Sessions by the state of their life.", "state", sessions),
-		metric.Counted("gc_session_activities", "Running sessions by what their agents do.", "activity", activities),
-		metric.Counted("gc_prompts", "Prompts on their way, by state.", "state", prompts),
-		f.keeper.judged.Family("gc_authorize_seconds", "How long it took to decide whether a tool may be used, where no person was asked."),
-		metric.Of(metric.Gauge, "gc_controller_start_seconds", "When the controller began, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
-		metric.Of(metric.Gauge, "gc_controller_degraded", "Whether acts that end something are frozen.", truth(status.Controller.Degraded != "")),
+		metric.GaugeByLabel("gc_sessions", "Sessions by the state of their life.", "state", sessions),
+		metric.GaugeByLabel("gc_session_activities", "Running sessions by what their agents do.", "activity", activities),
+		metric.GaugeByLabel("gc_prompts", "Prompts on their way, by state.", "state", prompts),
+		f.process.judged.Family("gc_authorize_seconds", "How long it took to decide whether a tool may be used, where no person was asked."),
+		metric.NewFamily(metric.Gauge, "gc_controller_start_seconds", "When the controller began, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
+		metric.NewFamily(metric.Gauge, "gc_controller_degraded", "Whether acts that end something are frozen.", truth(status.Controller.Degraded != "")),
 	}
-	families = append(append(families, metric.Cost("gc_controller_cpu_seconds_total")...), f.keeper.broker.Metrics()...)
+	families = append(append(families, metric.ProcessMetrics("gc_controller_cpu_seconds_total")...), f.process.broker.Metrics()...)
 	return append(families, f.spending.Metrics()...), nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"gascity/internal/config"
 )
 
-// TestANewCityIsSafeByDefault proves that the city.toml of a new city is valid for each agent CLI,
+// TestANewCityIsSafeByDefault proves that the baseCity.toml of a new city is valid for each agent CLI,
 // has a guard with the three sets, and starts no agent CLI in a mode that skips permission
 // questions or that is refused as root, unless the agent CLI has no other.
 func TestANewCityIsSafeByDefault(t *testing.T) {
@@ -50,7 +50,7 @@ func TestANewCityIsSafeByDefault(t *testing.T) {
 		}
 		return r.city
 	}
-	if shell := check(); len(shell.Agents) != 1 || shell.Guard.Unguarded != config.LapseReport {
+	if shell := check(); len(shell.Agents) != 1 || shell.Guard.Unguarded != config.UnguardedReport {
 		t.Errorf("a city without an agent CLI has %d agents and %q for those that cannot ask", len(shell.Agents), shell.Guard.Unguarded)
 	}
 	names := profiles.Names()
@@ -62,7 +62,7 @@ func TestANewCityIsSafeByDefault(t *testing.T) {
 			t.Errorf("the city for %s has the agents %v", name, city.Agents)
 		}
 	}
-	if both := check("claude", "auggie"); len(both.Agents) != 2 || both.Guard.Unguarded != config.LapseHold {
+	if both := check("claude", "auggie"); len(both.Agents) != 2 || both.Guard.Unguarded != config.UnguardedHold {
 		t.Errorf("one agent CLI that cannot ask changes what holds for another: %+v", both.Guard)
 	}
 	_, err := d.StarterConfig(t.Context(), "town", []string{"cluade"})

@@ -8,8 +8,8 @@ import (
 
 // export sends the city's telemetry to a collector until ctx ends, if the environment
 // of the controller names one.
-func (k *keeper) export(ctx context.Context, f front, version string) error {
-	target, err := otlp.TargetOf(k.daemon.env.get)
+func (k *controllerProcess) export(ctx context.Context, f cityService, version string) error {
+	target, err := otlp.TargetFromEnv(k.daemon.env.get)
 	if err != nil {
 		k.logger.Warn("telemetry is not exported", "error", err)
 	}

@@ -37,7 +37,7 @@ func TestTelemetryOfACity(t *testing.T) {
 	d, root := newDaemon(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=50"), newCity(t, loopbackCity)
 	r := runController(t, d, root)
 	r.until("one", "running", isRunning)
-	env := told(t, root, "one")
+	env := readAgentEnv(t, root, "one")
 	if got, want := env["TRACEPARENT"], workerrun.TraceParent(env["GC_RUN_ID"]); got != want {
 		t.Errorf("TRACEPARENT is %q, want %q", got, want)
 	}

@@ -22,7 +22,7 @@ var errAsksToRead = errors.New("its agent CLI is not known to read files outside
 
 // Write writes the text of a prompt for an agent whose agent CLI reads files without a
 // question.
-func (t textFiles) Write(v session.View, id, text string) (string, error) {
+func (t textFiles) Write(v session.Snapshot, id, text string) (string, error) {
 	if cli, known := t.engines.hooksOf(v); !known || !cli.ReadsFiles {
 		return "", errAsksToRead
 	}

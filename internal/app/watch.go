@@ -31,17 +31,17 @@ type reloader interface {
 	Reload(ctx context.Context) (client.Done, error)
 }
 
-// watch reloads the configuration after each edit of city.toml and of the files
+// watch reloads the configuration after each edit of baseCity.toml and of the files
 // it names, once the edit has rested. It ends with ctx. A system that cannot
 // watch files is logged once; gc reload still works.
-func (k *keeper) watch(ctx context.Context, c reloader) error {
+func (k *controllerProcess) watch(ctx context.Context, c reloader) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		k.logger.Warn("edits are not noticed by themselves", "error", err)
 		return nil
 	}
 	defer watcher.Close()
-	w := &watch{keeper: k, watcher: watcher}
+	w := &watch{controllerProcess: k, watcher: watcher}
 	w.follow()
 	rest := time.NewTimer(time.Hour)
 	rest.Stop()
@@ -82,7 +82,7 @@ func (k *keeper) watch(ctx context.Context, c reloader) error {
 // watch is the set of watched files. Folders are watched and not files, for
 // editors replace files.
 type watch struct {
-	*keeper
+	*controllerProcess
 	watcher *fsnotify.Watcher
 	quiet   time.Duration
 	files   map[string]bool

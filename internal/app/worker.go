@@ -38,27 +38,27 @@ func workerPath(root string) string {
 // openExchange makes the exchange of the city. Its owner may direct all workers, and
 // shows that by a token that only this user can read and that is new with each
 // controller.
-func (k *keeper) openExchange(e *engines, events event.Log) error {
+func (k *controllerProcess) openExchange(e *engines, events event.Log) error {
 	owner := sessionname.OwnerTokenPrefix + rand.Text()
 	if err := os.WriteFile(filepath.Join(k.root, citydir.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}
 	e.workers = workers.New(workers.Options{
 		URL: k.port.URL(), Hide: k.secrets.Hide, Announce: k.port.Announce, Retire: k.retire,
-		Joined: func(name string) { e.broker.Look(name) }, Expiring: func(name string, until time.Time) { e.broker.Expiring(name, until) },
-		City: lateCity{k}, Prompts: latePrompts{e}, Events: events, Owner: owner, Socket: workerPath(k.root),
-		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Regime: k.judge.Regime, Readers: k.judge.Readers, Punish: k.punish, Ready: func(session string) {
+		Joined: func(name string) { e.broker.SessionChanged(name) }, Expiring: func(name string, until time.Time) { e.broker.Expiring(name, until) },
+		City: deferredCity{k}, Prompts: deferredPrompts{e}, Events: events, Owner: owner, Socket: workerPath(k.root),
+		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Evaluate, Regime: k.judge.Regime, Readers: k.judge.Readers, Enforce: k.enforce, Ready: func(session string) {
 			if e.prompts != nil {
-				e.prompts.Look(session)
+				e.prompts.SessionChanged(session)
 			}
-		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure, HandOff: k.handOff,
+		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure, Handoff: k.restartWithHandoff,
 		Sections: func(agent string, mode worker.ContextMode) []worker.Section {
 			return k.desired(agent).Primer.Sections(mode)
 		},
 		Native: func(agent string) bool { return k.desired(agent).ByWorker },
 		Carried: func(agent string) (argued, typed []string) {
 			s := k.desired(agent)
-			return s.Primer.Carried(s.Config.PromptSuffix, s.Config.Nudge)
+			return s.Primer.FullTypes(s.Config.PromptSuffix, s.Config.Nudge)
 		},
 	})
 	k.workers = e.workers
@@ -67,7 +67,7 @@ func (k *keeper) openExchange(e *engines, events event.Log) error {
 
 // serveWorkers serves the worker API until ctx ends, on l and on the port, if there is
 // one.
-func (k *keeper) serveWorkers(ctx context.Context, l net.Listener) error {
+func (k *controllerProcess) serveWorkers(ctx context.Context, l net.Listener) error {
 	server := workerapi.NewServer(timedWorkers{k.workers, k.judged}, workerapi.Options{Log: k.logger, Secrets: k.secrets})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.Run(ctx, l) })
@@ -81,7 +81,7 @@ func (k *keeper) serveWorkers(ctx context.Context, l net.Listener) error {
 const portFile = "worker.port"
 
 // openPort opens the port of the worker API, if the configuration wants one.
-func (k *keeper) openPort(ctx context.Context) (*workerapi.Port, error) {
+func (k *controllerProcess) openPort(ctx context.Context) (*workerapi.Port, error) {
 	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, citydir.StateFolder, portFile)
 	if !k.section().Daemon.WorkerHTTP {
 		return nil, workerapi.RenewPorts(dir, nil)
@@ -90,7 +90,7 @@ func (k *keeper) openPort(ctx context.Context) (*workerapi.Port, error) {
 }
 
 // listenForWorkers opens the socket of the worker API.
-func (k *keeper) listenForWorkers(ctx context.Context) (net.Listener, error) {
+func (k *controllerProcess) listenForWorkers(ctx context.Context) (net.Listener, error) {
 	l, err := unixhttp.Listen(ctx, workerPath(k.root))
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the worker API: %w", err)
@@ -99,52 +99,52 @@ func (k *keeper) listenForWorkers(ctx context.Context) (net.Listener, error) {
 }
 
 // retire deletes what was stored for the run of a session.
-func (k *keeper) retire(session string) {
-	if err := k.port.Forget(session); err != nil {
+func (k *controllerProcess) retire(session string) {
+	if err := k.port.RemoveFile(session); err != nil {
 		k.logger.Warn("a port file is left behind", "session", session, "error", err)
 	}
 }
 
-// lateCity is the controller for those who are made before it.
-type lateCity struct{ keeper *keeper }
+// deferredCity is the controller for those who are made before it.
+type deferredCity struct{ process *controllerProcess }
 
 var errNoCity = errors.New("the controller is not there yet")
 
-// View keeps the contract of workers.City.
-func (c lateCity) View(name string) (session.View, error) {
-	if it := c.keeper.controller.Load(); it != nil {
-		return it.View(name)
+// Snapshot keeps the contract of workers.City.
+func (c deferredCity) Snapshot(name string) (session.Snapshot, error) {
+	if it := c.process.controller.Load(); it != nil {
+		return it.Snapshot(name)
 	}
-	return session.View{}, errNoCity
+	return session.Snapshot{}, errNoCity
 }
 
 // Sense keeps the contract of workers.City.
-func (c lateCity) Sense(name string) {
-	if it := c.keeper.controller.Load(); it != nil {
+func (c deferredCity) Sense(name string) {
+	if it := c.process.controller.Load(); it != nil {
 		it.Sense(name)
 	}
 }
 
-// Settled keeps the contract of workers.City.
-func (c lateCity) Settled() bool {
-	it := c.keeper.controller.Load()
-	return it != nil && it.Settled()
+// HasSynced keeps the contract of workers.City.
+func (c deferredCity) HasSynced() bool {
+	it := c.process.controller.Load()
+	return it != nil && it.HasSynced()
 }
 
-// latePrompts is the queue of prompts for those who are made before it.
-type latePrompts struct{ engines *engines }
+// deferredPrompts is the queue of prompts for those who are made before it.
+type deferredPrompts struct{ engines *engines }
 
 // Nudge keeps the contract of workers.Prompts.
-func (p latePrompts) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+func (p deferredPrompts) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
 	return p.engines.prompts.Nudge(ctx, target, req)
 }
 
 // Worked keeps the contract of workers.Prompts.
-func (p latePrompts) Worked(ctx context.Context, id, instance string) error {
+func (p deferredPrompts) Worked(ctx context.Context, id, instance string) error {
 	return p.engines.prompts.Worked(ctx, id, instance)
 }
 
-// Heard keeps the contract of workers.Prompts.
-func (p latePrompts) Heard(ctx context.Context, w receipt.Word) error {
-	return p.engines.prompts.Heard(ctx, w)
+// RecordHookReport keeps the contract of workers.Prompts.
+func (p deferredPrompts) RecordHookReport(ctx context.Context, w receipt.HookReport) error {
+	return p.engines.prompts.RecordHookReport(ctx, w)
 }

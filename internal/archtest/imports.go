@@ -36,8 +36,8 @@ var openToCLI = []string{
 // its commands.
 var commands = []string{"internal/cli", "internal/acp/server"}
 
-// knowsDrivers are the packages that may import the table of drivers.
-var knowsDrivers = []string{"internal/app", "cmd/gc"}
+// importsDrivers are the packages that may import the table of drivers.
+var importsDrivers = []string{"internal/app", "cmd/gc"}
 
 func checkPublicImports(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {
@@ -71,7 +71,7 @@ func checkEdgeImports(t *Tree) []Finding {
 		if !ours || !strings.HasPrefix(target, "provider/") || isProgram(f.Package) || strings.HasPrefix(f.Package, "provider/") {
 			return ""
 		}
-		if !slices.Contains(knowsDrivers, f.Package) {
+		if !slices.Contains(importsDrivers, f.Package) {
 			return "imports " + target + "; take a runtime.Provider instead"
 		}
 		if target != "provider/all" {

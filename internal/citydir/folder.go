@@ -40,8 +40,8 @@ const (
 	idBytes    = 6
 )
 
-// PublicPlace is where folders of all users are; it is short on every platform.
-const PublicPlace = "/tmp"
+// PublicTempDir is where folders of all users are; it is short on every platform.
+const PublicTempDir = "/tmp"
 
 // ID names a city in short paths.
 func ID(root string) string {
@@ -88,9 +88,9 @@ func RuntimeDir(root string, bases ...string) (string, error) {
 	return "", fmt.Errorf("there is no private folder for the sockets of sessions; set XDG_STATE_HOME or XDG_RUNTIME_DIR to one: %w", errors.Join(errs...))
 }
 
-// Tidy removes the folder for sockets if no session is left in it. Only the city's
-// controller calls it, or the last visitor (see [Visit]): no other process starts sessions.
-func Tidy(root string) {
+// RemoveEmptyRuntimeDir removes the folder for sockets if no session is left in it. Only the city's
+// controller calls it, or the last visitor (see [LockShared]): no other process starts sessions.
+func RemoveEmptyRuntimeDir(root string) {
 	choice := filepath.Join(root, StateFolder, ChoiceFile)
 	written, err := os.ReadFile(choice)
 	dir := strings.TrimSpace(string(written))
@@ -129,8 +129,8 @@ func Sockets(root string, bases ...string) (chosen string, all []string) {
 	return dir, all
 }
 
-// Own reports whether there is a folder at path that belongs to this user and is no link.
-func Own(path string) bool {
+// IsOwned reports whether there is a folder at path that belongs to this user and is no link.
+func IsOwned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
 		return false
@@ -147,7 +147,7 @@ func candidates(root string, bases []string) []string {
 			dirs = append(dirs, dir)
 		}
 	}
-	return append(dirs, filepath.Join(PublicPlace, "gc-"+strconv.Itoa(os.Getuid()), ID(root)))
+	return append(dirs, filepath.Join(PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), ID(root)))
 }
 
 // choose writes a choice down in one step: by a link, which never replaces what

@@ -52,7 +52,7 @@ func commonDir(path string) (string, error) {
 		if !ok {
 			return "", fmt.Errorf("%w: %s is not a file of git", fs.ErrNotExist, path)
 		}
-		dir = from(filepath.Dir(path), named)
+		dir = resolvePath(filepath.Dir(path), named)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
 		return "", err
@@ -61,10 +61,10 @@ func commonDir(path string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return dir, nil
 	}
-	return from(dir, strings.TrimSpace(named)), err
+	return resolvePath(dir, strings.TrimSpace(named)), err
 }
 
-func from(dir, path string) string {
+func resolvePath(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}

@@ -27,16 +27,16 @@ func Lock(ctx context.Context, root string, pid int) (release func() error, err 
 	if err := checkState(root); err != nil {
 		return nil, err
 	}
-	return hold(ctx, root, pid, lockPatience, "; gc controller stop ends it")
+	return lockWithin(ctx, root, pid, lockTimeout, "; gc controller stop ends it")
 }
 
-// Hold is Lock for who takes the city away, and waits longer. It makes no folder: the error
+// LockForRemoval is Lock for who takes the city away, and waits longer. It makes no folder: the error
 // matches fs.ErrNotExist if the city has none, or somebody else has just removed it.
-func Hold(ctx context.Context, root string, pid int) (release func() error, err error) {
-	return hold(ctx, root, pid, holdPatience, ", or is just being uninstalled: end that process, or wait for it; agents keep running without it")
+func LockForRemoval(ctx context.Context, root string, pid int) (release func() error, err error) {
+	return lockWithin(ctx, root, pid, removalLockTimeout, ", or is just being uninstalled: end that process, or wait for it; agents keep running without it")
 }
 
-func hold(ctx context.Context, root string, pid int, patience time.Duration, remedy string) (release func() error, err error) {
+func lockWithin(ctx context.Context, root string, pid int, patience time.Duration, remedy string) (release func() error, err error) {
 	path := filepath.Join(root, StateFolder, LockFile)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, PrivateFile)
 	if err != nil {
@@ -45,10 +45,10 @@ func hold(ctx context.Context, root string, pid int, patience time.Duration, rem
 	err = flockWithin(ctx, patience, file)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		err = fmt.Errorf("%w: the city has a controller already%s%s", client.ErrRefused, holder(file), remedy)
+		err = fmt.Errorf("%w: the city has a controller already%s%s", client.ErrRefused, lockHolderText(file), remedy)
 	case err != nil:
 		err = fmt.Errorf("cannot lock %s: %w", path, err)
-	case !leadsTo(path, file):
+	case !isSameFile(path, file):
 		err = fmt.Errorf("the city was just uninstalled: %s is gone: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {
@@ -60,8 +60,8 @@ func hold(ctx context.Context, root string, pid int, patience time.Duration, rem
 	return file.Close, nil
 }
 
-// leadsTo reports whether path is still the name of an open file.
-func leadsTo(path string, file *os.File) bool {
+// isSameFile reports whether path is still the name of an open file.
+func isSameFile(path string, file *os.File) bool {
 	ours, err := file.Stat()
 	if err != nil {
 		return false
@@ -71,11 +71,11 @@ func leadsTo(path string, file *os.File) bool {
 }
 
 const (
-	// lockPatience is how long a controller waits for the one before it.
-	lockPatience = time.Second
-	// holdPatience is how long one that takes the city away waits for another.
-	holdPatience = 20 * time.Second
-	lockPause    = 20 * time.Millisecond
+	// lockTimeout is how long a controller waits for the one before it.
+	lockTimeout = time.Second
+	// removalLockTimeout is how long one that takes the city away waits for another.
+	removalLockTimeout = 20 * time.Second
+	lockPause          = 20 * time.Millisecond
 )
 
 // flockWithin locks the file as soon as no other process does.
@@ -95,8 +95,8 @@ func flockWithin(parent context.Context, limit time.Duration, file *os.File) err
 	}
 }
 
-// holder names the process in a lock file.
-func holder(file *os.File) string {
+// lockHolderText names the process in a lock file.
+func lockHolderText(file *os.File) string {
 	text, err := io.ReadAll(io.LimitReader(file, 32))
 	if pid := strings.TrimSpace(string(text)); err == nil && pid != "" {
 		return " (process " + pid + ")"
@@ -113,9 +113,9 @@ func Locked(root string) (held bool, who string, err error) {
 	defer file.Close()
 	err = flock(file, syscall.LOCK_SH|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return true, holder(file), nil
+		return true, lockHolderText(file), nil
 	}
-	return false, holder(file), err
+	return false, lockHolderText(file), err
 }
 
 // flock retries when a signal interrupts it.
@@ -128,13 +128,13 @@ func flock(file *os.File, how int) error {
 	}
 }
 
-// visitFile, in StateFolder, is locked by all who are at a place without a controller.
-const visitFile = "visit.lock"
+// sharedLockFile, in StateFolder, is locked by all who are at a place without a controller.
+const sharedLockFile = "visit.lock"
 
-// Visit says that this process uses the folders of a place that has no controller, an
+// LockShared says that this process uses the folders of a place that has no controller, an
 // outpost. The last visitor tidies up, so no socket in use is removed.
-func Visit(root string) (leave func() error, err error) {
-	path := filepath.Join(root, StateFolder, visitFile)
+func LockShared(root string) (leave func() error, err error) {
+	path := filepath.Join(root, StateFolder, sharedLockFile)
 	for {
 		if err := os.MkdirAll(filepath.Dir(path), Private); err != nil {
 			return nil, fmt.Errorf("the outpost has no folder: %w", err)
@@ -149,13 +149,13 @@ func Visit(root string) (leave func() error, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot enter the outpost: %w", err)
 		}
-		if !leadsTo(path, file) {
+		if !isSameFile(path, file) {
 			_ = file.Close() // nothing was written; the outpost was just removed
 			continue
 		}
 		return func() error {
-			if leadsTo(path, file) && flock(file, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-				Tidy(root)
+			if isSameFile(path, file) && flock(file, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+				RemoveEmptyRuntimeDir(root)
 			}
 			return file.Close()
 		}, nil

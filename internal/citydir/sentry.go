@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// WatchEvery is how often a controller makes sure that the city is still its own.
-const WatchEvery = 5 * time.Second
+// OwnershipCheckInterval is how often a controller makes sure that the city is still its own.
+const OwnershipCheckInterval = 5 * time.Second
 
-// ErrOusted reports that somebody removed the controller's lock or its socket.
-var ErrOusted = errors.New("the controller ends, agents keep running")
+// ErrOwnershipLost reports that somebody removed the controller's lock or its socket.
+var ErrOwnershipLost = errors.New("the controller ends, agents keep running")
 
-// Sentry watches over what makes this process the city's only controller, which
+// OwnershipWatcher watches over what makes this process the city's only controller, which
 // everybody can reach. When a person has removed it, to go on would mean two
 // controllers for one city, or one that cannot be stopped.
-type Sentry struct {
+type OwnershipWatcher struct {
 	files    map[string]os.FileInfo // as they were made
 	listener *net.UnixListener
 	every    time.Duration
 }
 
-// NewSentry remembers the lock and the socket as they are now.
-func NewSentry(root string, listener *net.UnixListener, every time.Duration) (*Sentry, error) {
-	s := &Sentry{files: map[string]os.FileInfo{}, listener: listener, every: every}
+// NewOwnershipWatcher remembers the lock and the socket as they are now.
+func NewOwnershipWatcher(root string, listener *net.UnixListener, every time.Duration) (*OwnershipWatcher, error) {
+	s := &OwnershipWatcher{files: map[string]os.FileInfo{}, listener: listener, every: every}
 	for _, path := range []string{filepath.Join(root, StateFolder, LockFile), listener.Addr().String()} {
 		info, err := os.Lstat(path)
 		if err != nil {
@@ -38,9 +38,9 @@ func NewSentry(root string, listener *net.UnixListener, every time.Duration) (*S
 	return s, nil
 }
 
-// Run returns nil when ctx ends, and an error matching ErrOusted when one of the
+// Run returns nil when ctx ends, and an error matching ErrOwnershipLost when one of the
 // files is gone or another one.
-func (s *Sentry) Run(ctx context.Context) error {
+func (s *OwnershipWatcher) Run(ctx context.Context) error {
 	tick := time.NewTicker(s.every)
 	defer tick.Stop()
 	for {
@@ -55,7 +55,7 @@ func (s *Sentry) Run(ctx context.Context) error {
 				continue
 			}
 			s.listener.SetUnlinkOnClose(false) // it may be a successor's
-			return fmt.Errorf("%s was taken away: %w", path, ErrOusted)
+			return fmt.Errorf("%s was taken away: %w", path, ErrOwnershipLost)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // for the city's controller. Nothing can be at one that is not in it.
 const usedFile = "used"
 
-// Used returns the selections of the providers that the city's controller has ever opened.
-func Used(root string) ([]string, error) {
+// UsedProviders returns the selections of the providers that the city's controller has ever opened.
+func UsedProviders(root string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, StateFolder, ProviderFolder, usedFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot read which providers were used: %w", err)
@@ -23,9 +23,9 @@ func Used(root string) ([]string, error) {
 	return slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool { return line == "" }), nil
 }
 
-// NoteUsed adds a selection to those that Used returns. Only the city's controller calls it.
-func NoteUsed(root, selection string) (err error) {
-	used, err := Used(root)
+// RecordUsed adds a selection to those that Used returns. Only the city's controller calls it.
+func RecordUsed(root, selection string) (err error) {
+	used, err := UsedProviders(root)
 	if err != nil || slices.Contains(used, selection) || strings.Contains(selection, "\n") {
 		return err
 	}

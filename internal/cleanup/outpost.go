@@ -10,7 +10,7 @@ import (
 // ClearOutpost removes the folder of an outpost without sessions, its sockets, and the folders
 // above that gc has made for outposts, if it was the last one.
 func ClearOutpost(folder string) error {
-	_, left := Site{Root: folder}.Clear()
+	_, left := Site{Root: folder}.RemoveFiles()
 	errs := make([]error, 0, len(left)+1)
 	for _, l := range left {
 		errs = append(errs, fmt.Errorf("%s: %s", l.What, l.Why))

@@ -29,8 +29,8 @@ type Options struct {
 	Local func(dir string) []string
 	// Shared reports whether other cities may have sessions at a place, too, as at one of a script.
 	Shared func(selection string) bool
-	// Leave lets places that cannot be reached stay behind: they are reported, and delay nothing.
-	Leave bool
+	// SkipUnreachable lets places that cannot be reached stay behind: they are reported, and delay nothing.
+	SkipUnreachable bool
 }
 
 // Remover is a place elsewhere, which has a folder of the city that can be removed.
@@ -39,8 +39,8 @@ type Remover interface {
 	Remove(ctx context.Context) error
 }
 
-// stopsAtOnce bounds how many sessions are ended at the same time.
-const stopsAtOnce = 16
+// maxParallelStops bounds how many sessions are ended at the same time.
+const maxParallelStops = 16
 
 // Uninstall ends what runs of the city, removes what gc has made, and looks whether anything
 // is left. While something cannot be ended nothing is removed. The city has no controller; one
@@ -49,7 +49,7 @@ const stopsAtOnce = 16
 // An error means that nothing was done; it matches client.ErrRefused if somebody else holds
 // the city.
 func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, error) {
-	release, err := citydir.Hold(ctx, s.Root, os.Getpid())
+	release, err := citydir.LockForRemoval(ctx, s.Root, os.Getpid())
 	if errors.Is(err, fs.ErrNotExist) {
 		release, err = func() error { return nil }, nil // there is no state, so no other process to keep out
 	}
@@ -57,129 +57,129 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 		return client.Uninstalled{}, fmt.Errorf("cannot uninstall %s: %w", s.Root, err)
 	}
 	defer release() //nolint:errcheck // the file is gone, or nothing was written
-	w := &work{site: s, opts: opts}
-	w.out = client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}}
-	if w.out.Remains, err = s.Survey(); err != nil {
-		return w.out, err
+	w := &uninstallation{site: s, opts: opts}
+	w.result = client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}}
+	if w.result.Remains, err = s.Survey(); err != nil {
+		return w.result, err
 	}
-	if w.out.Left = append(w.out.Left, w.out.Remains.Foreign...); len(w.out.Left) > 0 {
-		return w.out, nil
+	if w.result.Left = append(w.result.Left, w.result.Remains.Foreign...); len(w.result.Left) > 0 {
+		return w.result, nil
 	}
 	w.openAll()
 	w.stopAll()
 	w.end(ctx)
-	if len(w.out.Left) == w.behind {
-		w.takeDown(ctx)
+	if len(w.result.Left) == w.unreachable {
+		w.removeSharedResources(ctx)
 	}
 	w.closeAll()
-	if len(w.out.Left) == w.behind {
+	if len(w.result.Left) == w.unreachable {
 		w.end(ctx) // with the servers and connections of places
 	}
-	if len(w.out.Left) > w.behind {
-		return w.out, nil
+	if len(w.result.Left) > w.unreachable {
+		return w.result, nil
 	}
 	w.remove()
-	return w.out, w.prove(ctx)
+	return w.result, w.verify(ctx)
 }
 
-// work is one uninstallation.
-type work struct {
-	site   Site
-	opts   Options
-	out    client.Uninstalled
-	behind int // of Left, how many are places that may stay behind
-	places []*place
+// uninstallation is one uninstallation.
+type uninstallation struct {
+	site        Site
+	opts        Options
+	result      client.Uninstalled
+	unreachable int // of Left, how many are places that may stay behind
+	backends    []*backend
 }
 
-type place struct {
+type backend struct {
 	dir, selection string
 	elsewhere      bool
 	provider       runtime.Provider
 	close          func() error
 }
 
-func (w *work) left(what string, why error) {
-	w.out.Left = append(w.out.Left, client.Obstacle{What: what, Why: why.Error()})
+func (w *uninstallation) recordLeft(what string, why error) {
+	w.result.Left = append(w.result.Left, client.Obstacle{What: what, Why: why.Error()})
 }
 
-// lost notes a place with a failed request.
-func (w *work) lost(p *place, why error) {
-	if p.elsewhere && w.opts.Leave {
-		w.behind++
+// recordFailure notes a place with a failed request.
+func (w *uninstallation) recordFailure(p *backend, why error) {
+	if p.elsewhere && w.opts.SkipUnreachable {
+		w.unreachable++
 	}
-	w.left(p.selection, why)
+	w.recordLeft(p.selection, why)
 }
 
-func (w *work) openAll() {
+func (w *uninstallation) openAll() {
 	for _, dir := range w.site.sockets(&client.Remains{}) {
 		for _, selection := range w.opts.Local(dir) {
-			w.places = append(w.places, &place{dir: dir, selection: selection})
+			w.backends = append(w.backends, &backend{dir: dir, selection: selection})
 		}
 	}
 	chosen, all := citydir.Sockets(w.site.Root, w.site.Bases...)
 	for _, selection := range w.site.Elsewhere {
-		w.places = append(w.places, &place{dir: cmp.Or(chosen, all[0]), selection: selection, elsewhere: true})
+		w.backends = append(w.backends, &backend{dir: cmp.Or(chosen, all[0]), selection: selection, elsewhere: true})
 	}
-	for _, p := range w.places {
+	for _, p := range w.backends {
 		var err error
 		if p.provider, p.close, err = w.opts.Open(p.dir, p.selection); err != nil {
-			w.lost(p, err)
+			w.recordFailure(p, err)
 		}
 	}
-	w.places = slices.DeleteFunc(w.places, func(p *place) bool { return p.provider == nil })
+	w.backends = slices.DeleteFunc(w.backends, func(p *backend) bool { return p.provider == nil })
 }
 
-func (w *work) closeAll() {
-	for _, p := range w.places {
+func (w *uninstallation) closeAll() {
+	for _, p := range w.backends {
 		_ = p.close() // what it held goes with this process
 	}
 }
 
 // stopAll ends all sessions. A place that cannot is closed, and not asked for more.
-func (w *work) stopAll() {
-	for _, p := range slices.Clone(w.places) {
+func (w *uninstallation) stopAll() {
+	for _, p := range slices.Clone(w.backends) {
 		if err := w.stop(p); err != nil {
-			w.lost(p, errors.Join(err, p.close()))
-			w.places = slices.DeleteFunc(w.places, func(q *place) bool { return q == p })
+			w.recordFailure(p, errors.Join(err, p.close()))
+			w.backends = slices.DeleteFunc(w.backends, func(q *backend) bool { return q == p })
 		}
 	}
 }
 
 // end ends processes, and names those that go on.
-func (w *work) end(ctx context.Context) {
+func (w *uninstallation) end(ctx context.Context) {
 	// Their number identifies no session: only the mark does.
 	census, err := proc.KillTree(ctx, proc.ID{PID: math.MaxInt32}, &proc.KillOptions{MarkKey: markKey, MarkValue: w.site.Root})
-	w.out.Ended += census.Found
-	living, listErr := w.site.living()
+	w.result.Ended += census.Found
+	living, listErr := w.site.findProcesses()
 	for _, info := range living {
 		more, killErr := proc.KillTree(ctx, info.ID, nil)
-		w.out.Ended += more.Found
+		w.result.Ended += more.Found
 		err = errors.Join(err, killErr)
 	}
 	if !errors.Is(err, proc.ErrSurvivors) {
 		listErr = errors.Join(listErr, err)
 	}
-	if living, err = w.site.living(); errors.Join(listErr, err) != nil {
-		w.left("processes", errors.Join(listErr, err))
+	if living, err = w.site.findProcesses(); errors.Join(listErr, err) != nil {
+		w.recordLeft("processes", errors.Join(listErr, err))
 	}
 	for _, info := range living {
-		w.left(fmt.Sprintf("process %d (%s)", info.PID, info.Comm), errors.New("it does not end, not even by SIGKILL"))
+		w.recordLeft(fmt.Sprintf("process %d (%s)", info.PID, info.Comm), errors.New("it does not end, not even by SIGKILL"))
 	}
 }
 
 // stop ends all sessions of a place.
-func (w *work) stop(p *place) error {
+func (w *uninstallation) stop(p *backend) error {
 	names, err := p.provider.ListRunning("")
 	if err != nil {
 		return err
 	}
-	errs, others, room := make([]error, len(names)), make([]bool, len(names)), make(chan struct{}, stopsAtOnce)
+	errs, others, room := make([]error, len(names)), make([]bool, len(names)), make(chan struct{}, maxParallelStops)
 	var stops sync.WaitGroup
 	for i, name := range names {
 		stops.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			if others[i], errs[i] = w.othersOwn(p, name); !others[i] && errs[i] == nil {
+			if others[i], errs[i] = w.isOtherCitys(p, name); !others[i] && errs[i] == nil {
 				errs[i] = p.provider.Stop(name)
 			}
 		})
@@ -187,15 +187,15 @@ func (w *work) stop(p *place) error {
 	stops.Wait()
 	for i, name := range names {
 		if errs[i] == nil && !others[i] {
-			w.out.Stopped = append(w.out.Stopped, name)
+			w.result.Stopped = append(w.result.Stopped, name)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// othersOwn reports whether a session is another city's, as its note says. Places on this machine
+// isOtherCitys reports whether a session is another city's, as its note says. Places on this machine
 // are in folders of this city alone. Where a place may be everybody's, a session without a note is an error.
-func (w *work) othersOwn(p *place, name string) (bool, error) {
+func (w *uninstallation) isOtherCitys(p *backend, name string) (bool, error) {
 	if !p.elsewhere {
 		return false, nil
 	}
@@ -211,35 +211,35 @@ func (w *work) othersOwn(p *place, name string) (bool, error) {
 	return city != "" && city != w.site.Root, nil
 }
 
-// takeDown removes what places keep beside their sessions: servers, and folders elsewhere.
-func (w *work) takeDown(ctx context.Context) {
-	for _, p := range w.places {
+// removeSharedResources removes what places keep beside their sessions: servers, and folders elsewhere.
+func (w *uninstallation) removeSharedResources(ctx context.Context) {
+	for _, p := range w.backends {
 		if p.elsewhere && w.opts.Shared(p.selection) {
 			continue // what is beside the sessions is others' too
 		}
 		if err := runtime.TeardownServer(p.provider); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			w.lost(p, err)
+			w.recordFailure(p, err)
 			continue
 		}
 		if far, ok := p.provider.(Remover); ok {
 			if err := far.Remove(ctx); err != nil {
-				w.lost(p, err)
+				w.recordFailure(p, err)
 				continue
 			}
-			w.out.Removed = append(w.out.Removed, "the outpost at "+p.selection)
+			w.result.Removed = append(w.result.Removed, "the outpost at "+p.selection)
 		}
 	}
 }
 
-func (w *work) remove() {
-	removed, left := w.site.Clear()
-	w.out.Removed = append(w.out.Removed, removed...)
-	w.out.Left = append(w.out.Left, left...)
+func (w *uninstallation) remove() {
+	removed, left := w.site.RemoveFiles()
+	w.result.Removed = append(w.result.Removed, removed...)
+	w.result.Left = append(w.result.Left, left...)
 }
 
-// Clear removes files and folders, the lock last: up to then no controller begins. Nothing
+// RemoveFiles removes files and folders, the lock last: up to then no controller begins. Nothing
 // of the city runs any more.
-func (s Site) Clear() (removed []string, left []client.Obstacle) {
+func (s Site) RemoveFiles() (removed []string, left []client.Obstacle) {
 	remains := s.files()
 	state := filepath.Join(s.Root, citydir.StateFolder)
 	lock := filepath.Join(state, citydir.LockFile)
@@ -253,7 +253,7 @@ func (s Site) Clear() (removed []string, left []client.Obstacle) {
 	}
 	_, sockets := citydir.Sockets(s.Root, s.Bases...)
 	for _, dir := range sockets {
-		if above := filepath.Dir(dir); strings.HasPrefix(filepath.Base(above), "gc") && citydir.Own(above) {
+		if above := filepath.Dir(dir); strings.HasPrefix(filepath.Base(above), "gc") && citydir.IsOwned(above) {
 			_ = os.Remove(above) // only if no other city has a folder in it
 		}
 	}
@@ -270,12 +270,12 @@ func rank(f client.Folder, last string) int {
 	return 0
 }
 
-// settle is how long what was ended may take to be collected and to remove what it had.
-const settle = 5 * time.Second
+// exitWait is how long what was ended may take to be collected and to remove what it had.
+const exitWait = 5 * time.Second
 
-// prove looks again.
-func (w *work) prove(ctx context.Context) error {
-	deadline := time.NewTimer(settle)
+// verify looks again.
+func (w *uninstallation) verify(ctx context.Context) error {
+	deadline := time.NewTimer(exitWait)
 	defer deadline.Stop()
 	for {
 		now, err := w.site.Survey()
@@ -283,23 +283,23 @@ func (w *work) prove(ctx context.Context) error {
 			return err
 		}
 		if now.Empty() {
-			w.out.Clean = len(w.out.Left) == 0
+			w.result.Clean = len(w.result.Left) == 0
 			return nil
 		}
 		select {
-		case <-time.After(lookPause):
+		case <-time.After(pollInterval):
 			continue
 		case <-ctx.Done():
 		case <-deadline.C:
 		}
 		for _, f := range now.Folders {
-			w.left(f.Path, errors.New("it is still there"))
+			w.recordLeft(f.Path, errors.New("it is still there"))
 		}
 		for _, p := range now.Processes {
-			w.left(fmt.Sprintf("process %d (%s)", p.PID, p.Command), errors.New("it still runs"))
+			w.recordLeft(fmt.Sprintf("process %d (%s)", p.PID, p.Command), errors.New("it still runs"))
 		}
 		return nil
 	}
 }
 
-const lookPause = 50 * time.Millisecond
+const pollInterval = 50 * time.Millisecond

@@ -22,15 +22,15 @@ import (
 // markKey is in the environment of all that a city starts.
 const markKey = "GC_CITY_PATH"
 
-// made are the names that gc makes in the folder for state, and in that for sockets. Others are
+// generatedNames are the names that gc makes in the folder for state, and in that for sockets. Others are
 // somebody else's, also if they resemble them.
-var made = []string{
+var generatedNames = []string{
 	citydir.StoreFile, citydir.StoreFile + "-wal", citydir.StoreFile + "-shm", citydir.StoreFile + "-journal",
 	citydir.StoreFile + ".bak-v*", citydir.StoreFile + ".damaged-*", citydir.LockFile, citydir.LogFolder, citydir.HooksFolder, citydir.ProviderFolder,
 	citydir.ChoiceFile + "*", "worker.token", "worker.port*", "outpost", "visit.lock",
 }
 
-var madeToRun = []string{"control.sock*", "worker.sock*", "worker-*.port", ".worker-*.port*"}
+var generatedRuntimeNames = []string{"control.sock*", "worker.sock*", "worker-*.port", ".worker-*.port*"}
 
 // Site is where one city is looked for.
 type Site struct {
@@ -44,17 +44,17 @@ type Site struct {
 // files finds what gc has made on the disk.
 func (s Site) files() client.Remains {
 	r := client.Remains{City: s.Root, Folders: []client.Folder{}, Places: append([]string{}, s.Elsewhere...), Processes: []client.Process{}}
-	s.sift(&r, filepath.Join(s.Root, citydir.StateFolder), made)
-	s.sift(&r, filepath.Join(s.Root, citydir.RuntimeFolder), madeToRun)
+	s.classify(&r, filepath.Join(s.Root, citydir.StateFolder), generatedNames)
+	s.classify(&r, filepath.Join(s.Root, citydir.RuntimeFolder), generatedRuntimeNames)
 	for _, dir := range s.sockets(&r) {
-		r.Folders = append(r.Folders, measure(dir))
+		r.Folders = append(r.Folders, diskUsage(dir))
 	}
 	return r
 }
 
-// sift finds in a folder what gc has made, and what somebody else has.
-func (s Site) sift(r *client.Remains, dir string, made []string) {
-	if !s.owned(r, dir) {
+// classify finds in a folder what gc has made, and what somebody else has.
+func (s Site) classify(r *client.Remains, dir string, made []string) {
+	if !s.isOwned(r, dir) {
 		return
 	}
 	entries, err := os.ReadDir(dir)
@@ -68,34 +68,34 @@ func (s Site) sift(r *client.Remains, dir string, made []string) {
 			r.Kept = append(r.Kept, path)
 			continue
 		}
-		f := measure(path)
+		f := diskUsage(path)
 		if strings.HasPrefix(e.Name(), citydir.StoreFile) {
 			r.History += f.Bytes
 		}
 		r.Folders = append(r.Folders, f)
 	}
 	if len(entries) == 0 {
-		r.Folders = append(r.Folders, measure(dir))
+		r.Folders = append(r.Folders, diskUsage(dir))
 	}
 }
 
 // Survey finds what there is. It changes nothing.
 func (s Site) Survey() (client.Remains, error) {
 	r := s.files()
-	living, err := s.living()
+	living, err := s.findProcesses()
 	for _, info := range living {
 		r.Processes = append(r.Processes, client.Process{PID: info.PID, PPID: info.PPID, Command: info.Comm, State: info.State.String()})
 	}
 	return r, err
 }
 
-// owned reports whether a folder of ours is at path. Something else there is an obstacle.
-func (s Site) owned(r *client.Remains, path string) bool {
+// isOwned reports whether a folder of ours is at path. Something else there is an obstacle.
+func (s Site) isOwned(r *client.Remains, path string) bool {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false
-	case err == nil && citydir.Own(path):
+	case err == nil && citydir.IsOwned(path):
 		return true
 	case err == nil && info.Mode().Type() == fs.ModeSymlink:
 		err = errors.New("it is a symbolic link, which gc has not made: remove it, and what it leads to, by hand")
@@ -112,15 +112,15 @@ func (s Site) sockets(r *client.Remains) (dirs []string) {
 	chosen, all := citydir.Sockets(s.Root, s.Bases...)
 	for _, dir := range all {
 		above := filepath.Dir(dir)
-		if citydir.Own(above) && (dir == chosen && s.owned(r, dir) || citydir.Own(dir)) {
+		if citydir.IsOwned(above) && (dir == chosen && s.isOwned(r, dir) || citydir.IsOwned(dir)) {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
 }
 
-// measure adds up what is at path. Links are not followed.
-func measure(path string) client.Folder {
+// diskUsage adds up what is at path. Links are not followed.
+func diskUsage(path string) client.Folder {
 	f := client.Folder{Path: path}
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -135,10 +135,10 @@ func measure(path string) client.Folder {
 	return f
 }
 
-// living returns the processes of the city except this one: those with its mark, and leaders of
+// findProcesses returns the processes of the city except this one: those with its mark, and leaders of
 // sessions with a folder for its sockets in their arguments, which are shims, servers of
 // terminals and shared connections.
-func (s Site) living() ([]proc.Info, error) {
+func (s Site) findProcesses() ([]proc.Info, error) {
 	marked, err := proc.FindByEnv(markKey, s.Root)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("cannot look for the processes of the city: %w", err)
@@ -153,7 +153,7 @@ func (s Site) living() ([]proc.Info, error) {
 	}
 	_, dirs := citydir.Sockets(s.Root, s.Bases...)
 	for _, info := range all {
-		if info.UID == os.Geteuid() && info.SID == info.PID && !info.Ended() && serves(info.PID, dirs) {
+		if info.UID == os.Geteuid() && info.SID == info.PID && !info.Ended() && isServing(info.PID, dirs) {
 			found[info.ID] = info
 		}
 	}
@@ -167,9 +167,9 @@ func (s Site) living() ([]proc.Info, error) {
 	return out, nil
 }
 
-// serves reports whether an argument of a process is below one of the folders, or the title that
+// isServing reports whether an argument of a process is below one of the folders, or the title that
 // it has given itself names something there.
-func serves(pid int, dirs []string) bool {
+func isServing(pid int, dirs []string) bool {
 	argv, err := proc.Argv(pid)
 	return err == nil && slices.ContainsFunc(dirs, func(dir string) bool {
 		within := func(arg string) bool { return strings.HasPrefix(arg, dir+"/") }

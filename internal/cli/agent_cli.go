@@ -18,7 +18,7 @@ runtime provider: gc provider list shows those.`,
 }
 
 func agentCLIListCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List supported agent CLIs, and which are installed",
 		Long: `Shows for each agent CLI the installed version, the versions that gc was tested with, and the
@@ -36,7 +36,7 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 				return err
 			}
 			if a.JSON {
-				return a.Document(cmdenv.Rows("agent_clis", rows))
+				return a.PrintJSON(cmdenv.Rows("agent_clis", rows))
 			}
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tCOMMAND\tVERSION\tTESTED\tSTATE\tASKING MODE")

@@ -42,16 +42,16 @@ func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []s
 		if err != nil {
 			return err
 		}
-		a.Talk("%s", done.Detail)
+		a.Messagef("%s", done.Detail)
 		return nil
 	}
 	plan, err := c.Plan(ctx)
 	if err != nil {
 		return err
 	}
-	if a.Sheet().Plan(plan) == "" {
-		a.Talk("nothing to do: the city is as its configuration says")
+	if a.Formatter().Plan(plan) == "" {
+		a.Messagef("nothing to do: the city is as its configuration says")
 		return nil
 	}
-	return a.Show(plan, func(s render.Sheet) string { return s.Plan(plan) })
+	return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
 }

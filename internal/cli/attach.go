@@ -73,19 +73,19 @@ func (a *app) connect(ctx context.Context, p runtime.Provider, session string, o
 	if len(opts.DetachKeys) == 0 && len(preferred) > 0 {
 		custom := opts
 		custom.DetachKeys = preferred
-		a.Talk("detach with %s", strings.Join(preferred, " or "))
+		a.Messagef("detach with %s", strings.Join(preferred, " or "))
 		if err := runtime.AttachTerminal(ctx, p, session, custom); !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrAttachUnsupported) {
 			return err
 		}
-		a.Talk("this provider has detach keys of its own; GC_DETACH_KEYS is ignored")
+		a.Messagef("this provider has detach keys of its own; GC_DETACH_KEYS is ignored")
 	}
 	switch {
 	case len(opts.DetachKeys) > 0:
-		a.Talk("detach with %s", strings.Join(opts.DetachKeys, " or "))
+		a.Messagef("detach with %s", strings.Join(opts.DetachKeys, " or "))
 	case a.Getenv("TMUX") != "":
-		a.Talk(`detach with Ctrl-\ (the tmux around this terminal takes Ctrl-b for itself)`)
+		a.Messagef(`detach with Ctrl-\ (the tmux around this terminal takes Ctrl-b for itself)`)
 	default:
-		a.Talk(`detach with Ctrl-\ or Ctrl-b d`)
+		a.Messagef(`detach with Ctrl-\ or Ctrl-b d`)
 	}
 	return runtime.AttachTerminal(ctx, p, session, opts)
 }
@@ -118,7 +118,7 @@ func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s clie
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	if s.State != client.StateCreating {
-		a.Talk("%s is %s; waking it", s.Name, s.State)
+		a.Messagef("%s is %s; waking it", s.Name, s.State)
 		if _, err := c.Wake(ctx, name, client.LifecycleRequest{Reason: "a person attaches"}); err != nil {
 			return s, err
 		}
@@ -129,7 +129,7 @@ func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s clie
 		}
 		switch agent.State {
 		case client.StateRunning:
-			return cmdenv.Settled
+			return cmdenv.Reached
 		case client.StateFailed, client.StateQuarantined:
 			return cmdenv.Failing
 		}

@@ -25,7 +25,7 @@ type bundleFile struct {
 }
 
 func bundleCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "bundle [FILE]",
 		Short: "Create a diagnostics archive (support bundle)",
 		Long: `Writes everything that helps to find a fault into one archive: versions, the result of gc doctor, the
@@ -53,7 +53,7 @@ standard output.`,
 			if len(args) > 0 {
 				file = args[0]
 			}
-			a.Talk("gathering what is known of %s; that may take some seconds", root)
+			a.Messagef("gathering what is known of %s; that may take some seconds", root)
 			return a.bundle(cmd.Context(), file, write)
 		},
 	})
@@ -80,10 +80,10 @@ func (a *app) bundle(ctx context.Context, name string, write func(io.Writer) (Bu
 		return errors.Join(err, os.Remove(name))
 	}
 	if a.JSON {
-		return a.Document(out)
+		return a.PrintJSON(out)
 	}
 	for _, m := range out.Missing {
-		a.Talk("missing: %s: %s", m.Name, m.Error)
+		a.Messagef("missing: %s: %s", m.Name, m.Error)
 	}
 	fmt.Fprintf(a.Stdout, "wrote %s: %s, %s. Review it before sharing.\n", name, textfmt.Count(len(out.Pages), "file"), render.Size(out.Bytes))
 	return nil

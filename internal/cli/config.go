@@ -19,7 +19,7 @@ func configCommand(a *app) *cobra.Command {
 }
 
 func configCheckCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "check",
 		Short: "Check city.toml for mistakes",
 		Long: `Shows each mistake with its position and the fix, and warns of keys that have no effect. Exit status 1
@@ -36,16 +36,16 @@ if there is a mistake; a warning does not count.`,
 			}
 			switch {
 			case a.JSON:
-				if err := a.Document(cmdenv.Rows("mistakes", faults)); err != nil {
+				if err := a.PrintJSON(cmdenv.Rows("mistakes", faults)); err != nil {
 					return err
 				}
 			case len(faults) == 0:
-				a.Talk("%s is fine", filepath.Join(root, client.CityFile))
+				a.Messagef("%s is fine", filepath.Join(root, client.CityFile))
 			default:
 				a.printFaults(faults)
 			}
 			if mistakes(faults) > 0 {
-				return cmdenv.Said(cmdenv.Failed)
+				return cmdenv.SilentExit(cmdenv.Failed)
 			}
 			return nil
 		},
@@ -86,27 +86,27 @@ func (a *app) printFaults(faults []ConfigFault) {
 		if f.Warning {
 			message = "warning: " + message
 		}
-		a.Talk("%s: %s", a.PaintTalk(textfmt.Bold, place), message)
+		a.Messagef("%s: %s", a.PaintMessage(textfmt.Bold, place), message)
 		if f.Excerpt != "" {
-			a.Talk("%s", textfmt.Indent(f.Excerpt, faultIndent))
+			a.Messagef("%s", textfmt.Indent(f.Excerpt, faultIndent))
 		}
 		if f.Hint != "" {
-			a.Talk("%s", textfmt.Indent(f.Hint, faultIndent))
+			a.Messagef("%s", textfmt.Indent(f.Hint, faultIndent))
 		}
 	}
 	wrong := mistakes(faults)
 	switch warnings := len(faults) - wrong; {
 	case warnings == 0:
-		a.Talk("%s", textfmt.Count(wrong, "mistake"))
+		a.Messagef("%s", textfmt.Count(wrong, "mistake"))
 	case wrong == 0:
-		a.Talk("no mistakes, %s", textfmt.Count(warnings, "warning"))
+		a.Messagef("no mistakes, %s", textfmt.Count(warnings, "warning"))
 	default:
-		a.Talk("%s, %s", textfmt.Count(wrong, "mistake"), textfmt.Count(warnings, "warning"))
+		a.Messagef("%s, %s", textfmt.Count(wrong, "mistake"), textfmt.Count(warnings, "warning"))
 	}
 }
 
 func configShowCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "show",
 		Short: "Show the effective configuration and its sources",
 		Long:  `Credentials are shown as asterisks.`,
@@ -120,7 +120,7 @@ func configShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Show(config, func(s render.Sheet) string { return s.Config(config) })
+			return a.Show(config, func(s render.Formatter) string { return s.Config(config) })
 		},
 	})
 }

@@ -45,7 +45,7 @@ func (a *app) runController(ctx context.Context, root, lease string, retry bool)
 	}
 	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Lease: lease, Retry: retry, Ready: func() {
 		if a.IsTerminal(a.Stderr) {
-			a.Talk("the controller runs; Ctrl-C ends it and leaves the agents running, gc stop ends them too")
+			a.Messagef("the controller runs; Ctrl-C ends it and leaves the agents running, gc stop ends them too")
 		}
 	}})
 }
@@ -72,14 +72,14 @@ func controllerStopCommand(a *app) *cobra.Command {
 			if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
 				return err
 			}
-			a.Talk("the controller has stopped; agents keep running, and gc start manages them again")
+			a.Messagef("the controller has stopped; agents keep running, and gc start manages them again")
 			return nil
 		},
 	}
 }
 
 func controllerStatusCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "status",
 		Short: "Show whether the controller is running",
 		Args:  cmdenv.Between(0, 0),
@@ -94,9 +94,9 @@ func controllerStatusCommand(a *app) *cobra.Command {
 				return err
 			}
 			if a.JSON {
-				return a.Document(status.Controller)
+				return a.PrintJSON(status.Controller)
 			}
-			fmt.Fprintln(a.Stdout, a.Sheet().Controller(status.Controller))
+			fmt.Fprintln(a.Stdout, a.Formatter().Controller(status.Controller))
 			return nil
 		},
 	})
@@ -115,7 +115,7 @@ func hostCommand(a *app) *cobra.Command {
 				return err
 			}
 			if status := daemon.HostACP(cmd.Context(), args); status != cmdenv.Done {
-				return cmdenv.Said(status)
+				return cmdenv.SilentExit(status)
 			}
 			return nil
 		},
@@ -134,7 +134,7 @@ func shimCommand(a *app) *cobra.Command {
 				return err
 			}
 			if status := daemon.Shim(cmd.Context(), args); status != cmdenv.Done {
-				return cmdenv.Said(status)
+				return cmdenv.SilentExit(status)
 			}
 			return nil
 		},

@@ -63,7 +63,7 @@ from an agent does not pass through the controller: it streams from wherever the
 		ValidArgsFunction: a.CompleteAgentThenFiles,
 	}
 	cmdenv.InstanceFlag(cmd, &instance)
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) copyIn(ctx context.Context, req copyIn, instance string) error {
@@ -73,9 +73,9 @@ func (a *app) copyIn(ctx context.Context, req copyIn, instance string) error {
 	}
 	return a.OnTarget(ctx, req.Agent, func(c *client.Client) error {
 		done, err := c.Copy(ctx, req.Agent, client.CopyRequest{Src: src, RelDst: req.Destination, Instance: instance})
-		err = a.TellDone(done, err, fmt.Sprintf("copied %s to %s", req.Source, req.Agent))
+		err = a.PrintDone(done, err, fmt.Sprintf("copied %s to %s", req.Source, req.Agent))
 		if err == nil && a.JSON {
-			return a.Document(req)
+			return a.PrintJSON(req)
 		}
 		return err
 	})
@@ -114,11 +114,11 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 		return err
 	}
 	for _, link := range what.Left {
-		a.Talk("left out: the link %s leads out of what is copied", link)
+		a.Messagef("left out: the link %s leads out of what is copied", link)
 	}
-	a.Talk("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, textfmt.Count(what.Files, "file"), render.Size(what.Bytes))
+	a.Messagef("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, textfmt.Count(what.Files, "file"), render.Size(what.Bytes))
 	if a.JSON {
-		return a.Document(what)
+		return a.PrintJSON(what)
 	}
 	return nil
 }

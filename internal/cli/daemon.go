@@ -74,9 +74,9 @@ type Outposts interface {
 	ServeOutpost(ctx context.Context, folder, selection string) error
 	// AttachOutpost connects this process's terminal to one of them.
 	AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error
-	// HoldOutpost is the first process of a pod, until ctx ends; then its agents have
+	// RunOutpostInit is the first process of a pod, until ctx ends; then its agents have
 	// grace to end.
-	HoldOutpost(ctx context.Context, folder, selection string, grace time.Duration) error
+	RunOutpostInit(ctx context.Context, folder, selection string, grace time.Duration) error
 }
 
 // ControllerOptions are the parameters of a controller beside its city.
@@ -97,9 +97,9 @@ type ControllerOptions struct {
 type Drivers interface {
 	// Providers lists them, the default first.
 	Providers(ctx context.Context) ([]client.Provider, error)
-	// Places lists the selections at which sessions of the city may be: those that
+	// SessionProviders lists the selections at which sessions of the city may be: those that
 	// its controller has ever opened.
-	Places(root string) ([]string, error)
+	SessionProviders(root string) ([]string, error)
 	// Provider opens the one that selection names ("kind" or "kind:argument")
 	// over the city's sessions. The controller is not needed. An unknown
 	// selection is an error matching client.ErrNotFound that lists the known.

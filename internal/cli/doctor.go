@@ -32,14 +32,14 @@ in an empty directory as this user; that takes up to some minutes, and some toke
 				if a.City != "" {
 					return err
 				}
-				a.Talk("not in a city: looking at this machine alone")
+				a.Messagef("not in a city: looking at this machine alone")
 			}
 			visit := &visit{app: a, all: all}
 			if err := daemon.Doctor(cmd.Context(), root, visit.report); err != nil {
 				return err
 			}
 			if ask {
-				a.Talk("each agent CLI is asked a question; that may take some minutes")
+				a.Messagef("each agent CLI is asked a question; that may take some minutes")
 				if err := daemon.AskCLIs(cmd.Context(), root, visit.report); err != nil {
 					return err
 				}
@@ -49,7 +49,7 @@ in an empty directory as this user; that takes up to some minutes, and some toke
 	}
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show passed checks too")
 	cmd.Flags().BoolVar(&ask, "ask", false, "have each agent CLI answer a question")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // findingIndent is where the message of a finding begins.
@@ -108,14 +108,14 @@ func (v *visit) passed() string {
 
 func (v *visit) sum() error {
 	if v.JSON {
-		if err := v.Document(cmdenv.Rows("findings", v.findings)); err != nil {
+		if err := v.PrintJSON(cmdenv.Rows("findings", v.findings)); err != nil {
 			return err
 		}
 	} else {
-		v.Talk("%s passed%s, %s, %s", textfmt.Count(v.fine, "check"), v.passed(), textfmt.Count(v.warn, "warning"), textfmt.Count(v.broken, "problem"))
+		v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.fine, "check"), v.passed(), textfmt.Count(v.warn, "warning"), textfmt.Count(v.broken, "problem"))
 	}
 	if v.broken > 0 {
-		return cmdenv.Said(cmdenv.Failed)
+		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func (d *documentation) cityFile(path string, block codeBlock) {
 		const agent = "[[agents]]\nname = \"coder-1\"\nprovider = \"claude\"\n"
 		text, before = agent+text, strings.Count(agent, "\n")
 	}
-	_, err := config.Parse("city.toml", []byte(text), config.Known{})
+	_, err := config.Parse("city.toml", []byte(text), config.Catalog{})
 	if err == nil {
 		return
 	}
@@ -238,7 +238,7 @@ func (d *documentation) command(words []string) string {
 			switch {
 			case next != nil:
 				cmd = next
-			case cmd.HasParent() && !cmdenv.OnlyHolds(cmd):
+			case cmd.HasParent() && !cmdenv.IsGroup(cmd):
 				// an argument
 			case word == strings.ToUpper(word): // COMMAND
 				return ""

@@ -27,7 +27,7 @@ type Env struct {
 // Run runs one command line and returns its exit status. It returns soon after
 // ctx ends.
 func Run(ctx context.Context, env Env) int {
-	a := &app{View: output.View{Desk: cmdenv.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
+	a := &app{Renderer: output.Renderer{Base: cmdenv.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
 	root := newRoot(a)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

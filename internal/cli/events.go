@@ -25,7 +25,7 @@ the oldest recorded one are gone, it says so; an ID that no event has had is ref
 		Example: "  gc events --since 1h\n  gc events worker\n  gc events --follow --json --after 1234",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := a.Moment("--since", since)
+			from, err := a.ParseTime("--since", since)
 			if err != nil {
 				return err
 			}
@@ -45,13 +45,13 @@ the oldest recorded one are gone, it says so; an ID that no event has had is ref
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "also print new events")
 	cmd.Flags().StringVar(&since, "since", "", "only what is newer than `time`: a duration such as 5m, or a date and time")
 	cmd.Flags().Uint64Var(&query.After, "after", 0, "only events after the one with this `id`")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
 	page, err := c.FindEvents(ctx, query)
 	if err == nil {
-		err = knownCursor(page, query.After)
+		err = checkCursor(page, query.After)
 	}
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 		}
 	}
 	if page.Gap && query.After > 0 {
-		a.tellGap(query.After)
+		a.printGap(query.After)
 	}
 	for _, e := range page.Events {
 		if err := a.printEvent(e); err != nil {
@@ -72,9 +72,9 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 	return nil
 }
 
-// knownCursor refuses an id that no event has had: gc can neither list the
+// checkCursor refuses an id that no event has had: gc can neither list the
 // events after it nor report that none were lost.
-func knownCursor(page client.EventPage, after uint64) error {
+func checkCursor(page client.EventPage, after uint64) error {
 	if !page.Gap || page.Last == 0 || after <= page.Last { // an empty log cannot show what it has dropped
 		return nil
 	}
@@ -85,7 +85,7 @@ func (a *app) followEvents(ctx context.Context, c *client.Client, query client.E
 	if query.After > 0 {
 		page, err := c.PastEvents(ctx, query.After)
 		if err == nil {
-			err = knownCursor(page, query.After)
+			err = checkCursor(page, query.After)
 		}
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (a *app) followEvents(ctx context.Context, c *client.Client, query client.E
 	for e, err := range c.FollowEvents(ctx, query) {
 		if gap, lost := errors.AsType[*client.GapError](err); lost {
 			if begun { // before the first one, it only means that the city is older than its memory
-				a.tellGap(gap.After)
+				a.printGap(gap.After)
 			}
 			continue
 		}
@@ -110,14 +110,14 @@ func (a *app) followEvents(ctx context.Context, c *client.Client, query client.E
 	return nil
 }
 
-func (a *app) tellGap(after uint64) {
-	a.Talk("gc: some events after %d were lost", after)
+func (a *app) printGap(after uint64) {
+	a.Messagef("gc: some events after %d were lost", after)
 }
 
 func (a *app) printEvent(e client.Event) error {
 	if a.JSON {
-		return a.Line(e)
+		return a.PrintJSONLine(e)
 	}
-	_, err := fmt.Fprint(a.Stdout, a.Sheet().Event(e))
+	_, err := fmt.Fprint(a.Stdout, a.Formatter().Event(e))
 	return err
 }

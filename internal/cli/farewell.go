@@ -9,8 +9,8 @@ import (
 	"gascity/client"
 )
 
-// farewell is how long a controller that has done its work may take to exit.
-const farewell = 10 * time.Second
+// exitTimeout is how long a controller that has done its work may take to exit.
+const exitTimeout = 10 * time.Second
 
 // endOf returns a function that says whether the process of a controller has
 // ended. It is called while that controller still answers: its pid may belong to
@@ -28,7 +28,7 @@ func (a *app) endOf(c client.Controller) func() bool {
 // ended: who comes after it may use its lock and remove its city. Another
 // controller may answer instead: somebody was waiting to start it.
 func (a *app) awaitGone(parent context.Context, c *client.Client, was client.Controller, ended func() bool) error {
-	ctx, cancel := context.WithTimeout(parent, farewell)
+	ctx, cancel := context.WithTimeout(parent, exitTimeout)
 	defer cancel()
 	for pause := probePause; ; pause = min(2*pause, probePauseMax) {
 		status, err := c.Status(ctx)

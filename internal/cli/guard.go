@@ -107,7 +107,7 @@ Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 	who.on(cmd)
 	cmd.Flags().StringVar(&tool, "tool", "", "the `name` of a tool, in place of a shell command")
 	cmd.Flags().StringVar(&input, "input", "", "the tool's input, `JSON`")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // maxScript bounds a script that is read from the input.
@@ -142,11 +142,11 @@ func (a *app) callOf(cmd *cobra.Command, tool, input string, args []string) (str
 func (a *app) showChecked(out checked) error {
 	if a.JSON {
 		out.Parts = append([]guard.PartVerdict{}, out.Parts...)
-		if err := a.Document(out); err != nil {
+		if err := a.PrintJSON(out); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.Stdout, "%s%s\n", a.action(out.Action), said(out.Verdict))
+		fmt.Fprintf(a.Stdout, "%s%s\n", a.action(out.Action), ruleText(out.Verdict))
 		t := &textfmt.Table{Heads: []string{"", "PART", "RULE"}}
 		for _, p := range out.Parts {
 			t.Add(actionCell(p), textfmt.Cell{Text: textfmt.OneLine(strings.Join(slices.Concat(p.Via, []string{p.Part}), ": "))}, textfmt.Painted(p.Rule, textfmt.Faint))
@@ -158,8 +158,8 @@ func (a *app) showChecked(out checked) error {
 	return exitOf(out.Action)
 }
 
-// said are the rule and the reason of a verdict.
-func said(v guard.Verdict) string {
+// ruleText are the rule and the reason of a verdict.
+func ruleText(v guard.Verdict) string {
 	rule := v.Rule
 	if rule == "" {
 		rule = "default"
@@ -194,9 +194,9 @@ func actionCell(p guard.PartVerdict) textfmt.Cell {
 func exitOf(action guard.Action) error {
 	switch action {
 	case guard.Deny:
-		return cmdenv.Said(cmdenv.Refused)
+		return cmdenv.SilentExit(cmdenv.Refused)
 	case guard.Ask:
-		return cmdenv.Said(cmdenv.Asked)
+		return cmdenv.SilentExit(cmdenv.Asked)
 	case guard.Allow:
 	}
 	return nil
@@ -242,7 +242,7 @@ expected decision: allow, ask or deny, and optionally the rule. Exit status 1 if
 	}
 	who.on(cmd)
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show the cases that pass too")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // results decides the cases; what a case says of its agent counts before the flags.
@@ -294,18 +294,18 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		}
 		fmt.Fprintf(a.Stdout, "%s  %s\n", a.Paint(paint, mark), textfmt.OneLine(what))
 		if !r.Passed {
-			fmt.Fprintf(a.Stdout, "      want %s, got %s%s\n", want, r.Verdict.Action, said(r.Verdict))
+			fmt.Fprintf(a.Stdout, "      want %s, got %s%s\n", want, r.Verdict.Action, ruleText(r.Verdict))
 		}
 	}
 	if a.JSON {
-		if err := a.Document(cmdenv.Rows("cases", results)); err != nil {
+		if err := a.PrintJSON(cmdenv.Rows("cases", results)); err != nil {
 			return err
 		}
 	} else {
-		a.Talk("%s, %d failed", textfmt.Count(len(results), "case"), failed)
+		a.Messagef("%s, %d failed", textfmt.Count(len(results), "case"), failed)
 	}
 	if failed > 0 {
-		return cmdenv.Said(cmdenv.Failed)
+		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type ruleList struct {
 }
 
 func guardListCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List the rules in effect and their source",
 		Args:  cmdenv.Between(0, 0),
@@ -39,12 +39,12 @@ func guardListCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list := ruleList{Guarded: g.On, Default: g.Policy.Default(), Ask: g.AskTimeout.String(), Rules: rowsOf(g.Policy.Sheet())}
+			list := ruleList{Guarded: g.On, Default: g.Policy.Default(), Ask: g.AskTimeout.String(), Rules: rowsOf(g.Policy.Source())}
 			if a.JSON {
-				return a.Document(list)
+				return a.PrintJSON(list)
 			}
 			if !g.On {
-				a.Talk("city.toml has no [guard]: everything is allowed; rule sets are: %s", strings.Join(guard.Shipped(), ", "))
+				a.Messagef("city.toml has no [guard]: everything is allowed; rule sets are: %s", strings.Join(guard.Shipped(), ", "))
 				return nil
 			}
 			t := &textfmt.Table{Heads: []string{"RULE", "ACTION", "FOR", "FROM", "REASON"}}
@@ -53,17 +53,17 @@ func guardListCommand(a *app) *cobra.Command {
 				if r.Off {
 					action = textfmt.Painted("off", textfmt.Faint)
 				}
-				t.Add(textfmt.Painted(r.ID, textfmt.Bold), action, textfmt.Cell{Text: r.whom()}, textfmt.Painted(filepath.Base(r.Set), textfmt.Faint), textfmt.Cell{Text: textfmt.OneLine(r.Reason)})
+				t.Add(textfmt.Painted(r.ID, textfmt.Bold), action, textfmt.Cell{Text: r.appliesTo()}, textfmt.Painted(filepath.Base(r.Set), textfmt.Faint), textfmt.Cell{Text: textfmt.OneLine(r.Reason)})
 			}
 			a.Print(t)
-			a.Talk("what no rule is about: %s", list.Default)
+			a.Messagef("what no rule is about: %s", list.Default)
 			return nil
 		},
 	})
 }
 
-// whom says for whom a rule holds.
-func (r ruleRow) whom() string {
+// appliesTo says for whom a rule holds.
+func (r ruleRow) appliesTo() string {
 	var out []string
 	for _, group := range [][]string{{r.For}, r.Roles, r.Agents} {
 		if joined := strings.Join(group, ","); joined != "" {
@@ -73,7 +73,7 @@ func (r ruleRow) whom() string {
 	return strings.Join(out, " ")
 }
 
-func rowsOf(sheet guard.Sheet) []ruleRow {
+func rowsOf(sheet guard.Source) []ruleRow {
 	rows := []ruleRow{}
 	add := func(whom string, sets []guard.Set) {
 		for _, set := range sets {
@@ -117,7 +117,7 @@ rule sets or files, and prints the calls with another decision. The controller r
 		Example: "  gc guard replay --since 7d\n  gc guard replay --since 24h --with protected-branch --with rules/new.toml",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := a.Moment("--since", since)
+			from, err := a.ParseTime("--since", since)
 			if err != nil {
 				return err
 			}
@@ -138,7 +138,7 @@ rule sets or files, and prints the calls with another decision. The controller r
 	}
 	cmd.Flags().StringVar(&since, "since", "7d", "calls that are younger than `time`: a duration such as 5m or 7d, or a moment")
 	cmd.Flags().StringArrayVar(&with, "with", nil, "a rule set or a `file` of rules beside those of city.toml; may be given again")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // furtherRules makes the paths among names of rule sets absolute.
@@ -172,7 +172,7 @@ func replayOf(g Guarding, calls []guard.Call) replay {
 
 func (a *app) showReplay(r replay) error {
 	if a.JSON {
-		return a.Document(r)
+		return a.PrintJSON(r)
 	}
 	t := &textfmt.Table{Heads: []string{"WHEN", "AGENT", "TOOL", "WAS", "NOW", "RULE", "WHAT"}}
 	for _, c := range r.Changed {
@@ -194,6 +194,6 @@ func (a *app) showReplay(r replay) error {
 	if r.Cut > 0 {
 		cut = fmt.Sprintf("; %d were too long to be kept and are left out", r.Cut)
 	}
-	a.Talk("%s, %d would come out otherwise%s", textfmt.Count(r.Calls, "recorded call"), len(r.Changed), cut)
+	a.Messagef("%s, %d would come out otherwise%s", textfmt.Count(r.Calls, "recorded call"), len(r.Changed), cut)
 	return nil
 }

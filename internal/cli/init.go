@@ -64,21 +64,21 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 	} else if err != nil {
 		return err
 	}
-	a.Talk("wrote %s", path)
+	a.Messagef("wrote %s", path)
 	switch file, err := daemon.IgnoreState(dir); {
 	case err != nil:
-		a.Talk("warning: git may add the city's state: %v; add .gc/ and .runtime/ to .gitignore", err)
+		a.Messagef("warning: git may add the city's state: %v; add .gc/ and .runtime/ to .gitignore", err)
 	case file != "":
-		a.Talk("added .gc/ and .runtime/ to %s: git ignores the city's state", file)
+		a.Messagef("added .gc/ and .runtime/ to %s: git ignores the city's state", file)
 	default:
 		if err := writeNew(filepath.Join(dir, ".gitignore"), []byte(ignored)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
 	if dir == a.Dir {
-		a.Talk("next: look at it, then start the city with: gc start")
+		a.Messagef("next: look at it, then start the city with: gc start")
 	} else {
-		a.Talk("next: look at it, then start the city with: gc start --city %s", dir)
+		a.Messagef("next: look at it, then start the city with: gc start --city %s", dir)
 	}
 	return nil
 }

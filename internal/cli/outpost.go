@@ -62,7 +62,7 @@ func outpostHoldCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return daemon.HoldOutpost(cmd.Context(), args[0], args[1], grace)
+			return daemon.RunOutpostInit(cmd.Context(), args[0], args[1], grace)
 		},
 	}
 	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the pod has to end")

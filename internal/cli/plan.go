@@ -15,7 +15,7 @@ import (
 )
 
 func planCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "plan [FILE]",
 		Short: "Show what the controller would do, and why",
 		Long: `Compares the configuration in effect with what runs; with a FILE, that configuration: what an edit would
@@ -30,14 +30,14 @@ do. Nothing is changed.`,
 				}
 				if len(args) == 0 {
 					if refused, err := a.refusedPlan(cmd.Context(), c); err != nil || refused != nil {
-						return errors.Join(a.Show(plan, func(s render.Sheet) string { return s.Plan(plan) }), err, refused)
+						return errors.Join(a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) }), err, refused)
 					}
 				}
-				if !a.JSON && a.Sheet().Plan(plan) == "" {
-					a.Talk("nothing to do: the city is as its configuration says")
+				if !a.JSON && a.Formatter().Plan(plan) == "" {
+					a.Messagef("nothing to do: the city is as its configuration says")
 					return nil
 				}
-				return a.Show(plan, func(s render.Sheet) string { return s.Plan(plan) })
+				return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
 			})
 		},
 	})
@@ -50,8 +50,8 @@ func (a *app) refusedPlan(ctx context.Context, c *client.Client) (refused, err e
 	if err != nil || status.Plan.Error == "" {
 		return nil, err
 	}
-	a.Talk("gc: the controller refused %s: %s; this is the plan of the previous configuration", client.CityFile, textfmt.OneLine(status.Plan.Error))
-	return cmdenv.Said(cmdenv.Failed), nil
+	a.Messagef("gc: the controller refused %s: %s; this is the plan of the previous configuration", client.CityFile, textfmt.OneLine(status.Plan.Error))
+	return cmdenv.SilentExit(cmdenv.Failed), nil
 }
 
 func (a *app) plan(ctx context.Context, c *client.Client, args []string) (client.Plan, error) {

@@ -50,7 +50,7 @@ needed.`,
 				return err
 			}
 			if a.JSON {
-				return a.Document(primed{name, mode, append([]worker.Section{}, sections...)})
+				return a.PrintJSON(primed{name, mode, append([]worker.Section{}, sections...)})
 			}
 			fmt.Fprintln(a.Stdout, agentcontext.Text(sections))
 			return nil
@@ -58,5 +58,5 @@ needed.`,
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().StringVar(&word, "mode", string(worker.FullContext), "for a new conversation (full), a compacted one (compact) or one taken up again (resume)")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }

@@ -17,7 +17,7 @@ func providerCommand(a *app) *cobra.Command {
 }
 
 func providerListCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List runtime providers and their capabilities",
 		Long: `Shows the runtime providers: what agents run in, the value of provider in [session]. The programs that
@@ -32,7 +32,7 @@ agents are, the value of provider in [[agents]], are listed by: gc agent-cli lis
 			if err != nil {
 				return err
 			}
-			return a.Show(cmdenv.Rows("providers", providers), func(s render.Sheet) string { return s.Providers(providers) })
+			return a.Show(cmdenv.Rows("providers", providers), func(s render.Formatter) string { return s.Providers(providers) })
 		},
 	})
 }
@@ -79,7 +79,7 @@ script: --only 'watch.*' runs the cases that you work on. Exit status 1 if a cas
 	cmd.Flags().BoolVar(&operations, "operations", false, "try operation by operation, with one session")
 	cmd.Flags().BoolVar(&contract, "contract", false, "run the whole contract, also on a script")
 	cmd.Flags().StringSliceVar(&cases, "only", nil, "try these `cases` of the contract alone, by their ids or patterns")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // resultIndent is where the name of a case begins.
@@ -117,16 +117,16 @@ func (c *check) report(r CheckResult) {
 
 func (c *check) sum() error {
 	if c.JSON {
-		if err := c.Document(cmdenv.Rows("results", c.results)); err != nil {
+		if err := c.PrintJSON(cmdenv.Rows("results", c.results)); err != nil {
 			return err
 		}
 	}
 	if !c.JSON && !c.all {
 		c.skipped()
 	}
-	c.Talk("%s passed, %d failed, %d skipped", textfmt.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
+	c.Messagef("%s passed, %d failed, %d skipped", textfmt.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
 	if c.counts.fail > 0 {
-		return cmdenv.Said(cmdenv.Failed)
+		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ Sessions are kept in the folder GC_EXEC_STATE_DIR, or in the city.`,
 				root = "" // the state folder may do
 			}
 			if status := daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]); status != cmdenv.Done {
-				return cmdenv.Said(status)
+				return cmdenv.SilentExit(status)
 			}
 			return nil
 		},

@@ -93,7 +93,7 @@ func TestEveryCommandHasScripts(t *testing.T) {
 	}
 	every(testRoot(), func(cmd *cobra.Command) {
 		name := cmd.CommandPath()
-		if cmd.Hidden || cmdenv.OnlyHolds(cmd) || !cmd.HasParent() || cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Hidden {
+		if cmd.Hidden || cmdenv.IsGroup(cmd) || !cmd.HasParent() || cmd.Name() == "help" || cmd.HasParent() && cmd.Parent().Hidden {
 			return
 		}
 		if !ran("exec " + name) {

@@ -17,7 +17,7 @@ import (
 
 // app is one run of the program.
 type app struct {
-	output.View
+	output.Renderer
 
 	executable string
 	assembly   Daemon  // nil without the daemon
@@ -74,9 +74,9 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupInside, Title: "For agents, within their sessions:"},
 		&cobra.Group{ID: groupAuthors, Title: "For authors of workers and runtime providers:"},
 	)
-	root.AddCommand(promptcmd.Questions(&a.View)...)
-	root.AddCommand(promptcmd.Commands(&a.View)...)
-	root.AddCommand(agentcmd.Commands(&a.View)...)
+	root.AddCommand(promptcmd.Questions(&a.Renderer)...)
+	root.AddCommand(promptcmd.Commands(&a.Renderer)...)
+	root.AddCommand(agentcmd.Commands(&a.Renderer)...)
 	root.AddCommand(
 		initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), attachCommand(a), copyCommand(a), acpCommand(a),
 		planCommand(a), applyCommand(a), eventsCommand(a), usageCommand(a), controllerCommand(a), configCommand(a), guardCommand(a),

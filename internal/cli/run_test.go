@@ -30,8 +30,8 @@ func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
-// at is the desk of a run.
-func at(env cmdenv.Env) output.View { return output.View{Desk: cmdenv.Desk{Env: env}} }
+// viewAt is the desk of a run.
+func viewAt(env cmdenv.Env) output.Renderer { return output.Renderer{Base: cmdenv.Base{Env: env}} }
 
 // TestWithoutDaemonNothingCrashes runs every command in a program that has no
 // assembly, in a folder that is no city.
@@ -64,7 +64,7 @@ func TestErrorsBecomeExitStatuses(t *testing.T) {
 	} {
 		for _, err := range errs {
 			var out bytes.Buffer
-			a := &app{View: at(cmdenv.Env{Stderr: &out})}
+			a := &app{Renderer: viewAt(cmdenv.Env{Stderr: &out})}
 			if got := a.Fail(t.Context(), fmt.Errorf("wrapped: %w", err)); got != want {
 				t.Errorf("%v ends with %d, want %d", err, got, want)
 			}

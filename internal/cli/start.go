@@ -76,7 +76,7 @@ An argument with a slash, or a directory with a city.toml, is the city's directo
 				if flags.noWait {
 					flags.timeout = 0
 				}
-				return agentcmd.Start(cmd.Context(), &a.View, args, flags.timeout)
+				return agentcmd.Start(cmd.Context(), &a.Renderer, args, flags.timeout)
 			}
 			root, err := a.Root()
 			if err != nil {
@@ -140,25 +140,25 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	defer c.Close()
 	status, err := c.Status(ctx)
 	if err == nil && status.Controller.Stopping {
-		a.Talk("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
+		a.Messagef("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
 		err = a.awaitEnd(ctx, c, a.endOf(status.Controller))
 	}
 	ran := err == nil
 	switch {
 	case ran:
-		a.Talk("the controller runs already: process %d, started %s", status.Controller.PID, textfmt.Ago(a.Now(), status.Controller.StartedAt))
+		a.Messagef("the controller runs already: process %d, started %s", status.Controller.PID, textfmt.Ago(a.Now(), status.Controller.StartedAt))
 	case errors.Is(err, client.ErrNoController):
 		if status, err = a.launch(ctx, root, c); err != nil {
 			return err
 		}
-		a.Talk("the controller runs: process %d", status.Controller.PID)
+		a.Messagef("the controller runs: process %d", status.Controller.PID)
 		if daemon, err := a.daemon(); err == nil {
 			if words, err := daemon.Unasked(ctx, root); err == nil && words != "" {
-				a.Talk("%s %s", a.PaintTalk(textfmt.Yellow, "warning:"), textfmt.OneLine(words))
+				a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(words))
 			}
 			if lines, err := daemon.RefusedModes(ctx, root); err == nil {
 				for _, line := range lines {
-					a.Talk("%s %s", a.PaintTalk(textfmt.Yellow, "warning:"), textfmt.OneLine(line))
+					a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(line))
 				}
 			}
 		}
@@ -166,7 +166,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		return err
 	}
 	for _, notice := range status.Controller.Notices {
-		a.Talk("%s %s", a.PaintTalk(textfmt.Yellow, "warning:"), textfmt.OneLine(notice))
+		a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(notice))
 	}
 	var refused error
 	again := map[string]client.Agent{}
@@ -203,13 +203,13 @@ func (a *app) refusedConfiguration(ctx context.Context, root string, status clie
 	switch {
 	case len(faults) > 0:
 		a.printFaults(faults)
-		a.Talk("gc: %s has errors at %d:%d; %s", client.CityFile, faults[0].Line, faults[0].Column, goesOn)
+		a.Messagef("gc: %s has errors at %d:%d; %s", client.CityFile, faults[0].Line, faults[0].Column, goesOn)
 	case status.Plan.Error != "":
-		a.Talk("gc: the controller refused %s: %s; %s", client.CityFile, textfmt.OneLine(status.Plan.Error), goesOn)
+		a.Messagef("gc: the controller refused %s: %s; %s", client.CityFile, textfmt.OneLine(status.Plan.Error), goesOn)
 	default:
 		return nil
 	}
-	return cmdenv.Said(cmdenv.Failed)
+	return cmdenv.SilentExit(cmdenv.Failed)
 }
 
 // startFailed has the controller start what has failed, whatever its back-off says. It returns
@@ -230,7 +230,7 @@ func (a *app) startFailed(ctx context.Context, c *client.Client, status client.S
 	if len(names) == 0 {
 		return failed, nil
 	}
-	a.Talk("starting again: %s", textfmt.List(names))
+	a.Messagef("starting again: %s", textfmt.List(names))
 	if _, err := c.StartFailed(ctx, names...); err != nil && !errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrUnavailable) {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func (a *app) awaitEnd(ctx context.Context, c *client.Client, ended func() bool)
 			return err
 		}
 		if err == nil && status.Controller.Stuck && !told {
-			a.Talk("that stop could not end everything, see gc explain; another controller takes over what is left")
+			a.Messagef("that stop could not end everything, see gc explain; another controller takes over what is left")
 			if _, err := c.StopController(ctx); err != nil && !errors.Is(err, client.ErrNoController) {
 				return err
 			}
@@ -282,7 +282,7 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 		return none, fmt.Errorf("cannot open the controller's log: %w", err)
 	}
 	if agent := a.Getenv("GC_AGENT"); agent != "" && a.Getenv("GC_INSTANCE_TOKEN") != "" {
-		a.Talk("gc: the agent %s starts this controller: it will end together with that agent's session", textfmt.OneLine(agent))
+		a.Messagef("gc: the agent %s starts this controller: it will end together with that agent's session", textfmt.OneLine(agent))
 	}
 	ended, err := a.detach(root, log)
 	if err != nil {
@@ -364,6 +364,6 @@ func (a *app) checkBeforeStart(ctx context.Context, root string) error {
 	if !slices.ContainsFunc(faults, func(f ConfigFault) bool { return !f.Alone && !f.Warning }) {
 		return nil // the others run, or must be looked after
 	}
-	a.Talk("gc: nothing was started")
-	return cmdenv.Said(cmdenv.Failed)
+	a.Messagef("gc: nothing was started")
+	return cmdenv.SilentExit(cmdenv.Failed)
 }

@@ -42,12 +42,12 @@ With --watch the list is updated until you press Ctrl-C.`,
 				if err != nil {
 					return err
 				}
-				return a.Show(status, func(s render.Sheet) string { return s.Status(status, openQuestions(cmd.Context(), c, status)) })
+				return a.Show(status, func(s render.Formatter) string { return s.Status(status, openQuestions(cmd.Context(), c, status)) })
 			})
 		},
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "watch for changes (with --json: one JSON document per line)")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // openQuestions returns the questions that wait for a person. A failure leaves them out: the rows of
@@ -69,9 +69,9 @@ func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
 		return err
 	}
 	if a.JSON {
-		return a.Line(status)
+		return a.PrintJSONLine(status)
 	}
-	s := a.Sheet()
+	s := a.Formatter()
 	s.Rows = a.Rows()
-	return a.Picture(s.Status(status, openQuestions(ctx, c, status)))
+	return a.PrintFrame(s.Status(status, openQuestions(ctx, c, status)))
 }

@@ -42,7 +42,7 @@ runs any more. To stop the controller alone and leave the agents running: gc con
 				if a.JSON {
 					return cmdenv.Usage(cmd, "--json goes without the name of an agent: it prints what stopping the city found")
 				}
-				return agentcmd.Stop(cmd.Context(), &a.View, args, timeout)
+				return agentcmd.Stop(cmd.Context(), &a.Renderer, args, timeout)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -51,7 +51,7 @@ runs any more. To stop the controller alone and leave the agents running: gc con
 	}
 	cmd.ValidArgsFunction = a.CompleteAgents
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller continues after that")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) stop(ctx context.Context, c *client.Client) error {
@@ -63,7 +63,7 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 		return err
 	}
 	ended := a.endOf(before.Controller)
-	census, err := a.stopTold(ctx, c)
+	census, err := a.stopAndReport(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 		gone = a.awaitGone(ctx, c, before.Controller, ended)
 	}
 	if a.JSON {
-		if err := a.Document(census); err != nil {
+		if err := a.PrintJSON(census); err != nil {
 			return err
 		}
 	} else {
@@ -82,7 +82,7 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 		return gone
 	}
 	if !census.Clean {
-		return cmdenv.Said(cmdenv.Failed)
+		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (a *app) stopLess(ctx context.Context, root string, err error) error {
 	if _, statErr := os.Stat(filepath.Join(root, ".gc", "runtime-dir")); statErr != nil || a.assembly == nil {
 		return err // no session was ever started, or all were ended
 	}
-	places, listErr := a.assembly.Places(root)
+	places, listErr := a.assembly.SessionProviders(root)
 	if listErr != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (a *app) stopLess(ctx context.Context, root string, err error) error {
 	return fmt.Errorf("%w --no-wait; then gc stop ends what still runs: %s", err, textfmt.List(names))
 }
 
-// stopTold stops the city and prints the result of each session meanwhile.
-func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census, error) {
+// stopAndReport stops the city and prints the result of each session meanwhile.
+func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Census, error) {
 	page, err := c.PastEvents(parent, 0)
 	if err != nil {
 		return client.Census{}, err
@@ -125,7 +125,7 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 		defer close(told)
 		for e, err := range c.Events(ctx, page.Last) {
 			if err == nil && strings.HasPrefix(e.Kind, "session.stop") && !a.JSON {
-				a.Talk("%s  %s", strings.TrimPrefix(e.Kind, "session."), textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)+"  "+e.Text))
+				a.Messagef("%s  %s", strings.TrimPrefix(e.Kind, "session."), textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)+"  "+e.Text))
 			}
 		}
 	}()
@@ -140,7 +140,7 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 
 // remindOfStop says what a stop that takes long still waits for, until ctx ends.
 func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
-	w := a.NewVigil()
+	w := a.NewReminder()
 	for cmdenv.PauseFor(ctx, cmdenv.RemindAfter, nil) {
 		status, err := c.Status(ctx)
 		if err != nil {
@@ -166,16 +166,16 @@ func notEnded(status client.Status) []string {
 
 func (a *app) printCensus(census client.Census) {
 	if len(census.Sessions) == 0 {
-		a.Talk("no session was running; the controller has ended")
+		a.Messagef("no session was running; the controller has ended")
 		return
 	}
-	fmt.Fprint(a.Stdout, a.Sheet().Census(census))
+	fmt.Fprint(a.Stdout, a.Formatter().Census(census))
 	if !census.Clean {
-		a.Talk("gc: some sessions are still running; the controller keeps trying, and exits when all have stopped")
-		a.Talk("gc: to see what is left: gc status; to try again now: gc stop; to leave it running: gc controller stop; to continue with the city: gc start")
+		a.Messagef("gc: some sessions are still running; the controller keeps trying, and exits when all have stopped")
+		a.Messagef("gc: to see what is left: gc status; to try again now: gc stop; to leave it running: gc controller stop; to continue with the city: gc start")
 		return
 	}
-	a.Talk("%s; the controller has ended", render.Stopped(census))
+	a.Messagef("%s; the controller has ended", render.Stopped(census))
 }
 
 func restartCommand(a *app) *cobra.Command {
@@ -221,7 +221,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	}
 	if errors.Is(err, client.ErrNotFound) {
 		for _, target := range targets {
-			if !known(before, target) {
+			if !hasTarget(before, target) {
 				return cmdenv.SuggestAgent(ctx, c, target, err)
 			}
 		}
@@ -241,7 +241,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 // restarted judges an agent that was asked to restart.
 func (a *app) restarted(was, is client.Agent) cmdenv.Verdict {
 	v := cmdenv.Wanted(is)
-	if v != cmdenv.Settled {
+	if v != cmdenv.Reached {
 		return v
 	}
 	switch was.State {
@@ -250,14 +250,14 @@ func (a *app) restarted(was, is client.Agent) cmdenv.Verdict {
 			return cmdenv.Waiting // it is still the previous one
 		}
 	case client.StateFailed, client.StateQuarantined:
-		if a.Relapses(is) {
+		if a.MayFailAgain(is) {
 			return cmdenv.Waiting
 		}
 	}
-	return cmdenv.Settled
+	return cmdenv.Reached
 }
 
-func known(status client.Status, target string) bool {
+func hasTarget(status client.Status, target string) bool {
 	for _, agent := range status.Agents {
 		if cmdenv.Named(agent, []string{target}) {
 			return true

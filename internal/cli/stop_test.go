@@ -25,20 +25,20 @@ func TestAStopSaysWhatItWaitsFor(t *testing.T) {
 
 func TestARestartIsOverWhenTheNewIncarnationHolds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	a := &app{View: at(cmdenv.Env{Now: func() time.Time { return now }})}
+	a := &app{Renderer: viewAt(cmdenv.Env{Now: func() time.Time { return now }})}
 	running := client.Agent{Desired: client.StateRunning, State: client.StateRunning, Instance: "1", StartedAt: now}
 	next, old := running, running
 	next.Instance = "2"
-	old.StartedAt = now.Add(-cmdenv.Proven)
+	old.StartedAt = now.Add(-cmdenv.StableAfter)
 	failed, quarantined := client.Agent{State: client.StateFailed}, client.Agent{State: client.StateQuarantined}
 	for name, c := range map[string]struct {
 		was, is client.Agent
 		want    cmdenv.Verdict
 	}{
 		"the previous one":     {running, running, cmdenv.Waiting},
-		"the next one":         {running, next, cmdenv.Settled},
+		"the next one":         {running, next, cmdenv.Reached},
 		"failed, runs now":     {failed, next, cmdenv.Waiting},
-		"quarantined, proven":  {quarantined, old, cmdenv.Settled},
+		"quarantined, proven":  {quarantined, old, cmdenv.Reached},
 		"quarantined, relapse": {quarantined, running, cmdenv.Waiting},
 	} {
 		if got := a.restarted(c.was, c.is); got != c.want {

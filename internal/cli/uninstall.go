@@ -54,7 +54,7 @@ No controller is needed.`,
 	cmd.Flags().BoolVarP(&flags.dryRun, "dry-run", "n", false, "only list what would be removed")
 	cmd.Flags().BoolVar(&flags.LeaveUnreachable, "leave-unreachable", false, "skip hosts that cannot be reached; the exit status is 1 then")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStopTimeout, "how long to wait for agents to stop")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) uninstall(ctx context.Context, d Remains, root string, flags uninstallFlags) error {
@@ -63,14 +63,14 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 		return err
 	}
 	if flags.dryRun && a.JSON {
-		return a.Document(remains)
+		return a.PrintJSON(remains)
 	}
 	if remains.Empty() {
-		a.Talk("there is nothing of %s on this machine but its own files", root)
-		return a.told(client.Uninstalled{Remains: remains, Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}, Clean: true})
+		a.Messagef("there is nothing of %s on this machine but its own files", root)
+		return a.printUninstalled(client.Uninstalled{Remains: remains, Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}, Clean: true})
 	}
 	if !a.JSON {
-		fmt.Fprint(a.Stdout, a.Sheet().Remains(remains))
+		fmt.Fprint(a.Stdout, a.Formatter().Remains(remains))
 	}
 	if flags.dryRun {
 		return nil
@@ -78,7 +78,7 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 	if len(remains.Foreign) > 0 {
 		return fmt.Errorf("%w: nothing was ended or removed: %s: %s", client.ErrRefused, remains.Foreign[0].What, remains.Foreign[0].Why)
 	}
-	if err := a.sure(remains, flags); err != nil {
+	if err := a.confirm(remains, flags); err != nil {
 		return err
 	}
 	stopped, err := a.stopFirst(ctx, root, flags.timeout)
@@ -90,19 +90,19 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 		return err
 	}
 	out.Remains, out.Stopped = remains, append(stopped, out.Stopped...)
-	return a.told(out)
+	return a.printUninstalled(out)
 }
 
-// sure asks a person for confirmation, unless a flag has given it.
-func (a *app) sure(r client.Remains, flags uninstallFlags) error {
-	a.Talk("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and working directories stay", render.Size(r.History))
+// confirm asks a person for confirmation, unless a flag has given it.
+func (a *app) confirm(r client.Remains, flags uninstallFlags) error {
+	a.Messagef("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and working directories stay", render.Size(r.History))
 	if flags.yes {
 		return nil
 	}
 	if !a.IsTerminal(a.Stdin) {
 		return fmt.Errorf("%w: standard input is not a terminal; look with gc destroy --dry-run, then pass --yes", client.ErrRefused)
 	}
-	a.Talk("end and remove all this? [y/N]")
+	a.Messagef("end and remove all this? [y/N]")
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
 		return fmt.Errorf("%w: nothing was ended or removed", client.ErrRefused)
@@ -125,18 +125,18 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 		return nil, nil // who does not answer is found by the lock that it holds
 	}
 	ended := a.endOf(before.Controller)
-	census, err := a.stopTold(ctx, c)
+	census, err := a.stopAndReport(ctx, c)
 	switch {
 	case errors.Is(err, client.ErrNoController):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case !census.Clean && a.JSON:
-		return nil, errors.Join(a.Document(client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: render.Survivors(census)}), cmdenv.Said(cmdenv.Failed))
+		return nil, errors.Join(a.PrintJSON(client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: render.Survivors(census)}), cmdenv.SilentExit(cmdenv.Failed))
 	case !census.Clean:
 		a.printCensus(census)
-		a.Talk("gc: nothing was removed")
-		return nil, cmdenv.Said(cmdenv.Failed)
+		a.Messagef("gc: nothing was removed")
+		return nil, cmdenv.SilentExit(cmdenv.Failed)
 	}
 	for _, s := range census.Sessions {
 		sessions = append(sessions, s.Session)
@@ -144,18 +144,18 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 	return sessions, a.awaitGone(ctx, c, before.Controller, ended)
 }
 
-// told prints what came of it; the exit status is true.
-func (a *app) told(out client.Uninstalled) error {
+// printUninstalled prints what came of it; the exit status is true.
+func (a *app) printUninstalled(out client.Uninstalled) error {
 	if a.JSON {
-		if err := a.Document(out); err != nil {
+		if err := a.PrintJSON(out); err != nil {
 			return err
 		}
 	}
 	if words := render.Uninstalled(out); words != "" {
-		a.Talk("%s", words)
+		a.Messagef("%s", words)
 	}
 	if !out.Clean {
-		return cmdenv.Said(cmdenv.Failed)
+		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	return nil
 }

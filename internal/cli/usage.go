@@ -27,7 +27,7 @@ without "+" are complete.`,
 			if err := cmdenv.OneOf(cmd, "--by", by, groupings()...); err != nil {
 				return err
 			}
-			from, err := a.Moment("--since", cmp.Or(since, "24h"))
+			from, err := a.ParseTime("--since", cmp.Or(since, "24h"))
 			if err != nil {
 				return err
 			}
@@ -37,10 +37,10 @@ without "+" are complete.`,
 				case err != nil:
 					return err
 				case len(u.Groups) == 0 && !a.JSON:
-					a.Talk("%s, as far as workers report usage", nothing(by))
+					a.Messagef("%s, as far as workers report usage", nothing(by))
 					return nil
 				}
-				return a.Show(u, func(s render.Sheet) string { return s.Usage(u) })
+				return a.Show(u, func(s render.Formatter) string { return s.Usage(u) })
 			})
 		},
 	}
@@ -48,7 +48,7 @@ without "+" are complete.`,
 	cmd.Flags().StringVar(&since, "since", "", "from which `time` on: a duration such as 7d, or a moment (default 24h)")
 	cmdenv.Words(cmd, "by", groupings()...)
 	cmd.AddCommand(budgetsCommand(a), liftCommand(a), pricesCommand(a))
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // groupings are what can be summed up.
@@ -78,7 +78,7 @@ func nothing(by string) string {
 }
 
 func budgetsCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "budgets",
 		Short: "Show how much of each budget is used",
 		Long: `Lists each budget of city.toml for each agent, session or city that it applies to: what is used in its
@@ -91,10 +91,10 @@ window, its limit, and what happens when it is used up.`,
 				case err != nil:
 					return err
 				case len(list) == 0 && !a.JSON:
-					a.Talk("there is no budget; add one to %s: [[usage.budgets]]", client.CityFile)
+					a.Messagef("there is no budget; add one to %s: [[usage.budgets]]", client.CityFile)
 					return nil
 				}
-				return a.Show(cmdenv.Rows("budgets", list), func(s render.Sheet) string { return s.Budgets(list) })
+				return a.Show(cmdenv.Rows("budgets", list), func(s render.Formatter) string { return s.Budgets(list) })
 			})
 		},
 	})
@@ -116,16 +116,16 @@ session. What the budget held back continues. gc usage still shows what was spen
 					return err
 				}
 				if a.JSON {
-					return a.Document(done)
+					return a.PrintJSON(done)
 				}
-				a.Talk("%s", done.Detail)
+				a.Messagef("%s", done.Detail)
 				return nil
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, budgetNames),
 	}
 	cmd.Flags().StringVar(&who, "for", "", "only this `agent` or session")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 func budgetNames(ctx context.Context, c *client.Client) ([]string, error) {

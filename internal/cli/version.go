@@ -28,14 +28,14 @@ func (v versionInfo) line() string {
 }
 
 func versionCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := versionOf(a.Version)
 			if a.JSON {
-				return a.Document(v)
+				return a.PrintJSON(v)
 			}
 			fmt.Fprintln(a.Stdout, v.line())
 			return nil

@@ -114,7 +114,7 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 	flags.StringSliceVar(&o.Only, "only", nil, "try these `promises` alone")
 	flags.DurationVar(&o.Patience, "patience", 30*time.Second, "how long a promise waits for the worker")
 	cmdenv.Words(cmd, "only", known...)
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // program is where to look for a program that is named by a path.

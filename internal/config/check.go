@@ -17,10 +17,10 @@ import (
 
 // checker judges the values of a decoded city.
 type checker struct {
-	city  *City
-	known Known
-	stat  statFunc // nil: files are not looked at
-	errs  []*Error
+	city    *City
+	catalog Catalog
+	stat    statFunc // nil: files are not looked at
+	errs    []*Error
 
 	// decoded are the decoder's errors: a value that could not be read is not
 	// judged again.
@@ -90,7 +90,7 @@ func (c *checker) backends(keys Keys, section any) {
 	for _, f := range fieldsOf(reflect.TypeOf(section)) {
 		selection := reflect.ValueOf(section).FieldByIndex(f.index).String()
 		c.runtime(keys, f.name, selection)
-		if c.known.runtime(selection).Route != nil {
+		if c.catalog.runtime(selection).Route != nil {
 			c.fail(keys.Origin(f.name), "name one where sessions run", "%q only routes sessions to others", selection)
 		}
 	}
@@ -192,8 +192,8 @@ func (c *checker) base(name string, p Provider) {
 		c.baseCycle(name, at)
 	case kind == "provider":
 		c.fail(at, suggest(base, declared), "there is no [providers.%s]", base)
-	case c.known.AgentCLIs != nil && !slices.Contains(c.known.AgentCLIs, base):
-		c.fail(at, suggest(base, c.known.AgentCLIs), "there is no profile %q", base)
+	case c.catalog.AgentCLIs != nil && !slices.Contains(c.catalog.AgentCLIs, base):
+		c.fail(at, suggest(base, c.catalog.AgentCLIs), "there is no profile %q", base)
 	}
 }
 
@@ -248,10 +248,10 @@ func (c *checker) variables(keys Keys, env map[string]string) {
 
 // agentCLI checks the key provider of an agent or of the workspace.
 func (c *checker) agentCLI(keys Keys, name string) {
-	if name == "" || c.known.AgentCLIs == nil {
+	if name == "" || c.catalog.AgentCLIs == nil {
 		return
 	}
-	names := slices.Concat(slices.Collect(maps.Keys(c.city.Providers)), c.known.AgentCLIs)
+	names := slices.Concat(slices.Collect(maps.Keys(c.city.Providers)), c.catalog.AgentCLIs)
 	if !slices.Contains(names, name) {
 		hint := suggest(name, names)
 		if !strings.HasPrefix(hint, "did you mean") {
@@ -267,7 +267,7 @@ func (c *checker) runtime(keys Keys, key, selection string) {
 	if selection == "" {
 		return
 	}
-	if err := c.known.CheckRuntime(selection); err != nil {
+	if err := c.catalog.CheckRuntime(selection); err != nil {
 		c.fail(keys.Origin(key), err.Hint, "%s", err.Message)
 	}
 }

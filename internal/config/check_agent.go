@@ -13,7 +13,7 @@ func (c *checker) agent(a *Agent) {
 		c.fail(a.Origin("dir"), "it is a rig's name or a folder inside the city; another folder goes to work_dir", "%q is not a valid dir of an agent", a.Dir)
 	}
 	c.agentCLI(a.Keys, a.Provider)
-	c.place(a)
+	c.checkProvider(a)
 	c.variables(a.Keys, a.Env)
 	c.toRun(a)
 	c.pool(a)
@@ -29,16 +29,16 @@ func (c *checker) agent(a *Agent) {
 	c.agentFiles(a)
 }
 
-// place checks where the agent is to run. A provider that is missing keeps no
+// checkProvider checks where the agent is to run. A provider that is missing keeps no
 // other agent from running.
-func (c *checker) place(a *Agent) {
-	_, _, err := c.city.RuntimeFor(a, "", c.known)
+func (c *checker) checkProvider(a *Agent) {
+	_, _, err := c.city.RuntimeFor(a, "", c.catalog)
 	errs, ok := AsErrors(err)
 	switch {
 	case !ok:
 	case a.Has("session"):
 		c.city.Faults = append(c.city.Faults, errs...)
-	case c.known.CheckRuntime(c.city.Session.Provider) == nil && !c.routeFails:
+	case c.catalog.CheckRuntime(c.city.Session.Provider) == nil && !c.routeFails:
 		c.routeFails = true // of all the others, too
 		c.fail(c.city.Session.Origin("provider"), "", "%s", errs[0].Message)
 	}
@@ -188,7 +188,7 @@ func (p Provider) BaseOf() (kind, name string) {
 
 // CheckRuntime returns what is wrong with the selection of a runtime provider,
 // or nil. The result has a message and a hint, but no place.
-func (k Known) CheckRuntime(selection string) *Error {
+func (k Catalog) CheckRuntime(selection string) *Error {
 	if k.Runtimes == nil {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"gascity/internal/config"
 )
 
-func known() config.Known {
-	return config.Known{
+func testCatalog() config.Catalog {
+	return config.Catalog{
 		Runtimes: []config.Runtime{
 			{Name: "term"},
 			{Name: "plain"},
@@ -56,7 +56,7 @@ func firstOf(written, otherwise string) string {
 
 func parse(t *testing.T, text string) *config.City {
 	t.Helper()
-	city, err := config.Parse("city.toml", []byte(text), known())
+	city, err := config.Parse("city.toml", []byte(text), testCatalog())
 	if err != nil {
 		t.Fatalf("the city is refused:\n%v", err)
 	}
@@ -65,7 +65,7 @@ func parse(t *testing.T, text string) *config.City {
 
 func refuse(t *testing.T, text string) config.Errors {
 	t.Helper()
-	_, err := config.Parse("city.toml", []byte(text), known())
+	_, err := config.Parse("city.toml", []byte(text), testCatalog())
 	errs, ok := config.AsErrors(err)
 	if !ok {
 		t.Fatalf("the city is accepted, or the error has no places: %v", err)
@@ -328,7 +328,7 @@ session_setup_script = "//there.md"
 pack_overlay_dirs = ["nowhere"]
 copy_files = [{src = "gone"}]
 `)
-	_, err := config.Load(t.Context(), filepath.Join(dir, "city.toml"), known())
+	_, err := config.Load(t.Context(), filepath.Join(dir, "city.toml"), testCatalog())
 	errs, _ := config.AsErrors(err)
 	var got []string
 	for _, e := range errs {
@@ -338,7 +338,7 @@ copy_files = [{src = "gone"}]
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := config.Load(t.Context(), filepath.Join(dir, "none.toml"), known()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := config.Load(t.Context(), filepath.Join(dir, "none.toml"), testCatalog()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing city.toml gives %v", err)
 	}
 }

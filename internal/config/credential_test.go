@@ -19,7 +19,7 @@ name = "a"
 start_command = "x"
 credentials = ["team"]
 `
-	city, err := config.Parse("city.toml", []byte(good), config.Known{})
+	city, err := config.Parse("city.toml", []byte(good), config.Catalog{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ credentials = ["team"]
 		`command = "login"     `: {`command = "login"` + "\ntimeout = \"0s\"", "cannot be zero"},
 	} {
 		text := strings.Replace(good, strings.TrimSpace(old), row.now, 1)
-		if _, err := config.Parse("city.toml", []byte(text), config.Known{}); err == nil || !strings.Contains(err.Error(), row.wrong) {
+		if _, err := config.Parse("city.toml", []byte(text), config.Catalog{}); err == nil || !strings.Contains(err.Error(), row.wrong) {
 			t.Errorf("%s: %v, want something of %q", row.now, err, row.wrong)
 		}
 	}

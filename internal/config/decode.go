@@ -12,9 +12,9 @@ import (
 
 // decoder turns a tree into a City and collects what is wrong.
 type decoder struct {
-	city *City
-	errs []*Error
-	mute bool // inside a section that has had its note
+	city       *City
+	errs       []*Error
+	suppressed bool // inside a section that has had its note
 }
 
 // decode reads the text of a city.toml. The city is usable even with errors,
@@ -43,7 +43,7 @@ func (d *decoder) table(n *node, section reflect.Value, label string) {
 	keys := section.Addr().Interface().(interface{ keys() *Keys }).keys()
 	keys.at = n.at
 	for _, e := range n.entries {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.takes(e.name) })
+		i := slices.IndexFunc(fields, func(f field) bool { return f.matches(e.name) })
 		if i < 0 {
 			d.unknownKey(e, fields, label)
 			continue
@@ -105,11 +105,11 @@ func (d *decoder) entry(e *entry, f field, section reflect.Value, keys *Keys, la
 		at = e.at
 	}
 	keys.record(f.name, at)
-	if f.later != "" && !d.mute {
+	if f.later != "" && !d.suppressed {
 		note := d.city.ErrorAt(e.at, "%s is accepted but has no effect yet (%s)", e.name, f.later)
 		d.city.Notes = append(d.city.Notes, note)
-		d.mute = true
-		defer func() { d.mute = false }()
+		d.suppressed = true
+		defer func() { d.suppressed = false }()
 	}
 	target := section.FieldByIndex(f.index)
 	if f.prefix {

@@ -21,6 +21,6 @@
 //	         has no effect yet
 //
 // The package reads no environment variable and knows no provider and no agent
-// CLI by name: [Known] hands them in. A City is immutable once returned and may
+// CLI by name: [Catalog] hands them in. A City is immutable once returned and may
 // be shared between goroutines.
 package config

@@ -126,7 +126,7 @@ func AsErrors(err error) (Errors, bool) {
 // ErrorAt returns an error at the place of o in the city's file. An origin
 // without a place gives an error of the whole file.
 func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
-	e := place(c.source, o)
+	e := locate(c.source, o)
 	e.File = cmp.Or(o.File, c.Path)
 	e.Message = fmt.Sprintf(format, args...)
 	return &e
@@ -135,8 +135,8 @@ func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
 // longestExcerpt is how many bytes of a line an error shows.
 const longestExcerpt = 1000
 
-// place returns an error with the place of o and the line of source there.
-func place(source []byte, o Origin) Error {
+// locate returns an error with the place of o and the line of source there.
+func locate(source []byte, o Origin) Error {
 	if o.File == "" || o.Line == 0 || o.offset > len(source) {
 		return Error{}
 	}

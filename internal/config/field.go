@@ -48,7 +48,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-func (f field) takes(key string) bool {
+func (f field) matches(key string) bool {
 	return key == f.name || f.alias != "" && key == f.alias || f.prefix && strings.HasPrefix(key, f.name)
 }
 

@@ -20,7 +20,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, err := config.Parse("city.toml", []byte(text), known())
+		_, err := config.Parse("city.toml", []byte(text), testCatalog())
 		if err == nil {
 			return
 		}

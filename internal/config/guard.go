@@ -13,7 +13,7 @@ type Guard struct {
 	RuleSources
 	Disable    []string             `toml:"disable" doc:"Ids of rules that are not wanted."`
 	AskTimeout time.Duration        `toml:"ask_timeout" default:"1m" doc:"How long a person has to allow a call that a rule asks about. Then it is denied."`
-	Unguarded  GuardLapse           `toml:"unguarded" default:"hold" doc:"What happens to a session whose worker has not shown that it asks before it uses a tool: it gets no prompts, or gets them anyway."`
+	Unguarded  UnguardedPolicy      `toml:"unguarded" default:"hold" doc:"What happens to a session whose worker has not shown that it asks before it uses a tool: it gets no prompts, or gets them anyway."`
 	OnBypass   GuardBypass          `toml:"on_bypass" default:"stop" doc:"What happens to a session that ran a tool which was denied: it is suspended until a person resumes it, its turn is ended, or gc only reports it."`
 	Roles      map[string]GuardRole `toml:"roles" doc:"What holds for some roles beside the rest. The first pattern in the file that fits an agent's role or name counts."`
 	Rules      []GuardRule          `toml:"rules" doc:"Rules of this city."`
@@ -71,17 +71,19 @@ type GuardAccess string
 // Words lists the allowed values.
 func (GuardAccess) Words() []string { return []string{"read", "write"} }
 
-// GuardLapse is what happens to a session that does not ask.
-type GuardLapse string
+// UnguardedPolicy is what happens to a session that does not ask.
+type UnguardedPolicy string
 
 // What may become of it.
 const (
-	LapseHold   GuardLapse = "hold"
-	LapseReport GuardLapse = "report"
+	UnguardedHold   UnguardedPolicy = "hold"
+	UnguardedReport UnguardedPolicy = "report"
 )
 
 // Words lists the allowed values.
-func (GuardLapse) Words() []string { return []string{string(LapseHold), string(LapseReport)} }
+func (UnguardedPolicy) Words() []string {
+	return []string{string(UnguardedHold), string(UnguardedReport)}
+}
 
 // GuardBypass is what happens to a session that ran what was denied.
 type GuardBypass string
@@ -124,8 +126,8 @@ func (c *checker) guard() {
 
 func (c *checker) ruleSources(keys Keys, s RuleSources) {
 	for i, name := range s.Sets {
-		if c.known.RuleSets != nil && !slices.Contains(c.known.RuleSets, name) {
-			c.fail(keys.ItemOrigin("sets", i), suggest(name, c.known.RuleSets), "there is no rule set %q", name)
+		if c.catalog.RuleSets != nil && !slices.Contains(c.catalog.RuleSets, name) {
+			c.fail(keys.ItemOrigin("sets", i), suggest(name, c.catalog.RuleSets), "there is no rule set %q", name)
 		}
 	}
 	for i, path := range s.Files {
@@ -143,7 +145,7 @@ func ErrorIn(file string, source []byte, line, column int) *Error {
 	if line < 1 {
 		return &Error{File: file}
 	}
-	e := place(source, originAt(file, source, offsetOf(source, line, column)))
+	e := locate(source, originAt(file, source, offsetOf(source, line, column)))
 	e.File = file
 	return &e
 }

@@ -52,7 +52,7 @@ func ReadFile(ctx context.Context, path string, limit int64) ([]byte, error) {
 // valid: whatever the decoder makes of it, it has no more to do than the limits allow.
 func checkLimits(file string, source []byte) *Error {
 	exceeded := func(offset int, hint, format string, args ...any) *Error {
-		e := place(source, originAt(file, source, offset))
+		e := locate(source, originAt(file, source, offset))
 		e.File, e.Message, e.Hint = file, fmt.Sprintf(format, args...), hint
 		return &e
 	}

@@ -38,7 +38,7 @@ func TestAHostileFileIsRefusedAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
-			_, err := config.Parse("/c/city.toml", []byte(c.text), config.Known{})
+			_, err := config.Parse("/c/city.toml", []byte(c.text), config.Catalog{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %.300v, want %s", err, c.want)
 			}
@@ -57,7 +57,7 @@ func TestALargeCityWithinTheLimitsIsRead(t *testing.T) {
 	for i := range 500 {
 		fmt.Fprintf(&b, "[[agents]]\nname = \"a%d\"\nstart_command = \"true\"\nenv = { TEXT = \"[[[[{{{{a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q = , \\\" %s\", OTHER = '''\n[[[[[[[[[[[[[[[[[\n''' }\n", i, strings.Repeat("x", 1500))
 	}
-	city, err := config.Parse("/c/city.toml", []byte(b.String()), config.Known{})
+	city, err := config.Parse("/c/city.toml", []byte(b.String()), config.Catalog{})
 	if err != nil || len(city.Agents) != 500 {
 		t.Fatalf("%.500v", err)
 	}
@@ -70,7 +70,7 @@ func TestReadingTheConfigurationNeverWaits(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip("mkfifo:", err)
 	}
-	if _, err := config.Load(t.Context(), path, config.Known{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := config.Load(t.Context(), path, config.Catalog{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a pipe: %v", err)
 	}
 	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil {

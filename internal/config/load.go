@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Known is what the rest of the product knows by name. A nil list is not
+// Catalog is what the rest of the product knows by name. A nil list is not
 // checked.
-type Known struct {
+type Catalog struct {
 	// Runtimes are the runtime providers. The first one is the default.
 	Runtimes []Runtime
 	// AgentCLIs are the built-in profiles.
@@ -56,7 +56,7 @@ func (r Runtime) Form() string {
 // Load reads the city.toml at path and checks it, the files that it names
 // included. The error is an [Errors], unless the file itself cannot be read. The time that it
 // takes is bounded by the limits of a city.toml; ctx ends it earlier, between its steps.
-func Load(ctx context.Context, path string, known Known) (*City, error) {
+func Load(ctx context.Context, path string, known Catalog) (*City, error) {
 	data, err := ReadFile(ctx, path, maxFile)
 	if err != nil {
 		return nil, err
@@ -70,13 +70,13 @@ func Load(ctx context.Context, path string, known Known) (*City, error) {
 
 // Parse is [Load] on the text of a file at path, without a look at the files
 // that it names. It touches nothing.
-func Parse(path string, data []byte, known Known) (*City, error) {
+func Parse(path string, data []byte, known Catalog) (*City, error) {
 	return read(path, data, known, nil)
 }
 
 type statFunc func(path string) (fs.FileInfo, error)
 
-func read(path string, data []byte, known Known, stat statFunc) (*City, error) {
+func read(path string, data []byte, known Catalog, stat statFunc) (*City, error) {
 	root, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func read(path string, data []byte, known Known, stat statFunc) (*City, error) {
 	if !city.Workspace.Has("name") {
 		city.Workspace.Name = filepath.Base(root)
 	}
-	c := &checker{city: city, known: known, stat: stat, decoded: errs}
+	c := &checker{city: city, catalog: known, stat: stat, decoded: errs}
 	c.check()
 	c.packs()
 	if err := Join(append(errs, c.errs...)); err != nil {

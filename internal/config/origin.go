@@ -60,9 +60,9 @@ func (k Keys) ItemOrigin(key string, i int) Origin {
 	return k.Origin(key)
 }
 
-// Place returns where the key's value was written; when it was not, where the
+// Position returns where the key's value was written; when it was not, where the
 // section begins. It is the place of complaints.
-func (k Keys) Place(key string) Origin {
+func (k Keys) Position(key string) Origin {
 	if k.Has(key) {
 		return k.set[key]
 	}

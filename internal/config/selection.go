@@ -9,11 +9,11 @@ import (
 // RuntimeFor returns the runtime provider of an agent and where that was said.
 // The agent's own session key wins over environment, the value of GC_SESSION
 // (empty if unset), which wins over [session] provider, which wins over the
-// first of known.Runtimes. A provider that only routes is replaced by the one that
+// first of testCatalog.Runtimes. A provider that only routes is replaced by the one that
 // it chooses; without an agent it stands for itself. An unknown name is an error
 // that lists the known ones, beside the name; the error has no place when it comes
 // from the environment.
-func (c *City) RuntimeFor(a *Agent, environment string, known Known) (string, Origin, error) {
+func (c *City) RuntimeFor(a *Agent, environment string, known Catalog) (string, Origin, error) {
 	selection, origin := c.selectRuntime(environment, known)
 	transport := ""
 	if a != nil && a.Session != "" {
@@ -43,7 +43,7 @@ func (c *City) RuntimeFor(a *Agent, environment string, known Known) (string, Or
 }
 
 // selectRuntime returns what the city selects for agents that say nothing.
-func (c *City) selectRuntime(environment string, known Known) (string, Origin) {
+func (c *City) selectRuntime(environment string, known Catalog) (string, Origin) {
 	switch {
 	case environment != "":
 		return environment, Origin{Source: "environment GC_SESSION"}
@@ -69,11 +69,11 @@ func (c *City) route(route func(Routing) (string, error), a *Agent, transport st
 
 // Protocol reports whether agents speak the Agent Client Protocol where a selection
 // runs them.
-func (k Known) Protocol(selection string) bool { return k.runtime(selection).Protocol }
+func (k Catalog) Protocol(selection string) bool { return k.runtime(selection).Protocol }
 
 // runtime returns the runtime provider that a selection names, the zero one if
 // none has the name.
-func (k Known) runtime(selection string) Runtime {
+func (k Catalog) runtime(selection string) Runtime {
 	for _, r := range k.Runtimes {
 		if r.Name == selection {
 			return r

@@ -22,12 +22,12 @@ func TestSelectionOfTheRuntime(t *testing.T) {
 		{plain, nil, "", "term", "default"},
 		{plain, nil, "remote:u@h:22", "remote:u@h:22", "environment GC_SESSION"},
 	} {
-		got, origin, err := c.city.RuntimeFor(c.agent, c.env, known())
+		got, origin, err := c.city.RuntimeFor(c.agent, c.env, testCatalog())
 		if err != nil || got != c.want || origin.String() != c.origin {
 			t.Errorf("GC_SESSION=%q selects %q from %s (%v), want %q from %s", c.env, got, origin, err, c.want, c.origin)
 		}
 	}
-	_, _, err := city.RuntimeFor(nil, "trem", known())
+	_, _, err := city.RuntimeFor(nil, "trem", testCatalog())
 	if err == nil || !strings.Contains(err.Error(), "environment GC_SESSION") || !strings.Contains(err.Error(), "script:<script>") {
 		t.Errorf("an unknown GC_SESSION gives %v", err)
 	}
@@ -52,7 +52,7 @@ func TestRoutesOfTheRuntime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			city := parse(t, c.text)
 			for i, want := range []string{c.near, c.far} {
-				got, _, err := city.RuntimeFor(&city.Agents[i], c.env, known())
+				got, _, err := city.RuntimeFor(&city.Agents[i], c.env, testCatalog())
 				if err != nil || got != want {
 					t.Errorf("%s runs at %q, %v, want %q", city.Agents[i].Name, got, err, want)
 				}
@@ -76,7 +76,7 @@ func TestAnUnknownPlaceIsTheAgentsFault(t *testing.T) {
 		if len(city.Faults) != 1 || !strings.HasPrefix(city.Faults[0].Brief(), want) {
 			t.Errorf("the faults are %v, want %s", city.Faults, want)
 		}
-		if got, _, err := city.RuntimeFor(&city.Agents[1], "", known()); err == nil || got != selection {
+		if got, _, err := city.RuntimeFor(&city.Agents[1], "", testCatalog()); err == nil || got != selection {
 			t.Errorf("RuntimeFor = %q, %v, want what was written and an error", got, err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestTemplateIsACity(t *testing.T) {
 }
 
 func TestDefaultName(t *testing.T) {
-	city, err := config.Parse("/srv/lights/city.toml", nil, known())
+	city, err := config.Parse("/srv/lights/city.toml", nil, testCatalog())
 	if err != nil || city.Workspace.Name != "lights" || city.Root != "/srv/lights" {
 		t.Errorf("got %q in %q, %v", city.Workspace.Name, city.Root, err)
 	}

@@ -35,7 +35,7 @@ const (
 # the same. Remove this line when every agent can.
 unguarded = "report"
 `
-	held = `# %s below cannot ask gc before it uses a tool, so it gets no prompts. This key gives
+	heldNote = `# %s below cannot ask gc before it uses a tool, so it gets no prompts. This key gives
 # them to it anyway:
 # unguarded = "report"
 `
@@ -65,7 +65,7 @@ func Template(s Starter) string {
 	var agents strings.Builder
 	note := unguarded
 	if slices.ContainsFunc(s.Agents, func(a StarterAgent) bool { return a.Hooks }) {
-		note = held
+		note = heldNote
 	}
 	for _, a := range s.Agents {
 		if !a.Hooks {

@@ -70,7 +70,7 @@ const byteOrderMark = "\ufeff"
 // decoder first, so that the builder may assume a valid one.
 func parseTree(file string, source []byte) (*node, *Error) {
 	if bytes.HasPrefix(source, []byte(byteOrderMark)) {
-		e := place(source, originAt(file, source, 0))
+		e := locate(source, originAt(file, source, 0))
 		e.File, e.Message, e.Hint = file, "the file begins with a byte order mark", "save it as UTF-8 without one"
 		return nil, &e
 	}
@@ -103,7 +103,7 @@ func syntaxError(file string, source []byte, err error) *Error {
 	e := Error{File: file, Message: strings.TrimPrefix(err.Error(), "toml: ")}
 	if located, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, column := located.Position()
-		e = place(source, originAt(file, source, offsetOf(source, row, column)))
+		e = locate(source, originAt(file, source, offsetOf(source, row, column)))
 		e.File, e.Message = file, strings.TrimPrefix(located.Error(), "toml: ")
 	}
 	return &e

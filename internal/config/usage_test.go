@@ -34,7 +34,7 @@ start_command = "sh"
 `
 
 func TestUsageIsRead(t *testing.T) {
-	city, err := Parse("city.toml", []byte(budgeted), Known{})
+	city, err := Parse("city.toml", []byte(budgeted), Catalog{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestUsageIsChecked(t *testing.T) {
 		"an unwritten time":  {`window = "24h"`, `window = "0s"`, "9:10", "cannot be zero"},
 		"a table, not a row": {"[[usage.budgets]]\nname = \"day\"", "[usage.budgets]\nname = \"day\"", "", ""},
 	} {
-		_, err := Parse("city.toml", []byte(strings.Replace(budgeted, c.old, c.fresh, 1)), Known{})
+		_, err := Parse("city.toml", []byte(strings.Replace(budgeted, c.old, c.fresh, 1)), Catalog{})
 		if err == nil {
 			t.Errorf("%s: accepted", name)
 			continue

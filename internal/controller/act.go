@@ -27,13 +27,13 @@ func (l *loop) begin(e *entry, kind jobKind, verb plan.Verb, limit time.Duration
 		}
 	})
 	l.wakeAt(e.job.overdue)
-	l.fade(e)
+	l.markUnpublished(e)
 }
 
 // change relaunches an agent in its warm box, or runs its live commands again.
 func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 	e.apply = false
-	p, began, limit := e.place.provider, l.now(), liveLimit
+	p, began, limit := e.backend.provider, l.now(), liveLimit
 	launch := l.launch(s, s.Config)
 	launch.LiveOnly = a.Verb == plan.VerbApplyLive
 	if a.Verb == plan.VerbRelaunch {
@@ -56,7 +56,7 @@ func (l *loop) launch(s *plan.Session, cfg runtime.Config) *ops.Launch {
 
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r ops.Changed) {
 	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
-		e.place.cold = true // the next decision is a restart
+		e.backend.cold = true // the next decision is a restart
 		l.unready(e)
 		return
 	}
@@ -68,7 +68,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 		l.unready(e)
 		e.stopFault = ops.Fault(r.Err)
 		e.stopAt = l.now().Add(l.c.opts.Jitter(ops.Pause(1)))
-		e.stale, e.lookAt = true, e.stopAt
+		e.stale, e.observeAt = true, e.stopAt
 		l.c.opts.Logger.Warn("cannot apply a changed configuration", "session", s.Name, "verb", a.Verb, "error", r.Err)
 		return
 	}
@@ -85,12 +85,12 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 		kind, text = event.SessionRelaunched, "the agent was started again in its place"
 		if !r.Renewed {
 			l.c.opts.Logger.Warn("a relaunch left the instance its name; agents there are restarted from now on", "provider", e.rec.Provider)
-			e.place.cold = true
+			e.backend.cold = true
 		}
 		l.renew(e, began, r)
 	}
 	l.c.emit(kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
-	l.found(e, r.Look)
+	l.found(e, r.Finding)
 	l.sense(e)
 }
 
@@ -99,8 +99,8 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 func (l *loop) renew(e *entry, began time.Time, r ops.Changed) {
 	e.touch()
 	e.rec.Epoch++
-	if r.Look.Err == nil && r.Look.Seen.InstanceToken != e.rec.Token {
-		e.identify(r.Look.Seen)
+	if r.Finding.Err == nil && r.Finding.Seen.InstanceToken != e.rec.Token {
+		e.identify(r.Finding.Seen)
 	}
 	e.before, e.rec.Conversation.Begun = nil, true
 	e.rec.StartedAt, e.rec.Warning = began, ""
@@ -112,7 +112,7 @@ func (l *loop) renew(e *entry, began time.Time, r ops.Changed) {
 // that has ended is found so.
 func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 	l.renew(e, began, r)
-	if r.Look.Seen.Agent != runtime.Dead {
+	if r.Finding.Seen.Agent != runtime.Dead {
 		e.cut, e.known, e.rec.Start = true, false, session.StartCut
 		fault := ops.Fault(r.Err)
 		if r.Missing != nil {
@@ -122,20 +122,20 @@ func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 		l.c.emit(event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+ops.FirstLine(e.rec.Fault),
 			map[string]string{"error": e.rec.Fault, "next": explain.Stamp(e.rec.NextAt)})
 	}
-	l.found(e, r.Look)
+	l.found(e, r.Finding)
 	l.sense(e)
 }
 
 // adopt takes over a session that runs already. What a start does that was cut off
 // and can be done again is done again.
 func (l *loop) adopt(e *entry, s *plan.Session) {
-	p, name, handle, limit := e.place.provider, e.rec.Session, e.seen.Handle, lookLimit
-	notes := ops.Notes{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored, Epoch: e.rec.Epoch, Started: e.rec.Instance}
-	undone := e.action.Cut
-	noted := e.owner != plan.OwnerUnknown && !e.cut && e.noted == e.rec.Epoch
+	p, name, handle, limit := e.backend.provider, e.rec.Session, e.seen.Handle, observeLimit
+	notes := ops.Metadata{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored, Epoch: e.rec.Epoch, Started: e.rec.Instance}
+	undone := e.action.StartInterrupted
+	noted := e.owner != plan.OwnerUnknown && !e.cut && e.notedEpoch == e.rec.Epoch
 	var live *plan.Session
 	if e.cut && s != nil && len(s.Config.SessionLive) > 0 {
-		live, notes.Stored.Live, limit = s, s.Live, lookLimit+liveLimit
+		live, notes.Stored.Live, limit = s, s.Live, observeLimit+liveLimit
 	}
 	l.begin(e, jobAdopt, plan.VerbAdopt, limit, func(ctx context.Context) func() {
 		err := runtime.Recover(ctx, p, name, handle)
@@ -163,8 +163,8 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 	if liveErr != nil {
 		l.c.opts.Logger.Warn("live commands failed", "session", e.rec.Session, "error", liveErr)
 	}
-	e.known, e.owner, e.hints = true, plan.OwnerUs, ""
-	e.cut, e.rec.Start, e.rec.Stored, e.noted = false, session.StartDone, stored, e.rec.Epoch
+	e.known, e.owner, e.hints = true, plan.OwnerThisCity, ""
+	e.cut, e.rec.Start, e.rec.Stored, e.notedEpoch = false, session.StartDone, stored, e.rec.Epoch
 	e.rec.Conversation.Begun = e.rec.Conversation.ID != ""
 	e.touch()
 	e.rec.Running, e.rec.Exit = true, nil
@@ -179,13 +179,13 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 // rebaseline stores the present fingerprints: what was stored is by other rules.
 func (l *loop) rebaseline(e *entry) {
 	s := l.desired[e.rec.Key()]
-	if s == nil || e.place.provider == nil {
+	if s == nil || e.backend.provider == nil {
 		return
 	}
-	p, n := e.place.provider, ops.Notes{City: l.c.opts.Root, Agent: s.Agent, Stored: ops.Fingerprints(s)}
+	p, n := e.backend.provider, ops.Metadata{City: l.c.opts.Root, Agent: s.Agent, Stored: ops.Fingerprints(s)}
 	e.rec.Stored = n.Stored
 	e.touch()
-	l.begin(e, jobAdopt, "", lookLimit, func(context.Context) func() {
+	l.begin(e, jobAdopt, "", observeLimit, func(context.Context) func() {
 		err := n.Write(p, s.Name)
 		return func() {
 			if err != nil {

@@ -21,8 +21,8 @@ const (
 // answerLimit bounds how long the answer of a person waits for the loop.
 const answerLimit = 5 * time.Second
 
-// noteWait notes since when a stop that the configuration asks for waits.
-func (l *loop) noteWait(e *entry, a *plan.Action) {
+// trackWait notes since when a stop that the configuration asks for waits.
+func (l *loop) trackWait(e *entry, a *plan.Action) {
 	switch {
 	case !a.Postponed:
 		e.waitsFrom = time.Time{}
@@ -35,7 +35,7 @@ func (l *loop) noteWait(e *entry, a *plan.Action) {
 }
 
 // askAbout adds to a view what the city asks a person about the session.
-func (l *loop) askAbout(e *entry, a *plan.Action, v *session.View) {
+func (l *loop) askAbout(e *entry, a *plan.Action, v *session.Snapshot) {
 	stalled := e.sensing.stall.reported
 	if a.Ask == "" && stalled.IsZero() && !e.asks {
 		return
@@ -52,12 +52,12 @@ func (l *loop) askAbout(e *entry, a *plan.Action, v *session.View) {
 	}
 	e.asks = true
 	id := "city-" + v.Instance + "-" + strconv.FormatInt(e.waitsFrom.UnixNano(), 36)
-	v.Asks = &runtime.PendingInteraction{
+	v.CityQuestion = &runtime.PendingInteraction{
 		RequestID: id, Kind: runtime.WaitQuestion, Prompt: a.Ask, Options: []string{optionStop, optionWait},
 		Metadata: map[string]string{runtime.MetaSource: "city"},
 	}
 	c, key, from := l.c, e.rec.Key(), e.waitsFrom
-	v.Answer = func(ctx context.Context, r runtime.InteractionResponse) error { return c.answerStop(ctx, key, from, r) }
+	v.AnswerCityQuestion = func(ctx context.Context, r runtime.InteractionResponse) error { return c.answerStop(ctx, key, from, r) }
 }
 
 // answerStop takes a person's answer to the question whether a stop is to be done now.
@@ -110,7 +110,7 @@ func (l *loop) applicable(names []string) ([]*entry, error) {
 	case l.ending != nil:
 		return nil, fmt.Errorf("%w: the city is being stopped", client.ErrRefused)
 	case l.frozen != "":
-		return nil, l.unkept()
+		return nil, l.notSavedError()
 	}
 	wanted := map[*entry]bool{}
 	for _, name := range names {

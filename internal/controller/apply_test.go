@@ -17,9 +17,9 @@ import (
 // An agent in the middle of a turn is removed from the configuration: it ends when its turn
 // does, and until then plan and status say what waits and for what.
 func TestARemovedAgentEndsAfterItsTurn(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		w.after(time.Second)
 		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[1:] })
 		if err := w.reload(); err != nil {
@@ -33,7 +33,7 @@ func TestARemovedAgentEndsAfterItsTurn(t *testing.T) {
 		if err != nil || len(p.Actions) != 2 || p.Actions[1].Verb != "wait" || !strings.Contains(p.Actions[1].Reason, "not configured any more; deferred while the agent is busy") {
 			t.Errorf("the plan is %+v, %v; want that the stop waits for the end of the turn", p.Actions, err)
 		}
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(time.Second)
 		if w.fake.alive("gc-town-a") {
 			t.Errorf("it still runs after its turn: %+v", w.agent("a"))
@@ -43,9 +43,9 @@ func TestARemovedAgentEndsAfterItsTurn(t *testing.T) {
 
 // Another controller takes over: a removed agent that is busy lives on there, too.
 func TestARemovedAgentOutlivesTheControllerUntilItsTurnEnds(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		w.after(time.Second)
 		w.end()
 		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[1:] })
@@ -54,7 +54,7 @@ func TestARemovedAgentOutlivesTheControllerUntilItsTurnEnds(t *testing.T) {
 		if !w.fake.alive("gc-town-a") {
 			t.Fatal("the next controller stopped a busy agent")
 		}
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(time.Second)
 		if w.fake.alive("gc-town-a") {
 			t.Errorf("it still runs after its turn: %+v", w.agent("a"))
@@ -64,11 +64,11 @@ func TestARemovedAgentOutlivesTheControllerUntilItsTurnEnds(t *testing.T) {
 
 // gc apply --now does not wait for the turn.
 func TestApplyDoesNotWait(t *testing.T) {
-	inTown(t, []string{"gone", "changed", "busy"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"gone", "changed", "busy"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		for _, name := range []string{"gone", "changed", "busy"} {
-			w.fake.says("gc-town-"+name, runtime.ActivityBusy)
+			w.fake.setActivity("gc-town-"+name, runtime.ActivityBusy)
 		}
 		w.after(time.Second)
 		w.edit(func(d *plan.Desired) {
@@ -100,7 +100,7 @@ func TestApplyDoesNotWait(t *testing.T) {
 // It is unknown what a removed agent does: it counts as busy. After the limit a person is
 // asked, and only the answer stops it.
 func TestAnAgentOfUnknownActivityIsStoppedByAnAnswerOnly(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.fake.deaf = true
 		w.begin()
 		desk := questions.New(questions.Options{
@@ -121,7 +121,7 @@ func TestAnAgentOfUnknownActivityIsStoppedByAnAnswerOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		question := func() (client.Pending, bool) {
-			desk.Look("gc-town-a")
+			desk.SessionChanged("gc-town-a")
 			w.after(time.Second)
 			all, err := desk.Pending(t.Context(), "", "")
 			if err != nil || len(all) == 0 {
@@ -163,12 +163,12 @@ func TestAnAgentOfUnknownActivityIsStoppedByAnAnswerOnly(t *testing.T) {
 // A busy agent gets another name in the configuration: it finishes its turn under the old
 // session, and goes on in the same conversation under the new name.
 func TestARenamedAgentKeepsItsConversation(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Section, d.Sessions[1].Section = "one", "two" })
 		talks(w)
 		w.begin()
 		_, id := w.command("gc-town-a")
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		w.after(time.Second)
 		w.edit(func(d *plan.Desired) {
 			d.Sessions[0] = agentSession("c")
@@ -185,7 +185,7 @@ func TestARenamedAgentKeepsItsConversation(t *testing.T) {
 		if a := w.agent("c"); !strings.Contains(a.Reason, "renamed to c; deferred while the agent is busy") && !strings.Contains(a.Reason, "must end first") {
 			t.Errorf("the status says %+v", a)
 		}
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(5 * time.Second)
 		if lives := w.fake.lives(); lives["gc-town-a"] != "" || lives["gc-town-c"] == "" {
 			t.Fatalf("%v run after the turn; want it under its new name", lives)

@@ -32,13 +32,13 @@ func (l *loop) checkClock(meant time.Duration) {
 	default:
 		return
 	}
-	l.woke = l.checked
-	l.wakeAt(l.woke.Add(l.settings().Patrol))
+	l.jumpedAt = l.checked
+	l.wakeAt(l.jumpedAt.Add(l.settings().Patrol))
 	l.patrol()
 	if l.ending != nil {
 		l.ending.Shift(func(t time.Time) time.Time { return ops.Shift(t, gap) })
 	}
-	for _, p := range l.places {
+	for _, p := range l.backends {
 		p.listedAt = ops.Shift(p.listedAt, gap)
 		if gap < 0 {
 			p.listAfter = time.Time{}
@@ -52,8 +52,8 @@ func (l *loop) checkClock(meant time.Duration) {
 
 // shift moves the deadlines by the time in which the controller could not act.
 func (e *entry) shift(gap time.Duration) {
-	if e.stopAt, e.driftedAt, e.lookAt = ops.Shift(e.stopAt, gap), ops.Shift(e.driftedAt, gap), ops.Shift(e.lookAt, gap); gap > 0 {
-		e.lookAt = time.Time{}
+	if e.stopAt, e.driftedAt, e.observeAt = ops.Shift(e.stopAt, gap), ops.Shift(e.driftedAt, gap), ops.Shift(e.observeAt, gap); gap > 0 {
+		e.observeAt = time.Time{}
 	}
 	e.waitsFrom = ops.Shift(e.waitsFrom, gap)
 	if e.job != nil {
@@ -65,12 +65,12 @@ func (e *entry) shift(gap time.Duration) {
 	s := &e.sensing
 	s.due, s.last, s.overdue = ops.Shift(s.due, min(gap, 0)), ops.Shift(s.last, min(gap, 0)), ops.Shift(s.overdue, gap)
 	s.stall.At, s.stall.Interrupted = ops.Shift(s.stall.At, gap), ops.Shift(s.stall.Interrupted, gap)
-	if e.rec.Draining() {
+	if e.rec.IsDraining() {
 		e.rec.Drain.Deadline = ops.Shift(e.rec.Drain.Deadline, gap)
 		e.touch()
 	}
 	if gap < 0 && (!e.rec.NextAt.IsZero() || len(e.rec.Failures) > 0) && e.rec.Obstacle.Kind != runtime.ObstacleLimit {
-		e.rec.SetBack(gap)
+		e.rec.ShiftFailures(gap)
 		e.touch()
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // leaps gives the town a clock that can be moved.
-func (w *town) leaps(monotonic bool) func(time.Duration) {
+func (w *fakeCity) leaps(monotonic bool) func(time.Duration) {
 	var offset atomic.Int64
 	now := func() time.Time {
 		t := time.Now().Add(time.Duration(offset.Load()))
@@ -35,12 +35,12 @@ func (w *town) leaps(monotonic bool) func(time.Duration) {
 func TestASuspendOfTheHostHarmsNobody(t *testing.T) {
 	for _, monotonic := range []bool{true, false} {
 		t.Run(fmt.Sprint("monotonic: ", monotonic), func(t *testing.T) {
-			inTown(t, []string{"a", "idle", "old", "starting"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a", "idle", "old", "starting"}, func(t *testing.T, w *fakeCity) {
 				leap := w.leaps(monotonic)
 				w.edit(func(d *plan.Desired) {
 					d.Sessions[1].IdleAfter, d.Sessions[2].MaxAge = time.Hour, 2*time.Hour
 				})
-				w.fake.speaks = map[string]runtime.Reading{}
+				w.fake.readings = map[string]runtime.Reading{}
 				w.fake.onStart = func(ctx context.Context, name string) error {
 					if name != "gc-town-starting" {
 						return nil
@@ -53,7 +53,7 @@ func TestASuspendOfTheHostHarmsNobody(t *testing.T) {
 					}
 				}
 				w.begin()
-				w.fake.says("gc-town-idle", runtime.ActivityIdle)
+				w.fake.setActivity("gc-town-idle", runtime.ActivityIdle)
 				mustDo(t, w.c.Drain, client.LifecycleRequest{})
 				w.after(10 * time.Second)
 				before, stops := w.fake.lives(), w.fake.number("stop")
@@ -88,7 +88,7 @@ func TestASuspendOfTheHostHarmsNobody(t *testing.T) {
 	}
 }
 
-func (w *town) allKinds() []string {
+func (w *fakeCity) allKinds() []string {
 	events, _, _ := w.log.After(0)
 	var out []string
 	for _, e := range events {
@@ -98,7 +98,7 @@ func (w *town) allKinds() []string {
 }
 
 func TestAClockThatIsSetBackStopsNothing(t *testing.T) {
-	inTown(t, []string{"a", "failing"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "failing"}, func(t *testing.T, w *fakeCity) {
 		leap := w.leaps(false)
 		w.begin()
 		before := w.fake.lives()
@@ -113,7 +113,7 @@ func TestAClockThatIsSetBackStopsNothing(t *testing.T) {
 			t.Error("a healthy agent was replaced")
 		}
 		w.want("failing", client.StateRunning) // its pause did not grow by eight hours
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 	})
 }
 
@@ -121,7 +121,7 @@ func TestAClockThatIsSetBackStopsNothing(t *testing.T) {
 // still: it looks at everything once, and not once for each patrol that it missed.
 func TestAStandstillIsNotMadeUpFor(t *testing.T) {
 	const agents = 100
-	inTown(t, names(agents), func(t *testing.T, w *town) {
+	inFakeCity(t, names(agents), func(t *testing.T, w *fakeCity) {
 		leap := w.leaps(true)
 		w.edit(func(d *plan.Desired) {
 			for i := range d.Sessions {
@@ -129,7 +129,7 @@ func TestAStandstillIsNotMadeUpFor(t *testing.T) {
 			}
 		})
 		for _, name := range names(agents) {
-			w.fake.says("gc-town-"+name, runtime.ActivityIdle)
+			w.fake.setActivity("gc-town-"+name, runtime.ActivityIdle)
 		}
 		w.begin()
 		w.after(time.Minute)

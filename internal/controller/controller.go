@@ -16,14 +16,14 @@ import (
 // Controller keeps one city true. Its methods may be called concurrently, and
 // answer from the moment that [Controller.Run] runs.
 type Controller struct {
-	*snapshot.Front
+	*snapshot.Service
 	opts  Options
 	first Loaded
 	start persist.Recalled // what the store held
 
-	mail  chan func(*loop) // to the loop; never sent to while holding anything
-	ended chan struct{}    // closed when Run has returned
-	jolt  atomic.Bool      // the store has changed for the better or the worse
+	calls        chan func(*loop) // to the loop; never sent to while holding anything
+	ended        chan struct{}    // closed when Run has returned
+	storeChanged atomic.Bool      // the store has changed for the better or the worse
 }
 
 // Open reads the configuration and the records. It touches no session yet.
@@ -32,13 +32,13 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the city: %w", err)
 	}
-	front := &snapshot.Front{Board: &snapshot.Board{}, Log: opts.Events, Lines: opts.Logger, Choices: opts.Providers}
-	c := &Controller{Front: front, opts: opts, first: loaded, mail: make(chan func(*loop), 256), ended: make(chan struct{})}
+	front := &snapshot.Service{Store: &snapshot.Store{}, Log: opts.Events, Logger: opts.Logger, Choices: opts.Providers}
+	c := &Controller{Service: front, opts: opts, first: loaded, calls: make(chan func(*loop), 256), ended: make(chan struct{})}
 	c.start = persist.Recall(ctx, opts.Records)
 	l := newLoop(c)
 	l.decide() // so that every name is known from the first request on
 	l.publish()
-	front.Board.Changed = opts.Changed
+	front.Store.Changed = opts.Changed
 	return c, nil
 }
 
@@ -66,7 +66,7 @@ func ask[T any](ctx context.Context, c *Controller, f func(l *loop, answer func(
 	request := func(l *loop) { f(l, func(value T, err error) { replies <- reply{value, err} }) }
 	var none T
 	select {
-	case c.mail <- request:
+	case c.calls <- request:
 	case <-ctx.Done():
 		return none, timedOut(ctx)
 	case <-c.ended:
@@ -101,5 +101,5 @@ func (c *Controller) emit(kind event.Kind, e *entry, text string, data map[strin
 	if e != nil {
 		r = &e.rec
 	}
-	c.Tell(kind, r, text, data)
+	c.AppendEvent(kind, r, text, data)
 }

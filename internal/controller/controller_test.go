@@ -19,7 +19,7 @@ import (
 )
 
 func TestConfiguredAgentsAreStartedOnce(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.fake.deaf = true
 		w.begin()
 		w.want("a", client.StateRunning)
@@ -36,7 +36,7 @@ func TestConfiguredAgentsAreStartedOnce(t *testing.T) {
 }
 
 func TestAnotherControllerAdoptsWhatRuns(t *testing.T) {
-	inTown(t, names(20), func(t *testing.T, w *town) {
+	inFakeCity(t, names(20), func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		for range 5 {
@@ -56,7 +56,7 @@ func TestAnotherControllerAdoptsWhatRuns(t *testing.T) {
 }
 
 func TestFingerprintsOutliveTheController(t *testing.T) {
-	inTown(t, []string{"same", "changed"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"same", "changed"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.end()
 		w.edit(func(d *plan.Desired) { d.Sessions[1].Config.WorkDir = "/elsewhere" })
@@ -72,7 +72,7 @@ func TestFingerprintsOutliveTheController(t *testing.T) {
 }
 
 func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Minute)
 		w.fake.end("gc-town-a", 7)
@@ -92,7 +92,7 @@ func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
 // TestTheReasonHoldsTheAgentsLastWords also checks the order of the events: an
 // agent that is dead when its start returns was started first.
 func TestTheReasonHoldsTheAgentsLastWords(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.fake.deaf = true
 		w.begin()
 		w.fake.end("gc-town-a", 7)
@@ -116,7 +116,7 @@ func TestLastWords(t *testing.T) {
 		"": "", " \n\n": "", "one": "one", "one\n  two \r\n\n": "two",
 		strings.Repeat("ü", 300): strings.Repeat("ü", 100) + "…",
 	} {
-		if got := ops.LastWords(screen); got != want {
+		if got := ops.LastOutput(screen); got != want {
 			t.Errorf("the last words of %q are %q, want %q", screen, got, want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestLastWords(t *testing.T) {
 
 // TestAnEditEndsTheBackoff: what failed is not what would be started now.
 func TestAnEditEndsTheBackoff(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.settings = Settings{MaxRestarts: 2, RestartWindow: time.Hour}
 		w.fake.onStart = func(context.Context, string) error { return errors.New("no such program") }
 		w.begin()
@@ -148,7 +148,7 @@ func TestAnEditEndsTheBackoff(t *testing.T) {
 }
 
 func TestHowAnAgentEndedIsWaitedFor(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.fake.set(func(f *fake) { f.late = 3 })
 		w.fake.end("gc-town-a", 9)
@@ -168,13 +168,13 @@ func TestHowAnAgentEndedIsWaitedFor(t *testing.T) {
 }
 
 func TestAnAgentWithoutItsSessionIsNotDoubled(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.fake.set(func(f *fake) {
 			for name, s := range f.sessions {
 				f.orphans[name] = s.token
 				delete(f.sessions, name)
-				f.tell(runtime.Event{Kind: runtime.EventGone, Session: name})
+				f.emit(runtime.Event{Kind: runtime.EventGone, Session: name})
 			}
 		})
 		w.after(time.Hour)
@@ -197,7 +197,7 @@ func TestAnAgentWithoutItsSessionIsNotDoubled(t *testing.T) {
 }
 
 func TestALostEventCostsAtMostOnePatrol(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Hour)
 		w.fake.vanish("gc-town-a")
@@ -211,7 +211,7 @@ func TestALostEventCostsAtMostOnePatrol(t *testing.T) {
 }
 
 func TestACrashLoopEndsInQuarantineWithinItsBudget(t *testing.T) {
-	inTown(t, []string{"a", "steady"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "steady"}, func(t *testing.T, w *fakeCity) {
 		w.settings = Settings{MaxRestarts: 5, RestartWindow: time.Hour}
 		w.fake.onStart = func(_ context.Context, name string) error {
 			if name != "gc-town-a" {
@@ -243,7 +243,7 @@ func TestACrashLoopEndsInQuarantineWithinItsBudget(t *testing.T) {
 }
 
 func TestAStartThatTakesTooLongSaysHowLong(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.fake.onStart = func(ctx context.Context, _ string) error {
 			<-ctx.Done()
 			return fmt.Errorf("ready: %w: %w", context.Cause(ctx), ctx.Err()) // as package startup does
@@ -259,7 +259,7 @@ func TestAStartThatTakesTooLongSaysHowLong(t *testing.T) {
 func TestAStuckStartDelaysNobody(t *testing.T) {
 	for _, obeys := range []bool{true, false} {
 		t.Run(fmt.Sprint("obeys its deadline: ", obeys), func(t *testing.T) {
-			inTown(t, names(21), func(_ *testing.T, w *town) {
+			inFakeCity(t, names(21), func(_ *testing.T, w *fakeCity) {
 				w.settings = Settings{Starts: 2}
 				release := make(chan struct{})
 				w.fake.onStart = func(ctx context.Context, name string) error {
@@ -290,7 +290,7 @@ func TestAStuckStartDelaysNobody(t *testing.T) {
 }
 
 func TestTwoStuckStartsGiveTheirPlacesBack(t *testing.T) {
-	inTown(t, []string{"stuck1", "stuck2"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"stuck1", "stuck2"}, func(t *testing.T, w *fakeCity) {
 		w.settings = Settings{Starts: 2}
 		release := make(chan struct{})
 		w.fake.onStart = func(_ context.Context, name string) error {
@@ -314,7 +314,7 @@ func TestTwoStuckStartsGiveTheirPlacesBack(t *testing.T) {
 }
 
 func TestAnUnreachablePlaceFreezesEverything(t *testing.T) {
-	inTown(t, names(20), func(t *testing.T, w *town) {
+	inFakeCity(t, names(20), func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		w.fake.set(func(f *fake) { f.down = errDown })
@@ -348,7 +348,7 @@ func TestAnUnreachablePlaceFreezesEverything(t *testing.T) {
 }
 
 func TestAPartialListingFreezesToo(t *testing.T) {
-	inTown(t, names(5), func(t *testing.T, w *town) {
+	inFakeCity(t, names(5), func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		w.fake.set(func(f *fake) { f.partial = true })
@@ -365,10 +365,10 @@ func TestAPartialListingFreezesToo(t *testing.T) {
 }
 
 func TestASessionThatCannotBeToldAliveIsLeftAlone(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.fake.set(func(f *fake) { f.blind["gc-town-a"] = true })
-		w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventExited, Session: "gc-town-a"}) })
+		w.fake.set(func(f *fake) { f.emit(runtime.Event{Kind: runtime.EventExited, Session: "gc-town-a"}) })
 		w.after(5 * time.Minute)
 		w.want("a", client.StateUnknown)
 		w.want("b", client.StateRunning)
@@ -382,7 +382,7 @@ func TestASessionThatCannotBeToldAliveIsLeftAlone(t *testing.T) {
 }
 
 func TestTwoHundredIdleSessionsCostOneListAPatrol(t *testing.T) {
-	inTown(t, names(200), func(t *testing.T, w *town) {
+	inFakeCity(t, names(200), func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Minute)
 		before, writes := w.fake.snapshotCalls(), w.records.count()
@@ -411,7 +411,7 @@ func TestTwoHundredIdleSessionsCostOneListAPatrol(t *testing.T) {
 }
 
 func TestAPlaceWithoutEventsIsPatrolled(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.fake.streams = false
 		w.begin()
 		w.after(time.Minute)
@@ -424,7 +424,7 @@ func TestAPlaceWithoutEventsIsPatrolled(t *testing.T) {
 }
 
 func TestDependenciesStartInWaves(t *testing.T) {
-	inTown(t, []string{"app", "db"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"app", "db"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].DependsOn = []string{"db"} })
 		w.fake.onStart = func(ctx context.Context, _ string) error {
 			select {
@@ -447,7 +447,7 @@ func TestDependenciesStartInWaves(t *testing.T) {
 }
 
 func TestTheStartCarriesTokenAndNotes(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		s := w.fake.sessions["gc-town-a"]
 		if s.token != "token-1" || s.meta[ops.MetaCity] != "/town" || s.meta[ops.MetaAgent] != "a" || !runtime.FingerprintCurrent(s.meta["GC_CONFIG_HASH"]) {

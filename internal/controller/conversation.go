@@ -11,16 +11,16 @@ import (
 	"gascity/runtime"
 )
 
-// lapsed takes note of why an agent did not get into its conversation, and reports
+// recordResumeFailure takes note of why an agent did not get into its conversation, and reports
 // whether its end is no failure of its own: the next way is tried then. How often
 // is bounded by the ladder. A failure of an unknown kind counts.
-func (l *loop) lapsed(e *entry, failure session.ResumeFailure, words string) bool {
+func (l *loop) recordResumeFailure(e *entry, failure session.ResumeFailure, words string) bool {
 	c := &e.rec.Conversation
 	if failure == "" {
 		return false
 	}
 	tried := c.Rung
-	c.Descend(failure)
+	c.RecordFailure(failure)
 	e.touch()
 	text := "the conversation " + c.ID + " could not be resumed: " + string(failure)
 	l.c.emit(event.SessionResumeFailed, e, text, map[string]string{
@@ -35,16 +35,16 @@ func (l *loop) lapsed(e *entry, failure session.ResumeFailure, words string) boo
 	return true
 }
 
-// lapsedLate is lapsed for an agent whose start was complete. One that lived for a
+// recordLateResumeFailure is lapsed for an agent whose start was complete. One that lived for a
 // while was in its conversation.
-func (l *loop) lapsedLate(e *entry, fault string) bool {
+func (l *loop) recordLateResumeFailure(e *entry, fault string) bool {
 	c := &e.rec.Conversation
-	if l.now().Sub(e.rec.StartedAt) >= conversation.Settles {
-		c.Reached()
+	if l.now().Sub(e.rec.StartedAt) >= conversation.SettleTime {
+		c.MarkReached()
 		return false
 	}
 	failure := conversation.Failure(c, e.rec.Exit, e.rec.Screen)
-	return failure != session.ResumeOther && l.lapsed(e, failure, fault)
+	return failure != session.ResumeOther && l.recordResumeFailure(e, failure, fault)
 }
 
 // conversing returns the Config of a relaunch. It takes two passes: the

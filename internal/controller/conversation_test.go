@@ -15,7 +15,7 @@ import (
 )
 
 // talks makes every agent of a city one that resumes by an id.
-func talks(w *town) {
+func talks(w *fakeCity) {
 	w.edit(func(d *plan.Desired) {
 		for i := range d.Sessions {
 			s := &d.Sessions[i]
@@ -26,7 +26,7 @@ func talks(w *town) {
 }
 
 // command returns what the session runs, and the words of its conversation.
-func (w *town) command(name string) (how, id string) {
+func (w *fakeCity) command(name string) (how, id string) {
 	w.t.Helper()
 	w.fake.mu.Lock()
 	defer w.fake.mu.Unlock()
@@ -39,11 +39,11 @@ func (w *town) command(name string) (how, id string) {
 }
 
 // conversation fails unless the view and the store agree with what runs.
-func (w *town) conversation(agent, how string) string {
+func (w *fakeCity) conversation(agent, how string) string {
 	w.t.Helper()
 	name := "gc-town-" + agent
 	flag, id := w.command(name)
-	v, err := w.c.View(agent)
+	v, err := w.c.Snapshot(agent)
 	if err != nil || flag != how || v.Conversation.ID != id || w.records.record(w.t, name).Conversation.ID != id {
 		w.t.Errorf("%s runs with %s %s, want %s; the view has %+v (%v), the store %+v", agent, flag, id, how, v.Conversation, err,
 			w.records.record(w.t, name).Conversation)
@@ -52,7 +52,7 @@ func (w *town) conversation(agent, how string) string {
 }
 
 func TestAConversationIsKeptInTheStoreBeforeItBegins(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		talks(w)
 		var stored session.Record
 		w.fake.onStart = func(context.Context, string) error {
@@ -69,7 +69,7 @@ func TestAConversationIsKeptInTheStoreBeforeItBegins(t *testing.T) {
 // TestEveryRestartContinuesTheConversation goes through the ways in which an
 // agent is started again.
 func TestEveryRestartContinuesTheConversation(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		talks(w)
 		w.begin()
 		id := w.conversation("a", "--id")
@@ -121,7 +121,7 @@ func TestEveryRestartContinuesTheConversation(t *testing.T) {
 }
 
 func TestAResetBeginsAnotherConversation(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		talks(w)
 		w.begin()
 		id := w.conversation("a", "--id")
@@ -138,7 +138,7 @@ func TestAResetBeginsAnotherConversation(t *testing.T) {
 }
 
 // refuse makes every start that goes on in a conversation end with words.
-func (w *town) refuse(output string) {
+func (w *fakeCity) refuse(output string) {
 	w.fake.set(func(f *fake) {
 		f.onCommand = func(command string) error {
 			if !strings.Contains(command, "--resume") {
@@ -160,7 +160,7 @@ func TestTheLadderIsBoundedAndSeen(t *testing.T) {
 		"it belongs to another directory, go there": "wrong folder",
 	} {
 		t.Run(failure, func(t *testing.T) {
-			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 				talks(w)
 				w.settings.MaxRestarts = 2
 				w.begin()
@@ -197,7 +197,7 @@ func TestTheLadderIsBoundedAndSeen(t *testing.T) {
 // TestAFailureThatNobodyUnderstandsCounts is an agent that cannot start at all:
 // it comes into quarantine, and its conversation is there afterwards.
 func TestAFailureThatNobodyUnderstandsCounts(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		talks(w)
 		w.settings.MaxRestarts = 5
 		w.begin()
@@ -221,7 +221,7 @@ func TestAFailureThatNobodyUnderstandsCounts(t *testing.T) {
 // TestTheLastEndStaysVisible wants to know how a previous instance ended while
 // the next one runs, also of a later controller.
 func TestTheLastEndStaysVisible(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.fake.end("gc-town-a", 7)
 		w.after(10 * time.Second)
@@ -245,7 +245,7 @@ func TestTheLastEndStaysVisible(t *testing.T) {
 // TestAStartThatWasCutOffIsInItsConversation ends the controller in a start: the
 // next one takes the agent over, and knows its conversation.
 func TestAStartThatWasCutOffIsInItsConversation(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		talks(w)
 		w.begin()
 		id := w.conversation("a", "--id")
@@ -267,17 +267,17 @@ func TestAStartThatWasCutOffIsInItsConversation(t *testing.T) {
 // TestSomebodyElsesStartIsInNoConversationOfOurs replaces the agent behind the
 // controller's back: what waits for the conversation is not for that one.
 func TestSomebodyElsesStartIsInNoConversationOfOurs(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		talks(w)
 		w.begin()
 		id := w.conversation("a", "--id")
 		w.fake.set(func(f *fake) {
 			s := f.sessions["gc-town-a"]
 			f.sessions["gc-town-a"] = &fakeSession{token: "foreign", cfg: s.cfg, meta: s.meta, began: f.now()}
-			f.tell(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
+			f.emit(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
 		})
 		w.after(time.Second)
-		if v, err := w.c.View("a"); err != nil || !v.Running || v.Conversation.ID != "" {
+		if v, err := w.c.Snapshot("a"); err != nil || !v.Running || v.Conversation.ID != "" {
 			t.Errorf("the view of another's instance is %+v, %v", v, err)
 		}
 		w.fake.end("gc-town-a", 3)

@@ -16,7 +16,7 @@ import (
 
 // killed ends the controller as kill -9 does: the next one finds what the store had
 // at that moment, and the places as they were.
-func (w *town) killed() {
+func (w *fakeCity) killed() {
 	w.t.Helper()
 	kept, notes := &countingStore{}, map[string]map[string]string{}
 	records, err := w.records.Load(w.t.Context())
@@ -47,12 +47,12 @@ func (w *town) killed() {
 
 // halfway makes starts create the session and then hang, as an agent does that does
 // not come up, for as long as their controller lives.
-func (w *town) halfway() {
+func (w *fakeCity) halfway() {
 	w.fake.set(func(f *fake) { f.halfway = true })
 }
 
 // cutOff begins one start, kills its controller, and begins another one.
-func (w *town) cutOff() {
+func (w *fakeCity) cutOff() {
 	w.halfway()
 	w.begin()
 	w.after(2 * time.Second)
@@ -84,9 +84,9 @@ func TestAStartThatWasCutOff(t *testing.T) {
 		{name: "runs once", change: func(s *plan.Session) { nudge(s); s.Config.Lifecycle = runtime.LifecycleOneShot }, adopted: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 				w.edit(func(d *plan.Desired) { row.change(&d.Sessions[0]) })
-				w.fake.says("gc-town-a", row.says)
+				w.fake.setActivity("gc-town-a", row.says)
 				w.cutOff()
 				w.after(5 * time.Second)
 				a, lives, r := w.agent("a"), w.fake.lives(), w.records.record(t, "gc-town-a")
@@ -117,9 +117,9 @@ func TestAStartThatWasCutOff(t *testing.T) {
 
 // TestACutStartGetsItsTime has an agent that may still become ready, and does not.
 func TestACutStartGetsItsTime(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.ReadyPromptPrefix = "❯" })
-		w.fake.says("gc-town-a", "")
+		w.fake.setActivity("gc-town-a", "")
 		w.cutOff()
 		w.after(10 * time.Second)
 		if a := w.agent("a"); a.State != client.StateStarting || !strings.Contains(a.Reason, "may still become ready") || w.fake.number("stop") != 0 {
@@ -134,7 +134,7 @@ func TestACutStartGetsItsTime(t *testing.T) {
 
 // TestAPersonIsNotInterruptedByACutStart has somebody attached to it.
 func TestAPersonIsNotInterruptedByACutStart(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Nudge = "go" })
 		w.fake.attached = 1
 		w.cutOff()
@@ -144,7 +144,7 @@ func TestAPersonIsNotInterruptedByACutStart(t *testing.T) {
 		}
 		w.fake.set(func(f *fake) {
 			f.attached, f.sessions["gc-town-a"].attached = 0, 0
-			f.tell(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a"})
+			f.emit(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a"})
 		})
 		w.after(10 * time.Second)
 		if got := w.fake.lives()["gc-town-a"]; got != "token-2" {
@@ -156,7 +156,7 @@ func TestAPersonIsNotInterruptedByACutStart(t *testing.T) {
 // TestACompleteStartIsNotCutOff kills the controller when the start is complete and
 // the store does not have that yet.
 func TestACompleteStartIsNotCutOff(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Nudge = "go" })
 		w.begin()
 		w.after(time.Second)
@@ -177,7 +177,7 @@ func TestACompleteStartIsNotCutOff(t *testing.T) {
 // TestCutStartsHaveABudget kills every controller during the start: what was begun
 // is ended by name, counted once, and in the end left alone.
 func TestCutStartsHaveABudget(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.settings = Settings{MaxRestarts: 3, RestartWindow: time.Hour}
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Nudge = "go" })
 		w.halfway()
@@ -199,7 +199,7 @@ func TestCutStartsHaveABudget(t *testing.T) {
 
 // TestACutStartIsCountedOnce kills the controller between the count and the stop.
 func TestACutStartIsCountedOnce(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Nudge = "go" })
 		w.fake.stubborn["gc-town-a"] = -1
 		w.cutOff()
@@ -221,7 +221,7 @@ func TestACutStartIsCountedOnce(t *testing.T) {
 }
 
 // relaunched edits how the agent is launched and waits for the relaunch.
-func (w *town) relaunched(t *testing.T) {
+func (w *fakeCity) relaunched(t *testing.T) {
 	t.Helper()
 	w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Command += " again" })
 	if err := w.reload(); err != nil {
@@ -233,14 +233,14 @@ func (w *town) relaunched(t *testing.T) {
 // TestNothingForTheFormerReachesARelaunchedAgent names the previous instance in
 // every order.
 func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
-		before, err := w.c.View("a")
+		before, err := w.c.Snapshot("a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.relaunched(t)
-		after, err := w.c.View("a")
+		after, err := w.c.Snapshot("a")
 		if err != nil || after.Instance == before.Instance || after.Token == before.Token || after.Epoch != before.Epoch+1 {
 			t.Fatalf("the instance is %s of %d, it was %s of %d (%v)", after.Instance, after.Epoch, before.Instance, before.Epoch, err)
 		}
@@ -270,7 +270,7 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 		}
 		w.killed()
 		w.begin()
-		if v, err := w.c.View("a"); err != nil || v.Instance != after.Instance || v.Epoch != after.Epoch || !v.Draining {
+		if v, err := w.c.Snapshot("a"); err != nil || v.Instance != after.Instance || v.Epoch != after.Epoch || !v.Draining {
 			t.Errorf("another controller sees %+v, %v", v, err)
 		}
 	})
@@ -279,7 +279,7 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 // TestARelaunchThatWasCutOff kills the controller while the new agent comes up, and
 // fails another one's start.
 func TestARelaunchThatWasCutOff(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Nudge = "go" })
 		w.begin()
 		hung := make(chan struct{})
@@ -312,7 +312,7 @@ func TestARelaunchThatWasCutOff(t *testing.T) {
 // TestAPlaceThatCannotRename relaunches where the agent keeps its name: that happens
 // once.
 func TestAPlaceThatCannotRename(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.fake.forgetful = true
 		w.begin()
 		w.relaunched(t)
@@ -331,7 +331,7 @@ func TestAPlaceThatCannotRename(t *testing.T) {
 
 // TestEpochsNeverGoBack loses the store while an agent runs.
 func TestEpochsNeverGoBack(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		for range 4 {
 			if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a"}}); err != nil {

@@ -19,12 +19,12 @@ import (
 // that is at fault all the same.
 func TestAFaultThatOthersMetFreezesAtOnce(t *testing.T) {
 	var fault atomic.Pointer[error]
-	set := func(w *town, err error) {
+	set := func(w *fakeCity, err error) {
 		fault.Store(&err)
 		w.c.StoreChanged()
 		w.after(0)
 	}
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.change = func(o *Options) {
 			o.StoreFault = func() error {
 				if err := fault.Load(); err != nil {
@@ -53,7 +53,7 @@ func TestAFaultThatOthersMetFreezesAtOnce(t *testing.T) {
 }
 
 func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
-	w := newTown(t, []string{"a"})
+	w := newFakeCity(t, []string{"a"})
 	w.change = func(o *Options) {
 		o.Queued = func(string) (int, time.Time) {
 			t.Error("the queue was asked before the controller ran")
@@ -66,11 +66,11 @@ func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "gc-town-a"} {
-		if v, err := c.View(name); err != nil || v.Unknown == "" || v.Running || v.Desired != plan.DesiredRunning {
+		if v, err := c.Snapshot(name); err != nil || v.Unknown == "" || v.Running || v.Desired != plan.DesiredRunning {
 			t.Errorf("%s is %+v, %v; want that it is to run and that nothing is known yet", name, v, err)
 		}
 	}
-	if _, err := c.View("b"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Snapshot("b"); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("a name that is not configured gives %v", err)
 	}
 }
@@ -78,10 +78,10 @@ func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
 // TestSomebodyWhoCameUnseenIsNotDisturbed attaches a terminal without an event,
 // just before an agent is to sleep: no hold is kept on a look that is old.
 func TestSomebodyWhoCameUnseenIsNotDisturbed(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(5 * time.Minute)
 		w.fake.set(func(f *fake) { f.sessions["gc-town-a"].attached = 1 })
 		w.after(10 * time.Minute)
@@ -91,7 +91,7 @@ func TestSomebodyWhoCameUnseenIsNotDisturbed(t *testing.T) {
 		}
 		w.fake.set(func(f *fake) {
 			f.sessions["gc-town-a"].attached = 0
-			f.tell(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a"})
+			f.emit(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a"})
 		})
 		w.after(30 * time.Minute)
 		w.want("a", client.StateAsleep)
@@ -119,7 +119,7 @@ func TestARecordThatCannotBeReadHoldsUpNobody(t *testing.T) {
 		"all":   {fmt.Errorf("%w: the disk does not answer", client.ErrUnavailable), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 				w.store = badRows{w.records, tt.err}
 				w.begin()
 				w.after(time.Hour)

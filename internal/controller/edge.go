@@ -14,9 +14,9 @@ const poolLag = 250 * time.Millisecond
 // work for its session alone, unless something is to be done about it.
 func (l *loop) edge(e *entry) { l.edges[e] = true }
 
-// takeEdges decides about the sessions that have changed, and asks for a pass where
+// processEdges decides about the sessions that have changed, and asks for a pass where
 // that does not do.
-func (l *loop) takeEdges() {
+func (l *loop) processEdges() {
 	for e := range l.edges {
 		delete(l.edges, e)
 		if l.entries[e.rec.Key()] != e {
@@ -44,7 +44,7 @@ func (l *loop) review(e *entry) bool {
 	if !ok {
 		return false
 	}
-	l.note(e, a)
+	l.recordDecision(e, a)
 	if a.After.After(l.now()) {
 		l.wakeAt(a.After)
 	}

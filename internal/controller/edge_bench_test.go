@@ -19,10 +19,10 @@ func BenchmarkEdge(b *testing.B) {
 }
 
 func benchmarkEdge(b *testing.B, sessions int) {
-	w := newTown(nil, names(sessions))
+	w := newFakeCity(nil, names(sessions))
 	w.settings = Settings{Starts: 50, Looks: 50, Patrol: time.Hour}
 	for _, name := range names(sessions) {
-		w.fake.says("gc-town-"+name, runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-"+name, runtime.ActivityIdle)
 	}
 	seen := make(chan string, 100_000)
 	w.change = func(o *Options) { o.Changed = func(name string) { seen <- name } }
@@ -36,13 +36,13 @@ func benchmarkEdge(b *testing.B, sessions int) {
 	await := func(name string, want runtime.Activity) {
 		limit := time.After(time.Minute)
 		for {
-			if v, err := c.View(name); err == nil && v.Ready && v.Activity.State == want {
+			if v, err := c.Snapshot(name); err == nil && v.Ready && v.Activity.State == want {
 				return
 			}
 			select {
 			case <-seen:
 			case <-limit:
-				v, err := c.View(name)
+				v, err := c.Snapshot(name)
 				b.Fatalf("%s never was %s: %+v, %v", name, want, v, err)
 			}
 		}
@@ -55,7 +55,7 @@ func benchmarkEdge(b *testing.B, sessions int) {
 	began := processorTime(b)
 	for b.Loop() {
 		name, word := fmt.Sprintf("gc-town-a%03d", edges%sessions), words[edges/sessions%2]
-		w.fake.says(name, word)
+		w.fake.setActivity(name, word)
 		await(name, word)
 		edges++
 	}

@@ -14,7 +14,7 @@ import (
 // TestAnEdgeConcernsItsSessionAlone lets one agent of many begin and end turns, and
 // counts how many sessions are judged for it.
 func TestAnEdgeConcernsItsSessionAlone(t *testing.T) {
-	inTown(t, names(100), func(t *testing.T, w *town) {
+	inFakeCity(t, names(100), func(t *testing.T, w *fakeCity) {
 		var judged atomic.Int64
 		told := map[string]int{}
 		w.change = func(o *Options) {
@@ -23,7 +23,7 @@ func TestAnEdgeConcernsItsSessionAlone(t *testing.T) {
 		}
 		w.settings = Settings{Patrol: time.Hour}
 		for _, name := range names(100) {
-			w.fake.says("gc-town-"+name, runtime.ActivityIdle)
+			w.fake.setActivity("gc-town-"+name, runtime.ActivityIdle)
 		}
 		w.begin()
 		w.after(10 * time.Minute)
@@ -32,9 +32,9 @@ func TestAnEdgeConcernsItsSessionAlone(t *testing.T) {
 		const edges = 20
 		for i := range edges {
 			word := []runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle}[i%2]
-			w.fake.says("gc-town-a007", word)
+			w.fake.setActivity("gc-town-a007", word)
 			synctest.Wait()
-			if v, err := w.c.View("a007"); err != nil || v.Activity.State != word {
+			if v, err := w.c.Snapshot("a007"); err != nil || v.Activity.State != word {
 				t.Fatalf("edge %d is seen as %q, %v", i, v.Activity.State, err)
 			}
 			if a := w.agent("a007"); a.Activity.State != string(word) {
@@ -58,10 +58,10 @@ func TestAnEdgeConcernsItsSessionAlone(t *testing.T) {
 // TestAnEdgeThatMattersIsActedOn ends the turn of an agent for which a restart waits,
 // and of a member that its pool does not want any more.
 func TestAnEdgeThatMattersIsActedOn(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.settings = Settings{Patrol: time.Hour}
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
-		w.fake.says("gc-town-b", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-b", runtime.ActivityIdle)
 		w.begin()
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.WorkDir = "/new" })
 		if err := w.reload(); err != nil {
@@ -71,7 +71,7 @@ func TestAnEdgeThatMattersIsActedOn(t *testing.T) {
 		if w.fake.number("stop") != 0 {
 			t.Fatal("a busy agent was ended")
 		}
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(time.Minute)
 		if a := w.agent("a"); w.fake.number("stop") != 1 || a.State != client.StateRunning || len(a.Drift) > 0 {
 			t.Errorf("a minute after its turn %+v; %v", a, w.fake)
@@ -81,19 +81,19 @@ func TestAnEdgeThatMattersIsActedOn(t *testing.T) {
 
 // TestAPersonsInputIsSeenWithAReading types where no event reports it.
 func TestAPersonsInputIsSeenWithAReading(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.begin()
 		w.after(time.Minute)
 		typed := time.Now()
-		w.fake.says("gc-town-a", runtime.ActivityIdle, func(r *runtime.Reading) { r.LastInput = typed })
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle, func(r *runtime.Reading) { r.LastInput = typed })
 		w.after(2 * activityLag)
-		if v, err := w.c.View("a"); err != nil || !v.LastInput.Equal(typed) {
+		if v, err := w.c.Snapshot("a"); err != nil || !v.LastInput.Equal(typed) {
 			t.Errorf("the last input is %v, want %v (%v)", v.LastInput, typed, err)
 		}
-		w.fake.says("gc-town-a", runtime.ActivityIdle, func(r *runtime.Reading) { r.LastInput = typed.Add(-time.Hour) })
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle, func(r *runtime.Reading) { r.LastInput = typed.Add(-time.Hour) })
 		w.after(time.Second)
-		if v, _ := w.c.View("a"); !v.LastInput.Equal(typed) {
+		if v, _ := w.c.Snapshot("a"); !v.LastInput.Equal(typed) {
 			t.Errorf("an older reading took it back to %v", v.LastInput)
 		}
 	})

@@ -12,14 +12,14 @@ import (
 // cleared away before another one is started, how it ended counts as its end, no other
 // agent is touched, and an explanation says why.
 func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
 		w.after(time.Minute)
 		looks, other := w.fake.number("observe"), w.agent("b").Instance
 		before := w.agent("a").Instance
-		w.fake.set(func(f *fake) { f.onStarted = func(name string) { delete(f.speaks, name) } })
-		w.fake.says("gc-town-a", runtime.ActivityUnknown, func(r *runtime.Reading) {
+		w.fake.set(func(f *fake) { f.onStarted = func(name string) { delete(f.readings, name) } })
+		w.fake.setActivity("gc-town-a", runtime.ActivityUnknown, func(r *runtime.Reading) {
 			r.Evidence[0].Source = runtime.SourceWorker
 			r.Ended = &runtime.End{At: time.Now(), Exit: &runtime.Exit{Code: 3}}
 		})
@@ -60,14 +60,14 @@ func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
 // TestAMissedAnswerEndsNothing: a worker that says nothing any more, a reading that fails
 // and a place that does not answer are evidence, and no agent is ended or started for it.
 func TestAMissedAnswerEndsNothing(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
 		w.after(time.Minute)
-		w.fake.says("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) { r.Evidence[0].Source = runtime.SourceWorker })
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) { r.Evidence[0].Source = runtime.SourceWorker })
 		w.after(time.Minute)
 		w.fake.mu.Lock()
-		delete(w.fake.speaks, "gc-town-a") // silence
+		delete(w.fake.readings, "gc-town-a") // silence
 		w.fake.mu.Unlock()
 		before, starts := w.agent("a").Instance, len(w.fake.starts())
 		w.fake.set(func(f *fake) {

@@ -16,7 +16,7 @@ import (
 )
 
 func TestStopCityEndsEverythingAndTheController(t *testing.T) {
-	inTown(t, names(30), func(t *testing.T, w *town) {
+	inFakeCity(t, names(30), func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.fake.end("gc-town-a004", 0)
 		synctest.Wait()
@@ -45,7 +45,7 @@ func TestStopCityEndsEverythingAndTheController(t *testing.T) {
 }
 
 func TestStopCityDoesNotWaitForAgentsThatEnd(t *testing.T) {
-	inTown(t, names(10), func(t *testing.T, w *town) {
+	inFakeCity(t, names(10), func(t *testing.T, w *fakeCity) {
 		w.fake.polite = true
 		w.begin()
 		began := time.Now()
@@ -61,7 +61,7 @@ func TestStopCityDoesNotWaitForAgentsThatEnd(t *testing.T) {
 }
 
 func TestStopCityCancelsStarts(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.fake.onStart = func(ctx context.Context, _ string) error {
 			<-ctx.Done()
 			return ctx.Err()
@@ -80,7 +80,7 @@ func TestStopCityCancelsStarts(t *testing.T) {
 }
 
 func TestStopCityEndsWhatNobodyAsksForToo(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.end()
 		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[:1] })
@@ -102,7 +102,7 @@ func TestStopCityEndsWhatNobodyAsksForToo(t *testing.T) {
 }
 
 func TestAStopThatFailsIsToldAndNothingComesBack(t *testing.T) {
-	inTown(t, []string{"good", "bad"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"good", "bad"}, func(t *testing.T, w *fakeCity) {
 		w.fake.stubborn["gc-town-bad"] = -1
 		w.begin()
 		census, err := w.c.StopCity(t.Context())
@@ -125,7 +125,7 @@ func TestAStopThatFailsIsToldAndNothingComesBack(t *testing.T) {
 }
 
 func TestStopCityIsBoundedWhenThePlaceIsGone(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.fake.set(func(f *fake) { f.down = errDown })
 		w.after(time.Minute)
@@ -155,7 +155,7 @@ func TestStopCityIsBoundedWhenThePlaceIsGone(t *testing.T) {
 // A place that answers nothing, also no failure, delays no other place; the
 // sessions of other places end as usual.
 func TestStopCityIsBoundedWhenAPlaceSaysNothing(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		silent := make(chan struct{})
 		w.fake.set(func(f *fake) { f.silent = silent })
@@ -176,7 +176,7 @@ func TestStopCityIsBoundedWhenAPlaceSaysNothing(t *testing.T) {
 }
 
 func TestTheControllersEndLeavesTheSessions(t *testing.T) {
-	inTown(t, names(5), func(t *testing.T, w *town) {
+	inFakeCity(t, names(5), func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		done, err := w.c.StopController(t.Context())
@@ -191,7 +191,7 @@ func TestTheControllersEndLeavesTheSessions(t *testing.T) {
 }
 
 func TestReloadSwapsThePlan(t *testing.T) {
-	inTown(t, []string{"a", "b", "c"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b", "c"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.edit(func(d *plan.Desired) {
 			d.Sessions = append(d.Sessions[1:], agentSession("d"))
@@ -210,7 +210,7 @@ func TestReloadSwapsThePlan(t *testing.T) {
 }
 
 func TestABrokenEditKeepsThePlan(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.mu.Lock()
 		w.loadErr = context.Canceled
@@ -233,12 +233,12 @@ func TestABrokenEditKeepsThePlan(t *testing.T) {
 }
 
 func TestDriftWaitsForTheHuman(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		w.fake.set(func(f *fake) {
 			f.sessions["gc-town-a"].attached = 1
-			f.tell(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a", Attached: 1})
+			f.emit(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a", Attached: 1})
 		})
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.WorkDir = "/new" })
 		if err := w.reload(); err != nil {
@@ -251,7 +251,7 @@ func TestDriftWaitsForTheHuman(t *testing.T) {
 		}
 		w.fake.set(func(f *fake) {
 			f.sessions["gc-town-a"].attached = 0
-			f.tell(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a"})
+			f.emit(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a"})
 		})
 		w.after(time.Second)
 		if w.fake.lives()["gc-town-a"] == before["gc-town-a"] {
@@ -261,7 +261,7 @@ func TestDriftWaitsForTheHuman(t *testing.T) {
 }
 
 func TestASecretAttachmentIsSeenBeforeADriftRestart(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		w.after(time.Minute)
@@ -278,7 +278,7 @@ func TestASecretAttachmentIsSeenBeforeADriftRestart(t *testing.T) {
 }
 
 func TestLaunchDriftRelaunchesAndLiveDriftApplies(t *testing.T) {
-	inTown(t, []string{"launch", "live"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"launch", "live"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		w.edit(func(d *plan.Desired) {
@@ -302,7 +302,7 @@ func TestLaunchDriftRelaunchesAndLiveDriftApplies(t *testing.T) {
 }
 
 func TestMassDriftRollsAndHaltsWhenTheNewConfigurationIsBroken(t *testing.T) {
-	inTown(t, names(50), func(t *testing.T, w *town) {
+	inFakeCity(t, names(50), func(t *testing.T, w *fakeCity) {
 		w.settings = Settings{MaxRestarts: 2}
 		w.begin()
 		before := w.fake.lives()
@@ -346,7 +346,7 @@ func TestMassDriftRollsAndHaltsWhenTheNewConfigurationIsBroken(t *testing.T) {
 }
 
 func TestKillEndsOneIncarnationAndItComesBack(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		r, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{})
@@ -365,7 +365,7 @@ func TestKillEndsOneIncarnationAndItComesBack(t *testing.T) {
 }
 
 func TestASuccessorIsNeverStopped(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.fake.set(func(f *fake) { f.sessions["gc-town-a"].token = "somebody-else" }) // replaced, and no event
 		r, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{})
@@ -379,7 +379,7 @@ func TestASuccessorIsNeverStopped(t *testing.T) {
 }
 
 func TestRestartReplacesEverybody(t *testing.T) {
-	inTown(t, names(12), func(t *testing.T, w *town) {
+	inFakeCity(t, names(12), func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		done, err := w.c.Restart(t.Context(), client.RestartRequest{})
@@ -397,7 +397,7 @@ func TestRestartReplacesEverybody(t *testing.T) {
 }
 
 func TestVerbsReachTheirSession(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		ctx := t.Context()
 		if out, err := w.c.Peek(ctx, "a", 5); err != nil || out.Text != "screen of gc-town-a" {
@@ -421,13 +421,13 @@ func TestVerbsReachTheirSession(t *testing.T) {
 }
 
 func TestTheAgentsOwnWordsAreItsActivity(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.fake.deaf = true
 		w.begin()
 		for words, want := range map[string]string{
 			"status=working": "busy", "status=blocked;kind=permission": "waiting", "idle": "idle", "status=done": "idle", "status=dancing": "unknown",
 		} {
-			w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: words}) })
+			w.fake.set(func(f *fake) { f.emit(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: words}) })
 			w.after(time.Second)
 			if got := w.agent("a").Activity.State; got != want {
 				t.Errorf("%q is shown as %q, want %q", words, got, want)
@@ -435,7 +435,7 @@ func TestTheAgentsOwnWordsAreItsActivity(t *testing.T) {
 		}
 		before := w.fake.lives()
 		w.fake.set(func(f *fake) {
-			f.tell(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: "status=working"})
+			f.emit(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: "status=working"})
 		})
 		w.after(time.Second)
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.WorkDir = "/new" })

@@ -24,29 +24,29 @@ type entry struct {
 
 	wakeQueued bool // a prompt has waited since it was woken
 
-	place *place
-	owner plan.Owner
-	known bool   // this controller has started or adopted the instance
-	noted uint64 // the epoch that stands with the session, as far as is known
-	cut   bool   // its start was cut off by the end of the controller that began it
+	backend    *backend
+	owner      plan.Owner
+	known      bool   // this controller has started or adopted the instance
+	notedEpoch uint64 // the epoch that stands with the session, as far as is known
+	cut        bool   // its start was cut off by the end of the controller that began it
 
-	before    *session.Conversation // before a relaunch whose conversation is in rec; nil: none is due
-	blocked   bool                  // its last start was refused because the session exists
-	begun     []time.Time           // when the last starts began, oldest first
-	claimed   bool                  // rec holds the next instance, whose start has not begun
-	wakeWhy   string                // why a session that sleeps is to run
-	asked     *asked                // the order that is being stored, nil if there is none
-	drainTold string                // the drain that was reported to the agent
+	before      *session.Conversation // before a relaunch whose conversation is in rec; nil: none is due
+	blocked     bool                  // its last start was refused because the session exists
+	begun       []time.Time           // when the last starts began, oldest first
+	claimed     bool                  // rec holds the next instance, whose start has not begun
+	wakeWhy     string                // why a session that sleeps is to run
+	asked       *asked                // the order that is being stored, nil if there is none
+	drainSynced string                // the drain that was reported to the agent
 
 	// the last look
-	stale  bool // it must be looked at before anything is done
-	blind  string
-	blinds int       // looks in a row that failed
-	lookAt time.Time // no look before this
-	seen   runtime.Observation
-	first  bool      // the last look was this controller's first of the session
-	again  time.Time // look again then, whether anything happens or not
-	unsure int       // looks in a row that left a question open
+	stale         bool // it must be looked at before anything is done
+	unknownReason string
+	failedLooks   int       // looks in a row that failed
+	observeAt     time.Time // no look before this
+	seen          runtime.Observation
+	first         bool      // the last look was this controller's first of the session
+	again         time.Time // look again then, whether anything happens or not
+	unsure        int       // looks in a row that left a question open
 
 	sensing   sensing
 	obstacles obstacles
@@ -85,7 +85,7 @@ type job struct {
 type jobKind uint8
 
 const (
-	jobLook jobKind = iota
+	jobObserve jobKind = iota
 	jobStart
 	jobStop
 	jobChange // relaunch, live commands
@@ -95,7 +95,7 @@ const (
 )
 
 func (e *entry) running() bool {
-	return e.blind == "" && e.seen.Session == runtime.Alive && e.seen.Agent != runtime.Dead
+	return e.unknownReason == "" && e.seen.Session == runtime.Alive && e.seen.Agent != runtime.Dead
 }
 
 // starting reports whether a start is under way.
@@ -103,39 +103,39 @@ func (e *entry) starting() bool { return e.job != nil && e.job.attempt != nil }
 
 // exists reports whether an agent or a dead session is there.
 func (e *entry) exists() bool {
-	return e.blind == "" && (e.seen.Session == runtime.Alive || e.seen.Agent == runtime.Alive)
+	return e.unknownReason == "" && (e.seen.Session == runtime.Alive || e.seen.Agent == runtime.Alive)
 }
 
 // unknown reports whether the existence of the session is not known.
 func (e *entry) unknown() bool {
-	return e.blind != "" || e.place.sight.To(e.rec.Session) != "" || e.seen.Session == runtime.Unknown
+	return e.unknownReason != "" || e.backend.health.WhyUnknown(e.rec.Session) != "" || e.seen.Session == runtime.Unknown
 }
 
 // unread reports whether a session was listed and no look has shown its owner yet.
 func (e *entry) unread() bool {
-	return e.stale || e.job != nil && e.job.kind == jobLook
+	return e.stale || e.job != nil && e.job.kind == jobObserve
 }
 
 // observed returns the observation of an entry for a diff.
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
-		Blind: e.blind, Seen: e.seen, Known: e.known, Cut: e.cut, Stored: ops.Stored(&e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
+		UnknownReason: e.unknownReason, Observation: e.seen, Managed: e.known, StartInterrupted: e.cut, Stored: ops.Stored(&e.rec.Stored), CanRelaunch: e.backend.canRelaunch(e.rec.Session),
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
-		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, WaitsFrom: e.waitsFrom, Apply: e.apply,
+		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, PostponedSince: e.waitsFrom, Apply: e.apply,
 
 		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, Progress: e.sensing.stall.Progress, AgeFrom: e.rec.StartedAt,
 		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Obstacle: e.rec.Obstacle,
-		Renew: e.rec.Renew, Wake: e.wakeWhy, Ended: e.sensing.ended,
+		RestartRequestedAt: e.rec.Renew, WakeReason: e.wakeWhy, Ended: e.sensing.ended,
 	}
 	if l.c.opts.Queued != nil && l.ctx != nil {
 		o.Queued, o.PromptAt = l.c.opts.Queued(e.rec.Session)
 	}
 	if e.wakeQueued = e.wakeWhy != "" && (e.wakeQueued || o.Queued > 0); l.awoken(e, o.Queued) {
-		e.wakeWhy, o.Wake = "", ""
+		e.wakeWhy, o.WakeReason = "", ""
 	}
-	if why := e.place.sight.To(e.rec.Session); why != "" {
-		o.Blind = why
+	if why := e.backend.health.WhyUnknown(e.rec.Session); why != "" {
+		o.UnknownReason = why
 	}
 	if e.job != nil {
 		o.Working = e.job.verb

@@ -19,52 +19,52 @@ import (
 func TestExplainHoldsTheRoot(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		fault func(w *town, store *storetest.Faulty)
+		fault func(w *fakeCity, store *storetest.Faulty)
 		roots []string
 	}{
-		{"missing binary", func(w *town, _ *storetest.Faulty) {
+		{"missing binary", func(w *fakeCity, _ *storetest.Faulty) {
 			w.fails(&runtime.StartupDeath{Exit: runtime.Exit{Code: 127}, Output: "first line\nsh: 1: claud: not found\nlast line"})
 		}, []string{"claud: not found", "code 127"}},
-		{"crash", func(w *town, _ *storetest.Faulty) {
+		{"crash", func(w *fakeCity, _ *storetest.Faulty) {
 			w.fake.onPeek = "Traceback\nKeyError: 'MODEL'"
 			w.fake.end("gc-town-a", 1)
 		}, []string{"KeyError: 'MODEL'", "exited with code 1"}},
-		{"lost server", func(w *town, _ *storetest.Faulty) {
+		{"lost server", func(w *fakeCity, _ *storetest.Faulty) {
 			w.fake.set(func(f *fake) { f.cause = "its server (process 7) ended" })
 			w.fake.vanish("gc-town-a")
 		}, []string{"instance 1: its server (process 7) ended"}},
-		{"quarantine", func(w *town, _ *storetest.Faulty) {
+		{"quarantine", func(w *fakeCity, _ *storetest.Faulty) {
 			w.settings.MaxRestarts = 2
 			_ = w.reload()
 			w.fails(&runtime.StartupDeath{Exit: runtime.Exit{Code: 3}, Output: "port 8080 is in use"})
 		}, []string{"port 8080 is in use", "quarantined", "failures within"}},
-		{"provider", func(w *town, _ *storetest.Faulty) { w.fake.set(func(f *fake) { f.down = errDown }) }, []string{"no answer"}},
-		{"store", func(w *town, store *storetest.Faulty) {
+		{"provider", func(w *fakeCity, _ *storetest.Faulty) { w.fake.set(func(f *fake) { f.down = errDown }) }, []string{"no answer"}},
+		{"store", func(w *fakeCity, store *storetest.Faulty) {
 			store.Set(storetest.Fails)
 			w.fake.end("gc-town-a", 9)
 		}, []string{"broken by the test", "frozen"}},
-		{"configuration", func(w *town, _ *storetest.Faulty) {
+		{"configuration", func(w *fakeCity, _ *storetest.Faulty) {
 			w.loadErr = context.Canceled
 			_ = w.reload()
 		}, []string{"canceled"}},
-		{"dependency", func(w *town, _ *storetest.Faulty) {
+		{"dependency", func(w *fakeCity, _ *storetest.Faulty) {
 			w.edit(func(d *plan.Desired) { d.Sessions[0].DependsOn = []string{"b"} })
 			_ = w.reload()
 			w.fails(&runtime.StartupDeath{Exit: runtime.Exit{Code: 3}})
 			w.fake.end("gc-town-b", 1)
 		}, []string{"waits for b"}},
-		{"suspended", func(w *town, _ *storetest.Faulty) {
+		{"suspended", func(w *fakeCity, _ *storetest.Faulty) {
 			_, _ = w.c.Suspend(w.t.Context(), "a", client.LifecycleRequest{Reason: "tokens are out"})
 		}, []string{"tokens are out", "suspend"}},
-		{"another city's", func(w *town, _ *storetest.Faulty) {
+		{"another city's", func(w *fakeCity, _ *storetest.Faulty) {
 			w.fake.set(func(f *fake) {
 				f.sessions["gc-town-a"].token, f.sessions["gc-town-a"].meta[ops.MetaCity] = "other", "/other"
-				f.tell(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
+				f.emit(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
 			})
 		}, []string{"another city"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 				store := w.breakable()
 				w.begin()
 				row.fault(w, store)
@@ -97,16 +97,16 @@ func TestExplainHoldsTheRoot(t *testing.T) {
 }
 
 // fails lets every further start fail, and ends what runs.
-func (w *town) fails(err error) {
+func (w *fakeCity) fails(err error) {
 	w.fake.set(func(f *fake) { f.onStart = func(context.Context, string) error { return err } })
 	w.fake.end("gc-town-a", 1)
 }
 
 func TestEvidenceIsExplainedWithItsUse(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) {
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) {
 			r.Evidence = append(r.Evidence, runtime.Evidence{Source: runtime.SourceStatus, Activity: runtime.ActivityIdle, Detail: "status done"})
 		})
 		w.after(time.Second)

@@ -40,7 +40,7 @@ type fake struct {
 	onStop     func(name string) // at each stop, with the lock held
 	onStarted  func(name string) // at each start that succeeds, with the lock held
 
-	speaks     map[string]runtime.Reading                   // what Sense reads, by name; nil: all are idle
+	readings   map[string]runtime.Reading                   // what Sense reads, by name; nil: all are idle
 	quiet      bool                                         // it does not say when a session was last active
 	hints      map[string]runtime.Hints                     // by session, as set while it ran
 	deaf       bool                                         // Sense is not supported
@@ -97,7 +97,7 @@ func (f *fake) number(call string) int {
 	return f.calls[call]
 }
 
-func (f *fake) tell(ev runtime.Event) {
+func (f *fake) emit(ev runtime.Event) {
 	ev.Time = f.now()
 	for _, w := range f.watchers {
 		select {
@@ -137,7 +137,7 @@ func (f *fake) Start(ctx context.Context, name string, cfg runtime.Config) error
 	if f.onStarted != nil {
 		f.onStarted(name)
 	}
-	f.tell(runtime.Event{Kind: runtime.EventStarted, Session: name})
+	f.emit(runtime.Event{Kind: runtime.EventStarted, Session: name})
 	if f.shortLived {
 		f.endLocked(name, 1)
 	}
@@ -164,7 +164,7 @@ func (f *fake) StopInstance(_ context.Context, name, token string) error {
 		return errors.New("it will not end")
 	}
 	delete(f.sessions, name)
-	f.tell(runtime.Event{Kind: runtime.EventGone, Session: name})
+	f.emit(runtime.Event{Kind: runtime.EventGone, Session: name})
 	return nil
 }
 
@@ -189,20 +189,20 @@ func (f *fake) end(name string, code int) {
 
 func (f *fake) endLocked(name string, code int) {
 	f.sessions[name].exit = &runtime.Exit{Code: code, At: f.now()}
-	f.tell(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: f.sessions[name].exit})
+	f.emit(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: f.sessions[name].exit})
 }
 
 func (f *fake) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	defer f.count("sense")()
-	if f.speaks == nil && f.deaf {
+	if f.readings == nil && f.deaf {
 		return runtime.Reading{}, &runtime.Error{Op: "sense", Session: name, Err: errors.ErrUnsupported}
 	}
 	s := f.sessions[name]
 	if s == nil || s.exit != nil {
 		return runtime.Reading{}, runtime.ErrSessionNotFound
 	}
-	token, r := s.token, f.speaks[name]
-	if f.speaks == nil {
+	token, r := s.token, f.readings[name]
+	if f.readings == nil {
 		r = runtime.Reading{Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle, Detail: "drawn"}}}
 	}
 	if f.onSense != nil {
@@ -217,8 +217,8 @@ func (f *fake) Sense(ctx context.Context, name string) (runtime.Reading, error) 
 	return r, nil
 }
 
-// says makes an agent draw what Sense reads as the activity.
-func (f *fake) says(name string, activity runtime.Activity, change ...func(*runtime.Reading)) {
+// setActivity makes an agent draw what Sense reads as the activity.
+func (f *fake) setActivity(name string, activity runtime.Activity, change ...func(*runtime.Reading)) {
 	f.mu.Lock()
 	r := runtime.Reading{Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: activity, Detail: "drawn"}}}
 	if activity == "" {
@@ -227,10 +227,10 @@ func (f *fake) says(name string, activity runtime.Activity, change ...func(*runt
 	for _, c := range change {
 		c(&r)
 	}
-	if f.speaks == nil {
-		f.speaks = map[string]runtime.Reading{}
+	if f.readings == nil {
+		f.readings = map[string]runtime.Reading{}
 	}
-	f.speaks[name] = r
+	f.readings[name] = r
 	f.mu.Unlock()
 	f.works(name)
 }
@@ -241,7 +241,7 @@ func (f *fake) works(name string) {
 	defer f.mu.Unlock()
 	if s := f.sessions[name]; s != nil {
 		s.active = f.now()
-		f.tell(runtime.Event{Kind: runtime.EventOutput, Session: name})
+		f.emit(runtime.Event{Kind: runtime.EventOutput, Session: name})
 	}
 }
 

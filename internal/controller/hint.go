@@ -18,14 +18,14 @@ func hintsOf(s *plan.Session) string { return fmt.Sprintf("%q", s.Config.Hints()
 func (l *loop) setHints() {
 	for key, e := range l.entries {
 		s := l.desired[key]
-		if s == nil || !e.known || !e.running() || e.job != nil || e.stale || e.place.provider == nil || e.hints == hintsOf(s) {
+		if s == nil || !e.known || !e.running() || e.job != nil || e.stale || e.backend.provider == nil || e.hints == hintsOf(s) {
 			continue
 		}
 		if !runtime.FingerprintCurrent(e.rec.Stored.Core) || e.rec.Stored.Core != s.Core {
 			continue
 		}
-		p, name, token, hints, wanted := e.place.provider, e.rec.Session, e.rec.Token, s.Config.Hints(), hintsOf(s)
-		l.begin(e, jobAdopt, "", lookLimit, func(ctx context.Context) func() {
+		p, name, token, hints, wanted := e.backend.provider, e.rec.Session, e.rec.Token, s.Config.Hints(), hintsOf(s)
+		l.begin(e, jobAdopt, "", observeLimit, func(ctx context.Context) func() {
 			err := runtime.SetHints(ctx, p, name, token, hints)
 			return func() {
 				e.hints = wanted // what cannot be set now takes effect at the next start

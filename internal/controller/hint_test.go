@@ -12,10 +12,10 @@ import (
 // TestHintsOfAnotherProgramWait: changed hints reach an agent that runs. Those that come with a
 // change of its command do not: while it is busy, it is the program of before.
 func TestHintsOfAnotherProgramWait(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		change := func(do func(*runtime.Config)) {
 			t.Helper()
 			w.edit(func(d *plan.Desired) { do(&d.Sessions[0].Config) })

@@ -16,9 +16,9 @@ import (
 	"gascity/runtime"
 )
 
-// look begins a look at an entry that is stale, if nothing else is done with it
+// observeEntry begins a look at an entry that is stale, if nothing else is done with it
 // and the limit allows.
-func (l *loop) look(e *entry) {
+func (l *loop) observeEntry(e *entry) {
 	if !e.again.IsZero() {
 		if l.now().Before(e.again) {
 			l.wakeAt(e.again)
@@ -26,34 +26,34 @@ func (l *loop) look(e *entry) {
 			e.stale = true
 		}
 	}
-	if !e.stale || e.job != nil || e.place.provider == nil || e.place.sight.To(e.rec.Session) != "" {
+	if !e.stale || e.job != nil || e.backend.provider == nil || e.backend.health.WhyUnknown(e.rec.Session) != "" {
 		return
 	}
-	if l.now().Before(e.lookAt) {
-		l.wakeAt(e.lookAt)
+	if l.now().Before(e.observeAt) {
+		l.wakeAt(e.observeAt)
 		return
 	}
-	if l.looks >= l.settings().Looks {
+	if l.observing >= l.settings().Looks {
 		return // the end of another look makes the next pass
 	}
-	l.looks++
+	l.observing++
 	e.stale, e.again = false, time.Time{}
-	p, name := e.place.provider, e.rec.Session
+	p, name := e.backend.provider, e.rec.Session
 	token, attributed := e.rec.Token, e.owner != plan.OwnerUnknown
-	l.begin(e, jobLook, "", lookLimit, func(ctx context.Context) func() {
-		f := ops.Look(ctx, p, name)
+	l.begin(e, jobObserve, "", observeLimit, func(ctx context.Context) func() {
+		f := ops.Observe(ctx, p, name)
 		if f.Err == nil && f.Seen.Session == runtime.Alive && (!attributed || f.Seen.InstanceToken != token) {
-			f.Notes, f.Err = ops.ReadNotes(p, name)
+			f.Metadata, f.Err = ops.ReadMetadata(p, name)
 		}
 		return func() { l.found(e, f) }
 	})
 }
 
-// countLooks counts the looks that hold a place in the limit.
-func (l *loop) countLooks() int {
+// countObservations counts the looks that hold a place in the limit.
+func (l *loop) countObservations() int {
 	n := 0
 	for _, e := range l.entries {
-		if e.job != nil && e.job.kind == jobLook && l.now().Before(e.job.overdue) {
+		if e.job != nil && e.job.kind == jobObserve && l.now().Before(e.job.overdue) {
 			n++
 		}
 	}
@@ -64,23 +64,23 @@ func (l *loop) countLooks() int {
 func (l *loop) found(e *entry, f ops.Finding) {
 	now := l.now()
 	if f.Err != nil {
-		e.blind = fmt.Sprintf("it cannot be observed: %v", f.Err)
-		e.blinds++
-		e.stale, e.lookAt = true, now.Add(min(l.c.opts.Jitter(ops.Pause(e.blinds)), l.settings().Patrol))
+		e.unknownReason = fmt.Sprintf("it cannot be observed: %v", f.Err)
+		e.failedLooks++
+		e.stale, e.observeAt = true, now.Add(min(l.c.opts.Jitter(ops.Pause(e.failedLooks)), l.settings().Patrol))
 		if errors.Is(f.Err, runtime.ErrRuntimeUnavailable) {
-			e.place.wanted = true
+			e.backend.wanted = true
 		}
 		return
 	}
-	e.blind, e.blinds, e.lookAt = "", 0, time.Time{}
+	e.unknownReason, e.failedLooks, e.observeAt = "", 0, time.Time{}
 	if f.Seen.At.IsZero() {
 		f.Seen.At = now
 	}
 	e.first = e.seen.At.IsZero()
 	e.seen, e.confirmed = f.Seen, true
-	l.settle(e)
+	l.scheduleObservation(e)
 	same := f.Seen.InstanceToken != "" && session.PublicInstance(f.Seen.InstanceToken) == e.rec.Instance
-	if f.Notes != nil {
+	if f.Metadata != nil {
 		l.attribute(e, &f, same)
 	}
 	switch {
@@ -94,13 +94,13 @@ func (l *loop) found(e *entry, f ops.Finding) {
 		e.rec.Screen = f.Screen
 		e.touch()
 	}
-	if !e.running() && f.Seen.Session != runtime.Unknown && e.rec.Draining() {
+	if !e.running() && f.Seen.Session != runtime.Unknown && e.rec.IsDraining() {
 		l.endDrain(e)
 		e.rec.Running = false // it was meant to end
 	}
 	switch {
 	case e.running():
-		if !e.place.streams || e.cut {
+		if !e.backend.streams || e.cut {
 			l.sense(e)
 		}
 		if !e.rec.Running {
@@ -112,15 +112,15 @@ func (l *loop) found(e *entry, f ops.Finding) {
 	}
 }
 
-// settle arranges for another look where this one left a question open and no
+// scheduleObservation arranges for another look where this one left a question open and no
 // event will answer it: an agent that has just ended for an unknown reason, one
 // that lives on without its session, and a session of unknown existence.
-func (l *loop) settle(e *entry) {
+func (l *loop) scheduleObservation(e *entry) {
 	seen := &e.seen
 	ending := seen.Session == runtime.Alive && seen.Agent == runtime.Dead && seen.Exit == nil && e.rec.Running
 	orphan := seen.Session == runtime.Dead && seen.Agent != runtime.Dead
 	switch {
-	case ending && e.unsure < exitLooks:
+	case ending && e.unsure < exitRetries:
 		seen.Agent = runtime.Unknown
 		e.again = l.now().Add(exitPause << e.unsure)
 	case orphan, seen.Session == runtime.Unknown:
@@ -136,8 +136,8 @@ func (l *loop) settle(e *entry) {
 // attribute settles whose the session is, and whether its start was complete: that
 // is what the session says, or else what the record does.
 func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
-	n, seen := f.Notes, session.PublicInstance(f.Seen.InstanceToken)
-	e.noted = n.Epoch
+	n, seen := f.Metadata, session.PublicInstance(f.Seen.InstanceToken)
+	e.notedEpoch = n.Epoch
 	if n.Epoch > e.rec.Epoch {
 		e.rec.Epoch = n.Epoch // the record was lost
 		e.touch()
@@ -153,12 +153,12 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	switch n.City {
 	case "":
 		if same {
-			e.owner = plan.OwnerUs // its start was cut off before its notes were written
+			e.owner = plan.OwnerThisCity // its start was cut off before its notes were written
 			return
 		}
 		e.owner = plan.OwnerUnknown
 	case l.c.opts.Root:
-		e.owner = plan.OwnerUs
+		e.owner = plan.OwnerThisCity
 		if e.rec.Agent == "" {
 			e.rec.Agent = n.Agent
 		}
@@ -178,15 +178,15 @@ func (l *loop) successor(e *entry, f ops.Finding) {
 	}
 	e.known, e.claimed = false, false
 	e.touch()
-	if e.rec.Epoch++; f.Notes != nil && e.noted != 0 && f.Notes.Started == session.PublicInstance(f.Seen.InstanceToken) {
-		e.rec.Epoch = max(e.rec.Epoch-1, e.noted) // it says which it is
+	if e.rec.Epoch++; f.Metadata != nil && e.notedEpoch != 0 && f.Metadata.Started == session.PublicInstance(f.Seen.InstanceToken) {
+		e.rec.Epoch = max(e.rec.Epoch-1, e.notedEpoch) // it says which it is
 	}
 	e.identify(f.Seen)
 	e.rec.Start = session.StartDone
 	if e.cut {
 		e.rec.Start = session.StartOpen
 	}
-	e.rec.Conversation = e.rec.Conversation.Aside()
+	e.rec.Conversation = e.rec.Conversation.WithoutPresent()
 	e.rec.StartedAt, e.rec.Warning = f.Seen.StartedAt, ""
 	e.rec.Running = e.running()
 	e.rec.Exit = f.Seen.Exit
@@ -227,9 +227,9 @@ func (l *loop) ended(e *entry) {
 	case l.endedBefore(e) && (!cut || l.c.opts.Retry):
 		fault = "it exited while no controller ran; its exit status is unknown"
 		data["reason"] = fault + "; no failure"
-	case l.lastWords(e, e.seen.Last):
+	case l.recordFinalLimit(e, e.seen.Last):
 		data["reason"] = "the model provider serves nothing for now; no failure"
-	case l.lapsedLate(e, fault):
+	case l.recordLateResumeFailure(e, fault):
 		data["reason"] = "its conversation could not be resumed; no failure"
 	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":
 		l.failAfter(e, lived, fault)
@@ -247,7 +247,7 @@ func (l *loop) ended(e *entry) {
 // city since, who wants it tried at once.
 func (l *loop) endedBefore(e *entry) bool {
 	killed := e.rec.Lost || e.rec.Exit != nil && e.rec.Exit.Signal != ""
-	return e.first && (l.c.opts.Retry || e.place.lostAll && killed)
+	return e.first && (l.c.opts.Retry || e.backend.lostAll && killed)
 }
 
 // failAfter counts the end of a session that lived for so long. After a long life the next
@@ -265,7 +265,7 @@ func (l *loop) failAfter(e *entry, lived time.Duration, fault string) {
 // fail counts a failure and puts off the next start.
 func (l *loop) fail(e *entry, fault string) {
 	now := l.now()
-	e.rec.Fail(now, l.settings().RestartWindow, fault)
+	e.rec.AddFailure(now, l.settings().RestartWindow, fault)
 	e.rec.NextAt = now.Add(l.c.opts.Jitter(ops.Pause(e.rec.Streak)))
 	e.touch()
 }

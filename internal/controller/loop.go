@@ -32,22 +32,22 @@ type loop struct {
 	loading   bool
 	reloads   []func(client.Done, error) // who waits for the next reading
 
-	places  map[string]*place
-	entries map[session.Key]*entry
+	backends map[string]*backend
+	entries  map[session.Key]*entry
 	// the sessions that can be read
 	sensible map[*entry]bool
 	// the sessions with a change that concerns no other session
 	edges map[*entry]bool
-	// faded are the sessions that readers see as they were, since when at most
-	faded   map[*entry]bool
-	fadedAt time.Time
+	// unpublished are the sessions that readers see as they were, since when at most
+	unpublished   map[*entry]bool
+	unpublishedAt time.Time
 	// unannounced are the sessions whose activity is unknown and no event has said so yet
 	unannounced map[*entry]bool
 	actions     []plan.Action
 
 	counts ops.Counts // of pools
 
-	looks int // under way, counted again by each pass
+	observing int // under way, counted again by each pass
 
 	saver     *persist.Saver
 	versions  uint64    // the newest version of a record
@@ -64,7 +64,7 @@ type loop struct {
 	wake      time.Time     // when to make a pass although nothing happened
 	tick      time.Time     // when to turn without one
 	startedAt time.Time
-	woke      time.Time // when time last jumped; zero: it never did
+	jumpedAt  time.Time // when time last jumped; zero: it never did
 	checked   time.Time // when the clock was checked last
 }
 
@@ -73,15 +73,15 @@ const activityLag = 250 * time.Millisecond
 
 func newLoop(c *Controller) *loop {
 	l := &loop{
-		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
-		edges: map[*entry]bool{}, faded: map[*entry]bool{}, unannounced: map[*entry]bool{},
+		c: c, desired: map[session.Key]*plan.Session{}, backends: map[string]*backend{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
+		edges: map[*entry]bool{}, unpublished: map[*entry]bool{}, unannounced: map[*entry]bool{},
 		startedAt: c.opts.Now(), checked: c.opts.Now(), versions: 1,
 	}
 	l.saver = persist.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
 		l.send(func() { l.stored(key, version, err) })
 	})
 	l.remember(c.start)
-	l.take(c.first)
+	l.applyConfig(c.first)
 	return l
 }
 
@@ -96,7 +96,7 @@ func (l *loop) run(ctx context.Context) error {
 	saving, stopSaving := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSaving()
 	go l.saver.Run(saving) // leave waits for it
-	for _, p := range l.places {
+	for _, p := range l.backends {
 		l.open(p)
 	}
 	patrol := time.NewTicker(l.settings().Patrol)
@@ -111,7 +111,7 @@ func (l *loop) run(ctx context.Context) error {
 		pause := l.pause()
 		timer.Reset(pause)
 		select {
-		case f := <-l.c.mail:
+		case f := <-l.c.calls:
 			f(l)
 			l.drain()
 		case <-timer.C: // turn sees what is due
@@ -128,9 +128,9 @@ func (l *loop) run(ctx context.Context) error {
 
 // turn makes the passes that are due, and keeps the snapshot young.
 func (l *loop) turn() {
-	l.dirty = l.c.jolt.Swap(false) || l.dirty || !l.wake.IsZero() && !l.now().Before(l.wake)
+	l.dirty = l.c.storeChanged.Swap(false) || l.dirty || !l.wake.IsZero() && !l.now().Before(l.wake)
 	if !l.dirty {
-		l.takeEdges()
+		l.processEdges()
 	}
 	for l.dirty && !l.leaving {
 		l.dirty = false
@@ -156,9 +156,9 @@ func (l *loop) answer() {
 
 // drain takes what else has come, so that one pass answers for all of it.
 func (l *loop) drain() {
-	for range cap(l.c.mail) {
+	for range cap(l.c.calls) {
 		select {
-		case f := <-l.c.mail:
+		case f := <-l.c.calls:
 			f(l)
 		default:
 			return
@@ -196,7 +196,7 @@ func (l *loop) pause() time.Duration {
 func (l *loop) patrol() {
 	l.countPools()
 	l.dirty = true
-	for _, p := range l.places {
+	for _, p := range l.backends {
 		p.wanted = true
 	}
 }
@@ -210,20 +210,20 @@ func (l *loop) leave() error {
 	defer limit.Stop()
 	for {
 		select {
-		case f := <-l.c.mail:
+		case f := <-l.c.calls:
 			f(l)
 			continue
 		case <-done:
 			l.drain()
-			return l.settleRecords()
+			return l.flushRecords()
 		case <-limit.C:
 			return errors.New("the controller ended with work that would not: " + strings.Join(l.busy(), ", "))
 		}
 	}
 }
 
-// settleRecords writes what is left and answers who waits for it.
-func (l *loop) settleRecords() error {
+// flushRecords writes what is left and answers who waits for it.
+func (l *loop) flushRecords() error {
 	l.release()
 	for _, e := range l.entries {
 		l.save(e)
@@ -232,7 +232,7 @@ func (l *loop) settleRecords() error {
 	go func() { left <- l.saver.Finish(persist.Limit) }()
 	for {
 		select {
-		case f := <-l.c.mail:
+		case f := <-l.c.calls:
 			f(l)
 		case n := <-left:
 			l.drain()
@@ -257,8 +257,8 @@ func (l *loop) busy() []string {
 	return names
 }
 
-// goAlong runs f in a goroutine that the loop waits for when it ends.
-func (l *loop) goAlong(f func()) { l.wg.Go(f) }
+// runTracked runs f in a goroutine that the loop waits for when it ends.
+func (l *loop) runTracked(f func()) { l.wg.Go(f) }
 
 // spawn runs work outside the loop under a deadline, and what it returns inside.
 func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
@@ -274,7 +274,7 @@ func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func())
 // aside is spawn for what need not lead to a pass.
 func (l *loop) aside(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
 	ctx, cancel := context.WithTimeoutCause(l.ctx, limit, fmt.Errorf("not done within %v", limit))
-	l.goAlong(func() {
+	l.runTracked(func() {
 		defer cancel()
 		fold := work(ctx)
 		l.send(fold)
@@ -285,19 +285,19 @@ func (l *loop) aside(limit time.Duration, work func(ctx context.Context) func())
 // send runs f in the loop. It gives up only when the loop has ended for good.
 func (l *loop) send(f func()) {
 	select {
-	case l.c.mail <- func(*loop) { f() }:
+	case l.c.calls <- func(*loop) { f() }:
 	case <-l.c.ended:
 	}
 }
 
 // at returns the entry of a session at a place, nil if there is none.
-func (l *loop) at(p *place, name string) *entry {
+func (l *loop) at(p *backend, name string) *entry {
 	return l.entries[session.Key{Provider: p.selection, Session: name}]
 }
 
 // add makes an entry for a session that is not known yet.
-func (l *loop) add(p *place, name string) *entry {
-	e := &entry{place: p, stale: true, versions: &l.versions, rec: session.Record{Session: name, Provider: p.selection}}
+func (l *loop) add(p *backend, name string) *entry {
+	e := &entry{backend: p, stale: true, versions: &l.versions, rec: session.Record{Session: name, Provider: p.selection}}
 	e.seen.Attached = -1
 	l.entries[e.rec.Key()] = e
 	return e

@@ -36,7 +36,7 @@ const modelAgents = 4
 // model is what is meant to be, beside the town: an agent may be ended only if it
 // allows that.
 type model struct {
-	w      *town
+	w      *fakeCity
 	store  *storetest.Faulty
 	broken bool
 
@@ -87,17 +87,17 @@ func TestNothingHealthyIsEndedWhateverHappens(t *testing.T) {
 		}), 1, 40).Draw(rt, "steps")
 		var problems []string
 		synctest.Test(t, func(t *testing.T) {
-			w := newTown(t, names(modelAgents))
+			w := newFakeCity(t, names(modelAgents))
 			m := &model{w: w, held: map[string]session.HoldKind{}, ends: map[string]bool{}, gone: map[string]bool{}, loose: map[string]bool{}}
 			m.store = w.breakable()
-			w.fake.speaks = map[string]runtime.Reading{}
+			w.fake.readings = map[string]runtime.Reading{}
 			m.watch()
 			w.begin()
 			for _, s := range steps {
-				m.take(s)
+				m.apply(s)
 				m.agree()
 			}
-			m.settle()
+			m.checkConverged()
 			problems = m.problems
 			w.end()
 		})
@@ -107,8 +107,8 @@ func TestNothingHealthyIsEndedWhateverHappens(t *testing.T) {
 	})
 }
 
-// take lets one step happen.
-func (m *model) take(s step) {
+// apply lets one step happen.
+func (m *model) apply(s step) {
 	w, agent := m.w, fmt.Sprintf("a%03d", s.agent)
 	name, ctx, none := "gc-town-"+agent, m.w.t.Context(), client.LifecycleRequest{}
 	ok := func(_ client.Done, err error) bool { return err == nil }
@@ -168,18 +168,18 @@ func (m *model) take(s step) {
 		w.fake.set(func(f *fake) {
 			if f.sessions[name] != nil {
 				f.sessions[name].attached = s.value % 2
-				f.tell(runtime.Event{Kind: runtime.EventAttached, Session: name, Attached: s.value % 2})
+				f.emit(runtime.Event{Kind: runtime.EventAttached, Session: name, Attached: s.value % 2})
 			}
 		})
 	case "activity":
-		w.fake.says(name, []runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityWaiting, runtime.ActivityReady, "", runtime.ActivityBackground}[s.value])
+		w.fake.setActivity(name, []runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityWaiting, runtime.ActivityReady, "", runtime.ActivityBackground}[s.value])
 	case "stubborn":
 		w.fake.set(func(f *fake) { f.stubborn[name] = 1 })
 	case "successor":
 		w.fake.set(func(f *fake) {
 			if f.sessions[name] != nil {
 				f.sessions[name].token = fmt.Sprint("of-somebody-", s.value)
-				f.tell(runtime.Event{Kind: runtime.EventStarted, Session: name})
+				f.emit(runtime.Event{Kind: runtime.EventStarted, Session: name})
 			}
 		})
 	case "crash":
@@ -292,28 +292,28 @@ func (m *model) crash() {
 // agree fails if two surfaces contradict each other: the status has the record's
 // word, the plan its own.
 func (m *model) agree() {
-	for _, t := range m.w.c.Board.Targets() {
+	for _, t := range m.w.c.Store.Targets() {
 		shown, planned := t.Agent.State, t.Action.State
 		if t.Action.Verb == plan.VerbStart && shown == client.StateCreating {
 			shown = client.StateStarting
 		}
-		if shown != planned || string(t.View.State) != t.Agent.State {
-			m.problem("%s is %s in the status, %s in the plan and %s in the view (%s)", t.Record.Session, shown, planned, t.View.State, t.Action.Reason)
+		if shown != planned || string(t.Snapshot.State) != t.Agent.State {
+			m.problem("%s is %s in the status, %s in the plan and %s in the view (%s)", t.Record.Session, shown, planned, t.Snapshot.State, t.Action.Reason)
 		}
 	}
 }
 
-// settle lets everything work again and fails unless the town comes to rest as it
+// checkConverged lets everything work again and fails unless the town comes to rest as it
 // is meant to be.
-func (m *model) settle() {
+func (m *model) checkConverged() {
 	m.heal()
 	for i := range modelAgents {
-		m.w.fake.says(fmt.Sprintf("gc-town-a%03d", i), runtime.ActivityIdle)
+		m.w.fake.setActivity(fmt.Sprintf("gc-town-a%03d", i), runtime.ActivityIdle)
 	}
 	m.w.fake.set(func(f *fake) {
 		for name, s := range f.sessions {
 			s.attached = 0
-			f.tell(runtime.Event{Kind: runtime.EventAttached, Session: name})
+			f.emit(runtime.Event{Kind: runtime.EventAttached, Session: name})
 		}
 	})
 	m.w.after(30 * time.Minute)
@@ -322,7 +322,7 @@ func (m *model) settle() {
 	for _, name := range names(modelAgents) {
 		at := "gc-town-" + name
 		var hold session.HoldKind
-		if e, err := m.w.c.Board.Find(at); err == nil {
+		if e, err := m.w.c.Store.Find(at); err == nil {
 			hold = e.Record.Hold.Kind
 		}
 		asked := m.held[at]

@@ -50,7 +50,7 @@ func (l late) Start(ctx context.Context, name string, cfg runtime.Config) error 
 
 // twoPlaces gives a town a second place, and says why it is not there; refuses says
 // whether its opening fails or only its starts.
-func (w *town) twoPlaces(missing *fault, refuses bool) *fake {
+func (w *fakeCity) twoPlaces(missing *fault, refuses bool) *fake {
 	other := newFake()
 	w.change = func(o *Options) {
 		o.Provider = func(_ context.Context, selection string) (runtime.Provider, error) {
@@ -67,7 +67,7 @@ func (w *town) twoPlaces(missing *fault, refuses bool) *fake {
 }
 
 // moveTo edits the place of every agent.
-func (w *town) moveTo(place string) {
+func (w *fakeCity) moveTo(place string) {
 	w.t.Helper()
 	w.edit(func(d *plan.Desired) {
 		for i := range d.Sessions {
@@ -80,7 +80,7 @@ func (w *town) moveTo(place string) {
 }
 
 // at returns what the status says of an agent at a place.
-func (w *town) at(name, place string) client.Agent {
+func (w *fakeCity) at(name, place string) client.Agent {
 	w.t.Helper()
 	status, _ := w.c.Status(w.t.Context())
 	for _, a := range status.Agents {
@@ -97,7 +97,7 @@ func (w *town) at(name, place string) client.Agent {
 func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		t.Run(fmt.Sprint("opening fails: ", refuses), func(t *testing.T) {
-			inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 				missing := faulty("its tool is not here")
 				other := w.twoPlaces(missing, refuses)
 				w.begin()
@@ -117,7 +117,7 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 					if e, err := w.c.Explain(t.Context(), "a"); err != nil || e.Reason != words {
 						t.Errorf("explained as %q, %v", e.Reason, err)
 					}
-					if v, err := w.c.View("a"); err != nil || !v.Ready {
+					if v, err := w.c.Snapshot("a"); err != nil || !v.Ready {
 						t.Errorf("it cannot be prompted: %+v, %v", v, err)
 					}
 					w.end()
@@ -147,7 +147,7 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 
 // TestAnEditOfThePlaceCanBeTakenBack takes a typo back: it was as if nothing had been.
 func TestAnEditOfThePlaceCanBeTakenBack(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		missing := faulty("there is no such provider")
 		w.twoPlaces(missing, false)
 		w.begin()
@@ -168,7 +168,7 @@ func TestAnEditOfThePlaceCanBeTakenBack(t *testing.T) {
 // TestWhoIsHeldIsHeldAtTheNewPlace moves agents that a person has suspended, before the
 // edit and while the new place is not there: neither runs anywhere before it is resumed.
 func TestWhoIsHeldIsHeldAtTheNewPlace(t *testing.T) {
-	inTown(t, []string{"before", "during"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"before", "during"}, func(t *testing.T, w *fakeCity) {
 		missing := faulty("its tool is not here")
 		other := w.twoPlaces(missing, false)
 		w.begin()
@@ -207,18 +207,18 @@ func TestWhoIsHeldIsHeldAtTheNewPlace(t *testing.T) {
 
 // TestABusyAgentMovesAfterItsTurn moves an agent that is at work.
 func TestABusyAgentMovesAfterItsTurn(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		other := w.twoPlaces(&fault{}, false)
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		w.after(time.Minute)
 		w.moveTo("elsewhere")
 		w.after(10 * time.Minute)
 		if a := w.at("a", "fake"); len(w.fake.lives()) != 1 || !strings.Contains(a.Reason, "deferred while the agent is busy") {
 			t.Errorf("it is %s: %s", a.State, a.Reason)
 		}
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(2 * time.Minute)
 		if here, there := w.fake.lives(), other.lives(); len(here) != 0 || len(there) != 1 {
 			t.Errorf("after its turn %v run at the previous place and %v at the new", here, there)
@@ -229,7 +229,7 @@ func TestABusyAgentMovesAfterItsTurn(t *testing.T) {
 // TestAPartialListingTellsOfWhatItHas lets a listing miss half of the sessions: those
 // that it has are handled as usual, of the others nothing is concluded.
 func TestAPartialListingTellsOfWhatItHas(t *testing.T) {
-	inTown(t, names(4), func(t *testing.T, w *town) {
+	inFakeCity(t, names(4), func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		w.fake.set(func(f *fake) { f.listed = []string{"gc-town-a000", "gc-town-a001"} })

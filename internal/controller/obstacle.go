@@ -37,12 +37,12 @@ func (l *loop) obstacle(e *entry) {
 	switch {
 	case a.Obstacle.Kind != "":
 		next := a.Obstacle
-		if was.Same(&next) && next.Detail == was.Detail && next.Source == runtime.SourceScreen && was.Source == next.Source && !was.ResetAt.IsZero() {
+		if was.IsSame(&next) && next.Detail == was.Detail && next.Source == runtime.SourceScreen && was.Source == next.Source && !was.ResetAt.IsZero() {
 			next.ResetAt = was.ResetAt // "resets 3pm", read again after 3pm, is not tomorrow
 		}
-		l.keepObstacle(e, next)
+		l.setObstacle(e, next)
 	case was.Kind == "" || a.State == runtime.ActivityUnknown:
-	case !was.Holds():
+	case !was.BlocksPrompts():
 		l.endObstacle(e)
 	default:
 		if e.obstacles.goneAt.IsZero() {
@@ -60,12 +60,12 @@ func (l *loop) obstacle(e *entry) {
 	}
 }
 
-// keepObstacle keeps an obstacle that was seen. One that was kept before keeps its beginning
+// setObstacle keeps an obstacle that was seen. One that was kept before keeps its beginning
 // and its probes.
-func (l *loop) keepObstacle(e *entry, next session.Obstacle) {
+func (l *loop) setObstacle(e *entry, next session.Obstacle) {
 	was, now := e.rec.Obstacle, l.now()
 	e.obstacles.goneAt = time.Time{}
-	same := was.Same(&next)
+	same := was.IsSame(&next)
 	switch past := &e.obstacles.past; {
 	case was.Kind == next.Kind:
 		next.Probes, next.ProbeAt, next.Released = was.Probes, was.ProbeAt, was.Released
@@ -95,7 +95,7 @@ func (l *loop) keepObstacle(e *entry, next session.Obstacle) {
 		e.sensing.stall.progress("a request that is tried again", at)
 	}
 	e.rec.Obstacle = next
-	if same && !next.Holds() {
+	if same && !next.BlocksPrompts() {
 		l.edge(e) // an attempt more: shown, and not worth a write
 		return
 	}
@@ -124,11 +124,11 @@ func (l *loop) endObstacle(e *entry) {
 	l.c.emit(event.SessionObstacleOver, e, "nothing keeps the agent from making progress any more", map[string]string{"obstacle": was.Kind})
 }
 
-// lastWords keeps a limit that an agent reported when it ended, and reports
+// recordFinalLimit keeps a limit that an agent reported when it ended, and reports
 // whether the end is due to one.
-func (l *loop) lastWords(e *entry, last *runtime.Evidence) bool {
+func (l *loop) recordFinalLimit(e *entry, last *runtime.Evidence) bool {
 	if last != nil && last.Activity == runtime.ActivityLimited {
-		l.keepObstacle(e, session.Obstacle{
+		l.setObstacle(e, session.Obstacle{
 			Obstacle: runtime.Obstacle{Kind: runtime.ObstacleLimit, Detail: last.Detail, ResetAt: last.Until}, Source: last.Source, Since: l.now(),
 		})
 	}
@@ -158,7 +158,7 @@ func (l *loop) limited(e *entry) bool {
 func (c *Controller) Probed(name string) {
 	f := func(l *loop) {
 		e, err := l.find(name)
-		if err != nil || !e.rec.Obstacle.Holds() {
+		if err != nil || !e.rec.Obstacle.BlocksPrompts() {
 			return
 		}
 		o := &e.rec.Obstacle
@@ -171,7 +171,7 @@ func (c *Controller) Probed(name string) {
 		l.edge(e)
 	}
 	select {
-	case c.mail <- f:
+	case c.calls <- f:
 	case <-c.ended:
 	}
 }
@@ -179,5 +179,5 @@ func (c *Controller) Probed(name string) {
 // Resume releases an agent: from a suspension, from a drain, and from an obstacle that holds
 // its prompts back.
 func (c *Controller) Resume(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, requests.Resume(req.Reason))
+	return c.runOrder(ctx, name, req, requests.Resume(req.Reason))
 }

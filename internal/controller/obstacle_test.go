@@ -14,12 +14,12 @@ import (
 )
 
 // faces has agent a show an activity with an obstacle.
-func (w *town) faces(a runtime.Activity, o runtime.Obstacle) {
-	w.fake.says("gc-town-a", a, func(r *runtime.Reading) { r.Evidence[0].Obstacle = o })
+func (w *fakeCity) faces(a runtime.Activity, o runtime.Obstacle) {
+	w.fake.setActivity("gc-town-a", a, func(r *runtime.Reading) { r.Evidence[0].Obstacle = o })
 	w.after(time.Second)
 }
 
-func (w *town) obstacle() client.AgentObstacle {
+func (w *fakeCity) obstacle() client.AgentObstacle {
 	w.t.Helper()
 	if o := w.agent("a").Obstacle; o != nil {
 		return *o
@@ -31,8 +31,8 @@ func (w *town) obstacle() client.AgentObstacle {
 // next prompt after one minute; each prompt that was tried makes the pause longer, also for a
 // later controller; a person releases it at once, and a turn that works ends it.
 func TestALoginIsProbedWithGrowingPauses(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
 		refused := runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "Please run /login"}
 		try := func(want time.Duration) {
@@ -76,8 +76,8 @@ func TestALoginIsProbedWithGrowingPauses(t *testing.T) {
 
 // TestARetryIsOneEvent: each attempt is shown, and only the beginning and the end are events.
 func TestARetryIsOneEvent(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
 		writes := 0
 		for i := range 10 {
@@ -115,7 +115,7 @@ func TestARetryIsOneEvent(t *testing.T) {
 // TestAMissingProgramIsNamedWithoutAHint: an agent without any hint of readiness counts as
 // started at once; that its program is not there is the reason all the same.
 func TestAMissingProgramIsNamedWithoutAHint(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		missing := errors.New(`cannot start "a": command "claude" not found in PATH of the controller`)
 		w.change = func(o *Options) {
 			o.FindProgram = ops.FindProgram(func(_ context.Context, _ *plan.Session) (string, error) { return "", missing })
@@ -138,8 +138,8 @@ func TestAMissingProgramIsNamedWithoutAHint(t *testing.T) {
 // TestAnObstacleInOtherWordsIsTheSame: a refusal that names another request each time, and a limit
 // whose hour is read again after it has passed, begin nothing again.
 func TestAnObstacleInOtherWordsIsTheSame(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
 		w.faces(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "401 request 1"})
 		first := w.obstacle()

@@ -19,7 +19,7 @@ import (
 )
 
 func TestOrdersAreKeptAcrossControllers(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		for _, row := range []struct {
 			name  string
@@ -53,7 +53,7 @@ func TestOrdersAreKeptAcrossControllers(t *testing.T) {
 }
 
 func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
-	inTown(t, []string{"a", "off"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "off"}, func(t *testing.T, w *fakeCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[1].Suspended = true })
 		w.begin()
 		ctx, none := t.Context(), client.LifecycleRequest{}
@@ -91,7 +91,7 @@ func second[T any](_ T, err error) error { return err }
 // TestOutOfItsBudget: the session is ended without being a failure, stays so under
 // another controller and whatever asks for it, and comes back when it is allowed.
 func TestOutOfItsBudget(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		until := time.Now().Add(3 * time.Hour)
 		if err := w.c.Withhold(t.Context(), "gc-town-a", "budget day is used up", until); err != nil {
@@ -142,7 +142,7 @@ func TestOutOfItsBudget(t *testing.T) {
 }
 
 func TestAPromptWakesTheSleeper(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		mustDo(t, w.c.Sleep, client.LifecycleRequest{})
 		w.after(time.Second)
@@ -161,16 +161,16 @@ func TestAPromptWakesTheSleeper(t *testing.T) {
 }
 
 func TestIdleAgentsSleepAndWake(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		queued := 0
 		w.change = func(o *Options) { o.Queued = func(string) (int, time.Time) { return queued, time.Time{} } }
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
-		w.fake.speaks = map[string]runtime.Reading{}
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		w.after(time.Hour)
 		w.want("a", client.StateRunning)
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(9 * time.Minute)
 		w.want("a", client.StateRunning)
 		w.after(2 * time.Minute)
@@ -191,7 +191,7 @@ func TestIdleAgentsSleepAndWake(t *testing.T) {
 func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 	for _, acked := range []bool{true, false} {
 		t.Run(fmt.Sprint("acknowledged: ", acked), func(t *testing.T) {
-			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 				w.begin()
 				instance := w.agent("a").Instance
 				mustDo(t, w.c.Drain, client.LifecycleRequest{Reason: "upgrade", Instance: instance})
@@ -233,7 +233,7 @@ func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 }
 
 func TestADrainCanBeCancelled(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()
 		mustDo(t, w.c.Drain, client.LifecycleRequest{Timeout: time.Minute})
@@ -248,7 +248,7 @@ func TestADrainCanBeCancelled(t *testing.T) {
 }
 
 func TestAnAgentThatEndsWhileItWindsDownIsNoFailure(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		mustDo(t, w.c.Drain, client.LifecycleRequest{})
 		w.after(time.Second)
@@ -262,10 +262,10 @@ func TestAnAgentThatEndsWhileItWindsDownIsNoFailure(t *testing.T) {
 }
 
 func TestAnAgentAsksForItsOwnRestart(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		w.after(time.Second)
 		before := w.fake.lives()
 		mustDo(t, w.c.RequestRestart, client.LifecycleRequest{Instance: w.agent("a").Instance})
@@ -273,7 +273,7 @@ func TestAnAgentAsksForItsOwnRestart(t *testing.T) {
 		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] {
 			t.Error("it was restarted within its turn")
 		}
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(2 * time.Minute)
 		if w.fake.lives()["gc-town-a"] == before["gc-town-a"] {
 			t.Error("it was not restarted after its turn")
@@ -290,7 +290,7 @@ func TestAnAgentAsksForItsOwnRestart(t *testing.T) {
 
 // TestRacingOrdersLeaveOneTruth gives every order at once, over and over.
 func TestRacingOrdersLeaveOneTruth(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		none := client.LifecycleRequest{}
 		for range 20 {
@@ -320,7 +320,7 @@ func TestRacingOrdersLeaveOneTruth(t *testing.T) {
 }
 
 func TestAVerbThatIsMeantForAFormerIncarnationIsRefused(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Minute)
 		present := w.agent("a").Instance

@@ -14,8 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// take puts a reading of the configuration into force.
-func (l *loop) take(loaded Loaded) {
+// applyConfig puts a reading of the configuration into force.
+func (l *loop) applyConfig(loaded Loaded) {
 	loaded.Settings = loaded.Settings.Defaulted()
 	former := l.desired
 	if loaded.Accepted != nil {
@@ -31,7 +31,7 @@ func (l *loop) take(loaded Loaded) {
 		}
 		key := session.Key{Provider: s.Provider, Session: s.Name}
 		l.desired[key] = s
-		p := l.placeFor(s.Provider)
+		p := l.backendFor(s.Provider)
 		e := l.entries[key]
 		if e == nil {
 			e = l.add(p, s.Name)
@@ -41,7 +41,7 @@ func (l *loop) take(loaded Loaded) {
 			e.touch()
 		}
 		if before := former[key]; before != nil && e.rec.Fault != "" && ops.Edited(before, s) {
-			e.rec.Forgive() // what failed is not what is started now
+			e.rec.ResetFailures() // what failed is not what is started now
 			e.touch()
 		}
 		delete(p.foreign, s.Name)
@@ -57,7 +57,7 @@ func (l *loop) followRenames(former map[session.Key]*plan.Session, next *plan.De
 	known := map[string]bool{}
 	for _, s := range former {
 		known[s.Agent] = true
-		if next.Of(s.Agent) == nil && s.Section != "" {
+		if next.SessionOf(s.Agent) == nil && s.Section != "" {
 			gone[s.Section] = append(gone[s.Section], s)
 		}
 	}
@@ -87,7 +87,7 @@ func (l *loop) movesTo(e *entry) string {
 	if l.desired[e.rec.Key()] != nil || e.rec.Agent == "" || e.owner == plan.OwnerOther {
 		return ""
 	}
-	if s := l.loaded.Desired.Of(e.rec.Agent); s != nil && s.Name != e.rec.Session {
+	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil && s.Name != e.rec.Session {
 		return s.Name
 	}
 	return ""
@@ -101,19 +101,19 @@ func (l *loop) pass() {
 		l.decide()
 		return
 	}
-	for _, p := range l.places {
+	for _, p := range l.backends {
 		l.list(p)
 	}
-	l.looks = l.countLooks()
+	l.observing = l.countObservations()
 	for _, e := range l.entries { // in no order: none comes last every time
-		l.look(e)
+		l.observeEntry(e)
 	}
 	l.decide()
 	if l.ending != nil {
 		l.endCity()
 	}
 	l.act()
-	l.tellDrains()
+	l.syncDrains()
 	l.setHints()
 	l.judgeStarts()
 	for _, e := range l.entries {
@@ -134,7 +134,7 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 
 func (l *loop) policy() plan.Policy {
 	policy := l.settings().Policy()
-	policy.Frozen, policy.Woke, policy.Closed = l.frozen, l.woke, l.closed()
+	policy.Frozen, policy.ResumedAt, policy.Closed = l.frozen, l.jumpedAt, l.closed()
 	policy.PoolWants, policy.PoolFaults = l.counts.Wants, l.counts.Faults
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.StopAfter
@@ -152,7 +152,7 @@ func (l *loop) decide() {
 		key := session.Key{Provider: a.Provider, Session: a.Session}
 		decided[key] = true
 		if e := l.entries[key]; e != nil {
-			l.note(e, a)
+			l.recordDecision(e, a)
 		}
 		if a.After.After(l.now()) {
 			l.wakeAt(a.After)
@@ -168,25 +168,25 @@ func (l *loop) decide() {
 // configured returns what is configured of an entry's agent: also at another place,
 // where it cannot be started yet.
 func (l *loop) configured(e *entry) *plan.Session {
-	if s := l.desired[e.rec.Key()]; s != nil || !e.action.Stays {
+	if s := l.desired[e.rec.Key()]; s != nil || !e.action.MovePending {
 		return s
 	}
-	return l.loaded.Desired.Of(e.rec.Agent)
+	return l.loaded.Desired.SessionOf(e.rec.Agent)
 }
 
-// bequeath hands what belongs to the agent and not to its place to where it is
+// moveState hands what belongs to the agent and not to its place to where it is
 // configured now.
-func (l *loop) bequeath(e *entry) {
-	if s := l.loaded.Desired.Of(e.rec.Agent); s != nil {
-		l.inherit(l.entries[session.Key{Provider: s.Provider, Session: s.Name}], e)
+func (l *loop) moveState(e *entry) {
+	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil {
+		l.transferState(l.entries[session.Key{Provider: s.Provider, Session: s.Name}], e)
 	}
 }
 
-// inherits takes over what the agent had at its previous places. It is called before a
+// collectStates takes over what the agent had at its previous places. It is called before a
 // start is begun, and reports whether that is to be decided again.
-func (l *loop) inherits(heir *entry) (changed bool) {
+func (l *loop) collectStates(heir *entry) (changed bool) {
 	for _, e := range l.entries {
-		if e.rec.Agent == heir.rec.Agent && l.inherit(heir, e) {
+		if e.rec.Agent == heir.rec.Agent && l.transferState(heir, e) {
 			changed = true
 		}
 	}
@@ -194,9 +194,9 @@ func (l *loop) inherits(heir *entry) (changed bool) {
 	return changed
 }
 
-// inherit moves what belongs to the agent from one place to another, where nothing runs.
-func (l *loop) inherit(heir, e *entry) (changed bool) {
-	if heir == nil || heir == e || e.owner == plan.OwnerOther || heir.rec.Running || heir.job != nil && heir.job.kind != jobLook || !heir.rec.Inherit(&e.rec) {
+// transferState moves what belongs to the agent from one place to another, where nothing runs.
+func (l *loop) transferState(heir, e *entry) (changed bool) {
+	if heir == nil || heir == e || e.owner == plan.OwnerOther || heir.rec.Running || heir.job != nil && heir.job.kind != jobObserve || !heir.rec.CopyAgentState(&e.rec) {
 		return false
 	}
 	heir.touch()
@@ -208,15 +208,15 @@ func (l *loop) inherit(heir, e *entry) (changed bool) {
 // drop forgets an entry that is neither configured nor there. A foreign one is
 // not looked at again before it has left the list.
 func (l *loop) drop(e *entry) {
-	if e.exists() && e.owner != plan.OwnerUs {
-		e.place.foreign[e.rec.Session] = true
+	if e.exists() && e.owner != plan.OwnerThisCity {
+		e.backend.foreign[e.rec.Session] = true
 	}
-	l.bequeath(e)
+	l.moveState(e)
 	l.forget(e)
 }
 
-// note remembers a decision and reports what is new about it.
-func (l *loop) note(e *entry, a plan.Action) {
+// recordDecision remembers a decision and reports what is new about it.
+func (l *loop) recordDecision(e *entry, a plan.Action) {
 	before := e.action
 	e.action = a
 	switch {
@@ -230,8 +230,8 @@ func (l *loop) note(e *entry, a plan.Action) {
 		}
 		l.c.emit(event.SessionDrift, e, "the configuration differs from what the session was started with", data)
 	}
-	l.noteWait(e, &a)
-	l.noteStall(e, &a)
+	l.trackWait(e, &a)
+	l.trackStall(e, &a)
 	restored := e.job == nil && e.known && e.running() && !a.Drifted
 	if restored || a.Desired != plan.DesiredRunning {
 		e.disrupted = false
@@ -249,16 +249,16 @@ func (l *loop) note(e *entry, a plan.Action) {
 	if a.Verb != plan.VerbRelaunch && e.job == nil {
 		l.unready(e)
 	}
-	l.keepDecision(e, a)
+	l.applyDecision(e, a)
 	l.move(e, stateOf(a))
 }
 
-// keepDecision notes in the record what the decision asks to keep.
-func (l *loop) keepDecision(e *entry, a plan.Action) {
+// applyDecision notes in the record what the decision asks to keep.
+func (l *loop) applyDecision(e *entry, a plan.Action) {
 	switch {
-	case a.Woken && e.rec.Hold.Kind != "":
+	case a.ReleaseHold && e.rec.Hold.Kind != "":
 		l.free(e, e.wakeWhy)
-	case a.Verb == plan.VerbDrain && !e.rec.Draining():
+	case a.Verb == plan.VerbDrain && !e.rec.IsDraining():
 		l.beginDrain(e, a.Drain)
 	default:
 	}
@@ -268,21 +268,21 @@ func (l *loop) keepDecision(e *entry, a plan.Action) {
 // look that is older than what has happened since.
 func (l *loop) act() {
 	starts, stops := l.underWay()
-	left := places{l.settings().Starts - starts, stopsAtOnce - stops}
+	left := slots{l.settings().Starts - starts, stopsAtOnce - stops}
 	for _, a := range l.actions {
 		key := session.Key{Provider: a.Provider, Session: a.Session}
 		e, s := l.entries[key], l.desired[key]
-		if e == nil || e.job != nil || e.stale || e.place.provider == nil {
+		if e == nil || e.job != nil || e.stale || e.backend.provider == nil {
 			continue
 		}
-		if (a.Drifted || a.Unasked) && (a.Verb.Ends() || a.Verb == plan.VerbInterrupt) && !l.certain(e) {
+		if (a.Drifted || a.Unrequested) && (a.Verb.Ends() || a.Verb == plan.VerbInterrupt) && !l.certain(e) {
 			continue
 		}
 		if a.Hold.Kind != "" && e.rec.Hold.Kind == "" && a.Verb.Acts() {
-			l.holdFor(e, a.Hold) // the stop follows when the store has it
+			l.setHold(e, a.Hold) // the stop follows when the store has it
 			continue
 		}
-		if a.Cut && a.Verb == plan.VerbStop && e.rec.Start != session.StartCut {
+		if a.StartInterrupted && a.Verb == plan.VerbStop && e.rec.Start != session.StartCut {
 			l.countCut(e) // the stop follows when the store has it
 			continue
 		}
@@ -297,23 +297,23 @@ func (l *loop) act() {
 // without an order; if not, it is looked at and read.
 func (l *loop) certain(e *entry) bool {
 	s, ok := &e.sensing, true
-	if !e.confirmed || l.now().Sub(e.seen.At) > freshLook {
+	if !e.confirmed || l.now().Sub(e.seen.At) > freshObservation {
 		e.stale, ok = true, false // somebody may have attached meanwhile
-		l.look(e)
+		l.observeEntry(e)
 	}
-	if e.running() && !s.deaf && l.now().Sub(s.heardAt) > freshLook {
+	if e.running() && !s.unsupported && l.now().Sub(s.reportedAt) > freshObservation {
 		s.needed, ok = true, false
 		l.sense(e)
 	}
 	return ok
 }
 
-// holdFor keeps the hold that a decision asks for.
-func (l *loop) holdFor(e *entry, h session.Hold) {
+// setHold keeps the hold that a decision asks for.
+func (l *loop) setHold(e *entry, h session.Hold) {
 	e.rec.Hold = h
 	e.touch()
 	l.dirty = true
-	l.tell(e, requests.Held(h))
+	l.emitEvent(e, requests.NewHeldEvent(h))
 }
 
 // countCut counts a start that was cut off as one that failed, once for each.
@@ -322,18 +322,18 @@ func (l *loop) countCut(e *entry) {
 		return
 	}
 	e.rec.Start = session.StartCut
-	e.rec.Conversation.NotBegun()
+	e.rec.Conversation.MarkNotBegun()
 	l.fail(e, e.action.Reason)
 	l.dirty = true
 	l.c.emit(event.SessionStartFailed, e, "the start failed: "+e.action.Reason,
 		map[string]string{"error": e.action.Reason, "class": "cut off", "next": explain.Stamp(e.rec.NextAt)})
 }
 
-// places are how many more acts of a kind the limits allow.
-type places struct{ starts, stops int }
+// slots are how many more acts of a kind the limits allow.
+type slots struct{ starts, stops int }
 
 // carryOut begins one act if there is a place for it.
-func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *places) {
+func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *slots) {
 	switch a.Verb {
 	case plan.VerbStart:
 		if left.starts--; left.starts >= 0 {

@@ -10,13 +10,13 @@ import (
 	"gascity/runtime"
 )
 
-// place is one runtime provider in use. Only the loop touches it.
-type place struct {
+// backend is one runtime provider in use. Only the loop touches it.
+type backend struct {
 	selection string
 	provider  runtime.Provider // nil until it is open
 	opening   bool
 
-	sight   ops.Sight
+	health  ops.ListingHealth
 	streams bool // events are pushed: the patrol asks for one list only
 
 	listing   bool      // a listing is under way
@@ -29,8 +29,8 @@ type place struct {
 	cold      bool // relaunch proved unsupported
 }
 
-// warm reports whether an agent can be relaunched here.
-func (p *place) warm(name string) bool {
+// canRelaunch reports whether an agent can be relaunched here.
+func (p *backend) canRelaunch(name string) bool {
 	if p.provider == nil || p.cold {
 		return false
 	}
@@ -41,26 +41,26 @@ func (p *place) warm(name string) bool {
 // closed returns why nothing can be started, by place.
 func (l *loop) closed() map[string]string {
 	out := map[string]string{}
-	for _, p := range l.places {
-		if why := p.sight.Closed(); why != "" {
+	for _, p := range l.backends {
+		if why := p.health.Closed(); why != "" {
 			out[p.selection] = why
 		}
 	}
 	return out
 }
 
-// placeFor returns the place of a selection and begins to open it if it is new.
-func (l *loop) placeFor(selection string) *place {
-	p, ok := l.places[selection]
+// backendFor returns the place of a selection and begins to open it if it is new.
+func (l *loop) backendFor(selection string) *backend {
+	p, ok := l.backends[selection]
 	if !ok {
-		p = &place{selection: selection, sight: ops.Unopened(), foreign: map[string]bool{}}
-		l.places[selection] = p
+		p = &backend{selection: selection, health: ops.Unopened(), foreign: map[string]bool{}}
+		l.backends[selection] = p
 		l.open(p)
 	}
 	return p
 }
 
-func (l *loop) open(p *place) {
+func (l *loop) open(p *backend) {
 	if l.ctx == nil {
 		return // not running yet
 	}
@@ -75,17 +75,17 @@ func (l *loop) open(p *place) {
 		return func() {
 			p.opening = false
 			if err != nil {
-				p.sight.NotOpened(err)
+				p.health.NotOpened(err)
 				l.unlisted(p)
 				return
 			}
 			p.provider = provider
-			l.goAlong(func() { ops.Watch(l.ctx, provider, l.listener(p)) })
+			l.runTracked(func() { ops.Watch(l.ctx, provider, l.listener(p)) })
 		}
 	})
 }
 
-func (l *loop) listener(p *place) ops.Listener {
+func (l *loop) listener(p *backend) ops.Listener {
 	return ops.Listener{
 		Begun:  func() { l.send(func() { p.streams = true }) },
 		Event:  func(ev runtime.Event) { l.send(func() { l.noticed(p, ev) }) },
@@ -94,13 +94,13 @@ func (l *loop) listener(p *place) ops.Listener {
 }
 
 // resync looks at everything of the place again.
-func (l *loop) resync(p *place, streams bool) {
+func (l *loop) resync(p *backend, streams bool) {
 	p.streams = streams
 	p.wanted, l.dirty = true, true
 	for _, e := range l.entries {
-		if e.place == p {
+		if e.backend == p {
 			e.stale = true
-			if e.running() && !e.sensing.deaf {
+			if e.running() && !e.sensing.unsupported {
 				l.sense(e)
 			}
 		}
@@ -109,19 +109,19 @@ func (l *loop) resync(p *place, streams bool) {
 
 // unlisted notes that a place has just failed to list its sessions, and tries again
 // later.
-func (l *loop) unlisted(p *place) {
+func (l *loop) unlisted(p *backend) {
 	p.wanted = true
-	p.listAfter = l.now().Add(min(l.c.opts.Jitter(ops.Pause(p.sight.Failures)), l.settings().Patrol))
-	if p.sight.Failures == 1 {
-		l.c.emit(event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": p.sight.Fault()})
+	p.listAfter = l.now().Add(min(l.c.opts.Jitter(ops.Pause(p.health.Failures)), l.settings().Patrol))
+	if p.health.Failures == 1 {
+		l.c.emit(event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": p.health.Fault()})
 	}
 }
 
 // list begins one listing of the place if one is due.
-func (l *loop) list(p *place) {
+func (l *loop) list(p *backend) {
 	now := l.now()
-	if p.listing && now.Sub(p.listedAt) > lookLimit+overdueAfter && !p.sight.Blind() {
-		p.sight.Lose("its sessions cannot be listed: no answer for " + now.Sub(p.listedAt).Round(time.Second).String())
+	if p.listing && now.Sub(p.listedAt) > observeLimit+overdueAfter && !p.health.IsUnknown() {
+		p.health.MarkUnknown("its sessions cannot be listed: no answer for " + now.Sub(p.listedAt).Round(time.Second).String())
 		l.unlisted(p)
 	}
 	switch {
@@ -136,8 +136,8 @@ func (l *loop) list(p *place) {
 		return
 	}
 	p.wanted, p.listing, p.listedAt = false, true, now
-	l.wakeAt(now.Add(lookLimit + overdueAfter + time.Millisecond))
-	l.spawn(lookLimit, func(ctx context.Context) func() {
+	l.wakeAt(now.Add(observeLimit + overdueAfter + time.Millisecond))
+	l.spawn(observeLimit, func(ctx context.Context) func() {
 		listing := ops.List(ctx, p.provider)
 		return func() { l.listed(p, listing) }
 	})
@@ -145,17 +145,17 @@ func (l *loop) list(p *place) {
 
 // listed compares a listing with what is known. It only ever causes looks. Of one that
 // is incomplete, what it has is known; of the rest nothing is.
-func (l *loop) listed(p *place, listing ops.Listing) {
+func (l *loop) listed(p *backend, listing ops.Listing) {
 	p.listing = false
-	if p.sight.Take(&listing) {
+	if p.health.Update(&listing) {
 		l.c.emit(event.ControllerRecovered, nil, "the provider can be observed again", map[string]string{"provider": p.selection})
 		l.resync(p, p.streams)
 		p.wanted = false
 	}
-	if p.sight.Failures > 0 {
+	if p.health.Failures > 0 {
 		l.unlisted(p)
 	}
-	if p.sight.Blind() {
+	if p.health.IsUnknown() {
 		return
 	}
 	there := make(map[string]bool, len(listing.Names))
@@ -180,16 +180,16 @@ func (l *loop) listed(p *place, listing ops.Listing) {
 		}
 	}
 	for _, e := range l.entries {
-		if e.place == p && (!p.streams || e.running() && !there[e.rec.Session]) {
+		if e.backend == p && (!p.streams || e.running() && !there[e.rec.Session]) {
 			e.stale = true
 		}
 	}
 }
 
 // anyOf reports whether a listing has a session of the place that runs by its record.
-func (l *loop) anyOf(p *place, there map[string]bool) bool {
+func (l *loop) anyOf(p *backend, there map[string]bool) bool {
 	for _, e := range l.entries {
-		if e.place == p && e.rec.Running && !e.claimed && there[e.rec.Session] {
+		if e.backend == p && e.rec.Running && !e.claimed && there[e.rec.Session] {
 			return true
 		}
 	}
@@ -197,7 +197,7 @@ func (l *loop) anyOf(p *place, there map[string]bool) bool {
 }
 
 // noticed takes one event of a provider.
-func (l *loop) noticed(p *place, ev runtime.Event) {
+func (l *loop) noticed(p *backend, ev runtime.Event) {
 	if ev.Kind == runtime.EventResync {
 		l.resync(p, true)
 		return
@@ -219,24 +219,24 @@ func (l *loop) noticed(p *place, ev runtime.Event) {
 	switch ev.Kind {
 	case runtime.EventOutput:
 		e.seen.LastActivity = ev.Time
-		e.sensing.senses.Heard(ev.Time)
-		l.fade(e)
-		if (e.running() || e.starting()) && !e.sensing.deaf {
+		e.sensing.senses.RecordOutput(ev.Time)
+		l.markUnpublished(e)
+		if (e.running() || e.starting()) && !e.sensing.unsupported {
 			l.sense(e)
 		}
 	case runtime.EventTitle:
 		e.seen.Title = ev.Text
-		l.fade(e)
+		l.markUnpublished(e)
 	case runtime.EventAttached:
 		l.attached(e, ev.Attached)
 	case runtime.EventStatus:
 		l.c.emit(event.SessionStatus, e, "the agent reported its activity", map[string]string{"status": ev.Status})
 		if e.running() {
-			l.told(e, ev.Status)
+			l.handleStatus(e, ev.Status)
 		}
 	default:
 		e.stale = true
-		e.lookAt = time.Time{}
+		e.observeAt = time.Time{}
 		l.dirty = true
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func TestAPoolFollowsItsCheck(t *testing.T) {
-	inTown(t, []string{"w-1", "w-2", "w-3"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"w-1", "w-2", "w-3"}, func(t *testing.T, w *fakeCity) {
 		var mu sync.Mutex
 		wanted, fault := 1, error(nil)
 		w.change = func(o *Options) {
@@ -38,7 +38,7 @@ func TestAPoolFollowsItsCheck(t *testing.T) {
 		if _, err := w.c.Explain(t.Context(), "w"); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), `"w" is a pool; name one of its members: w-1, w-2, w-3`) {
 			t.Errorf("the name of the pool gives %v, want its members", err)
 		}
-		if _, err := w.c.Board.Find("w"); err == nil || !strings.Contains(err.Error(), "is a pool") {
+		if _, err := w.c.Store.Find("w"); err == nil || !strings.Contains(err.Error(), "is a pool") {
 			t.Errorf("a prompt to the pool gives %v, want its members", err)
 		}
 		for _, n := range []int{1, 3, 2, 0} {
@@ -72,7 +72,7 @@ func TestAPoolFollowsItsCheck(t *testing.T) {
 }
 
 // pooled makes the first n agents the members of one pool that wants all of them.
-func (w *town) pooled(n int) {
+func (w *fakeCity) pooled(n int) {
 	w.edit(func(d *plan.Desired) {
 		d.Sessions, d.Pools = nil, []plan.Pool{{Agent: "w", Min: n, Max: n, DrainTimeout: time.Minute}}
 		for i := range n {
@@ -84,11 +84,11 @@ func (w *town) pooled(n int) {
 }
 
 func TestAFormerMemberIsTakenOverAndEnded(t *testing.T) {
-	inTown(t, nil, func(t *testing.T, w *town) {
+	inFakeCity(t, nil, func(t *testing.T, w *fakeCity) {
 		w.pooled(2)
 		w.begin()
-		w.fake.says("gc-town-w-1", runtime.ActivityIdle)
-		w.fake.says("gc-town-w-2", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-w-1", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-w-2", runtime.ActivityIdle)
 		w.after(time.Minute)
 		w.end()
 		w.pooled(1)
@@ -105,11 +105,11 @@ func TestAFormerMemberIsTakenOverAndEnded(t *testing.T) {
 
 // TestAWokenMemberRunsBesideTheOthers wakes a member that the pool does not want.
 func TestAWokenMemberRunsBesideTheOthers(t *testing.T) {
-	inTown(t, nil, func(t *testing.T, w *town) {
+	inFakeCity(t, nil, func(t *testing.T, w *fakeCity) {
 		w.pooled(3)
 		w.edit(func(d *plan.Desired) { d.Pools[0].Min, d.Pools[0].Check = 1, "" })
 		for i := range 3 {
-			w.fake.says(fmt.Sprint("gc-town-w-", i+1), runtime.ActivityIdle)
+			w.fake.setActivity(fmt.Sprint("gc-town-w-", i+1), runtime.ActivityIdle)
 		}
 		w.begin()
 		w.after(time.Minute)
@@ -135,7 +135,7 @@ func TestAWokenMemberRunsBesideTheOthers(t *testing.T) {
 // TestAFormerMemberNobodyCanSeeCounts has one that is listed and may not be
 // alive: with it there are as many as may be.
 func TestAFormerMemberNobodyCanSeeCounts(t *testing.T) {
-	inTown(t, nil, func(t *testing.T, w *town) {
+	inFakeCity(t, nil, func(t *testing.T, w *fakeCity) {
 		w.pooled(3)
 		w.begin()
 		w.after(time.Minute)

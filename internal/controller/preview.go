@@ -15,7 +15,7 @@ func (c *Controller) Preview(ctx context.Context, desired plan.Desired, closed m
 	return ask(ctx, c, func(l *loop, answer func(client.Plan, error)) {
 		observed, policy := l.facts()
 		for selection, why := range closed {
-			if l.places[selection] == nil {
+			if l.backends[selection] == nil {
 				policy.Closed[selection] = why
 			}
 		}

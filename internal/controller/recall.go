@@ -35,14 +35,14 @@ func (l *loop) remember(r persist.Recalled) {
 func (l *loop) recollect(r session.Record) {
 	e := l.entries[r.Key()]
 	if e == nil {
-		e = l.add(l.placeFor(r.Provider), r.Session)
+		e = l.add(l.backendFor(r.Provider), r.Session)
 	}
 	agent := e.rec.Agent
 	e.rec = r
 	e.version, e.queued, e.stored = 1, 1, 1
 	e.rec.Token, e.rec.Handle = "", "" // they are read from the session itself
-	if !e.rec.State.Known() && e.rec.State != "" {
-		repaired, reason := session.Repair(string(e.rec.State), session.Facts{Draining: e.rec.Draining(), Hold: e.rec.Hold.Kind})
+	if !e.rec.State.IsValid() && e.rec.State != "" {
+		repaired, reason := session.Repair(string(e.rec.State), session.Facts{Draining: e.rec.IsDraining(), Hold: e.rec.Hold.Kind})
 		l.c.opts.Logger.Warn("a session record was repaired", "session", r.Session, "reason", reason)
 		e.rec.State, e.rec.StateSince = repaired, l.now()
 		e.touch()
@@ -55,7 +55,7 @@ func (l *loop) recollect(r session.Record) {
 		e.touch()
 	}
 	if l.c.opts.Retry && (len(e.rec.Failures) > 0 || e.rec.Fault != "" || !e.rec.NextAt.IsZero()) && e.rec.Obstacle.Kind != runtime.ObstacleLimit {
-		e.rec.Forgive()
+		e.rec.ResetFailures()
 		e.touch()
 	}
 }
@@ -97,11 +97,11 @@ func (l *loop) save(e *entry) {
 
 // life records in the history how the present instance ended.
 func (l *loop) life(e *entry, reason string) {
-	r, life := &e.rec, session.Incarnation{Reason: reason}
+	r, life := &e.rec, session.InstanceRecord{Reason: reason}
 	life.Session, life.Provider, life.Epoch, life.Instance = r.Session, r.Provider, r.Epoch, r.Instance
 	if life.StartedAt = r.StartedAt; reason != "" {
 		life.Exit, life.EndedAt = r.Exit, l.now()
-		r.Former = &session.Ending{Epoch: r.Epoch, At: life.EndedAt, Exit: r.Exit, Reason: reason, Screen: r.Screen}
+		r.Former = &session.EndRecord{Epoch: r.Epoch, At: life.EndedAt, Exit: r.Exit, Reason: reason, Screen: r.Screen}
 		e.touch()
 	}
 	l.saver.PutLife(life)
@@ -169,9 +169,9 @@ func (l *loop) judgeStore() {
 // StoreChanged reports that Options.StoreFault answers otherwise than before. It
 // never blocks.
 func (c *Controller) StoreChanged() {
-	c.jolt.Store(true)
+	c.storeChanged.Store(true)
 	select {
-	case c.mail <- func(*loop) {}:
+	case c.calls <- func(*loop) {}:
 	default: // what is in the mail leads to a turn
 	}
 }

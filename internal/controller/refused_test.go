@@ -45,7 +45,7 @@ type ordered struct {
 	err  error
 }
 
-func give(t *testing.T, verb func(context.Context, string, client.LifecycleRequest) (client.Done, error)) chan ordered {
+func runVerb(t *testing.T, verb func(context.Context, string, client.LifecycleRequest) (client.Done, error)) chan ordered {
 	answer := make(chan ordered, 1)
 	go func() {
 		done, err := verb(t.Context(), "a", client.LifecycleRequest{})
@@ -64,15 +64,15 @@ func TestAnOrderHasNoEffectBeforeTheStoreHasIt(t *testing.T) {
 	} {
 		for _, taken := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
-				inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+				inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 					g := &gate{countingStore: w.records}
 					w.store = g
 					w.begin()
 					w.after(time.Minute)
 					g.shut()
-					one, two := give(t, verbs(w.c)[0]), give(t, verbs(w.c)[1])
+					one, two := runVerb(t, verbs(w.c)[0]), runVerb(t, verbs(w.c)[1])
 					w.after(time.Second)
-					if v, _ := w.c.View("a"); len(one)+len(two) > 0 || v.Hold.Kind != "" || slices.Contains(w.kinds("gc-town-a"), "session.held") {
+					if v, _ := w.c.Snapshot("a"); len(one)+len(two) > 0 || v.Hold.Kind != "" || slices.Contains(w.kinds("gc-town-a"), "session.held") {
 						t.Errorf("before the store has an order, %d and %d are answered, the view is %+v, events are %v", len(one), len(two), v, w.kinds("gc-town-a"))
 					}
 					if !taken {
@@ -101,7 +101,7 @@ func TestAnOrderHasNoEffectBeforeTheStoreHasIt(t *testing.T) {
 
 // TestWhatIsWokenForAPromptSleepsAgainAfterIt has a prompt that is taken at once.
 func TestWhatIsWokenForAPromptSleepsAgainAfterIt(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		var mu sync.Mutex
 		queued := 0
 		set := func(n int) { mu.Lock(); defer mu.Unlock(); queued = n }
@@ -109,7 +109,7 @@ func TestWhatIsWokenForAPromptSleepsAgainAfterIt(t *testing.T) {
 			o.Queued = func(string) (int, time.Time) { mu.Lock(); defer mu.Unlock(); return queued, time.Time{} }
 		}
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 5 * time.Second })
-		w.fake.speaks = map[string]runtime.Reading{"gc-town-a": {Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}}
+		w.fake.readings = map[string]runtime.Reading{"gc-town-a": {Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}}
 		w.begin()
 		w.after(time.Minute)
 		w.want("a", client.StateAsleep)
@@ -128,11 +128,11 @@ func TestWhatIsWokenForAPromptSleepsAgainAfterIt(t *testing.T) {
 
 // TestALaterSleepOverrulesARestart has a restart that cannot be completed.
 func TestALaterSleepOverrulesARestart(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Minute)
 		w.fake.set(func(f *fake) { f.down = errDown })
-		restarted := give(t, func(ctx context.Context, name string, _ client.LifecycleRequest) (client.Done, error) {
+		restarted := runVerb(t, func(ctx context.Context, name string, _ client.LifecycleRequest) (client.Done, error) {
 			return w.c.Restart(ctx, client.RestartRequest{Targets: []string{name}})
 		})
 		mustDo(t, w.c.Sleep, client.LifecycleRequest{})
@@ -147,16 +147,16 @@ func TestALaterSleepOverrulesARestart(t *testing.T) {
 
 // TestARelaunchIsAnotherIncarnation relaunches an agent in its box.
 func TestARelaunchIsAnotherIncarnation(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Minute)
-		before, _ := w.c.View("a")
+		before, _ := w.c.Snapshot("a")
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Command = "another program" })
 		if err := w.reload(); err != nil {
 			t.Fatal(err)
 		}
 		w.after(10 * time.Minute)
-		after, _ := w.c.View("a")
+		after, _ := w.c.Snapshot("a")
 		if w.fake.number("relaunch") != 1 || after.Epoch != before.Epoch+1 || !after.Ready {
 			t.Errorf("after %d relaunches the instance is %d, it was %d", w.fake.number("relaunch"), after.Epoch, before.Epoch)
 		}

@@ -15,7 +15,7 @@ import (
 // A provider refuses every start because the session exists, and lists nothing. The starts
 // are repeated with growing pauses, count as failures, and the status says why.
 func TestASessionThatExistsUnseenIsNoStartLoop(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.settings.MaxRestarts = 5
 		starts := 0
 		w.fake.onCommand = func(string) error { starts++; return runtime.ErrSessionExists }
@@ -38,7 +38,7 @@ func TestASessionThatExistsUnseenIsNoStartLoop(t *testing.T) {
 // The session that a start ran into appears in the next look: it is adopted, and nothing is
 // left of the refusal.
 func TestASessionThatExistsIsAdopted(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.fake.onCommand = func(string) error {
 			w.fake.sessions["gc-town-a"] = &fakeSession{token: "somebody's", meta: map[string]string{}, began: time.Now()}
 			return runtime.ErrSessionExists
@@ -55,11 +55,11 @@ func TestASessionThatExistsIsAdopted(t *testing.T) {
 // Starts that succeed and whose agents end at once, with nothing that counts as a failure,
 // are bounded all the same.
 func TestStartsOfOneSessionAreBounded(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		for range 3 * mostStarts {
-			w.c.mail <- func(l *loop) {
-				l.entries[session.Key{Provider: "fake", Session: "gc-town-a"}].rec.Forgive()
+			w.c.calls <- func(l *loop) {
+				l.entries[session.Key{Provider: "fake", Session: "gc-town-a"}].rec.ResetFailures()
 				l.dirty = true
 			}
 			w.fake.mu.Lock()
@@ -68,8 +68,8 @@ func TestStartsOfOneSessionAreBounded(t *testing.T) {
 			}
 			w.fake.mu.Unlock()
 			w.after(100 * time.Millisecond)
-			w.c.mail <- func(l *loop) {
-				l.entries[session.Key{Provider: "fake", Session: "gc-town-a"}].rec.Forgive()
+			w.c.calls <- func(l *loop) {
+				l.entries[session.Key{Provider: "fake", Session: "gc-town-a"}].rec.ResetFailures()
 				l.dirty = true
 			}
 			synctest.Wait()
@@ -83,7 +83,7 @@ func TestStartsOfOneSessionAreBounded(t *testing.T) {
 // An agent that ran for a long time and ends is started again at once; one that fails again
 // soon after has to wait.
 func TestTheFirstRestartAfterALongLifeIsImmediate(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Hour)
 		w.fake.end("gc-town-a", 7)
@@ -104,7 +104,7 @@ func TestTheFirstRestartAfterALongLifeIsImmediate(t *testing.T) {
 // Everything ends while no controller runs, as in a reboot: that is no failure of any agent,
 // and all start at once.
 func TestALossOfEverythingIsNoFailure(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.end()
 		w.fake.vanish("gc-town-a")
@@ -122,7 +122,7 @@ func TestALossOfEverythingIsNoFailure(t *testing.T) {
 // A stop that is asked for before the sessions were looked at waits for the look that shows
 // their owner, also when everything else has ended by then.
 func TestStopCityWaitsForTheLookAtEachListedSession(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.fake.polite = true
 		w.begin()
 		w.end()
@@ -147,7 +147,7 @@ func TestStopCityWaitsForTheLookAtEachListedSession(t *testing.T) {
 // A person starts the city after an agent has ended while no controller ran: it is started at
 // once, without a failure. What failed before the last stop is over, too.
 func TestAPersonsStartTriesAtOnce(t *testing.T) {
-	inTown(t, []string{"a", "b", "c"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b", "c"}, func(t *testing.T, w *fakeCity) {
 		w.settings.MaxRestarts = 1
 		w.begin()
 		w.fake.end("gc-town-b", 1)
@@ -168,7 +168,7 @@ func TestAPersonsStartTriesAtOnce(t *testing.T) {
 
 // Agents that run are left alone by a start of those that do not; the others are tried at once.
 func TestStartFailedLeavesRunningAgentsAlone(t *testing.T) {
-	inTown(t, []string{"runs", "failed"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"runs", "failed"}, func(t *testing.T, w *fakeCity) {
 		w.settings.MaxRestarts = 1
 		w.begin()
 		before := w.fake.lives()["gc-town-runs"]

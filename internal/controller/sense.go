@@ -15,34 +15,34 @@ import (
 
 // sensing is what the loop knows of one agent's own channels.
 type sensing struct {
-	senses   session.Senses
+	senses   session.EvidenceSet
 	activity session.Activity
 	judged   []session.Judged
 
 	announced runtime.Activity // what the last event said; empty: there was none
 	unknownAt time.Time        // since when the activity is unknown, if it is
 
-	pending *runtime.PendingInteraction
-	ended   *runtime.End // by its own side's word; nil: it has not said so
-	readAt  time.Time    // of the last reading
-	heardAt time.Time    // when that came
-	needed  bool         // something is to be done once a reading has come
+	pending    *runtime.PendingInteraction
+	ended      *runtime.End // by its own side's word; nil: it has not said so
+	readAt     time.Time    // of the last reading
+	reportedAt time.Time    // when that came
+	needed     bool         // something is to be done once a reading has come
 
-	due     time.Time // when to read again; zero: nothing is due
-	last    time.Time // when the last read began
-	under   bool      // a read is under way
-	hung    bool      // and has been given up
-	overdue time.Time // from then on it counts in no limit
-	faults  int       // reads in a row that failed
-	deaf    bool      // the driver cannot be asked
-	words   string    // what the program said of itself, until that is known
+	due         time.Time // when to read again; zero: nothing is due
+	last        time.Time // when the last read began
+	under       bool      // a read is under way
+	hung        bool      // and has been given up
+	overdue     time.Time // from then on it counts in no limit
+	faults      int       // reads in a row that failed
+	unsupported bool      // the driver cannot be asked
+	statusText  string    // what the program said of itself, until that is known
 
 	stall stall
 }
 
 const (
 	senseGap    = 250 * time.Millisecond // between two reads of one session
-	toldGap     = 40 * time.Millisecond  // the same if somebody has reported something
+	reportGap   = 40 * time.Millisecond  // the same if somebody has reported something
 	startGap    = 2 * time.Second        // between two reads of one that is being started, if it prints nothing
 	senseLimit  = 5 * time.Second        // of one read
 	sensesAtime = 8                      // reads under way
@@ -88,7 +88,7 @@ func (l *loop) readSenses() {
 			delete(l.sensible, e)
 		case now.Before(s.due):
 			l.tickAt(s.due)
-		case s.deaf:
+		case s.unsupported:
 			s.due = time.Time{}
 			l.conclude(e)
 		case busy < sensesAtime:
@@ -108,7 +108,7 @@ func (l *loop) awaitRead(e *entry) {
 		l.tickAt(s.overdue)
 	case !s.hung, !s.due.IsZero() && !now.Before(s.due):
 		s.hung, s.due = true, time.Time{}
-		s.senses.Failed(s.overdue)
+		s.senses.RecordFailure(s.overdue)
 		l.conclude(e)
 	case !s.due.IsZero():
 		l.tickAt(s.due)
@@ -118,7 +118,7 @@ func (l *loop) awaitRead(e *entry) {
 
 // read begins one read. What it says of another instance is dropped.
 func (l *loop) read(e *entry) {
-	s, p, name := &e.sensing, e.place.provider, e.rec.Session
+	s, p, name := &e.sensing, e.backend.provider, e.rec.Session
 	s.due, s.last, s.under, s.hung = time.Time{}, l.now(), true, false
 	s.overdue = s.last.Add(senseLimit + overdueAfter)
 	l.aside(senseLimit, func(ctx context.Context) func() {
@@ -136,9 +136,9 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	case !e.running() && !e.starting() || e.rec.Token != "" && reading.Instance != "" && reading.Instance != e.rec.Token:
 		return
 	case errors.Is(err, errors.ErrUnsupported):
-		s.deaf, s.due, l.dirty = true, time.Time{}, true
-		if s.words != "" {
-			l.told(e, s.words)
+		s.unsupported, s.due, l.dirty = true, time.Time{}, true
+		if s.statusText != "" {
+			l.handleStatus(e, s.statusText)
 		}
 		return
 	case e.starting():
@@ -149,7 +149,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 		return
 	case err != nil:
 		s.faults++
-		s.senses.Failed(l.now())
+		s.senses.RecordFailure(l.now())
 		l.conclude(e)
 		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(ops.Pause(s.faults)), l.settings().Patrol)))
 		return
@@ -157,16 +157,16 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	s.faults = 0
 	if reading.LastInput.After(e.seen.LastInput) {
 		e.seen.LastInput = reading.LastInput // no event reports what a person types
-		l.fade(e)
+		l.markUnpublished(e)
 	}
 	reading.At = cmp.Or(reading.At, l.now())
 	s.senses.Fold(reading)
 	l.progressed(e, reading.Progress)
-	s.readAt, s.heardAt = reading.At, l.now()
+	s.readAt, s.reportedAt = reading.At, l.now()
 	l.dirty, s.needed = l.dirty || s.needed, false
-	l.asks(e, reading.Pending)
-	l.says(e, reading.Ended)
-	if conversation.Told(&e.rec.Conversation, l.desired[e.rec.Key()], reading) {
+	l.handleQuestion(e, reading.Pending)
+	l.handleEnd(e, reading.Ended)
+	if conversation.ApplyReading(&e.rec.Conversation, l.desired[e.rec.Key()], reading) {
 		e.touch()
 	}
 	if !reading.Again.IsZero() {
@@ -187,31 +187,31 @@ func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 	if q := reading.Pending; q != nil && q.Metadata[runtime.MetaWhy] == "" {
 		reading.Pending = nil
 	}
-	l.asks(e, reading.Pending)
+	l.handleQuestion(e, reading.Pending)
 	s.readAt = cmp.Or(reading.At, l.now())
 }
 
-// says takes the word of the agent's own side that it has ended. Its place is looked at
+// handleEnd takes the word of the agent's own side that it has ended. Its place is looked at
 // then, and shows the state.
-func (l *loop) says(e *entry, end *runtime.End) {
+func (l *loop) handleEnd(e *entry, end *runtime.End) {
 	if (e.sensing.ended == nil) != (end == nil) {
-		e.stale, e.lookAt, l.dirty = true, time.Time{}, true
+		e.stale, e.observeAt, l.dirty = true, time.Time{}, true
 	}
 	e.sensing.ended = end
 }
 
-// asks takes what blocks the agent, nil if nothing does.
-func (l *loop) asks(e *entry, question *runtime.PendingInteraction) {
+// handleQuestion takes what blocks the agent, nil if nothing does.
+func (l *loop) handleQuestion(e *entry, question *runtime.PendingInteraction) {
 	if explain.Asked(e.sensing.pending) != explain.Asked(question) {
 		l.edge(e)
 	}
 	e.sensing.pending = question
 }
 
-// told takes the program's own words of a driver that cannot be asked.
-func (l *loop) told(e *entry, words string) {
-	if !e.sensing.deaf {
-		e.sensing.words = words // if it turns out that the driver cannot be asked
+// handleStatus takes the program's own words of a driver that cannot be asked.
+func (l *loop) handleStatus(e *entry, words string) {
+	if !e.sensing.unsupported {
+		e.sensing.statusText = words // if it turns out that the driver cannot be asked
 		l.sense(e)
 		return
 	}
@@ -222,7 +222,7 @@ func (l *loop) told(e *entry, words string) {
 
 // rules bound how long evidence is relied on: as long as nothing is pushed that
 // would change it, or for a few patrols where nothing can be pushed.
-func (p *place) rules(s Settings) session.Rules {
+func (p *backend) rules(s Settings) session.Rules {
 	if p.streams {
 		return session.Rules{Stale: pushedStale, StalePushed: pushedStale}
 	}
@@ -235,11 +235,11 @@ func (l *loop) conclude(e *entry) {
 	s := &e.sensing
 	now, before := l.now(), s.activity
 	var next time.Time
-	s.activity, s.judged, next = session.Fuse(&s.senses, now, e.place.rules(l.settings()))
+	s.activity, s.judged, next = session.Fuse(&s.senses, now, e.backend.rules(l.settings()))
 	if !next.IsZero() {
 		l.senseAt(e, next)
 	}
-	l.fade(e)
+	l.markUnpublished(e)
 	if open := ops.StillOpen(e.rec.Warning, s.activity.State); s.pending == nil && open != e.rec.Warning {
 		e.rec.Warning = open
 		e.touch()

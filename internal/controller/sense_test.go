@@ -18,18 +18,18 @@ import (
 )
 
 func TestWhatAnAgentDrawsBecomesItsActivity(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
 		w.after(time.Second)
 		for _, word := range []runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityWaiting, runtime.ActivityBusy} {
-			w.fake.says("gc-town-a", word)
+			w.fake.setActivity("gc-town-a", word)
 			w.after(300 * time.Millisecond)
 			if got := w.agent("a").Activity; got.State != string(word) || got.Source != "screen" || got.Confidence != "guess" {
 				t.Errorf("drawn as %s it is shown as %+v", word, got)
 			}
 		}
-		w.fake.says("gc-town-a", "")
+		w.fake.setActivity("gc-town-a", "")
 		w.after(300 * time.Millisecond)
 		if got := w.agent("a").Activity.State; got != "unknown" {
 			t.Errorf("an agent that draws nothing known is shown as %s, want unknown", got)
@@ -49,10 +49,10 @@ func TestWhatAnAgentDrawsBecomesItsActivity(t *testing.T) {
 }
 
 func TestSensingIsBoundedAndEndsWithTheOutput(t *testing.T) {
-	inTown(t, names(40), func(t *testing.T, w *town) {
+	inFakeCity(t, names(40), func(t *testing.T, w *fakeCity) {
 		var mu sync.Mutex
 		under, most := 0, 0
-		w.fake.speaks = map[string]runtime.Reading{}
+		w.fake.readings = map[string]runtime.Reading{}
 		w.fake.onSense = func(ctx context.Context, _ string) error {
 			mu.Lock()
 			under++
@@ -71,7 +71,7 @@ func TestSensingIsBoundedAndEndsWithTheOutput(t *testing.T) {
 		w.after(time.Minute)
 		before := w.fake.number("sense")
 		for i := range 100 { // 10 s of output, ten times a second
-			w.fake.says("gc-town-a000", runtime.ActivityBusy, func(r *runtime.Reading) { r.Evidence[0].Detail = fmt.Sprint(i) })
+			w.fake.setActivity("gc-town-a000", runtime.ActivityBusy, func(r *runtime.Reading) { r.Evidence[0].Detail = fmt.Sprint(i) })
 			for _, name := range names(40)[1:] {
 				w.fake.works("gc-town-" + name)
 			}
@@ -88,7 +88,7 @@ func TestSensingIsBoundedAndEndsWithTheOutput(t *testing.T) {
 		if n := len(slices.DeleteFunc(events, func(e client.Event) bool { return e.Kind != "session.activity" || e.Session != "gc-town-a000" })); n > 2 {
 			t.Errorf("%d changes reported of an agent that was busy all the time", n)
 		}
-		w.fake.says("gc-town-a000", runtime.ActivityIdle) // the trailing edge
+		w.fake.setActivity("gc-town-a000", runtime.ActivityIdle) // the trailing edge
 		w.after(time.Second)
 		if got := w.agent("a000").Activity.State; got != "idle" {
 			t.Errorf("after the last output it is shown as %s", got)
@@ -102,9 +102,9 @@ func TestSensingIsBoundedAndEndsWithTheOutput(t *testing.T) {
 }
 
 func TestAHungReadingKeepsItsSessionOnly(t *testing.T) {
-	inTown(t, []string{"hung", "fine"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"hung", "fine"}, func(t *testing.T, w *fakeCity) {
 		release := make(chan struct{})
-		w.fake.speaks = map[string]runtime.Reading{}
+		w.fake.readings = map[string]runtime.Reading{}
 		w.fake.onSense = func(_ context.Context, name string) error {
 			if name == "gc-town-hung" {
 				<-release
@@ -112,12 +112,12 @@ func TestAHungReadingKeepsItsSessionOnly(t *testing.T) {
 			return nil
 		}
 		w.begin()
-		w.fake.says("gc-town-fine", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-fine", runtime.ActivityIdle)
 		w.after(time.Second)
 		if got := w.agent("fine").Activity.State; got != "idle" {
 			t.Errorf("beside a hung reading the activity is %s", got)
 		}
-		w.fake.says("gc-town-hung", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-hung", runtime.ActivityBusy)
 		close(release)
 		w.after(2 * time.Second)
 		if got := w.agent("hung").Activity.State; got != "busy" {
@@ -130,15 +130,15 @@ func TestAHungReadingKeepsItsSessionOnly(t *testing.T) {
 // again. It proves that this makes no events, that status shows each state at once, that a
 // question and a turn become events at once, and that what stays unknown becomes one.
 func TestTypingMakesNoEvents(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityReady)
+		w.fake.setActivity("gc-town-a", runtime.ActivityReady)
 		w.after(3 * time.Second)
 		before := len(w.activities())
 		for range 8 {
 			for _, word := range []runtime.Activity{"", runtime.ActivityReady} {
-				w.fake.says("gc-town-a", word)
+				w.fake.setActivity("gc-town-a", word)
 				w.after(400 * time.Millisecond)
 				if got := w.agent("a").Activity.State; got != string(word) && word != "" || word == "" && got != "unknown" {
 					t.Errorf("drawn as %q it is shown as %s", word, got)
@@ -149,10 +149,10 @@ func TestTypingMakesNoEvents(t *testing.T) {
 			t.Errorf("typing made the events %v", told)
 		}
 		for _, word := range []runtime.Activity{"", runtime.ActivityWaiting, "", runtime.ActivityBusy, "", runtime.ActivityIdle} {
-			w.fake.says("gc-town-a", word)
+			w.fake.setActivity("gc-town-a", word)
 			w.after(400 * time.Millisecond)
 		}
-		w.fake.says("gc-town-a", "")
+		w.fake.setActivity("gc-town-a", "")
 		w.after(2 * time.Second)
 		if told, want := w.activities()[before:], []string{"waiting", "busy", "idle", "unknown"}; !slices.Equal(told, want) {
 			t.Errorf("then the events were %v, want %v", told, want)
@@ -166,20 +166,20 @@ func TestTypingMakesNoEvents(t *testing.T) {
 
 // TestAReadingOfAFormerIncarnationIsDropped replaces the agent while it is read.
 func TestAReadingOfAFormerIncarnationIsDropped(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
 		w.after(time.Second)
 		hold := make(chan struct{})
 		w.fake.set(func(f *fake) {
 			f.onSense = func(context.Context, string) error { <-hold; return nil }
 		})
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		synctest.Wait()
 		w.fake.set(func(f *fake) { f.onSense = nil })
 		w.fake.end("gc-town-a", 1)
 		w.after(2 * time.Second)
-		w.fake.says("gc-town-a", "")
+		w.fake.setActivity("gc-town-a", "")
 		w.after(time.Second)
 		close(hold)
 		synctest.Wait()
@@ -193,7 +193,7 @@ func TestAReadingOfAFormerIncarnationIsDropped(t *testing.T) {
 }
 
 // activities returns the reported activities, in order.
-func (w *town) activities() []string {
+func (w *fakeCity) activities() []string {
 	var told []string
 	events, _, _ := w.log.After(0)
 	for _, e := range events {
@@ -205,13 +205,13 @@ func (w *town) activities() []string {
 }
 
 func TestAReadingIsRepeatedWhenItSaysSo(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		w.fake.speaks = map[string]runtime.Reading{}
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
-		w.fake.says("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) { r.Again = time.Now().Add(40 * time.Second) })
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) { r.Again = time.Now().Add(40 * time.Second) })
 		w.after(time.Second)
 		w.fake.set(func(f *fake) { // nothing is printed
-			f.speaks["gc-town-a"] = runtime.Reading{Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}
+			f.readings["gc-town-a"] = runtime.Reading{Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}
 		})
 		w.after(38 * time.Second)
 		early := w.agent("a").Activity.State
@@ -223,7 +223,7 @@ func TestAReadingIsRepeatedWhenItSaysSo(t *testing.T) {
 }
 
 func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		var mu sync.Mutex
 		told := map[string]int{}
 		w.change = func(o *Options) {
@@ -234,28 +234,28 @@ func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
 			}
 		}
 		looks := func() int { mu.Lock(); defer mu.Unlock(); return told["gc-town-a"] }
-		w.fake.speaks = map[string]runtime.Reading{}
+		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()
 		w.after(time.Second)
-		v, err := w.c.View("a")
+		v, err := w.c.Snapshot("a")
 		if err != nil || !v.Running || !v.Ready || v.Token != w.fake.lives()["gc-town-a"] || v.Epoch != 1 || v.Provider == nil || v.Unknown != "" {
 			t.Errorf("the view is %+v, %v", v, err)
 		}
-		if len(w.c.Views()) != 2 {
-			t.Errorf("%d views, want 2", len(w.c.Views()))
+		if len(w.c.Snapshots()) != 2 {
+			t.Errorf("%d views, want 2", len(w.c.Snapshots()))
 		}
-		if _, err := w.c.View("nobody"); !errors.Is(err, client.ErrNotFound) {
+		if _, err := w.c.Snapshot("nobody"); !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("the view of an unknown agent: %v", err)
 		}
 		for what, change := range map[string]func(){
-			"activity": func() { w.fake.says("gc-town-a", runtime.ActivityBusy) },
+			"activity": func() { w.fake.setActivity("gc-town-a", runtime.ActivityBusy) },
 			"question": func() {
-				w.fake.says("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) {
+				w.fake.setActivity("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) {
 					r.Pending = &runtime.PendingInteraction{RequestID: "q1", Kind: "permission", Prompt: "Allow?"}
 				})
 			},
 			"attached": func() {
-				w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a", Attached: 1}) })
+				w.fake.set(func(f *fake) { f.emit(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a", Attached: 1}) })
 			},
 			"drain": func() { mustDo(t, w.c.Drain, client.LifecycleRequest{}) },
 		} {
@@ -266,7 +266,7 @@ func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
 				t.Errorf("the new %s was not reported", what)
 			}
 		}
-		if v, _ := w.c.View("a"); v.Pending == nil && v.Activity.State != runtime.ActivityBusy || !v.Draining || v.Attached != 1 {
+		if v, _ := w.c.Snapshot("a"); v.Pending == nil && v.Activity.State != runtime.ActivityBusy || !v.Draining || v.Attached != 1 {
 			t.Errorf("the view is %+v", v)
 		}
 		before := looks()
@@ -282,7 +282,7 @@ func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.after(time.Second)
-		if _, err := w.c.View("a"); err == nil || looks() == before {
+		if _, err := w.c.Snapshot("a"); err == nil || looks() == before {
 			t.Errorf("a session that is gone has a view (%v), reported %d times", err, looks()-before)
 		}
 	})
@@ -302,12 +302,12 @@ func mustDo(t *testing.T, verb func(context.Context, string, client.LifecycleReq
 func TestALimitIsNoCrash(t *testing.T) {
 	for name, known := range map[string]bool{"with an end": true, "without one": false} {
 		t.Run(name, func(t *testing.T) {
-			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 				w.settings = Settings{MaxRestarts: 1, RestartWindow: time.Hour}
-				w.fake.speaks = map[string]runtime.Reading{}
+				w.fake.readings = map[string]runtime.Reading{}
 				w.begin()
 				until := time.Now().Add(3 * time.Hour)
-				w.fake.says("gc-town-a", runtime.ActivityLimited, func(r *runtime.Reading) {
+				w.fake.setActivity("gc-town-a", runtime.ActivityLimited, func(r *runtime.Reading) {
 					if known {
 						r.Evidence[0].Until = until
 					}
@@ -320,7 +320,7 @@ func TestALimitIsNoCrash(t *testing.T) {
 					t.Errorf("the store holds %+v, want a limit and no failure", r)
 				}
 				w.end() // a later controller keeps the limit
-				w.fake.set(func(f *fake) { f.speaks = map[string]runtime.Reading{} })
+				w.fake.set(func(f *fake) { f.readings = map[string]runtime.Reading{} })
 				w.begin()
 				if a := w.agent("a"); !strings.Contains(a.Reason, "limited") || !strings.Contains(a.Reason, "5-hour") {
 					t.Errorf("the reason is %q, want the limit", a.Reason)
@@ -347,7 +347,7 @@ func TestALimitIsNoCrash(t *testing.T) {
 // TestALimitInTheLastWordsIsNoCrash: the agent ends before anybody could read it,
 // at once or after a start.
 func TestALimitInTheLastWordsIsNoCrash(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.settings = Settings{MaxRestarts: 1, RestartWindow: time.Hour}
 		w.begin()
 		until := time.Now().Add(2 * time.Hour)
@@ -387,12 +387,12 @@ func TestWhatCannotBeReadIsNotTakenForIdle(t *testing.T) {
 	} {
 		for _, prints := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, ", prints: ", prints), func(t *testing.T) {
-				inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+				inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 					hung := make(chan struct{})
 					w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
-					w.fake.speaks = map[string]runtime.Reading{}
+					w.fake.readings = map[string]runtime.Reading{}
 					w.begin()
-					w.fake.says("gc-town-a", runtime.ActivityIdle)
+					w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 					w.after(time.Minute)
 					w.fake.set(func(f *fake) { f.onSense = func(ctx context.Context, _ string) error { return fault(ctx, hung) } })
 					for range 20 * 60 {

@@ -87,7 +87,7 @@ type Options struct {
 
 // Deadlines of jobs. Starts have their own, see plan.Session.StartTimeout.
 const (
-	lookLimit      = 10 * time.Second
+	observeLimit   = 10 * time.Second
 	stopLimit      = 30 * time.Second
 	liveLimit      = 60 * time.Second
 	interruptLimit = 5 * time.Second
@@ -100,12 +100,12 @@ const (
 	interruptsAtOnce = 16
 	stopTries        = 3 // of each session when the city ends
 
-	stableLife = 5 * time.Minute // a life after which earlier failures do not count for the pause, and the next start is at once
-	wakeHolds  = time.Minute     // how long after its start a session that was woken counts as needed
-	freshLook  = time.Second     // how old a look may be on which a drifted session is disturbed
+	stableLife       = 5 * time.Minute // a life after which earlier failures do not count for the pause, and the next start is at once
+	wakeHolds        = time.Minute     // how long after its start a session that was woken counts as needed
+	freshObservation = time.Second     // how old a look may be on which a drifted session is disturbed
 
-	exitPause = 10 * time.Millisecond // before the first further look for how an agent ended
-	exitLooks = 7                     // of these, each after twice the pause: 1.3 s
+	exitPause   = 10 * time.Millisecond // before the first further look for how an agent ended
+	exitRetries = 7                     // of these, each after twice the pause: 1.3 s
 
 	leaveLimit = 15 * time.Second // for jobs to return when the controller ends
 )

@@ -14,43 +14,43 @@ import (
 
 // publish makes everything that readers see again.
 func (l *loop) publish() {
-	clear(l.faded)
+	clear(l.unpublished)
 	targets := make([]*snapshot.Target, 0, len(l.actions))
 	for _, a := range l.actions {
 		if e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]; e != nil {
 			targets = append(targets, l.target(e, e.action))
 		}
 	}
-	l.c.Board.Publish(l.city(), targets)
+	l.c.Store.Publish(l.city(), targets)
 }
 
-// fade notes that readers see the entry as it was. That is put right soon.
-func (l *loop) fade(e *entry) {
-	if len(l.faded) == 0 {
-		l.fadedAt = l.now()
+// markUnpublished notes that readers see the entry as it was. That is put right soon.
+func (l *loop) markUnpublished(e *entry) {
+	if len(l.unpublished) == 0 {
+		l.unpublishedAt = l.now()
 	}
-	l.faded[e] = true
+	l.unpublished[e] = true
 }
 
 // refresh shows what has faded, and asks for a turn if it is not time yet.
 func (l *loop) refresh() {
-	if len(l.faded) == 0 {
+	if len(l.unpublished) == 0 {
 		return
 	}
-	if due := l.fadedAt.Add(activityLag); l.now().Before(due) {
+	if due := l.unpublishedAt.Add(activityLag); l.now().Before(due) {
 		l.tickAt(due)
 		return
 	}
-	for e := range l.faded {
+	for e := range l.unpublished {
 		l.show(e)
 	}
 }
 
 // show lets readers see one entry as it is now.
 func (l *loop) show(e *entry) {
-	delete(l.faded, e)
+	delete(l.unpublished, e)
 	if l.entries[e.rec.Key()] == e && e.action.Session != "" {
-		l.c.Board.Renew(l.now(), l.target(e, e.action))
+		l.c.Store.Renew(l.now(), l.target(e, e.action))
 	}
 }
 
@@ -61,7 +61,7 @@ func (l *loop) city() snapshot.City {
 		Config: l.loaded.Config, Pools: l.loaded.Desired.Pools,
 		Account: explain.City{
 			At: now, Frozen: l.frozen, LoadedAt: l.loadedAt, LoadError: l.loadError,
-			Warnings: slices.Concat(l.loaded.Warnings, l.counts.Warnings()), Foreign: l.foreigners(),
+			Warnings: slices.Concat(l.loaded.Warnings, l.counts.Warnings()), Foreign: l.listForeign(),
 		},
 		Status: client.Status{
 			City: l.loaded.Desired.City, Root: l.c.opts.Root, At: now,
@@ -77,15 +77,15 @@ func (l *loop) city() snapshot.City {
 // target is the entry as readers see it.
 func (l *loop) target(e *entry, a plan.Action) *snapshot.Target {
 	t := &snapshot.Target{
-		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.place.provider, Running: e.running(), Blind: e.blindness(),
+		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.backend.provider, Running: e.running(), UnknownReason: e.whyUnknown(),
 		Action: a, Judged: e.sensing.judged, Durable: e.durable(),
 	}
 	if e.starting() {
 		t.Attempt = e.job.attempt
 	}
-	t.View = e.view(a, t.Blind)
-	t.View.MovesTo = l.movesTo(e)
-	l.askAbout(e, &a, &t.View)
+	t.Snapshot = e.view(a, t.UnknownReason)
+	t.Snapshot.MovesTo = l.movesTo(e)
+	l.askAbout(e, &a, &t.Snapshot)
 	if s := l.desired[e.rec.Key()]; s != nil {
 		t.Config = &s.Config
 	}
@@ -97,9 +97,9 @@ func (l *loop) degraded() string {
 	if l.frozen != "" {
 		why = append(why, l.frozen)
 	}
-	for _, p := range l.places {
-		if p.sight.Failures > 0 {
-			why = append(why, fmt.Sprintf("provider %s: %s", p.selection, p.sight.Fault()))
+	for _, p := range l.backends {
+		if p.health.Failures > 0 {
+			why = append(why, fmt.Sprintf("provider %s: %s", p.selection, p.health.Fault()))
 		}
 	}
 	slices.Sort(why)

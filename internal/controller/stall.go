@@ -19,7 +19,7 @@ import (
 // stall is what the loop knows of an agent's progress in its turn.
 type stall struct {
 	plan.Progress
-	told     runtime.Progress // by the newest reading
+	reading  runtime.Progress // by the newest reading
 	reported time.Time        // since when the stall that was reported lasts; zero: none is
 }
 
@@ -39,38 +39,38 @@ func (s *stall) progress(sign string, now time.Time) { s.At, s.Sign = now.Round(
 func (l *loop) progressed(e *entry, p runtime.Progress) {
 	s := &e.sensing.stall
 	s.Reported = s.Reported || p != (runtime.Progress{})
-	if s.At.IsZero() || !p.At.Equal(s.told.At) || p.Tool != s.told.Tool {
+	if s.At.IsZero() || !p.At.Equal(s.reading.At) || p.Tool != s.reading.Tool {
 		s.progress(p.Sign, l.now())
 	}
-	s.told, s.Tool, s.Screen = p, p.Tool, p.Screen
-	if !e.action.Stalled.IsZero() || e.action.Verb == plan.VerbInterrupt {
+	s.reading, s.Tool, s.Screen = p, p.Tool, p.Screen
+	if !e.action.StalledSince.IsZero() || e.action.Verb == plan.VerbInterrupt {
 		l.edge(e)
 	}
 }
 
-// noteStall reports the begin and the end of a stall, each once. A stall is believed on a fresh
+// trackStall reports the begin and the end of a stall, each once. A stall is believed on a fresh
 // look and a fresh reading only.
-func (l *loop) noteStall(e *entry, a *plan.Action) {
+func (l *loop) trackStall(e *entry, a *plan.Action) {
 	s := &e.sensing.stall
 	switch {
-	case a.Stalled.IsZero() && s.reported.IsZero():
-	case a.Stalled.IsZero():
+	case a.StalledSince.IsZero() && s.reported.IsZero():
+	case a.StalledSince.IsZero():
 		lasted := l.now().Sub(s.reported)
 		s.reported, s.Interrupted = time.Time{}, time.Time{}
 		l.c.emit(event.SessionStallEnded, e, "the agent makes progress again, or its turn is over",
 			map[string]string{"sign": s.Sign, "seconds": strconv.Itoa(int(lasted.Seconds()))})
-		l.fade(e)
+		l.markUnpublished(e)
 	case s.reported.IsZero() && e.job == nil && l.certain(e):
-		s.reported = a.Stalled
-		l.c.emit(event.SessionStalled, e, fmt.Sprintf("the agent has shown no sign of progress in its turn for %s", textfmt.Span(l.now().Sub(a.Stalled))),
-			map[string]string{"since": explain.Stamp(a.Stalled), "sign": s.Sign, "action": string(a.Verb)})
-		l.fade(e)
+		s.reported = a.StalledSince
+		l.c.emit(event.SessionStalled, e, fmt.Sprintf("the agent has shown no sign of progress in its turn for %s", textfmt.Span(l.now().Sub(a.StalledSince))),
+			map[string]string{"since": explain.Stamp(a.StalledSince), "sign": s.Sign, "action": string(a.Verb)})
+		l.markUnpublished(e)
 	}
 }
 
 // interruptStalled ends the turn of an agent that shows no progress, once for each stall.
 func (l *loop) interruptStalled(e *entry) {
-	p, name, token := e.place.provider, e.rec.Session, e.rec.Token
+	p, name, token := e.backend.provider, e.rec.Session, e.rec.Token
 	e.sensing.stall.Interrupted = l.now().Round(0)
 	l.begin(e, jobInterruptStalled, "", interruptLimit, func(ctx context.Context) func() {
 		err := ops.Interrupt(ctx, p, name, token)
@@ -86,20 +86,20 @@ func (l *loop) interruptStalled(e *entry) {
 }
 
 // askAboutStall adds to a view the question what to do about a stalled agent.
-func (l *loop) askAboutStall(e *entry, v *session.View) {
+func (l *loop) askAboutStall(e *entry, v *session.Snapshot) {
 	e.asks = true
 	since, s := e.sensing.stall.reported, &e.sensing.stall
 	prompt := fmt.Sprintf("%s has shown no sign of progress in its turn since %s.", v.Agent, since.Format(time.TimeOnly))
 	if s.Sign != "" {
 		prompt += " The last sign was " + s.Sign + "."
 	}
-	v.Asks = &runtime.PendingInteraction{
+	v.CityQuestion = &runtime.PendingInteraction{
 		RequestID: "stalled-" + v.Instance + "-" + strconv.FormatInt(since.UnixNano(), 36), Kind: client.PendingStalled,
 		Prompt: prompt, Options: []string{optionWaitOn, optionInterrupt, optionRestart},
 		Metadata: map[string]string{runtime.MetaSource: "city"},
 	}
 	c, key := l.c, e.rec.Key()
-	v.Answer = func(ctx context.Context, r runtime.InteractionResponse) error {
+	v.AnswerCityQuestion = func(ctx context.Context, r runtime.InteractionResponse) error {
 		return c.answerStall(ctx, key, since, r)
 	}
 }
@@ -126,7 +126,7 @@ func (c *Controller) answerStall(ctx context.Context, key session.Key, since tim
 		case chosen == optionInterrupt:
 			l.interruptStalled(e)
 		default:
-			e.rec.Forgive()
+			e.rec.ResetFailures()
 			e.touch()
 			e.order, e.stopAt = plan.OrderRestart, l.now()
 		}

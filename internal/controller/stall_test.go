@@ -18,8 +18,8 @@ import (
 const stallAfter = 20 * time.Minute
 
 // stalls gives the agents a progress_stall_timeout, and every reading a compared screen.
-func (w *town) stalls(act string) {
-	w.fake.speaks = map[string]runtime.Reading{}
+func (w *fakeCity) stalls(act string) {
+	w.fake.readings = map[string]runtime.Reading{}
 	w.edit(func(d *plan.Desired) {
 		for i := range d.Sessions {
 			d.Sessions[i].Stall = plan.StallPolicy{After: stallAfter, Act: act}
@@ -28,13 +28,13 @@ func (w *town) stalls(act string) {
 }
 
 // shows has an agent be in a turn, with the given progress.
-func (w *town) shows(p runtime.Progress, more ...func(*runtime.Reading)) {
+func (w *fakeCity) shows(p runtime.Progress, more ...func(*runtime.Reading)) {
 	p.Screen = true
-	w.fake.says("gc-town-a", runtime.ActivityBusy, append(more, func(r *runtime.Reading) { r.Progress = p })...)
+	w.fake.setActivity("gc-town-a", runtime.ActivityBusy, append(more, func(r *runtime.Reading) { r.Progress = p })...)
 	w.after(time.Second)
 }
 
-func (w *town) count(kind string) (n int) {
+func (w *fakeCity) count(kind string) (n int) {
 	for _, k := range w.allKinds() {
 		if k == kind {
 			n++
@@ -46,7 +46,7 @@ func (w *town) count(kind string) (n int) {
 // An agent whose spinner goes on turning and that shows nothing else is stalled: status says
 // so, it is reported once, and nothing is done to it. New text ends the stall.
 func TestAnAgentWithoutProgressIsStalled(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.stalls("report")
 		w.begin()
 		sign := time.Now()
@@ -87,36 +87,36 @@ func TestAnAgentWithoutProgressIsStalled(t *testing.T) {
 // What takes long and is no stall: a tool that runs, a question, a limit, an agent that is idle
 // or of unknown activity, a person who types, and a city that has not set the time.
 func TestWhatTakesLongIsNoStall(t *testing.T) {
-	for name, do := range map[string]func(w *town){
-		"a tool runs": func(w *town) { w.shows(runtime.Progress{At: time.Now(), Sign: "start", Tool: "Bash"}) },
-		"a question": func(w *town) {
+	for name, do := range map[string]func(w *fakeCity){
+		"a tool runs": func(w *fakeCity) { w.shows(runtime.Progress{At: time.Now(), Sign: "start", Tool: "Bash"}) },
+		"a question": func(w *fakeCity) {
 			w.shows(runtime.Progress{}, func(r *runtime.Reading) {
 				r.Pending = &runtime.PendingInteraction{RequestID: "q", Kind: runtime.WaitPermission, Prompt: "May I?"}
 			})
 		},
-		"attempts": func(w *town) {
+		"attempts": func(w *fakeCity) {
 			for i := range 13 {
 				w.shows(runtime.Progress{}, func(r *runtime.Reading) {
 					r.Evidence[0].Obstacle = runtime.Obstacle{Kind: runtime.ObstacleRetrying, Detail: "429 slow down", Attempt: i + 1, Of: 20}
 				})
 				w.after(15 * time.Minute)
 			}
-			w.fake.says("gc-town-a", runtime.ActivityIdle)
+			w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		},
-		"a late attempt": func(w *town) {
+		"a late attempt": func(w *fakeCity) {
 			w.shows(runtime.Progress{}, func(r *runtime.Reading) {
 				r.Evidence[0].Obstacle = runtime.Obstacle{Kind: runtime.ObstacleNoNetwork, NextTry: time.Now().Add(3 * time.Hour)}
 			})
 		},
-		"a driver that reports neither progress nor activity": func(w *town) {
+		"a driver that reports neither progress nor activity": func(w *fakeCity) {
 			w.fake.set(func(f *fake) { f.quiet = true })
-			w.fake.says("gc-town-a", runtime.ActivityBusy)
+			w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		},
-		"a limit":    func(w *town) { w.fake.says("gc-town-a", runtime.ActivityLimited) },
-		"idle":       func(w *town) { w.fake.says("gc-town-a", runtime.ActivityIdle) },
-		"unknown":    func(w *town) { w.fake.says("gc-town-a", "") },
-		"background": func(w *town) { w.fake.says("gc-town-a", runtime.ActivityBackground) },
-		"not set": func(w *town) {
+		"a limit":    func(w *fakeCity) { w.fake.setActivity("gc-town-a", runtime.ActivityLimited) },
+		"idle":       func(w *fakeCity) { w.fake.setActivity("gc-town-a", runtime.ActivityIdle) },
+		"unknown":    func(w *fakeCity) { w.fake.setActivity("gc-town-a", "") },
+		"background": func(w *fakeCity) { w.fake.setActivity("gc-town-a", runtime.ActivityBackground) },
+		"not set": func(w *fakeCity) {
 			w.edit(func(d *plan.Desired) { d.Sessions[0].Stall = plan.StallPolicy{} })
 			if err := w.reload(); err != nil {
 				w.t.Error(err)
@@ -125,7 +125,7 @@ func TestWhatTakesLongIsNoStall(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 				w.stalls("restart")
 				w.begin()
 				before := w.fake.lives()
@@ -143,7 +143,7 @@ func TestWhatTakesLongIsNoStall(t *testing.T) {
 // before and after is what counts.
 func TestSleepAndAnAbsentControllerAreNoStall(t *testing.T) {
 	for _, monotonic := range []bool{true, false} {
-		inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 			leap := w.leaps(monotonic)
 			w.stalls("restart")
 			w.begin()
@@ -172,7 +172,7 @@ func TestSleepAndAnAbsentControllerAreNoStall(t *testing.T) {
 
 // on_stall = "interrupt": the turn is interrupted, once for each stall.
 func TestAStalledTurnIsInterruptedOnce(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.stalls("interrupt")
 		w.begin()
 		w.shows(runtime.Progress{At: time.Now()})
@@ -189,7 +189,7 @@ func TestAStalledTurnIsInterruptedOnce(t *testing.T) {
 
 // on_stall = "restart": the agent is restarted, but not while a person's terminal is attached.
 func TestAStalledAgentIsRestarted(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.stalls("restart")
 		w.begin()
 		before := w.fake.lives()
@@ -210,7 +210,7 @@ func TestAStalledAgentIsRestarted(t *testing.T) {
 
 // A person is asked about a stalled agent, and the answer is carried out.
 func TestAPersonIsAskedAboutAStalledAgent(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.stalls("report")
 		w.begin()
 		desk := questions.New(questions.Options{City: w.c, Store: w.records, Events: w.log, Logger: w.options().Logger, Now: time.Now, Random: rand.Text})
@@ -227,7 +227,7 @@ func TestAPersonIsAskedAboutAStalledAgent(t *testing.T) {
 		ask := func() client.Pending {
 			w.shows(runtime.Progress{At: time.Now()})
 			w.after(stallAfter + time.Second)
-			desk.Look("gc-town-a")
+			desk.SessionChanged("gc-town-a")
 			w.after(time.Second)
 			all, err := desk.Pending(t.Context(), "", "")
 			if err != nil || len(all) != 1 || all[0].Kind != client.PendingStalled {
@@ -265,5 +265,5 @@ func (f *fake) attach(name string, terminals int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sessions[name].attached = terminals
-	f.tell(runtime.Event{Kind: runtime.EventAttached, Session: name, Attached: terminals})
+	f.emit(runtime.Event{Kind: runtime.EventAttached, Session: name, Attached: terminals})
 }

@@ -16,7 +16,7 @@ import (
 func TestAStandstillAnywhereHarmsNobody(t *testing.T) {
 	for at := range int64(120) {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 				left, offset := atomic.Int64{}, atomic.Int64{}
 				left.Store(1 << 60)
 				now := func() time.Time {
@@ -33,7 +33,7 @@ func TestAStandstillAnywhereHarmsNobody(t *testing.T) {
 					}
 				})
 				for _, name := range []string{"a", "b"} {
-					w.fake.says("gc-town-"+name, runtime.ActivityIdle)
+					w.fake.setActivity("gc-town-"+name, runtime.ActivityIdle)
 				}
 				w.begin()
 				w.after(time.Minute)

@@ -22,7 +22,7 @@ import (
 // waits until the store has both, so that no crash of the controller can begin
 // the same one twice or forget that it was begun.
 func (l *loop) claim(e *entry, s *plan.Session) {
-	if l.inherits(e) || l.startsTooOften(e) {
+	if l.collectStates(e) || l.startsTooOften(e) {
 		return
 	}
 	e.claimed = true
@@ -89,7 +89,7 @@ func (l *loop) judgeStarts() {
 		}
 		a := e.job.attempt
 		a.Judge(l.now())
-		if !a.Given {
+		if !a.Abandoned {
 			l.wakeAt(a.Due())
 		}
 		e.job.overdue = a.Due().Add(overdueAfter)
@@ -99,7 +99,7 @@ func (l *loop) judgeStarts() {
 // start begins a start that was claimed. It is only called for a session whose
 // previous instance is known to be over.
 func (l *loop) start(e *entry, s *plan.Session) {
-	p, began, token := e.place.provider, l.now(), e.rec.Token
+	p, began, token := e.backend.provider, l.now(), e.rec.Token
 	cfg, ok := conversation.Config(s, e.rec.Conversation)
 	if !ok { // the configuration has changed since
 		l.unclaim(e)
@@ -139,19 +139,19 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 		l.startFailed(e, r)
 		return
 	}
-	if r.NoteErr != nil {
-		l.c.opts.Logger.Warn("a later controller will not know what the session was started with", "session", s.Name, "error", r.NoteErr)
+	if r.MetadataErr != nil {
+		l.c.opts.Logger.Warn("a later controller will not know what the session was started with", "session", s.Name, "error", r.MetadataErr)
 	}
 	if e.rec.Fault != "" {
 		e.rec.Restarts++ // it ended, or did not start, without a request
 	}
 	e.hints = hintsOf(s)
-	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerUs, 0, time.Time{}, ""
+	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerThisCity, 0, time.Time{}, ""
 	e.unseen = r.Unseen
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
 	e.rec.Warning, e.rec.Renew = r.Warning, time.Time{}
 	l.endObstacle(e)
-	e.rec.Token, e.rec.Handle = cmp.Or(r.Look.Seen.InstanceToken, r.token), r.Look.Seen.Handle
+	e.rec.Token, e.rec.Handle = cmp.Or(r.Finding.Seen.InstanceToken, r.token), r.Finding.Seen.Handle
 	e.rec.Conversation.Begun = e.rec.Conversation != session.Conversation{}
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	data := map[string]string{"instance": e.rec.Instance, "seconds": fmt.Sprintf("%.3f", l.now().Sub(r.began).Seconds())}
@@ -161,7 +161,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.clearSenses()
 	l.life(e, "")
 	l.c.emit(event.SessionStarted, e, "the agent runs", data) // first: the look may find that it has ended already
-	l.found(e, r.Look)
+	l.found(e, r.Finding)
 	l.sense(e)
 }
 
@@ -172,7 +172,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 func (l *loop) startBlocked(e *entry, r startResult) {
 	fault := ops.Fault(r.Err) + ": the provider has something of this name that it does not list; look for a leftover process with: gc doctor"
 	l.life(e, "its start failed: "+ops.FirstLine(fault))
-	e.rec.Conversation.NotBegun()
+	e.rec.Conversation.MarkNotBegun()
 	e.blocked = true
 	l.fail(e, fault)
 	l.c.emit(event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(fault), map[string]string{
@@ -196,15 +196,15 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	lapse, limited := session.ResumeFailure(""), false
 	if death, ok := errors.AsType[*runtime.StartupDeath](r.Err); ok {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
-		limited = l.lastWords(e, death.Last)
+		limited = l.recordFinalLimit(e, death.Last)
 		lapse = conversation.Failure(&e.rec.Conversation, e.rec.Exit, death.Output)
-	} else if said := startup.Said(r.Err); said != "" {
+	} else if said := startup.FailureOutput(r.Err); said != "" {
 		e.rec.Screen = said
 	} else if r.attempt.Screen != "" {
 		e.rec.Screen = r.attempt.Screen
-		fault += ", its screen says: " + ops.LastWords(r.attempt.Screen)
+		fault += ", its screen says: " + ops.LastOutput(r.attempt.Screen)
 	}
-	if r.attempt.Given && e.rec.Conversation.Resumed() {
+	if r.attempt.Abandoned && e.rec.Conversation.IsResumed() {
 		lapse = session.ResumeOther
 	}
 	if r.Missing != nil { // the conversation has nothing to do with it
@@ -216,10 +216,10 @@ func (l *loop) startFailed(e *entry, r startResult) {
 		l.c.emit(event.SessionStartFailed, e, "the start failed: the model provider serves nothing for now",
 			map[string]string{"error": fault, "class": "limited"})
 		return
-	case l.lapsed(e, lapse, fault):
+	case l.recordResumeFailure(e, lapse, fault):
 		return
 	}
-	e.rec.Conversation.NotBegun()
+	e.rec.Conversation.MarkNotBegun()
 	l.fail(e, fault)
 	l.c.emit(event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(e.rec.Fault), map[string]string{
 		"error": e.rec.Fault, "class": r.attempt.Class(r.Err), "next": explain.Stamp(e.rec.NextAt),

@@ -28,7 +28,7 @@ func TestProgressExtendsAStart(t *testing.T) {
 		{name: "prints for ever", prints: time.Hour, ready: time.Hour, ends: 100 * time.Second, reasons: "not done within 1m40s"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 				began := time.Now()
 				var ended time.Duration
 				w.fake.onPeek = "compiling\nlinking stage 3"
@@ -39,7 +39,7 @@ func TestProgressExtendsAStart(t *testing.T) {
 						select {
 						case <-tick.C:
 							if time.Since(began) <= row.prints {
-								w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventOutput, Session: name}) })
+								w.fake.set(func(f *fake) { f.emit(runtime.Event{Kind: runtime.EventOutput, Session: name}) })
 							}
 						case <-ctx.Done():
 							ended = time.Since(began)
@@ -70,7 +70,7 @@ func TestProgressExtendsAStart(t *testing.T) {
 }
 
 // lastData returns a value of the last event of a kind.
-func (w *town) lastData(kind, key string) string {
+func (w *fakeCity) lastData(kind, key string) string {
 	events, _, _ := w.log.After(0)
 	for _, e := range slices.Backward(events) {
 		if e.Kind == kind {
@@ -88,7 +88,7 @@ func TestFailuresAreClassified(t *testing.T) {
 		"dialog":         &startup.StepError{Step: "ready", Err: &startup.BlockedError{}},
 	} {
 		t.Run(want, func(t *testing.T) {
-			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 				w.fake.onStart = func(context.Context, string) error { return err }
 				w.begin()
 				if got := w.lastData("session.start_failed", "class"); got != want {
@@ -108,7 +108,7 @@ func TestFailuresAreClassified(t *testing.T) {
 // What a driver says that a start waits for is in the status and the explanation, as long as it
 // does.
 func TestAStartsProgressIsTold(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.fake.deaf = true
 		const words = "no node takes the pod: 0/3 nodes are available"
 		there := make(chan struct{})
@@ -136,7 +136,7 @@ func TestAStartsProgressIsTold(t *testing.T) {
 }
 
 func TestAStartsWarningIsTold(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		const warning = "a trust dialog is up and was not answered: unknown layout"
 		w.fake.startNotes = map[string]string{startup.MetaWarning: warning}
 		w.begin()
@@ -158,10 +158,10 @@ func TestAStartsWarningIsTold(t *testing.T) {
 // TestADialogOfAStartIsShownAtOnce has a start that waits for a person: only a
 // question for a person is asked.
 func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		asks := func(why string) {
 			q := &runtime.PendingInteraction{RequestID: "q-" + why, Kind: runtime.WaitMenu, Metadata: map[string]string{runtime.MetaWhy: why}}
-			w.fake.set(func(f *fake) { f.speaks = map[string]runtime.Reading{"gc-town-a": {Pending: q}} })
+			w.fake.set(func(f *fake) { f.readings = map[string]runtime.Reading{"gc-town-a": {Pending: q}} })
 		}
 		answered := make(chan struct{})
 		w.fake.onStart = func(_ context.Context, name string) error {
@@ -176,13 +176,13 @@ func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
 		asks("")
 		w.begin()
 		w.after(5 * time.Second)
-		if v, _ := w.c.View("a"); v.Pending != nil || v.Ready {
+		if v, _ := w.c.Snapshot("a"); v.Pending != nil || v.Ready {
 			t.Errorf("a dialog that the start answers is shown: %+v", v)
 		}
 		asks("a person has to trust the folder")
 		w.fake.works("gc-town-a")
 		w.after(time.Second)
-		if v, _ := w.c.View("a"); v.Pending == nil || v.Instance == "" || v.ReadAt.IsZero() || v.Running || v.Ready {
+		if v, _ := w.c.Snapshot("a"); v.Pending == nil || v.Instance == "" || v.ReadAt.IsZero() || v.Running || v.Ready {
 			t.Errorf("a second after the dialog came up the view is %+v", v)
 		}
 		close(answered)
@@ -190,12 +190,12 @@ func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
 		if a := w.agent("a"); !strings.Contains(a.Warning, "dialog") {
 			t.Errorf("the warning is %q, and the dialog stands", a.Warning)
 		}
-		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
 		w.after(time.Second)
 		if a := w.agent("a"); a.Warning != "session_setup: no theme\nprompt: the first prompt is unknown" {
 			t.Errorf("it is %s, and the warning is %q", a.Activity.State, a.Warning)
 		}
-		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
 		w.after(time.Second)
 		if a := w.agent("a"); a.Warning != "session_setup: no theme" {
 			t.Errorf("it is %s, and the warning is %q", a.Activity.State, a.Warning)
@@ -210,7 +210,7 @@ func TestAFailureIsToldInOneLineAndKeptInFull(t *testing.T) {
 		"command": &startup.CommandError{Command: "make ready", Output: printed, Err: errors.New("exit status 2")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 				w.fake.onStart = func(context.Context, string) error { return err }
 				w.begin()
 				w.after(100 * time.Millisecond)

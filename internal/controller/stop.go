@@ -22,8 +22,8 @@ import (
 // stop begins the end of an instance: of the one that was observed, and of no
 // successor.
 func (l *loop) stop(e *entry, a plan.Action) {
-	p := e.place.provider
-	victim := &ops.Victim{Name: e.rec.Session, Token: e.rec.Token, Seen: e.seen, Tree: e.tree}
+	p := e.backend.provider
+	victim := &ops.StopTarget{Name: e.rec.Session, Token: e.rec.Token, Seen: e.seen, Tree: e.tree}
 	if e.order == plan.OrderKill {
 		e.order = plan.OrderNone
 	}
@@ -56,13 +56,13 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 		e.rec.NextAt = time.Time{}
 	}
 	e.rec.Running, e.rec.Lost, e.rec.Start, e.cut = false, false, session.StartDone, false
-	if began.Sub(e.rec.StartedAt) >= conversation.Settles {
-		e.rec.Conversation.Reached()
+	if began.Sub(e.rec.StartedAt) >= conversation.SettleTime {
+		e.rec.Conversation.MarkReached()
 	}
 	l.cleared(e, a)
 	e.clearSenses()
 	l.life(e, a.Reason)
-	l.found(e, r.Look)
+	l.found(e, r.Finding)
 	l.c.emit(event.SessionStopped, e, "the session was ended", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
 	l.countEnd(e)
 }
@@ -71,7 +71,7 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 // ended by its own word.
 func (l *loop) cleared(e *entry, a plan.Action) {
 	end := e.sensing.ended
-	if !a.Over || end == nil {
+	if !a.SelfEnded || end == nil {
 		return
 	}
 	e.rec.Exit = end.Exit
@@ -118,7 +118,7 @@ func (l *loop) beginEnd() {
 	now, settings := l.now(), l.settings()
 	l.ending = &ending{End: explain.NewEnd(now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
 	l.c.emit(event.ControllerStopping, nil, "the city ends", map[string]string{"scope": "city"})
-	for _, p := range l.places {
+	for _, p := range l.backends {
 		p.wanted, p.listAfter = true, time.Time{} // the census counts what is there, not what was known
 	}
 	for _, e := range l.entries {
@@ -133,27 +133,27 @@ func (l *loop) beginEnd() {
 // countEnd takes a session's end into the census of the city.
 func (l *loop) countEnd(e *entry) {
 	if l.ending != nil {
-		l.ending.Take(e.last)
+		l.ending.Add(e.last)
 	}
 }
 
 // endCity interrupts what runs, and answers once nothing is left to do or to wait for.
 // What could not be ended is tried further: the city has ended when it has.
 func (l *loop) endCity() {
-	l.wakeAt(l.ending.GiveUp)
+	l.wakeAt(l.ending.Deadline)
 	l.wakeAt(l.ending.AwayFrom)
 	l.interruptAll()
 	awaited, left, uncounted := l.ending.closing, []client.StopResult{}, map[string]string{}
-	for _, p := range l.places {
+	for _, p := range l.backends {
 		if why := p.uncounted(); why != "" {
 			awaited, uncounted[p.selection] = awaited || l.now().Before(l.until(p, "")), why
 		}
 	}
 	for _, e := range l.entries {
 		if l.unsettled(e) {
-			awaited = awaited || l.now().Before(l.until(e.place, e.rec.Session))
+			awaited = awaited || l.now().Before(l.until(e.backend, e.rec.Session))
 			left = append(left, client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Error: l.whyLeft(e)})
-			delete(uncounted, e.place.selection) // its sessions say it
+			delete(uncounted, e.backend.selection) // its sessions say it
 		}
 	}
 	switch census := l.ending.Census(left, uncounted); {
@@ -168,33 +168,33 @@ func (l *loop) endCity() {
 
 // uncounted says why there may be more sessions than is known; empty if all have been
 // listed since the end began.
-func (p *place) uncounted() string {
-	if why := p.sight.Fault(); why != "" || !p.wanted && !p.listing && !p.opening {
+func (p *backend) uncounted() string {
+	if why := p.health.Fault(); why != "" || !p.wanted && !p.listing && !p.opening {
 		return why
 	}
 	return "it does not answer"
 }
 
 // lost reports whether a place fails again and again, or does not answer at all.
-func (l *loop) lost(p *place) bool {
+func (l *loop) lost(p *backend) bool {
 	answer := p.listedAt.Add(awayAfter)
 	l.wakeAt(answer)
-	return p.sight.Failures > 1 || p.opening || p.listing && !l.now().Before(answer)
+	return p.health.Failures > 1 || p.opening || p.listing && !l.now().Before(answer)
 }
 
 // until is how long a session is waited for: at a place that is lost until it ought to have
 // answered, anywhere else as long as a stop may last.
-func (l *loop) until(p *place, name string) time.Time {
-	if l.lost(p) && (p.sight.Fault() == "" || p.sight.To(name) != "") {
+func (l *loop) until(p *backend, name string) time.Time {
+	if l.lost(p) && (p.health.Fault() == "" || p.health.WhyUnknown(name) != "") {
 		return l.ending.AwayFrom
 	}
-	return l.ending.GiveUp
+	return l.ending.Deadline
 }
 
 // unsettled reports whether an entry still keeps the city from its end.
 func (l *loop) unsettled(e *entry) bool {
 	switch {
-	case e.job != nil && e.job.kind != jobLook:
+	case e.job != nil && e.job.kind != jobObserve:
 		return true
 	case e.owner == plan.OwnerOther, e.tries >= stopTries:
 		return false
@@ -205,11 +205,11 @@ func (l *loop) unsettled(e *entry) bool {
 }
 
 func (l *loop) whyLeft(e *entry) string {
-	switch why := cmp.Or(e.place.sight.To(e.rec.Session), e.blind); {
+	switch why := cmp.Or(e.backend.health.WhyUnknown(e.rec.Session), e.unknownReason); {
 	case why != "":
 		return why
-	case l.lost(e.place):
-		return e.place.selection + " does not answer"
+	case l.lost(e.backend):
+		return e.backend.selection + " does not answer"
 	case e.job != nil:
 		return fmt.Sprintf("its %s does not end", cmp.Or(string(e.job.verb), "interrupt"))
 	}
@@ -229,12 +229,12 @@ func (l *loop) interruptAll() {
 		}
 	}
 	for _, e := range l.entries {
-		if e.tree != nil || e.job != nil || e.stale || !e.running() || e.owner != plan.OwnerUs || busy >= interruptsAtOnce {
+		if e.tree != nil || e.job != nil || e.stale || !e.running() || e.owner != plan.OwnerThisCity || busy >= interruptsAtOnce {
 			continue
 		}
 		busy++
 		e.tree = []proc.Info{}
-		p, name, token, seen := e.place.provider, e.rec.Session, e.rec.Token, e.seen
+		p, name, token, seen := e.backend.provider, e.rec.Session, e.rec.Token, e.seen
 		l.begin(e, jobInterrupt, "", interruptLimit, func(ctx context.Context) func() {
 			tree := ops.Tree(&seen)
 			err := ops.Interrupt(ctx, p, name, token)
@@ -252,7 +252,7 @@ func (l *loop) interruptAll() {
 // closeServers ends what the sessions shared, then the city.
 func (l *loop) closeServers(census client.Census) {
 	var providers []runtime.Provider
-	for _, p := range l.places {
+	for _, p := range l.backends {
 		if p.provider != nil {
 			providers = append(providers, p.provider)
 		}

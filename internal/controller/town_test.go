@@ -19,9 +19,9 @@ import (
 	"gascity/runtime"
 )
 
-// town is a city in a test: a fake place, a configuration that a test can edit,
+// fakeCity is a city in a test: a fake place, a configuration that a test can edit,
 // and a controller that a test can end and begin again.
-type town struct {
+type fakeCity struct {
 	t       *testing.T
 	fake    *fake
 	log     *event.Memory
@@ -85,18 +85,18 @@ func (s *countingStore) count() int {
 	return s.writes
 }
 
-// inTown runs a test in a bubble of its own time.
-func inTown(t *testing.T, agents []string, test func(t *testing.T, w *town)) {
+// inFakeCity runs a test in a bubble of its own time.
+func inFakeCity(t *testing.T, agents []string, test func(t *testing.T, w *fakeCity)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t, agents)
+		w := newFakeCity(t, agents)
 		test(t, w)
 		w.end()
 	})
 }
 
-func newTown(t *testing.T, agents []string) *town {
-	w := &town{t: t, fake: newFake(), log: event.NewMemory(10_000, 0, time.Now), records: &countingStore{}}
+func newFakeCity(t *testing.T, agents []string) *fakeCity {
+	w := &fakeCity{t: t, fake: newFake(), log: event.NewMemory(10_000, 0, time.Now), records: &countingStore{}}
 	w.desired = plan.Desired{City: "town", Root: "/town"}
 	for _, name := range agents {
 		w.desired.Sessions = append(w.desired.Sessions, agentSession(name))
@@ -120,7 +120,7 @@ func hashed(s plan.Session) plan.Session {
 }
 
 // edit changes the configuration as an editor would: the next reload sees it.
-func (w *town) edit(change func(*plan.Desired)) {
+func (w *fakeCity) edit(change func(*plan.Desired)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	sessions := slices.Clone(w.desired.Sessions)
@@ -131,7 +131,7 @@ func (w *town) edit(change func(*plan.Desired)) {
 	}
 }
 
-func (w *town) options() Options {
+func (w *fakeCity) options() Options {
 	opts := Options{
 		Root: "/town", Version: "test", PID: 1,
 		Load: func(context.Context) (Loaded, error) {
@@ -160,7 +160,7 @@ func (w *town) options() Options {
 }
 
 // begin opens and runs a controller and waits until it rests.
-func (w *town) begin() {
+func (w *fakeCity) begin() {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	c, err := Open(ctx, w.options())
@@ -173,7 +173,7 @@ func (w *town) begin() {
 }
 
 // end ends the controller and leaves the sessions.
-func (w *town) end() {
+func (w *fakeCity) end() {
 	w.t.Helper()
 	if w.c == nil || w.stopped {
 		return
@@ -186,7 +186,7 @@ func (w *town) end() {
 }
 
 // joined waits for a controller that ends by itself.
-func (w *town) joined() {
+func (w *fakeCity) joined() {
 	w.t.Helper()
 	w.stopped = true
 	if err := <-w.done; err != nil {
@@ -195,12 +195,12 @@ func (w *town) joined() {
 }
 
 // after lets fake time pass and waits for rest.
-func (w *town) after(d time.Duration) {
+func (w *fakeCity) after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func (w *town) agent(name string) client.Agent {
+func (w *fakeCity) agent(name string) client.Agent {
 	w.t.Helper()
 	status, _ := w.c.Status(w.t.Context())
 	for _, a := range status.Agents {
@@ -213,7 +213,7 @@ func (w *town) agent(name string) client.Agent {
 }
 
 // want fails unless the agent is in the given state.
-func (w *town) want(name, state string) {
+func (w *fakeCity) want(name, state string) {
 	w.t.Helper()
 	if a := w.agent(name); a.State != state {
 		w.t.Errorf("%s is %s (%s), want %s", name, a.State, a.Reason, state)
@@ -221,7 +221,7 @@ func (w *town) want(name, state string) {
 }
 
 // kinds returns the events of a session so far.
-func (w *town) kinds(session string) []string {
+func (w *fakeCity) kinds(session string) []string {
 	events, _, _ := w.log.After(0)
 	var out []string
 	for _, e := range events {
@@ -232,7 +232,7 @@ func (w *town) kinds(session string) []string {
 	return out
 }
 
-func (w *town) reload() error {
+func (w *fakeCity) reload() error {
 	_, err := w.c.Reload(w.t.Context())
 	synctest.Wait()
 	return err

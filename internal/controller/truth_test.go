@@ -20,7 +20,7 @@ import (
 )
 
 // breakable puts a store that can be broken under the town.
-func (w *town) breakable() *storetest.Faulty {
+func (w *fakeCity) breakable() *storetest.Faulty {
 	f := storetest.NewFaulty(storetest.Stores{Records: w.records, History: w.records})
 	w.store = f
 	return f
@@ -33,7 +33,7 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 		storetest.Fails: "fails", storetest.Hangs: "hangs", storetest.FailsWrites: "is full", storetest.LosesAnswers: "loses answers",
 	} {
 		t.Run(name, func(t *testing.T) {
-			inTown(t, names(20), func(t *testing.T, w *town) {
+			inFakeCity(t, names(20), func(t *testing.T, w *fakeCity) {
 				store := w.breakable()
 				w.begin()
 				before := w.fake.lives()
@@ -110,7 +110,7 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 func TestAControllerWithoutItsRecordsDoesNothing(t *testing.T) {
 	for mode, name := range map[storetest.Mode]string{storetest.Fails: "fails", storetest.Hangs: "hangs"} {
 		t.Run(name, func(t *testing.T) {
-			inTown(t, []string{"a", "sleeper"}, func(t *testing.T, w *town) {
+			inFakeCity(t, []string{"a", "sleeper"}, func(t *testing.T, w *fakeCity) {
 				store := w.breakable()
 				w.begin()
 				if _, err := w.c.Sleep(t.Context(), "sleeper", client.LifecycleRequest{}); err != nil {
@@ -139,7 +139,7 @@ func TestAControllerWithoutItsRecordsDoesNothing(t *testing.T) {
 }
 
 // beginLater begins a controller whose start takes time.
-func (w *town) beginLater() {
+func (w *fakeCity) beginLater() {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	c, err := Open(ctx, w.options())
@@ -151,7 +151,7 @@ func (w *town) beginLater() {
 }
 
 func TestTheIncarnationIsStoredBeforeItsStart(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		var kept []session.Record
 		w.fake.onStart = func(context.Context, string) error {
 			kept = append(kept, w.records.record(t, "gc-town-a"))
@@ -171,7 +171,7 @@ func TestTheIncarnationIsStoredBeforeItsStart(t *testing.T) {
 
 // TestTheStartBudgetOutlivesTheController is R6's proof.
 func TestTheStartBudgetOutlivesTheController(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.settings = Settings{MaxRestarts: 5, RestartWindow: time.Hour}
 		w.fake.onStart = func(context.Context, string) error {
 			return &runtime.StartupDeath{Exit: runtime.Exit{Code: 1}, Output: "no such model: x"}
@@ -205,7 +205,7 @@ func TestTheStartBudgetOutlivesTheController(t *testing.T) {
 }
 
 func TestAnEndThatNobodySawCounts(t *testing.T) {
-	inTown(t, []string{"crashed", "stopped", "lives"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"crashed", "stopped", "lives"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		if _, err := w.c.Sleep(t.Context(), "stopped", client.LifecycleRequest{}); err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestAnEndThatNobodySawCounts(t *testing.T) {
 }
 
 func TestAdoptionKeepsTheCounters(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		for range 3 {
 			w.fake.end("gc-town-a", 1)
@@ -253,7 +253,7 @@ func TestAdoptionKeepsTheCounters(t *testing.T) {
 }
 
 func TestIllegalStatesAreRepaired(t *testing.T) {
-	inTown(t, names(20), func(t *testing.T, w *town) {
+	inFakeCity(t, names(20), func(t *testing.T, w *fakeCity) {
 		words := []string{"", "zombie", "creating", "STARTING", "unknown", "stopping", "draining", "asleep", "lost", "\x00"}
 		for i, name := range names(20) {
 			r := session.Record{Session: "gc-town-" + name, Provider: "fake", Agent: name, State: session.State(words[i%len(words)])}
@@ -277,7 +277,7 @@ func TestIllegalStatesAreRepaired(t *testing.T) {
 }
 
 func TestTheLoopWaitsForNoStore(t *testing.T) {
-	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		store := w.breakable()
 		w.begin()
 		store.Set(storetest.Hangs)
@@ -297,13 +297,13 @@ func TestTheLoopWaitsForNoStore(t *testing.T) {
 }
 
 func TestEveryLifeIsInTheHistory(t *testing.T) {
-	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.fake.end("gc-town-a", 7)
 		w.after(time.Minute)
 		mustDo(t, w.c.Sleep, client.LifecycleRequest{Reason: "night"})
 		w.after(time.Minute)
-		lives, err := w.records.Incarnations(t.Context(), session.Key{Provider: "fake", Session: "gc-town-a"}, 0)
+		lives, err := w.records.Instances(t.Context(), session.Key{Provider: "fake", Session: "gc-town-a"}, 0)
 		if err != nil || len(lives) != 2 || lives[1].Exit == nil || lives[1].Exit.Code != 7 || lives[1].EndedAt.IsZero() || !strings.Contains(lives[0].Reason, "night") {
 			t.Errorf("the history holds %+v, %v; want the crash and the sleep", lives, err)
 		}

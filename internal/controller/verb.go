@@ -36,7 +36,7 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 		case e.unknown():
 			answer(client.StopResult{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason))
 			return
-		case !e.running() && (e.job == nil || e.job.kind == jobLook):
+		case !e.running() && (e.job == nil || e.job.kind == jobObserve):
 			answer(client.StopResult{}, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, name, e.action.Reason))
 			return
 		}
@@ -66,7 +66,7 @@ func (l *loop) find(name string) (*entry, error) {
 		if e.rec.Session != name && e.rec.Agent != name || e.owner == plan.OwnerOther {
 			continue
 		}
-		if found == nil || e.action.Stays || l.desired[e.rec.Key()] != nil && !found.action.Stays {
+		if found == nil || e.action.MovePending || l.desired[e.rec.Key()] != nil && !found.action.MovePending {
 			found = e
 		}
 	}
@@ -94,7 +94,7 @@ func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (cl
 		}
 		stops := map[*entry]int{}
 		for _, e := range entries {
-			e.rec.Forgive()
+			e.rec.ResetFailures()
 			e.rec.Drain = session.Drain{}
 			e.touch()
 			e.order, e.stopAt = plan.OrderRestart, l.now()
@@ -150,7 +150,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
 	}
 	if l.frozen != "" {
-		return nil, l.unkept()
+		return nil, l.notSavedError()
 	}
 	var entries []*entry
 	if all {
@@ -168,7 +168,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 			return nil, err
 		}
 		s := l.configured(e)
-		away := e.action.Stays && s != nil && l.closed()[s.Provider] != ""
+		away := e.action.MovePending && s != nil && l.closed()[s.Provider] != ""
 		switch {
 		case away && all:
 			continue
@@ -231,7 +231,7 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 		return client.Done{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	changed := !reflect.DeepEqual(l.loaded.Config, loaded.Config) || !reflect.DeepEqual(l.loaded.Desired, loaded.Desired)
-	l.take(loaded)
+	l.applyConfig(loaded)
 	for _, warning := range loaded.Warnings {
 		l.c.opts.Logger.Warn(warning)
 	}

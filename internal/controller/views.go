@@ -11,12 +11,12 @@ import (
 )
 
 // view is the entry as those see it who deal with it beside the controller.
-func (e *entry) view(a plan.Action, blind string) session.View {
+func (e *entry) view(a plan.Action, blind string) session.Snapshot {
 	running := e.running() && blind == ""
-	v := session.View{
-		Agent: a.Agent, Session: a.Session, Provider: e.place.provider, Desired: a.Desired,
-		State: session.State(e.state(a)), Reason: a.Reason, Spare: a.Spare, Unknown: blind, Epoch: e.rec.Epoch,
-		StartedAt: e.rec.StartedAt, Conversation: e.rec.Conversation, Hold: e.rec.Hold, Draining: e.rec.Draining(),
+	v := session.Snapshot{
+		Agent: a.Agent, Session: a.Session, Provider: e.backend.provider, Desired: a.Desired,
+		State: session.State(e.state(a)), Reason: a.Reason, Surplus: a.Surplus, Unknown: blind, Epoch: e.rec.Epoch,
+		StartedAt: e.rec.StartedAt, Conversation: e.rec.Conversation, Hold: e.rec.Hold, Draining: e.rec.IsDraining(),
 		Attached: e.seen.Attached, LastInput: e.seen.LastInput, Obstacle: e.rec.Obstacle,
 	}
 	ends := a.Verb.Ends() || e.job != nil && (e.job.verb.Ends() || e.job.kind == jobInterrupt)
@@ -37,29 +37,29 @@ func (e *entry) view(a plan.Action, blind string) session.View {
 func (c *Controller) Sense(name string) {
 	f := func(l *loop) {
 		if e, err := l.find(name); err == nil && e.running() {
-			e.sensing.last = e.sensing.last.Add(toldGap - senseGap)
+			e.sensing.last = e.sensing.last.Add(reportGap - senseGap)
 			l.sense(e)
 		}
 	}
 	select {
-	case c.mail <- f:
+	case c.calls <- f:
 	case <-c.ended:
 	}
 }
 
-// blindness says why nothing is known of the entry, empty if something is.
-func (e *entry) blindness() string {
-	why := cmp.Or(e.place.sight.To(e.rec.Session), e.blind)
+// whyUnknown says why nothing is known of the entry, empty if something is.
+func (e *entry) whyUnknown() string {
+	why := cmp.Or(e.backend.health.WhyUnknown(e.rec.Session), e.unknownReason)
 	if why == "" && e.seen.Session == runtime.Unknown {
 		why = "it has not been observed yet"
 	}
 	return why
 }
 
-// foreigners describes what is there and not this city's, sorted.
-func (l *loop) foreigners() []string {
+// listForeign describes what is there and not this city's, sorted.
+func (l *loop) listForeign() []string {
 	var out []string
-	for _, p := range l.places {
+	for _, p := range l.backends {
 		for name := range p.foreign {
 			out = append(out, fmt.Sprintf("%s: %s", p.selection, name))
 		}

@@ -41,11 +41,11 @@ type alarm struct {
 type agent struct {
 	// Constant after construction.
 	m       *modes
-	book    *book
+	ledger  *ledgerFile
 	out     *os.File
-	face    face
-	speech  *speech // the face, or nil
-	peer    peer    // the face, or nil
+	display display
+	acpPeer *acpPeer // the face, or nil
+	peer    peer     // the face, or nil
 	cwd     string
 	inputs  chan chunk
 	signals chan os.Signal
@@ -61,23 +61,23 @@ type agent struct {
 	dialog  *screen
 	ready   bool
 
-	turn      *turn
-	queue     [][]byte
-	ask       *menu
-	wanted    string // a question that waits for words
-	message   string // of the next status
-	talk      *conversation
-	flood     int64 // bytes still to be emitted
-	floodDone func()
-	frames    string // what a flood consists of
+	turn         *turn
+	queue        [][]byte
+	ask          *menu
+	wanted       string // a question that waits for words
+	message      string // of the next status
+	conversation *conversation
+	flood        int64 // bytes still to be emitted
+	floodDone    func()
+	frames       string // what a flood consists of
 
-	lastText  time.Time
-	swallowed bool // the first Enter was
-	armed     bool // Ctrl-C exits
-	spinning  int
-	dirty     bool
-	title     string
-	state     string
+	lastText     time.Time
+	enterIgnored bool // the first Enter was
+	armed        bool // Ctrl-C exits
+	spinning     int
+	dirty        bool
+	title        string
+	state        string
 
 	ended  bool // no more input
 	left   bool
@@ -88,11 +88,11 @@ type agent struct {
 
 // runAgent is an agent from banner to exit. It returns the exit code.
 func runAgent(m *modes, in, out *os.File) (int, error) {
-	b, err := openBook(m)
+	b, err := openLedger(m)
 	if err != nil {
 		return 1, err
 	}
-	a := &agent{m: m, book: b, out: out, inputs: make(chan chunk, 16), dialogs: m.dialogs, alarms: map[string]alarm{}}
+	a := &agent{m: m, ledger: b, out: out, inputs: make(chan chunk, 16), dialogs: m.dialogs, alarms: map[string]alarm{}}
 	a.dec.Brackets = !m.noPaste
 	a.comp.insert([]byte(m.draft))
 	if a.cwd, err = os.Getwd(); err != nil {
@@ -104,13 +104,13 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 		if err != nil {
 			return 2, err
 		}
-		a.face, a.peer = n, n
+		a.display, a.peer = n, n
 	} else if m.protocol {
-		a.speech = &speech{out: out, faults: m.faults, a: a}
-		a.face, a.peer = a.speech, a.speech
+		a.acpPeer = &acpPeer{out: out, faults: m.faults, a: a}
+		a.display, a.peer = a.acpPeer, a.acpPeer
 		go readPrompts(in, false, a.inputs)
 	} else if m.plain {
-		a.face = &plain{out: out}
+		a.display = &plain{out: out}
 		go readPrompts(in, m.frame, a.inputs)
 	} else {
 		state, err := term.MakeRaw(int(in.Fd()))
@@ -119,16 +119,16 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 		}
 		restore = func() error { return term.Restore(int(in.Fd()), state) }
 		a.measure()
-		a.face = &inline{out: out}
+		a.display = &inline{out: out}
 		if m.altScreen {
-			a.face = &fullscreen{out: out, rows: a.rows, cols: a.cols}
+			a.display = &fullscreen{out: out, rows: a.rows, cols: a.cols}
 		}
 		go readTerminal(in, a.inputs, m.slowRead)
 	}
 	a.signals = watchSignals(m, b)
 	a.start()
 	a.loop()
-	a.book.exit(ledger.Record{Code: a.code, Reason: a.reason}, a.comp.text)
+	a.ledger.exit(ledger.Record{Code: a.code, Reason: a.reason}, a.comp.text)
 	if a.peer != nil {
 		a.peer.left(a.code)
 	}
@@ -158,9 +158,9 @@ func (a *agent) start() {
 	if talk != nil {
 		record.Conversation, record.Turns = talk.id, talk.turns
 	}
-	a.book.write(record)
-	a.book.report("running")
-	a.face.start()
+	a.ledger.write(record)
+	a.ledger.report("running")
+	a.display.start()
 	if !a.converse(talk, refused) {
 		return
 	}
@@ -169,7 +169,7 @@ func (a *agent) start() {
 			a.emit("\x1b[?2004h")
 		}
 		a.status("idle", "")
-		a.face.print("✻ Welcome to fakeagent\n  cwd: " + a.cwd + "\n")
+		a.display.print("✻ Welcome to fakeagent\n  cwd: " + a.cwd + "\n")
 	}
 	if a.m.printEnv != "" {
 		if err := printEnvironment(a.m.printEnv); err != nil {
@@ -225,9 +225,9 @@ func (a *agent) becomeReady() {
 	a.ready = true
 	now := time.Now()
 	a.redraw()
-	a.book.write(ledger.Record{Kind: ledger.Ready, Time: now})
+	a.ledger.write(ledger.Record{Kind: ledger.Ready, Time: now})
 	if a.m.plain {
-		a.face.print("fakeagent ready")
+		a.display.print("fakeagent ready")
 	}
 	if a.m.osc133 {
 		a.osc("133;A")
@@ -329,7 +329,7 @@ func (a *agent) stop() {
 	if a.m.plain {
 		return
 	}
-	a.face.stop()
+	a.display.stop()
 	if !a.m.noPaste {
 		a.emit("\x1b[?2004l")
 	}
@@ -350,7 +350,7 @@ func (a *agent) read(c chunk) {
 		return
 	}
 	if a.m.ledgerKeys && !c.prompt {
-		a.book.write(ledger.Record{Kind: ledger.Key, Time: c.at, Hex: hex.EncodeToString(c.data), Bytes: len(c.data)})
+		a.ledger.write(ledger.Record{Kind: ledger.Key, Time: c.at, Hex: hex.EncodeToString(c.data), Bytes: len(c.data)})
 	}
-	a.take(c)
+	a.handleInput(c)
 }

@@ -55,8 +55,8 @@ func (c *composer) paste(data []byte) {
 	c.spans = slices.Insert(c.spans, at, span{start: start, end: c.cursor, label: label})
 }
 
-// take empties the input box and returns what was in it.
-func (c *composer) take() []byte {
+// flush empties the input box and returns what was in it.
+func (c *composer) flush() []byte {
 	text := c.text
 	c.text, c.cursor, c.spans = nil, 0, nil
 	return text
@@ -107,7 +107,7 @@ func (c *composer) edit(key string) {
 	case "delete", "c-d":
 		c.cut(c.cursor, c.after(c.cursor))
 	case "c-u":
-		c.take()
+		c.flush()
 	case "c-w":
 		c.cut(c.wordBefore(), c.cursor)
 	case "left", "c-b":

@@ -65,9 +65,9 @@ func (a *agent) converse(c *conversation, err error) bool {
 		a.leave(1, "conversation")
 		return false
 	}
-	a.talk = c
+	a.conversation = c
 	if c != nil && c.turns > 0 {
-		a.face.print(fmt.Sprintf("  resumed %s with %d prompts", c.id, c.turns))
+		a.display.print(fmt.Sprintf("  resumed %s with %d prompts", c.id, c.turns))
 	}
 	return true
 }

@@ -206,14 +206,14 @@ func (a *agent) openDialog(s screen) {
 	a.dialog = &s
 	a.status("blocked", "dialog")
 	a.redraw() // the record says that it can be seen
-	a.book.write(ledger.Record{Kind: ledger.DialogShown, Dialog: s.name})
+	a.ledger.write(ledger.Record{Kind: ledger.DialogShown, Dialog: s.name})
 }
 
 // answerDialog records the choice and goes on, or exits as the model provider does.
 func (a *agent) answerDialog(choice string) {
 	s := a.dialog
 	a.dialog = nil
-	a.book.write(ledger.Record{Kind: ledger.Dialog, Dialog: s.name, Choice: choice})
+	a.ledger.write(ledger.Record{Kind: ledger.Dialog, Dialog: s.name, Choice: choice})
 	if !slices.Contains(s.right, choice) {
 		a.stderr = s.message
 		a.leave(1, "dialog "+s.name+": "+choice)

@@ -13,8 +13,8 @@ type frame struct {
 	row, col int      // of the cursor, from the first line
 }
 
-// face draws. A face is used by one goroutine.
-type face interface {
+// display draws. A face is used by one goroutine.
+type display interface {
 	start()
 	print(text string) // adds lines to the transcript
 	draw(f frame)      // replaces the live part

@@ -8,25 +8,25 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// take gives input to its present reader.
-func (a *agent) take(c chunk) {
+// handleInput gives input to its present reader.
+func (a *agent) handleInput(c chunk) {
 	a.dirty = true
 	if !a.ready && a.dialog == nil {
 		switch {
 		case a.m.ignoreInput:
-			a.book.write(a.book.text(ledger.Record{Kind: ledger.Discarded}, c.data))
+			a.ledger.write(a.ledger.text(ledger.Record{Kind: ledger.Discarded}, c.data))
 			return
 		case !a.m.enterLost || c.prompt:
 			a.early = append(a.early, c)
 			return
 		}
 	}
-	if c.prompt && a.speech != nil {
-		a.speech.take(c.data)
+	if c.prompt && a.acpPeer != nil {
+		a.acpPeer.handleMessage(c.data)
 		return
 	}
 	if c.prompt {
-		a.takePrompt(c.data)
+		a.handlePipePrompt(c.data)
 		return
 	}
 	a.cancel("escape")
@@ -42,8 +42,8 @@ func (a *agent) take(c chunk) {
 	}
 }
 
-// takePrompt is input from a pipe: a prompt, or the answer to a question.
-func (a *agent) takePrompt(text []byte) {
+// handlePipePrompt is input from a pipe: a prompt, or the answer to a question.
+func (a *agent) handlePipePrompt(text []byte) {
 	if a.ask == nil {
 		a.submit(text, "stdin")
 		return
@@ -59,7 +59,7 @@ func (a *agent) answerFromPipe() {
 	for a.m.plain && a.peer == nil && a.ask != nil && len(a.queue) > 0 {
 		next := a.queue[0]
 		a.queue = a.queue[1:]
-		a.takePrompt(next)
+		a.handlePipePrompt(next)
 	}
 	if a.m.plain && a.ask != nil && a.ended {
 		a.interrupt()
@@ -68,7 +68,7 @@ func (a *agent) answerFromPipe() {
 
 // inputEnded is the end of a pipe, or of the terminal.
 func (a *agent) inputEnded(c chunk) {
-	a.book.write(ledger.Record{Kind: ledger.InputEnded, Reason: c.err.Error()})
+	a.ledger.write(ledger.Record{Kind: ledger.InputEnded, Reason: c.err.Error()})
 	a.ended = true
 	if !a.m.plain && !a.m.ignoreHup {
 		a.leave(0, "terminal gone")
@@ -136,10 +136,10 @@ func (a *agent) enter(at time.Time) {
 		a.comp.insert([]byte("\n"))
 		a.lastText = at
 	case !a.ready && a.m.enterLost, len(a.comp.text) == 0:
-	case a.m.ignoreFirst && !a.swallowed:
-		a.swallowed = true
+	case a.m.ignoreFirst && !a.enterIgnored:
+		a.enterIgnored = true
 	default:
-		a.submit(a.comp.take(), "composer")
+		a.submit(a.comp.flush(), "composer")
 	}
 }
 
@@ -153,7 +153,7 @@ func (a *agent) stopKey(key string) {
 	case a.armed:
 		a.leave(0, "ctrl-c twice")
 	default:
-		a.comp.take()
+		a.comp.flush()
 		a.armed = true
 		a.after("armed", armedWait, func() { a.armed = false })
 	}

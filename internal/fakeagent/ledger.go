@@ -15,8 +15,8 @@ import (
 
 const maxLedgerText = 4096
 
-// book writes the ledger. A record is on the disk when write returns.
-type book struct {
+// ledgerFile writes the ledger. A record is on the disk when write returns.
+type ledgerFile struct {
 	// Constant after construction.
 	name  string
 	save  string   // folder for whole prompts, or ""
@@ -28,8 +28,8 @@ type book struct {
 	seq  int
 }
 
-func openBook(m *modes) (*book, error) {
-	b := &book{name: m.name, save: m.savePrompts, front: m.report}
+func openLedger(m *modes) (*ledgerFile, error) {
+	b := &ledgerFile{name: m.name, save: m.savePrompts, front: m.report}
 	if m.ledger == "" {
 		return b, nil
 	}
@@ -43,7 +43,7 @@ func openBook(m *modes) (*book, error) {
 
 // write completes and appends one record. An agent whose ledger fails is worthless as an
 // oracle: it dies loudly.
-func (b *book) write(r ledger.Record) {
+func (b *ledgerFile) write(r ledger.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == nil {
@@ -67,7 +67,7 @@ func (b *book) write(r ledger.Record) {
 }
 
 // text fills in the fields that describe a text.
-func (b *book) text(r ledger.Record, text []byte) ledger.Record {
+func (b *ledgerFile) text(r ledger.Record, text []byte) ledger.Record {
 	r.Bytes, r.SHA256 = len(text), ledger.Sum(string(text))
 	if len(text) <= maxLedgerText && utf8.Valid(text) {
 		r.Text = string(text)
@@ -76,7 +76,7 @@ func (b *book) text(r ledger.Record, text []byte) ledger.Record {
 }
 
 // prompt writes a record with a text, and the text itself if all prompts are saved.
-func (b *book) prompt(r ledger.Record, text []byte) {
+func (b *ledgerFile) prompt(r ledger.Record, text []byte) {
 	if b.save != "" && r.Kind == ledger.Prompt {
 		path := filepath.Join(b.save, fmt.Sprintf("%d-%d", os.Getpid(), b.seq+1))
 		if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -87,7 +87,7 @@ func (b *book) prompt(r ledger.Record, text []byte) {
 }
 
 // exit writes the last record, once: the loop and the watchdog of signals may both try.
-func (b *book) exit(r ledger.Record, draft []byte) {
+func (b *ledgerFile) exit(r ledger.Record, draft []byte) {
 	b.once.Do(func() {
 		r.Kind = ledger.Exit
 		if len(draft) > 0 {
@@ -99,7 +99,7 @@ func (b *book) exit(r ledger.Record, draft []byte) {
 }
 
 // report notifies the process in front, which may be gone.
-func (b *book) report(line string) {
+func (b *ledgerFile) report(line string) {
 	if b.front != nil {
 		warn(b.front, line)
 	}

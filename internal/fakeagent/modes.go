@@ -75,7 +75,7 @@ func parseModes(args []string, stderr io.Writer) (*modes, error) {
 	if m.worker && (m.protocol || m.mergeQueued) {
 		return nil, errors.New("--worker goes with neither --acp nor --merge-queued")
 	}
-	if _, ok := looks()[m.ui]; !ok {
+	if _, ok := uiVariants()[m.ui]; !ok {
 		return nil, fmt.Errorf("unknown --ui %q: want new-spinner, new-box or bare", m.ui)
 	}
 	for _, name := range m.dialogs {

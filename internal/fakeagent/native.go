@@ -17,33 +17,33 @@ import (
 
 // peer receives what a screen cannot show. Its methods are called by the loop.
 type peer interface {
-	audience
-	counsel
+	turnObserver
+	toolClient
 }
 
-// audience receives the state of the agent.
-type audience interface {
+// turnObserver receives the state of the agent.
+type turnObserver interface {
 	opened()             // the agent is ready
 	begun()              // work on a prompt has begun
 	ended(reason string) // and ended, in the words of the Agent Client Protocol
 	left(code int)       // the agent ends
 }
 
-// counsel is asked.
-type counsel interface {
+// toolClient is asked.
+type toolClient interface {
 	request(m *menu)   // a question with options
 	wants(text string) // a question that waits for words
-	settled()          // the question is none any more
+	questionResolved() // the question is none any more
 	use(t tool)        // may it be used? Its answer ends the step
 }
 
 var (
 	_ peer = (*native)(nil)
-	_ peer = (*speech)(nil)
+	_ peer = (*acpPeer)(nil)
 )
 
-// farewell bounds how long the agent waits at its end for what it has yet to say.
-const farewell = 500 * time.Millisecond
+// exitTimeout bounds how long the agent waits at its end for what it has yet to say.
+const exitTimeout = 500 * time.Millisecond
 
 // native is the worker API as this agent speaks it: the face of --worker. What the agent says it
 // prints, too. The loop owns it; what may take time is done beside the loop, in order.
@@ -58,7 +58,7 @@ type native struct {
 	began  time.Time
 	beside sync.WaitGroup
 
-	said       chan struct{} // closed when all that was to be said has been
+	callsDone  chan struct{} // closed when all that was to be said has been
 	prompts    []string      // messages that are not consumed, the first being worked on; "" came by another way
 	interrupts []string      // messages to be acknowledged at the end of the turn
 	used       []worker.ToolCall
@@ -79,14 +79,14 @@ func newNative(a *agent) (*native, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	said := make(chan struct{})
 	close(said)
-	return &native{plain: plain{out: a.out}, a: a, c: c, ctx: ctx, cancel: cancel, began: time.Now(), said: said}, nil
+	return &native{plain: plain{out: a.out}, a: a, c: c, ctx: ctx, cancel: cancel, began: time.Now(), callsDone: said}, nil
 }
 
-// say sends something to the city after everything before it was sent. What fails for good ends
+// enqueueCall sends something to the city after everything before it was sent. What fails for good ends
 // the agent.
-func (n *native) say(what func(context.Context) error) {
-	before, done := n.said, make(chan struct{})
-	n.said = done
+func (n *native) enqueueCall(what func(context.Context) error) {
+	before, done := n.callsDone, make(chan struct{})
+	n.callsDone = done
 	n.beside.Go(func() {
 		defer close(done)
 		<-before
@@ -114,15 +114,15 @@ func (n *native) fail(err error) {
 
 func (n *native) start() {
 	offers := []string{worker.OfferContext, worker.OfferIdentity, worker.OfferInterrupt, worker.OfferCompact, worker.OfferHealth, worker.OfferAuthorize}
-	n.say(func(ctx context.Context) error {
+	n.enqueueCall(func(ctx context.Context) error {
 		return errors.Join(n.c.Report(ctx, worker.Started, worker.Detail{Agent: Name, Offers: offers}), n.c.Prove(ctx))
 	})
 }
 
 // opened reads the stream from now on.
 func (n *native) opened() {
-	n.say(func(ctx context.Context) error { return n.c.Report(ctx, worker.Ready, worker.Detail{}) })
-	ready := n.said
+	n.enqueueCall(func(ctx context.Context) error { return n.c.Report(ctx, worker.Ready, worker.Detail{}) })
+	ready := n.callsDone
 	n.beside.Go(func() {
 		<-ready
 		for m, err := range n.c.Messages(n.ctx) {
@@ -130,34 +130,34 @@ func (n *native) opened() {
 				n.do(func() { n.fail(err) })
 				return
 			}
-			n.do(func() { n.take(m) })
+			n.do(func() { n.handleMessage(m) })
 		}
 		n.do(func() { n.over = true; n.a.leave(0, "the run has ended") })
 	})
 }
 
-// take acts on a message. The record of it is the oracle's: it is written once for each message that the client
+// handleMessage acts on a message. The record of it is the oracle's: it is written once for each message that the client
 // has handed over, before anything is done about it.
-func (n *native) take(m worker.Message) {
-	n.a.book.write(n.a.book.text(ledger.Record{Kind: ledger.Message, Dialog: string(m.Kind), Message: m.ID}, withoutSecret(m)))
+func (n *native) handleMessage(m worker.Message) {
+	n.a.ledger.write(n.a.ledger.text(ledger.Record{Kind: ledger.Message, Dialog: string(m.Kind), Message: m.ID}, withoutSecret(m)))
 	ack := worker.Ack{ID: m.ID, State: worker.Consumed}
 	var err error
 	switch m.Kind {
 	case worker.PromptMessage:
-		ack, err = n.takePrompt(m)
+		ack, err = n.handlePrompt(m)
 	case worker.InterruptMessage:
-		ack = n.takeInterrupt(m)
+		ack = n.handleInterrupt(m)
 	case worker.ReplyMessage:
-		ack, err = n.takeAnswer(m)
+		ack, err = n.handleAnswer(m)
 	case worker.ContextMessage:
-		ack, err = n.takeContext(m)
+		ack, err = n.handleContext(m)
 	case worker.IdentityMessage:
-		err = n.takeIdentity(m)
+		err = n.handleIdentity(m)
 	case worker.HealthMessage:
 		n.health(m.ID)
 		return
 	case worker.CompactMessage:
-		n.tell(worker.TelemetryEvent{Type: worker.Compacted, Timestamp: time.Now(), MessageID: m.ID})
+		n.sendTelemetry(worker.TelemetryEvent{Type: worker.Compacted, Timestamp: time.Now(), MessageID: m.ID})
 	default:
 		ack = worker.Ack{ID: m.ID, State: worker.Refused, Detail: "it does not know this kind of message"}
 	}
@@ -178,15 +178,15 @@ func withoutSecret(m worker.Message) []byte {
 }
 
 func (n *native) ack(a worker.Ack) {
-	n.say(func(ctx context.Context) error { return n.c.Ack(ctx, a) })
+	n.enqueueCall(func(ctx context.Context) error { return n.c.Ack(ctx, a) })
 }
 
-func (n *native) tell(e worker.TelemetryEvent) {
-	n.say(func(ctx context.Context) error { _, err := n.c.Telemetry(ctx, e); return err })
+func (n *native) sendTelemetry(e worker.TelemetryEvent) {
+	n.enqueueCall(func(ctx context.Context) error { _, err := n.c.Telemetry(ctx, e); return err })
 }
 
-// takePrompt gives a prompt to the agent, which acknowledges it as its turn goes.
-func (n *native) takePrompt(m worker.Message) (ack worker.Ack, err error) {
+// handlePrompt gives a prompt to the agent, which acknowledges it as its turn goes.
+func (n *native) handlePrompt(m worker.Message) (ack worker.Ack, err error) {
 	var p worker.Prompt
 	if err := json.Unmarshal(m.Data, &p); err != nil {
 		return ack, err
@@ -200,8 +200,8 @@ func (n *native) takePrompt(m worker.Message) (ack worker.Ack, err error) {
 	return ack, nil
 }
 
-// takeInterrupt confirms at the end of the turn, or at once if there is none.
-func (n *native) takeInterrupt(m worker.Message) worker.Ack {
+// handleInterrupt confirms at the end of the turn, or at once if there is none.
+func (n *native) handleInterrupt(m worker.Message) worker.Ack {
 	if n.a.turn == nil {
 		return worker.Ack{ID: m.ID, State: worker.Consumed}
 	}
@@ -210,8 +210,8 @@ func (n *native) takeInterrupt(m worker.Message) worker.Ack {
 	return worker.Ack{}
 }
 
-// takeAnswer gives the answer to the question that is asked.
-func (n *native) takeAnswer(m worker.Message) (ack worker.Ack, err error) {
+// handleAnswer gives the answer to the question that is asked.
+func (n *native) handleAnswer(m worker.Message) (ack worker.Ack, err error) {
 	var r worker.Reply
 	if err := json.Unmarshal(m.Data, &r); err != nil {
 		return ack, err
@@ -220,7 +220,7 @@ func (n *native) takeAnswer(m worker.Message) (ack worker.Ack, err error) {
 	asks := n.asked != "" && r.Interaction == n.asked
 	if asks && n.a.ask == nil && n.a.wanted != "" {
 		n.asked = ""
-		n.a.takeReply([]byte(r.Text))
+		n.a.handleReply([]byte(r.Text))
 		return ack, nil
 	}
 	if asks && n.a.ask != nil {
@@ -235,15 +235,15 @@ func (n *native) takeAnswer(m worker.Message) (ack worker.Ack, err error) {
 	return ack, fmt.Errorf("there is no question %q with the answer %q", r.Interaction, r.Option)
 }
 
-// takeContext records each section, and gives back the nonces that stand in them.
-func (n *native) takeContext(m worker.Message) (ack worker.Ack, err error) {
+// handleContext records each section, and gives back the nonces that stand in them.
+func (n *native) handleContext(m worker.Message) (ack worker.Ack, err error) {
 	var c worker.Context
 	if err := json.Unmarshal(m.Data, &c); err != nil {
 		return ack, err
 	}
 	ack = worker.Ack{ID: m.ID, State: worker.Consumed}
 	for _, s := range c.Sections {
-		n.a.book.write(n.a.book.text(ledger.Record{Kind: ledger.Context, Dialog: s.Type, Message: m.ID}, []byte(s.Content)))
+		n.a.ledger.write(n.a.ledger.text(ledger.Record{Kind: ledger.Context, Dialog: s.Type, Message: m.ID}, []byte(s.Content)))
 		if s.Nonce != "" && strings.Contains(s.Content, s.Nonce) {
 			ack.Nonces = append(ack.Nonces, s.Nonce)
 		}
@@ -251,8 +251,8 @@ func (n *native) takeContext(m worker.Message) (ack worker.Ack, err error) {
 	return ack, nil
 }
 
-// takeIdentity applies an identity. Of a credential the ledger has what kind it is, and its sum.
-func (n *native) takeIdentity(m worker.Message) error {
+// handleIdentity applies an identity. Of a credential the ledger has what kind it is, and its sum.
+func (n *native) handleIdentity(m worker.Message) error {
 	var id worker.Identity
 	if err := json.Unmarshal(m.Data, &id); err != nil {
 		return err
@@ -270,7 +270,7 @@ func (n *native) takeIdentity(m worker.Message) error {
 		record.Dialog, record.Choice = c.Type, c.Account
 		record.Bytes, record.SHA256 = len(c.Value), ledger.Sum(string(c.Value))
 	}
-	n.a.book.write(record)
+	n.a.ledger.write(record)
 	return nil
 }
 
@@ -279,7 +279,7 @@ func (n *native) health(question string) {
 	if n.a.turn != nil {
 		h.CurrentState = "busy"
 	}
-	n.say(func(ctx context.Context) error { return n.c.ReportHealth(ctx, h) })
+	n.enqueueCall(func(ctx context.Context) error { return n.c.ReportHealth(ctx, h) })
 }
 
 // left says that the agent ends, if there is somebody who hears it, and waits for all that was begun.
@@ -288,14 +288,14 @@ func (n *native) left(code int) {
 		n.stopAsking()
 	}
 	if !n.over {
-		n.say(func(ctx context.Context) error {
+		n.enqueueCall(func(ctx context.Context) error {
 			return errors.Join(n.c.Report(ctx, worker.Stopping, worker.Detail{}), n.c.Report(ctx, worker.Stopped, worker.Detail{ExitCode: &code, Reason: n.a.reason}))
 		})
 	}
-	timer := time.NewTimer(farewell)
+	timer := time.NewTimer(exitTimeout)
 	defer timer.Stop()
 	select {
-	case <-n.said:
+	case <-n.callsDone:
 	case <-timer.C:
 	}
 	n.cancel()

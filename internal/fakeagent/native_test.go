@@ -75,8 +75,8 @@ func playNative(t *testing.T, args ...string) *nativeSession {
 	return s
 }
 
-// heard waits until the agent has said something, and returns it.
-func (s *nativeSession) heard(word string) (said workertest.Word) {
+// waitForWord waits until the agent has said something, and returns it.
+func (s *nativeSession) waitForWord(word string) (said workertest.Word) {
 	s.t.Helper()
 	err := s.Await(s.ctx, func(words []workertest.Word) bool {
 		i := slices.IndexFunc(words, func(w workertest.Word) bool { return w.String() == word })
@@ -119,21 +119,21 @@ func TestAWorkersQuestions(t *testing.T) {
 	t.Parallel()
 	s := playNative(t)
 	s.prompt("p1", "[[ask:Which?|A|B]][[reply:Why?]][[askfor:1ms|Still there?]]")
-	asked := s.heard("/interaction raised question-1")
+	asked := s.waitForWord("/interaction raised question-1")
 	if options, ok := asked.Body["options"].([]any); !ok || len(options) != 2 || asked.Body["text"] != "Which?" {
 		t.Errorf("it asks %v", asked.Body)
 	}
 	s.send("r0", worker.ReplyMessage, worker.Reply{Interaction: "question-1", Option: "o9"})
-	s.heard("/ack r0 refused")
+	s.waitForWord("/ack r0 refused")
 	s.send("r1", worker.ReplyMessage, worker.Reply{Interaction: "question-1", Option: "o2"})
-	s.heard("/ack r1 consumed")
-	if why := s.heard("/interaction raised question-2"); why.Body["free_text"] != true {
+	s.waitForWord("/ack r1 consumed")
+	if why := s.waitForWord("/interaction raised question-2"); why.Body["free_text"] != true {
 		t.Errorf("it asks %v", why.Body)
 	}
 	s.send("r2", worker.ReplyMessage, worker.Reply{Interaction: "question-2", Text: "because"})
-	s.heard("/ack r2 consumed")
-	s.heard("/interaction resolved question-3")
-	s.heard("/ack p1 consumed")
+	s.waitForWord("/ack r2 consumed")
+	s.waitForWord("/interaction resolved question-3")
+	s.waitForWord("/ack p1 consumed")
 	var choices []string
 	for _, r := range s.records(ledger.Choice) {
 		choices = append(choices, r.Choice)
@@ -142,7 +142,7 @@ func TestAWorkersQuestions(t *testing.T) {
 		t.Errorf("it took %q", choices)
 	}
 	s.prompt("p2", "[[exit:3]]")
-	if stopped := s.heard("/lifecycle stopped"); fmt.Sprint(stopped.Body["metadata"]) != "map[exit_code:3 reason:directive]" {
+	if stopped := s.waitForWord("/lifecycle stopped"); fmt.Sprint(stopped.Body["metadata"]) != "map[exit_code:3 reason:directive]" {
 		t.Errorf("it says of its end %v", stopped.Body)
 	}
 	if err := <-s.ended; err == nil {
@@ -156,14 +156,14 @@ func TestTheLedgerOfAWorker(t *testing.T) {
 	t.Parallel()
 	s := playNative(t, "--ledger-env", "TOLD")
 	s.send("c1", worker.ContextMessage, worker.Context{Sections: []worker.Section{{Type: "role", Content: "you are n1", Nonce: "n1"}, {Type: "work", Content: "x", Nonce: "n2"}}})
-	if ack := s.heard("/ack c1 consumed"); fmt.Sprint(ack.Body["nonces"]) != "[n1]" {
+	if ack := s.waitForWord("/ack c1 consumed"); fmt.Sprint(ack.Body["nonces"]) != "[n1]" {
 		t.Errorf("it gives back %v", ack.Body)
 	}
 	const secret = "s3cret-4711"
 	s.send("i1", worker.IdentityMessage, worker.Identity{Env: map[string]string{"TOLD": "yes"}, Credentials: &worker.Credentials{Type: "api_key", Value: secret, Account: "me"}})
-	s.heard("/ack i1 consumed")
+	s.waitForWord("/ack i1 consumed")
 	s.prompt("p1", "one")
-	s.heard("/ack p1 consumed")
+	s.waitForWord("/ack p1 consumed")
 	if got := s.records(ledger.Message); len(got) != 3 || got[0].Message != "c1" || got[1].Message != "i1" || got[1].Bytes != 0 || got[2].Message != "p1" {
 		t.Errorf("of the messages it wrote %+v", got)
 	}

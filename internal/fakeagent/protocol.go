@@ -16,9 +16,9 @@ var faults = []string{
 	"no-initialize", "auth", "odd-permission", "extra", "load-fails", "silent", "deaf", "internal-error", "partial", "long-line", "string-ids", "no-load",
 }
 
-// speech is the Agent Client Protocol as this agent speaks it: the face of --acp. It
+// acpPeer is the Agent Client Protocol as this agent speaks it: the face of --acp. It
 // shares no code with the product.
-type speech struct {
+type acpPeer struct {
 	out     io.Writer
 	faults  []string
 	a       *agent
@@ -29,18 +29,18 @@ type speech struct {
 	count   int
 }
 
-func (s *speech) has(fault string) bool { return slices.Contains(s.faults, fault) }
+func (s *acpPeer) has(fault string) bool { return slices.Contains(s.faults, fault) }
 
-func (s *speech) start()          {}
-func (s *speech) stop()           {}
-func (s *speech) draw(frame)      {}
-func (s *speech) resize(int, int) {}
-func (s *speech) print(text string) {
+func (s *acpPeer) start()          {}
+func (s *acpPeer) stop()           {}
+func (s *acpPeer) draw(frame)      {}
+func (s *acpPeer) resize(int, int) {}
+func (s *acpPeer) print(text string) {
 	s.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text + "\n"}})
 }
 
 // write sends one message; a closed pipe ends the process by SIGPIPE.
-func (s *speech) write(m map[string]any) {
+func (s *acpPeer) write(m map[string]any) {
 	m["jsonrpc"] = "2.0"
 	if s.has("extra") {
 		m["unheardOf"] = map[string]any{"a": []int{1}}
@@ -59,7 +59,7 @@ func (s *speech) write(m map[string]any) {
 	}
 }
 
-func (s *speech) update(u map[string]any) {
+func (s *acpPeer) update(u map[string]any) {
 	if s.session == "" {
 		return
 	}
@@ -69,16 +69,16 @@ func (s *speech) update(u map[string]any) {
 	s.write(map[string]any{"method": "session/update", "params": map[string]any{"sessionId": s.session, "update": u}})
 }
 
-func (s *speech) answer(id json.RawMessage, result any) {
+func (s *acpPeer) answer(id json.RawMessage, result any) {
 	s.write(map[string]any{"id": id, "result": result})
 }
 
-func (s *speech) fail(id json.RawMessage, code int, text string) {
+func (s *acpPeer) fail(id json.RawMessage, code int, text string) {
 	s.write(map[string]any{"id": id, "error": map[string]any{"code": code, "message": text}})
 }
 
-// take reads one message.
-func (s *speech) take(line []byte) {
+// handleMessage reads one message.
+func (s *acpPeer) handleMessage(line []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -86,7 +86,7 @@ func (s *speech) take(line []byte) {
 		Result json.RawMessage `json:"result"`
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		s.a.book.write(s.a.book.text(ledger.Record{Kind: ledger.Discarded, Reason: err.Error()}, line))
+		s.a.ledger.write(s.a.ledger.text(ledger.Record{Kind: ledger.Discarded, Reason: err.Error()}, line))
 		return
 	}
 	switch m.Method {
@@ -122,7 +122,7 @@ func (s *speech) take(line []byte) {
 	}
 }
 
-func (s *speech) open(id json.RawMessage, method string, params json.RawMessage) {
+func (s *acpPeer) open(id json.RawMessage, method string, params json.RawMessage) {
 	var p struct {
 		SessionID string `json:"sessionId"`
 		Servers   []struct {
@@ -156,12 +156,12 @@ func (s *speech) open(id json.RawMessage, method string, params json.RawMessage)
 	}
 	s.answer(id, result)
 	for _, server := range p.Servers {
-		s.a.book.write(ledger.Record{Kind: ledger.Dialog, Dialog: "mcp server", Choice: server.Name})
+		s.a.ledger.write(ledger.Record{Kind: ledger.Dialog, Dialog: "mcp server", Choice: server.Name})
 	}
 }
 
 // converse opens a stored conversation; it is false if that was refused.
-func (s *speech) converse(id json.RawMessage, method, name string) bool {
+func (s *acpPeer) converse(id json.RawMessage, method, name string) bool {
 	m := *s.a.m
 	m.sessionID, m.resume = s.session, ""
 	if method == "session/load" {
@@ -176,12 +176,12 @@ func (s *speech) converse(id json.RawMessage, method, name string) bool {
 		s.fail(id, -32603, err.Error())
 		return false
 	}
-	s.a.talk, s.session = talk, talk.id
-	s.a.book.write(ledger.Record{Kind: ledger.Dialog, Dialog: "conversation", Conversation: talk.id, Turns: talk.turns})
+	s.a.conversation, s.session = talk, talk.id
+	s.a.ledger.write(ledger.Record{Kind: ledger.Dialog, Dialog: "conversation", Conversation: talk.id, Turns: talk.turns})
 	return true
 }
 
-func (s *speech) setMode(id, params json.RawMessage) {
+func (s *acpPeer) setMode(id, params json.RawMessage) {
 	var p struct {
 		ModeID string `json:"modeId"`
 	}
@@ -189,11 +189,11 @@ func (s *speech) setMode(id, params json.RawMessage) {
 		s.fail(id, -32602, "Invalid params: modeId")
 		return
 	}
-	s.a.book.write(ledger.Record{Kind: ledger.Dialog, Dialog: "mode", Choice: p.ModeID})
+	s.a.ledger.write(ledger.Record{Kind: ledger.Dialog, Dialog: "mode", Choice: p.ModeID})
 	s.answer(id, map[string]any{})
 }
 
-func (s *speech) prompt(id, params json.RawMessage) {
+func (s *acpPeer) prompt(id, params json.RawMessage) {
 	var p struct {
 		SessionID string `json:"sessionId"`
 		Prompt    []struct {
@@ -210,7 +210,7 @@ func (s *speech) prompt(id, params json.RawMessage) {
 		text = append(text, b.Text)
 	}
 	if s.has("internal-error") {
-		s.a.book.prompt(ledger.Record{Kind: ledger.Prompt, Source: "acp"}, []byte(strings.Join(text, "")))
+		s.a.ledger.prompt(ledger.Record{Kind: ledger.Prompt, Source: "acp"}, []byte(strings.Join(text, "")))
 		s.fail(id, -32603, "Internal error")
 		return
 	}
@@ -227,14 +227,14 @@ func (s *speech) prompt(id, params json.RawMessage) {
 }
 
 // begun is the first sign of work on a prompt.
-func (s *speech) begun() {
+func (s *acpPeer) begun() {
 	if !s.has("silent") {
 		s.update(map[string]any{"sessionUpdate": "plan", "entries": []any{map[string]any{"content": "answer", "priority": "medium", "status": "in_progress"}}})
 	}
 }
 
 // ended answers the prompt that was worked on.
-func (s *speech) ended(reason string) {
+func (s *acpPeer) ended(reason string) {
 	s.asked = ""
 	if len(s.prompts) == 0 {
 		return
@@ -249,7 +249,7 @@ func (s *speech) ended(reason string) {
 }
 
 // request asks for a permission.
-func (s *speech) request(m *menu) {
+func (s *acpPeer) request(m *menu) {
 	s.count++
 	var id any = s.count
 	s.asked = string(mustJSON(id))
@@ -295,7 +295,7 @@ func kindOf(name string) string {
 }
 
 // permitted takes the answer to a permission.
-func (s *speech) permitted(id string, result json.RawMessage) {
+func (s *acpPeer) permitted(id string, result json.RawMessage) {
 	var r struct {
 		Outcome struct {
 			Outcome  string `json:"outcome"`

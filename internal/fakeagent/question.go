@@ -22,13 +22,13 @@ func (a *agent) puts(step directive) bool {
 		a.putQuestion(step.permission())
 	case "reply":
 		a.wanted = step.arg
-		a.face.print("● " + printable(step.arg))
-		a.say("blocked", "question", step.arg)
+		a.display.print("● " + printable(step.arg))
+		a.statusWithMessage("blocked", "question", step.arg)
 		if a.peer != nil {
 			a.peer.wants(step.arg)
 		}
 		a.redraw() // the record says that it can be seen
-		a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: step.arg})
+		a.ledger.write(ledger.Record{Kind: ledger.Asked, Dialog: step.arg})
 	case "limit":
 		a.hitLimit(step.arg)
 	default:
@@ -41,12 +41,12 @@ func (a *agent) putQuestion(m *menu) {
 	a.ask = m
 	a.status("blocked", m.kind)
 	if a.peer == nil {
-		a.face.print(m.plainText(a.m.plain))
+		a.display.print(m.plainText(a.m.plain))
 	} else {
 		a.peer.request(m)
 	}
 	a.redraw() // the record says that it can be seen
-	a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: m.name})
+	a.ledger.write(ledger.Record{Kind: ledger.Asked, Dialog: m.name})
 	a.answerFromPipe()
 }
 
@@ -64,15 +64,15 @@ func (d directive) permission() *menu {
 	}
 }
 
-// takeReply gives what was submitted to the question that waits for words.
-func (a *agent) takeReply(text []byte) {
+// handleReply gives what was submitted to the question that waits for words.
+func (a *agent) handleReply(text []byte) {
 	name := a.wanted
 	a.wanted = ""
 	if a.peer != nil {
-		a.peer.settled()
+		a.peer.questionResolved()
 	}
-	a.book.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: string(text)})
-	a.face.print("❯ " + firstLine(text))
+	a.ledger.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: string(text)})
+	a.display.print("❯ " + firstLine(text))
 	a.status("working", "")
 	a.advance()
 }
@@ -86,8 +86,8 @@ func (a *agent) hitLimit(arg string) {
 		text += " · resets " + until
 	}
 	a.turn = nil
-	a.face.print("● " + text)
-	a.book.write(ledger.Record{Kind: ledger.Limited, Reason: until})
+	a.display.print("● " + text)
+	a.ledger.write(ledger.Record{Kind: ledger.Limited, Reason: until})
 	a.reply("refusal")
 	if exit {
 		a.leave(1, "limit")
@@ -96,22 +96,22 @@ func (a *agent) hitLimit(arg string) {
 	a.rest()
 }
 
-// say is status with words for people.
-func (a *agent) say(state, kind, message string) {
+// statusWithMessage is status with words for people.
+func (a *agent) statusWithMessage(state, kind, message string) {
 	a.message = base64.StdEncoding.EncodeToString([]byte(message))
 	a.status(state, kind)
 	a.message = ""
 }
 
-// look is what differs between versions of the user interface.
-type look struct {
+// uiVariant is what differs between versions of the user interface.
+type uiVariant struct {
 	rule, footer, working, workingFooter string
 	glyphs, title, busyTitle             string
 }
 
-// looks are the versions that --ui takes.
-func looks() map[string]look {
-	known := look{
+// uiVariants are the versions that --ui takes.
+func uiVariants() map[string]uiVariant {
+	known := uiVariant{
 		rule: "─", footer: "? for shortcuts", working: " Simmering… (esc to interrupt)", workingFooter: "esc to interrupt",
 		glyphs: "✽✻✶·", title: "✳", busyTitle: "◐",
 	}
@@ -120,11 +120,11 @@ func looks() map[string]look {
 	spinner.title, spinner.busyTitle = "○", "◍"
 	box.rule = "═"
 	bare.footer, bare.workingFooter, bare.working, bare.title, bare.busyTitle = "", "", " Thinking", "", ""
-	return map[string]look{"": known, "new-spinner": spinner, "new-box": box, "bare": bare}
+	return map[string]uiVariant{"": known, "new-spinner": spinner, "new-box": box, "bare": bare}
 }
 
 // glyph is the spinner's present one.
-func (l look) glyph(n int) string {
+func (l uiVariant) glyph(n int) string {
 	glyphs := []rune(l.glyphs)
 	return string(glyphs[n%len(glyphs)])
 }

@@ -15,7 +15,7 @@ import (
 const stuckAfter = time.Second
 
 // watchSignals delivers signals to the loop and ends the process when the loop cannot.
-func watchSignals(m *modes, b *book) chan os.Signal {
+func watchSignals(m *modes, b *ledgerFile) chan os.Signal {
 	raw := make(chan os.Signal, 16)
 	signal.Notify(raw, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT,
 		syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2)
@@ -48,7 +48,7 @@ func (a *agent) receive(s os.Signal) {
 	if ignored {
 		record.Reason = "ignored"
 	}
-	a.book.write(record)
+	a.ledger.write(record)
 	a.dirty = true
 	switch s {
 	case syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
@@ -69,8 +69,8 @@ func (a *agent) resized() {
 	if rows == a.rows && cols == a.cols {
 		return
 	}
-	a.book.write(ledger.Record{Kind: ledger.Resize, Rows: a.rows, Cols: a.cols})
-	a.face.resize(a.rows, a.cols)
+	a.ledger.write(ledger.Record{Kind: ledger.Resize, Rows: a.rows, Cols: a.cols})
+	a.display.resize(a.rows, a.cols)
 	a.dirty = true
 }
 

@@ -113,7 +113,7 @@ func (a *agent) spawn(kind string) {
 		a.leave(1, "spawn "+kind)
 		return
 	}
-	a.book.write(ledger.Record{Kind: ledger.Spawn, Reason: kind, PIDs: []int{pid}})
+	a.ledger.write(ledger.Record{Kind: ledger.Spawn, Reason: kind, PIDs: []int{pid}})
 }
 
 func startHelper(kind string, life time.Duration) (int, error) {

@@ -22,7 +22,7 @@ func (a *agent) status(state, kind string) {
 		return
 	}
 	a.state = state + kind
-	ui := looks()[a.m.ui]
+	ui := uiVariants()[a.m.ui]
 	title, progress := ui.title+" fakeagent", "9;4;0;0"
 	if state == "working" {
 		title, progress = ui.busyTitle+" fakeagent", "9;4;3;0"
@@ -72,18 +72,18 @@ func (a *agent) redraw() {
 	a.dirty = false
 	switch {
 	case a.dialog != nil:
-		a.face.draw(a.dialog.lines(a.cols, a.cwd))
+		a.display.draw(a.dialog.lines(a.cols, a.cwd))
 	case a.ask != nil:
-		a.face.draw(a.ask.lines(a.cols, a.cwd))
+		a.display.draw(a.ask.lines(a.cols, a.cwd))
 	case a.ready:
-		a.face.draw(a.box())
+		a.display.draw(a.box())
 	}
 }
 
 // box is the input box between two rules, with what is above and below it.
 func (a *agent) box() frame {
 	var f frame
-	ui := looks()[a.m.ui]
+	ui := uiVariants()[a.m.ui]
 	footer := ui.footer
 	if a.turn != nil && a.wanted == "" {
 		f.lines = append(f.lines, clip(ui.glyph(a.spinning)+ui.working, a.cols), "")

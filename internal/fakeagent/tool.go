@@ -49,8 +49,8 @@ func (a *agent) decided(t tool, allowed bool, reason string) {
 			}
 		}
 	}
-	a.book.write(ledger.Record{Kind: ledger.Authorized, Dialog: t.name, Choice: choice, Reason: reason})
-	a.face.print("  ⎿  " + printable(strings.TrimSpace(t.name+" "+choice+": "+reason)))
+	a.ledger.write(ledger.Record{Kind: ledger.Authorized, Dialog: t.name, Choice: choice, Reason: reason})
+	a.display.print("  ⎿  " + printable(strings.TrimSpace(t.name+" "+choice+": "+reason)))
 }
 
 // use asks the city. The answer comes beside the loop, since a person may be asked; the end of the turn ends the
@@ -64,7 +64,7 @@ func (n *native) use(t tool) {
 	}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.stopAsking = cancel
-	busy := n.said // it must have been sent before
+	busy := n.callsDone // it must have been sent before
 	turn := n.a.turn
 	n.beside.Go(func() {
 		defer cancel()
@@ -89,7 +89,7 @@ func (n *native) begun() {
 		n.prompts = []string{""}
 	}
 	id := n.prompts[0]
-	n.say(func(ctx context.Context) error { return n.c.Report(ctx, worker.Busy, worker.Detail{PromptID: id}) })
+	n.enqueueCall(func(ctx context.Context) error { return n.c.Report(ctx, worker.Busy, worker.Detail{PromptID: id}) })
 	if id != "" {
 		n.ack(worker.Ack{ID: id, State: worker.Submitted})
 	}
@@ -98,7 +98,7 @@ func (n *native) begun() {
 // ended reports what the turn used, then that it is over, then what was waiting for
 // that.
 func (n *native) ended(reason string) {
-	n.settled()
+	n.questionResolved()
 	if n.stopAsking != nil {
 		n.stopAsking()
 		n.stopAsking = nil
@@ -114,9 +114,9 @@ func (n *native) ended(reason string) {
 		Usage: &worker.Usage{InputTokens: new(int64(10)), OutputTokens: new(int64(5)), Model: Name, Source: "estimate"},
 	}
 	n.used = nil
-	n.tell(event)
+	n.sendTelemetry(event)
 	why := map[string]string{"end_turn": worker.TurnDone, "cancelled": worker.TurnInterrupted, "refusal": worker.TurnLimited}[reason]
-	n.say(func(ctx context.Context) error {
+	n.enqueueCall(func(ctx context.Context) error {
 		return n.c.Report(ctx, worker.Idle, worker.Detail{PromptID: id, Reason: why})
 	})
 	for _, interrupt := range n.interrupts {
@@ -153,8 +153,8 @@ func (n *native) raise(q worker.Interaction) {
 	n.interact(q)
 }
 
-// settled reports a question that needs no answer any more.
-func (n *native) settled() {
+// questionResolved reports a question that needs no answer any more.
+func (n *native) questionResolved() {
 	if n.asked != "" {
 		n.interact(worker.Interaction{Event: worker.Resolved, ID: n.asked})
 		n.asked = ""
@@ -162,14 +162,14 @@ func (n *native) settled() {
 }
 
 func (n *native) interact(q worker.Interaction) {
-	n.say(func(ctx context.Context) error { _, err := n.c.Interaction(ctx, q); return err })
+	n.enqueueCall(func(ctx context.Context) error { _, err := n.c.Interaction(ctx, q); return err })
 }
 
 // The Agent Client Protocol has no words for these.
-func (s *speech) opened()      {}
-func (s *speech) wants(string) {}
-func (s *speech) settled()     {}
-func (s *speech) left(int)     {}
+func (s *acpPeer) opened()           {}
+func (s *acpPeer) wants(string)      {}
+func (s *acpPeer) questionResolved() {}
+func (s *acpPeer) left(int)          {}
 
 // use asks no question: the protocol has agents ask by a permission.
-func (s *speech) use(t tool) { s.a.decided(t, false, "no person can be asked"); s.a.advance() }
+func (s *acpPeer) use(t tool) { s.a.decided(t, false, "no person can be asked"); s.a.advance() }

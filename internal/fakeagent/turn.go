@@ -20,7 +20,7 @@ type turn struct {
 // submit takes a prompt from the input box, the arguments or a pipe.
 func (a *agent) submit(text []byte, source string) {
 	if a.wanted != "" {
-		a.takeReply(text)
+		a.handleReply(text)
 		return
 	}
 	if a.turn == nil {
@@ -28,17 +28,17 @@ func (a *agent) submit(text []byte, source string) {
 		return
 	}
 	a.queue = append(a.queue, text)
-	a.book.prompt(ledger.Record{Kind: ledger.Queued, Source: source}, text)
+	a.ledger.prompt(ledger.Record{Kind: ledger.Queued, Source: source}, text)
 	a.dirty = true
 }
 
 // begin records the prompt as consumed before anything of an answer shows.
 func (a *agent) begin(text []byte, source string) {
-	a.book.prompt(ledger.Record{Kind: ledger.Prompt, Source: source}, text)
+	a.ledger.prompt(ledger.Record{Kind: ledger.Prompt, Source: source}, text)
 	if !a.m.plain {
-		a.face.print("❯ " + firstLine(text))
+		a.display.print("❯ " + firstLine(text))
 	}
-	a.talk.add(text)
+	a.conversation.add(text)
 	a.turn = &turn{text: text, steps: directives(text)}
 	waits := false
 	for _, step := range a.turn.steps {
@@ -95,13 +95,13 @@ func (a *agent) perform(step directive) bool {
 	case "spawn":
 		a.spawn(step.arg)
 	case "echo":
-		a.face.print(step.arg)
+		a.display.print(step.arg)
 	case "lines":
 		var b strings.Builder
 		for i := range step.number() {
 			fmt.Fprintf(&b, "line %d\n", i+1)
 		}
-		a.face.print(strings.TrimSuffix(b.String(), "\n"))
+		a.display.print(strings.TrimSuffix(b.String(), "\n"))
 	case "osc":
 		a.osc(step.arg)
 	case "tool", "touch":
@@ -126,10 +126,10 @@ func (a *agent) choose(choice string) {
 	a.ask = nil
 	a.cancel("step")
 	if a.peer != nil {
-		a.peer.settled()
+		a.peer.questionResolved()
 	}
-	a.book.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: choice})
-	a.face.print("  ⎿  " + printable(choice))
+	a.ledger.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: choice})
+	a.display.print("  ⎿  " + printable(choice))
 	a.status("working", "")
 	a.advance()
 }
@@ -138,8 +138,8 @@ func (a *agent) choose(choice string) {
 func (a *agent) finish() {
 	text := a.turn.text
 	a.turn = nil
-	a.face.print(answer(text))
-	a.book.write(ledger.Record{Kind: ledger.Answered, Bytes: len(text), SHA256: ledger.Sum(string(text))})
+	a.display.print(answer(text))
+	a.ledger.write(ledger.Record{Kind: ledger.Answered, Bytes: len(text), SHA256: ledger.Sum(string(text))})
 	a.status("done", "")
 	a.reply("end_turn")
 	a.rest()
@@ -157,8 +157,8 @@ func (a *agent) interrupt() {
 	text := a.turn.text
 	a.turn, a.ask, a.wanted, a.flood = nil, nil, "", 0
 	a.cancel("step")
-	a.face.print("  ⎿  Interrupted")
-	a.book.write(a.book.text(ledger.Record{Kind: ledger.Interrupted}, text))
+	a.display.print("  ⎿  Interrupted")
+	a.ledger.write(a.ledger.text(ledger.Record{Kind: ledger.Interrupted}, text))
 	a.reply("cancelled")
 	if a.m.restoreOnInterrupt {
 		a.comp.cursor = 0
@@ -210,7 +210,7 @@ func (a *agent) crash() {
 // startFlood makes the loop emit redraws of this size and then call done.
 func (a *agent) startFlood(size int64, done func()) {
 	a.flood, a.floodDone = size, done
-	a.face.draw(frame{})
+	a.display.draw(frame{})
 }
 
 // floodChunk emits one block of redraws.

@@ -8,7 +8,7 @@ func (p *Policy) DecideInOrder(req Request) Verdict {
 	if tool.Action == Deny {
 		return tool
 	}
-	subjects, err := newRoom().read(&req)
+	subjects, err := newScratch().read(&req)
 	if err != nil {
 		return Worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})
 	}
@@ -53,10 +53,10 @@ func (v *view) inOrder(s *subject, req *Request) Verdict {
 		}
 		for _, c := range x.files {
 			slow := *c
-			slow.places = make(places, len(c.places))
-			for i, p := range c.places {
+			slow.pathPatterns = make(pathPatterns, len(c.pathPatterns))
+			for i, p := range c.pathPatterns {
 				p.named, p.last = "", ends{}
-				slow.places[i] = p
+				slow.pathPatterns[i] = p
 			}
 			f.consider(&slow, slow.names(&f))
 		}

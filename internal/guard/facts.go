@@ -14,23 +14,23 @@ import (
 type subject struct {
 	part
 	program string
-	habit   habit
+	fileUse fileUse
 	files   []file
 	home    []string
 	certain bool // the files are all that it names
 }
 
-// takenApart takes a part apart.
-func (r *room) takenApart(p part, req *Request, home []string) subject {
+// parsePart takes a part apart.
+func (r *scratch) parsePart(p part, req *Request, home []string) subject {
 	s := subject{part: p, home: home}
 	switch {
 	case p.file != nil:
-		s.files = r.keep(r.filesOf(r.free(), *p.file, p.folders, req))
-		s.habit = dumps
+		s.files = r.commit(r.filesOf(r.freeFiles(), *p.file, p.folders, req))
+		s.fileUse = usesContent
 	case len(p.command.Words) > 0:
 		s.program = programOf(p.command.Words[0])
-		s.habit = habitOf(s.program)
-		s.files = r.keep(r.argumentsOf(p.command, req))
+		s.fileUse = fileUseOf(s.program)
+		s.files = r.commit(r.argumentsOf(p.command, req))
 	}
 	s.certain = p.command == nil || !p.command.More
 	for i := range s.files {
@@ -122,8 +122,8 @@ func (f *facts) consider(c *compiled, t truth) {
 }
 
 // argumentsOf are the files that the words of a command may name.
-func (r *room) argumentsOf(c *shell.Command, req *Request) []file {
-	files := r.free()
+func (r *scratch) argumentsOf(c *shell.Command, req *Request) []file {
+	files := r.freeFiles()
 	if c.More && c.Listed { // names that a program has found here
 		files = append(files, r.fileOf(&shell.Word{Text: "./" + string(shell.Unknown), Listed: true}, nil, req))
 	}
@@ -204,7 +204,7 @@ func attached(text string) []string {
 
 // filesOf appends what a word names: as it is, and in the folders that a script
 // changes to.
-func (r *room) filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []file {
+func (r *scratch) filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []file {
 	here := r.fileOf(&w, nil, req)
 	here.doubt = len(folders) > 0 && !rooted(w.Text)
 	files = append(files, here)
@@ -241,8 +241,8 @@ func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	for _, term := range c.none {
 		t = min(t, term.among(words, cmd.More).not())
 	}
-	if len(c.places) > 0 && t != no {
-		found := c.places.used(f, c.Access, anyMatch)
+	if len(c.pathPatterns) > 0 && t != no {
+		found := c.pathPatterns.used(f, c.Access, anyMatch)
 		if cmd.More && !cmd.Listed {
 			found = max(found, maybe)
 		}
@@ -280,11 +280,11 @@ func (c *compiled) onlyTwice(f *facts, words []shell.Word) bool {
 		return true
 	}
 	for i := range f.files {
-		if f.files[i].word != at && c.places.of(&f.files[i], f.home, anyMatch) != no {
+		if f.files[i].word != at && c.pathPatterns.of(&f.files[i], f.home, anyMatch) != no {
 			return false
 		}
 	}
-	return len(c.places) > 0
+	return len(c.pathPatterns) > 0
 }
 
 // names says whether one of the files of a part is one of the rule's. How a program
@@ -298,29 +298,29 @@ func (c *compiled) names(f *facts) truth {
 		return no
 	}
 	writes := access == Write || c.Access == Write
-	t := c.places.used(f, c.Access, func(m match, kind fileKind) bool {
+	t := c.pathPatterns.used(f, c.Access, func(m match, kind fileKind) bool {
 		switch {
 		case m >= about:
 			return true
 		case m == apart || writes:
 			return false
 		case kind == pattern || kind == listed:
-			return f.habit == dumps
+			return f.fileUse == usesContent
 		}
-		return f.habit >= seeks
+		return f.fileUse >= usesSearch
 	})
-	if f.command != nil && f.command.More && c.Access != Write && (f.habit == dumps || f.habit == seeks && !f.command.Listed) {
+	if f.command != nil && f.command.More && c.Access != Write && (f.fileUse == usesContent || f.fileUse == usesSearch && !f.command.Listed) {
 		t = max(t, maybe)
 	}
 	return t
 }
 
-// places are those that a rule is about.
-type places []place
+// pathPatterns are those that a rule is about.
+type pathPatterns []pathPattern
 
 // used is truth, without the files that a command is known not to use in that way: one that
 // copies only writes the last, and reads the others.
-func (ps places) used(f *facts, access Access, counts func(m match, kind fileKind) bool) truth {
+func (ps pathPatterns) used(f *facts, access Access, counts func(m match, kind fileKind) bool) truth {
 	if access == "" || access == Write && f.program == "mv" || !slices.ContainsFunc(f.files, func(f file) bool { return f.made }) {
 		return ps.truth(f, counts)
 	}
@@ -335,7 +335,7 @@ func (ps places) used(f *facts, access Access, counts func(m match, kind fileKin
 
 // truth says whether one of the files is there. counts decides which matches that
 // are not certain do.
-func (ps places) truth(f *facts, counts func(m match, kind fileKind) bool) truth {
+func (ps pathPatterns) truth(f *facts, counts func(m match, kind fileKind) bool) truth {
 	t := no
 	for i := range f.files {
 		t = max(t, ps.of(&f.files[i], f.home, counts))
@@ -343,7 +343,7 @@ func (ps places) truth(f *facts, counts func(m match, kind fileKind) bool) truth
 	return t
 }
 
-func (ps places) of(f *file, home []string, counts func(m match, kind fileKind) bool) truth {
+func (ps pathPatterns) of(f *file, home []string, counts func(m match, kind fileKind) bool) truth {
 	if f.any != nil {
 		most, least := no, yes
 		for i := range f.any {

@@ -39,8 +39,8 @@ func (a Action) severity() int {
 	return 3
 }
 
-// Known reports whether the action is one of those above.
-func (a Action) Known() bool { return a == Allow || a == Ask || a == Deny }
+// IsValid reports whether the action is one of those above.
+func (a Action) IsValid() bool { return a == Allow || a == Ask || a == Deny }
 
 // Request is a tool that an agent wants to use.
 type Request struct {
@@ -90,7 +90,7 @@ const (
 	yes
 )
 
-func holds(b bool) truth {
+func truthOf(b bool) truth {
 	if b {
 		return yes
 	}
@@ -118,7 +118,7 @@ func (p *Policy) Decide(req Request) Verdict {
 		return known
 	}
 	v := p.judge(&req, nil)
-	p.memo.keep(&req, v)
+	p.memo.add(&req, v)
 	return v
 }
 
@@ -136,8 +136,8 @@ func (p *Policy) judge(req *Request, tell func(PartVerdict)) Verdict {
 	if tool.Action == Deny {
 		return tool
 	}
-	room := p.enter()
-	defer p.leave(room)
+	room := p.acquireScratch()
+	defer p.releaseScratch(room)
 	subjects, err := room.read(req)
 	if err != nil {
 		return Worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})

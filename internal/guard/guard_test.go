@@ -17,7 +17,7 @@ import (
 // policy compiles shipped sets by name.
 func policy(t testing.TB, sets ...string) *guard.Policy {
 	t.Helper()
-	var sheet guard.Sheet
+	var sheet guard.Source
 	for _, name := range sets {
 		set, err := guard.ShippedSet(name)
 		if err != nil {
@@ -200,7 +200,7 @@ roles = ["reader"]
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := guard.Compile(guard.Sheet{Default: guard.Deny, Sets: []guard.Set{set}})
+	p, err := guard.Compile(guard.Source{Default: guard.Deny, Sets: []guard.Set{set}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestRolesHaveTheirOwnSets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := guard.Compile(guard.Sheet{Sets: []guard.Set{dangerous}, Roles: []guard.RoleSheet{{Role: "witness", Sets: []guard.Set{readOnly}}}})
+	p, err := guard.Compile(guard.Source{Sets: []guard.Set{dangerous}, Roles: []guard.RoleSource{{Role: "witness", Sets: []guard.Set{readOnly}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestBadRulesAreNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = guard.Compile(guard.Sheet{Sets: []guard.Set{set}})
+		_, err = guard.Compile(guard.Source{Sets: []guard.Set{set}})
 		var fault *guard.RuleError
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want %s", c.text, err, c.want)
@@ -326,7 +326,7 @@ func FuzzDecide(f *testing.F) {
 			t.Skip()
 		}
 		v := p.Decide(guard.Request{Tool: "Bash", Input: input, Home: "/home/u", Dir: "/w"})
-		if !v.Action.Known() {
+		if !v.Action.IsValid() {
 			t.Fatalf("no action for %q", script)
 		}
 		joined, err := json.Marshal(map[string]string{"command": "git push --force\n" + script})
@@ -355,7 +355,7 @@ func BenchmarkDecide(b *testing.B) {
 	for i := len(set.Rules); i < 300; i++ {
 		set.Rules = append(set.Rules, guard.Rule{ID: fmt.Sprint("r", i), Action: guard.Deny, Commands: []string{fmt.Sprintf("git sub%d", i)}, Any: []string{"-f|--force"}})
 	}
-	p, err := guard.Compile(guard.Sheet{Sets: []guard.Set{set}})
+	p, err := guard.Compile(guard.Source{Sets: []guard.Set{set}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -389,7 +389,7 @@ func TestTheIndexMissesNoRule(t *testing.T) {
 				})
 			}
 		}
-		scanned, err := guard.Compile(guard.Sheet{Sets: []guard.Set{set}})
+		scanned, err := guard.Compile(guard.Source{Sets: []guard.Set{set}})
 		if err != nil {
 			t.Fatal(err)
 		}

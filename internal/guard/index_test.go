@@ -58,7 +58,7 @@ func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
 		for i := range rapid.IntRange(0, 3).Draw(t, "more") {
 			role.Rules = append(role.Rules, drawRule(t, fmt.Sprint("s", i)))
 		}
-		p, err := guard.Compile(guard.Sheet{Sets: []guard.Set{set}, Roles: []guard.RoleSheet{{Role: "b*", Sets: []guard.Set{role}}}})
+		p, err := guard.Compile(guard.Source{Sets: []guard.Set{set}, Roles: []guard.RoleSource{{Role: "b*", Sets: []guard.Set{role}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,13 +89,13 @@ func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
 // TestWhatIsRememberedIsOfThisFolderAndThesePeople decides one text for agents whose
 // folders, tools and rules differ: what was decided for one says nothing for another.
 func TestWhatIsRememberedIsOfThisFolderAndThesePeople(t *testing.T) {
-	p, err := guard.Compile(guard.Sheet{
+	p, err := guard.Compile(guard.Source{
 		Sets: []guard.Set{{Name: "s", Rules: []guard.Rule{
 			{ID: "etc", Action: guard.Deny, Paths: []string{"/etc/**", "~/x"}},
 			{ID: "tool", Action: guard.Deny, Tools: []string{"Other"}},
 			{ID: "agent", Action: guard.Ask, Agents: []string{"guest"}, Commands: []string{"cat"}},
 		}}},
-		Roles: []guard.RoleSheet{{Role: "reader", Sets: []guard.Set{{Name: "r", Rules: []guard.Rule{{ID: "no-cat", Action: guard.Deny, Commands: []string{"cat"}}}}}}},
+		Roles: []guard.RoleSource{{Role: "reader", Sets: []guard.Set{{Name: "r", Rules: []guard.Rule{{ID: "no-cat", Action: guard.Deny, Commands: []string{"cat"}}}}}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -47,11 +47,11 @@ var (
 )
 
 // read returns the parts of a call, taken apart. An error says why it cannot be read.
-func (r *room) read(req *Request) ([]subject, error) {
+func (r *scratch) read(req *Request) ([]subject, error) {
 	if len(req.Input) == 0 || string(req.Input) == "null" {
 		return nil, nil
 	}
-	g := &gatherer{opts: shell.Options{Home: req.Home, Dir: cmp.Or(req.Now, req.Dir), Room: r.shell}, parts: r.parts}
+	g := &gatherer{opts: shell.Options{Home: req.Home, Dir: cmp.Or(req.Now, req.Dir), Scratch: r.shell}, parts: r.parts}
 	if err := g.object(req.Input, 0); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (r *room) read(req *Request) ([]subject, error) {
 			c.Folders = append(c.Folders, g.folders...)
 		}
 		g.parts[i].folders = append(slices.Clip(g.parts[i].folders), g.folders...)
-		r.subjects = append(r.subjects, r.takenApart(g.parts[i], req, home))
+		r.subjects = append(r.subjects, r.parsePart(g.parts[i], req, home))
 	}
 	return r.subjects, nil
 }

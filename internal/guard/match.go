@@ -94,7 +94,7 @@ func fits(pattern string, w *shell.Word) truth {
 	case w.Known && glob(pattern, w.Text):
 		return yes
 	case w.Glob && w.Known:
-		return holds(globbed(pattern, w.Text)).at(maybe)
+		return truthOf(globbed(pattern, w.Text)).at(maybe)
 	case w.Split, !w.Known && (len(w.Text) > maxMeet || meet(pattern, wild(w.Text))):
 		return maybe
 	}
@@ -140,7 +140,7 @@ const minAbbreviation = len("--m")
 
 // among says whether the term is among the words of a command.
 func (t term) among(words []shell.Word, more bool) truth {
-	found := holds(false)
+	found := truthOf(false)
 	if more {
 		found = maybe
 	}
@@ -182,7 +182,7 @@ func option(name string, w *shell.Word) truth {
 	}
 	if w.Glob && w.Known && strings.ContainsRune("*?[-", rune(w.Text[0])) { // of a file that is called like an option
 		cluster := len(name) == 2 && !strings.ContainsAny(w.Text, "./") && !strings.HasPrefix(w.Text, "--")
-		return holds(cluster || globbed(name, w.Text)).at(maybe)
+		return truthOf(cluster || globbed(name, w.Text)).at(maybe)
 	}
 	if !w.Known {
 		head := w.Text[:strings.IndexByte(w.Text, shell.Unknown)]
@@ -198,9 +198,9 @@ func option(name string, w *shell.Word) truth {
 	case text == name:
 		return yes
 	case len(name) == 2: // one letter, also in a cluster
-		return holds(len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text[1:], name[1:]))
+		return truthOf(len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text[1:], name[1:]))
 	default:
-		return holds(strings.HasPrefix(name, "--") && len(text) >= minAbbreviation && strings.HasPrefix(name, text))
+		return truthOf(strings.HasPrefix(name, "--") && len(text) >= minAbbreviation && strings.HasPrefix(name, text))
 	}
 }
 
@@ -250,7 +250,7 @@ func refused(wanted string, words []shell.Word, takes []string, exact bool) bool
 // begins says whether a command begins so, and returns the words that are left. The
 // program's own options may come in between, with a value each.
 func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
-	t := holds(glob(h[0], program))
+	t := truthOf(glob(h[0], program))
 	words := c.Words[1:]
 	if t == no || len(h) == 1 {
 		return t, words

@@ -47,14 +47,14 @@ func (m *memo) find(req *Request) (Verdict, bool) {
 	m.mu.RUnlock()
 	if aged {
 		m.mu.Lock()
-		m.keepLocked(req, v)
+		m.addLocked(req, v)
 		m.mu.Unlock()
 	}
 	return v, ok || aged
 }
 
-// keep notes the verdict on a request that is asked again.
-func (m *memo) keep(req *Request, v Verdict) {
+// add notes the verdict on a request that is asked again.
+func (m *memo) add(req *Request, v Verdict) {
 	rest := len(req.Tool) + len(req.Role) + len(req.Agent) + len(req.Home) + len(req.Dir) + len(req.Now) + len(v.Rule) + len(v.Reason) + len(v.Part)
 	if len(req.Input) > maxMemoInput || rest > maxMemoText {
 		return
@@ -66,12 +66,12 @@ func (m *memo) keep(req *Request, v Verdict) {
 		*once = sum
 		return
 	}
-	m.keepLocked(req, v)
+	m.addLocked(req, v)
 }
 
-// keepLocked notes a verdict. What was not asked for since the younger half was empty
+// addLocked notes a verdict. What was not asked for since the younger half was empty
 // goes when that is full.
-func (m *memo) keepLocked(req *Request, v Verdict) {
+func (m *memo) addLocked(req *Request, v Verdict) {
 	key := memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}
 	if len(m.new) >= maxMemo || m.bytes+len(key.input) > maxMemoBytes {
 		m.old, m.new, m.bytes = m.new, m.old, 0

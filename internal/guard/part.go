@@ -76,31 +76,31 @@ func appendCommand(parts []part, c *shell.Command) []part {
 	return parts
 }
 
-// habit is what is known of how a program uses the files that its words name.
-type habit int8
+// fileUse is what is known of how a program uses the files that its words name.
+type fileUse int8
 
 const (
-	// tells: it does not open files that it is not known to be about, as far as a rule
+	// usesNone: it does not open files that it is not known to be about, as far as a rule
 	// of files is concerned.
-	tells habit = iota
-	// seeks: it reads files, and shows what is looked for.
-	seeks
-	// dumps: it reads files, and shows or copies them.
-	dumps
+	usesNone fileUse = iota
+	// usesSearch: it reads files, and shows what is looked for.
+	usesSearch
+	// usesContent: it reads files, and shows or copies them.
+	usesContent
 )
 
-// habitOf returns the habit of a program. Only words that are not known are judged
+// fileUseOf returns the habit of a program. Only words that are not known are judged
 // by it: a word that names a file does so whatever the program is.
-func habitOf(program string) habit {
+func fileUseOf(program string) fileUse {
 	switch program {
 	case "cat", "tac", "head", "tail", "less", "more", "most", "bat", "batcat", "nl", "pr", "base64", "base32", "xxd", "od", "hexdump", "strings", "tar", "zip", "gzip", "zcat", "7z", "cpio",
 		"cp", "scp", "rsync", "sftp", "install", "curl", "wget", "nc", "ncat", "socat", "openssl", "dd", "gpg", "age", "uuencode", "paste", "split", "rev":
-		return dumps
+		return usesContent
 	case "grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "cut", "tr", "sort", "uniq", "comm", "diff", "cmp", "join", "fold", "fmt", "jq", "yq", "xmllint", "column",
 		"mv", "ln", "link", "tee", "vim", "vi", "nano", "emacs", "ed", "ex", "perl", "python", "python3", "ruby", "node", "php", "mapfile", "readarray", "source", ".", "ssh-add", "ssh-keygen", "expand", "look", "ul", "iconv":
-		return seeks
+		return usesSearch
 	}
-	return tells
+	return usesNone
 }
 
 // readsHere reports whether a program that may change files does not with these words.

@@ -9,9 +9,9 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// place is a pattern of files: ** is any number of folders, * and ? stay within
+// pathPattern is a pattern of files: ** is any number of folders, * and ? stay within
 // one. A pattern without a leading / or ~ fits at any depth.
-type place struct {
+type pathPattern struct {
 	parts []string
 	ends  ends   // of the part that is the key
 	key   int    // the last part with a letter: a word that names it is about the place
@@ -20,13 +20,13 @@ type place struct {
 	last  ends   // what the name of every file there begins and ends with
 }
 
-func placeOf(pattern string) place {
+func parsePathPattern(pattern string) pathPattern {
 	if !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "~") && !strings.HasPrefix(pattern, "**/") {
 		pattern = "**/" + pattern
 	}
-	p := place{parts: strings.Split(strings.TrimPrefix(strings.ToLower(pattern), "/"), "/")}
+	p := pathPattern{parts: strings.Split(strings.TrimPrefix(strings.ToLower(pattern), "/"), "/")}
 	for i, part := range p.parts {
-		if telling(part) && part != "~" {
+		if isSpecific(part) && part != "~" {
 			p.key = i
 		}
 	}
@@ -40,23 +40,23 @@ func placeOf(pattern string) place {
 
 // apart reports quickly that a file is surely not one of the place's, or, should
 // only what is known of its name count, that nothing of it shows that.
-func (p *place) apart(f *file, telling bool) bool {
+func (p *pathPattern) apart(f *file, telling bool) bool {
 	switch {
 	case f.kind == exact:
 		return p.named != "" && !slices.Contains(f.parts, p.named) || !p.last.around(f.parts[len(f.parts)-1])
 	case !telling || f.kind == opaque || p.parts[p.key] == "~" || f.kind == pattern && p.spelled(f.whole):
 		return false
 	}
-	return !slices.ContainsFunc(f.ends, p.ends.tell)
+	return !slices.ContainsFunc(f.ends, p.ends.overlaps)
 }
 
 // spelled reports whether a pattern of a script may be the place's own.
-func (p *place) spelled(pattern string) bool {
+func (p *pathPattern) spelled(pattern string) bool {
 	return pattern == p.whole || p.parts[0] == "~" && strings.HasSuffix(pattern, strings.TrimPrefix(p.whole, "/~"))
 }
 
 // literal is a part that every file there has, empty if there is none.
-func (p place) literal() string {
+func (p pathPattern) literal() string {
 	for _, part := range slices.Backward(p.parts) {
 		if part != "" && part != "~" && !strings.ContainsAny(part, "*?\\") {
 			return part
@@ -65,8 +65,8 @@ func (p place) literal() string {
 	return ""
 }
 
-// telling reports whether a part has more than stars.
-func telling(part string) bool { return strings.Trim(part, "*?.") != "" }
+// isSpecific reports whether a part has more than stars.
+func isSpecific(part string) bool { return strings.Trim(part, "*?.") != "" }
 
 // file is what a word names as a file, taken apart.
 type file struct {
@@ -95,7 +95,7 @@ const (
 const maxFolders = 128
 
 // fileOf takes a word apart, as it is in a folder.
-func (r *room) fileOf(w, folder *shell.Word, req *Request) file {
+func (r *scratch) fileOf(w, folder *shell.Word, req *Request) file {
 	if w.Any != nil {
 		f := file{any: make([]file, len(w.Any))}
 		for i := range w.Any {
@@ -173,7 +173,7 @@ const (
 )
 
 // fit says how a file fits. home is the folder that ~ is, taken apart.
-func (p *place) fit(f *file, home []string) match {
+func (p *pathPattern) fit(f *file, home []string) match {
 	parts, mine, key := f.parts, p.parts, p.key
 	if mine[0] == "~" && len(home) > 0 {
 		if f.kind == exact {
@@ -197,7 +197,7 @@ func (p *place) fit(f *file, home []string) match {
 		return match(within(mine, parts, fitting{same: globbed, key: key}))
 	case listed, partial:
 		m := match(within(mine, parts, fitting{same: meet, key: key, deep: true}))
-		if last := parts[len(parts)-1]; m == uncertain && mine[len(mine)-1] == "**" && strings.HasPrefix(strings.TrimLeft(last, "*"), ".") && telling(last) {
+		if last := parts[len(parts)-1]; m == uncertain && mine[len(mine)-1] == "**" && strings.HasPrefix(strings.TrimLeft(last, "*"), ".") && isSpecific(last) {
 			return apart // a name of some kind, in a folder that nothing speaks for
 		}
 		return m
@@ -240,10 +240,10 @@ func absolute(text string, req *Request) string {
 
 // fitting is how parts are compared.
 type fitting struct {
-	same func(pattern, part string) bool
-	key  int  // the part of the pattern that is significant
-	deep bool // a part that is not known may be several folders
-	tell bool // the key was met by something that is known
+	same       func(pattern, part string) bool
+	key        int  // the part of the pattern that is significant
+	deep       bool // a part that is not known may be several folders
+	keyMatched bool // the key was met by something that is known
 }
 
 // within says how folders and name fit a pattern's: 0 not, 1 without a significant
@@ -253,7 +253,7 @@ func within(pattern, parts []string, by fitting) int {
 		switch {
 		case len(parts) > 0:
 			return 0
-		case by.tell:
+		case by.keyMatched:
 			return int(about)
 		}
 		return int(uncertain)
@@ -276,7 +276,7 @@ func within(pattern, parts []string, by fitting) int {
 		best = within(pattern[1:], parts, next)
 	}
 	if by.same(pattern[0], parts[0]) {
-		next.tell = by.tell || by.key == 0 && endsOf(pattern[0]).tell(endsOf(parts[0]))
+		next.keyMatched = by.keyMatched || by.key == 0 && endsOf(pattern[0]).overlaps(endsOf(parts[0]))
 		best = max(best, within(pattern[1:], parts[1:], next))
 	}
 	return best
@@ -301,8 +301,8 @@ func (e ends) around(text string) bool {
 	return strings.HasPrefix(text, e.before) && strings.HasSuffix(text, e.behind)
 }
 
-// tell reports whether what is known of a part is what is known of another.
-func (e ends) tell(of ends) bool {
+// overlaps reports whether what is known of a part is what is known of another.
+func (e ends) overlaps(of ends) bool {
 	if a, b := e.before, of.before; a != "" && b != "" && a[0] == b[0] && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
 		return true
 	}

@@ -11,13 +11,13 @@ import (
 
 // Policy is a checked sheet, ready to decide. It does not change.
 type Policy struct {
-	sheet    Sheet
-	rooms    sync.Pool // of *room
-	memo     *memo
-	fallback Action
-	rules    index
-	none     index // of an agent without a role of its own
-	roles    []role
+	source      Source
+	scratchPool sync.Pool // of *room
+	memo        *memo
+	fallback    Action
+	rules       index
+	none        index // of an agent without a role of its own
+	roles       []role
 }
 
 type role struct {
@@ -57,7 +57,7 @@ type compiled struct {
 	heads          []head
 	head           int // in its program
 	any, all, none []term
-	places         places
+	pathPatterns   pathPatterns
 }
 
 // RuleError is a fault of a rule. It names the rule and the remedy.
@@ -80,9 +80,9 @@ func (e *DisableError) Error() string {
 
 // Compile checks a sheet. The error joins a [*RuleError] for each fault, and a
 // [*DisableError] for each unknown id.
-func Compile(sheet Sheet) (*Policy, error) {
-	b := builder{sheet: sheet, sets: map[string]string{}}
-	p := &Policy{sheet: sheet, memo: newMemo()}
+func Compile(sheet Source) (*Policy, error) {
+	b := builder{source: sheet, sets: map[string]string{}}
+	p := &Policy{source: sheet, memo: newMemo()}
 	p.rules, p.fallback = b.build(sheet.Sets, sheet.Default)
 	p.fallback = cmp.Or(p.fallback, Allow)
 	for _, r := range sheet.Roles {
@@ -105,14 +105,14 @@ func Compile(sheet Sheet) (*Policy, error) {
 func (p *Policy) Default() Action { return p.fallback }
 
 // Disabled reports whether a rule is not wanted.
-func (s Sheet) Disabled(id string) bool { return slices.Contains(s.Disable, id) }
+func (s Source) Disabled(id string) bool { return slices.Contains(s.Disable, id) }
 
-// Sheet returns what the policy was made from. It must not be changed.
-func (p *Policy) Sheet() Sheet { return p.sheet }
+// Source returns what the policy was made from. It must not be changed.
+func (p *Policy) Source() Source { return p.source }
 
 // builder makes the indexes of a policy.
 type builder struct {
-	sheet  Sheet
+	source Source
 	sets   map[string]string // the set of each rule
 	faults []error
 }
@@ -123,7 +123,7 @@ func (b *builder) build(sets []Set, fallback Action) (index, Action) {
 	var out index
 	severest := Action("")
 	for _, set := range sets {
-		if set.Default != "" && !set.Default.Known() {
+		if set.Default != "" && !set.Default.IsValid() {
 			b.faults = append(b.faults, &RuleError{Set: set.Name, Fault: fmt.Sprintf("default %q is not one of allow, ask, deny", set.Default)})
 		}
 		if set.Default.severity() > severest.severity() {
@@ -139,7 +139,7 @@ func (b *builder) build(sets []Set, fallback Action) (index, Action) {
 			switch {
 			case fault != "":
 				b.faults = append(b.faults, &RuleError{Set: set.Name, Rule: rule.ID, Line: rule.Line, Fault: fault})
-			case !slices.Contains(b.sheet.Disable, rule.ID):
+			case !slices.Contains(b.source.Disable, rule.ID):
 				out.add(compile(rule))
 			}
 			b.sets[rule.ID] = set.Name
@@ -155,7 +155,7 @@ func (b *builder) fault(set Set, r Rule) string {
 		return "it has no id"
 	case where != "" && where != set.Name:
 		return fmt.Sprintf("another rule of that id is in %q", where)
-	case !r.Action.Known():
+	case !r.Action.IsValid():
 		return fmt.Sprintf("action %q is not one of allow, ask, deny", r.Action)
 	case r.Access != "" && r.Access != Read && r.Access != Write:
 		return fmt.Sprintf("access %q is neither read nor write", r.Access)
@@ -185,7 +185,7 @@ func compile(r Rule) *compiled {
 		}
 	}
 	for _, text := range r.Paths {
-		c.places = append(c.places, placeOf(text))
+		c.pathPatterns = append(c.pathPatterns, parsePathPattern(text))
 	}
 	return c
 }
@@ -208,7 +208,7 @@ func (x *index) add(c *compiled) {
 			}
 			x.programs[h[0]].add(&one, h)
 		}
-	case len(c.places) > 0:
+	case len(c.pathPatterns) > 0:
 		x.addFiles(c)
 	default:
 		x.tools = append(x.tools, c)
@@ -220,7 +220,7 @@ func (x *index) add(c *compiled) {
 func (x *index) addFiles(c *compiled) {
 	at := len(x.files)
 	x.files = append(x.files, c)
-	for _, p := range c.places {
+	for _, p := range c.pathPatterns {
 		name := p.named
 		switch {
 		case name == "" && !slices.Contains(x.anywhere, at):

@@ -40,7 +40,7 @@ func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 			if c.Action == Allow || c.Access == Write || !c.concerns(req) {
 				continue
 			}
-			for _, p := range c.places {
+			for _, p := range c.pathPatterns {
 				text := p.text()
 				if text == "" || strings.Contains(here, text) {
 					return nil, false
@@ -54,7 +54,7 @@ func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 
 // text is a text that stands in the name of every file of a place, the longest of those
 // that are nearest to its end; empty if there is none.
-func (p place) text() string {
+func (p pathPattern) text() string {
 	for _, part := range slices.Backward(p.parts) {
 		if part == "~" || strings.Contains(part, `\`) {
 			continue

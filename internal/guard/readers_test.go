@@ -28,7 +28,7 @@ func TestReadersAreThoseThatNoRuleKeepsFromAnything(t *testing.T) {
 		"a place that has no text":    {ID: "x", Action: guard.Deny, Paths: []string{"/*"}, Tools: []string{"Read"}},
 		"a place that begins at home": {ID: "x", Action: guard.Deny, Paths: []string{"~/**"}, Tools: []string{"Read"}},
 	} {
-		p, err := guard.Compile(guard.Sheet{Sets: []guard.Set{{Name: "s", Rules: []guard.Rule{rule}}}})
+		p, err := guard.Compile(guard.Source{Sets: []guard.Set{{Name: "s", Rules: []guard.Rule{rule}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestReadersAreThoseThatNoRuleKeepsFromAnything(t *testing.T) {
 			t.Errorf("%s: %v", name, tools)
 		}
 	}
-	none, err := guard.Compile(guard.Sheet{Default: guard.Deny})
+	none, err := guard.Compile(guard.Source{Default: guard.Deny})
 	if err != nil {
 		t.Fatal(err)
 	}

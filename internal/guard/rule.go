@@ -42,17 +42,17 @@ type Set struct {
 	File string `toml:"-" json:"file,omitempty"` // that it was read from; empty is none
 }
 
-// Sheet is a policy before it is checked: the sets in force everywhere, and those
+// Source is a policy before it is checked: the sets in force everywhere, and those
 // of roles.
-type Sheet struct {
+type Source struct {
 	Default Action // of what no rule fits; empty is the most severe of the sets', else allow
 	Sets    []Set
-	Roles   []RoleSheet
+	Roles   []RoleSource
 	Disable []string // ids of rules of shipped sets that are not wanted
 }
 
-// RoleSheet is what is in force for a role beside the rest.
-type RoleSheet struct {
+// RoleSource is what is in force for a role beside the rest.
+type RoleSource struct {
 	Role    string // pattern of roles and agents
 	Default Action // empty is that of its sets, else the sheet's
 	Sets    []Set

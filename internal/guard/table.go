@@ -49,7 +49,7 @@ func DecodeTable(name string, data []byte) (Table, error) {
 		switch {
 		case c.Want == "":
 			fault.Fault = fmt.Sprintf("case %d has no want: allow, ask or deny", i+1)
-		case !c.Want.Known():
+		case !c.Want.IsValid():
 			fault.Fault, fault.Unknown = fmt.Sprintf("case %d: want is %q, none of allow, ask, deny", i+1, c.Want), string(c.Want)
 		case (c.Command == "") == (c.Tool == ""):
 			fault.Fault = fmt.Sprintf("case %d: give either command or tool", i+1)

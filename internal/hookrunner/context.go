@@ -24,25 +24,25 @@ const claimsFile = "claims.json"
 // maxClaims is how many of them are kept: the newest.
 const maxClaims = 32
 
-// brief hands the agent the context from the city at this beginning: by the answer of
+// injectContext hands the agent the context from the city at this beginning: by the answer of
 // the hook, or, where the agent CLI takes it with a prompt alone, by the next
 // prompt's.
-func (h *hook) brief(ctx context.Context, source string) error {
+func (h *hook) injectContext(ctx context.Context, source string) error {
 	sections, err := h.claim(ctx, source)
 	if err != nil || len(sections) == 0 {
 		return err
 	}
 	if h.cli.WithPrompt {
-		return h.hold(sections)
+		return h.savePendingSections(sections)
 	}
-	return h.hand(sections)
+	return h.writeContext(sections)
 }
 
 // claim fetches the city's context for its agent at a beginning. What cannot be had in
 // half of the hook's time is left out: the agent is not to wait for a city that is not
 // there, which sends it later, as a prompt.
 func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, error) {
-	if !h.cli.Briefs(source) || h.Getenv(VariableFolder) == "" {
+	if !h.cli.InjectsContext(source) || h.Getenv(VariableFolder) == "" {
 		return nil, nil // the city sends it otherwise
 	}
 	within := time.Second
@@ -52,7 +52,7 @@ func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, erro
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	claim := worker.ContextClaim{ID: contextlog.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
-	if err := h.noteClaim(claim); err != nil {
+	if err := h.saveClaim(claim); err != nil {
 		return nil, err // its outcome could not be found out later
 	}
 	c, err := h.client.ClaimContext(ctx, claim)
@@ -62,8 +62,8 @@ func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, erro
 	return c.Sections, h.answered()
 }
 
-// hand puts sections into the conversation by the hook's answer.
-func (h *hook) hand(sections []worker.Section) error {
+// writeContext puts sections into the conversation by the hook's answer.
+func (h *hook) writeContext(sections []worker.Section) error {
 	answer, err := h.cli.Context(h.event, sections)
 	if err != nil {
 		return err
@@ -75,11 +75,11 @@ func (h *hook) hand(sections []worker.Section) error {
 // noncePattern is a nonce as it stands in a section.
 var noncePattern = regexp.MustCompile(`\[(gc-[a-z2-7]{10})\]`)
 
-// briefed acknowledges what was claimed, with the nonces that stand in the conversation's
+// ackContext acknowledges what was claimed, with the nonces that stand in the conversation's
 // transcript. The city sends the agent as a prompt what the agent CLI has not accepted.
-func (h *hook) briefed(ctx context.Context) error {
+func (h *hook) ackContext(ctx context.Context) error {
 	claims, err := h.claims()
-	if err != nil || h.in.TranscriptPath == "" || h.holds() {
+	if err != nil || h.in.TranscriptPath == "" || h.hasPendingSections() {
 		return err
 	}
 	later := claims[len(claims)-newer(claims, h.in.SessionID):]
@@ -101,7 +101,7 @@ func (h *hook) briefed(ctx context.Context) error {
 			return err
 		}
 		claims = claims[1:]
-		if err := h.keepClaims(slices.Concat(claims, later)); err != nil {
+		if err := h.saveClaims(slices.Concat(claims, later)); err != nil {
 			return err
 		}
 	}
@@ -178,13 +178,13 @@ func (h *hook) claims() ([]claimed, error) {
 	return claims, nil
 }
 
-func (h *hook) noteClaim(c worker.ContextClaim) error {
+func (h *hook) saveClaim(c worker.ContextClaim) error {
 	claims, err := h.claims()
 	if err != nil {
 		return err
 	}
 	claims = append(claims, claimed{ContextClaim: c})
-	return h.keepClaims(claims[max(0, len(claims)-maxClaims):])
+	return h.saveClaims(claims[max(0, len(claims)-maxClaims):])
 }
 
 // answered notes that the city has received the last beginning.
@@ -194,13 +194,13 @@ func (h *hook) answered() error {
 		return err
 	}
 	claims[len(claims)-1].Answered = true
-	return h.keepClaims(claims)
+	return h.saveClaims(claims)
 }
 
-func (h *hook) keepClaims(claims []claimed) error { return h.keepFile(claimsFile, claims) }
+func (h *hook) saveClaims(claims []claimed) error { return h.saveFile(claimsFile, claims) }
 
-// keepFile writes a file of the hooks' own folder.
-func (h *hook) keepFile(name string, v any) error {
+// saveFile writes a file of the hooks' own folder.
+func (h *hook) saveFile(name string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err

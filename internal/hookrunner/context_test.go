@@ -17,15 +17,15 @@ import (
 	"gascity/worker"
 )
 
-// briefer is a city that has two sections for every claim, and keeps the reports.
-type briefer struct {
+// contextServer is a city that has two sections for every claim, and keeps the reports.
+type contextServer struct {
 	mu    sync.Mutex
 	calls []string // paths, in order
 	claim worker.ContextClaim
 	acks  []worker.Ack
 }
 
-func (b *briefer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *contextServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	body, _ := io.ReadAll(r.Body) // what is not read is missed
@@ -73,7 +73,7 @@ func fireOf(t *testing.T, cli, socket, dir, event, more string) (stdout, stderr 
 func TestContextGoesByTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"startup", "resume", "clear", "compact"} {
-		b, dir := &briefer{}, t.TempDir()
+		b, dir := &contextServer{}, t.TempDir()
 		socket := newCity(t, b.ServeHTTP).socket
 		transcript := filepath.Join(dir, "t.jsonl")
 		out, _ := fire(t, socket, dir, "SessionStart", `,"source":"`+source+`","transcript_path":"`+transcript+`"`)
@@ -109,7 +109,7 @@ func TestContextGoesByTheAnswer(t *testing.T) {
 // claimed for the conversation that has begun since.
 func TestTurnOfAnOlderConversation(t *testing.T) {
 	t.Parallel()
-	b, dir := &briefer{}, t.TempDir()
+	b, dir := &contextServer{}, t.TempDir()
 	socket := newCity(t, b.ServeHTTP).socket
 	older, transcript := filepath.Join(dir, "older.jsonl"), filepath.Join(dir, "t.jsonl")
 	for path, text := range map[string]string{older: "{}", transcript: `"[gc-aaaaaaaaaa]"`} {
@@ -153,7 +153,7 @@ func TestAStartDoesNotWaitForACity(t *testing.T) {
 // although the transcript has it again; and the city hears of the nonces when the turn that has had them ends.
 func TestContextGoesWithThePrompt(t *testing.T) {
 	t.Parallel()
-	b, dir := &briefer{}, t.TempDir()
+	b, dir := &contextServer{}, t.TempDir()
 	socket := newCity(t, b.ServeHTTP).socket
 	transcript := filepath.Join(dir, "t.jsonl")
 	write := func(text string) {
@@ -213,7 +213,7 @@ func TestContextGoesWithThePrompt(t *testing.T) {
 func TestABeginningWithoutACity(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"clear", "compact"} {
-		b, dir := &briefer{}, t.TempDir()
+		b, dir := &contextServer{}, t.TempDir()
 		transcript := filepath.Join(dir, "t.jsonl")
 		if err := os.WriteFile(transcript, []byte("{}\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -45,12 +45,12 @@ func (h *hook) refuse(d worker.Decision) int {
 	if answer, ok := h.cli.Refused(h.event, reason); ok {
 		return h.answer(answer)
 	}
-	return h.no(reason)
+	return h.deny(reason)
 }
 
-// no is the status of a tool that must not run, with the reason for the agent, and the word that
+// deny is the status of a tool that must not run, with the reason for the agent, and the word that
 // there is one: the script adds its own where there may be none.
-func (h *hook) no(reason string) int {
+func (h *hook) deny(reason string) int {
 	if _, err := fmt.Fprintln(h.Stderr, reason); err == nil {
 		_, _ = fmt.Fprintln(h.Stdout, hooks.Decides) // else the script's reason is printed, too
 	}

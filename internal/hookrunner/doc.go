@@ -1,5 +1,5 @@
 // Package hookrunner is the mechanism between the hooks of an agent CLI and its city:
-// what a hook calls ([Run]), and what makes an agent call it ([Over]). What is peculiar
+// what a hook calls ([Run]), and what makes an agent call it ([WrapProvider]). What is peculiar
 // to one agent CLI is data in internal/agentcli/hooks.
 //
 // A hook is a process for one event. It speaks the worker API with the run's token,

@@ -14,9 +14,9 @@ import (
 	"gascity/internal/agentcli/hooks"
 )
 
-// InstallByHand writes an agent CLI's hooks into a folder of its own, and returns the
+// InstallManually writes an agent CLI's hooks into a folder of its own, and returns the
 // command line that starts it with them. One that is not known is client.ErrNotFound.
-func InstallByHand(name, program, dir string) (launch string, err error) {
+func InstallManually(name, program, dir string) (launch string, err error) {
 	cli, ok := hooks.Lookup(name)
 	if !ok {
 		return "", fmt.Errorf("%w: the hooks of %q", client.ErrNotFound, name)
@@ -36,9 +36,9 @@ func InstallByHand(name, program, dir string) (launch string, err error) {
 	return strings.Join(words, " "), nil
 }
 
-// UninstallByHand removes what InstallByHand has written, and the folder if nothing
+// UninstallManually removes what InstallManually has written, and the folder if nothing
 // else is in it.
-func UninstallByHand(name, dir string) error {
+func UninstallManually(name, dir string) error {
 	cli, ok := hooks.Lookup(name)
 	if !ok {
 		return fmt.Errorf("%w: the hooks of %q", client.ErrNotFound, name)

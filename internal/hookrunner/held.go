@@ -13,7 +13,7 @@ import (
 
 // Files in the hooks' own folder, for an agent CLI that takes context with a prompt alone.
 const (
-	heldFile      = "held.json"      // sections that the next prompt takes along
+	pendingFile   = "held.json"      // sections that the next prompt takes along
 	compactedFile = "compacted.json" // how far its transcript was looked through for compactions
 )
 
@@ -24,27 +24,29 @@ type compactions struct {
 	Last string `json:"last"`
 }
 
-func (h *hook) holds() bool {
-	_, err := os.Stat(filepath.Join(h.Getenv(VariableFolder), heldFile))
+func (h *hook) hasPendingSections() bool {
+	_, err := os.Stat(filepath.Join(h.Getenv(VariableFolder), pendingFile))
 	return err == nil && h.cli.WithPrompt
 }
 
-// hold keeps sections for the next prompt. Those of a previous beginning are not of this one.
-func (h *hook) hold(sections []worker.Section) error { return h.keepFile(heldFile, sections) }
+// savePendingSections keeps sections for the next prompt. Those of a previous beginning are not of this one.
+func (h *hook) savePendingSections(sections []worker.Section) error {
+	return h.saveFile(pendingFile, sections)
+}
 
-// accompany hands over with a prompt what is held for it. The agent CLI calls no hook for a
+// injectPending hands over with a prompt what is held for it. The agent CLI calls no hook for a
 // compaction that has taken place: its transcript shows it. What is lost on the way is
 // missed in the transcript at the turn's end.
-func (h *hook) accompany(ctx context.Context) error {
+func (h *hook) injectPending(ctx context.Context) error {
 	dir := h.Getenv(VariableFolder)
 	if !h.cli.WithPrompt || dir == "" {
 		return nil
 	}
-	compacted, err := h.lookForCompaction()
+	compacted, err := h.findCompaction()
 	if compacted {
-		err = errors.Join(err, h.brief(ctx, hooks.SourceCompact), h.compacted(ctx))
+		err = errors.Join(err, h.injectContext(ctx, hooks.SourceCompact), h.compacted(ctx))
 	}
-	path := filepath.Join(dir, heldFile)
+	path := filepath.Join(dir, pendingFile)
 	text, readErr := os.ReadFile(path)
 	if readErr != nil {
 		if !errors.Is(readErr, os.ErrNotExist) {
@@ -59,21 +61,21 @@ func (h *hook) accompany(ctx context.Context) error {
 	if json.Unmarshal(text, &sections) != nil || len(sections) == 0 {
 		return err
 	}
-	return errors.Join(err, h.hand(sections))
+	return errors.Join(err, h.writeContext(sections))
 }
 
-// passCompactions leaves out those before a beginning, which itself has the agent
+// skipCompactions leaves out those before a beginning, which itself has the agent
 // receive context.
-func (h *hook) passCompactions() error {
+func (h *hook) skipCompactions() error {
 	if !h.cli.WithPrompt || h.Getenv(VariableFolder) == "" {
 		return nil
 	}
-	_, err := h.lookForCompaction()
+	_, err := h.findCompaction()
 	return err
 }
 
-// lookForCompaction reports whether the conversation was compacted since it was looked for.
-func (h *hook) lookForCompaction() (found bool, err error) {
+// findCompaction reports whether the conversation was compacted since it was looked for.
+func (h *hook) findCompaction() (found bool, err error) {
 	if h.in.TranscriptPath == "" {
 		return false, nil
 	}
@@ -90,7 +92,7 @@ func (h *hook) lookForCompaction() (found bool, err error) {
 		seen.Last = last
 	}
 	seen.Read = to
-	return found, h.keepFile(compactedFile, seen)
+	return found, h.saveFile(compactedFile, seen)
 }
 
 // compactionIn finds the last compaction in a transcript behind from, and returns the

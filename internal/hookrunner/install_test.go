@@ -17,7 +17,7 @@ func TestASessionGetsItsHooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	below := fake.New()
-	p := hookrunner.Over(below, hookrunner.Options{Dir: dir, Program: "/opt/it's/gc"})
+	p := hookrunner.WrapProvider(below, hookrunner.Options{Dir: dir, Program: "/opt/it's/gc"})
 	env := map[string]string{hookrunner.VariableHooks: "claude"}
 	if err := p.Start(t.Context(), "a-b", runtime.Config{Command: "agent --x", Env: env}); err != nil {
 		t.Fatal(err)

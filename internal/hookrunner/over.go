@@ -27,19 +27,19 @@ type Options struct {
 	Texts promptfile.Store
 }
 
-// Over returns a provider that gives an agent its hooks when it starts: one whose
+// WrapProvider returns a provider that gives an agent its hooks when it starts: one whose
 // environment says in [VariableHooks] whose they are. They go with the session.
-func Over(p runtime.Provider, opts Options) runtime.Provider { return &over{p, opts} }
+func WrapProvider(p runtime.Provider, opts Options) runtime.Provider { return &hookProvider{p, opts} }
 
-type over struct {
+type hookProvider struct {
 	runtime.Provider
 	opts Options
 }
 
-var _ runtime.Router = (*over)(nil)
+var _ runtime.Router = (*hookProvider)(nil)
 
 // Start keeps the contract of runtime.Runner.
-func (o *over) Start(ctx context.Context, name string, cfg runtime.Config) error {
+func (o *hookProvider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	cfg, err := o.hooked(name, cfg)
 	if err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
@@ -48,7 +48,7 @@ func (o *over) Start(ctx context.Context, name string, cfg runtime.Config) error
 }
 
 // Stop keeps the contract of runtime.Runner.
-func (o *over) Stop(name string) error {
+func (o *hookProvider) Stop(name string) error {
 	err := o.Provider.Stop(name)
 	if err == nil {
 		o.forget(name)
@@ -57,22 +57,22 @@ func (o *over) Stop(name string) error {
 }
 
 // Route keeps the contract of runtime.Router.
-func (o *over) Route(name string) runtime.Provider {
+func (o *hookProvider) Route(name string) runtime.Provider {
 	below := o.Provider
 	if name == "" {
 		return below
 	}
 	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can {
-		below = &warm{below, o}
+		below = &relaunchProvider{below, o}
 	}
 	if _, can := runtime.As[runtime.Fencer](below, name); can {
-		below = &fenced{below, o}
+		below = &fencedProvider{below, o}
 	}
 	return below
 }
 
 // hooked is a start with hooks.
-func (o *over) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
+func (o *hookProvider) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
 	cli, ok := hooks.Lookup(cfg.Env[VariableHooks])
 	if !ok || cfg.Command == "" {
 		return cfg, nil
@@ -113,7 +113,7 @@ const channelCommand = "agent-channel"
 
 // channelled returns the command of a start, run with the agent CLI's native channel where that
 // needs a program beside the agent CLI. Where gc is not installed at the path the agent CLI runs alone.
-func (o *over) channelled(cfg runtime.Config) string {
+func (o *hookProvider) channelled(cfg runtime.Config) string {
 	family := cfg.Env[VariableChannel]
 	if _, relayed := agentcli.ChannelOf(family); !relayed {
 		return cfg.Command
@@ -125,7 +125,7 @@ func (o *over) channelled(cfg runtime.Config) string {
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // folder is a session's own: its name may have anything in it.
-func (o *over) folder(name string) string { return filepath.Join(o.opts.Dir, folderName(name)) }
+func (o *hookProvider) folder(name string) string { return filepath.Join(o.opts.Dir, folderName(name)) }
 
 func folderName(name string) string {
 	sum := sha256.Sum256([]byte(name))
@@ -134,9 +134,9 @@ func folderName(name string) string {
 
 // rootFolder returns the session's own directory to which root alone can write; empty if there
 // is none.
-func (o *over) rootFolder(name string) string {
+func (o *hookProvider) rootFolder(name string) string {
 	for _, dir := range []string{o.opts.Dir, o.opts.RootDir} {
-		if dir != "" && rootAlone(dir) {
+		if dir != "" && onlyRootCanWrite(dir) {
 			return filepath.Join(dir, folderName(name))
 		}
 	}
@@ -146,7 +146,7 @@ func (o *over) rootFolder(name string) string {
 // forget removes a session's hooks, except the offsets of its transcripts: its next
 // instance may continue there. What cannot be removed is replaced by the next
 // start, and is not used before.
-func (o *over) forget(name string) {
+func (o *hookProvider) forget(name string) {
 	if o.opts.Texts.Dir != "" {
 		_ = o.opts.Texts.Close(name) // the next start removes what is left
 	}
@@ -164,43 +164,43 @@ func (o *over) forget(name string) {
 	_ = os.Remove(dir) // it stays if it is not empty
 }
 
-// warm is a provider below that can launch again.
-type warm struct {
+// relaunchProvider is a provider below that can launch again.
+type relaunchProvider struct {
 	runtime.Provider
-	over *over
+	outer *hookProvider
 }
 
 // Route keeps the contract of runtime.Router.
-func (w *warm) Route(string) runtime.Provider { return w.Provider }
+func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
 // Relaunch keeps the contract of runtime.RelaunchProvider.
-func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
-	cfg, err := w.over.hooked(name, cfg)
+func (w *relaunchProvider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	cfg, err := w.outer.hooked(name, cfg)
 	if err != nil {
 		return &runtime.Error{Op: "relaunch", Session: name, Err: err}
 	}
 	return runtime.Relaunch(ctx, w.Provider, name, cfg)
 }
 
-// fenced is a provider below that acts on instances.
-type fenced struct {
+// fencedProvider is a provider below that acts on instances.
+type fencedProvider struct {
 	runtime.Provider
-	over *over
+	outer *hookProvider
 }
 
 // Route keeps the contract of runtime.Router.
-func (f *fenced) Route(string) runtime.Provider { return f.Provider }
+func (f *fencedProvider) Route(string) runtime.Provider { return f.Provider }
 
 // StopInstance keeps the contract of runtime.Fencer.
-func (f *fenced) StopInstance(ctx context.Context, name, token string) error {
+func (f *fencedProvider) StopInstance(ctx context.Context, name, token string) error {
 	err := runtime.StopInstance(ctx, f.Provider, name, token)
 	if err == nil {
-		f.over.forget(name)
+		f.outer.forget(name)
 	}
 	return err
 }
 
 // InterruptInstance keeps the contract of runtime.Fencer.
-func (f *fenced) InterruptInstance(ctx context.Context, name, token string) error {
+func (f *fencedProvider) InterruptInstance(ctx context.Context, name, token string) error {
 	return runtime.InterruptInstance(ctx, f.Provider, name, token)
 }

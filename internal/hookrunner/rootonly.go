@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// rootAlone reports whether this process is root, and root owns each existing directory on the
+// onlyRootCanWrite reports whether this process is root, and root owns each existing directory on the
 // path and no other user can write to any of them. What it cannot read counts as writable by
 // others.
-func rootAlone(path string) bool {
+func onlyRootCanWrite(path string) bool {
 	path, err := filepath.Abs(path)
 	if err != nil || os.Geteuid() != 0 {
 		return false

@@ -30,7 +30,7 @@ func (w *watched) Start(ctx context.Context, name string, cfg runtime.Config) er
 func startGemini(t *testing.T, opts hookrunner.Options) map[string]string {
 	t.Helper()
 	below := &watched{Provider: fake.New()}
-	p := hookrunner.Over(below, opts)
+	p := hookrunner.WrapProvider(below, opts)
 	env := map[string]string{hookrunner.VariableHooks: "gemini"}
 	if err := p.Start(t.Context(), "one", runtime.Config{Command: "gemini", Env: env}); err != nil {
 		t.Fatal(err)

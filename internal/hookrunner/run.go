@@ -46,13 +46,13 @@ const maxInput = 32 << 20
 // hook is one call that is being answered.
 type hook struct {
 	Call
-	cli    hooks.CLI
-	event  hooks.Event
-	in     hooks.Input
-	told   []byte // by the agent CLI, as it was read
-	after  bool   // the event was reported to the city
-	client *worker.Client
-	began  time.Time
+	cli      hooks.CLI
+	event    hooks.Event
+	in       hooks.Input
+	raw      []byte // by the agent CLI, as it was read
+	reported bool   // the event was reported to the city
+	client   *worker.Client
+	began    time.Time
 }
 
 // Run answers one call and returns its exit status: 2, with a reason on standard
@@ -82,12 +82,12 @@ func Run(ctx context.Context, c Call) (status int) {
 	}
 	defer h.client.Close()
 	switch {
-	case h.after:
-		err = h.afterwards(ctx)
+	case h.reported:
+		err = h.reportAfterTurn(ctx)
 	case h.event.Decides():
 		return h.decide(ctx)
 	default:
-		err = h.tell(ctx)
+		err = h.reportEvent(ctx)
 	}
 	if err != nil {
 		return h.failed(known, err)
@@ -102,7 +102,7 @@ func (h *hook) failed(known bool, err error) int {
 		fmt.Fprintln(h.Stderr, reason)
 		return 0 // an unreported event must not block the agent
 	}
-	return h.no(reason)
+	return h.deny(reason)
 }
 
 func (h *hook) parse() (time.Duration, error) {
@@ -114,7 +114,7 @@ func (h *hook) parse() (time.Duration, error) {
 		args = args[1:]
 		switch {
 		case arg == afterwards:
-			h.after = true
+			h.reported = true
 		case (arg == "--for" || arg == "--within") && len(args) == 0:
 			return 0, fmt.Errorf("%s needs a value", arg)
 		case arg == "--for":
@@ -142,11 +142,11 @@ func (h *hook) parse() (time.Duration, error) {
 	if h.event, ok = cli.Event(event); !ok {
 		return 0, fmt.Errorf("%s has no event %q that is known", name, event)
 	}
-	if h.after && h.event.Decides() {
+	if h.reported && h.event.Decides() {
 		return 0, fmt.Errorf("nothing is left of %s", event)
 	}
 	limit := h.event.Within()
-	if h.after {
+	if h.reported {
 		limit = afterwardsWithin
 	}
 	if within == 0 || within > limit {
@@ -178,7 +178,7 @@ func (h *hook) read(ctx context.Context) error {
 	if len(got.text) > maxInput {
 		return fmt.Errorf("the agent CLI sends more than %d bytes", maxInput)
 	}
-	h.told = got.text
+	h.raw = got.text
 	in, err := hooks.ParseInput(got.text)
 	if err == nil && in.Event != "" && in.Event != h.event.Name {
 		err = fmt.Errorf("the agent CLI reports %q", in.Event)

@@ -8,8 +8,8 @@ import (
 	"gascity/worker"
 )
 
-// tell reports what an event means.
-func (h *hook) tell(ctx context.Context) error {
+// reportEvent reports what an event means.
+func (h *hook) reportEvent(ctx context.Context) error {
 	if h.in.AgentID != "" && h.event.Means != hooks.Tool {
 		return nil // a sub-agent's turns are not the agent's
 	}
@@ -17,25 +17,25 @@ func (h *hook) tell(ctx context.Context) error {
 	case hooks.Begin:
 		return h.begin(ctx)
 	case hooks.Prompt:
-		handed := h.accompany(ctx)
+		handed := h.injectPending(ctx)
 		return errors.Join(handed, h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))}))
 	case hooks.Turn:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
-		return errors.Join(err, h.spentLater(ctx))
+		return errors.Join(err, h.reportUsageLater(ctx))
 	case hooks.Failure:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnFailed})
 		_, told := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Failure, Timestamp: h.began, Message: h.in.ErrorText()})
-		return errors.Join(err, told, h.spentLater(ctx))
+		return errors.Join(err, told, h.reportUsageLater(ctx))
 	case hooks.Interrupt:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnInterrupted})
-		return errors.Join(err, h.spentLater(ctx))
+		return errors.Join(err, h.reportUsageLater(ctx))
 	case hooks.Tool:
 		_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{
 			Type: worker.ToolUsed, Timestamp: h.began, ToolsCalled: []worker.ToolCall{{Name: h.in.ToolName, Success: true, CallID: h.in.ToolUseID}},
 		})
 		return err
 	case hooks.Compacted:
-		if h.cli.Briefs(hooks.SourceCompact) {
+		if h.cli.InjectsContext(hooks.SourceCompact) {
 			return nil // the conversation goes on with a beginning, which reports it
 		}
 		return h.compacted(ctx)
@@ -53,9 +53,9 @@ func (h *hook) tell(ctx context.Context) error {
 // begin sends context to the agent before reporting the conversation, or the city would
 // send it as a prompt. A compaction goes on with the turn that it is in.
 func (h *hook) begin(ctx context.Context) error {
-	briefed := errors.Join(h.passCompactions(), h.brief(ctx, h.in.Source))
+	briefed := errors.Join(h.skipCompactions(), h.injectContext(ctx, h.in.Source))
 	if h.in.Source == hooks.SourceCompact {
-		if h.cli.Briefs(hooks.SourceCompact) {
+		if h.cli.InjectsContext(hooks.SourceCompact) {
 			briefed = errors.Join(briefed, h.compacted(ctx))
 		}
 		return briefed
@@ -65,7 +65,7 @@ func (h *hook) begin(ctx context.Context) error {
 
 func (h *hook) compacted(ctx context.Context) error {
 	_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
-	if err == nil && h.cli.Briefs(hooks.SourceCompact) {
+	if err == nil && h.cli.InjectsContext(hooks.SourceCompact) {
 		err = h.answered()
 	}
 	return err
@@ -81,7 +81,7 @@ func (h *hook) opened(ctx context.Context) error {
 	detail := worker.Detail{Agent: h.cli.Name}
 	var proved error // a city with a guard gives no work without it, and says so
 	if h.in.Source != hooks.SourceClear {
-		begun := h.begun()
+		begun := h.saveStartOffsets()
 		if h.Getenv(variableServed) == "" { // else the program beside it has reported the start
 			if err := h.report(ctx, worker.Started, detail); err != nil {
 				return err
@@ -94,7 +94,7 @@ func (h *hook) opened(ctx context.Context) error {
 
 // end reports that the conversation is left, for another one or for good.
 func (h *hook) end(ctx context.Context) error {
-	err := h.spent(ctx)
+	err := h.reportUsage(ctx)
 	if h.in.Reason == hooks.SourceClear || h.in.Reason == hooks.SourceResume {
 		return err
 	}

@@ -23,14 +23,14 @@ import (
 	"gascity/worker"
 )
 
-// ear records what is reported to a city.
-type ear struct {
+// requestRecorder records what is reported to a city.
+type requestRecorder struct {
 	mu     sync.Mutex
 	life   []worker.Lifecycle
 	events []worker.TelemetryEvent
 }
 
-func (e *ear) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *requestRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/authorize" { // the canary
 		_ = json.NewEncoder(w).Encode(worker.Decision{Effect: worker.Deny, Rule: worker.Canary}) // the client says if it is cut off
 		return
@@ -51,10 +51,10 @@ func (e *ear) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "{}")
 }
 
-// told is what the events of one agent CLI made the city hear.
-func told(t *testing.T, cli string, env map[string]string, inputs ...string) *ear {
+// runHooks is what the events of one agent CLI made the city hear.
+func runHooks(t *testing.T, cli string, env map[string]string, inputs ...string) *requestRecorder {
 	t.Helper()
-	e := &ear{}
+	e := &requestRecorder{}
 	c := newCity(t, e.ServeHTTP)
 	for _, in := range inputs {
 		var named hooks.Input
@@ -81,7 +81,7 @@ func told(t *testing.T, cli string, env map[string]string, inputs ...string) *ea
 	return e
 }
 
-func (e *ear) words() []string {
+func (e *requestRecorder) words() []string {
 	var out []string
 	for _, l := range e.life {
 		word := string(l.Event)
@@ -120,7 +120,7 @@ func TestEventsBecomeTransitions(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, told(t, c.cli, nil, c.inputs...).words()); diff != "" {
+			if diff := cmp.Diff(c.want, runHooks(t, c.cli, nil, c.inputs...).words()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -129,7 +129,7 @@ func TestEventsBecomeTransitions(t *testing.T) {
 
 func TestWhatIsToldOfATurn(t *testing.T) {
 	t.Parallel()
-	e := told(t, "claude", nil,
+	e := runHooks(t, "claude", nil,
 		`{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"  fix it\n"}`,
 		`{"session_id":"s1","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t9"}`,
 		`{"session_id":"s1","hook_event_name":"Stop","background_tasks":[{"id":1},{"id":2}]}`,
@@ -169,7 +169,7 @@ func TestUsageIsToldOnce(t *testing.T) {
 	}
 	stop := func(last string) []string {
 		t.Helper()
-		e := told(t, "claude", map[string]string{hookrunner.VariableFolder: dir},
+		e := runHooks(t, "claude", map[string]string{hookrunner.VariableFolder: dir},
 			`{"session_id":"s1","hook_event_name":"Stop","transcript_path":"`+path+`","last_assistant_message":"`+last+`"}`)
 		var ids []string
 		for _, ev := range e.events {
@@ -186,10 +186,10 @@ func TestUsageIsToldOnce(t *testing.T) {
 		t.Errorf("reported %v, want what is complete and new", got)
 	}
 	write(line("m0", "past")[:10])
-	told(t, "claude", map[string]string{hookrunner.VariableFolder: dir}, `{"hook_event_name":"SessionStart","source":"resume","transcript_path":"`+path+`"}`)
+	runHooks(t, "claude", map[string]string{hookrunner.VariableFolder: dir}, `{"hook_event_name":"SessionStart","source":"resume","transcript_path":"`+path+`"}`)
 	other := t.TempDir()
 	env := map[string]string{hookrunner.VariableFolder: other}
-	e := told(t, "claude", env, `{"hook_event_name":"SessionStart","source":"resume","transcript_path":"`+path+`"}`, `{"hook_event_name":"Stop","transcript_path":"`+path+`"}`)
+	e := runHooks(t, "claude", env, `{"hook_event_name":"SessionStart","source":"resume","transcript_path":"`+path+`"}`, `{"hook_event_name":"Stop","transcript_path":"`+path+`"}`)
 	if len(e.events) > 0 {
 		t.Errorf("a conversation that was resumed reports its past: %v", e.events)
 	}
@@ -212,7 +212,7 @@ func TestTheEndOfATurnIsAwaited(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	e := &ear{}
+	e := &requestRecorder{}
 	c := newCity(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/lifecycle" { // the turn is reported: now its last words are written
 			text := prompt + `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"done"}],"usage":{"input_tokens":1}}}` + "\n"
@@ -246,7 +246,7 @@ func TestUsageIsToldAfterTheHook(t *testing.T) {
 	}
 	stop := fmt.Sprintf(`{"hook_event_name":"Stop","session_id":"s1","transcript_path":%q}`, transcript)
 	for _, spawns := range []bool{true, false} {
-		e := &ear{}
+		e := &requestRecorder{}
 		c := newCity(t, e.ServeHTTP)
 		dir := t.TempDir()
 		call := hookrunner.Call{Args: []string{"--for", "claude", "--within", "10s", "Stop"}, Stdin: strings.NewReader(stop), Stdout: io.Discard, Stderr: io.Discard}
@@ -288,7 +288,7 @@ func TestATurnThatIsWrittenLate(t *testing.T) {
 	t.Parallel()
 	transcript := filepath.Join(t.TempDir(), "t.jsonl")
 	stop := fmt.Sprintf(`{"hook_event_name":"Stop","session_id":"s1","transcript_path":%q,"last_assistant_message":"it is done"}`, transcript)
-	e := &ear{}
+	e := &requestRecorder{}
 	c := newCity(t, e.ServeHTTP)
 	env := map[string]string{"GC_WORKER_SOCKET": c.socket, "GC_WORKER_TOKEN": "x", "GC_RUN_ID": "x", hookrunner.VariableFolder: t.TempDir()}
 	written := make(chan error, 1)

@@ -25,41 +25,41 @@ const (
 	begunFile = "begun.json"
 )
 
-// spent reports what the agent's model used, from its transcript. It is read by the
+// reportUsage reports what the agent's model used, from its transcript. It is read by the
 // hook and not by the city: the hook stands where the file is, also in a pod. What is
 // reported twice counts once.
-func (h *hook) spent(ctx context.Context) error {
+func (h *hook) reportUsage(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
 	}
 	dir := h.Getenv(VariableFolder)
-	read := readTo(dir)
+	read := loadReadOffsets(dir)
 	h.await(ctx, h.in.TranscriptPath, read[h.in.TranscriptPath])
 	var failed []error
 	for _, path := range transcripts(h.in.TranscriptPath) {
-		to, err := h.spentIn(ctx, path, read[path])
+		to, err := h.reportUsageIn(ctx, path, read[path])
 		failed = append(failed, err)
 		read[path] = to
 	}
-	return errors.Join(append(failed, keepRead(dir, read))...)
+	return errors.Join(append(failed, saveReadOffsets(dir, read))...)
 }
 
-// spentLater has the turn's usage reported by a process of its own. The end of the turn
+// reportUsageLater has the turn's usage reported by a process of its own. The end of the turn
 // was reported, and what this misses is reported with the next one.
-func (h *hook) spentLater(ctx context.Context) error {
+func (h *hook) reportUsageLater(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
 	}
-	if h.Later != nil && h.Later([]string{"--for", h.cli.Name, afterwards, h.event.Name}, h.told) == nil {
+	if h.Later != nil && h.Later([]string{"--for", h.cli.Name, afterwards, h.event.Name}, h.raw) == nil {
 		return nil
 	}
-	return h.afterwards(ctx)
+	return h.reportAfterTurn(ctx)
 }
 
-// afterwards is what is left of a turn's end, once its transcript is written.
-func (h *hook) afterwards(ctx context.Context) error {
-	err := h.spent(ctx)
-	return errors.Join(err, h.briefed(ctx))
+// reportAfterTurn is what is left of a turn's end, once its transcript is written.
+func (h *hook) reportAfterTurn(ctx context.Context) error {
+	err := h.reportUsage(ctx)
+	return errors.Join(err, h.ackContext(ctx))
 }
 
 const (
@@ -68,7 +68,7 @@ const (
 	// with the next turn.
 	writtenWithin = time.Second
 	writtenLater  = 5 * time.Second
-	lookEvery     = 15 * time.Millisecond
+	pollInterval  = 15 * time.Millisecond
 )
 
 // await waits until the transcript has the turn's last words: agent CLIs write it
@@ -80,12 +80,12 @@ func (h *hook) await(ctx context.Context, path string, from int64) {
 	}
 	words = words[1:min(len(words)-1, 100)]
 	within := writtenWithin
-	if h.after {
+	if h.reported {
 		within = writtenLater
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	for {
 		if text, err := tail(path, from); err == nil && h.cli.Usage.Has(text, words) {
@@ -119,9 +119,9 @@ func transcripts(path string) []string {
 	return append([]string{path}, beside...)
 }
 
-// spentIn reports what is new in one transcript after from, and returns the offset up
+// reportUsageIn reports what is new in one transcript after from, and returns the offset up
 // to which it was reported.
-func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, error) {
+func (h *hook) reportUsageIn(ctx context.Context, path string, from int64) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -161,7 +161,7 @@ func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, err
 // reported at that time. What this session itself has read of it goes on.
 func (h *hook) skipPast() error {
 	dir := h.Getenv(VariableFolder)
-	read := readTo(dir)
+	read := loadReadOffsets(dir)
 	for _, path := range transcripts(h.in.TranscriptPath) {
 		if _, known := read[path]; known {
 			continue
@@ -170,10 +170,10 @@ func (h *hook) skipPast() error {
 			read[path] = info.Size()
 		}
 	}
-	return keepRead(dir, read)
+	return saveReadOffsets(dir, read)
 }
 
-func readTo(dir string) map[string]int64 {
+func loadReadOffsets(dir string) map[string]int64 {
 	for _, name := range []string{readFile, begunFile} {
 		var read map[string]int64
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -184,16 +184,16 @@ func readTo(dir string) map[string]int64 {
 	return map[string]int64{} // all of it is reported again
 }
 
-// begun notes how far the transcripts were read when a run began.
-func (h *hook) begun() error {
+// saveStartOffsets notes how far the transcripts were read when a run began.
+func (h *hook) saveStartOffsets() error {
 	dir := h.Getenv(VariableFolder)
 	if dir == "" || h.cli.Usage == "" {
 		return nil
 	}
-	return h.keepFile(begunFile, readTo(dir))
+	return h.saveFile(begunFile, loadReadOffsets(dir))
 }
 
-func keepRead(dir string, read map[string]int64) error {
+func saveReadOffsets(dir string, read map[string]int64) error {
 	if dir == "" {
 		return nil
 	}

@@ -33,7 +33,7 @@ func Usual() Terms {
 // Elector decides for one candidate. It compares no clock of one process with that of
 // another: times are those of this process alone. Not safe for concurrent use.
 type Elector struct {
-	me    string
+	name  string
 	terms Terms
 
 	seen   Record
@@ -42,14 +42,14 @@ type Elector struct {
 }
 
 // NewElector returns the decisions of a candidate, whose name is unique for ever.
-func NewElector(me string, terms Terms) *Elector { return &Elector{me: me, terms: terms} }
+func NewElector(me string, terms Terms) *Elector { return &Elector{name: me, terms: terms} }
 
 // See takes the record that an answer had, at the time of the answer.
 func (e *Elector) See(r Record, at time.Time) {
 	if r.Version != e.seen.Version || e.seenAt.IsZero() {
 		e.seen, e.seenAt = r, at
 	}
-	if r.Holder != e.me {
+	if r.Holder != e.name {
 		e.sent = time.Time{}
 	}
 }
@@ -60,7 +60,7 @@ func (e *Elector) Claim(now time.Time) (Record, bool) {
 		return Record{}, false // its owner is not known yet
 	}
 	r := e.seen
-	if mine := r.Holder == e.me; !mine {
+	if mine := r.Holder == e.name; !mine {
 		if r.Holder != "" && now.Before(e.seenAt.Add(r.Duration)) {
 			return Record{}, false
 		}
@@ -69,7 +69,7 @@ func (e *Elector) Claim(now time.Time) (Record, bool) {
 			r.Changes++
 		}
 	}
-	r.Holder, r.Duration, r.Renewed = e.me, e.terms.Duration, now
+	r.Holder, r.Duration, r.Renewed = e.name, e.terms.Duration, now
 	return r, true
 }
 
@@ -78,9 +78,9 @@ func (e *Elector) Granted(r Record, sent time.Time) {
 	e.seen, e.seenAt, e.sent = r, sent, sent
 }
 
-// Holds returns until when this candidate holds the lease, zero if it does not. After that
+// ValidUntil returns until when this candidate holds the lease, zero if it does not. After that
 // time it must have ended what it does.
-func (e *Elector) Holds() time.Time {
+func (e *Elector) ValidUntil() time.Time {
 	if e.sent.IsZero() {
 		return time.Time{}
 	}

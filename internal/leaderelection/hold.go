@@ -33,10 +33,10 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Hold waits for the lease and calls lead with it, whose context ends with the lease.
+// Run waits for the lease and calls lead with it, whose context ends with the lease.
 // It returns what lead does, after the lease was given away; an error matching [ErrLost]
 // if it was lost, also while lead still runs; and nil if ctx ended before there was one.
-func Hold(ctx context.Context, opts Options, lead func(ctx context.Context) error) error {
+func Run(ctx context.Context, opts Options, lead func(ctx context.Context) error) error {
 	c := &candidate{Options: opts, elector: NewElector(opts.Name, opts.Terms)}
 	if !c.campaign(ctx) {
 		return nil
@@ -46,7 +46,7 @@ func Hold(ctx context.Context, opts Options, lead func(ctx context.Context) erro
 	defer end(nil)
 	done := make(chan error, 1)
 	go func() { done <- lead(leading) }() // waited for, unless the process ends: see ErrLost
-	if err, over := c.keep(ctx, done); over {
+	if err, over := c.renew(ctx, done); over {
 		return err
 	}
 	end(ErrLost)
@@ -71,7 +71,7 @@ type candidate struct {
 func (c *candidate) campaign(ctx context.Context) bool {
 	for told := ""; ; {
 		err := c.claim(ctx, time.Now().Add(c.Terms.Deadline))
-		if held(c.elector.Holds()) {
+		if isValid(c.elector.ValidUntil()) {
 			return true
 		}
 		if why := fmt.Sprint(err); why != told && ctx.Err() == nil {
@@ -84,11 +84,11 @@ func (c *candidate) campaign(ctx context.Context) bool {
 	}
 }
 
-// keep renews the lease until lead is done, whose error it returns, or the lease is lost.
-func (c *candidate) keep(ctx context.Context, done <-chan error) (err error, over bool) {
+// renew renews the lease until lead is done, whose error it returns, or the lease is lost.
+func (c *candidate) renew(ctx context.Context, done <-chan error) (err error, over bool) {
 	due := time.NewTimer(c.Terms.Renew)
 	defer due.Stop()
-	for held(c.elector.Holds()) {
+	for isValid(c.elector.ValidUntil()) {
 		select {
 		case err = <-done:
 			c.release(ctx)
@@ -96,11 +96,11 @@ func (c *candidate) keep(ctx context.Context, done <-chan error) (err error, ove
 		case <-due.C:
 		}
 		next := c.Terms.Renew
-		if err := c.claim(context.WithoutCancel(ctx), c.elector.Holds()); err != nil {
+		if err := c.claim(context.WithoutCancel(ctx), c.elector.ValidUntil()); err != nil {
 			c.Logger.Warn("the lease could not be renewed", "name", c.Name, "error", err)
 			next = c.Terms.Retry
 		}
-		due.Reset(max(0, min(next, time.Until(c.elector.Holds()))))
+		due.Reset(max(0, min(next, time.Until(c.elector.ValidUntil()))))
 	}
 	return nil, false
 }
@@ -109,7 +109,7 @@ func (c *candidate) keep(ctx context.Context, done <-chan error) (err error, ove
 func (c *candidate) claim(ctx context.Context, end time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	if !held(c.elector.Holds()) { // else what was written last is known, and a conflict shows it
+	if !isValid(c.elector.ValidUntil()) { // else what was written last is known, and a conflict shows it
 		r, err := c.Store.Get(ctx)
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func (c *candidate) release(ctx context.Context) {
 	}
 }
 
-func held(until time.Time) bool { return time.Now().Before(until) }
+func isValid(until time.Time) bool { return time.Now().Before(until) }
 
 // pause reports whether it was not cut short by the end of ctx.
 func pause(ctx context.Context, d time.Duration) bool {

@@ -93,7 +93,7 @@ func TestNeverTwoHolders(t *testing.T) {
 		check := func() {
 			var holders []int
 			for i := range all {
-				if until := all[i].e.Holds(); clock(i, at).Before(until) {
+				if until := all[i].e.ValidUntil(); clock(i, at).Before(until) {
 					holders = append(holders, i)
 				}
 			}
@@ -103,7 +103,7 @@ func TestNeverTwoHolders(t *testing.T) {
 		}
 		step := func(i int, lag func(string) time.Duration, lose func(string) bool) {
 			e := all[i].e
-			if !clock(i, at).Before(e.Holds()) {
+			if !clock(i, at).Before(e.ValidUntil()) {
 				r, _ := store.Get(ctx)
 				at += lag("answer")
 				check()
@@ -140,7 +140,7 @@ func TestNeverTwoHolders(t *testing.T) {
 			check()
 		}
 		healed := at
-		for i := 1; !clock(i, at).Before(all[i].e.Holds()); i = 1 + i%2 { // c0 is dead
+		for i := 1; !clock(i, at).Before(all[i].e.ValidUntil()); i = 1 + i%2 { // c0 is dead
 			at += terms.Retry / 2
 			step(i, func(string) time.Duration { return 0 }, func(string) bool { return false })
 			check()
@@ -159,7 +159,7 @@ func options(name string, store Store) Options {
 func leads(ctx context.Context, o Options) (began <-chan time.Time, ended <-chan error) {
 	b, e := make(chan time.Time, 1), make(chan error, 1)
 	go func() {
-		e <- Hold(ctx, o, func(ctx context.Context) error {
+		e <- Run(ctx, o, func(ctx context.Context) error {
 			b <- time.Now()
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -269,7 +269,7 @@ func TestWhatGoesWrong(t *testing.T) {
 		free := make(chan struct{})
 		hung := make(chan error, 1)
 		go func() {
-			hung <- Hold(t.Context(), options("hung", store), func(context.Context) error { <-free; return nil })
+			hung <- Run(t.Context(), options("hung", store), func(context.Context) error { <-free; return nil })
 		}()
 		time.Sleep(time.Minute)
 		store.mu.Lock()

@@ -15,7 +15,7 @@ import (
 // item stages one file or folder.
 func (s *stager) item(it item) error {
 	if reason := blocked(s.root, dirOf(it)); reason != "" {
-		s.keep(it.dst, reason)
+		s.recordKept(it.dst, reason)
 		return nil
 	}
 	if err := s.makeDirs(it); err != nil || it.dir {
@@ -47,7 +47,7 @@ func (s *stager) makeDirs(it item) error {
 	return nil
 }
 
-func (s *stager) keep(name, reason string) {
+func (s *stager) recordKept(name, reason string) {
 	s.report.Kept = append(s.report.Kept, name)
 	if reason != "" {
 		s.warn("%s is left as it is: %s", name, reason)
@@ -63,12 +63,12 @@ func (s *stager) place(it item) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		s.keep(name, "something that is not a file has its name")
+		s.recordKept(name, "something that is not a file has its name")
 		return nil
 	default:
 		there, err := hashOf(s.root, name)
 		if err != nil {
-			s.keep(name, err.Error())
+			s.recordKept(name, err.Error())
 			return nil
 		}
 		wanted, err := hashOf(it.root, it.name)
@@ -78,7 +78,7 @@ func (s *stager) place(it item) error {
 		case there == wanted:
 			return nil
 		case s.ledger.Files[name] != there:
-			s.keep(name, "")
+			s.recordKept(name, "")
 			return nil
 		}
 		policy, old = replaceSame, there
@@ -88,7 +88,7 @@ func (s *stager) place(it item) error {
 		return writeFile(s.root, name, file{io.TeeReader(content, sum), it.mode, old}, policy)
 	})
 	if policy == keepAny && errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) {
-		s.keep(name, "")
+		s.recordKept(name, "")
 		return nil
 	}
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *stager) place(it item) error {
 // there.
 func (s *stager) settings(name string, layers []item) error {
 	if reason := blocked(s.root, path.Dir(name)); reason != "" {
-		s.keep(name, reason)
+		s.recordKept(name, reason)
 		return nil
 	}
 	wanted, err := combined(layers)
@@ -133,7 +133,7 @@ func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error
 	}
 	result, known, err := update(text, wanted, known)
 	if err != nil {
-		s.keep(name, err.Error())
+		s.recordKept(name, err.Error())
 		return nil
 	}
 	policy := replaceSame
@@ -147,7 +147,7 @@ func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error
 		s.report.Merged = append(s.report.Merged, name)
 	}
 	for _, conflict := range result.conflicts {
-		s.keep(name, "the user's "+conflict+" stays")
+		s.recordKept(name, "the user's "+conflict+" stays")
 	}
 	s.ledger.Settings[name] = known
 	return nil
@@ -193,7 +193,7 @@ func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.File
 		text, err = s.root.ReadFile(name)
 	}
 	if err != nil {
-		s.keep(name, err.Error())
+		s.recordKept(name, err.Error())
 		return nil, 0, known
 	}
 	return text, info.Mode(), known

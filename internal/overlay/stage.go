@@ -56,7 +56,7 @@ func Stage(ctx context.Context, req Request) (Report, error) {
 	if err != nil || len(items) == 0 {
 		return s.finish(err)
 	}
-	return s.inside(ctx, req.WorkDir, func() error { return s.items(ctx, items) })
+	return s.withLock(ctx, req.WorkDir, func() error { return s.items(ctx, items) })
 }
 
 // stager does one staging.
@@ -77,9 +77,9 @@ func (s *stager) close() {
 	}
 }
 
-// inside runs act in the locked working directory and saves what it noted, also when
+// withLock runs act in the locked working directory and saves what it noted, also when
 // it fails.
-func (s *stager) inside(ctx context.Context, workDir string, act func() error) (Report, error) {
+func (s *stager) withLock(ctx context.Context, workDir string, act func() error) (Report, error) {
 	root, err := os.OpenRoot(workDir)
 	if err != nil {
 		return s.finish(fmt.Errorf("cannot stage: %w", err))

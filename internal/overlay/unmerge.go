@@ -35,7 +35,7 @@ func removeItem(text []byte, root *value, a addition, gaps []gap) []byte {
 			for j, other := range list.items {
 				starts[j], ends[j] = other.start, other.end
 			}
-			return cut(text, list, span{i, starts, ends}, spaceAt(gaps, a.Path))
+			return removeSibling(text, list, span{i, starts, ends}, spaceAt(gaps, a.Path))
 		}
 	}
 	return text
@@ -57,7 +57,7 @@ func removeMember(text []byte, root *value, a addition, gaps []gap) []byte {
 	for j, other := range parent.members {
 		starts[j], ends[j] = other.start, other.value.end
 	}
-	return cut(text, parent, span{i, starts, ends}, spaceAt(gaps, parentPath))
+	return removeSibling(text, parent, span{i, starts, ends}, spaceAt(gaps, parentPath))
 }
 
 // span says which of several neighbours is meant, and where each of them is.
@@ -66,9 +66,9 @@ type span struct {
 	starts, ends []int
 }
 
-// cut removes one neighbour together with the separator that belongs to it. An
+// removeSibling removes one neighbour together with the separator that belongs to it. An
 // object or list that becomes empty gets the given space between its brackets.
-func cut(text []byte, in *value, s span, space string) []byte {
+func removeSibling(text []byte, in *value, s span, space string) []byte {
 	i, last := s.index, len(s.starts)-1
 	switch {
 	case i == 0 && last == 0:

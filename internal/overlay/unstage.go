@@ -22,7 +22,7 @@ func Unstage(ctx context.Context, workDir string) (Report, error) {
 	}
 	s := &stager{}
 	defer s.close()
-	return s.inside(ctx, workDir, func() error {
+	return s.withLock(ctx, workDir, func() error {
 		for _, name := range slices.Sorted(maps.Keys(s.ledger.Files)) {
 			if err := s.removeFile(name); err != nil {
 				return err
@@ -50,11 +50,11 @@ func (s *stager) removeFile(name string) error {
 		return nil
 	}
 	if err != nil {
-		s.keep(name, err.Error())
+		s.recordKept(name, err.Error())
 		return nil
 	}
 	if there != noted {
-		s.keep(name, "")
+		s.recordKept(name, "")
 		return nil
 	}
 	if err := s.root.Remove(name); err != nil {
@@ -75,12 +75,12 @@ func (s *stager) removeSettings(name string, known settings) error {
 		err = errors.New("it is not a regular file")
 	}
 	if err := errors.Join(err, readErr); err != nil {
-		s.keep(name, err.Error())
+		s.recordKept(name, err.Error())
 		return nil
 	}
 	rest, err := unmerge(text, known.Added, known.Gaps)
 	if err != nil {
-		s.keep(name, err.Error())
+		s.recordKept(name, err.Error())
 		return nil
 	}
 	switch {

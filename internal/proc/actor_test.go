@@ -16,7 +16,7 @@ import (
 // The test binary is its own helper: with helperEnv set it becomes one of the roles.
 const helperEnv = "GC_PROC_TEST_HELPER"
 
-const patience = 30 * time.Second
+const waitLimit = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	role := os.Getenv(helperEnv)
@@ -125,7 +125,7 @@ func start(t *testing.T, roles string, env ...string) *helper {
 func (h *helper) ready(t *testing.T, n int) []ID {
 	t.Helper()
 	var ids []ID
-	deadline := time.After(patience)
+	deadline := time.After(waitLimit)
 	for len(ids) < n {
 		select {
 		case line, ok := <-h.lines:
@@ -151,9 +151,9 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !condition(); <-tick.C {
+	for deadline := time.Now().Add(waitLimit); !condition(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not so after %s", what, patience)
+			t.Fatalf("%s: not so after %s", what, waitLimit)
 		}
 	}
 }

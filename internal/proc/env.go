@@ -72,13 +72,13 @@ func FindByEnv(key, value string) ([]EnvMatch, error) {
 	uid := os.Geteuid()
 	var again []Info
 	for _, info := range all {
-		if info.UID == uid && !info.Ended() && !search.look(info) {
+		if info.UID == uid && !info.Ended() && !search.examine(info) {
 			again = append(again, info)
 		}
 	}
 	// A process in the middle of its exec has no environment for a moment.
 	for _, info := range again {
-		search.look(info)
+		search.examine(info)
 	}
 	if search.err != nil {
 		return nil, search.err
@@ -97,8 +97,8 @@ type envSearch struct {
 	err        error
 }
 
-// look examines one process. It is false if the process showed nothing at all.
-func (s *envSearch) look(info Info) bool {
+// examine examines one process. It is false if the process showed nothing at all.
+func (s *envSearch) examine(info Info) bool {
 	env, err := environ(info.PID)
 	switch {
 	case errors.Is(err, ErrGone):

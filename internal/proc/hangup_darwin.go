@@ -2,9 +2,9 @@ package proc
 
 import "syscall"
 
-// MindsOnlyHangup reports whether the process is likely to ignore SIGTERM and not SIGHUP, as
+// StopsOnlyOnHangup reports whether the process is likely to ignore SIGTERM and not SIGHUP, as
 // an interactive shell does.
-func (i Info) MindsOnlyHangup() bool { return i.IsShell() && i.PGID == i.SID }
+func (i Info) StopsOnlyOnHangup() bool { return i.IsShell() && i.PGID == i.SID }
 
 // Catches reports whether the process handles the signal itself. This system does not report it, so
 // it is true: callers know by other means what the process is.

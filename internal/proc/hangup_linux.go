@@ -7,23 +7,23 @@ import (
 	"syscall"
 )
 
-// MindsOnlyHangup reports whether the process ignores SIGTERM and not SIGHUP, as an
+// StopsOnlyOnHangup reports whether the process ignores SIGTERM and not SIGHUP, as an
 // interactive shell does.
-func (i Info) MindsOnlyHangup() bool {
+func (i Info) StopsOnlyOnHangup() bool {
 	ignored, ok := signalMask(i.PID, "SigIgn")
-	return ok && ignored.has(syscall.SIGTERM) && !ignored.has(syscall.SIGHUP)
+	return ok && ignored.contains(syscall.SIGTERM) && !ignored.contains(syscall.SIGHUP)
 }
 
 // Catches reports whether the process handles the signal itself, so that it does not end it.
 func (i Info) Catches(sig syscall.Signal) bool {
 	caught, ok := signalMask(i.PID, "SigCgt")
-	return ok && caught.has(sig)
+	return ok && caught.contains(sig)
 }
 
 // signals is a set of signals as the kernel shows it.
 type signals uint64
 
-func (s signals) has(sig syscall.Signal) bool { return s>>(sig-1)&1 == 1 }
+func (s signals) contains(sig syscall.Signal) bool { return s>>(sig-1)&1 == 1 }
 
 // signalMask reads a set of signals from the status of a process. ok is false if it cannot be read.
 func signalMask(pid int, field string) (mask signals, ok bool) {

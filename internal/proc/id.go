@@ -91,8 +91,8 @@ type Info struct {
 // Ended reports whether the process has ended, collected or not.
 func (i Info) Ended() bool { return i.State == StateZombie || i.State == StateDead }
 
-// Own reports whether the process belongs to the calling (effective) user.
-func (i Info) Own() bool { return i.UID == os.Geteuid() }
+// IsOwn reports whether the process belongs to the calling (effective) user.
+func (i Info) IsOwn() bool { return i.UID == os.Geteuid() }
 
 // Self returns the identity of the calling process.
 func Self() (ID, error) {

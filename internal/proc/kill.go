@@ -16,11 +16,11 @@ import (
 var ErrSurvivors = errors.New("processes survived")
 
 const (
-	defaultGrace = 2 * time.Second
-	killWait     = 5 * time.Second // for the kernel to take down what was killed
-	firstLook    = 2 * time.Millisecond
-	lastLook     = 50 * time.Millisecond // looks become rarer up to this
-	maxFreezes   = 100                   // passes to stop a tree that forks while it is stopped
+	defaultGrace    = 2 * time.Second
+	killWait        = 5 * time.Second // for the kernel to take down what was killed
+	minPollInterval = 2 * time.Millisecond
+	maxPollInterval = 50 * time.Millisecond // looks become rarer up to this
+	maxFreezes      = 100                   // passes to stop a tree that forks while it is stopped
 )
 
 // KillOptions changes how [KillTree] works. The zero value is useful.
@@ -34,10 +34,10 @@ type KillOptions struct {
 	MarkKey, MarkValue string
 }
 
-// Census is the result for a process tree.
-type Census struct {
+// KillReport is the result for a process tree.
+type KillReport struct {
 	Found      int    // different processes that belonged to the tree
-	Termed     int    // of these, how many were sent SIGTERM
+	Terminated int    // of these, how many were sent SIGTERM
 	Killed     int    // of these, how many were sent SIGKILL
 	Survivors  []Info // those that live on
 	Unreadable []int  // processes of this user whose mark could not be read, see [UnreadableError]
@@ -57,51 +57,51 @@ type Census struct {
 // processes are left, the cause of ctx when it ended first (nothing more is signalled then),
 // or a failure to list processes; the census is true in each case. A zombie counts as gone:
 // its parent collects it. A nil opts is the zero value.
-func KillTree(ctx context.Context, root ID, opts *KillOptions) (Census, error) {
+func KillTree(ctx context.Context, root ID, opts *KillOptions) (KillReport, error) {
 	if opts == nil {
 		opts = &KillOptions{}
 	}
 	if root.PID <= 1 || root.PID == os.Getpid() {
-		return Census{}, &Error{Op: "kill tree of", PID: root.PID, Err: errors.New("refused")}
+		return KillReport{}, &Error{Op: "kill tree of", PID: root.PID, Err: errors.New("refused")}
 	}
-	h := &hunt{
+	h := &treeKiller{
 		opts: opts, root: root, self: os.Getpid(),
-		members: map[ID]bool{root: true}, led: map[int]uint64{},
+		members: map[ID]bool{root: true}, leaders: map[int]uint64{},
 		seen: map[ID]bool{}, termed: map[ID]bool{}, killed: map[ID]bool{},
 	}
 	err := h.run(ctx)
-	if err == nil && len(h.living) > 0 {
-		err = fmt.Errorf("kill tree of %s: %w: %v", root, ErrSurvivors, h.living)
+	if err == nil && len(h.alive) > 0 {
+		err = fmt.Errorf("kill tree of %s: %w: %v", root, ErrSurvivors, h.alive)
 	}
-	return Census{
-		Found: len(h.seen), Termed: len(h.termed), Killed: len(h.killed),
-		Survivors: h.living, Unreadable: h.unreadable,
+	return KillReport{
+		Found: len(h.seen), Terminated: len(h.termed), Killed: len(h.killed),
+		Survivors: h.alive, Unreadable: h.unreadable,
 	}, err
 }
 
-// hunt is one run of [KillTree]; one goroutine owns it.
-type hunt struct {
+// treeKiller is one run of [KillTree]; one goroutine owns it.
+type treeKiller struct {
 	opts *KillOptions
 	root ID
 	self int
 
 	members    map[ID]bool    // belonged to the tree at some look
-	led        map[int]uint64 // session or group number -> start of the member that leads it
-	living     []Info         // of the last look, parents before children
+	leaders    map[int]uint64 // session or group number -> start of the member that leads it
+	alive      []Info         // of the last look, parents before children
 	unreadable []int
 
 	seen, termed, killed map[ID]bool
 }
 
-func (h *hunt) run(ctx context.Context) error {
-	if err := h.look(); err != nil || len(h.living) == 0 {
+func (h *treeKiller) run(ctx context.Context) error {
+	if err := h.refresh(); err != nil || len(h.alive) == 0 {
 		return err
 	}
 	if h.opts.Grace >= 0 {
-		for _, info := range slices.Backward(h.living) {
+		for _, info := range slices.Backward(h.alive) {
 			h.signal(info, syscall.SIGTERM, h.termed)
 		}
-		done, err := h.wait(ctx, cmp.Or(h.opts.Grace, defaultGrace), h.wake)
+		done, err := h.wait(ctx, cmp.Or(h.opts.Grace, defaultGrace), h.resume)
 		if done || err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (h *hunt) run(ctx context.Context) error {
 		if err := h.freeze(); err != nil {
 			return err
 		}
-		for _, info := range slices.Backward(h.living) {
+		for _, info := range slices.Backward(h.alive) {
 			h.signal(info, syscall.SIGKILL, h.killed)
 		}
 		done, err := h.wait(ctx, 100*time.Millisecond, func(Info) {})
@@ -124,17 +124,17 @@ func (h *hunt) run(ctx context.Context) error {
 
 // freeze stops every process of the tree, so that none can fork its way out while the
 // others are killed. If it fails, they go on.
-func (h *hunt) freeze() error {
+func (h *treeKiller) freeze() error {
 	frozen := map[ID]bool{}
 	for range maxFreezes {
-		if err := h.look(); err != nil {
+		if err := h.refresh(); err != nil {
 			for id := range frozen {
 				_ = Signal(id, syscall.SIGCONT) // it may have ended
 			}
 			return err
 		}
 		before := len(frozen)
-		for _, info := range h.living {
+		for _, info := range h.alive {
 			if !frozen[info.ID] {
 				h.signal(info, syscall.SIGSTOP, nil)
 				frozen[info.ID] = true
@@ -147,8 +147,8 @@ func (h *hunt) freeze() error {
 	return nil // it forks faster than it can be stopped; SIGKILL still goes to all that is known
 }
 
-// wake lets a stopped process hear its SIGTERM.
-func (h *hunt) wake(info Info) {
+// resume lets a stopped process hear its SIGTERM.
+func (h *treeKiller) resume(info Info) {
 	if info.State == StateStopped && h.termed[info.ID] {
 		h.signal(info, syscall.SIGCONT, nil)
 	}
@@ -156,26 +156,26 @@ func (h *hunt) wake(info Info) {
 
 // wait looks until the tree is gone (true) or the time is over (false), and calls each
 // for what lives at every look.
-func (h *hunt) wait(ctx context.Context, limit time.Duration, each func(Info)) (bool, error) {
+func (h *treeKiller) wait(ctx context.Context, limit time.Duration, each func(Info)) (bool, error) {
 	over := time.NewTimer(limit)
 	defer over.Stop()
-	pause := firstLook
+	pause := minPollInterval
 	next := time.NewTimer(pause)
 	defer next.Stop()
 	for {
-		if err := h.look(); err != nil || len(h.living) == 0 {
-			return len(h.living) == 0, err
+		if err := h.refresh(); err != nil || len(h.alive) == 0 {
+			return len(h.alive) == 0, err
 		}
-		for _, info := range h.living {
+		for _, info := range h.alive {
 			each(info)
 		}
 		select {
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
 		case <-over.C:
-			return false, h.look()
+			return false, h.refresh()
 		case <-next.C:
-			pause = min(2*pause, lastLook)
+			pause = min(2*pause, maxPollInterval)
 			next.Reset(pause)
 		}
 	}
@@ -183,14 +183,14 @@ func (h *hunt) wait(ctx context.Context, limit time.Duration, each func(Info)) (
 
 // signal records a process in sent if it could be signalled. A failure needs no
 // handling here: the next look shows what lives, and the census reports it.
-func (h *hunt) signal(info Info, sig syscall.Signal, sent map[ID]bool) {
+func (h *treeKiller) signal(info Info, sig syscall.Signal, sent map[ID]bool) {
 	if Signal(info.ID, sig) == nil && sent != nil {
 		sent[info.ID] = true
 	}
 }
 
-// look makes one pass over the machine and refreshes members and living.
-func (h *hunt) look() error {
+// refresh makes one pass over the machine and refreshes members and living.
+func (h *treeKiller) refresh() error {
 	all, err := list()
 	if err != nil {
 		return err
@@ -198,21 +198,21 @@ func (h *hunt) look() error {
 	if err := h.adoptMarked(); err != nil {
 		return err
 	}
-	h.forgetLed(all)
+	h.dropEmptyGroups(all)
 	for h.grow(all) {
 	}
-	h.living = h.living[:0]
+	h.alive = h.alive[:0]
 	for _, info := range all {
 		if h.members[info.ID] && !info.Ended() {
-			h.living = append(h.living, info)
+			h.alive = append(h.alive, info)
 			h.seen[info.ID] = true
 		}
 	}
-	sortByDepth(h.living)
+	sortByDepth(h.alive)
 	return nil
 }
 
-func (h *hunt) adoptMarked() error {
+func (h *treeKiller) adoptMarked() error {
 	if h.opts.MarkKey == "" {
 		return nil
 	}
@@ -232,30 +232,30 @@ func (h *hunt) adoptMarked() error {
 	return nil
 }
 
-// forgetLed drops sessions and groups without members, and those whose number now belongs
+// dropEmptyGroups drops sessions and groups without members, and those whose number now belongs
 // to another leader: from then on the number may mean somebody else's. While a session or
 // group has a member, the kernel does not give its number away.
-func (h *hunt) forgetLed(all []Info) {
+func (h *treeKiller) dropEmptyGroups(all []Info) {
 	used := map[int]bool{}
 	for _, info := range all {
 		used[info.SID], used[info.PGID] = true, true
 	}
 	for _, info := range all {
-		if start, ok := h.led[info.PID]; ok && start != info.Start {
-			delete(h.led, info.PID)
+		if start, ok := h.leaders[info.PID]; ok && start != info.Start {
+			delete(h.leaders, info.PID)
 		}
 	}
-	maps.DeleteFunc(h.led, func(number int, _ uint64) bool { return !used[number] })
+	maps.DeleteFunc(h.leaders, func(number int, _ uint64) bool { return !used[number] })
 }
 
 // grow adds descendants and fellows in sessions and groups of known members. It is true
 // while there were new ones.
-func (h *hunt) grow(all []Info) bool {
+func (h *treeKiller) grow(all []Info) bool {
 	byPID := make(map[int]Info, len(all))
 	for _, info := range all {
 		byPID[info.PID] = info
 		if h.members[info.ID] && (info.SID == info.PID || info.PGID == info.PID) {
-			h.led[info.PID] = info.Start
+			h.leaders[info.PID] = info.Start
 		}
 	}
 	grown := false
@@ -265,7 +265,7 @@ func (h *hunt) grow(all []Info) bool {
 		}
 		parent, ok := byPID[info.PPID]
 		child := ok && h.members[parent.ID] && info.Start >= parent.Start
-		if child || h.ledBefore(info.SID, info) || h.ledBefore(info.PGID, info) {
+		if child || h.isLedByMember(info.SID, info) || h.isLedByMember(info.PGID, info) {
 			h.members[info.ID] = true
 			grown = true
 		}
@@ -273,10 +273,10 @@ func (h *hunt) grow(all []Info) bool {
 	return grown
 }
 
-// ledBefore reports whether a member leads this session or group and is not younger
+// isLedByMember reports whether a member leads this session or group and is not younger
 // than the process in it.
-func (h *hunt) ledBefore(number int, info Info) bool {
-	start, ok := h.led[number]
+func (h *treeKiller) isLedByMember(number int, info Info) bool {
+	start, ok := h.leaders[number]
 	return ok && info.Start >= start
 }
 

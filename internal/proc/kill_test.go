@@ -32,7 +32,7 @@ func TestKillTreeEndsDeafSetsidAndDaemonProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	assertGone(t, ids...)
-	if census.Found != 4 || census.Termed != 4 || census.Killed != 3 || len(census.Survivors) != 0 {
+	if census.Found != 4 || census.Terminated != 4 || census.Killed != 3 || len(census.Survivors) != 0 {
 		t.Errorf("census %+v, want 4 found and termed, 3 deaf ones killed", census)
 	}
 	if alive, err := Alive(bystander); !alive || err != nil {
@@ -63,8 +63,8 @@ func TestKillTreeLetsThePoliteEndThemselves(t *testing.T) {
 	if err := Signal(root, syscall.SIGSTOP); err != nil { // a stopped process must hear SIGTERM too
 		t.Fatal(err)
 	}
-	census, err := KillTree(t.Context(), root, &KillOptions{Grace: patience})
-	if err != nil || census.Found != 1 || census.Termed != 1 || census.Killed != 0 {
+	census, err := KillTree(t.Context(), root, &KillOptions{Grace: waitLimit})
+	if err != nil || census.Found != 1 || census.Terminated != 1 || census.Killed != 0 {
 		t.Errorf("census %+v, %v", census, err)
 	}
 	assertGone(t, root)
@@ -80,7 +80,7 @@ func TestKillTreeCatchesAForker(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%+v: %v (first: %s)", census, err, first)
 	}
-	if census.Termed != 0 || census.Killed == 0 || census.Killed > census.Found { // some end by themselves
+	if census.Terminated != 0 || census.Killed == 0 || census.Killed > census.Found { // some end by themselves
 		t.Errorf("census %+v", census)
 	}
 	if left := found(t, key, mark); len(left) != 0 {
@@ -114,7 +114,7 @@ func TestKillTreeStopsWhenItsContextEnds(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
-	census, err := KillTree(ctx, root, &KillOptions{Grace: patience})
+	census, err := KillTree(ctx, root, &KillOptions{Grace: waitLimit})
 	if !errors.Is(err, why) || len(census.Survivors) != 1 || census.Survivors[0].ID != root {
 		t.Errorf("census %+v, %v", census, err)
 	}
@@ -149,7 +149,7 @@ func TestWaitGoneReturnsAtTheEndAndNotBefore(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("WaitGone did not notice the end")
 	}
 	assertGone(t, id)

@@ -36,7 +36,7 @@ func readStat(pid int) (Info, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var owner unix.Stat_t
 	if err := ignoringEINTR(func() error { return unix.Stat(dir, &owner) }); err != nil {
-		return Info{}, goneIfMissing(err)
+		return Info{}, missingToErrGone(err)
 	}
 	var space [1024]byte
 	data, err := readAll(dir+"/stat", space[:0])
@@ -204,7 +204,7 @@ func bootID() (string, error) {
 func readAll(path string, buf []byte) ([]byte, error) {
 	fd, err := openRead(path)
 	if err != nil {
-		return nil, goneIfMissing(err)
+		return nil, missingToErrGone(err)
 	}
 	defer unix.Close(fd)
 	for {
@@ -215,7 +215,7 @@ func readAll(path string, buf []byte) ([]byte, error) {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return nil, goneIfMissing(err)
+			return nil, missingToErrGone(err)
 		case n == 0:
 			return buf, nil
 		default:
@@ -241,7 +241,7 @@ func ignoringEINTR(call func() error) error {
 	}
 }
 
-func goneIfMissing(err error) error {
+func missingToErrGone(err error) error {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
 		return ErrGone
 	}

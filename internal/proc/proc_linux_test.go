@@ -84,7 +84,7 @@ func TestChildrenFileAndScanAgree(t *testing.T) {
 func TestWaitByLooking(t *testing.T) {
 	id := start(t, "sleep").ready(t, 1)[0]
 	time.AfterFunc(20*time.Millisecond, func() { unix.Kill(id.PID, unix.SIGKILL) })
-	if err := waitByLooking(t.Context(), id); err != nil {
+	if err := waitByPolling(t.Context(), id); err != nil {
 		t.Error(err)
 	}
 	assertGone(t, id)

@@ -58,16 +58,16 @@ func (s Shell) Run(ctx context.Context) error {
 // it printed on its standard error.
 func (s Shell) Output(ctx context.Context) ([]byte, error) {
 	out := &shellTail{}
-	err := s.alone(s.run(ctx, out))
+	err := s.killLeftovers(s.run(ctx, out))
 	return out.kept, err
 }
 
 // RunAlone is Run, and leaves nothing behind: the process group is killed at
 // the end.
-func (s Shell) RunAlone(ctx context.Context) error { return s.alone(s.run(ctx, &shellTail{})) }
+func (s Shell) RunAlone(ctx context.Context) error { return s.killLeftovers(s.run(ctx, &shellTail{})) }
 
-// alone kills what is left of a command's process group.
-func (s Shell) alone(group int, err error) error {
+// killLeftovers kills what is left of a command's process group.
+func (s Shell) killLeftovers(group int, err error) error {
 	if group > 0 {
 		if gone := syscall.Kill(-group, syscall.SIGKILL); gone != nil && !errors.Is(gone, syscall.ESRCH) && !errors.Is(gone, syscall.EPERM) {
 			err = errors.Join(err, gone)

@@ -91,7 +91,7 @@ func WaitGone(ctx context.Context, id ID) error {
 	case errors.Is(err, ErrGone), errors.Is(err, unix.ESRCH):
 		return nil
 	case noPidfd(err):
-		return waitByLooking(ctx, id)
+		return waitByPolling(ctx, id)
 	}
 	return err
 }
@@ -131,8 +131,8 @@ func waitPidfd(ctx context.Context, fd int) error {
 	return nil
 }
 
-func waitByLooking(ctx context.Context, id ID) error {
-	ticker := time.NewTicker(lastLook)
+func waitByPolling(ctx context.Context, id ID) error {
+	ticker := time.NewTicker(maxPollInterval)
 	defer ticker.Stop()
 	for {
 		alive, err := Alive(id)

@@ -10,18 +10,18 @@ func Tree(root int) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree := Descend(all, root)
+	tree := Descendants(all, root)
 	if len(tree) == 0 {
 		return nil, &Error{Op: "list tree of", PID: root, Err: ErrGone}
 	}
 	return tree, nil
 }
 
-// Descend picks a process and all its descendants out of a list, parents before
+// Descendants picks a process and all its descendants out of a list, parents before
 // children and siblings by pid. It is empty if root is not in the list. A process that
 // is older than its supposed parent is no child: the pid of the parent was recycled
 // while the list was made.
-func Descend(all []Info, root int) []Info {
+func Descendants(all []Info, root int) []Info {
 	at := slices.IndexFunc(all, func(i Info) bool { return i.PID == root })
 	if at < 0 {
 		return nil

@@ -19,7 +19,7 @@ func TestDescendFindsExactlyTheDescendants(t *testing.T) {
 		}
 		shuffled := rapid.Permutation(all).Draw(t, "order")
 		root := rapid.IntRange(1, n).Draw(t, "root")
-		tree := Descend(slices.Clone(shuffled), root)
+		tree := Descendants(slices.Clone(shuffled), root)
 		place := map[int]int{}
 		for i, info := range tree {
 			if _, twice := place[info.PID]; twice {
@@ -51,16 +51,16 @@ func TestDescendDistrustsImpossibleParents(t *testing.T) {
 		{ID: ID{5, 5}, PPID: 5}, // its own parent
 	}
 	var got []int
-	for _, info := range Descend(all, 2) {
+	for _, info := range Descendants(all, 2) {
 		got = append(got, info.PID)
 	}
 	if !slices.Equal(got, []int{2, 4}) {
 		t.Errorf("tree of 2 is %v, want [2 4]", got)
 	}
-	if tree := Descend(all, 6); tree != nil {
+	if tree := Descendants(all, 6); tree != nil {
 		t.Errorf("tree of a process that is not there is %v", tree)
 	}
-	if tree := Descend(all, 5); len(tree) != 1 {
+	if tree := Descendants(all, 5); len(tree) != 1 {
 		t.Errorf("tree of 5 is %v", tree)
 	}
 }

@@ -138,15 +138,15 @@ func (w Writer) Write(b []byte) (int, error) {
 type Stream struct {
 	*Redactor
 
-	To   io.Writer
-	held string
+	To      io.Writer
+	pending string
 }
 
 // Write writes p, and what was held back before, without secrets.
 func (s *Stream) Write(p []byte) (int, error) {
-	text := s.held + string(p)
+	text := s.pending + string(p)
 	keep := s.unfinished(text)
-	s.held = text[len(text)-keep:]
+	s.pending = text[len(text)-keep:]
 	if err := s.write(text[:len(text)-keep]); err != nil {
 		return 0, err
 	}
@@ -155,8 +155,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 
 // Flush writes what is held back.
 func (s *Stream) Flush() error {
-	text := s.held
-	s.held = ""
+	text := s.pending
+	s.pending = ""
 	return s.write(text)
 }
 
@@ -179,20 +179,20 @@ const (
 // unfinished returns how many bytes at the end of text may be the beginning of a secret.
 func (s *Stream) unfinished(text string) int {
 	values := s.hidden()
-	most := begun(text, values, 1)
+	most := pendingSecretBytes(text, values, 1)
 	if !strings.ContainsAny(text, "\r\n") {
 		return most
 	}
 	flat, at := unwrap(text)
-	if n := begun(flat, values, fewestBroken); n > 0 {
+	if n := pendingSecretBytes(flat, values, fewestBroken); n > 0 {
 		most = max(most, len(text)-at[len(flat)-n])
 	}
 	return most
 }
 
-// begun returns how many bytes at the end of text are the beginning of a value or of a token;
+// pendingSecretBytes returns how many bytes at the end of text are the beginning of a value or of a token;
 // zero if they are fewer than fewest.
-func begun(text string, values []string, fewest int) int {
+func pendingSecretBytes(text string, values []string, fewest int) int {
 	most := fewest - 1
 	for _, value := range values {
 		for n := min(len(value)-1, len(text)); n > most; n-- {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	prefix       = "gc-"
-	escape       = "__"
-	emptyPart    = escape + "z"
-	saidBoundary = escape + "-"
-	hashMark     = escape + "h"
+	prefix           = "gc-"
+	escape           = "__"
+	emptyPart        = escape + "z"
+	explicitBoundary = escape + "-"
+	hashMark         = escape + "h"
 )
 
 // slashRule says how a "/" inside a part is encoded.
@@ -29,7 +29,7 @@ func defaultName(city, agent string) string {
 	left, right := encodePart(city, slashAsByte), encodePart(agent, slashAsDashes)
 	name := prefix + left + "-" + right
 	if readBoundary(left+"-"+right) != len(left) {
-		name = prefix + left + saidBoundary + right
+		name = prefix + left + explicitBoundary + right
 	}
 	if len(name) <= runtime.MaxNameLen {
 		return name

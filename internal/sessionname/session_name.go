@@ -47,7 +47,7 @@ func ParseSessionName(city, session string) (agent string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	left, right, ok := strings.Cut(text, saidBoundary)
+	left, right, ok := strings.Cut(text, explicitBoundary)
 	if !ok {
 		at := readBoundary(text)
 		if at < 0 {

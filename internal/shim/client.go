@@ -21,8 +21,8 @@ import (
 )
 
 // Client talks to one instance's shim. It is safe for concurrent use. All
-// methods return [ErrNone] when the shim is gone and [ErrStale] when the session's
-// shim belongs to another instance; then nothing was done, unless the error is [ErrCut]
+// methods return [ErrNoShim] when the shim is gone and [ErrStale] when the session's
+// shim belongs to another instance; then nothing was done, unless the error is [ErrDisconnected]
 // too.
 type Client struct {
 	name  string
@@ -107,11 +107,11 @@ func (c *Client) Relaunch(ctx context.Context, argv []string, grace time.Duratio
 	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{Argv: argv, Grace: grace}, nil)
 }
 
-// Succeed is Relaunch for a new instance. From before its first byte on, nothing
+// StartSuccessor is Relaunch for a new instance. From before its first byte on, nothing
 // is taken any more that was meant for the previous one: this client is over then. A
 // shim of an earlier release knows no successors: [errors.ErrUnsupported], and nothing
 // was done.
-func (c *Client) Succeed(ctx context.Context, argv []string, grace time.Duration, next Successor) error {
+func (c *Client) StartSuccessor(ctx context.Context, argv []string, grace time.Duration, next Successor) error {
 	return c.call(ctx, http.MethodPost, "/succeed", relaunchRequest{argv, grace, next}, nil)
 }
 
@@ -155,7 +155,7 @@ func (c *Client) release(ctx context.Context) error {
 }
 
 // Events calls each with every event until ctx ends or the stream does. The end
-// of the stream is [ErrNone] if the shim is gone.
+// of the stream is [ErrNoShim] if the shim is gone.
 func (c *Client) Events(ctx context.Context, each func(Event)) error {
 	resp, err := c.request(ctx, http.MethodGet, "/events", nil)
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *Client) Events(ctx context.Context, each func(Event)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return ErrNone
+	return ErrNoShim
 }
 
 // Attach opens a viewer's connection. The caller reads and writes
@@ -275,19 +275,19 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 // that ended while its connection was taken into use again.
 const closedIdle = "server closed idle connection"
 
-// unreachable says [ErrNone] when no process listens any more, and [ErrCut] with it
+// unreachable says [ErrNoShim] when no process listens any more, and [ErrDisconnected] with it
 // unless it was so before the first byte.
 func (c *Client) unreachable(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)) {
-		return fmt.Errorf("session %q: %w", c.name, ErrNone)
+		return fmt.Errorf("session %q: %w", c.name, ErrNoShim)
 	}
 	ended := strings.Contains(err.Error(), closedIdle)
 	for _, gone := range []error{syscall.ECONNREFUSED, syscall.ENOENT, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
 		ended = ended || errors.Is(err, gone)
 	}
 	if ended {
-		return fmt.Errorf("session %q: %w, %w", c.name, ErrNone, ErrCut)
+		return fmt.Errorf("session %q: %w, %w", c.name, ErrNoShim, ErrDisconnected)
 	}
 	return fmt.Errorf("session %q: its shim does not answer: %w", c.name, err)
 }

@@ -14,7 +14,7 @@
 //	sock          Unix socket, 0600, the peer's uid is checked
 //	instance      the instance token, 0600; every request must carry it
 //	session.json  a [Record]: name, process identities, what it was started with
-//	last.json     a [Corpse]: the exit and last output, once the agent has ended
+//	last.json     a [ExitRecord]: the exit and last output, once the agent has ended
 //	input.lock    held by flock while a prompt is being delivered
 //	prompts/      prompts too long for a command line, until the agent has read them
 //	shim.log      what the shim had to say; nearly always empty

@@ -87,73 +87,73 @@ func (f *Fleet) Close() error {
 // as long prompts.
 func (f *Fleet) Dir(name string) string { return statedir.For(f.opts.Dir, name).Prompts() }
 
-// Sight is what one look at a session found: a live shim, or what a previous one
+// Observation is what one look at a session found: a live shim, or what a previous one
 // left.
-type Sight struct {
-	Client *Client // nil without a live shim
-	State  State   // with Client
-	Record *Record // of the live or the previous instance; nil if there was none
-	Token  string  // its instance token
-	Corpse *Corpse // what is left of an agent that has ended and whose shim has too
-	Busy   bool    // somebody is starting or ending the session just now
+type Observation struct {
+	Client     *Client     // nil without a live shim
+	State      State       // with Client
+	Record     *Record     // of the live or the previous instance; nil if there was none
+	Token      string      // its instance token
+	ExitRecord *ExitRecord // what is left of an agent that has ended and whose shim has too
+	Busy       bool        // somebody is starting or ending the session just now
 }
 
-// Lost reports whether the shim was killed: it left neither a life nor an end.
-func (s Sight) Lost() bool {
-	return s.Client == nil && !s.Busy && s.Corpse == nil && s.Record != nil
+// IsLost reports whether the shim was killed: it left neither a life nor an end.
+func (s Observation) IsLost() bool {
+	return s.Client == nil && !s.Busy && s.ExitRecord == nil && s.Record != nil
 }
 
-// Look looks at the named session now. An error means that nothing is known.
-func (f *Fleet) Look(ctx context.Context, name string) (Sight, error) {
+// Observe looks at the named session now. An error means that nothing is known.
+func (f *Fleet) Observe(ctx context.Context, name string) (Observation, error) {
 	dir := statedir.For(f.opts.Dir, name)
 	for try := 0; ; try++ {
-		sight, again, err := f.look(ctx, name, dir)
+		sight, again, err := f.observeOnce(ctx, name, dir)
 		if !again || try == 3 {
 			return sight, err
 		}
 	}
 }
 
-// lookLimit bounds the wait for a shim that holds its lock and does not answer. A
+// observeTimeout bounds the wait for a shim that holds its lock and does not answer. A
 // loaded machine makes it slow, nothing makes it that slow.
-const lookLimit = 5 * time.Second
+const observeTimeout = 5 * time.Second
 
-// look is one try; again says that the world changed under it.
-func (f *Fleet) look(ctx context.Context, name string, dir statedir.Folder) (s Sight, again bool, err error) {
+// observeOnce is one try; again says that the world changed under it.
+func (f *Fleet) observeOnce(ctx context.Context, name string, dir statedir.Folder) (s Observation, again bool, err error) {
 	token, err := dir.Token()
 	if err == nil {
 		c := f.client(name, dir, token)
-		asking, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("session %q: %w", name, ErrSilent))
+		asking, cancel := context.WithTimeoutCause(ctx, observeTimeout, fmt.Errorf("session %q: %w", name, ErrNoResponse))
 		defer cancel()
 		s.State, err = c.State(asking)
 		switch {
 		case err == nil:
 			s.Client, s.Record, s.Token = c, &s.State.Record, token
-			f.saw(name, s.Record.Shim)
+			f.recordShim(name, s.Record.Shim)
 			return s, false, nil
 		case errors.Is(err, ErrStale):
 			return s, true, err
-		case !errors.Is(err, ErrNone):
+		case !errors.Is(err, ErrNoShim):
 			return s, false, err
 		}
 		f.drop(c)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return s, false, err
 	} else {
-		f.forget(name)
+		f.dropClient(name)
 	}
-	if s.Busy, err = dir.Held(); err != nil {
+	if s.Busy, err = dir.IsLocked(); err != nil {
 		return s, false, err
 	}
-	if statedir.Gone(dir.Lock()) && f.suspect(name) || s.Busy && socketLost(dir) {
+	if statedir.NotExists(dir.Lock()) && f.mayHaveLostFolder(name) || s.Busy && socketLost(dir) {
 		if there, err := f.adopt(ctx, dir); there || err != nil {
-			return Sight{}, there, wrap(name, err)
+			return Observation{}, there, wrap(name, err)
 		}
 	}
 	if s.Busy {
 		return s, false, nil
 	}
-	s, err = f.remains(dir, token)
+	s, err = f.readLeftovers(dir, token)
 	return s, false, err
 }
 
@@ -165,29 +165,29 @@ func wrap(name string, err error) error {
 	return fmt.Errorf("session %q: %w", name, err)
 }
 
-// saw remembers which process is the shim of a session.
-func (f *Fleet) saw(name string, id proc.ID) {
+// recordShim remembers which process is the shim of a session.
+func (f *Fleet) recordShim(name string, id proc.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.shims[name] = id
 }
 
-// remains reads what a previous instance left.
-func (f *Fleet) remains(dir statedir.Folder, token string) (Sight, error) {
-	s := Sight{Token: token}
+// readLeftovers reads what a previous instance left.
+func (f *Fleet) readLeftovers(dir statedir.Folder, token string) (Observation, error) {
+	s := Observation{Token: token}
 	record, err := readRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Sight{}, nil
+		return Observation{}, nil
 	}
 	if err != nil && !errors.Is(err, statedir.ErrDamaged) {
 		return s, err
 	}
 	s.Record = &record // of a damaged one, as after a power failure, only that it was there
-	corpse, err := readCorpse(dir)
+	corpse, err := readExitRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, statedir.ErrDamaged) {
 		return s, nil
 	}
-	s.Corpse = &corpse
+	s.ExitRecord = &corpse
 	return s, err
 }
 
@@ -216,8 +216,8 @@ func (f *Fleet) drop(c *Client) {
 	}
 }
 
-// forget drops the client of a session without any traces.
-func (f *Fleet) forget(name string) {
+// dropClient drops the client of a session without any traces.
+func (f *Fleet) dropClient(name string) {
 	f.mu.Lock()
 	c := f.clients[name]
 	f.mu.Unlock()
@@ -226,8 +226,8 @@ func (f *Fleet) forget(name string) {
 	}
 }
 
-// lookers bounds how many sessions are looked at side by side.
-const lookers = 16
+// maxParallelObservations bounds how many sessions are looked at side by side.
+const maxParallelObservations = 16
 
 // Running looks at all sessions that have a folder and returns those with a live
 // shim and agent, sorted by name. Names that could not be looked at are in the
@@ -248,7 +248,7 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 // that live make theirs again first.
 func (f *Fleet) folders(ctx context.Context) ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(f.opts.Dir)
-	if !f.first() && !errors.Is(err, fs.ErrNotExist) {
+	if !f.isFirstSearch() && !errors.Is(err, fs.ErrNotExist) {
 		return entries, err
 	}
 	lost, err := f.revive(ctx)
@@ -270,7 +270,7 @@ func (f *Fleet) Names(ctx context.Context) ([]string, error) {
 	}
 	names, err := each(entries, func(e fs.DirEntry) (*string, error) {
 		dir := statedir.Folder(filepath.Join(f.opts.Dir, e.Name()))
-		if name := settled(dir); name != "" {
+		if name := liveSessionName(dir); name != "" {
 			return &name, nil
 		}
 		state, err := f.examine(ctx, dir)
@@ -283,9 +283,9 @@ func (f *Fleet) Names(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// settled returns the name of the session in a folder if its shim certainly lives
+// liveSessionName returns the name of the session in a folder if its shim certainly lives
 // and has not seen its agent end; empty if that takes a closer look.
-func settled(dir statedir.Folder) string {
+func liveSessionName(dir statedir.Folder) string {
 	record, err := readRecord(dir)
 	if err != nil {
 		return ""
@@ -293,10 +293,10 @@ func settled(dir statedir.Folder) string {
 	if _, err := dir.Token(); err != nil {
 		return ""
 	}
-	if !statedir.Gone(dir.Corpse()) {
+	if !statedir.NotExists(dir.ExitRecord()) {
 		return ""
 	}
-	if held, err := dir.Held(); err != nil || !held {
+	if held, err := dir.IsLocked(); err != nil || !held {
 		return ""
 	}
 	return record.Name
@@ -309,7 +309,7 @@ func each[T any](entries []fs.DirEntry, look func(fs.DirEntry) (*T, error)) ([]T
 		wg    sync.WaitGroup
 		found []T
 		errs  []error
-		turn  = make(chan struct{}, lookers)
+		turn  = make(chan struct{}, maxParallelObservations)
 	)
 	for _, e := range entries {
 		turn <- struct{}{}
@@ -336,14 +336,14 @@ func (f *Fleet) examine(ctx context.Context, dir statedir.Folder) (*State, error
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil // being made or removed
 	case errors.Is(err, statedir.ErrDamaged):
-		if held, heldErr := dir.Held(); heldErr == nil && !held {
+		if held, heldErr := dir.IsLocked(); heldErr == nil && !held {
 			return nil, nil // nothing lives there
 		}
 		return nil, err
 	case err != nil:
 		return nil, err
 	}
-	sight, err := f.Look(ctx, record.Name)
+	sight, err := f.Observe(ctx, record.Name)
 	if err != nil || sight.Client == nil || sight.State.Exit != nil {
 		return nil, err
 	}
@@ -355,7 +355,7 @@ func (f *Fleet) examine(ctx context.Context, dir statedir.Folder) (*State, error
 func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err error) {
 	file, err := os.OpenFile(statedir.For(f.opts.Dir, name).Input(), os.O_RDWR, 0) // the shim has made it
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("session %q: %w", name, ErrNone)
+		return nil, fmt.Errorf("session %q: %w", name, ErrNoShim)
 	}
 	if err != nil {
 		return nil, err
@@ -387,8 +387,8 @@ func readRecord(f statedir.Folder) (Record, error) {
 	return r, err
 }
 
-func readCorpse(f statedir.Folder) (Corpse, error) {
-	var c Corpse
-	err := statedir.ReadJSON(f.Corpse(), &c)
+func readExitRecord(f statedir.Folder) (ExitRecord, error) {
+	var c ExitRecord
+	err := statedir.ReadJSON(f.ExitRecord(), &c)
 	return c, err
 }

@@ -239,7 +239,7 @@ func TestStaleSocket(t *testing.T) {
 	if err := errors.Join(l.Close(), os.WriteFile(dir.Instance(), []byte("old"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := f.Look(t.Context(), "stale"); err != nil || s.Client != nil || s.Record != nil || s.Busy {
+	if s, err := f.Observe(t.Context(), "stale"); err != nil || s.Client != nil || s.Record != nil || s.Busy {
 		t.Errorf("a stale socket is %+v, %v", s, err)
 	}
 	start(t, f, spec("stale", "cat"))

@@ -19,19 +19,19 @@ const HoldLimit = 2 * time.Second
 // and its Enter. It ends with the connection that asked for it: a sender that dies does
 // not block typing.
 type hold struct {
-	over  chan struct{}
+	done  chan struct{}
 	timer *time.Timer // ends it; nil if its holder does
 }
 
-// hold answers once the hold stands, and ends it with the request or after HoldLimit.
-func (s *server) hold(w http.ResponseWriter, r *http.Request) {
+// handleHold answers once the hold stands, and ends it with the request or after HoldLimit.
+func (s *server) handleHold(w http.ResponseWriter, r *http.Request) {
 	h := s.host
-	held, err := h.holdInput(r.Context())
+	held, err := h.acquireHold(r.Context())
 	if err != nil {
 		fail(w, http.StatusGone, codeExited, err.Error())
 		return
 	}
-	defer h.letGo(held)
+	defer h.releaseHold(held)
 	w.WriteHeader(http.StatusOK)
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return
@@ -45,14 +45,14 @@ func (s *server) hold(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// holdInput waits for its turn: for other holds, and for people who were kept waiting.
-func (h *host) holdInput(ctx context.Context) (*hold, error) {
+// acquireHold waits for its turn: for other holds, and for people who were kept waiting.
+func (h *host) acquireHold(ctx context.Context) (*hold, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for h.held != nil || h.waiting > 0 {
+	for h.inputHold != nil || h.waiting > 0 {
 		changed := h.changed
-		if h.held != nil {
-			changed = h.held.over
+		if h.inputHold != nil {
+			changed = h.inputHold.done
 		}
 		h.mu.Unlock()
 		select {
@@ -65,36 +65,36 @@ func (h *host) holdInput(ctx context.Context) (*hold, error) {
 			return nil, ErrExited
 		}
 	}
-	h.held = &hold{over: make(chan struct{})}
-	return h.held, nil
+	h.inputHold = &hold{done: make(chan struct{})}
+	return h.inputHold, nil
 }
 
-func (h *host) letGo(held *hold) {
+func (h *host) releaseHold(held *hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.letGoLocked(held)
+	h.releaseHoldLocked(held)
 }
 
-// letGoLocked ends a hold that stands.
-func (h *host) letGoLocked(held *hold) {
-	if held == nil || h.held != held {
+// releaseHoldLocked ends a hold that stands.
+func (h *host) releaseHoldLocked(held *hold) {
+	if held == nil || h.inputHold != held {
 		return
 	}
 	if held.timer != nil {
 		held.timer.Stop()
 	}
-	h.held = nil
-	close(held.over)
+	h.inputHold = nil
+	close(held.done)
 }
 
-// awaitLetGo returns the way to the agent when nothing is held back. No hold begins from
+// waitForHoldEnd returns the way to the agent when nothing is held back. No hold begins from
 // then on until passed: what was kept back once comes before the next hold.
-func (h *host) awaitLetGo() *process.Input {
+func (h *host) waitForHoldEnd() *process.Input {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting++
-	for h.held != nil && h.ctx.Err() == nil {
-		over := h.held.over
+	for h.inputHold != nil && h.ctx.Err() == nil {
+		over := h.inputHold.done
 		h.mu.Unlock()
 		select {
 		case <-over:
@@ -105,8 +105,8 @@ func (h *host) awaitLetGo() *process.Input {
 	return h.run.input
 }
 
-// passed lets holds begin again, for somebody whose input does not come.
-func (h *host) passed() {
+// allowHolds lets holds begin again, for somebody whose input does not come.
+func (h *host) allowHolds() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting--

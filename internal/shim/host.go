@@ -44,21 +44,21 @@ type host struct {
 	agent      proc.ID
 	run        *run  // the present agent's, or the last one's
 	exit       *Exit // nil while the agent lives
-	kept       bool  // the record of the end is on disk
+	exitSaved  bool  // the record of the end is on disk
 	stopping   bool  // the agent is being ended on purpose
 	lastOutput time.Time
 	lastHuman  time.Time
 	title      string
-	signs      oscstate.Heard
+	signs      oscstate.SignTracker
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
 	deliveries inputlog.Deliveries
 	lease      *lease // the right to deliver; nil if it is free
-	leases     uint64 // how many there were
+	leaseCount uint64 // how many there were
 	answered   uint64
 	last       []string // names of the questions that were answered last
-	held       *hold    // keeps back what people type; nil if nothing does
+	inputHold  *hold    // keeps back what people type; nil if nothing does
 	waiting    int      // viewers that are kept back
 	viewers    map[*viewer]struct{}
 	events     hub
@@ -67,9 +67,9 @@ type host struct {
 // The reasons why a shim ends. Without one of them the end was requested by a
 // signal.
 var (
-	errDone    = errors.New("session has ended")                      // the record of the end stays
-	errRemoved = errors.New("session was stopped")                    // nothing stays
-	errUnheard = errors.New("the starter has gone before the report") // nothing stays
+	errDone        = errors.New("session has ended")                      // the record of the end stays
+	errRemoved     = errors.New("session was stopped")                    // nothing stays
+	errStarterGone = errors.New("the starter has gone before the report") // nothing stays
 )
 
 // signalGrace is how long agents get when the shim itself gets a request to
@@ -106,7 +106,7 @@ func Run(ctx context.Context, dir string, stdin io.Reader, stdout io.WriteCloser
 		return errors.Join(err, h.dir.Remove(), reportStart(stdout, err))
 	}
 	if err := reportStart(stdout, nil); err != nil {
-		h.closing(errUnheard)
+		h.closing(errStarterGone)
 	}
 	return h.serve(ctx, asked)
 }
@@ -186,12 +186,12 @@ func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		h.mind(ctx, asked)
+		h.watchStateDir(ctx, asked)
 	}()
 	<-ctx.Done()
 	<-kept
 	var grace time.Duration
-	if !slices.Contains([]error{errDone, errRemoved, errUnheard}, context.Cause(ctx)) {
+	if !slices.Contains([]error{errDone, errRemoved, errStarterGone}, context.Cause(ctx)) {
 		grace = signalGrace
 	}
 	<-h.turn // for good: nothing is started any more

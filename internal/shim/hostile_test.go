@@ -105,7 +105,7 @@ mv %[1]s.new %[1]s; cat`, out))
 			t.Errorf("the agent has an open file of its starter or its shim: %s", line)
 		}
 	}
-	sight, err := f.Look(t.Context(), "clean")
+	sight, err := f.Observe(t.Context(), "clean")
 	if err != nil || sight.Client == nil {
 		t.Fatalf("Look: %+v, %v", sight, err)
 	}
@@ -259,8 +259,8 @@ func TestShortLivedAgents(t *testing.T) {
 		}
 		c := start(t, f, s)
 		waitFor(t, "the exit", func() bool {
-			sight, err := f.Look(t.Context(), "short")
-			return err == nil && (sight.Corpse != nil || sight.Client != nil && sight.State.Exit != nil)
+			sight, err := f.Observe(t.Context(), "short")
+			return err == nil && (sight.ExitRecord != nil || sight.Client != nil && sight.State.Exit != nil)
 		})
 		if _, err := f.Stop(t.Context(), "short", &c.token, 0); err != nil {
 			t.Fatal(err)
@@ -273,7 +273,7 @@ func TestSilentShimIsStopped(t *testing.T) {
 	t.Parallel()
 	f := testFleet(t)
 	start(t, f, spec("silent", "trap '' HUP; while :; do sleep 1000; done"))
-	sight, err := f.Look(t.Context(), "silent")
+	sight, err := f.Observe(t.Context(), "silent")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestFolderRemovedUnderneath(t *testing.T) {
 		"lock":     func(d statedir.Folder) error { return os.Remove(d.Lock()) },
 	} {
 		s := spec(name, "cat")
-		s.MindEvery = 100 * time.Millisecond
+		s.WatchInterval = 100 * time.Millisecond
 		c := start(t, f, s)
 		before, err := c.State(t.Context())
 		if err != nil {
@@ -310,13 +310,13 @@ func TestFolderRemovedUnderneath(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitFor(t, "the files of "+name, func() bool {
-			if slices.ContainsFunc([]string{dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()}, statedir.Gone) {
+			if slices.ContainsFunc([]string{dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()}, statedir.NotExists) {
 				return false
 			}
-			held, err := dir.Held()
+			held, err := dir.IsLocked()
 			return held && err == nil
 		})
-		after, err := f.Look(t.Context(), name)
+		after, err := f.Observe(t.Context(), name)
 		if err != nil || after.Client == nil || after.State.Root != before.Root || after.Token != s.Instance {
 			t.Errorf("%s: after the removal a look finds %+v, %v", name, after, err)
 		}
@@ -356,7 +356,7 @@ func TestRuntimeFolderRemoved(t *testing.T) {
 						t.Errorf("listed %v, %v", names, err)
 					}
 				case "start":
-					if _, err := g.Start(t.Context(), spec(one, "exec cat")); !errors.Is(err, ErrTaken) {
+					if _, err := g.Start(t.Context(), spec(one, "exec cat")); !errors.Is(err, ErrNameInUse) {
 						t.Errorf("a second start: %v, want ErrTaken", err)
 					}
 				case "stop":
@@ -368,7 +368,7 @@ func TestRuntimeFolderRemoved(t *testing.T) {
 					}
 					return
 				}
-				sight, err := g.Look(t.Context(), one)
+				sight, err := g.Observe(t.Context(), one)
 				if err != nil || sight.Client == nil || sight.State.Root != first.Root {
 					t.Fatalf("a look finds %+v, %v; want the session that was started", sight, err)
 				}
@@ -405,7 +405,7 @@ func TestFolderCannotBeMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, try := range map[string]func() error{
-		"look":  func() error { _, err := f.Look(t.Context(), "blocked"); return err },
+		"look":  func() error { _, err := f.Observe(t.Context(), "blocked"); return err },
 		"start": func() error { _, err := f.Start(t.Context(), spec("blocked", "cat")); return err },
 		"stop":  func() error { _, err := f.Stop(t.Context(), "blocked", nil, 0); return err },
 	} {
@@ -437,7 +437,7 @@ func TestDamagedRecord(t *testing.T) {
 		if err := os.MkdirAll(string(dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{dir.Lock(), dir.Record(), dir.Corpse(), dir.Instance()} {
+		for _, path := range []string{dir.Lock(), dir.Record(), dir.ExitRecord(), dir.Instance()} {
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}

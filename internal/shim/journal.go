@@ -91,7 +91,7 @@ func (h *host) serveSettle(r *http.Request) (any, error) {
 		ID: req.ID, Outcome: req.Outcome, Evidence: req.Evidence, Open: req.Open,
 		Final: req.Final, Blocked: req.Blocked, Hidden: req.Hidden,
 	}
-	if !h.deliveries.Settle(end) {
+	if !h.deliveries.RecordOutcome(end) {
 		return nil, fmt.Errorf("%w: no delivery %q is known", errInvalid, req.ID)
 	}
 	return nil, nil
@@ -111,9 +111,9 @@ func (l *Lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return l.client.call(ctx, http.MethodPost, l.path("/begin"), beginRequest{id, []byte(text), undo}, nil)
 }
 
-// Settle notes how a delivery ended. Its text is forgotten unless it may still be in the
+// RecordOutcome notes how a delivery ended. Its text is forgotten unless it may still be in the
 // input box.
-func (l *Lease) Settle(ctx context.Context, e Entry) error {
+func (l *Lease) RecordOutcome(ctx context.Context, e Entry) error {
 	return l.client.call(ctx, http.MethodPost, l.path("/settle"), settleRequest{
 		ID: e.ID, Outcome: e.Outcome, Evidence: e.Evidence, Open: e.Open, Final: e.Final, Blocked: e.Blocked, Hidden: e.Hidden,
 	}, nil)

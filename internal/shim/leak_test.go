@@ -36,7 +36,7 @@ func TestFleetKeepsNothingOfTheDead(t *testing.T) {
 				if _, err := stopper.Stop(t.Context(), name, nil, 0); err != nil {
 					t.Error(err)
 				}
-				if s, err := f.Look(t.Context(), name); err != nil || s.Record != nil {
+				if s, err := f.Observe(t.Context(), name); err != nil || s.Record != nil {
 					t.Errorf("%s is still %+v, %v", name, s, err)
 				}
 			})

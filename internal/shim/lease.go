@@ -21,8 +21,8 @@ type lease struct {
 	number uint64
 	ended  bool           // nothing more is taken; guarded by the host's mu
 	writes sync.WaitGroup // under way
-	held   *hold          // keeps people's input back; guarded by the host's mu
-	over   chan struct{}
+	hold   *hold          // keeps people's input back; guarded by the host's mu
+	done   chan struct{}
 }
 
 var errLease = errors.New("the lease is over")
@@ -31,7 +31,7 @@ var errLease = errors.New("the lease is over")
 // request.
 func (s *server) leased(w http.ResponseWriter, r *http.Request) {
 	h := s.host
-	l, err := h.takeLease(r.Context())
+	l, err := h.acquireLease(r.Context())
 	if err != nil {
 		fail(w, http.StatusGone, codeExited, err.Error())
 		return
@@ -51,11 +51,11 @@ func (s *server) leased(w http.ResponseWriter, r *http.Request) {
 
 type leaseResult struct{ Number uint64 }
 
-func (h *host) takeLease(ctx context.Context) (*lease, error) {
+func (h *host) acquireLease(ctx context.Context) (*lease, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for h.lease != nil {
-		over := h.lease.over
+		over := h.lease.done
 		h.mu.Unlock()
 		select {
 		case <-over:
@@ -67,8 +67,8 @@ func (h *host) takeLease(ctx context.Context) (*lease, error) {
 			return nil, ErrExited
 		}
 	}
-	h.leases++
-	h.lease = &lease{number: h.leases, over: make(chan struct{})}
+	h.leaseCount++
+	h.lease = &lease{number: h.leaseCount, done: make(chan struct{})}
 	return h.lease, nil
 }
 
@@ -80,8 +80,8 @@ func (h *host) endLease(l *lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lease = nil // before the hold: the next sender finds a delivery that was cut off
-	h.letGoLocked(l.held)
-	close(l.over)
+	h.releaseHoldLocked(l.hold)
+	close(l.done)
 }
 
 // leasedLocked returns the lease of a request.
@@ -108,13 +108,13 @@ func (h *host) beginInput(r *http.Request) (end func(), err error) {
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.extendLocked(l.held)
+		h.extendLocked(l.hold)
 		l.writes.Done()
 	}, nil
 }
 
-// note notes a piece of input of a delivery when it is its turn to be written.
-func (h *host) note(in inputlog.Input, keys []byte) error {
+// recordInput notes a piece of input of a delivery when it is its turn to be written.
+func (h *host) recordInput(in inputlog.Input, keys []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.deliveries.Send(in, keys)
@@ -127,19 +127,19 @@ func (h *host) note(in inputlog.Input, keys []byte) error {
 // serveHold keeps people's input back for a lease. The hold ends with the lease, or after
 // HoldLimit without input of the lease.
 func (h *host) serveLeaseHold(r *http.Request) (any, error) {
-	held, err := h.holdInput(r.Context())
+	held, err := h.acquireHold(r.Context())
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, err := h.leasedLocked(r)
-	if err != nil || l.held != nil && h.held != held {
-		h.letGoLocked(held)
+	if err != nil || l.hold != nil && h.inputHold != held {
+		h.releaseHoldLocked(held)
 		return nil, errors.Join(err, errLease)
 	}
-	l.held = held
-	held.timer = time.AfterFunc(HoldLimit, func() { h.letGo(held) })
+	l.hold = held
+	held.timer = time.AfterFunc(HoldLimit, func() { h.releaseHold(held) })
 	return nil, nil
 }
 
@@ -148,15 +148,15 @@ func (h *host) serveLeaseFree(r *http.Request) (any, error) {
 	defer h.mu.Unlock()
 	l, err := h.leasedLocked(r)
 	if err == nil {
-		h.letGoLocked(l.held)
-		l.held = nil
+		h.releaseHoldLocked(l.hold)
+		l.hold = nil
 	}
 	return nil, err
 }
 
 // extendLocked lets a hold that stands begin again.
 func (h *host) extendLocked(held *hold) {
-	if held != nil && h.held == held && held.timer != nil {
+	if held != nil && h.inputHold == held && held.timer != nil {
 		held.timer.Reset(HoldLimit)
 	}
 }

@@ -65,7 +65,7 @@ func TestLease(t *testing.T) {
 	for what, err := range map[string]error{
 		"send": first.Send(t.Context(), []byte("<late>")), "enter": first.Type(t.Context(), inputlog.Seen, []byte("<late>")),
 		"probe": first.Type(t.Context(), inputlog.Probe, []byte("<late>")), "begin": first.Begin(t.Context(), "late", "text", nil),
-		"settle": first.Settle(t.Context(), Entry{ID: "a", Outcome: "late"}),
+		"settle": first.RecordOutcome(t.Context(), Entry{ID: "a", Outcome: "late"}),
 	} {
 		if err == nil {
 			t.Errorf("%s was done for a lease that is over", what)
@@ -81,7 +81,7 @@ func TestLease(t *testing.T) {
 	if e := entryOf(t, second, "a"); !e.Open || !e.Entered || !e.Seen || e.Outcome != "" {
 		t.Errorf("%+v", e)
 	}
-	must(t, second.Settle(t.Context(), Entry{ID: "a", Outcome: "done", Evidence: "seen"}))
+	must(t, second.RecordOutcome(t.Context(), Entry{ID: "a", Outcome: "done", Evidence: "seen"}))
 	if e := entryOf(t, second, "a"); e.Open || e.Outcome != "done" || e.Evidence != "seen" {
 		t.Errorf("%+v", e)
 	}
@@ -137,7 +137,7 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 			must(t, l.Type(t.Context(), inputlog.Probe, []byte("<mark>")))
 		}, "<text><cr><mark><undo>ab", true},
 		"settled": {"<undo>", func(t *testing.T, l *Lease) {
-			must(t, l.Settle(t.Context(), Entry{ID: "a", Outcome: "submitted"}))
+			must(t, l.RecordOutcome(t.Context(), Entry{ID: "a", Outcome: "submitted"}))
 			l.Close()
 		}, "<text>ab", false},
 	}

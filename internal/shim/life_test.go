@@ -84,7 +84,7 @@ func TestRacingRelaunches(t *testing.T) {
 		s := spec("race", "trap '' HUP; exec sleep 1000")
 		wg.Go(func() {
 			err := c.Relaunch(t.Context(), argv, 0)
-			if err != nil && !errors.Is(err, ErrExited) && !errors.Is(err, ErrNone) {
+			if err != nil && !errors.Is(err, ErrExited) && !errors.Is(err, ErrNoShim) {
 				t.Error(err)
 			}
 		})
@@ -147,7 +147,7 @@ func TestFailedRelaunch(t *testing.T) {
 func TestRelaunchRemovesTheCorpse(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("corpse", "exit 3"))
-	waitFor(t, "the record of the end", func() bool { return !statedir.Gone(statedir.For(f.opts.Dir, "corpse").Corpse()) })
+	waitFor(t, "the record of the end", func() bool { return !statedir.NotExists(statedir.For(f.opts.Dir, "corpse").ExitRecord()) })
 	if err := c.Relaunch(t.Context(), []string{"/bin/sh", "-c", "trap '' HUP; while :; do sleep 1000; done"}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +159,8 @@ func TestRelaunchRemovesTheCorpse(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the loss", func() bool {
-		s, err := f.Look(t.Context(), "corpse")
-		return err == nil && s.Lost()
+		s, err := f.Observe(t.Context(), "corpse")
+		return err == nil && s.IsLost()
 	})
 	if _, err := f.Stop(t.Context(), "corpse", nil, 0); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestExitOnAFullDisk(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("full", "echo last words; read x; exit 7"))
 	frameWith(t, c, "last words")
-	inTheWay := statedir.For(f.opts.Dir, "full").Corpse() + ".new"
+	inTheWay := statedir.For(f.opts.Dir, "full").ExitRecord() + ".new"
 	if err := os.MkdirAll(filepath.Join(inTheWay, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +190,8 @@ func TestExitOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the record of the end", func() bool {
-		s, err := f.Look(t.Context(), "full")
-		return err == nil && s.Corpse != nil && s.Corpse.Exit.Code == 7
+		s, err := f.Observe(t.Context(), "full")
+		return err == nil && s.ExitRecord != nil && s.ExitRecord.Exit.Code == 7
 	})
 }
 
@@ -202,15 +202,15 @@ func TestOrphanWithoutItsMark(t *testing.T) {
 	if n := marked(t, "unmarked"); n > 0 {
 		t.Fatalf("%d processes have the mark, want none", n)
 	}
-	s, err := f.Look(t.Context(), "unmarked")
+	s, err := f.Observe(t.Context(), "unmarked")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := proc.Signal(s.Record.Shim, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the loss", func() bool { s, err := f.Look(t.Context(), "unmarked"); return err == nil && s.Lost() })
-	if _, err := f.Start(t.Context(), spec("unmarked", "cat")); !errors.Is(err, ErrOrphans) {
+	waitFor(t, "the loss", func() bool { s, err := f.Observe(t.Context(), "unmarked"); return err == nil && s.IsLost() })
+	if _, err := f.Start(t.Context(), spec("unmarked", "cat")); !errors.Is(err, ErrOrphanProcesses) {
 		t.Errorf("Start beside it: %v, want ErrOrphans", err)
 	}
 	if _, err := f.Stop(t.Context(), "unmarked", nil, 0); err != nil {
@@ -240,7 +240,7 @@ func TestLookersDoNotTakeTheName(t *testing.T) {
 				case <-done:
 					return
 				default:
-					if _, err := dir.Held(); err != nil {
+					if _, err := dir.IsLocked(); err != nil {
 						t.Error(err)
 						return
 					}
@@ -254,7 +254,7 @@ func TestLookersDoNotTakeTheName(t *testing.T) {
 			t.Error(err)
 			break
 		}
-		if err := claim.GiveUp(); err != nil {
+		if err := claim.Release(); err != nil {
 			t.Error(err)
 		}
 	}

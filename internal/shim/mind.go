@@ -24,15 +24,15 @@ func defaultSignals() {
 }
 
 const (
-	mindEvery  = 2 * time.Minute // hundreds of shims look, each look wakes a process, and inotify has fewer instances than that
-	touchEvery = time.Hour
+	watchInterval = 2 * time.Minute // hundreds of shims look, each look wakes a process, and inotify has fewer instances than that
+	touchEvery    = time.Hour
 )
 
-// mind looks after the folder until ctx ends: it makes again what was removed, every
-// [Spec.MindEvery] and whenever a client asks by [reviveSignal], and touches the files now and
+// watchStateDir looks after the folder until ctx ends: it makes again what was removed, every
+// [Spec.WatchInterval] and whenever a client asks by [reviveSignal], and touches the files now and
 // then, because cleaners of temporary folders remove what looks old. The agent goes on meanwhile.
-func (h *host) mind(ctx context.Context, asked <-chan os.Signal) {
-	tick := time.NewTicker(cmp.Or(h.spec.MindEvery, mindEvery))
+func (h *host) watchStateDir(ctx context.Context, asked <-chan os.Signal) {
+	tick := time.NewTicker(cmp.Or(h.spec.WatchInterval, watchInterval))
 	defer tick.Stop()
 	touched := time.Now()
 	for {
@@ -42,7 +42,7 @@ func (h *host) mind(ctx context.Context, asked <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		}
-		if err := h.restore(); err != nil {
+		if err := h.restoreStateDir(); err != nil {
 			fmt.Fprintln(os.Stderr, "shim: cannot make the session folder again:", err)
 		}
 		if time.Since(touched) > touchEvery {
@@ -52,24 +52,24 @@ func (h *host) mind(ctx context.Context, asked <-chan os.Signal) {
 	}
 }
 
-// restore makes again what is missing of the session's folder. The socket comes last: a client
+// restoreStateDir makes again what is missing of the session's folder. The socket comes last: a client
 // that finds it finds the rest too. It does nothing while another process holds the folder's lock:
 // that one finds this shim and asks it to restore once the lock is free.
-func (h *host) restore() error {
-	give, err := h.take(h.ctx) // the agent is not started or stopped meanwhile
+func (h *host) restoreStateDir() error {
+	give, err := h.acquireTurn(h.ctx) // the agent is not started or stopped meanwhile
 	if err != nil {
 		return nil // the session stops: its folder is removed
 	}
 	defer give()
 	if !statedir.SameFile(h.lock, h.dir.Lock()) {
-		if err := statedir.Trusted(filepath.Dir(string(h.dir))); err != nil {
+		if err := statedir.CheckTrusted(filepath.Dir(string(h.dir))); err != nil {
 			return err
 		}
 		lock, err := h.dir.Claim()
 		if err != nil {
 			return err
 		}
-		if err := statedir.Trusted(string(h.dir)); err != nil {
+		if err := statedir.CheckTrusted(string(h.dir)); err != nil {
 			return errors.Join(err, lock.Close())
 		}
 		_ = h.lock.Close() // the lock of a file without a name
@@ -77,30 +77,30 @@ func (h *host) restore() error {
 	}
 	h.mu.Lock()
 	token, record := h.spec.Instance, h.record
-	if h.exit != nil && statedir.Gone(h.dir.Corpse()) {
-		h.kept = false
-		if err := h.keepLocked(joinLines(h.display.Lines(0))); err != nil {
+	if h.exit != nil && statedir.NotExists(h.dir.ExitRecord()) {
+		h.exitSaved = false
+		if err := h.saveExitRecordLocked(joinLines(h.display.Lines(0))); err != nil {
 			h.mu.Unlock()
 			return err
 		}
 	}
 	h.mu.Unlock()
-	if statedir.Gone(h.dir.Input()) {
+	if statedir.NotExists(h.dir.Input()) {
 		if err := statedir.WriteFile(h.dir.Input(), nil); err != nil {
 			return err
 		}
 	}
-	if statedir.Gone(h.dir.Record()) {
+	if statedir.NotExists(h.dir.Record()) {
 		if err := statedir.WriteJSON(h.dir.Record(), record); err != nil {
 			return err
 		}
 	}
-	if statedir.Gone(h.dir.Instance()) {
+	if statedir.NotExists(h.dir.Instance()) {
 		if err := statedir.WriteFile(h.dir.Instance(), []byte(token)); err != nil {
 			return err
 		}
 	}
-	if statedir.Gone(h.dir.Sock()) {
+	if statedir.NotExists(h.dir.Sock()) {
 		return h.reopen()
 	}
 	return nil

@@ -40,7 +40,7 @@ func (h *host) notice(n vt.Notice) {
 		}
 	case vt.ProgramStatus, vt.Progress, vt.SemanticPrompt:
 		now := time.Now()
-		if h.signs.Hear(n, h.run.streams.Foreground(), now) {
+		if h.signs.Record(n, h.run.streams.Foreground(), now) {
 			h.events.publish(Event{Kind: EventStatus, Time: now, Text: h.signs.Status.Text})
 		}
 	default:

@@ -53,7 +53,7 @@ func (f *Fleet) revive(ctx context.Context) (map[statedir.Folder]proc.ID, error)
 		return f.last.lost, nil
 	}
 	f.last = search{began: time.Now()}
-	f.last.lost, f.last.err = f.lost()
+	f.last.lost, f.last.err = f.shimsWithoutFolder()
 	if f.last.err != nil {
 		return nil, f.last.err
 	}
@@ -68,7 +68,7 @@ func (f *Fleet) revive(ctx context.Context) (map[statedir.Folder]proc.ID, error)
 	defer look.Stop()
 	for len(f.last.lost) > 0 {
 		for dir, id := range f.last.lost {
-			if alive, err := proc.Alive(id); restored(dir) || err == nil && !alive {
+			if alive, err := proc.Alive(id); isRestored(dir) || err == nil && !alive {
 				delete(f.last.lost, dir)
 			}
 		}
@@ -79,7 +79,7 @@ func (f *Fleet) revive(ctx context.Context) (map[statedir.Folder]proc.ID, error)
 		}
 		break
 	}
-	if statedir.Gone(f.opts.Dir) && len(f.last.lost) == 0 {
+	if statedir.NotExists(f.opts.Dir) && len(f.last.lost) == 0 {
 		f.last.err = f.makeDir()
 	}
 	return f.last.lost, f.last.err
@@ -87,33 +87,33 @@ func (f *Fleet) revive(ctx context.Context) (map[statedir.Folder]proc.ID, error)
 
 // makeDir makes the folder of all sessions again.
 func (f *Fleet) makeDir() error {
-	if err := statedir.Trusted(f.opts.Dir); err != nil {
+	if err := statedir.CheckTrusted(f.opts.Dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(f.opts.Dir, 0o700); err != nil {
 		return fmt.Errorf("the folder of all sessions was removed and cannot be made again: %w", err)
 	}
-	return statedir.Trusted(f.opts.Dir)
+	return statedir.CheckTrusted(f.opts.Dir)
 }
 
-// restored reports whether a live shim has made its folder again; the socket is made last.
-func restored(dir statedir.Folder) bool {
-	held, err := dir.Held()
-	return err == nil && held && !statedir.Gone(dir.Sock())
+// isRestored reports whether a live shim has made its folder again; the socket is made last.
+func isRestored(dir statedir.Folder) bool {
+	held, err := dir.IsLocked()
+	return err == nil && held && !statedir.NotExists(dir.Sock())
 }
 
 // socketLost reports whether a session's socket was removed alone: its agent was started, which is
 // after the socket was made, and has not ended, which is before the shim removes it.
 func socketLost(dir statedir.Folder) bool {
-	if !statedir.Gone(dir.Sock()) || !statedir.Gone(dir.Corpse()) {
+	if !statedir.NotExists(dir.Sock()) || !statedir.NotExists(dir.ExitRecord()) {
 		return false
 	}
 	record, err := readRecord(dir)
 	return err == nil && record.Root.PID > 0
 }
 
-// lost returns the live shims of the fleet whose folder is missing.
-func (f *Fleet) lost() (map[statedir.Folder]proc.ID, error) {
+// shimsWithoutFolder returns the live shims of the fleet whose folder is missing.
+func (f *Fleet) shimsWithoutFolder() (map[statedir.Folder]proc.ID, error) {
 	lost := map[statedir.Folder]proc.ID{}
 	if !filepath.IsAbs(f.opts.Dir) {
 		return lost, nil // arguments of shims name nothing then
@@ -124,7 +124,7 @@ func (f *Fleet) lost() (map[statedir.Folder]proc.ID, error) {
 	}
 	for _, info := range all {
 		dir, ok := f.hosts(info)
-		if ok && (statedir.Gone(dir.Lock()) || socketLost(dir)) {
+		if ok && (statedir.NotExists(dir.Lock()) || socketLost(dir)) {
 			lost[dir] = info.ID
 		}
 	}
@@ -133,7 +133,7 @@ func (f *Fleet) lost() (map[statedir.Folder]proc.ID, error) {
 
 // hosts returns the folder of the session that a process is the shim of, if it is one of the fleet.
 func (f *Fleet) hosts(info proc.Info) (statedir.Folder, bool) {
-	if !info.Own() || info.SID != info.PID || info.Ended() || !info.Catches(reviveSignal) {
+	if !info.IsOwn() || info.SID != info.PID || info.Ended() || !info.Catches(reviveSignal) {
 		return "", false
 	}
 	argv, err := proc.Argv(info.PID)
@@ -141,7 +141,7 @@ func (f *Fleet) hosts(info proc.Info) (statedir.Folder, bool) {
 		return "", false
 	}
 	dir := statedir.Folder(argv[len(argv)-1])
-	if filepath.Dir(string(dir)) != filepath.Clean(f.opts.Dir) || !statedir.Named(dir) {
+	if filepath.Dir(string(dir)) != filepath.Clean(f.opts.Dir) || !statedir.IsFolderName(dir) {
 		return "", false
 	}
 	now, err := proc.Stat(info.PID)
@@ -158,16 +158,16 @@ func (f *Fleet) adopt(ctx context.Context, dir statedir.Folder) (bool, error) {
 	if id, there := lost[dir]; there {
 		return false, &UnreachableError{Dir: string(dir), Shim: id.PID}
 	}
-	return restored(dir), nil
+	return isRestored(dir), nil
 }
 
-// suspect reports whether a session without a folder may have a live shim: it was not searched
+// mayHaveLostFolder reports whether a session without a folder may have a live shim: it was not searched
 // for yet, its shim was alive when it was seen last, or the folder of all sessions is missing.
-func (f *Fleet) suspect(name string) bool {
+func (f *Fleet) mayHaveLostFolder(name string) bool {
 	f.mu.Lock()
 	id, seen := f.shims[name]
 	f.mu.Unlock()
-	if f.first() || statedir.Gone(f.opts.Dir) {
+	if f.isFirstSearch() || statedir.NotExists(f.opts.Dir) {
 		return true
 	}
 	if !seen {
@@ -177,9 +177,9 @@ func (f *Fleet) suspect(name string) bool {
 	return alive || err != nil
 }
 
-// first is true once in the life of the fleet: shims that lost their folder before it was opened
+// isFirstSearch is true once in the life of the fleet: shims that lost their folder before it was opened
 // are searched for then.
-func (f *Fleet) first() bool {
+func (f *Fleet) isFirstSearch() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	first := !f.searched

@@ -21,7 +21,7 @@ type run struct {
 	streams *process.Streams
 	input   *process.Input
 	exit    *Exit         // guarded by the host's mu; set when its end is known
-	over    chan struct{} // closed after that
+	done    chan struct{} // closed after that
 }
 
 // close closes the terminal or the pipes and waits for their reader, which must
@@ -40,7 +40,7 @@ func (h *host) launch() error {
 	}
 	// The record stands before the agent: however suddenly the shim ends between the
 	// two, what it has started is found.
-	if err := h.bury(record); err != nil {
+	if err := h.resetRecord(record); err != nil {
 		return err
 	}
 	command := process.Command{
@@ -59,11 +59,11 @@ func (h *host) launch() error {
 		_, stopErr := h.tree.Stop(0)
 		return errors.Join(err, stopErr, streams.Close())
 	}
-	r := &run{streams: streams, input: streams.Input(h.ctx), over: make(chan struct{})}
+	r := &run{streams: streams, input: streams.Input(h.ctx), done: make(chan struct{})}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.record, h.agent, h.exit, h.kept, h.run, h.stopping = record, root, nil, false, r, false
-	h.signs, h.title = oscstate.Heard{}, ""
+	h.record, h.agent, h.exit, h.exitSaved, h.run, h.stopping = record, root, nil, false, r, false
+	h.signs, h.title = oscstate.SignTracker{}, ""
 	h.deliveries.Restart()
 	h.bumpLocked()
 	streams.Follow(h.write)
@@ -83,12 +83,12 @@ func (h *host) newRecord() (Record, error) {
 	}, err
 }
 
-// bury writes the record of an agent that is about to start, and removes the
+// resetRecord writes the record of an agent that is about to start, and removes the
 // record of the end of the one before.
-func (h *host) bury(record Record) error {
+func (h *host) resetRecord(record Record) error {
 	err := statedir.WriteJSON(h.dir.Record(), record)
 	if err == nil {
-		err = os.Remove(h.dir.Corpse())
+		err = os.Remove(h.dir.ExitRecord())
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -98,9 +98,9 @@ func (h *host) bury(record Record) error {
 
 // follow waits for the agent's end and draws up what is left of it.
 func (h *host) follow(r *run, ended <-chan process.End) {
-	defer close(r.over)
+	defer close(r.done)
 	end := <-ended
-	h.awaitHeirs(r, end)
+	h.waitForDescendants(r, end)
 	r.streams.Drain()
 	exit := exitOf(end.Status)
 	h.mu.Lock()
@@ -111,22 +111,22 @@ func (h *host) follow(r *run, ended <-chan process.End) {
 	}
 }
 
-// heirRetry is the delay before a failed scan for surviving descendants is
+// descendantRetry is the delay before a failed scan for surviving descendants is
 // retried.
-const heirRetry = 100 * time.Millisecond
+const descendantRetry = 100 * time.Millisecond
 
-// awaitHeirs waits until no process is left that carries on as the agent: a fork
+// waitForDescendants waits until no process is left that carries on as the agent: a fork
 // of it that let its parent exit. Helpers and background jobs do not count.
-func (h *host) awaitHeirs(r *run, end process.End) {
+func (h *host) waitForDescendants(r *run, end process.End) {
 	for {
 		changed := h.tree.Changed()
-		heirs, err := h.tree.Heirs(end, h.spec.ProcessNames)
+		heirs, err := h.tree.SurvivingDescendants(end, h.spec.ProcessNames)
 		if err == nil && len(heirs) == 0 {
 			return
 		}
 		retry := make(<-chan time.Time)
-		if err != nil || !process.Adopts {
-			retry = time.After(heirRetry)
+		if err != nil || !process.IsSubreaper {
+			retry = time.After(descendantRetry)
 		}
 		h.mu.Lock()
 		if len(heirs) > 0 && h.run == r {
@@ -147,7 +147,7 @@ func (h *host) concludeLocked() {
 		return
 	}
 	h.exit = h.run.exit
-	if err := h.keepLocked(joinLines(h.display.Lines(0))); err != nil {
+	if err := h.saveExitRecordLocked(joinLines(h.display.Lines(0))); err != nil {
 		fmt.Fprintln(os.Stderr, "shim: cannot keep the last output:", err)
 	}
 	h.run.input.Close()
@@ -159,12 +159,12 @@ func (h *host) concludeLocked() {
 	h.expireLocked(linger)
 }
 
-func (h *host) keepLocked(text string) error {
-	if h.kept {
+func (h *host) saveExitRecordLocked(text string) error {
+	if h.exitSaved {
 		return nil
 	}
-	err := statedir.WriteJSON(h.dir.Corpse(), Corpse{Exit: *h.exit, Title: h.title, Text: text, LastActivity: h.lastOutput})
-	h.kept = err == nil
+	err := statedir.WriteJSON(h.dir.ExitRecord(), ExitRecord{Exit: *h.exit, Title: h.title, Text: text, LastActivity: h.lastOutput})
+	h.exitSaved = err == nil
 	return err
 }
 
@@ -187,7 +187,7 @@ func (h *host) expireLocked(after time.Duration) {
 		}
 		// On a full disk the exit alone may find room. It is not recorded
 		// elsewhere, so without it the shim stays.
-		if h.keepLocked(joinLines(h.display.Lines(0))) != nil && h.keepLocked("") != nil {
+		if h.saveExitRecordLocked(joinLines(h.display.Lines(0))) != nil && h.saveExitRecordLocked("") != nil {
 			h.expireLocked(lingerSeen)
 			return
 		}
@@ -203,9 +203,9 @@ func exitOf(status syscall.WaitStatus) Exit {
 	return e
 }
 
-// take gets the turn to start or end agents; give returns it. [ErrExited] when
+// acquireTurn gets the turn to start or end agents; give returns it. [ErrExited] when
 // the shim is ending.
-func (h *host) take(ctx context.Context) (give func(), err error) {
+func (h *host) acquireTurn(ctx context.Context) (give func(), err error) {
 	select {
 	case <-h.turn:
 	case <-ctx.Done():

@@ -59,7 +59,7 @@ type route func(r *http.Request) (any, error)
 
 func newServer(h *host, token string) *server {
 	s := &server{host: h}
-	s.takes(token)
+	s.setToken(token)
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]route{
 		"GET /state":      h.serveState,
@@ -90,7 +90,7 @@ func newServer(h *host, token string) *server {
 	}
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("POST /attach", s.attach)
-	mux.HandleFunc("POST /hold", s.hold)
+	mux.HandleFunc("POST /hold", s.handleHold)
 	mux.HandleFunc("POST /lease", s.leased)
 	s.http = http.Server{
 		Handler: s.guard(mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
@@ -99,8 +99,8 @@ func newServer(h *host, token string) *server {
 	return s
 }
 
-// takes makes the token the one that requests have to carry.
-func (s *server) takes(token string) {
+// setToken makes the token the one that requests have to carry.
+func (s *server) setToken(token string) {
 	bearer := []byte("Bearer " + token)
 	s.token.Store(&bearer)
 }
@@ -211,7 +211,7 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 			return nil, ErrExited
 		}
 	}
-	input, silent := h.run.streams.Taken()
+	input, silent := h.run.streams.InputState()
 	f := Frame{
 		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(), Input: input, Silent: silent,
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
@@ -258,7 +258,7 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 	if !h.spec.Terminal { // half a line in a pipe would be fused with the next
 		ctx = h.ctx
 	}
-	return h.send(ctx, func() ([]byte, error) { return p, h.note(inputlog.Input(r.FormValue("kind")), p) })
+	return h.send(ctx, func() ([]byte, error) { return p, h.recordInput(inputlog.Input(r.FormValue("kind")), p) })
 }
 
 // sendOthers is send for what is no delivery's.

@@ -136,7 +136,7 @@ func TestSessionOutlivesItsStarter(t *testing.T) {
 	frameWith(t, c, "hello")
 	other := openFleet(t, f.opts.Dir)
 	defer other.Close()
-	sight, err := other.Look(t.Context(), "one")
+	sight, err := other.Observe(t.Context(), "one")
 	if err != nil || sight.Client == nil || sight.Token != c.Token() {
 		t.Fatalf("another fleet over the folder sees %+v, %v; want the live session", sight, err)
 	}
@@ -151,7 +151,7 @@ func TestSessionOutlivesItsStarter(t *testing.T) {
 	if _, err := os.Stat(string(statedir.For(f.opts.Dir, "one"))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
-	if _, err := c.State(t.Context()); !errors.Is(err, ErrNone) {
+	if _, err := c.State(t.Context()); !errors.Is(err, ErrNoShim) {
 		t.Errorf("State of a stopped session: %v, want ErrNone", err)
 	}
 }
@@ -168,7 +168,7 @@ func TestOneOfManyStartsWins(t *testing.T) {
 	for _, err := range errs {
 		if err == nil {
 			won++
-		} else if !errors.Is(err, ErrTaken) {
+		} else if !errors.Is(err, ErrNameInUse) {
 			t.Errorf("a losing start returned %v, want ErrTaken", err)
 		}
 	}
@@ -183,17 +183,17 @@ func TestCorpseIsReadableAndReplaced(t *testing.T) {
 	for _, linger := range []bool{true, false} {
 		c := start(t, f, spec("dead", "echo last words; exit 7"))
 		waitFor(t, "the exit", func() bool {
-			s, err := f.Look(t.Context(), "dead")
-			return err == nil && (s.Client != nil && s.State.Exit != nil || s.Corpse != nil)
+			s, err := f.Observe(t.Context(), "dead")
+			return err == nil && (s.Client != nil && s.State.Exit != nil || s.ExitRecord != nil)
 		})
 		if !linger {
 			waitFor(t, "the shim's end", func() bool {
-				s, err := f.Look(t.Context(), "dead")
-				return err == nil && s.Corpse != nil
+				s, err := f.Observe(t.Context(), "dead")
+				return err == nil && s.ExitRecord != nil
 			})
-			s, err := f.Look(t.Context(), "dead")
-			if err != nil || s.Corpse.Exit.Code != 7 || !strings.Contains(s.Corpse.Text, "last words") {
-				t.Fatalf("record %+v, %v; want exit 7 and its last words", s.Corpse, err)
+			s, err := f.Observe(t.Context(), "dead")
+			if err != nil || s.ExitRecord.Exit.Code != 7 || !strings.Contains(s.ExitRecord.Text, "last words") {
+				t.Fatalf("record %+v, %v; want exit 7 and its last words", s.ExitRecord, err)
 			}
 		}
 		_ = c
@@ -201,7 +201,7 @@ func TestCorpseIsReadableAndReplaced(t *testing.T) {
 	if _, err := f.Stop(t.Context(), "dead", nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := f.Look(t.Context(), "dead"); err != nil || s.Record != nil {
+	if s, err := f.Observe(t.Context(), "dead"); err != nil || s.Record != nil {
 		t.Errorf("after the stop there is still %+v, %v", s, err)
 	}
 }
@@ -248,7 +248,7 @@ func TestKilledShimIsLostNotDead(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("lost", "trap '' HUP; echo up; while :; do sleep 1000; done"))
 	frameWith(t, c, "up")
-	s, err := f.Look(t.Context(), "lost")
+	s, err := f.Observe(t.Context(), "lost")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,10 +256,10 @@ func TestKilledShimIsLostNotDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the loss", func() bool {
-		s, err := f.Look(t.Context(), "lost")
-		return err == nil && s.Lost()
+		s, err := f.Observe(t.Context(), "lost")
+		return err == nil && s.IsLost()
 	})
-	if _, err := f.Start(t.Context(), spec("lost", "cat")); !errors.Is(err, ErrOrphans) {
+	if _, err := f.Start(t.Context(), spec("lost", "cat")); !errors.Is(err, ErrOrphanProcesses) {
 		t.Errorf("Start beside orphans returned %v, want ErrOrphans", err)
 	}
 	if _, err := f.Stop(t.Context(), "lost", nil, 0); err != nil {
@@ -289,7 +289,7 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 		if left, err := proc.FindByEnv(MarkKey, "token-of-cancelled"); err != nil || len(left) > 0 {
 			t.Errorf("after %v left over: %v, %v", after, left, err)
 		}
-		if s, err := f.Look(t.Context(), "cancelled"); err != nil || s.Client != nil || s.Busy {
+		if s, err := f.Observe(t.Context(), "cancelled"); err != nil || s.Client != nil || s.Busy {
 			t.Errorf("after %v the session is %+v, %v", after, s, err)
 		}
 	}
@@ -310,7 +310,7 @@ func TestStaleTokenTouchesNothing(t *testing.T) {
 	if _, err := f.Stop(t.Context(), "name", &old.token, 0); !errors.Is(err, ErrStale) {
 		t.Errorf("Stop with the previous token: %v, want ErrStale", err)
 	}
-	if s, err := f.Look(t.Context(), "name"); err != nil || s.Client == nil {
+	if s, err := f.Observe(t.Context(), "name"); err != nil || s.Client == nil {
 		t.Errorf("the successor is %+v, %v; want alive", s, err)
 	}
 }
@@ -319,10 +319,10 @@ func TestWatchSeesEverySession(t *testing.T) {
 	f := testFleet(t)
 	other := openFleet(t, f.opts.Dir)
 	defer other.Close()
-	seen := make(chan Sighting, 1000)
+	seen := make(chan SessionEvent, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- f.Watch(ctx, func(s Sighting) { seen <- s }) }()
+	go func() { done <- f.Watch(ctx, func(s SessionEvent) { seen <- s }) }()
 	expect := func(name string, kind EventKind) {
 		t.Helper()
 		for {
@@ -346,7 +346,7 @@ func TestWatchSeesEverySession(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect("stopped", EventGone)
-		s, err := other.Look(t.Context(), "w")
+		s, err := other.Observe(t.Context(), "w")
 		if err != nil {
 			t.Fatal(err)
 		}

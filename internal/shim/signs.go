@@ -15,5 +15,5 @@ func (h *host) signsLocked() Signs {
 	if h.exit != nil {
 		return Signs{}
 	}
-	return h.signs.By(h.run.streams.Foreground())
+	return h.signs.OfGroup(h.run.streams.Foreground())
 }

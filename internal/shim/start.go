@@ -28,34 +28,34 @@ type Claim struct {
 	lock  *os.File // nil once given up
 }
 
-// Claim takes the name. [ErrTaken] if a live session has it, also one whose folder was removed, which
+// Claim takes the name. [ErrNameInUse] if a live session has it, also one whose folder was removed, which
 // can be reached again then; an [*UnreachableError] if it cannot. What is left of one
-// whose agent has ended is removed. [ErrOrphans] if a previous instance's shim was
+// whose agent has ended is removed. [ErrOrphanProcesses] if a previous instance's shim was
 // killed and its processes still run: stop the session first. fresh says that nothing was on
 // the disk of a previous instance.
 func (f *Fleet) Claim(ctx context.Context, name string) (claim *Claim, fresh bool, err error) {
 	dir := statedir.For(f.opts.Dir, name)
-	if statedir.Gone(dir.Lock()) { // its shim may live all the same: there must not be two
+	if statedir.NotExists(dir.Lock()) { // its shim may live all the same: there must not be two
 		if _, err := f.adopt(ctx, dir); err != nil {
 			return nil, false, wrap(name, err)
 		}
 	}
 	lock, err := dir.Claim()
-	for try := 0; errors.Is(err, ErrTaken) && try < claimTries; try++ {
-		if err = f.clearWay(ctx, name); err == nil {
+	for try := 0; errors.Is(err, ErrNameInUse) && try < claimTries; try++ {
+		if err = f.removeEnded(ctx, name); err == nil {
 			lock, err = dir.Claim()
 		}
 	}
-	if errors.Is(err, ErrTaken) {
-		err = fmt.Errorf("session %q: %w", name, ErrTaken)
+	if errors.Is(err, ErrNameInUse) {
+		err = fmt.Errorf("session %q: %w", name, ErrNameInUse)
 	}
 	if err != nil {
 		return nil, false, err
 	}
 	token, _ := dir.Token() // none: nothing of it can run
-	left, err := f.remains(dir, token)
-	if err == nil && left.Lost() {
-		err = left.none()
+	left, err := f.readLeftovers(dir, token)
+	if err == nil && left.IsLost() {
+		err = left.checkOrphans()
 	}
 	if err == nil {
 		err = dir.Clear()
@@ -66,15 +66,15 @@ func (f *Fleet) Claim(ctx context.Context, name string) (claim *Claim, fresh boo
 	return &Claim{fleet: f, name: name, dir: dir, lock: lock}, left.Record == nil, nil
 }
 
-// none returns [ErrOrphans] if processes of a lost session are known to live.
-func (s Sight) none() error {
+// checkOrphans returns [ErrOrphanProcesses] if processes of a lost session are known to live.
+func (s Observation) checkOrphans() error {
 	pids, err := s.Orphans()
 	var unreadable *proc.UnreadableError
 	if err != nil && !errors.As(err, &unreadable) {
 		return err
 	}
 	if len(pids) > 0 {
-		return fmt.Errorf("session %q: %w: %v; stop the session first", s.Record.Name, ErrOrphans, pids)
+		return fmt.Errorf("session %q: %w: %v; stop the session first", s.Record.Name, ErrOrphanProcesses, pids)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (c *Claim) undo() error {
 	err := c.lock.Close()
 	c.lock = nil
 	again, claimErr := c.dir.Claim()
-	if errors.Is(claimErr, ErrTaken) {
+	if errors.Is(claimErr, ErrNameInUse) {
 		return err
 	}
 	if claimErr != nil {
@@ -106,9 +106,9 @@ func (c *Claim) undo() error {
 	return errors.Join(err, c.dir.Remove(), again.Close())
 }
 
-// GiveUp gives the name back and removes its folder. After a start, or twice, it
+// Release gives the name back and removes its folder. After a start, or twice, it
 // does nothing.
-func (c *Claim) GiveUp() error {
+func (c *Claim) Release() error {
 	if c.lock == nil {
 		return nil
 	}
@@ -129,20 +129,20 @@ func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
 // claimTries bounds how often a lock is tried that is never held for long.
 const claimTries = 10
 
-// clearWay sends away the shim of a session whose agent has ended. [ErrTaken] if the
+// removeEnded sends away the shim of a session whose agent has ended. [ErrNameInUse] if the
 // agent lives, or somebody else is starting or ending it; nil if the lock may be
 // free now. It may also have been held only by somebody who looked.
-func (f *Fleet) clearWay(ctx context.Context, name string) error {
-	sight, err := f.Look(ctx, name)
+func (f *Fleet) removeEnded(ctx context.Context, name string) error {
+	sight, err := f.Observe(ctx, name)
 	switch {
 	case err != nil:
 		return err
 	case sight.Busy, sight.Client != nil && sight.State.Exit == nil:
-		return ErrTaken
+		return ErrNameInUse
 	case sight.Client == nil:
 		return nil
 	}
-	if err := sight.Client.release(ctx); err != nil && !errors.Is(err, ErrNone) {
+	if err := sight.Client.release(ctx); err != nil && !errors.Is(err, ErrNoShim) {
 		return err
 	}
 	return proc.WaitGone(ctx, sight.Record.Shim)

@@ -36,7 +36,7 @@ func (h *host) resume() {
 
 // stop ends the session. When it returns without survivors, the shim ends.
 func (h *host) stop(ctx context.Context, grace time.Duration) (StopReport, error) {
-	give, err := h.take(ctx)
+	give, err := h.acquireTurn(ctx)
 	if errors.Is(err, ErrExited) {
 		return StopReport{}, nil // another one stops it
 	}
@@ -54,7 +54,7 @@ func (h *host) stop(ctx context.Context, grace time.Duration) (StopReport, error
 // release ends a shim whose agent has ended, together with what the agent left
 // running.
 func (h *host) release(ctx context.Context) error {
-	give, err := h.take(ctx)
+	give, err := h.acquireTurn(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (h *host) release(ctx context.Context) error {
 // scrollback, which stays: it must not be taken for the new agent's. If that cannot be
 // started, the session is one whose agent has ended.
 func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
-	give, err := h.take(ctx)
+	give, err := h.acquireTurn(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,17 +89,17 @@ func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	if err != nil {
 		return err
 	}
-	<-h.run.over // only the holder of the turn changes it
+	<-h.run.done // only the holder of the turn changes it
 	if err := h.run.close(); err != nil {
 		h.resume()
 		return err
 	}
-	if err := h.succeed(req.Successor); err != nil {
+	if err := h.startSuccessor(req.Successor); err != nil {
 		h.resume()
 		return err
 	}
 	h.mu.Lock()
-	h.spec.Argv, h.exit, h.kept = req.Argv, nil, false
+	h.spec.Argv, h.exit, h.exitSaved = req.Argv, nil, false
 	if h.spec.Terminal {
 		_, rows := h.display.Size()
 		_, _ = h.display.Write([]byte(softReset + strings.Repeat("\r\n", rows) + "\x1b[H")) // never fails
@@ -112,17 +112,17 @@ func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	return nil
 }
 
-// succeed makes the session that of another instance, as long as no agent runs:
+// startSuccessor makes the session that of another instance, as long as no agent runs:
 // who holds the token of the previous one is refused from here on.
-func (h *host) succeed(next Successor) error {
+func (h *host) startSuccessor(next Successor) error {
 	if next.Instance == "" {
 		return nil
 	}
 	if err := statedir.WriteFile(h.dir.Instance(), []byte(next.Instance)); err != nil {
 		return err
 	}
-	h.server.takes(next.Instance)
-	h.tree.Mark(next.Instance)
+	h.server.setToken(next.Instance)
+	h.tree.SetToken(next.Instance)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lease != nil {

@@ -28,7 +28,7 @@ func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	}
 	next := Successor{Instance: "token-of-the-next", Env: append(os.Environ(), "GC_RUNTIME_EPOCH=2", "KEY=of the next", MarkKey+"=forged"), Labels: map[string]string{"family": "other"}}
 	argv := []string{"/bin/sh", "-c", "echo second $" + MarkKey + " $GC_RUNTIME_EPOCH $KEY$FORMER; cat"}
-	if err := c.Succeed(t.Context(), argv, 0, next); err != nil {
+	if err := c.StartSuccessor(t.Context(), argv, 0, next); err != nil {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
@@ -41,7 +41,7 @@ func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 			t.Errorf("%s by the previous name: %v, want %v", what, err, ErrStale)
 		}
 	}
-	sight, err := f.Look(t.Context(), "warm")
+	sight, err := f.Observe(t.Context(), "warm")
 	if err != nil || sight.Token != next.Instance || sight.Client == nil {
 		t.Fatalf("a look finds %+v, %v", sight, err)
 	}

@@ -27,12 +27,12 @@ func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time
 	defer retry.Stop()
 	for {
 		report, err := f.tryStop(ctx, name, token, grace)
-		if errors.Is(err, ErrSilent) && ctx.Err() == nil {
+		if errors.Is(err, ErrNoResponse) && ctx.Err() == nil {
 			if err = killSilent(ctx, name, dir, token); err == nil {
 				continue
 			}
 		}
-		if !errors.Is(err, errAgain) {
+		if !errors.Is(err, errRetry) {
 			return report, err
 		}
 		select {
@@ -43,11 +43,11 @@ func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time
 	}
 }
 
-// errAgain says that somebody else is starting or ending the session.
-var errAgain = errors.New("the session is just changing")
+// errRetry says that somebody else is starting or ending the session.
+var errRetry = errors.New("the session is just changing")
 
 func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
-	sight, err := f.Look(ctx, name)
+	sight, err := f.Observe(ctx, name)
 	if err != nil {
 		return StopReport{}, err
 	}
@@ -60,15 +60,15 @@ func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace t
 	case sight.Client != nil:
 		report, err = f.stopLive(ctx, sight, grace)
 	case sight.Busy: // its socket is about to appear or to go
-		err = errAgain
+		err = errRetry
 	case sight.Record == nil:
-		err = dir.Tidy()
+		err = dir.RemoveIfUnused()
 	default:
 		report, err = f.sweep(ctx, dir, sight, grace)
 	}
-	for _, changed := range []error{ErrNone, ErrStale, ErrTaken} {
+	for _, changed := range []error{ErrNoShim, ErrStale, ErrNameInUse} {
 		if errors.Is(err, changed) {
-			return report, errAgain
+			return report, errRetry
 		}
 	}
 	return report, err
@@ -91,8 +91,8 @@ func (f *Fleet) ClearLost(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		sight, err := f.Look(ctx, record.Name)
-		if err == nil && sight.Lost() {
+		sight, err := f.Observe(ctx, record.Name)
+		if err == nil && sight.IsLost() {
 			_, err = f.Stop(ctx, record.Name, &sight.Token, 0)
 		}
 		return nil, err
@@ -123,8 +123,8 @@ func killSilent(ctx context.Context, name string, dir statedir.Folder, token *st
 	return proc.WaitGone(ctx, record.Shim)
 }
 
-func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
-	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+process.KillLimit+lookLimit, fmt.Errorf("session %q: %w", s.Record.Name, ErrSilent))
+func (f *Fleet) stopLive(ctx context.Context, s Observation, grace time.Duration) (StopReport, error) {
+	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+process.KillLimit+observeTimeout, fmt.Errorf("session %q: %w", s.Record.Name, ErrNoResponse))
 	defer cancel()
 	report, err := s.Client.stop(asking, grace)
 	if err != nil {
@@ -138,14 +138,14 @@ func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (Sto
 }
 
 // sweep ends what a killed shim left running and removes the folder.
-func (f *Fleet) sweep(ctx context.Context, dir statedir.Folder, s Sight, grace time.Duration) (StopReport, error) {
+func (f *Fleet) sweep(ctx context.Context, dir statedir.Folder, s Observation, grace time.Duration) (StopReport, error) {
 	lock, err := dir.Claim()
 	if err != nil {
 		return StopReport{}, err
 	}
 	defer lock.Close()
 	var report StopReport
-	if s.Lost() {
+	if s.IsLost() {
 		if report, err = endOrphans(ctx, s, grace); err != nil {
 			return report, err
 		}
@@ -153,7 +153,7 @@ func (f *Fleet) sweep(ctx context.Context, dir statedir.Folder, s Sight, grace t
 	return report, dir.Remove()
 }
 
-func endOrphans(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
+func endOrphans(ctx context.Context, s Observation, grace time.Duration) (StopReport, error) {
 	root, live, err := s.root()
 	if err != nil || !live {
 		return StopReport{}, err
@@ -172,7 +172,7 @@ func endOrphans(ctx context.Context, s Sight, grace time.Duration) (StopReport, 
 // root returns the process that the search for orphans begins with, which may have
 // ended: the agent's first, or the shim if it was killed before it knew that. live is
 // false if nothing of the instance can live, because the machine was started since.
-func (s Sight) root() (root proc.ID, live bool, err error) {
+func (s Observation) root() (root proc.ID, live bool, err error) {
 	boot, err := proc.BootID()
 	if err != nil {
 		return root, false, err
@@ -192,13 +192,13 @@ func (s Sight) root() (root proc.ID, live bool, err error) {
 // carry its token, and those in the terminal session that its agent leads, for a
 // program may overwrite its environment. An error that matches
 // [proc.UnreadableError] means that there may be more.
-func (s Sight) Orphans() ([]int, error) {
+func (s Observation) Orphans() ([]int, error) {
 	root, live, err := s.root()
 	if err != nil || !live {
 		return nil, err
 	}
 	marked, err := proc.FindByEnv(MarkKey, s.Token)
-	if err = s.younger(err); err != nil && len(marked) == 0 {
+	if err = s.ignoreOlder(err); err != nil && len(marked) == 0 {
 		return nil, err
 	}
 	all, listErr := proc.List()
@@ -211,21 +211,21 @@ func (s Sight) Orphans() ([]int, error) {
 	}
 	for _, info := range all {
 		// While a session has a member, its number is not used again.
-		if info.SID == root.PID && info.Start >= root.Start && root.Start > 0 && !info.Ended() && leads(all, root) {
+		if info.SID == root.PID && info.Start >= root.Start && root.Start > 0 && !info.Ended() && isSameRoot(all, root) {
 			found[info.PID] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// leads reports whether the number of root is not that of another process by now.
-func leads(all []proc.Info, root proc.ID) bool {
+// isSameRoot reports whether the number of root is not that of another process by now.
+func isSameRoot(all []proc.Info, root proc.ID) bool {
 	return !slices.ContainsFunc(all, func(i proc.Info) bool { return i.PID == root.PID && i.Start != root.Start })
 }
 
-// younger leaves of an error of unreadable processes those that are not older than
+// ignoreOlder leaves of an error of unreadable processes those that are not older than
 // the instance.
-func (s Sight) younger(err error) error {
+func (s Observation) ignoreOlder(err error) error {
 	var unreadable *proc.UnreadableError
 	if !errors.As(err, &unreadable) {
 		return err

@@ -72,10 +72,10 @@ type AttachRequest struct {
 // the agent's raw output: its size may differ, and the agent's queries are
 // answered by the model alone.
 type viewer struct {
-	conn     net.Conn
-	readOnly bool
-	left     chan struct{} // closed when the reader has ended
-	deaf     bool          // the agent did not read what was typed last; the reader's own
+	conn         net.Conn
+	readOnly     bool
+	readerDone   chan struct{} // closed when the reader has ended
+	inputStalled bool          // the agent did not read what was typed last; the reader's own
 
 	// Guarded by the host's mu.
 	cols, rows int
@@ -89,8 +89,8 @@ const frameGap = 8 * time.Millisecond
 // by any terminal, and soon after the first time: the viewer's leaving comes
 // through the same connection.
 const (
-	inputPatience = 5 * time.Second
-	deafPatience  = 10 * time.Millisecond
+	inputWait        = 5 * time.Second
+	stalledInputWait = 10 * time.Millisecond
 )
 
 func (s *server) attach(w http.ResponseWriter, r *http.Request) {
@@ -113,16 +113,16 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: gc-attach\r\nConnection: Upgrade\r\n\r\n"); err != nil {
 		return
 	}
-	v := &viewer{conn: conn, readOnly: req.ReadOnly, left: make(chan struct{}), cols: req.Cols, rows: req.Rows}
-	s.host.join(v)
-	defer s.host.leave(v)
+	v := &viewer{conn: conn, readOnly: req.ReadOnly, readerDone: make(chan struct{}), cols: req.Cols, rows: req.Rows}
+	s.host.addViewer(v)
+	defer s.host.removeViewer(v)
 	go v.read(s.host, buf.Reader) // ends with the connection
 	v.draw(s.host, screen)
 	_ = conn.Close() // ends the reader
-	<-v.left
+	<-v.readerDone
 }
 
-func (h *host) join(v *viewer) {
+func (h *host) addViewer(v *viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.viewers[v] = struct{}{}
@@ -131,7 +131,7 @@ func (h *host) join(v *viewer) {
 	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: len(h.viewers)})
 }
 
-func (h *host) leave(v *viewer) {
+func (h *host) removeViewer(v *viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.viewers, v)
@@ -156,7 +156,7 @@ func (h *host) fitLocked() {
 
 // read takes what the viewer sends until it leaves.
 func (v *viewer) read(h *host, r *bufio.Reader) {
-	defer close(v.left)
+	defer close(v.readerDone)
 	defer v.conn.Close() // ends draw
 	for {
 		m, err := ReadAttachMessage(r)
@@ -164,14 +164,14 @@ func (v *viewer) read(h *host, r *bufio.Reader) {
 			h.wake()
 			return
 		}
-		if err := v.take(h, m); err != nil {
+		if err := v.handle(h, m); err != nil {
 			h.wake()
 			return
 		}
 	}
 }
 
-func (v *viewer) take(h *host, m AttachMessage) error {
+func (v *viewer) handle(h *host, m AttachMessage) error {
 	switch {
 	case m.Kind == AttachSize && len(m.Payload) == 4:
 		cols, rows := binary.BigEndian.Uint16(m.Payload), binary.BigEndian.Uint16(m.Payload[2:])
@@ -181,19 +181,19 @@ func (v *viewer) take(h *host, m AttachMessage) error {
 		h.fitLocked()
 		h.bumpLocked()
 	case m.Kind == AttachInput && !v.readOnly:
-		return v.enter(h, m.Payload)
+		return v.sendInput(h, m.Payload)
 	}
 	return nil // what it does not know it ignores
 }
 
 func clamp(side int) int { return min(max(side, 1), maxSide) }
 
-// enter passes on what was typed, in its turn.
-func (v *viewer) enter(h *host, p []byte) error {
-	input := h.awaitLetGo()
-	patience := inputPatience
-	if v.deaf {
-		patience = deafPatience
+// sendInput passes on what was typed, in its turn.
+func (v *viewer) sendInput(h *host, p []byte) error {
+	input := h.waitForHoldEnd()
+	patience := inputWait
+	if v.inputStalled {
+		patience = stalledInputWait
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, patience)
 	defer cancel()
@@ -203,9 +203,9 @@ func (v *viewer) enter(h *host, p []byte) error {
 		return v.typed(h, p)
 	})
 	if !passed {
-		h.passed()
+		h.allowHolds()
 	}
-	v.deaf = errors.Is(err, context.DeadlineExceeded)
+	v.inputStalled = errors.Is(err, context.DeadlineExceeded)
 	if h.ctx.Err() != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (v *viewer) draw(h *host, screen *vt.Screen) {
 		gap.Reset(pace)
 		select {
 		case <-changed:
-		case <-v.left:
+		case <-v.readerDone:
 			return
 		case <-h.ctx.Done():
 			return

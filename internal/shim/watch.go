@@ -14,8 +14,8 @@ import (
 	"gascity/internal/statedir"
 )
 
-// Sighting is an [Event] of one session, as [Fleet.Watch] reports it.
-type Sighting struct {
+// SessionEvent is an [Event] of one session, as [Fleet.Watch] reports it.
+type SessionEvent struct {
 	Name string
 	Event
 }
@@ -23,14 +23,14 @@ type Sighting struct {
 // The kinds that only a fleet reports.
 const (
 	EventAppeared EventKind = "appeared" // a session was found
-	EventGone     EventKind = "gone"     // it was stopped, or its shim was killed; see Fleet.Look
+	EventGone     EventKind = "gone"     // it was stopped, or its shim was killed; see Fleet.Observe
 	EventResync   EventKind = "resync"   // events may have been lost; look at everything
 )
 
 // Watch calls each for what happens to any session, also to those that other
 // processes start, until ctx ends. Calls come one at a time. It costs one
 // connection for each session and nothing while nothing happens.
-func (f *Fleet) Watch(ctx context.Context, each func(Sighting)) error {
+func (f *Fleet) Watch(ctx context.Context, each func(SessionEvent)) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (f *Fleet) Watch(ctx context.Context, each func(Sighting)) error {
 	if err := notify.Add(f.opts.Dir); err != nil {
 		return err
 	}
-	w.report(Sighting{Event: Event{Kind: EventResync, Time: time.Now()}})
+	w.report(SessionEvent{Event: Event{Kind: EventResync, Time: time.Now()}})
 	entries, err := os.ReadDir(f.opts.Dir)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ type watch struct {
 	wg     sync.WaitGroup
 
 	reporting sync.Mutex // one call of each at a time
-	each      func(Sighting)
+	each      func(SessionEvent)
 
 	// The loop's own.
 	known map[statedir.Folder]Record // what was reported as appeared and is not gone
@@ -70,7 +70,7 @@ type watch struct {
 	followed map[statedir.Folder]bool // folders with a goroutine
 }
 
-func (w *watch) report(s Sighting) {
+func (w *watch) report(s SessionEvent) {
 	w.reporting.Lock()
 	defer w.reporting.Unlock()
 	w.each(s)
@@ -80,12 +80,12 @@ func (w *watch) loop(ctx context.Context) error {
 	for {
 		select {
 		case e := <-w.notify.Events:
-			if err := w.take(ctx, e); err != nil {
+			if err := w.handle(ctx, e); err != nil {
 				return err
 			}
 		case err := <-w.notify.Errors:
 			if errors.Is(err, fsnotify.ErrEventOverflow) {
-				w.report(Sighting{Event: Event{Kind: EventResync, Time: time.Now()}})
+				w.report(SessionEvent{Event: Event{Kind: EventResync, Time: time.Now()}})
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -93,8 +93,8 @@ func (w *watch) loop(ctx context.Context) error {
 	}
 }
 
-// take handles one change; an error ends the watch.
-func (w *watch) take(ctx context.Context, e fsnotify.Event) error {
+// handle handles one change; an error ends the watch.
+func (w *watch) handle(ctx context.Context, e fsnotify.Event) error {
 	top := filepath.Dir(e.Name) == w.fleet.opts.Dir
 	switch {
 	case e.Name == w.fleet.opts.Dir && e.Has(fsnotify.Remove):
@@ -104,24 +104,24 @@ func (w *watch) take(ctx context.Context, e fsnotify.Event) error {
 	case e.Has(fsnotify.Create) && filepath.Base(e.Name) == "session.json":
 		w.check(ctx, statedir.Folder(filepath.Dir(e.Name)))
 	case e.Has(fsnotify.Remove) && top:
-		w.gone(statedir.Folder(e.Name))
+		w.reportGone(statedir.Folder(e.Name))
 	}
 	return nil
 }
 
-// gone reports that nothing is left of a session. If it came and went before it was
+// reportGone reports that nothing is left of a session. If it came and went before it was
 // seen, all that can be said is that something was missed.
-func (w *watch) gone(dir statedir.Folder) {
+func (w *watch) reportGone(dir statedir.Folder) {
 	record, known := w.known[dir]
 	fresh := w.fresh[dir]
 	delete(w.known, dir)
 	delete(w.fresh, dir)
 	switch {
 	case known:
-		w.fleet.forget(record.Name)
-		w.report(Sighting{Name: record.Name, Event: Event{Kind: EventGone, Time: time.Now()}})
+		w.fleet.dropClient(record.Name)
+		w.report(SessionEvent{Name: record.Name, Event: Event{Kind: EventGone, Time: time.Now()}})
 	case fresh:
-		w.report(Sighting{Event: Event{Kind: EventResync, Time: time.Now()}})
+		w.report(SessionEvent{Event: Event{Kind: EventResync, Time: time.Now()}})
 	}
 }
 
@@ -141,14 +141,14 @@ func (w *watch) check(ctx context.Context, dir statedir.Folder) {
 	if err != nil || record.Root.PID == 0 {
 		return
 	}
-	if held, err := dir.Held(); err == nil && !held {
+	if held, err := dir.IsLocked(); err == nil && !held {
 		delete(w.fresh, dir)
 		return
 	}
 	if former, ok := w.known[dir]; !ok || former.Shim != record.Shim {
 		delete(w.fresh, dir)
 		w.known[dir] = record
-		w.report(Sighting{Name: record.Name, Event: Event{Kind: EventAppeared, Time: time.Now()}})
+		w.report(SessionEvent{Name: record.Name, Event: Event{Kind: EventAppeared, Time: time.Now()}})
 	}
 	w.follow(ctx, dir, record.Name)
 }
@@ -167,8 +167,8 @@ func (w *watch) follow(ctx context.Context, dir statedir.Folder, name string) {
 	})
 }
 
-// restream is the pause before a stream is opened again.
-const restream = 20 * time.Millisecond
+// streamRetry is the pause before a stream is opened again.
+const streamRetry = 20 * time.Millisecond
 
 // stream follows one instance until its stream ends. It reports whether there is
 // something to follow still: another instance, or this one, whose stream was cut
@@ -181,12 +181,12 @@ func (w *watch) stream(ctx context.Context, dir statedir.Folder, name string) (a
 	if err == nil && recordErr == nil {
 		_ = w.fleet.client(name, dir, token).Events(ctx, func(e Event) { // its end is what we want to know
 			exited = exited || e.Exit != nil
-			w.report(Sighting{Name: name, Event: e})
+			w.report(SessionEvent{Name: name, Event: e})
 		})
 	}
-	held, err := dir.Held()
+	held, err := dir.IsLocked()
 	if held || err != nil {
-		pause(ctx, restream)
+		pause(ctx, streamRetry)
 	}
 	if ctx.Err() != nil {
 		return false
@@ -202,7 +202,7 @@ func (w *watch) stream(ctx context.Context, dir statedir.Folder, name string) (a
 	}
 	delete(w.followed, dir)
 	if err == nil && !exited {
-		w.report(Sighting{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}}) // its shim was killed
+		w.report(SessionEvent{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}}) // its shim was killed
 	}
 	return false
 }

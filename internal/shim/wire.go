@@ -13,23 +13,23 @@ import (
 
 // The errors of the client side.
 var (
-	// ErrTaken reports that a live session holds the name.
-	ErrTaken = statedir.ErrTaken
-	// ErrNone reports that there is no live shim: no folder, or its lock is
+	// ErrNameInUse reports that a live session holds the name.
+	ErrNameInUse = statedir.ErrLocked
+	// ErrNoShim reports that there is no live shim: no folder, or its lock is
 	// free.
-	ErrNone = errors.New("no shim")
-	// ErrCut reports, beside ErrNone, that the shim went away while it was asked: what it
+	ErrNoShim = errors.New("no shim")
+	// ErrDisconnected reports, beside ErrNoShim, that the shim went away while it was asked: what it
 	// was asked may have been done, in part or as a whole.
-	ErrCut = errors.New("cut off in the middle")
+	ErrDisconnected = errors.New("cut off in the middle")
 	// ErrStale reports that the shim belongs to another instance.
 	ErrStale = errors.New("stale instance")
-	// ErrSilent reports that a shim is there and does not answer.
-	ErrSilent = errors.New("its shim does not answer")
+	// ErrNoResponse reports that a shim is there and does not answer.
+	ErrNoResponse = errors.New("its shim does not answer")
 	// ErrExited reports that the agent has ended and takes no input.
 	ErrExited = errors.New("the agent has exited")
-	// ErrOrphans reports that processes of a previous instance, whose shim was
+	// ErrOrphanProcesses reports that processes of a previous instance, whose shim was
 	// killed, still run.
-	ErrOrphans = errors.New("processes of a previous instance still run")
+	ErrOrphanProcesses = errors.New("processes of a previous instance still run")
 )
 
 // Default sizes.
@@ -44,20 +44,20 @@ const (
 // Spec is what a shim is to run. It travels over the shim's standard input and
 // is never written anywhere: it holds the environment.
 type Spec struct {
-	Name         string            `json:"name"`
-	Instance     string            `json:"instance"` // the instance token
-	Argv         []string          `json:"argv"`
-	Dir          string            `json:"dir"`
-	Env          []string          `json:"env"` // complete, "K=V"
-	Terminal     bool              `json:"terminal"`
-	Cols         int               `json:"cols,omitempty"`
-	Rows         int               `json:"rows,omitempty"`
-	Scrollback   int               `json:"scrollback,omitempty"`
-	LogPath      string            `json:"log_path,omitempty"` // raw output; empty keeps none
-	LogSize      int64             `json:"log_size,omitempty"` // bytes before rotation; one previous log is kept
-	ProcessNames []string          `json:"process_names,omitempty"`
-	Labels       map[string]string `json:"labels,omitempty"`     // the driver's own notes, public
-	MindEvery    time.Duration     `json:"mind_every,omitempty"` // between two looks after the folder; zero is 2 min
+	Name          string            `json:"name"`
+	Instance      string            `json:"instance"` // the instance token
+	Argv          []string          `json:"argv"`
+	Dir           string            `json:"dir"`
+	Env           []string          `json:"env"` // complete, "K=V"
+	Terminal      bool              `json:"terminal"`
+	Cols          int               `json:"cols,omitempty"`
+	Rows          int               `json:"rows,omitempty"`
+	Scrollback    int               `json:"scrollback,omitempty"`
+	LogPath       string            `json:"log_path,omitempty"` // raw output; empty keeps none
+	LogSize       int64             `json:"log_size,omitempty"` // bytes before rotation; one previous log is kept
+	ProcessNames  []string          `json:"process_names,omitempty"`
+	Labels        map[string]string `json:"labels,omitempty"`     // the driver's own notes, public
+	WatchInterval time.Duration     `json:"mind_every,omitempty"` // between two looks after the folder; zero is 2 min
 }
 
 // Hints are the parts of a [Record] that say how to read the agent.
@@ -93,8 +93,8 @@ type Exit struct {
 	At     time.Time `json:"at"`
 }
 
-// Corpse is what is left of an instance whose agent has ended.
-type Corpse struct {
+// ExitRecord is what is left of an instance whose agent has ended.
+type ExitRecord struct {
 	Exit         Exit      `json:"exit"`
 	Title        string    `json:"title,omitempty"`
 	Text         string    `json:"text"` // scrollback and screen, or captured output

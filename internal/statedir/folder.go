@@ -28,8 +28,8 @@ func For(dir, name string) Folder {
 	return Folder(filepath.Join(dir, hex.EncodeToString(sum[:nameBytes])))
 }
 
-// Named reports whether f has a name that [For] makes.
-func Named(f Folder) bool {
+// IsFolderName reports whether f has a name that [For] makes.
+func IsFolderName(f Folder) bool {
 	name, err := hex.DecodeString(filepath.Base(string(f)))
 	return err == nil && len(name) == nameBytes
 }
@@ -46,8 +46,8 @@ func (f Folder) Instance() string { return filepath.Join(string(f), "instance") 
 // Record is the file of what was started.
 func (f Folder) Record() string { return filepath.Join(string(f), "session.json") }
 
-// Corpse is the file of how the agent ended.
-func (f Folder) Corpse() string { return filepath.Join(string(f), "last.json") }
+// ExitRecord is the file of how the agent ended.
+func (f Folder) ExitRecord() string { return filepath.Join(string(f), "last.json") }
 
 // Input is the file that is locked while a prompt is being delivered.
 func (f Folder) Input() string { return filepath.Join(string(f), "input.lock") }
@@ -58,7 +58,7 @@ func (f Folder) Errors() string { return filepath.Join(string(f), "shim.log") }
 // Prompts is the folder of prompts that are too long for a command line.
 func (f Folder) Prompts() string { return filepath.Join(string(f), "prompts") }
 
-// Claim takes the folder's lock, making the folder if need be. [ErrTaken] if
+// Claim takes the folder's lock, making the folder if need be. [ErrLocked] if
 // another process holds it. The lock follows the returned file and every process
 // that inherits it.
 func (f Folder) Claim() (*os.File, error) {
@@ -76,7 +76,7 @@ func (f Folder) Claim() (*os.File, error) {
 		if err := lockExclusive(file); err != nil {
 			_ = file.Close() // nothing was written
 			if errors.Is(err, syscall.EWOULDBLOCK) {
-				return nil, ErrTaken
+				return nil, ErrLocked
 			}
 			return nil, fmt.Errorf("cannot lock %s: %w", f.Lock(), err)
 		}
@@ -87,9 +87,9 @@ func (f Folder) Claim() (*os.File, error) {
 	}
 }
 
-// Held reports whether some process holds the folder's lock. A folder that does
+// IsLocked reports whether some process holds the folder's lock. A folder that does
 // not exist is not held.
-func (f Folder) Held() (bool, error) {
+func (f Folder) IsLocked() (bool, error) {
 	file, err := os.OpenFile(f.Lock(), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -144,7 +144,7 @@ func SameFile(file *os.File, path string) bool {
 // lock's owner calls it.
 func (f Folder) Clear() error {
 	var errs []error
-	for _, path := range []string{f.Sock(), f.Instance(), f.Record(), f.Corpse(), f.Input(), f.Errors()} {
+	for _, path := range []string{f.Sock(), f.Instance(), f.Record(), f.ExitRecord(), f.Input(), f.Errors()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
@@ -175,21 +175,21 @@ func (f Folder) Remove() error {
 	return errors.Join(errs...)
 }
 
-// Tidy removes a folder in which nothing was started and no start is about to
+// RemoveIfUnused removes a folder in which nothing was started and no start is about to
 // begin.
-func (f Folder) Tidy() error {
-	if Gone(string(f)) {
+func (f Folder) RemoveIfUnused() error {
+	if NotExists(string(f)) {
 		return nil
 	}
 	lock, err := f.Claim()
-	if errors.Is(err, ErrTaken) {
+	if errors.Is(err, ErrLocked) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if !Gone(f.Record()) {
+	if !NotExists(f.Record()) {
 		return nil
 	}
 	return f.Remove()
@@ -208,8 +208,8 @@ func (f Folder) Token() (string, error) {
 	return string(b), err
 }
 
-// ErrTaken reports that another process holds a folder's lock.
-var ErrTaken = errors.New("session folder is in use")
+// ErrLocked reports that another process holds a folder's lock.
+var ErrLocked = errors.New("session folder is in use")
 
 // ErrDamaged reports a file that holds no JSON.
 var ErrDamaged = errors.New("is damaged")
@@ -244,8 +244,8 @@ func WriteFile(path string, b []byte) error {
 	return os.Rename(tmp, path)
 }
 
-// Private makes the folder, or checks that no other user may enter it.
-func Private(dir string) error {
+// MakePrivate makes the folder, or checks that no other user may enter it.
+func MakePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -260,10 +260,10 @@ func Private(dir string) error {
 	return nil
 }
 
-// Trusted returns an error if another user could replace or read something in dir: every folder
+// CheckTrusted returns an error if another user could replace or read something in dir: every folder
 // from the root down to dir must belong to this user or to root, and one that others may write
 // into must be sticky. Folders that do not exist are skipped.
-func Trusted(dir string) error {
+func CheckTrusted(dir string) error {
 	for ; ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(dir)
 		switch {
@@ -284,8 +284,8 @@ func Trusted(dir string) error {
 	}
 }
 
-// Gone reports whether there is nothing at path.
-func Gone(path string) bool {
+// NotExists reports whether there is nothing at path.
+func NotExists(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }

@@ -178,7 +178,7 @@ func killHammer(t *testing.T, path, run string, told *ledger) {
 		if killer == nil {
 			killer = time.AfterFunc(time.Duration(rand.IntN(60_000))*time.Microsecond, func() { child.Process.Kill() })
 		}
-		told.note(t, strings.TrimSpace(line))
+		told.record(t, strings.TrimSpace(line))
 	}
 	child.Wait()
 	if killer == nil || trouble.Len() > 0 {
@@ -187,7 +187,7 @@ func killHammer(t *testing.T, path, run string, told *ledger) {
 	killer.Stop()
 }
 
-func (l *ledger) note(t *testing.T, line string) {
+func (l *ledger) record(t *testing.T, line string) {
 	t.Helper()
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
@@ -255,7 +255,7 @@ func checkLedger(t *testing.T, path string, told *ledger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told.note(t, fmt.Sprintf("e %d %s", e.ID, e.Text))
+	told.record(t, fmt.Sprintf("e %d %s", e.ID, e.Text))
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func TestNewerDatabaseIsRefusedAndNotTouched(t *testing.T) {
 func TestMissingDatabase(t *testing.T) {
 	const journal = "what the last life had not yet brought home"
 	nothing := func(*testing.T, string) {}
-	empty := func(t *testing.T, path string) { leave(t, path, "") }
+	empty := func(t *testing.T, path string) { abandonStore(t, path, "") }
 	tests := map[string]struct {
 		lived  bool
 		before func(t *testing.T, path string)
@@ -160,7 +160,7 @@ func TestMissingDatabase(t *testing.T) {
 		"first, empty":    {false, empty, "", 0},
 		"missing":         {true, nothing, "there is no city.db", 0},
 		"empty":           {true, empty, "city.db is empty", 0},
-		"journal alone":   {false, func(t *testing.T, path string) { leave(t, path+"-wal", journal) }, "there is no city.db", 1},
+		"journal alone":   {false, func(t *testing.T, path string) { abandonStore(t, path+"-wal", journal) }, "there is no city.db", 1},
 		"sound and lived": {true, func(t *testing.T, path string) { move(t, filledFile(t, true), path) }, "", 0},
 	}
 	for name, test := range tests {
@@ -170,7 +170,7 @@ func TestMissingDatabase(t *testing.T) {
 			if test.says != "" {
 				want = "store.rebuilt"
 			}
-			db := open(t, store.Options{Path: path, Lived: test.lived})
+			db := open(t, store.Options{Path: path, ExpectDatabase: test.lived})
 			damage := db.Damage()
 			if (damage != nil) != (want != "") || kinds(t, db) != want {
 				t.Fatalf("the damage is %+v, the time line %q; want %q", damage, kinds(t, db), want)
@@ -190,7 +190,7 @@ func TestMissingDatabase(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			again := open(t, store.Options{Path: path, Lived: true})
+			again := open(t, store.Options{Path: path, ExpectDatabase: true})
 			if again.Damage() != nil || kinds(t, again) != want {
 				t.Errorf("the next start finds the damage %+v, the time line %q", again.Damage(), kinds(t, again))
 			}
@@ -198,7 +198,7 @@ func TestMissingDatabase(t *testing.T) {
 	}
 }
 
-func leave(t *testing.T, path, content string) {
+func abandonStore(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func smallDisk(t *testing.T, size string) string {
 func TestFullDisk(t *testing.T) {
 	dir, told := smallDisk(t, "1m"), newFaults()
 	path := filepath.Join(dir, "city.db")
-	db := open(t, store.Options{Path: path, OnFault: told.note})
+	db := open(t, store.Options{Path: path, OnFault: told.record})
 	ballast := filepath.Join(dir, "ballast")
 	fillDisk(t, ballast)
 
@@ -99,7 +99,7 @@ func TestFullDiskIsOneEpisode(t *testing.T) {
 			t.Parallel()
 			dir, told := smallDisk(t, "1500k"), newFaults()
 			path := filepath.Join(dir, "city.db")
-			db := open(t, store.Options{Path: path, OnFault: told.note})
+			db := open(t, store.Options{Path: path, OnFault: told.record})
 			if err := db.Save(t.Context(), record("before")); err != nil {
 				t.Fatal(err)
 			}

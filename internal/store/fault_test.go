@@ -63,17 +63,17 @@ func do(t *testing.T, conn *sql.Conn, query string) {
 
 // faults are the calls of OnFault.
 type faults struct {
-	mu   sync.Mutex
-	told []error
-	more chan struct{}
+	mu       sync.Mutex
+	reported []error
+	more     chan struct{}
 }
 
 func newFaults() *faults { return &faults{more: make(chan struct{}, 100)} }
 
-func (f *faults) note(err error) {
+func (f *faults) record(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told = append(f.told, err)
+	f.reported = append(f.reported, err)
 	f.more <- struct{}{}
 }
 
@@ -81,7 +81,7 @@ func (f *faults) note(err error) {
 func (f *faults) all() []error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.told)
+	return slices.Clone(f.reported)
 }
 
 // next returns the call with number n.
@@ -89,9 +89,9 @@ func (f *faults) next(t *testing.T, n int) error {
 	t.Helper()
 	for {
 		f.mu.Lock()
-		if len(f.told) > n {
+		if len(f.reported) > n {
 			defer f.mu.Unlock()
-			return f.told[n]
+			return f.reported[n]
 		}
 		f.mu.Unlock()
 		select {
@@ -129,7 +129,7 @@ func kinds(t *testing.T, db *store.DB) string {
 
 func TestLockedByAnotherProcess(t *testing.T) {
 	path, told := filepath.Join(t.TempDir(), "city.db"), newFaults()
-	db := open(t, store.Options{Path: path, LockWait: 10 * time.Millisecond, OnFault: told.note})
+	db := open(t, store.Options{Path: path, LockWait: 10 * time.Millisecond, OnFault: told.record})
 	if err := db.Save(t.Context(), record("before")); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 	t.Parallel()
 	path, told := filepath.Join(t.TempDir(), "city.db"), newFaults()
-	db := open(t, store.Options{Path: path, LockWait: time.Millisecond, OnFault: told.note})
+	db := open(t, store.Options{Path: path, LockWait: time.Millisecond, OnFault: told.record})
 	other := raw(t, path)
 	do(t, other, "BEGIN IMMEDIATE")
 	const n, most = 20_000, 16_384

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// flushBatch is how many events are written in one transaction, forgetBatch
+	// flushBatch is how many events are written in one transaction, deleteBatch
 	// how many are removed in one.
-	flushBatch, forgetBatch = 500, 500
+	flushBatch, deleteBatch = 500, 500
 	// spareMost is how many unused pages the file has at most before they are
 	// given back.
 	spareMost = 2048
@@ -33,7 +33,7 @@ func (d *DB) firstEvent() uint64 {
 func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	l := &d.events
 	l.keep, l.unwritten = d.opts.tail, d.opts.unwritten
-	l.kick, l.grown = make(chan struct{}, 1), make(chan struct{})
+	l.kick, l.appended = make(chan struct{}, 1), make(chan struct{})
 	now := d.firstEvent()
 	if err := t.begin(ctx, survivesPower); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	l := &d.events
 	var clean bool
 	found, err := t.row(ctx, "SELECT origin, reserved, forgotten, count, bytes, clean FROM timeline",
-		nil, []any{&l.origin, &l.kept.reserved, &l.kept.forgotten, &l.kept.count, &l.kept.bytes, &clean})
+		nil, []any{&l.origin, &l.persisted.reserved, &l.persisted.forgotten, &l.persisted.count, &l.persisted.bytes, &clean})
 	if err == nil && !found {
 		err = fmt.Errorf("%w: it does not say which events it has", ErrDamaged)
 	}
@@ -64,8 +64,8 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 		"coalesce((SELECT at FROM event ORDER BY id LIMIT 1), 0)", nil, []any{&l.last, &oldest}); err != nil {
 		return err
 	}
-	if l.kept.count > 0 {
-		l.kept.oldest = time.Unix(0, oldest)
+	if l.persisted.count > 0 {
+		l.persisted.oldest = time.Unix(0, oldest)
 	}
 	if l.holes, err = loadHoles(ctx, t); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	if n := len(l.holes); n > 0 {
 		l.written = max(l.written, l.holes[n-1].upto)
 	}
-	switch upto := max(l.kept.reserved, now); {
+	switch upto := max(l.persisted.reserved, now); {
 	case clean:
 	case l.written == l.origin: // nothing has ever been written
 		l.origin, l.written = upto, upto
@@ -82,11 +82,11 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 		l.skipLocked(upto)
 	}
 	l.next = l.written + 1
-	l.kept.reserved = l.written + idBlock
+	l.persisted.reserved = l.written + idBlock
 	if err := writeHoles(ctx, t, l.holes); err != nil {
 		return err
 	}
-	return t.exec(ctx, "UPDATE timeline SET origin = ?, reserved = ?, clean = 0", l.origin, l.kept.reserved)
+	return t.exec(ctx, "UPDATE timeline SET origin = ?, reserved = ?, clean = 0", l.origin, l.persisted.reserved)
 }
 
 func writeHoles(ctx context.Context, t *tx, holes []hole) error {
@@ -122,7 +122,7 @@ func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
 // have to write.
 func (d *DB) flush(ctx context.Context, t *tx) {
 	more, err := d.flushSome(ctx, t)
-	if d.forgetSome(ctx, t) || more && err == nil {
+	if d.deleteSome(ctx, t) || more && err == nil {
 		d.events.wakeWriter()
 	}
 }
@@ -139,15 +139,15 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	if len(some) == 0 {
 		return false, nil
 	}
-	after, added := l.kept, []eventRow(nil)
-	err = d.alone(ctx, t, "write events", func(ctx context.Context, t *tx) (err error) {
+	after, added := l.persisted, []eventRow(nil)
+	err = d.writeInternal(ctx, t, "write events", func(ctx context.Context, t *tx) (err error) {
 		added, err = d.writeEvents(ctx, t, some, holes, &after)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	l.kept = after
+	l.persisted = after
 	if l.groups != nil {
 		for _, e := range added {
 			l.groups.add(e.group, e.id, e.size)
@@ -157,7 +157,7 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	l.written = max(l.written, some[len(some)-1].ID)
 	l.trimLocked()
 	l.mu.Unlock()
-	if lost := l.takeLost(); lost > 0 {
+	if lost := l.resetLost(); lost > 0 {
 		d.opts.Logger.Warn("events came faster than the disk writes them: readers receive a gap", "lost", lost)
 	}
 	return true, nil
@@ -178,15 +178,15 @@ func (d *DB) flushUpto(ctx context.Context, t *tx, id uint64) error {
 	}
 }
 
-// alone makes a change of the writer's own.
-func (d *DB) alone(ctx context.Context, t *tx, op string, do func(context.Context, *tx) error) error {
+// writeInternal makes a change of the writer's own.
+func (d *DB) writeInternal(ctx context.Context, t *tx, op string, do func(context.Context, *tx) error) error {
 	j := &job{op: op, grade: survivesKill, do: do, done: make(chan error, 1)}
 	d.commit(ctx, t, []*job{j})
 	return <-j.done
 }
 
 // writeEvents writes the events and returns what was written.
-func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *kept) (added []eventRow, err error) {
+func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *persisted) (added []eventRow, err error) {
 	for _, e := range events {
 		body, err := d.opts.Secrets.Encode(e)
 		if err != nil {
@@ -213,22 +213,22 @@ func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, hole
 	return added, t.exec(ctx, "UPDATE timeline SET reserved = ?, count = ?, bytes = ?", k.reserved, k.count, k.bytes)
 }
 
-// forgetSome removes one portion of what is too old or too much; more is true if
+// deleteSome removes one portion of what is too old or too much; more is true if
 // there may be another.
-func (d *DB) forgetSome(ctx context.Context, t *tx) (more bool) {
+func (d *DB) deleteSome(ctx context.Context, t *tx) (more bool) {
 	l, limit := &d.events, d.opts.Retain
 	before := d.opts.Now().Add(-limit.Age)
-	if !limit.passed(l.kept, before) || l.kept.count <= 1 {
+	if !limit.isExceeded(l.persisted, before) || l.persisted.count <= 1 {
 		return false
 	}
-	r := removal{kept: l.kept, groups: maps.Clone(l.groups), left: forgetBatch}
-	err := d.alone(ctx, t, "forget old events", func(ctx context.Context, t *tx) error {
+	r := removal{kept: l.persisted, groups: maps.Clone(l.groups), left: deleteBatch}
+	err := d.writeInternal(ctx, t, "forget old events", func(ctx context.Context, t *tx) error {
 		return r.run(ctx, t, limit, before)
 	})
-	if err != nil || r.left == forgetBatch {
+	if err != nil || r.left == deleteBatch {
 		return false
 	}
-	l.kept, l.groups = r.kept, r.groups
+	l.persisted, l.groups = r.kept, r.groups
 	l.mu.Lock()
 	l.holes = slices.DeleteFunc(l.holes, func(h hole) bool { return h.upto <= r.kept.forgotten })
 	l.mu.Unlock()
@@ -242,17 +242,17 @@ const (
 	maxAgeSlack   = time.Minute
 )
 
-// passed reports whether a limit is passed by so much that events are to be removed. before
+// isExceeded reports whether a limit is passed by so much that events are to be removed. before
 // is the time before which events are too old.
-func (r Retention) passed(k kept, before time.Time) bool {
-	return k.count >= r.Events+max(1, min(forgetBatch, r.Events/8)) ||
+func (r Retention) isExceeded(k persisted, before time.Time) bool {
+	return k.count >= r.Events+max(1, min(deleteBatch, r.Events/8)) ||
 		k.bytes > r.Bytes+min(maxBytesSlack, r.Bytes/8) ||
 		k.oldest.Before(before.Add(-min(maxAgeSlack, r.Age/8)))
 }
 
 // removal is one portion of the events that retention removes, and what is left of them then.
 type removal struct {
-	kept   kept
+	kept   persisted
 	groups groups // nil: not known yet
 	left   int    // how many rows may still be removed
 }
@@ -263,10 +263,10 @@ func (r *removal) run(ctx context.Context, t *tx, limit Retention, before time.T
 			return err
 		}
 	}
-	if err := r.old(ctx, t, before); err != nil {
+	if err := r.removeOld(ctx, t, before); err != nil {
 		return err
 	}
-	if err := r.surplus(ctx, t, limit); err != nil {
+	if err := r.removeSurplus(ctx, t, limit); err != nil {
 		return err
 	}
 	var oldest int64
@@ -280,7 +280,7 @@ func (r *removal) run(ctx context.Context, t *tx, limit Retention, before time.T
 	if err := t.exec(ctx, "UPDATE timeline SET forgotten = ?, count = ?, bytes = ?", r.kept.forgotten, r.kept.count, r.kept.bytes); err != nil {
 		return err
 	}
-	return t.giveBack(ctx)
+	return t.vacuumUnused(ctx)
 }
 
 // eventRow is what retention reads of an event.
@@ -290,8 +290,8 @@ type eventRow struct {
 	group    group
 }
 
-// old removes the oldest events as long as they are too old.
-func (r *removal) old(ctx context.Context, t *tx, before time.Time) error {
+// removeOld removes the oldest events as long as they are too old.
+func (r *removal) removeOld(ctx context.Context, t *tx, before time.Time) error {
 	var upto uint64
 	err := t.rows(ctx, "SELECT id, at, size, owner, kind FROM event ORDER BY id LIMIT ?", []any{r.left}, func(e eventRow) bool {
 		if r.kept.count <= 1 || !time.Unix(0, e.at).Before(before) {
@@ -307,23 +307,23 @@ func (r *removal) old(ctx context.Context, t *tx, before time.Time) error {
 	return t.exec(ctx, "DELETE FROM event WHERE id <= ?", upto)
 }
 
-// surplus removes what is too much, from the groups that have more than their part.
-func (r *removal) surplus(ctx context.Context, t *tx, limit Retention) error {
-	if !r.over(limit) {
+// removeSurplus removes what is too much, from the groups that have more than their part.
+func (r *removal) removeSurplus(ctx context.Context, t *tx, limit Retention) error {
+	if !r.isOver(limit) {
 		return nil
 	}
 	var newest uint64
 	for _, a := range r.groups {
 		newest = max(newest, a.newest)
 	}
-	for k, keep := range r.groups.keep(limit) {
+	for k, keep := range r.groups.allocate(limit) {
 		if a := r.groups[k]; a.count <= keep.count && a.bytes <= keep.bytes {
 			continue
 		}
 		var upto uint64
 		err := t.rows(ctx, "SELECT id, at, size, owner, kind FROM event WHERE owner = ? AND kind = ? AND id < ? ORDER BY id LIMIT ?",
 			[]any{k.owner, k.kind, newest, r.left}, func(e eventRow) bool {
-				if a := r.groups[k]; !r.over(limit) || a.count <= keep.count && a.bytes <= keep.bytes {
+				if a := r.groups[k]; !r.isOver(limit) || a.count <= keep.count && a.bytes <= keep.bytes {
 					return false
 				}
 				upto = e.id
@@ -343,7 +343,7 @@ func (r *removal) surplus(ctx context.Context, t *tx, limit Retention) error {
 	return nil
 }
 
-func (r *removal) over(limit Retention) bool {
+func (r *removal) isOver(limit Retention) bool {
 	return r.left > 0 && r.kept.count > 1 && (r.kept.count > limit.Events || r.kept.bytes > limit.Bytes)
 }
 
@@ -378,8 +378,8 @@ func (t *tx) rows(ctx context.Context, query string, args []any, do func(eventRo
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// giveBack returns unused pages to the file system if there are many.
-func (t *tx) giveBack(ctx context.Context) error {
+// vacuumUnused returns unused pages to the file system if there are many.
+func (t *tx) vacuumUnused(ctx context.Context) error {
 	var spare int
 	if _, err := t.row(ctx, "PRAGMA freelist_count", nil, []any{&spare}); err != nil || spare < spareMost {
 		return err
@@ -397,14 +397,14 @@ func (d *DB) markClean(ctx context.Context, t *tx) error {
 	if err := d.health.fault(); !complete || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	return d.alone(ctx, t, "close the store", func(ctx context.Context, t *tx) error {
+	return d.writeInternal(ctx, t, "close the store", func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "UPDATE timeline SET clean = 1, reserved = ?", last)
 	})
 }
 
 // olderEvents reads what comes after the id and is not in memory any more, and
 // adds what is. Without anything after a gap, everything is returned.
-func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *past, id uint64) (events []client.Event, gap bool, err error) {
+func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *snapshot, id uint64) (events []client.Event, gap bool, err error) {
 	var forgotten uint64
 	if err := t.QueryRowContext(ctx, "SELECT forgotten FROM timeline").Scan(&forgotten); err != nil {
 		return nil, false, err

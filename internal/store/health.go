@@ -51,8 +51,8 @@ func (h *health) report(s side, err error) {
 	}
 }
 
-// of returns what is wrong with one side.
-func (h *health) of(s side) error {
+// faultOf returns what is wrong with one side.
+func (h *health) faultOf(s side) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.faults[s]

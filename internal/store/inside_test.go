@@ -191,7 +191,7 @@ func TestAnotherProgramsHalfWrittenDatabase(t *testing.T) {
 func TestSlowDisk(t *testing.T) {
 	told := make(chan error, 10)
 	db, err := Open(t.Context(), Options{
-		Path: filepath.Join(t.TempDir(), "city.db"), Patience: 30 * time.Millisecond, OnFault: func(err error) { told <- err },
+		Path: filepath.Join(t.TempDir(), "city.db"), Timeout: 30 * time.Millisecond, OnFault: func(err error) { told <- err },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestSlowDisk(t *testing.T) {
 	if err := <-told; err != nil || db.Fault() != nil {
 		t.Errorf("the disk works again, and the fault is %v, reported was %v", db.Fault(), err)
 	}
-	db.opts.Patience = time.Minute // a busy disk is not the subject any more
+	db.opts.Timeout = time.Minute // a busy disk is not the subject any more
 	if got := records(t, db); got != 0 {
 		t.Error("a save that failed was made all the same")
 	}
@@ -235,7 +235,7 @@ func TestGradesAreWhatTheEngineDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	for _, g := range []grade{survivesKill, survivesPower, survivesKill, survivesPower} {
+	for _, g := range []durability{survivesKill, survivesPower, survivesKill, survivesPower} {
 		var level int
 		if err := db.write(t.Context(), "look", g, func(ctx context.Context, tx *tx) error {
 			_, err := tx.row(ctx, "PRAGMA synchronous", nil, []any{&level})
@@ -243,7 +243,7 @@ func TestGradesAreWhatTheEngineDoes(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if want := map[grade]int{survivesKill: 1, survivesPower: 2}[g]; level != want {
+		if want := map[durability]int{survivesKill: 1, survivesPower: 2}[g]; level != want {
 			t.Errorf("grade %d writes with synchronous=%d, want %d", g, level, want)
 		}
 	}

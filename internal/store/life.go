@@ -22,10 +22,10 @@ type closer struct {
 func (d *DB) Close() error {
 	d.ending.once.Do(func() {
 		close(d.closing)
-		patience := time.NewTimer(d.opts.Patience)
+		patience := time.NewTimer(d.opts.Timeout)
 		defer patience.Stop()
 		select {
-		case <-d.dead:
+		case <-d.writerDone:
 			d.ending.err = d.closeErr
 		case <-patience.C:
 			d.ending.err = unavailable("close the store", d.path, errSlow)
@@ -68,7 +68,7 @@ func (d *DB) faultChanged(was, is error, lasted time.Duration) {
 		d.opts.Logger.Info("the city's database works again", "after", lasted)
 		_, _ = d.Append(client.Event{ // fails only when closed
 			Kind: string(event.StoreRecovered), Text: "the city's database works again",
-			Data: map[string]string{"seconds": fmt.Sprintf("%.1f", lasted.Seconds()), "lost": fmt.Sprint(d.events.takeLost())},
+			Data: map[string]string{"seconds": fmt.Sprintf("%.1f", lasted.Seconds()), "lost": fmt.Sprint(d.events.resetLost())},
 		})
 	}
 	d.wakeWriter()

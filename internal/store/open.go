@@ -18,7 +18,7 @@ import (
 
 // The defaults of [Options].
 const (
-	defaultPatience = 10 * time.Second
+	defaultTimeout  = 10 * time.Second
 	defaultLockWait = 3 * time.Second
 
 	defaultEvents = 100_000
@@ -34,18 +34,18 @@ type Options struct {
 	// Path is the database. It and its folder are made if they are missing, for
 	// this user alone.
 	Path string
-	// Lived says that the city has had a life before: a database that is missing
+	// ExpectDatabase says that the city has had a life before: a database that is missing
 	// or empty was lost then, see [DB.Damage]. Otherwise it is a first start.
-	Lived bool
+	ExpectDatabase bool
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Logger logs faults and repairs; nil: no log.
 	Logger *slog.Logger
 	// Retain is how much of the past stays.
 	Retain Retention
-	// Patience is how long a call waits for the disk before it fails; 10 s if
+	// Timeout is how long a call waits for the disk before it fails; 10 s if
 	// zero. LockWait is how long another process may hold the database; 3 s.
-	Patience, LockWait time.Duration
+	Timeout, LockWait time.Duration
 	// Secrets masks what is stored, except what senders write for agents: the content, key and
 	// metadata of prompts, the condition and the text of waits. Nil masks the tokens of gc alone.
 	Secrets *redact.Redactor
@@ -85,11 +85,11 @@ type DB struct {
 	path string
 	base context.Context //nolint:containedctx // of what has no caller: values only, never ends
 
-	jobs    chan *job
-	wake    chan struct{} // has room for one: there is a fault
-	closing chan struct{} // closed by Close
-	dead    chan struct{} // closed by the writer at its end
-	ending  closer
+	jobs       chan *job
+	wake       chan struct{} // has room for one: there is a fault
+	closing    chan struct{} // closed by Close
+	writerDone chan struct{} // closed by the writer at its end
+	ending     closer
 
 	reads  *sql.DB
 	places []place // of the files, as they were opened; constant
@@ -97,9 +97,9 @@ type DB struct {
 	health health
 	damage *Damage
 
-	spent    spent // the writer's
-	tried    int   // bytes at most that a write fault has refused; the writer's
-	closeErr error // of the writer, valid when dead is closed
+	usagePruning usagePruning // the writer's
+	refusedBytes int          // bytes at most that a write fault has refused; the writer's
+	closeErr     error        // of the writer, valid when dead is closed
 }
 
 // Open opens the store, or makes it. A database of an earlier version is
@@ -122,7 +122,7 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 	}
 	d := &DB{
 		opts: opts, path: path, base: context.WithoutCancel(ctx),
-		jobs: make(chan *job, maxBatch), wake: make(chan struct{}, 1), closing: make(chan struct{}), dead: make(chan struct{}),
+		jobs: make(chan *job, maxBatch), wake: make(chan struct{}, 1), closing: make(chan struct{}), writerDone: make(chan struct{}),
 	}
 	d.health = health{now: opts.Now, change: d.faultChanged}
 	if err := d.findMissing(); err != nil {
@@ -145,7 +145,7 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 	d.reads.SetMaxOpenConns(4)
 	d.reads.SetMaxIdleConns(1)
 	go d.run(d.base, t) // Close waits for it
-	d.tellDamage()
+	d.reportDamage()
 	return d, nil
 }
 
@@ -156,8 +156,8 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Patience <= 0 {
-		o.Patience = defaultPatience
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
 	}
 	if o.LockWait <= 0 {
 		o.LockWait = defaultLockWait

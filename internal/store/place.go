@@ -42,9 +42,9 @@ func (p place) check() error {
 	return nil
 }
 
-// unmoved returns an error if what is written now would be lost, or what is read
+// checkFiles returns an error if what is written now would be lost, or what is read
 // would be another's.
-func (d *DB) unmoved() error {
+func (d *DB) checkFiles() error {
 	for _, p := range d.places {
 		if err := p.check(); err != nil {
 			return err

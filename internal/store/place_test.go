@@ -30,7 +30,7 @@ func TestFilesThatAreTakenAway(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			path, told := filepath.Join(t.TempDir(), ".gc", "city.db"), newFaults()
-			db := open(t, store.Options{Path: path, OnFault: told.note})
+			db := open(t, store.Options{Path: path, OnFault: told.record})
 			if _, _, err := db.AddReceipt(t.Context(), prompt.Receipt{ID: "before", Session: "s"}); err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestReplacementIsNotTouched(t *testing.T) {
 // TestFileThatComesBack: the same file in its place ends the fault.
 func TestFileThatComesBack(t *testing.T) {
 	path, told := filepath.Join(t.TempDir(), "city.db"), newFaults()
-	db := open(t, store.Options{Path: path, OnFault: told.note})
+	db := open(t, store.Options{Path: path, OnFault: told.record})
 	move(t, path, path+".away")
 	if err := db.Save(t.Context(), record("during")); err == nil {
 		t.Error("a record was kept in a file that was moved away")

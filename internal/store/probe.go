@@ -9,10 +9,10 @@ import (
 
 const (
 	// A store with a fault tries by itself whether it has ended: soon at first,
-	// then less often. Only a recovery that has held for longer than heldFor makes
+	// then less often. Only a recovery that has held for longer than stableAfter makes
 	// it begin again.
 	firstRetry, lastRetry = 250 * time.Millisecond, 5 * time.Second
-	heldFor               = 30 * time.Second
+	stableAfter           = 30 * time.Second
 	// probeLeast and probeMost bound how many bytes are written to learn whether a
 	// write fault has ended.
 	probeLeast, probeMost = 64 << 10, 4 << 20
@@ -20,48 +20,48 @@ const (
 	probeSeq = 0
 )
 
-// retrial says when the store tries again.
-type retrial struct {
-	standing bool             // there was a fault when it was last looked
-	again    <-chan time.Time // set while there is a fault
-	pause    time.Duration    // the last one
-	ended    time.Time        // of the last fault
+// retrier says when the store tries again.
+type retrier struct {
+	faulty     bool             // there was a fault when it was last looked
+	retryTimer <-chan time.Time // set while there is a fault
+	pause      time.Duration    // the last one
+	ended      time.Time        // of the last fault
 }
 
-// look takes note of what is wrong now; over is true if a fault has just ended.
-func (r *retrial) look(fault error) (over bool) {
+// update takes note of what is wrong now; over is true if a fault has just ended.
+func (r *retrier) update(fault error) (over bool) {
 	switch {
-	case fault == nil && !r.standing, fault != nil && r.again != nil:
+	case fault == nil && !r.faulty, fault != nil && r.retryTimer != nil:
 		return false
 	case fault == nil:
-		r.standing, r.again, r.ended = false, nil, time.Now()
+		r.faulty, r.retryTimer, r.ended = false, nil, time.Now()
 		return true
-	case !r.standing && time.Since(r.ended) > heldFor:
+	case !r.faulty && time.Since(r.ended) > stableAfter:
 		r.pause = firstRetry
 	default:
 		r.pause = min(2*r.pause, lastRetry)
 	}
-	r.standing, r.again = true, time.After(r.pause)
+	r.faulty, r.retryTimer = true, time.After(r.pause)
 	return false
 }
 
 // failed notes that a transaction of that many bytes could not be made.
 func (d *DB) failed(size int, err error) {
-	d.tried = max(d.tried, size)
+	d.refusedBytes = max(d.refusedBytes, size)
 	d.health.report(writing, unavailable("write", d.path, err))
 }
 
 // probe learns whether a fault has ended.
 func (d *DB) probe(ctx context.Context, t *tx) {
-	if d.health.of(reading) != nil {
+	if d.health.faultOf(reading) != nil {
 		// The outcome is reported by the read itself.
 		_ = d.read(ctx, "read", func(ctx context.Context, t *sql.Tx) error {
 			var one int
 			return t.QueryRowContext(ctx, "SELECT one FROM timeline").Scan(&one)
 		})
 	}
-	if d.health.of(writing) != nil && d.writes(ctx, t) {
-		d.tried = 0
+	if d.health.faultOf(writing) != nil && d.writes(ctx, t) {
+		d.refusedBytes = 0
 		d.health.report(writing, nil)
 	}
 }
@@ -71,19 +71,19 @@ func (d *DB) probe(ctx context.Context, t *tx) {
 // journal has already got. The probe is a row of no consequence, on the disk and
 // out of the journal; a kill leaves it to the next probe.
 func (d *DB) writes(ctx context.Context, t *tx) bool {
-	size := min(max(probeLeast, d.tried), probeMost)
+	size := min(max(probeLeast, d.refusedBytes), probeMost)
 	d.events.mu.Lock()
 	owed := d.events.next - 1
 	d.events.mu.Unlock()
 	steps := []func() error{
 		func() error {
-			return d.alone(ctx, t, "write", func(ctx context.Context, t *tx) error {
+			return d.writeInternal(ctx, t, "write", func(ctx context.Context, t *tx) error {
 				return t.exec(ctx, "INSERT OR REPLACE INTO content VALUES (?, 0, 'probe', randomblob(?), x'')", probeSeq, size)
 			})
 		},
 		func() error { return d.checkpoint(ctx, t) },
 		func() error {
-			return d.alone(ctx, t, "write", func(ctx context.Context, t *tx) error {
+			return d.writeInternal(ctx, t, "write", func(ctx context.Context, t *tx) error {
 				return t.exec(ctx, "DELETE FROM content WHERE seq = ?", probeSeq)
 			})
 		},

@@ -11,11 +11,11 @@ func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql
 	if d.isClosing() {
 		return ErrClosed
 	}
-	bound, cancel := context.WithTimeoutCause(ctx, d.opts.Patience, errSlow)
+	bound, cancel := context.WithTimeoutCause(ctx, d.opts.Timeout, errSlow)
 	defer cancel()
-	err := d.unmoved()
+	err := d.checkFiles()
 	if err == nil {
-		err = d.ask(bound, ask)
+		err = d.query(bound, ask)
 	}
 	switch {
 	case err == nil:
@@ -34,8 +34,8 @@ func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql
 	return err
 }
 
-// ask asks in a transaction of its own.
-func (d *DB) ask(ctx context.Context, question func(context.Context, *sql.Tx) error) error {
+// query asks in a transaction of its own.
+func (d *DB) query(ctx context.Context, question func(context.Context, *sql.Tx) error) error {
 	t, err := d.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err

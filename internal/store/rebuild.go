@@ -31,7 +31,7 @@ func (d *DB) findMissing() error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if journal || d.opts.Lived {
+	if journal || d.opts.ExpectDatabase {
 		d.damage = &Damage{Err: found}
 	}
 	if journal {
@@ -53,8 +53,8 @@ func (d *DB) rebuild(ctx context.Context, steps []string, found error) (*tx, err
 	return d.openFile(ctx, steps)
 }
 
-// tellDamage reports to listeners that this is a new database.
-func (d *DB) tellDamage() {
+// reportDamage reports to listeners that this is a new database.
+func (d *DB) reportDamage() {
 	if d.damage == nil {
 		return
 	}

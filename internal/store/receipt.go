@@ -58,7 +58,7 @@ func (d *DB) addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prom
 	if err := d.writeReceipt(ctx, t, &r); err != nil {
 		return prompt.Receipt{}, false, err
 	}
-	if !r.KeepsContent() {
+	if !r.NeedsContent() {
 		r.Content = nil
 	}
 	return r, false, nil
@@ -109,10 +109,10 @@ func (d *DB) writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
 		final, nanos(r.UpdatedAt), string(body), r.Seq); err != nil {
 		return err
 	}
-	if r.Content == nil && r.KeepsContent() {
+	if r.Content == nil && r.NeedsContent() {
 		return nil
 	}
-	if err := t.exec(ctx, "DELETE FROM content WHERE seq = ?", r.Seq); err != nil || !r.KeepsContent() {
+	if err := t.exec(ctx, "DELETE FROM content WHERE seq = ?", r.Seq); err != nil || !r.NeedsContent() {
 		return err
 	}
 	for n, block := range r.Content {
@@ -150,8 +150,8 @@ func (d *DB) EndedReceipts(ctx context.Context, session string, limit int) ([]pr
 		"ORDER BY updated DESC, seq DESC LIMIT ?2", session, rows(limit))
 }
 
-// ForgetReceipts implements prompt.Store.
-func (d *DB) ForgetReceipts(ctx context.Context, before time.Time) (int, error) {
+// DeleteReceipts implements prompt.Store.
+func (d *DB) DeleteReceipts(ctx context.Context, before time.Time) (int, error) {
 	var gone int64 // the writer's until it is done
 	err := d.write(ctx, "forget old receipts", survivesKill, func(ctx context.Context, t *tx) (err error) {
 		err = t.exec(ctx, "DELETE FROM content WHERE seq IN (SELECT seq FROM receipt WHERE final = 1 AND updated < ?)", nanos(before))
@@ -162,7 +162,7 @@ func (d *DB) ForgetReceipts(ctx context.Context, before time.Time) (int, error) 
 		if err != nil || gone == 0 {
 			return err
 		}
-		return t.giveBack(ctx)
+		return t.vacuumUnused(ctx)
 	})
 	if err != nil {
 		return 0, err

@@ -18,7 +18,7 @@ func TestRetentionWorksInPortions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := time.UnixMilli(1_800_000_000_000)
-			w := &world{dir: t.TempDir()}
+			w := &timelineModel{dir: t.TempDir()}
 			db, err := Open(t.Context(), Options{
 				Path: w.path(), Now: func() time.Time { return now }, Retain: limit, tail: 4, unwritten: 1 << 20,
 			})

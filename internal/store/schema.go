@@ -50,10 +50,10 @@ UPDATE event SET
 CREATE INDEX event_owner ON event (owner, kind);
 `
 
-// about is what a database says of itself.
-type about struct{ application, version int }
+// databaseInfo is what a database says of itself.
+type databaseInfo struct{ application, version int }
 
-func inspect(ctx context.Context, conn *sql.Conn) (a about, err error) {
+func inspect(ctx context.Context, conn *sql.Conn) (a databaseInfo, err error) {
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&a.application); err != nil {
 		return a, err
 	}
@@ -68,7 +68,7 @@ func check(ctx context.Context, conn *sql.Conn, latest int) error {
 	switch {
 	case err != nil:
 		return err
-	case a == about{}:
+	case a == databaseInfo{}:
 		return checkNew(ctx, conn)
 	case a.application != applicationID:
 		return fmt.Errorf("%w: it belongs to another program", ErrDamaged)

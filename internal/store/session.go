@@ -88,8 +88,8 @@ func (d *DB) RemoveWait(ctx context.Context, id string) error {
 	})
 }
 
-// SaveIncarnation implements session.HistoryStore.
-func (d *DB) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
+// SaveInstance implements session.HistoryStore.
+func (d *DB) SaveInstance(ctx context.Context, i session.InstanceRecord) error {
 	body, err := d.opts.Secrets.Encode(i)
 	if err != nil {
 		return fmt.Errorf("cannot keep instance %d of %s: %w", i.Epoch, i.Session, err)
@@ -101,13 +101,13 @@ func (d *DB) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
 		}
 		return t.exec(ctx, "DELETE FROM incarnation WHERE session = ?1 AND provider = ?2 AND epoch <= "+
 			"(SELECT epoch FROM incarnation WHERE session = ?1 AND provider = ?2 ORDER BY epoch DESC LIMIT 1 OFFSET ?3)",
-			i.Session, i.Provider, session.IncarnationsKept)
+			i.Session, i.Provider, session.MaxInstances)
 	})
 }
 
-// Incarnations implements session.HistoryStore.
-func (d *DB) Incarnations(ctx context.Context, key session.Key, limit int) ([]session.Incarnation, error) {
-	return load[session.Incarnation](ctx, d, "incarnation",
+// Instances implements session.HistoryStore.
+func (d *DB) Instances(ctx context.Context, key session.Key, limit int) ([]session.InstanceRecord, error) {
+	return load[session.InstanceRecord](ctx, d, "incarnation",
 		"SELECT session || ' ' || epoch, body FROM incarnation WHERE session = ? AND provider = ? ORDER BY epoch DESC LIMIT ?",
 		key.Session, key.Provider, rows(limit))
 }

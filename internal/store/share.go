@@ -13,7 +13,7 @@ import (
 // group is the events of one owner and one kind. The owner is a session, an agent
 // ("agent:" and its name) or, empty, the city. Retention divides the space of the
 // time line among the owners and the part of an owner among its kinds, see
-// [groups.keep].
+// [groups.allocate].
 type group struct{ owner, kind string }
 
 // groupOf returns the group of an event.
@@ -73,11 +73,11 @@ func loadGroups(ctx context.Context, t *tx) (g groups, err error) {
 	return g, errors.Join(rows.Err(), rows.Close())
 }
 
-// keep returns how much of each group fits into the limits: every owner gets an equal
+// allocate returns how much of each group fits into the limits: every owner gets an equal
 // part of the whole, and every kind an equal part of that. What one does not need is
 // divided among the others. So an owner that writes much loses its own oldest events,
 // and those of the kind that it wrote most.
-func (g groups) keep(limit Retention) groups {
+func (g groups) allocate(limit Retention) groups {
 	byCount := g.divide(int64(limit.Events), func(a amount) int64 { return a.count })
 	byBytes := g.divide(limit.Bytes, func(a amount) int64 { return a.bytes })
 	out := groups{}
@@ -89,14 +89,14 @@ func (g groups) keep(limit Retention) groups {
 
 // divide divides the total among the owners and then among the kinds of each.
 func (g groups) divide(total int64, size func(amount) int64) map[group]int64 {
-	owners := map[string]*wish{}
-	kinds := map[string][]*wish{}
+	owners := map[string]*request{}
+	kinds := map[string][]*request{}
 	for k, a := range g {
-		w := &wish{group: k, size: size(a), newest: a.newest}
+		w := &request{group: k, size: size(a), newest: a.newest}
 		kinds[k.owner] = append(kinds[k.owner], w)
 		o := owners[k.owner]
 		if o == nil {
-			o = &wish{group: group{owner: k.owner}}
+			o = &request{group: group{owner: k.owner}}
 			owners[k.owner] = o
 		}
 		o.size += w.size
@@ -105,32 +105,32 @@ func (g groups) divide(total int64, size func(amount) int64) map[group]int64 {
 	share(slices.Collect(maps.Values(owners)), total)
 	out := map[group]int64{}
 	for owner, wishes := range kinds {
-		share(wishes, owners[owner].part)
+		share(wishes, owners[owner].share)
 		for _, w := range wishes {
-			out[w.group] = w.part
+			out[w.group] = w.share
 		}
 	}
 	return out
 }
 
-// wish is one party to a division: what it would like to have, and what it gets.
-type wish struct {
+// request is one party to a division: what it would like to have, and what it gets.
+type request struct {
 	group  group
 	size   int64
 	newest uint64
-	part   int64
+	share  int64
 }
 
 // share divides the total: a party that wants less than an equal part gets what it
 // wants, and the rest is divided equally among the others. Nothing is left over that
 // somebody wants. Of equal parties the one with the newest event comes last, which
 // gets what does not divide.
-func share(wishes []*wish, total int64) {
-	slices.SortFunc(wishes, func(a, b *wish) int {
+func share(wishes []*request, total int64) {
+	slices.SortFunc(wishes, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.newest, b.newest))
 	})
 	for i, w := range wishes {
-		w.part = min(w.size, total/int64(len(wishes)-i))
-		total -= w.part
+		w.share = min(w.size, total/int64(len(wishes)-i))
+		total -= w.share
 	}
 }

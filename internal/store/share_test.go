@@ -25,7 +25,7 @@ func TestNobodyPushesTheEventsOfOthersOut(t *testing.T) {
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++
-		w := &world{
+		w := &timelineModel{
 			rt: rt, ctx: t.Context(), dir: filepath.Join(base, fmt.Sprint(runs)), retain: rapid.IntRange(1, 60).Draw(rt, "retain"),
 			blank: blank,
 		}
@@ -48,18 +48,18 @@ func TestNobodyPushesTheEventsOfOthersOut(t *testing.T) {
 				w.appendOf(owner, rapid.IntRange(0, 2).Draw(rt, "kind"))
 			}
 			if rapid.Bool().Draw(rt, "restart") {
-				w.settle()
+				w.waitWritten()
 				w.restart()
 			}
 		}
-		w.settle()
+		w.waitWritten()
 		w.checkParts()
 	})
 }
 
 // appendOf appends an event of an owner: number zero is the city, number one an agent
 // without a session, the others are sessions.
-func (w *world) appendOf(owner, kind int) {
+func (w *timelineModel) appendOf(owner, kind int) {
 	w.now.Add(1)
 	e := client.Event{Kind: fmt.Sprintf("kind.%d", kind), Text: fmt.Sprint(len(w.all))}
 	switch owner {
@@ -78,7 +78,7 @@ func (w *world) appendOf(owner, kind int) {
 
 // stored returns the ids that the database holds; the newest events are in memory too, and
 // prove nothing.
-func (w *world) stored() map[uint64]bool {
+func (w *timelineModel) stored() map[uint64]bool {
 	ids := map[uint64]bool{}
 	err := w.db.write(w.ctx, "read", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.rows(ctx, "SELECT id, at, size, owner, kind FROM event WHERE id > ? ORDER BY id", []any{0}, func(e eventRow) bool {
@@ -92,7 +92,7 @@ func (w *world) stored() map[uint64]bool {
 	return ids
 }
 
-func (w *world) checkParts() {
+func (w *timelineModel) checkParts() {
 	ids := w.stored()
 	if least := min(w.retain, len(w.all)); len(ids) < least || !ids[w.all[len(w.all)-1].ID] {
 		w.rt.Fatalf("%d events are kept of %d, want at least %d, with the newest", len(ids), len(w.all), least)

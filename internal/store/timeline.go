@@ -30,25 +30,25 @@ type timeline struct {
 	keep      int           // of the tail at least; constant
 	unwritten int           // of the tail at most; constant
 
-	mu      sync.Mutex
-	origin  uint64         // the id before the first of all
-	next    uint64         // the id of the next event
-	last    uint64         // the id of the newest event; zero: there is none
-	written uint64         // what is up to here is in the database, or lost
-	tail    []client.Event // the newest, their ids without holes, ending at next-1
-	holes   []hole         // ascending
-	lost    int            // events that no one remembers, since the last report
-	closed  bool
-	grown   chan struct{} // closed and replaced by each Append
+	mu       sync.Mutex
+	origin   uint64         // the id before the first of all
+	next     uint64         // the id of the next event
+	last     uint64         // the id of the newest event; zero: there is none
+	written  uint64         // what is up to here is in the database, or lost
+	tail     []client.Event // the newest, their ids without holes, ending at next-1
+	holes    []hole         // ascending
+	lost     int            // events that no one remembers, since the last report
+	closed   bool
+	appended chan struct{} // closed and replaced by each Append
 
 	// The writer's own: what is in the database, and how it is divided. The groups are
 	// counted when retention first needs them; nil until then.
-	kept   kept
-	groups groups
+	persisted persisted
+	groups    groups
 }
 
-// kept is what the database holds of the time line.
-type kept struct {
+// persisted is what the database holds of the time line.
+type persisted struct {
 	reserved  uint64
 	forgotten uint64 // the newest id that retention has removed; older events may remain
 	count     int
@@ -75,8 +75,8 @@ func (d *DB) Append(e client.Event) (client.Event, error) {
 	l.last = e.ID
 	l.tail = append(l.tail, e)
 	l.trimLocked()
-	close(l.grown)
-	l.grown = make(chan struct{})
+	close(l.appended)
+	l.appended = make(chan struct{})
 	l.wakeWriter()
 	return e, nil
 }
@@ -126,8 +126,8 @@ func (l *timeline) skipLocked(upto uint64) {
 	l.written = upto
 }
 
-// takeLost returns how many events were lost since it was last asked.
-func (l *timeline) takeLost() int {
+// resetLost returns how many events were lost since it was last asked.
+func (l *timeline) resetLost() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lost := l.lost
@@ -138,19 +138,19 @@ func (l *timeline) takeLost() int {
 // startLocked returns the id of the first event of the tail, or of the next one.
 func (l *timeline) startLocked() uint64 { return l.next - uint64(len(l.tail)) }
 
-// past is one moment of the time line in memory.
-type past struct {
+// snapshot is one moment of the time line in memory.
+type snapshot struct {
 	origin, start, last uint64
 	tail                []client.Event
 	holes               []hole
 }
 
-func (l *timeline) pastLocked() past {
-	return past{l.origin, l.startLocked(), l.last, slices.Clone(l.tail), slices.Clone(l.holes)}
+func (l *timeline) snapshotLocked() snapshot {
+	return snapshot{l.origin, l.startLocked(), l.last, slices.Clone(l.tail), slices.Clone(l.holes)}
 }
 
 // gap reports whether something after the id is not remembered.
-func (p *past) gap(id, forgotten uint64) bool {
+func (p *snapshot) gap(id, forgotten uint64) bool {
 	if id == 0 {
 		id = p.origin // the reader has nothing and misses only what was there
 	} else if id < p.origin || id > p.last {
@@ -167,7 +167,7 @@ func (d *DB) After(id uint64) (events []client.Event, gap bool, err error) {
 		defer l.mu.Unlock()
 		return slices.Clone(l.tail[id+1-start:]), false, nil
 	}
-	p := l.pastLocked()
+	p := l.snapshotLocked()
 	l.mu.Unlock()
 	err = d.read(d.base, "read the events", func(ctx context.Context, t *sql.Tx) error {
 		events, gap, err = d.olderEvents(ctx, t, &p, id)
@@ -210,7 +210,7 @@ func (d *DB) Page(id uint64, limit int) (events []client.Event, err error) {
 // Since implements event.Log.
 func (d *DB) Since(t time.Time) (id uint64, err error) {
 	d.events.mu.Lock()
-	p := d.events.pastLocked()
+	p := d.events.snapshotLocked()
 	d.events.mu.Unlock()
 	for _, e := range slices.Backward(p.tail) {
 		if e.Time.Before(t) {
@@ -228,7 +228,7 @@ func (d *DB) Since(t time.Time) (id uint64, err error) {
 func (d *DB) Wait(ctx context.Context, id uint64) error {
 	for {
 		d.events.mu.Lock()
-		grown, last := d.events.grown, d.events.last
+		grown, last := d.events.appended, d.events.last
 		d.events.mu.Unlock()
 		if last > id {
 			return nil

@@ -16,8 +16,8 @@ import (
 	"gascity/client"
 )
 
-// world is a time line and what is true of it.
-type world struct {
+// timelineModel is a time line and what is true of it.
+type timelineModel struct {
 	rt     *rapid.T
 	ctx    context.Context //nolint:containedctx // of the test
 	dir    string
@@ -52,16 +52,16 @@ func blankDatabase(t *testing.T) []byte {
 }
 
 // begin opens the blank database.
-func (w *world) begin() {
+func (w *timelineModel) begin() {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(w.path()), 0o700), os.WriteFile(w.path(), w.blank, 0o600)); err != nil {
 		w.rt.Fatal(err)
 	}
 	w.open()
 }
 
-func (w *world) path() string { return filepath.Join(w.dir, fmt.Sprint(w.lives), "city.db") }
+func (w *timelineModel) path() string { return filepath.Join(w.dir, fmt.Sprint(w.lives), "city.db") }
 
-func (w *world) open() {
+func (w *timelineModel) open() {
 	db, err := Open(w.ctx, Options{
 		Path: w.path(), Now: func() time.Time { return time.UnixMilli(w.now.Load()) },
 		Retain: Retention{Events: w.retain, Age: 1000 * time.Hour}, tail: 4, unwritten: 1 << 20,
@@ -72,7 +72,7 @@ func (w *world) open() {
 	w.db = db
 }
 
-func (w *world) append(n int) {
+func (w *timelineModel) append(n int) {
 	for range n {
 		w.now.Add(1)
 		e, err := w.db.Append(client.Event{Kind: "session.status", Text: fmt.Sprint(len(w.all))})
@@ -86,8 +86,8 @@ func (w *world) append(n int) {
 	}
 }
 
-// settle returns when everything is written.
-func (w *world) settle() {
+// waitWritten returns when everything is written.
+func (w *timelineModel) waitWritten() {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		w.db.events.mu.Lock()
@@ -107,7 +107,7 @@ func (w *world) settle() {
 }
 
 // restart ends the program in good order.
-func (w *world) restart() {
+func (w *timelineModel) restart() {
 	if err := w.db.Close(); err != nil {
 		w.rt.Fatal(err)
 	}
@@ -115,8 +115,8 @@ func (w *world) restart() {
 }
 
 // kill ends the program so that the last events are not in the database.
-func (w *world) kill(lost int) {
-	w.settle()
+func (w *timelineModel) kill(lost int) {
+	w.waitWritten()
 	old := w.path()
 	w.lives++
 	if err := os.MkdirAll(filepath.Dir(w.path()), 0o700); err != nil {
@@ -146,7 +146,7 @@ func (w *world) kill(lost int) {
 }
 
 // check reads from an id that was given, or from the beginning.
-func (w *world) check(from int) {
+func (w *timelineModel) check(from int) {
 	var id uint64
 	if from > 0 {
 		id = w.all[from-1].ID
@@ -195,7 +195,7 @@ func TestTimelineIsWhatItsReadersThink(t *testing.T) {
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++
-		w := &world{
+		w := &timelineModel{
 			rt: rt, ctx: t.Context(), dir: filepath.Join(base, fmt.Sprint(runs)), retain: rapid.IntRange(1, 40).Draw(rt, "retain"),
 			missing: map[uint64]bool{}, blank: blank,
 		}
@@ -216,7 +216,7 @@ func TestTimelineIsWhatItsReadersThink(t *testing.T) {
 				w.kill(rapid.IntRange(0, 3).Draw(rt, "lost"))
 			}
 			if rapid.Bool().Draw(rt, "settle") {
-				w.settle()
+				w.waitWritten()
 			}
 			w.check(rapid.IntRange(0, len(w.all)).Draw(rt, "from"))
 		}
@@ -228,7 +228,7 @@ func TestRetentionByAgeAndBytesKeepsTheNewest(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	for name, limit := range map[string]Retention{"age": {Age: time.Hour}, "bytes": {Bytes: 5000}} {
 		t.Run(name, func(t *testing.T) {
-			w := &world{dir: t.TempDir()}
+			w := &timelineModel{dir: t.TempDir()}
 			db, err := Open(t.Context(), Options{
 				Path: w.path(), Now: func() time.Time { return now }, Retain: limit, tail: 4, unwritten: 1 << 20,
 			})

@@ -12,10 +12,10 @@ import (
 var _ usage.Store = (*DB)(nil)
 
 // PutUsage implements usage.Store.
-func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.Kept, error) {
-	var kept []usage.Kept // the writer's until it is done
+func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.StoreResult, error) {
+	var kept []usage.StoreResult // the writer's until it is done
 	err := d.write(ctx, "keep what was spent", survivesKill, func(ctx context.Context, t *tx) error {
-		kept = make([]usage.Kept, 0, len(entries)) // it may be tried again
+		kept = make([]usage.StoreResult, 0, len(entries)) // it may be tried again
 		for _, e := range entries {
 			k, err := d.putUsage(ctx, t, e)
 			if err != nil {
@@ -23,7 +23,7 @@ func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.Kept,
 			}
 			kept = append(kept, k)
 		}
-		return d.forgetUsage(ctx, t)
+		return d.deleteUsage(ctx, t)
 	})
 	if err != nil {
 		return nil, err
@@ -33,8 +33,8 @@ func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.Kept,
 
 // putUsage keeps one entry. What was kept under its key and cannot be read any more
 // is replaced.
-func (d *DB) putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.Kept, error) {
-	k := usage.Kept{Now: e}
+func (d *DB) putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.StoreResult, error) {
+	k := usage.StoreResult{After: e}
 	var body []byte
 	found, err := t.row(ctx, "SELECT body FROM usage WHERE run = ? AND message = ?", []any{e.Run, e.Message}, []any{&body})
 	if err != nil {
@@ -42,16 +42,16 @@ func (d *DB) putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.Kept, er
 	}
 	var was usage.Entry
 	if found && json.Unmarshal(body, &was) == nil {
-		k = usage.Kept{Was: &was, Now: usage.Merge(was, e)}
+		k = usage.StoreResult{Before: &was, After: usage.Merge(was, e)}
 		if !k.Changed() {
 			return k, nil
 		}
 	}
-	text, err := d.opts.Secrets.Encode(k.Now)
+	text, err := d.opts.Secrets.Encode(k.After)
 	if err != nil {
 		return k, fmt.Errorf("cannot keep what %s spent: %w", e.Session, err)
 	}
-	return k, t.exec(ctx, "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", e.Run, e.Message, nanos(k.Now.At), string(text))
+	return k, t.exec(ctx, "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", e.Run, e.Message, nanos(k.After.At), string(text))
 }
 
 // Usage implements usage.Store.
@@ -60,8 +60,8 @@ func (d *DB) Usage(ctx context.Context, since time.Time) ([]usage.Entry, error) 
 		"SELECT run || ' ' || message, body FROM usage WHERE at >= ? ORDER BY at, run, message", nanos(since))
 }
 
-// spent is when entries were last looked through for those to forget.
-type spent struct {
+// usagePruning is when entries were last looked through for those to forget.
+type usagePruning struct {
 	at   time.Time
 	more bool // there were more
 }
@@ -73,10 +73,10 @@ const (
 	usageBatch = 500
 )
 
-// forgetUsage removes a portion of what is too old or too much.
-func (d *DB) forgetUsage(ctx context.Context, t *tx) error {
+// deleteUsage removes a portion of what is too old or too much.
+func (d *DB) deleteUsage(ctx context.Context, t *tx) error {
 	now := d.opts.Now()
-	if !d.spent.more && now.Sub(d.spent.at) < usageEvery && !now.Before(d.spent.at) {
+	if !d.usagePruning.more && now.Sub(d.usagePruning.at) < usageEvery && !now.Before(d.usagePruning.at) {
 		return nil
 	}
 	var count int
@@ -95,9 +95,9 @@ func (d *DB) forgetUsage(ctx context.Context, t *tx) error {
 		}
 		gone += more
 	}
-	d.spent = spent{now, gone >= usageBatch}
+	d.usagePruning = usagePruning{now, gone >= usageBatch}
 	if gone == 0 {
 		return nil
 	}
-	return t.giveBack(ctx)
+	return t.vacuumUnused(ctx)
 }

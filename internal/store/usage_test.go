@@ -71,7 +71,7 @@ func TestSpendingIsForgottenByAgeAndNumber(t *testing.T) {
 	now := time.Now()
 	db, err := open(t.Context(), Options{
 		Path: filepath.Join(t.TempDir(), "city.db"), Now: func() time.Time { return now },
-		Retain: Retention{Usage: 600, UsageAge: time.Hour}, Patience: 2 * time.Minute,
+		Retain: Retention{Usage: 600, UsageAge: time.Hour}, Timeout: 2 * time.Minute,
 	}, migrations)
 	if err != nil {
 		t.Fatal(err)

@@ -17,18 +17,18 @@ const (
 	grace = 2 * time.Second
 )
 
-// grade is how durable a change is when it has been made.
-type grade int
+// durability is how durable a change is when it has been made.
+type durability int
 
 const (
-	survivesKill  grade = iota // of the process; a power cut may take it back
-	survivesPower              // on the disk
+	survivesKill  durability = iota // of the process; a power cut may take it back
+	survivesPower                   // on the disk
 )
 
 // job is a change on its way to the writer.
 type job struct {
 	op    string
-	grade grade
+	grade durability
 	do    func(ctx context.Context, t *tx) error
 	done  chan error // receives once; has room for it
 
@@ -43,7 +43,7 @@ const (
 	jobDropped // by the caller, before the writer took it
 )
 
-func (j *job) take() bool {
+func (j *job) claim() bool {
 	return j.state.CompareAndSwap(jobWaits, jobTaken) || j.state.Load() == jobTaken
 }
 
@@ -51,12 +51,12 @@ func (j *job) drop() bool { return j.state.CompareAndSwap(jobWaits, jobDropped) 
 
 // write has the writer make a change and returns when it is as durable as asked,
 // or has not been made at all. If the result is unknown, the error says so.
-func (d *DB) write(ctx context.Context, op string, g grade, do func(context.Context, *tx) error) error {
+func (d *DB) write(ctx context.Context, op string, g durability, do func(context.Context, *tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	j := &job{op: op, grade: g, do: do, done: make(chan error, 1)}
-	patience := time.NewTimer(d.opts.Patience)
+	patience := time.NewTimer(d.opts.Timeout)
 	defer patience.Stop()
 	select {
 	case d.jobs <- j:
@@ -70,7 +70,7 @@ func (d *DB) write(ctx context.Context, op string, g grade, do func(context.Cont
 	select {
 	case err := <-j.done:
 		return err
-	case <-d.dead:
+	case <-d.writerDone:
 		return outcome(j, ErrClosed)
 	case <-patience.C:
 		if j.drop() {
@@ -120,25 +120,25 @@ func (d *DB) wakeWriter() {
 // run is the writer. It ends when the store is closed and everything that was
 // handed to it is done.
 func (d *DB) run(ctx context.Context, t *tx) {
-	defer close(d.dead)
-	var r retrial
+	defer close(d.writerDone)
+	var r retrier
 	for {
 		select {
 		case j := <-d.jobs:
 			d.commit(ctx, t, d.gather(j))
 		case <-d.events.kick:
-			if !r.standing {
+			if !r.faulty {
 				d.flush(ctx, t)
 			}
 		case <-d.wake:
-		case <-r.again:
-			r.again = nil
+		case <-r.retryTimer:
+			r.retryTimer = nil
 			d.probe(ctx, t)
 		case <-d.closing:
 			d.finish(ctx, t)
 			return
 		}
-		if over := r.look(d.health.fault()); over {
+		if over := r.update(d.health.fault()); over {
 			d.flush(ctx, t)
 		}
 	}
@@ -169,7 +169,7 @@ func (d *DB) commit(ctx context.Context, t *tx, batch []*job) {
 		return
 	}
 	for _, j := range batch {
-		if !j.take() {
+		if !j.claim() {
 			continue
 		}
 		if err != nil {
@@ -188,7 +188,7 @@ func (d *DB) attempt(ctx context.Context, t *tx, batch []*job) (begun bool, err 
 	for _, j := range batch {
 		g = max(g, j.grade)
 	}
-	if err = d.unmoved(); err == nil {
+	if err = d.checkFiles(); err == nil {
 		err = t.begin(ctx, g)
 		begun = err == nil
 	}
@@ -196,12 +196,12 @@ func (d *DB) attempt(ctx context.Context, t *tx, batch []*job) (begun bool, err 
 		if err != nil {
 			break
 		}
-		if j.take() {
+		if j.claim() {
 			err = t.apply(ctx, j, len(batch) > 1)
 		}
 	}
 	if err == nil {
-		err = d.unmoved()
+		err = d.checkFiles()
 	}
 	if err == nil {
 		err = t.exec(ctx, "COMMIT")
@@ -239,12 +239,12 @@ func (d *DB) finish(ctx context.Context, t *tx) {
 type tx struct {
 	conn     *link
 	prepared map[string]*sql.Stmt
-	grade    grade
+	grade    durability
 	size     int // of the texts that were handed to the engine in this transaction
 }
 
 // begin starts a transaction of the given grade.
-func (t *tx) begin(ctx context.Context, g grade) error {
+func (t *tx) begin(ctx context.Context, g durability) error {
 	if g != t.grade {
 		level := "PRAGMA synchronous = NORMAL"
 		if g == survivesPower {

@@ -13,11 +13,11 @@ const (
 )
 
 // Brief makes one line of a reason that may quote the output of a program: what
-// happened, and the line that explains it, see [Explaining]. It is safe for a table, and bounded.
+// happened, and the line that explains it, see [ErrorLine]. It is safe for a table, and bounded.
 func Brief(reason string) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(reason), "\n")
 	first = strings.TrimSpace(first)
-	last := Explaining(rest)
+	last := ErrorLine(rest)
 	what, quotes := strings.CutSuffix(first, quoting)
 	what = OneLine(strings.TrimRight(what, "; "))
 	if !more || last == "" {

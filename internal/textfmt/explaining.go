@@ -23,15 +23,15 @@ const (
 	asideWeight = -9
 )
 
-// explainingLines is how many of the last lines are looked at.
-const explainingLines = 40
+// errorLineWindow is how many of the last lines are looked at.
+const errorLineWindow = 40
 
-// Explaining returns the line of a program's output that most likely says why it failed: the best of
+// ErrorLine returns the line of a program's output that most likely says why it failed: the best of
 // the last lines by what they have, the later one of equals. If none has a word of failure, it is the last
 // line with a letter or a digit. It is one line, safe for a table; empty if there is none.
-func Explaining(output string) string {
+func ErrorLine(output string) string {
 	lines := strings.Split(strings.TrimRight(output, " \t\r\n"), "\n")
-	lines = lines[max(0, len(lines)-explainingLines):]
+	lines = lines[max(0, len(lines)-errorLineWindow):]
 	best, score, last := "", 0, ""
 	for _, raw := range lines {
 		line := OneLine(strings.TrimSpace(raw))
@@ -39,7 +39,7 @@ func Explaining(output string) string {
 			continue
 		}
 		last = line
-		if s := explains(line); s > 0 && s >= score {
+		if s := scoreErrorLine(line); s > 0 && s >= score {
 			best, score = line, s
 		}
 	}
@@ -49,8 +49,8 @@ func Explaining(output string) string {
 	return best
 }
 
-// explains scores a line.
-func explains(line string) int {
+// scoreErrorLine scores a line.
+func scoreErrorLine(line string) int {
 	score := 0
 	if errorLabel.MatchString(line) {
 		score += labelWeight

@@ -37,7 +37,7 @@ func TestTheLineThatExplainsIsQuoted(t *testing.T) {
 		"nothing":            {" \n\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := textfmt.Explaining(test.output); got != test.want {
+			if got := textfmt.ErrorLine(test.output); got != test.want {
 				t.Errorf("quoted is %q, want %q", got, test.want)
 			}
 		})

@@ -2,9 +2,9 @@ package textfmt
 
 import "strings"
 
-// jargon are words of this program's inside that reach people in texts of others,
+// internalTerms are words of this program's inside that reach people in texts of others,
 // and what they mean.
-func jargon() []string {
+func internalTerms() []string {
 	return []string{
 		"human_typing", "a person was typing",
 		"draft_present", "a person's text is in its input box",
@@ -15,5 +15,7 @@ func jargon() []string {
 	}
 }
 
-// Plainly says in words what a text says in names of this program's inside.
-func Plainly(words string) string { return strings.NewReplacer(jargon()...).Replace(words) }
+// ReplaceInternalTerms says in words what a text says in names of this program's inside.
+func ReplaceInternalTerms(words string) string {
+	return strings.NewReplacer(internalTerms()...).Replace(words)
+}

@@ -62,7 +62,7 @@ func Colored(text string) string {
 			return b.String()
 		}
 		end := strings.IndexByte(after, 'm')
-		if end < 0 || !ours(Color(after[:end])) {
+		if end < 0 || !isOwnColor(Color(after[:end])) {
 			b.WriteString(Block(colorStart))
 			text = after
 			continue
@@ -75,7 +75,7 @@ func Colored(text string) string {
 // colorStart begins the sequence of a color; its parameter and an m follow.
 const colorStart = "\x1b["
 
-func ours(c Color) bool {
+func isOwnColor(c Color) bool {
 	return slices.Contains([]Color{"0", Bold, Faint, Red, Green, Yellow, Cyan}, c)
 }
 

@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// Set is the keys that are due. Anybody may mark them; one goroutine waits and takes them.
-type Set struct {
+// Queue is the keys that are due. Anybody may mark them; one goroutine waits and takes them.
+type Queue struct {
 	woken chan struct{} // holds one value if there is something to do
 
 	mu   sync.Mutex
 	keys map[string]struct{}
 }
 
-// NewSet returns an empty set.
-func NewSet() *Set { return &Set{woken: make(chan struct{}, 1), keys: map[string]struct{}{}} }
+// NewQueue returns an empty set.
+func NewQueue() *Queue { return &Queue{woken: make(chan struct{}, 1), keys: map[string]struct{}{}} }
 
-// Mark says that the key is due.
-func (s *Set) Mark(key string) {
+// Add says that the key is due.
+func (s *Queue) Add(key string) {
 	s.mu.Lock()
 	s.keys[key] = struct{}{}
 	s.mu.Unlock()
@@ -28,7 +28,7 @@ func (s *Set) Mark(key string) {
 }
 
 // Wake wakes who waits, for a reason that has no key.
-func (s *Set) Wake() {
+func (s *Queue) Wake() {
 	select {
 	case s.woken <- struct{}{}:
 	default:
@@ -37,10 +37,10 @@ func (s *Set) Wake() {
 
 // Woken receives once there is something to do; what was marked before it received is in
 // the next Take.
-func (s *Set) Woken() <-chan struct{} { return s.woken }
+func (s *Queue) Woken() <-chan struct{} { return s.woken }
 
-// Take returns the keys that are due, sorted, and forgets them.
-func (s *Set) Take() []string {
+// PopAll returns the keys that are due, sorted, and forgets them.
+func (s *Queue) PopAll() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keys := slices.Sorted(maps.Keys(s.keys))

@@ -10,15 +10,15 @@ import (
 )
 
 func TestEachKeyIsTakenOnce(t *testing.T) {
-	s := workqueue.NewSet()
-	s.Mark("b")
-	s.Mark("a")
-	s.Mark("b")
+	s := workqueue.NewQueue()
+	s.Add("b")
+	s.Add("a")
+	s.Add("b")
 	<-s.Woken()
-	if got := s.Take(); !slices.Equal(got, []string{"a", "b"}) {
+	if got := s.PopAll(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("took %q, want a and b", got)
 	}
-	if got := s.Take(); len(got) != 0 {
+	if got := s.PopAll(); len(got) != 0 {
 		t.Errorf("took %q again", got)
 	}
 	select {
@@ -34,19 +34,19 @@ func TestEachKeyIsTakenOnce(t *testing.T) {
 // every key.
 func TestNoMarkIsLost(t *testing.T) {
 	const writers, each = 8, 500
-	s := workqueue.NewSet()
+	s := workqueue.NewQueue()
 	var marking sync.WaitGroup
 	for w := range writers {
 		marking.Go(func() {
 			for i := range each {
-				s.Mark(strconv.Itoa(w) + "." + strconv.Itoa(i))
+				s.Add(strconv.Itoa(w) + "." + strconv.Itoa(i))
 			}
 		})
 	}
 	taken := map[string]int{}
 	for len(taken) < writers*each {
 		<-s.Woken()
-		for _, key := range s.Take() {
+		for _, key := range s.PopAll() {
 			taken[key]++
 		}
 	}

@@ -20,7 +20,7 @@ const confirmTime = 10 * time.Second
 
 // Deliver keeps the contract of shimdriver.Host: the prompt waits for the turns before it, and is
 // submitted when the agent shows that it works on it.
-func (w *way) Deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.Outcome, error) {
+func (w *acpHost) Deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
@@ -47,12 +47,12 @@ func isControl(r rune) bool {
 
 // Settle keeps the contract of shimdriver.Host. The host remembers what it sent for as long as
 // the instance lives.
-func (w *way) Settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
+func (w *acpHost) Settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	return clientOf(l).Settle(ctx, l.Delivery)
 }
 
 // Interrupt keeps the contract of shimdriver.Host: it returns when the turn has ended.
-func (w *way) Interrupt(ctx context.Context, l shimdriver.Live) error {
+func (w *acpHost) Interrupt(ctx context.Context, l shimdriver.Live) error {
 	err := clientOf(l).Cancel(ctx)
 	if errors.Is(err, bridge.ErrNoHost) {
 		return nil // there is no turn before the handshake

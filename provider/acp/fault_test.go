@@ -17,14 +17,14 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// place is a session of one fake agent.
-type place struct {
+// testSession is a session of one fake agent.
+type testSession struct {
 	*acp.Provider
 	dir, ledger string
 }
 
 // begin starts a session with the fake agent's flags.
-func begin(t *testing.T, edit func(*acp.Config, *runtime.Config), flags ...string) (*place, error) {
+func begin(t *testing.T, edit func(*acp.Config, *runtime.Config), flags ...string) (*testSession, error) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gca") //nolint:usetesting // short: it holds sockets
 	if err != nil {
@@ -51,10 +51,10 @@ func begin(t *testing.T, edit func(*acp.Config, *runtime.Config), flags ...strin
 			t.Error(err)
 		}
 	})
-	return &place{p, dir, filepath.Join(dir, "ledger")}, p.Start(t.Context(), "one", run)
+	return &testSession{p, dir, filepath.Join(dir, "ledger")}, p.Start(t.Context(), "one", run)
 }
 
-func started(t *testing.T, edit func(*acp.Config, *runtime.Config), flags ...string) *place {
+func started(t *testing.T, edit func(*acp.Config, *runtime.Config), flags ...string) *testSession {
 	t.Helper()
 	p, err := begin(t, edit, flags...)
 	if err != nil {
@@ -63,7 +63,7 @@ func started(t *testing.T, edit func(*acp.Config, *runtime.Config), flags ...str
 	return p
 }
 
-func (p *place) deliver(t *testing.T, id, text string) runtime.Outcome {
+func (p *testSession) deliver(t *testing.T, id, text string) runtime.Outcome {
 	t.Helper()
 	out, err := p.Deliver(t.Context(), "one", runtime.Delivery{ID: id, Content: runtime.TextContent(text)})
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *place) deliver(t *testing.T, id, text string) runtime.Outcome {
 	return out
 }
 
-func (p *place) records(t *testing.T, kind string) (found []ledger.Record) {
+func (p *testSession) records(t *testing.T, kind string) (found []ledger.Record) {
 	t.Helper()
 	all, err := ledger.Read(p.ledger)
 	if err != nil {
@@ -99,7 +99,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func (p *place) asked(t *testing.T) *runtime.PendingInteraction {
+func (p *testSession) asked(t *testing.T) *runtime.PendingInteraction {
 	t.Helper()
 	var q *runtime.PendingInteraction
 	until(t, "the question is pending", func() bool {

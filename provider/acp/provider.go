@@ -43,7 +43,7 @@ const DefaultBusy = time.Minute
 // may be open over one folder, in one process or many.
 type Provider struct {
 	*shimdriver.Sessions
-	way *way
+	host *acpHost
 }
 
 var (
@@ -74,7 +74,7 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Profiles = agentcli.Builtin()
 	}
 	cfg.Profiles = cfg.Profiles.Screenless() // what is shown is the host's, not the agent's
-	w := &way{cfg}
+	w := &acpHost{cfg}
 	sessions, err := shimdriver.OpenHosted(cfg.Options, w)
 	if err != nil {
 		return nil, err
@@ -108,10 +108,10 @@ func (p *Provider) Attach(name string) error {
 // lost, see runtime.Input.
 func (p *Provider) SendKeys(string, ...string) error { return nil }
 
-// way is how prompts and questions reach the agent of a session: through its host.
-type way struct{ cfg Config }
+// acpHost is how prompts and questions reach the agent of a session: through its host.
+type acpHost struct{ cfg Config }
 
-var _ shimdriver.Host = (*way)(nil)
+var _ shimdriver.Host = (*acpHost)(nil)
 
 // socketName is the host's socket in the session's folder.
 const socketName = "acp"
@@ -126,7 +126,7 @@ const startMargin = 2 * time.Second
 
 // Prepare puts the host in the place of the agent. The first prompt stays where it is and
 // becomes the host's argument; the line that shows that the agent is ready is the host's.
-func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, error) {
+func (w *acpHost) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, error) {
 	spec := bridge.Spec{
 		Command: cmp.Or(cfg.Command, `exec "${SHELL:-/bin/sh}"`), Socket: filepath.Join(folder, socketName), MCPServers: cfg.MCPServers, Handshake: w.cfg.HandshakeTimeout,
 		Conversation: cfg.Env[runtime.VariableConversation], Mode: cfg.Env[runtime.VariableMode], Auth: cfg.Env["GC_ACP_AUTH"],
@@ -164,8 +164,8 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 
 // Sense keeps the contract of shimdriver.Host. A host that has not come up yet, or is about to
 // end, reports nothing.
-func (w *way) Sense(ctx context.Context, l shimdriver.Live) (shimdriver.Said, error) {
-	said := shimdriver.Said{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}
+func (w *acpHost) Sense(ctx context.Context, l shimdriver.Live) (shimdriver.HostReport, error) {
+	said := shimdriver.HostReport{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}
 	e := &said.Evidence
 	state, err := clientOf(l).State(ctx, 0)
 	switch {

@@ -11,11 +11,11 @@ import (
 	"gascity/runtime"
 )
 
-// patience bounds the operations of the contract that have no context.
-const patience = 30 * time.Second
+// opTimeout bounds the operations of the contract that have no context.
+const opTimeout = 30 * time.Second
 
 func bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), patience) //nolint:forbidigo // the contract's method has no ctx
+	return context.WithTimeout(context.Background(), opTimeout) //nolint:forbidigo // the contract's method has no ctx
 }
 
 // Pending keeps the contract of runtime.InteractionProvider.

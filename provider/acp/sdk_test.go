@@ -148,8 +148,8 @@ func withPeer(_ *acp.Config, r *runtime.Config) {
 	r.Command = "exec '" + self + "' peer"
 }
 
-// says delivers a prompt and waits until the session shows what the peer made of it.
-func (p *place) says(t *testing.T, prompt, want string) {
+// promptAndWait delivers a prompt and waits until the session shows what the peer made of it.
+func (p *testSession) promptAndWait(t *testing.T, prompt, want string) {
 	t.Helper()
 	if err := p.ClearScrollback("one"); err != nil {
 		t.Fatal(err)
@@ -187,20 +187,20 @@ func TestIndependentPeer(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	p.says(t, "read "+p.dir+"/f", "read: two")
-	p.says(t, "read "+p.dir+"/none", "does not exist")
+	p.promptAndWait(t, "read "+p.dir+"/f", "read: two")
+	p.promptAndWait(t, "read "+p.dir+"/none", "does not exist")
 	for _, path := range []string{outside + "/secret", p.dir + "/out/secret", p.dir + "/../" + filepath.Base(outside) + "/secret", "/proc/self/environ"} {
-		p.says(t, "read "+path, "outside of the working directory")
+		p.promptAndWait(t, "read "+path, "outside of the working directory")
 	}
-	p.says(t, "read f", "not absolute")
-	p.says(t, "write "+p.dir+"/new/deep x y", "written")
+	p.promptAndWait(t, "read f", "not absolute")
+	p.promptAndWait(t, "write "+p.dir+"/new/deep x y", "written")
 	if text, err := os.ReadFile(filepath.Join(p.dir, "new/deep")); err != nil || string(text) != "x y" {
 		t.Errorf("the file has %q, %v", text, err)
 	}
-	p.says(t, "write "+p.dir+"/out/new x", "outside of the working directory")
-	p.says(t, "write "+p.dir+"/broken x", "has no target")
-	p.says(t, "run pwd >/dev/null; printf 0123456789abcdef; exit 3", `ran: "6789abcdef" true, exit 3`)
-	p.says(t, strings.Repeat("x ", 50<<10), "got 102400 bytes")
+	p.promptAndWait(t, "write "+p.dir+"/out/new x", "outside of the working directory")
+	p.promptAndWait(t, "write "+p.dir+"/broken x", "has no target")
+	p.promptAndWait(t, "run pwd >/dev/null; printf 0123456789abcdef; exit 3", `ran: "6789abcdef" true, exit 3`)
+	p.promptAndWait(t, strings.Repeat("x ", 50<<10), "got 102400 bytes")
 
 	p.deliver(t, "ask", "ask May I?")
 	q := p.asked(t)
@@ -223,5 +223,5 @@ func TestIndependentPeer(t *testing.T) {
 	if err := p.WaitForInterruptBoundary(t.Context(), "one", since, time.Second); err != nil {
 		t.Error(err)
 	}
-	p.says(t, "and go on", "got 9 bytes")
+	p.promptAndWait(t, "and go on", "got 9 bytes")
 }

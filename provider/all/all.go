@@ -42,7 +42,7 @@ type Config struct {
 	Environ  []string // of the tools and scripts that a driver runs itself: gc's own; nil is Env
 	Shim     []string // the command that runs a shim; a folder is appended to it
 	ACP      ACP      // of agents that speak the Agent Client Protocol
-	Far      Far      // of places on other machines
+	Remote   Remote   // of places on other machines
 	Routing  Routing  // between backends, of the providers that only route
 	Logger   *slog.Logger
 }
@@ -56,8 +56,8 @@ type ACP struct {
 	Lines            int           // of output, kept for peek
 }
 
-// Far is what concerns places on other machines.
-type Far struct {
+// Remote is what concerns places on other machines.
+type Remote struct {
 	ID      string // names this city over there: letters, digits and dashes
 	Program string // gc for this machine; it is brought there
 	Worker  string // socket of the worker API; only the controller offers it
@@ -80,9 +80,9 @@ type Where int
 
 // The machines.
 const (
-	Here      Where = iota
-	Elsewhere       // another one
-	Untold          // the argument decides
+	WhereLocal   Where = iota
+	WhereRemote        // another one
+	WhereUnknown       // the argument decides
 )
 
 // Driver is one row of the table.
@@ -117,14 +117,14 @@ func Drivers() []Driver {
 			return subprocess.Open(cfg.local("subprocess"))
 		}},
 		{Name: "tmux", Summary: "sessions of a tmux server of the city's own, where a person can look in with tmux", Needs: []Tool{{
-			Name: "tmux", Version: []string{"-V"}, Cure: "install tmux 3.0 or newer, or choose the provider that needs nothing, pty",
+			Name: "tmux", Version: []string{"-V"}, Remedy: "install tmux 3.0 or newer, or choose the provider that needs nothing, pty",
 		}}, Open: openTmux},
 		{Name: "acp", Summary: "agents that speak the Agent Client Protocol, without a terminal", Open: openACP, Protocol: true},
 		{Name: "ssh", Argument: "[user@]host[:port]", Summary: "embedded terminals on another host, by your own ssh", Needs: []Tool{{
-			Name: "ssh", Version: []string{"-V"}, Cure: "install an ssh client",
-		}}, Open: openSSH, Where: Elsewhere},
-		{Name: "k8s", Summary: "embedded terminals in pods of a Kubernetes cluster", Open: openK8s, Where: Elsewhere},
-		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript, Check: checkScript, Where: Untold},
+			Name: "ssh", Version: []string{"-V"}, Remedy: "install an ssh client",
+		}}, Open: openSSH, Where: WhereRemote},
+		{Name: "k8s", Summary: "embedded terminals in pods of a Kubernetes cluster", Open: openK8s, Where: WhereRemote},
+		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript, Check: checkScript, Where: WhereUnknown},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
 			Open: openAuto, Route: routeAuto, Transports: []string{router.TransportACP},
@@ -156,8 +156,8 @@ func openACP(cfg Config, _ string) (runtime.Provider, error) {
 // openSSH opens the driver of one host. All of a city share one connection to it.
 func openSSH(cfg Config, argument string) (runtime.Provider, error) {
 	p, err := ssh.Open(ssh.Config{
-		Target: argument, Place: "pty", ID: cfg.Far.ID, Dir: filepath.Join(cfg.Dir, "ssh"), Program: cfg.Far.Program, Programs: cfg.Far.SSH.Programs,
-		Options: cfg.Far.SSH.Options, Environ: cfg.environ(), Worker: cfg.Far.Worker, Connect: cfg.Far.SSH.Connect, Logger: cfg.Logger,
+		Target: argument, Place: "pty", ID: cfg.Remote.ID, Dir: filepath.Join(cfg.Dir, "ssh"), Program: cfg.Remote.Program, Programs: cfg.Remote.SSH.Programs,
+		Options: cfg.Remote.SSH.Options, Environ: cfg.environ(), Worker: cfg.Remote.Worker, Connect: cfg.Remote.SSH.Connect, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
@@ -167,14 +167,14 @@ func openSSH(cfg Config, argument string) (runtime.Provider, error) {
 
 // Leases keeps the lease of a name in the cluster of the configuration.
 func Leases(cfg Config, name string) leaderelection.Store {
-	return k8s.Leases(cfg.Far.K8s.With(k8s.Environ(cfg.environ())), name)
+	return k8s.Leases(cfg.Remote.K8s.With(k8s.Environ(cfg.environ())), name)
 }
 
 // openK8s opens the driver of pods. All of a city share one watch.
 func openK8s(cfg Config, _ string) (runtime.Provider, error) {
 	return k8s.Open(k8s.Config{
-		Settings: cfg.Far.K8s.With(k8s.Environ(cfg.environ())), ID: cfg.Far.ID, Place: "pty", Program: cfg.Far.Program, Programs: cfg.Far.SSH.Programs,
-		Worker: cfg.Far.Worker, Terminal: cfg.Variable("TERM"), Logger: cfg.Logger,
+		Settings: cfg.Remote.K8s.With(k8s.Environ(cfg.environ())), ID: cfg.Remote.ID, Place: "pty", Program: cfg.Remote.Program, Programs: cfg.Remote.SSH.Programs,
+		Worker: cfg.Remote.Worker, Terminal: cfg.Variable("TERM"), Logger: cfg.Logger,
 	})
 }
 
@@ -186,8 +186,8 @@ func checkScript(cfg Config, argument string) error {
 // variablePass names to a script what of its environment its agents may have.
 const variablePass = "GC_EXEC_PASS"
 
-// passed are the names of the variables of the agents' base environment.
-func (cfg Config) passed() string {
+// passedVariables are the names of the variables of the agents' base environment.
+func (cfg Config) passedVariables() string {
 	var names []string
 	for _, entry := range cfg.Env {
 		name, _, _ := strings.Cut(entry, "=")
@@ -201,7 +201,7 @@ func openScript(cfg Config, argument string) (runtime.Provider, error) {
 	sum := sha256.Sum256([]byte(argument))
 	own := filepath.Join(cmp.Or(cfg.StateDir, cfg.Dir), "exec", hex.EncodeToString(sum[:4]))
 	return exec.Open(exec.Config{
-		Script: argument, Dir: cfg.WorkDir, Env: append(slices.Clip(cfg.environ()), variablePass+"="+cfg.passed()), Logger: cfg.Logger,
+		Script: argument, Dir: cfg.WorkDir, Env: append(slices.Clip(cfg.environ()), variablePass+"="+cfg.passedVariables()), Logger: cfg.Logger,
 		StateDir: filepath.Join(own, "state"), NotesDir: filepath.Join(own, "notes"),
 	})
 }

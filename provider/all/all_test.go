@@ -42,13 +42,13 @@ func TestLookPath(t *testing.T) {
 		}
 	}
 	cfg.Environ = []string{"PATH=/nowhere", "PATH=/nowhere:" + dir} // the last one wins
-	if path, err := cfg.LookPath("tool"); err != nil || path != filepath.Join(dir, "tool") {
+	if path, err := cfg.FindTool("tool"); err != nil || path != filepath.Join(dir, "tool") {
 		t.Errorf("LookPath = %q, %v", path, err)
 	}
-	if _, err := cfg.LookPath("text"); !errors.Is(err, client.ErrUnsupported) {
+	if _, err := cfg.FindTool("text"); !errors.Is(err, client.ErrUnsupported) {
 		t.Errorf("a file that is no program = %v", err)
 	}
-	d := Driver{Name: "x", Needs: []Tool{{Name: "tool", Version: []string{"-V"}}, {Name: "lost", Cure: "install it"}}}
+	d := Driver{Name: "x", Needs: []Tool{{Name: "tool", Version: []string{"-V"}}, {Name: "lost", Remedy: "install it"}}}
 	_, err := d.Probe(t.Context(), cfg)
 	if !IsMissing(err) || !errors.Is(err, client.ErrUnsupported) || !strings.Contains(err.Error(), "lost") || !strings.HasSuffix(err.Error(), "install it") {
 		t.Errorf("Probe = %v, want the missing tool and its cure", err)
@@ -107,7 +107,7 @@ func TestARouterOpensItsBackends(t *testing.T) {
 // TestConformanceOfLate runs the suite on a place that has been opened.
 func TestConformanceOfLate(t *testing.T) {
 	h := fake.Harness(func(p *fake.Provider) runtime.Provider {
-		late := NewLate(func(context.Context) (runtime.Provider, error) { return p, nil })
+		late := NewLazyProvider(func(context.Context) (runtime.Provider, error) { return p, nil })
 		if _, err := late.try(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -123,7 +123,7 @@ func TestConformanceOfLate(t *testing.T) {
 func TestLateHoldsNothingUntilItIsOpen(t *testing.T) {
 	missing := errors.New("no such tool")
 	var p runtime.Provider
-	late := NewLate(func(context.Context) (runtime.Provider, error) {
+	late := NewLazyProvider(func(context.Context) (runtime.Provider, error) {
 		if p == nil {
 			return nil, missing
 		}

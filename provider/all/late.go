@@ -8,13 +8,13 @@ import (
 	"gascity/runtime"
 )
 
-// Late is a place that is not there yet: a provider that this program does not
+// LazyProvider is a place that is not there yet: a provider that this program does not
 // have, or whose tools are missing, and where no session has ever been. It holds no
 // session; a start tries to open the provider, and fails with why it cannot be
 // opened. Once it is open, it is that provider.
 //
 // It is safe for concurrent use.
-type Late struct {
+type LazyProvider struct {
 	open func(ctx context.Context) (runtime.Provider, error)
 
 	mu     sync.Mutex
@@ -23,35 +23,35 @@ type Late struct {
 }
 
 var (
-	_ runtime.Provider = (*Late)(nil)
-	_ runtime.Router   = (*Late)(nil)
-	_ runtime.Observer = (*Late)(nil)
-	_ runtime.Watcher  = (*Late)(nil)
+	_ runtime.Provider = (*LazyProvider)(nil)
+	_ runtime.Router   = (*LazyProvider)(nil)
+	_ runtime.Observer = (*LazyProvider)(nil)
+	_ runtime.Watcher  = (*LazyProvider)(nil)
 )
 
-// NewLate returns a place that open will open. It is called for each start until it
+// NewLazyProvider returns a place that open will open. It is called for each start until it
 // succeeds.
-func NewLate(open func(ctx context.Context) (runtime.Provider, error)) *Late {
-	return &Late{open: open, opened: make(chan struct{})}
+func NewLazyProvider(open func(ctx context.Context) (runtime.Provider, error)) *LazyProvider {
+	return &LazyProvider{open: open, opened: make(chan struct{})}
 }
 
 // Route keeps the contract of runtime.Router.
-func (l *Late) Route(string) runtime.Provider { return l.now() }
+func (l *LazyProvider) Route(string) runtime.Provider { return l.now() }
 
-func (l *Late) now() runtime.Provider {
+func (l *LazyProvider) now() runtime.Provider {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inner
 }
 
 // Open tries to open the provider, as a start does. It is nil once it is open.
-func (l *Late) Open(ctx context.Context) error {
+func (l *LazyProvider) Open(ctx context.Context) error {
 	_, err := l.try(ctx)
 	return err
 }
 
 // Start keeps the contract of runtime.Runner.
-func (l *Late) Start(ctx context.Context, name string, cfg runtime.Config) error {
+func (l *LazyProvider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	p, err := l.try(ctx)
 	if err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
@@ -59,7 +59,7 @@ func (l *Late) Start(ctx context.Context, name string, cfg runtime.Config) error
 	return p.Start(ctx, name, cfg)
 }
 
-func (l *Late) try(ctx context.Context) (runtime.Provider, error) {
+func (l *LazyProvider) try(ctx context.Context) (runtime.Provider, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inner != nil {
@@ -75,7 +75,7 @@ func (l *Late) try(ctx context.Context) (runtime.Provider, error) {
 }
 
 // Observe keeps the contract of runtime.Observer.
-func (l *Late) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+func (l *LazyProvider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	if p := l.now(); p != nil {
 		return runtime.Observe(ctx, p, name)
 	}
@@ -84,7 +84,7 @@ func (l *Late) Observe(ctx context.Context, name string) (runtime.Observation, e
 
 // Watch keeps the contract of runtime.Watcher. Before the provider is open the
 // events end with its opening: the next watch is the provider's.
-func (l *Late) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+func (l *LazyProvider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if p := l.now(); p != nil {
 		return runtime.Watch(ctx, p)
 	}
@@ -101,7 +101,7 @@ func (l *Late) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 }
 
 // Close closes the provider if it is open.
-func (l *Late) Close() error {
+func (l *LazyProvider) Close() error {
 	if p := l.now(); p != nil {
 		return Close(p)
 	}
@@ -113,8 +113,8 @@ func missing(op, name string) error {
 	return &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 }
 
-// ask asks the provider, or answers for a place without sessions.
-func ask[V any](l *Late, question func(runtime.Provider) (V, error), otherwise error) (V, error) {
+// callOr asks the provider, or answers for a place without sessions.
+func callOr[V any](l *LazyProvider, question func(runtime.Provider) (V, error), otherwise error) (V, error) {
 	if p := l.now(); p != nil {
 		return question(p)
 	}
@@ -122,8 +122,8 @@ func ask[V any](l *Late, question func(runtime.Provider) (V, error), otherwise e
 	return none, otherwise
 }
 
-// tell is ask without an answer.
-func (l *Late) tell(order func(runtime.Provider) error, otherwise error) error {
+// call is ask without an answer.
+func (l *LazyProvider) call(order func(runtime.Provider) error, otherwise error) error {
 	if p := l.now(); p != nil {
 		return order(p)
 	}
@@ -131,99 +131,99 @@ func (l *Late) tell(order func(runtime.Provider) error, otherwise error) error {
 }
 
 // Stop keeps the contract of runtime.Runner.
-func (l *Late) Stop(name string) error {
-	return l.tell(func(p runtime.Provider) error { return p.Stop(name) }, nil)
+func (l *LazyProvider) Stop(name string) error {
+	return l.call(func(p runtime.Provider) error { return p.Stop(name) }, nil)
 }
 
 // Interrupt keeps the contract of runtime.Runner.
-func (l *Late) Interrupt(name string) error {
-	return l.tell(func(p runtime.Provider) error { return p.Interrupt(name) }, nil)
+func (l *LazyProvider) Interrupt(name string) error {
+	return l.call(func(p runtime.Provider) error { return p.Interrupt(name) }, nil)
 }
 
 // IsRunning keeps the contract of runtime.Inspector.
-func (l *Late) IsRunning(name string) bool {
+func (l *LazyProvider) IsRunning(name string) bool {
 	p := l.now()
 	return p != nil && p.IsRunning(name)
 }
 
 // IsAttached keeps the contract of runtime.Inspector.
-func (l *Late) IsAttached(name string) bool {
+func (l *LazyProvider) IsAttached(name string) bool {
 	p := l.now()
 	return p != nil && p.IsAttached(name)
 }
 
 // ProcessAlive keeps the contract of runtime.Inspector.
-func (l *Late) ProcessAlive(name string, processNames []string) bool {
+func (l *LazyProvider) ProcessAlive(name string, processNames []string) bool {
 	p := l.now()
 	return len(processNames) == 0 || p != nil && p.ProcessAlive(name, processNames)
 }
 
 // ListRunning keeps the contract of runtime.Inspector.
-func (l *Late) ListRunning(prefix string) ([]string, error) {
-	return ask(l, func(p runtime.Provider) ([]string, error) { return p.ListRunning(prefix) }, nil)
+func (l *LazyProvider) ListRunning(prefix string) ([]string, error) {
+	return callOr(l, func(p runtime.Provider) ([]string, error) { return p.ListRunning(prefix) }, nil)
 }
 
 // GetLastActivity keeps the contract of runtime.Inspector.
-func (l *Late) GetLastActivity(name string) (time.Time, error) {
-	return ask(l, func(p runtime.Provider) (time.Time, error) { return p.GetLastActivity(name) }, nil)
+func (l *LazyProvider) GetLastActivity(name string) (time.Time, error) {
+	return callOr(l, func(p runtime.Provider) (time.Time, error) { return p.GetLastActivity(name) }, nil)
 }
 
 // Attach keeps the contract of runtime.Input.
-func (l *Late) Attach(name string) error {
-	return l.tell(func(p runtime.Provider) error { return p.Attach(name) }, missing("attach to", name))
+func (l *LazyProvider) Attach(name string) error {
+	return l.call(func(p runtime.Provider) error { return p.Attach(name) }, missing("attach to", name))
 }
 
 // Nudge keeps the contract of runtime.Input.
-func (l *Late) Nudge(name string, content []runtime.ContentBlock) error {
+func (l *LazyProvider) Nudge(name string, content []runtime.ContentBlock) error {
 	otherwise := missing("nudge", name)
 	if len(content) == 0 {
 		otherwise = nil
 	}
-	return l.tell(func(p runtime.Provider) error { return p.Nudge(name, content) }, otherwise)
+	return l.call(func(p runtime.Provider) error { return p.Nudge(name, content) }, otherwise)
 }
 
 // SendKeys keeps the contract of runtime.Input.
-func (l *Late) SendKeys(name string, keys ...string) error {
-	return l.tell(func(p runtime.Provider) error { return p.SendKeys(name, keys...) }, nil)
+func (l *LazyProvider) SendKeys(name string, keys ...string) error {
+	return l.call(func(p runtime.Provider) error { return p.SendKeys(name, keys...) }, nil)
 }
 
 // Peek keeps the contract of runtime.Output.
-func (l *Late) Peek(name string, lines int) (string, error) {
-	return ask(l, func(p runtime.Provider) (string, error) { return p.Peek(name, lines) }, missing("peek at", name))
+func (l *LazyProvider) Peek(name string, lines int) (string, error) {
+	return callOr(l, func(p runtime.Provider) (string, error) { return p.Peek(name, lines) }, missing("peek at", name))
 }
 
 // ClearScrollback keeps the contract of runtime.Output.
-func (l *Late) ClearScrollback(name string) error {
-	return l.tell(func(p runtime.Provider) error { return p.ClearScrollback(name) }, nil)
+func (l *LazyProvider) ClearScrollback(name string) error {
+	return l.call(func(p runtime.Provider) error { return p.ClearScrollback(name) }, nil)
 }
 
 // SetMeta keeps the contract of runtime.MetaStore.
-func (l *Late) SetMeta(name, key, value string) error {
-	return l.tell(func(p runtime.Provider) error { return p.SetMeta(name, key, value) }, missing("set metadata of", name))
+func (l *LazyProvider) SetMeta(name, key, value string) error {
+	return l.call(func(p runtime.Provider) error { return p.SetMeta(name, key, value) }, missing("set metadata of", name))
 }
 
 // GetMeta keeps the contract of runtime.MetaStore.
-func (l *Late) GetMeta(name, key string) (string, error) {
-	return ask(l, func(p runtime.Provider) (string, error) { return p.GetMeta(name, key) }, missing("read metadata of", name))
+func (l *LazyProvider) GetMeta(name, key string) (string, error) {
+	return callOr(l, func(p runtime.Provider) (string, error) { return p.GetMeta(name, key) }, missing("read metadata of", name))
 }
 
 // RemoveMeta keeps the contract of runtime.MetaStore.
-func (l *Late) RemoveMeta(name, key string) error {
-	return l.tell(func(p runtime.Provider) error { return p.RemoveMeta(name, key) }, missing("remove metadata of", name))
+func (l *LazyProvider) RemoveMeta(name, key string) error {
+	return l.call(func(p runtime.Provider) error { return p.RemoveMeta(name, key) }, missing("remove metadata of", name))
 }
 
 // CopyTo keeps the contract of runtime.Stager.
-func (l *Late) CopyTo(name, src, relDst string) error {
-	return l.tell(func(p runtime.Provider) error { return p.CopyTo(name, src, relDst) }, missing("copy to", name))
+func (l *LazyProvider) CopyTo(name, src, relDst string) error {
+	return l.call(func(p runtime.Provider) error { return p.CopyTo(name, src, relDst) }, missing("copy to", name))
 }
 
 // RunLive keeps the contract of runtime.Stager.
-func (l *Late) RunLive(name string, cfg runtime.Config) error {
-	return l.tell(func(p runtime.Provider) error { return p.RunLive(name, cfg) }, missing("apply session_live to", name))
+func (l *LazyProvider) RunLive(name string, cfg runtime.Config) error {
+	return l.call(func(p runtime.Provider) error { return p.RunLive(name, cfg) }, missing("apply session_live to", name))
 }
 
 // Capabilities claims nothing before the provider is open.
-func (l *Late) Capabilities() runtime.ProviderCapabilities {
+func (l *LazyProvider) Capabilities() runtime.ProviderCapabilities {
 	if p := l.now(); p != nil {
 		return p.Capabilities()
 	}

@@ -19,7 +19,7 @@ import (
 type Tool struct {
 	Name    string   // of the program, to be found in PATH
 	Version []string // the arguments with which it prints its version and does nothing else
-	Cure    string   // what to do where it is missing
+	Remedy  string   // what to do where it is missing
 }
 
 const (
@@ -46,9 +46,9 @@ func (cfg Config) Variable(name string) string {
 	return value
 }
 
-// LookPath finds a tool by the PATH of the environment of tools. The error
+// FindTool finds a tool by the PATH of the environment of tools. The error
 // matches client.ErrUnsupported and names the tool.
-func (cfg Config) LookPath(tool string) (string, error) {
+func (cfg Config) FindTool(tool string) (string, error) {
 	for _, dir := range filepath.SplitList(cfg.Variable("PATH")) {
 		path := filepath.Join(cmp.Or(dir, "."), tool)
 		if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode().Perm()&0o111 != 0 {
@@ -63,7 +63,7 @@ func (cfg Config) LookPath(tool string) (string, error) {
 func (d Driver) Probe(ctx context.Context, cfg Config) (string, error) {
 	var versions []string
 	for _, tool := range d.Needs {
-		path, err := cfg.LookPath(tool.Name)
+		path, err := cfg.FindTool(tool.Name)
 		if err != nil {
 			return "", &MissingToolError{Driver: d.Name, Tool: tool, Err: err}
 		}
@@ -104,8 +104,8 @@ type MissingToolError struct {
 
 func (e *MissingToolError) Error() string {
 	text := fmt.Sprintf("the provider %s cannot work here: %v", e.Driver, e.Err)
-	if e.Tool.Cure != "" {
-		text += "; " + e.Tool.Cure
+	if e.Tool.Remedy != "" {
+		text += "; " + e.Tool.Remedy
 	}
 	return text
 }

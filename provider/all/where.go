@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Distant returns those of the selections whose sessions are not, or may not be, on this
+// RemoteSelections returns those of the selections whose sessions are not, or may not be, on this
 // machine, each once. What is not known may be anywhere.
-func Distant(selections []string) (out []string) {
+func RemoteSelections(selections []string) (out []string) {
 	for _, selection := range selections {
-		if driver, _, err := Find(selection); (err != nil || driver.Where != Here) && !slices.Contains(out, selection) {
+		if driver, _, err := Find(selection); (err != nil || driver.Where != WhereLocal) && !slices.Contains(out, selection) {
 			out = append(out, selection)
 		}
 	}
@@ -20,20 +20,20 @@ func Distant(selections []string) (out []string) {
 // IsHere reports whether all sessions of a selection are on this machine.
 func IsHere(selection string) bool {
 	driver, _, err := Find(selection)
-	return err == nil && driver.Where == Here && driver.Route == nil
+	return err == nil && driver.Where == WhereLocal && driver.Route == nil
 }
 
 // Shared reports whether the sessions at a place may be those of several cities: a script's
 // may all be in one. Other drivers keep each city's by themselves.
 func Shared(selection string) bool {
 	driver, _, err := Find(selection)
-	return err != nil || driver.Where == Untold
+	return err != nil || driver.Where == WhereUnknown
 }
 
-// KeptIn returns the providers that have kept sessions in a folder for sockets.
-func KeptIn(dir string) (selections []string) {
+// SelectionsIn returns the providers that have kept sessions in a folder for sockets.
+func SelectionsIn(dir string) (selections []string) {
 	for _, driver := range Drivers() {
-		if driver.Where != Here || driver.Route != nil {
+		if driver.Where != WhereLocal || driver.Route != nil {
 			continue
 		}
 		if info, err := os.Lstat(filepath.Join(dir, driver.Name)); err == nil && info.IsDir() {

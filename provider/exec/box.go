@@ -49,7 +49,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	}
 	ctx, cancel := p.bounded()
 	defer cancel()
-	if p.there(ctx, "copy to", name) != nil {
+	if p.checkExists(ctx, "copy to", name) != nil {
 		return nil
 	}
 	_, err = p.call(ctx, request{op: script.OpCopyTo, name: name, args: []string{src, relDst}, verb: "copy to"})
@@ -64,7 +64,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	ctx, cancel := p.bounded()
 	defer cancel()
-	if err := p.there(ctx, "run session_live in", name); err != nil {
+	if err := p.checkExists(ctx, "run session_live in", name); err != nil {
 		return err
 	}
 	if !p.caps.Has(script.CapRunLive) {
@@ -109,7 +109,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	if opts.ReadOnly || len(opts.DetachKeys) > 0 {
 		return &runtime.Error{Op: "attach to", Session: name, Err: errors.ErrUnsupported}
 	}
-	if err := p.there(ctx, "attach to", name); err != nil {
+	if err := p.checkExists(ctx, "attach to", name); err != nil {
 		return err
 	}
 	cmd := osexec.CommandContext(ctx, p.path, script.OpAttach, name)
@@ -131,6 +131,6 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	case code == script.ExitOK:
 		return nil
 	default:
-		return &runtime.Error{Op: "attach to", Session: name, Err: p.exitError(script.OpAttach, ending{code: code, stderr: string(stderr.kept)})}
+		return &runtime.Error{Op: "attach to", Session: name, Err: p.exitError(script.OpAttach, processResult{code: code, stderr: string(stderr.kept)})}
 	}
 }

@@ -57,7 +57,7 @@ type request struct {
 
 // reply is what a call that succeeded brought.
 type reply struct {
-	ending
+	processResult
 	missing bool // exit code 2, where it is harmless
 }
 
@@ -75,27 +75,27 @@ func (p *Provider) call(ctx context.Context, q request) (reply, error) {
 		return reply{}, p.failure(q, &ScriptError{Script: p.cfg.Script, Op: q.op, Code: script.ExitMissing, Err: unsupported(q.op)})
 	}
 	slots := p.quick
-	if takesLong(q.op) {
+	if isLong(q.op) {
 		slots = p.long
 	}
-	if err := slots.take(ctx); err != nil {
+	if err := slots.acquire(ctx); err != nil {
 		return reply{}, p.failure(q, fmt.Errorf("%w: %w", errNotRun, err))
 	}
-	defer slots.give()
-	e, err := p.run(ctx, p.order(q, row))
+	defer slots.release()
+	e, err := p.run(ctx, p.processSpec(q, row))
 	switch {
 	case err != nil:
-		return reply{ending: e}, p.failure(q, &ScriptError{Script: p.cfg.Script, Op: q.op, Code: -1, Stderr: strings.TrimSpace(e.stderr), Err: err})
+		return reply{processResult: e}, p.failure(q, &ScriptError{Script: p.cfg.Script, Op: q.op, Code: -1, Stderr: strings.TrimSpace(e.stderr), Err: err})
 	case e.code == script.ExitOK || q.plain:
-		return reply{ending: e}, nil
+		return reply{processResult: e}, nil
 	case e.code == script.ExitMissing && row.Missing == script.Harmless:
 		return reply{missing: true}, nil
 	}
-	return reply{ending: e}, p.failure(q, p.exitError(q.op, e))
+	return reply{processResult: e}, p.failure(q, p.exitError(q.op, e))
 }
 
 // exitError is the error of a script that has exited with another code than 0.
-func (p *Provider) exitError(op string, e ending) *ScriptError {
+func (p *Provider) exitError(op string, e processResult) *ScriptError {
 	se := &ScriptError{Script: p.cfg.Script, Op: op, Code: e.code}
 	se.Stderr, se.Err = script.ParseFailure(e.stderr)
 	if e.code == script.ExitMissing {
@@ -109,9 +109,9 @@ func (p *Provider) failure(q request, err error) error {
 	return &runtime.Error{Op: cmp.Or(q.verb, q.op), Session: q.name, Err: err}
 }
 
-// order is the process of a request.
-func (p *Provider) order(q request, row script.Operation) order {
-	o := order{
+// processSpec is the process of a request.
+func (p *Provider) processSpec(q request, row script.Operation) processSpec {
+	o := processSpec{
 		args: append([]string{q.op}, q.args...), stdin: q.stdin,
 		limit: p.cfg.Limit, most: mostOutput, grace: killGrace, alone: row.Reads,
 	}
@@ -134,7 +134,7 @@ func (p *Provider) order(q request, row script.Operation) order {
 	return o
 }
 
-func takesLong(op string) bool {
+func isLong(op string) bool {
 	switch op {
 	case script.OpStart, script.OpProvision, script.OpDeliver, script.OpSettle, script.OpNudge, script.OpExec, script.OpRunLive, script.OpStop, script.OpStopInstance:
 		return true
@@ -171,7 +171,7 @@ func isMissing(err error) bool {
 // slots bounds how many scripts run at a time.
 type slots chan struct{}
 
-func (s slots) take(ctx context.Context) error {
+func (s slots) acquire(ctx context.Context) error {
 	select {
 	case s <- struct{}{}:
 		return nil
@@ -185,12 +185,12 @@ func (s slots) take(ctx context.Context) error {
 	}
 }
 
-func (s slots) give() { <-s }
+func (s slots) release() { <-s }
 
 // locks are mutual exclusion for each session. The zero value is useful.
 type locks struct {
-	mu   sync.Mutex
-	held map[string]*lock
+	mu        sync.Mutex
+	bySession map[string]*lock
 }
 
 type lock struct {
@@ -198,16 +198,16 @@ type lock struct {
 	refs int
 }
 
-// take waits for the session's lock, first come first served; release gives it back.
-func (l *locks) take(ctx context.Context, name string) (release func(), err error) {
+// acquire waits for the session's lock, first come first served; release gives it back.
+func (l *locks) acquire(ctx context.Context, name string) (release func(), err error) {
 	l.mu.Lock()
-	if l.held == nil {
-		l.held = map[string]*lock{}
+	if l.bySession == nil {
+		l.bySession = map[string]*lock{}
 	}
-	one := l.held[name]
+	one := l.bySession[name]
 	if one == nil {
 		one = &lock{slot: make(chan struct{}, 1)}
-		l.held[name] = one
+		l.bySession[name] = one
 	}
 	one.refs++
 	l.mu.Unlock()
@@ -215,7 +215,7 @@ func (l *locks) take(ctx context.Context, name string) (release func(), err erro
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if one.refs--; one.refs == 0 {
-			delete(l.held, name)
+			delete(l.bySession, name)
 		}
 	}
 	select {

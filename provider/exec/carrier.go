@@ -22,60 +22,60 @@ import (
 
 // Exit codes of a carrier's command line.
 const (
-	noCarrier  = 97 // there is no such tmux session
-	notTouched = 98 // not a byte has reached the agent
+	exitNoSession = 97 // there is no such tmux session
+	exitNotSent   = 98 // not a byte has reached the agent
 )
 
-// carrierAge is how long it holds what was found about a session.
-const carrierAge = time.Minute
+// tmuxCheckAge is how long it holds what was found about a session.
+const tmuxCheckAge = time.Minute
 
-// carrier remembers which sessions are driven so. The zero value is useful.
-type carrier struct {
+// tmuxSessions remembers which sessions are driven so. The zero value is useful.
+type tmuxSessions struct {
 	mu    sync.Mutex
-	found map[string]proof
+	found map[string]tmuxCheck
 }
 
-type proof struct {
+type tmuxCheck struct {
 	yes bool
 	at  time.Time
 }
 
-func (c *carrier) get(name string) (proof, bool) {
+func (c *tmuxSessions) get(name string) (tmuxCheck, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f, ok := c.found[name]
-	return f, ok && time.Since(f.at) < carrierAge
+	return f, ok && time.Since(f.at) < tmuxCheckAge
 }
 
-func (c *carrier) set(name string, yes bool) {
+func (c *tmuxSessions) set(name string, yes bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.found == nil {
-		c.found = map[string]proof{}
+		c.found = map[string]tmuxCheck{}
 	}
-	c.found[name] = proof{yes, time.Now()}
+	c.found[name] = tmuxCheck{yes, time.Now()}
 }
 
-func (c *carrier) forget(name string) {
+func (c *tmuxSessions) remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.found, name)
 }
 
-// carries reports whether the session is driven by tmux commands in its box.
-func (p *Provider) carries(ctx context.Context, name string) bool {
+// usesTmux reports whether the session is driven by tmux commands in its box.
+func (p *Provider) usesTmux(ctx context.Context, name string) bool {
 	if !p.caps.Has(script.CapExec) || p.caps.Has(script.CapSequence) || p.caps.Has(script.CapDeliver) {
 		return false
 	}
-	if f, ok := p.carrier.get(name); ok {
+	if f, ok := p.tmuxSessions.get(name); ok {
 		return f.yes
 	}
 	out, code, err := p.line(ctx, name, tmuxProbe, "look for tmux in")
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return false // not remembered: it may answer the next time
 	}
-	yes := err == nil && code == 0 && carrierIs(string(out), name)
-	p.carrier.set(name, yes)
+	yes := err == nil && code == 0 && parseTmuxProbe(string(out), name)
+	p.tmuxSessions.set(name, yes)
 	return yes
 }
 
@@ -86,8 +86,8 @@ const tmuxProbe = "command -v tmux >/dev/null 2>&1 || exit 97\n" + tmuxHas +
 	`printf '%s:%s\n' "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)" "$(readlink /proc/self/ns/mnt 2>/dev/null)"` + "\n" +
 	"tmux show-environment -t =main GC_SESSION_NAME 2>/dev/null\nexit 0\n"
 
-// carrierIs judges what the probe printed.
-func carrierIs(out, name string) bool {
+// parseTmuxProbe judges what the probe printed.
+func parseTmuxProbe(out, name string) bool {
 	place, owner, _ := strings.Cut(strings.TrimRight(out, "\n"), "\n")
 	if owner == "GC_SESSION_NAME="+name {
 		return true
@@ -96,11 +96,11 @@ func carrierIs(out, name string) bool {
 	if !ok || boot == "" || namespace == "" || strings.HasPrefix(owner, "GC_SESSION_NAME=") {
 		return false // it may be this machine, or it is another session
 	}
-	return place != here()
+	return place != probePlace()
 }
 
-// here is the place of this process as the probe prints it.
-func here() string {
+// probePlace is the place of this process as the probe prints it.
+func probePlace() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // unreadable is empty
 	namespace, _ := os.Readlink("/proc/self/ns/mnt")          // unreadable is empty
 	return strings.TrimSpace(string(boot)) + ":" + namespace
@@ -114,25 +114,25 @@ func (p *Provider) line(ctx context.Context, name, line, verb string) (out []byt
 		return nil, 0, err
 	}
 	if r.code != 0 {
-		if se := p.exitError(q.op, r.ending); se.Code != script.ExitMissing && se.Err != nil {
+		if se := p.exitError(q.op, r.processResult); se.Code != script.ExitMissing && se.Err != nil {
 			return nil, 0, p.failure(q, se)
 		}
 	}
 	return r.out, r.code, nil
 }
 
-// carried runs a tmux command in the box; done is false if the session is not driven
+// runTmux runs a tmux command in the box; done is false if the session is not driven
 // so and the plain operation is to be used.
-func (p *Provider) carried(ctx context.Context, name, verb, command string) (out []byte, done bool, err error) {
-	if !p.carries(ctx, name) {
+func (p *Provider) runTmux(ctx context.Context, name, verb, command string) (out []byte, done bool, err error) {
+	if !p.usesTmux(ctx, name) {
 		return nil, false, nil
 	}
 	out, code, err := p.line(ctx, name, tmuxHas+command+"\n", verb)
 	switch {
 	case err != nil:
 		return nil, true, err
-	case code == noCarrier:
-		p.carrier.forget(name)
+	case code == exitNoSession:
+		p.tmuxSessions.remove(name)
 		return nil, false, nil
 	case code != 0:
 		return nil, true, &runtime.Error{Op: verb, Session: name, Err: fmt.Errorf("tmux in its box: exit code %d: %.200s", code, strings.TrimSpace(string(out)))}
@@ -177,7 +177,7 @@ const chunk = 32 << 10
 // typeIn pastes a prompt and presses Enter. done is false if the session is not driven
 // so.
 func (p *Provider) typeIn(ctx context.Context, name, text string) (out runtime.Outcome, done bool, err error) {
-	if !p.carries(ctx, name) {
+	if !p.usesTmux(ctx, name) {
 		return out, false, nil
 	}
 	lines := tmuxType(text, strings.ToLower(rand.Text()[:12]))
@@ -189,10 +189,10 @@ func (p *Provider) typeIn(ctx context.Context, name, text string) (out runtime.O
 			return refused(runtime.RefusedUnready, "not a byte was typed: "+err.Error()), true, nil
 		case err != nil:
 			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, true, err
-		case code == noCarrier:
-			p.carrier.forget(name)
+		case code == exitNoSession:
+			p.tmuxSessions.remove(name)
 			return out, false, nil
-		case code == notTouched, code != 0 && !last:
+		case code == exitNotSent, code != 0 && !last:
 			return refused(runtime.RefusedUnready, "tmux in its box did not accept the text"), true, nil
 		case code != 0:
 			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("pasted; tmux in its box failed to press Enter: exit code %d", code)}, true, nil

@@ -35,7 +35,7 @@ func TestCarrier(t *testing.T) {
 	if _, err := osexec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here")
 	}
-	pl := newPlace(t, box)
+	pl := newScriptFixture(t, box)
 	p := pl.open()
 	agent := runtimetest.Program{Path: build.Build(t)}.Agent(t, pl.dir, runtimetest.Behaviour{})
 	pl.write("command", agent.Config.Command)
@@ -98,7 +98,7 @@ func TestCarrierLeavesOthersAlone(t *testing.T) {
 	if _, err := osexec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here")
 	}
-	pl := newPlace(t, "OWNER=somebody\n"+box)
+	pl := newScriptFixture(t, "OWNER=somebody\n"+box)
 	p := pl.open()
 	pl.write("command", "cat > "+filepath.Join(pl.dir, "typed"))
 	pl.start(p, "one")

@@ -18,8 +18,8 @@ type clock struct {
 	off time.Duration // to be added to what it says
 }
 
-// ours puts an observation, of a call that lasted from began to ended, on this machine's clock.
-func (c *clock) ours(obs runtime.Observation, began, ended time.Time) runtime.Observation {
+// adjust puts an observation, of a call that lasted from began to ended, on this machine's clock.
+func (c *clock) adjust(obs runtime.Observation, began, ended time.Time) runtime.Observation {
 	if obs.At.IsZero() {
 		obs.At = began
 		return obs

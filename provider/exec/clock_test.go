@@ -20,7 +20,7 @@ func TestLooksAreOnOurClock(t *testing.T) {
 	} {
 		for _, all := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/all=%v", name, all), func(t *testing.T) {
-				pl := newPlace(t, `case "$op" in
+				pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"version": 0, "capabilities": ["observe"]}' ;;
 observe) cat "$D/seen" ;;
 observe-all) cat "$D/seen" ;;
@@ -64,7 +64,7 @@ esac
 
 // A time that was not reported is not made up.
 func TestUnknownTimesStayUnknown(t *testing.T) {
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"version": 0, "capabilities": ["observe"]}' ;;
 observe) echo '{"session": "alive", "agent": "alive", "at": "2001-01-01T00:00:00Z"}' ;;
 *) exit 2 ;;
@@ -79,7 +79,7 @@ esac
 
 // What stands still at a place whose clock is off does not seem to move.
 func TestStillTimesStandStill(t *testing.T) {
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"version": 0, "capabilities": ["observe"]}' ;;
 observe) echo "{\"session\": \"alive\", \"agent\": \"alive\", \"last_activity\": \"2001-01-01T00:00:00Z\", \"at\": \"$(date -u +19%y-%m-%dT%H:%M:%SZ)\"}" ;;
 *) exit 2 ;;

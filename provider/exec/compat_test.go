@@ -30,10 +30,10 @@ func TestOldWire(t *testing.T) {
 	const running = `is-running) echo true ;; `
 	tests := map[string]struct {
 		does string // the rows of its case
-		try  func(t *testing.T, pl *place, p *exec.Provider)
+		try  func(t *testing.T, pl *scriptFixture, p *exec.Provider)
 	}{
 		"line ends after an answer": {`is-running) printf 'true\n\n' ;; process-alive) cat >/dev/null; printf 'true\r\n\n' ;; peek) printf 'a\nb\n\n\n' ;;
-			list-running) printf 'one\n\n' ;; get-meta) printf 'v\n' ;; get-last-activity) printf '2026-03-19T10:20:30+01:00\n\n' ;;`, func(t *testing.T, _ *place, p *exec.Provider) {
+			list-running) printf 'one\n\n' ;; get-meta) printf 'v\n' ;; get-last-activity) printf '2026-03-19T10:20:30+01:00\n\n' ;;`, func(t *testing.T, _ *scriptFixture, p *exec.Provider) {
 			if !p.IsRunning("one") || !p.ProcessAlive("one", []string{"x"}) {
 				t.Error("it is not said to run")
 			}
@@ -50,7 +50,7 @@ func TestOldWire(t *testing.T) {
 				t.Errorf("GetLastActivity = %v, %v", got, err)
 			}
 		}},
-		"empty is unknown": {running + `process-alive | get-last-activity | get-meta) : ;;`, func(t *testing.T, _ *place, p *exec.Provider) {
+		"empty is unknown": {running + `process-alive | get-last-activity | get-meta) : ;;`, func(t *testing.T, _ *scriptFixture, p *exec.Provider) {
 			if !p.ProcessAlive("one", []string{"x"}) {
 				t.Error("an empty answer says that the process is dead, while the session runs")
 			}
@@ -61,7 +61,7 @@ func TestOldWire(t *testing.T) {
 				t.Errorf("GetMeta = %q, %v", value, err)
 			}
 		}},
-		"process names": {running + `process-alive) cat > "$D/names"; echo false ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
+		"process names": {running + `process-alive) cat > "$D/names"; echo false ;;`, func(t *testing.T, pl *scriptFixture, p *exec.Provider) {
 			if p.ProcessAlive("one", []string{"claude", "node"}) || pl.read("names") != "claude\nnode\n" {
 				t.Errorf("the names are %q, want one in each line", pl.read("names"))
 			}
@@ -69,7 +69,7 @@ func TestOldWire(t *testing.T) {
 				t.Errorf("the calls are %q, want none without names", pl.calls("process-alive"))
 			}
 		}},
-		"arguments": {running + `peek) echo x ;; send-keys | copy-to | interrupt | clear-scrollback | remove-meta) : ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
+		"arguments": {running + `peek) echo x ;; send-keys | copy-to | interrupt | clear-scrollback | remove-meta) : ;;`, func(t *testing.T, pl *scriptFixture, p *exec.Provider) {
 			src := filepath.Join(pl.dir, "script")
 			err := errors.Join(errorOf(p.Peek("one", 0)), errorOf(p.Peek("one", 7)), p.SendKeys("one", "Down", "Enter"), p.CopyTo("one", src, "sub/f"),
 				p.Interrupt("one"), p.ClearScrollback("one"), p.RemoveMeta("one", "k"))
@@ -84,12 +84,12 @@ func TestOldWire(t *testing.T) {
 				t.Error(err)
 			}
 		}},
-		"no empty prompt": {running + `nudge) cat >/dev/null ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
+		"no empty prompt": {running + `nudge) cat >/dev/null ;;`, func(t *testing.T, pl *scriptFixture, p *exec.Provider) {
 			if err := errors.Join(p.Nudge("one", text("")), p.SendKeys("one")); err != nil || len(pl.calls("nudge"))+len(pl.calls("send-keys")) > 0 {
 				t.Errorf("%v after %q, want no call for nothing", err, pl.read("calls"))
 			}
 		}},
-		"a value": {running + `set-meta) cat > "$D/value" ;; get-meta) cat "$D/value" ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
+		"a value": {running + `set-meta) cat > "$D/value" ;; get-meta) cat "$D/value" ;;`, func(t *testing.T, pl *scriptFixture, p *exec.Provider) {
 			const value = " it's \"a\" $(value)\nof two lines"
 			if err := p.SetMeta("one", "k", value); err != nil || pl.read("value") != value || !slices.Equal(pl.calls("set-meta"), []string{"one k"}) {
 				t.Errorf("the script got %q after %q, %v", pl.read("value"), pl.calls("set-meta"), err)
@@ -98,17 +98,17 @@ func TestOldWire(t *testing.T) {
 				t.Errorf("GetMeta = %q, %v", got, err)
 			}
 		}},
-		"gone is no failure": {`is-running) echo false ;; stop | interrupt | nudge) cat >/dev/null ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
+		"gone is no failure": {`is-running) echo false ;; stop | interrupt | nudge) cat >/dev/null ;;`, func(t *testing.T, pl *scriptFixture, p *exec.Provider) {
 			if err := errors.Join(p.Stop("one"), p.Stop("one"), p.Interrupt("one")); err != nil || len(pl.calls("stop")) != 2 {
 				t.Errorf("%v after %q", err, pl.calls("stop"))
 			}
 		}},
-		"a failure has its words": {running + `interrupt) echo 'no such window' >&2; exit 1 ;;`, func(t *testing.T, _ *place, p *exec.Provider) {
+		"a failure has its words": {running + `interrupt) echo 'no such window' >&2; exit 1 ;;`, func(t *testing.T, _ *scriptFixture, p *exec.Provider) {
 			if err := p.Interrupt("one"); err == nil || !strings.Contains(err.Error(), "no such window") || !strings.Contains(err.Error(), "script ./script interrupt") {
 				t.Errorf("Interrupt = %v", err)
 			}
 		}},
-		"a cut wins": {running + `interrupt) : ;; nudge) trap 'exit 0' TERM; cat >/dev/null; : > "$D/began"; while :; do sleep 0.05; done ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
+		"a cut wins": {running + `interrupt) : ;; nudge) trap 'exit 0' TERM; cat >/dev/null; : > "$D/began"; while :; do sleep 0.05; done ;;`, func(t *testing.T, pl *scriptFixture, p *exec.Provider) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go func() {
@@ -122,17 +122,17 @@ func TestOldWire(t *testing.T) {
 				t.Errorf("Deliver = %+v, %v, want what was accepted, a cut, not the script's exit code 0", out, err)
 			}
 		}},
-		"input that is not read": {`start) : > "$D/up" ;; is-running) [ -e "$D/up" ] && echo true || echo false ;; set-meta) : ;;`, func(t *testing.T, _ *place, p *exec.Provider) {
+		"input that is not read": {`start) : > "$D/up" ;; is-running) [ -e "$D/up" ] && echo true || echo false ;; set-meta) : ;;`, func(t *testing.T, _ *scriptFixture, p *exec.Provider) {
 			if err := p.Start(t.Context(), "one", runtime.Config{Command: strings.Repeat("x", 1<<20)}); err != nil {
 				t.Error(err)
 			}
 		}},
-		"attachment needs a handshake": {running + `is-attached) echo true ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
+		"attachment needs a handshake": {running + `is-attached) echo true ;;`, func(t *testing.T, pl *scriptFixture, p *exec.Provider) {
 			if p.IsAttached("one") || len(pl.calls("is-attached")) > 0 {
 				t.Errorf("it was asked: %q", pl.calls("is-attached"))
 			}
 		}},
-		"its variables": {running + `get-meta) printf '%s|%s|%s' "$GC_EXEC_STATE_DIR" "$OWN" "$PWD" ;;`, func(t *testing.T, pl *place, _ *exec.Provider) {
+		"its variables": {running + `get-meta) printf '%s|%s|%s' "$GC_EXEC_STATE_DIR" "$OWN" "$PWD" ;;`, func(t *testing.T, pl *scriptFixture, _ *exec.Provider) {
 			p := pl.open(func(c *exec.Config) {
 				c.StateDir = filepath.Join(pl.dir, "other")
 				c.Env = append(c.Env, "GC_EXEC_STATE_DIR=/the/user's", "OWN=1")
@@ -145,7 +145,7 @@ func TestOldWire(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pl := newPlace(t, "case \"$op\" in\n"+tt.does+"\n*) exit 2 ;;\nesac")
+			pl := newScriptFixture(t, "case \"$op\" in\n"+tt.does+"\n*) exit 2 ;;\nesac")
 			tt.try(t, pl, pl.open())
 		})
 	}
@@ -154,7 +154,7 @@ func TestOldWire(t *testing.T) {
 // A script without a handshake meets no operation that was not published for it.
 func TestOldScriptMeetsWhatItKnows(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, fleet)
+	pl := newScriptFixture(t, fleet)
 	p := pl.open()
 	accept := true
 	cfg := runtime.Config{
@@ -196,7 +196,7 @@ func TestOldScriptMeetsWhatItKnows(t *testing.T) {
 // A one-shot session is started and nothing more: no look for readiness, no prompt of its own.
 func TestOneShotOfAScript(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, fleet)
+	pl := newScriptFixture(t, fleet)
 	cfg := runtime.Config{Command: "job", Lifecycle: runtime.LifecycleOneShot, ReadyPromptPrefix: "> ", ReadyDelayMs: 60_000, ProcessNames: []string{"job"}}
 	if err := pl.open().Start(t.Context(), "one", cfg); err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestProvisionedBox(t *testing.T) {
 	if _, err := osexec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here")
 	}
-	pl := newPlace(t, separable)
+	pl := newScriptFixture(t, separable)
 	p := pl.open()
 	t.Cleanup(func() {
 		if err := p.Stop("one"); err != nil {
@@ -251,7 +251,7 @@ func TestProvisionedBox(t *testing.T) {
 // cannot be begun is removed.
 func TestProvisionedBoxWithoutTmux(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, "BOXPATH=/nowhere\n"+separable)
+	pl := newScriptFixture(t, "BOXPATH=/nowhere\n"+separable)
 	if err := pl.open().Start(t.Context(), "one", runtime.Config{Command: "c"}); err == nil || !strings.Contains(err.Error(), "already in use") {
 		t.Errorf("Start = %v, want what the script's start says", err)
 	}
@@ -266,7 +266,7 @@ func TestProvisionedBoxIsSomebodys(t *testing.T) {
 	if _, err := osexec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here")
 	}
-	pl := newPlace(t, strings.Replace(separable, `mkdir -p "$T"`, `mkdir -p "$T"; tm new-session -d -s main 'echo mine; exec cat'`, 1))
+	pl := newScriptFixture(t, strings.Replace(separable, `mkdir -p "$T"`, `mkdir -p "$T"; tm new-session -d -s main 'echo mine; exec cat'`, 1))
 	pl.write("script", strings.Replace(pl.read("script"), "is-running) tm", "is-running) [ -e \"$D/never\" ] && tm", 1))
 	p := pl.open()
 	err := p.Start(t.Context(), "one", runtime.Config{Command: "echo taken"})
@@ -278,7 +278,7 @@ func TestProvisionedBoxIsSomebodys(t *testing.T) {
 // Nothing published says what 0 lines are: for a script that hands them to tail it is none.
 func TestOldScriptsMayTakeZeroLinesForNone(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, `case "$op" in is-running) echo true ;; peek) printf 'a\nb\n' | tail -n "$3" ;; *) exit 2 ;; esac`).open()
+	p := newScriptFixture(t, `case "$op" in is-running) echo true ;; peek) printf 'a\nb\n' | tail -n "$3" ;; *) exit 2 ;; esac`).open()
 	for lines, want := range map[int]string{0: "a\nb", 1: "b"} {
 		if got, err := p.Peek("one", lines); got != want || err != nil {
 			t.Errorf("Peek(%d) = %q, %v, want %q", lines, got, err, want)

@@ -18,7 +18,7 @@ import (
 // prompt is believed; without that a prompt that was handed over is unconfirmed, also
 // if the script failed.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	release, err := p.inputs.take(ctx, name)
+	release, err := p.inputs.acquire(ctx, name)
 	if err != nil {
 		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
 	}
@@ -35,7 +35,7 @@ func (p *Provider) deliver(ctx context.Context, name string, d runtime.Delivery)
 		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
 	}
 	if p.caps.Has(script.CapDeliver) {
-		return p.handOver(ctx, name, script.OpDeliver, d)
+		return p.callDelivery(ctx, name, script.OpDeliver, d)
 	}
 	return p.send(ctx, name, d)
 }
@@ -44,21 +44,21 @@ func (p *Provider) deliver(ctx context.Context, name string, d runtime.Delivery)
 // proved once the delivery is over.
 func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if p.caps.Has(script.CapSettle) && runtime.ValidateName(name) == nil {
-		return p.handOver(ctx, name, script.OpSettle, d)
+		return p.callDelivery(ctx, name, script.OpSettle, d)
 	}
-	release, err := p.inputs.take(ctx, name)
+	release, err := p.inputs.acquire(ctx, name)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedBusy}, err
 	}
 	defer release()
-	if err := p.there(ctx, "settle a prompt of", name); err != nil {
+	if err := p.checkExists(ctx, "settle a prompt of", name); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script does not report the outcome of a prompt"}, nil
 }
 
-// handOver lets a script that knows deliveries take one.
-func (p *Provider) handOver(ctx context.Context, name, op string, d runtime.Delivery) (runtime.Outcome, error) {
+// callDelivery lets a script that knows deliveries take one.
+func (p *Provider) callDelivery(ctx context.Context, name, op string, d runtime.Delivery) (runtime.Outcome, error) {
 	if !utf8.ValidString(runtime.FlattenText(d.Content)) {
 		return refused(runtime.RefusedContent, "the text is not UTF-8"), nil // JSON would change it
 	}
@@ -85,7 +85,7 @@ func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (r
 	if out, err, stop := p.addressee(ctx, name, d.Instance); stop {
 		return out, err
 	}
-	if no := p.inTheWay(ctx, name); no != nil {
+	if no := p.blockedBy(ctx, name); no != nil {
 		return *no, nil
 	}
 	text, staged := p.stageFiles(ctx, name, d.Content)
@@ -104,7 +104,7 @@ func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (r
 
 // addressee looks whether the session is there and the one that is meant.
 func (p *Provider) addressee(ctx context.Context, name, instance string) (out runtime.Outcome, err error, stop bool) {
-	obs, err := p.ask(ctx, name)
+	obs, err := p.query(ctx, name)
 	switch {
 	case isMissing(err): // a script that cannot say who is there; nudge itself will
 	case err != nil:
@@ -133,8 +133,8 @@ func (p *Provider) addressee(ctx context.Context, name, instance string) (out ru
 func (p *Provider) judge(r reply, err error, size int) (runtime.Outcome, error) {
 	var no *runtime.RefusedError
 	switch {
-	case err == nil && !r.read:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("the script ended before it had read the text: at most %d of %d bytes", r.taken, size)}, nil
+	case err == nil && !r.inputRead:
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("the script ended before it had read the text: at most %d of %d bytes", r.written, size)}, nil
 	case err == nil:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script reports no receipt"}, nil
 	case isMissing(err):
@@ -182,7 +182,7 @@ func refused(why runtime.RefusalReason, detail string) runtime.Outcome {
 // Nudge keeps the contract of runtime.Input. Its time begins with its turn: those before it
 // have theirs.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
-	release, err := p.inputs.take(context.Background(), name) //nolint:forbidigo // the contract's method has no ctx
+	release, err := p.inputs.acquire(context.Background(), name) //nolint:forbidigo // the contract's method has no ctx
 	if err != nil {
 		return &runtime.Error{Op: "nudge", Session: name, Err: err}
 	}

@@ -33,7 +33,7 @@ func TestOpenRefusesWhatIsNoScript(t *testing.T) {
 
 func TestScriptIsFoundOnPathAndInTheCity(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, fleet)
+	pl := newScriptFixture(t, fleet)
 	for _, edit := range []func(*exec.Config){
 		func(c *exec.Config) { c.Script = "script"; c.Env = append(c.Env, "PATH="+pl.dir+":/bin:/usr/bin") },
 		func(c *exec.Config) { c.Script = filepath.Join(pl.dir, "script"); c.Dir = "/" },
@@ -48,7 +48,7 @@ func TestScriptIsFoundOnPathAndInTheCity(t *testing.T) {
 
 func TestScriptVanishes(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, fleet)
+	pl := newScriptFixture(t, fleet)
 	p := pl.open()
 	pl.start(p, "one")
 	if err := os.Remove(filepath.Join(pl.dir, "script")); err != nil {
@@ -77,7 +77,7 @@ func TestScriptHangs(t *testing.T) {
 	for name, trap := range map[string]string{"listens": "", "does not listen": "trap '' TERM HUP INT\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pl := newPlace(t, `case "$op" in protocol) exit 2;; is-running) echo true;; peek) `+trap+
+			pl := newScriptFixture(t, `case "$op" in protocol) exit 2;; is-running) echo true;; peek) `+trap+
 				`sh -c 'echo $$ >> "$1/pids"; sleep 300; :' - "$D" &
 				echo $$ >> "$D/pids"; echo some words >&2; sleep 300; sleep 300;; *) exit 2;; esac`)
 			p := pl.open(limit(time.Second))
@@ -89,14 +89,14 @@ func TestScriptHangs(t *testing.T) {
 			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			pl.gone("pids", 2)
+			pl.waitExited("pids", 2)
 		})
 	}
 }
 
 func TestScriptPrintsGarbage(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"version": -1, "capabilities": 7}' ;;
 is-running|list-running|process-alive|get-last-activity) printf 'Error: \377 no such\tthing\n' ;;
 start) exit 0 ;;
@@ -127,7 +127,7 @@ esac`)
 // The listing of a place that others use, too.
 func TestListRunningLeavesOutOthers(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in list-running) printf 'mayor\nworker-1\n1234.pts-0.host\nmayor\n\nworker-10\n' ;; *) exit 2 ;; esac`)
+	pl := newScriptFixture(t, `case "$op" in list-running) printf 'mayor\nworker-1\n1234.pts-0.host\nmayor\n\nworker-10\n' ;; *) exit 2 ;; esac`)
 	names, err := pl.open().ListRunning("")
 	if got := strings.Join(names, " "); got != "mayor worker-1 worker-10" || err != nil {
 		t.Errorf("ListRunning = %q, %v", got, err)
@@ -136,7 +136,7 @@ func TestListRunningLeavesOutOthers(t *testing.T) {
 
 func TestScriptPrintsTooMuch(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 get-meta) echo $$ > "$D/pids"; yes 'a line of thirty-two characters' | head -c 1073741824; echo done > "$D/done" ;;
 is-running) yes >&2 | head -c 1000; yes 'an error' | head -c 67108864 >&2; echo true ;;
 *) exit 2 ;; esac`)
@@ -144,7 +144,7 @@ is-running) yes >&2 | head -c 1000; yes 'an error' | head -c 67108864 >&2; echo 
 	if value, err := p.GetMeta("one", "key"); err == nil || len(value) > 0 || pl.read("done") != "" {
 		t.Errorf("GetMeta of 1 GiB = %d bytes, %v, want an error before its end", len(value), err)
 	}
-	pl.gone("pids", 1)
+	pl.waitExited("pids", 1)
 }
 
 // Whatever the sizes and the order of reading and writing, no call deadlocks, and a
@@ -158,7 +158,7 @@ func TestLargeInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pl := newPlace(t, `case "$op" in is-running) echo true ;; nudge) `+body+` ;; *) exit 2 ;; esac`)
+			pl := newScriptFixture(t, `case "$op" in is-running) echo true ;; nudge) `+body+` ;; *) exit 2 ;; esac`)
 			p := pl.open()
 			for _, size := range []int{1, 1 << 16, 1<<16 + 1, 1 << 20, 10 << 20} {
 				want := strings.Repeat("0123456789abcde\n", size/16+1)[:size]
@@ -176,7 +176,7 @@ func TestLargeInput(t *testing.T) {
 
 func TestScriptClosesItsInputEarly(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in is-running) echo true ;; nudge) exec <&-; exit 0 ;; *) exit 2 ;; esac`)
+	pl := newScriptFixture(t, `case "$op" in is-running) echo true ;; nudge) exec <&-; exit 0 ;; *) exit 2 ;; esac`)
 	out, err := pl.open().Deliver(t.Context(), "one", runtime.Delivery{Content: text(strings.Repeat("x", 10<<20))})
 	if out.State != runtime.OutcomeUnconfirmed || err != nil || !strings.Contains(out.Detail, "before it had read") {
 		t.Errorf("Deliver = %+v, %v, want unconfirmed because it was not read", out, err)
@@ -187,7 +187,7 @@ func TestScriptClosesItsInputEarly(t *testing.T) {
 // asks leaves is killed, what a start leaves is the session.
 func TestScriptLeavesChildren(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 start) cat >/dev/null; : > "$D/up"; (echo started; exec sleep 300) & echo $! > "$D/agent" ;;
 is-running) [ -e "$D/up" ] && echo true || echo false; sleep 300 & echo $! >> "$D/asked" ;;
 stop) rm -f "$D/up"; kill "$(cat "$D/agent")" 2>/dev/null; exit 0 ;;
@@ -198,7 +198,7 @@ stop) rm -f "$D/up"; kill "$(cat "$D/agent")" 2>/dev/null; exit 0 ;;
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("Start took %v", took)
 	}
-	pl.gone("asked", 1)
+	pl.waitExited("asked", 1)
 	agent := pl.pids("agent", 1)[0]
 	if !alive(agent) {
 		t.Errorf("the agent was killed with its start")
@@ -206,7 +206,7 @@ stop) rm -f "$D/up"; kill "$(cat "$D/agent")" 2>/dev/null; exit 0 ;;
 	if err := p.Stop("one"); err != nil {
 		t.Error(err)
 	}
-	pl.gone("agent", 1)
+	pl.waitExited("agent", 1)
 }
 
 func TestHandshake(t *testing.T) {
@@ -229,7 +229,7 @@ func TestHandshake(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pl := newPlace(t, strings.Replace(row, "%s", tt.body, 1))
+			pl := newScriptFixture(t, strings.Replace(row, "%s", tt.body, 1))
 			cfg := pl.config()
 			if tt.fails {
 				cfg.Handshake = time.Second
@@ -254,7 +254,7 @@ func TestHandshake(t *testing.T) {
 // The controller dies, or gives up, in the middle of a nudge.
 func TestNudgeIsCutOff(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in is-running) echo true ;; nudge) head -c 3 > "$D/got"; sleep 300 ;; *) exit 2 ;; esac`)
+	pl := newScriptFixture(t, `case "$op" in is-running) echo true ;; nudge) head -c 3 > "$D/got"; sleep 300 ;; *) exit 2 ;; esac`)
 	p := pl.open()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -277,7 +277,7 @@ func TestNudgeIsCutOff(t *testing.T) {
 
 func TestScriptIsKilledByOthers(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in is-running) echo true ;; nudge) cat >/dev/null; kill -9 $$ ;; *) exit 2 ;; esac`)
+	pl := newScriptFixture(t, `case "$op" in is-running) echo true ;; nudge) cat >/dev/null; kill -9 $$ ;; *) exit 2 ;; esac`)
 	out, err := pl.open().Deliver(t.Context(), "one", runtime.Delivery{Content: text("a prompt")})
 	if out.State != runtime.OutcomeUnconfirmed || err == nil {
 		t.Errorf("Deliver = %+v, %v, want unconfirmed and an error", out, err)
@@ -287,7 +287,7 @@ func TestScriptIsKilledByOthers(t *testing.T) {
 // A call that waits for others at a session loses nothing of its own time, however slow they are.
 func TestANudgesTimeBeginsWithItsTurn(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, "[ \"$op\" != peek ] || exec echo working\n"+fleet)
+	pl := newScriptFixture(t, "[ \"$op\" != peek ] || exec echo working\n"+fleet)
 	const short = 2 * time.Second
 	p := pl.open(limit(short))
 	pl.start(p, "one")

@@ -17,14 +17,14 @@ const (
 	maxKeys     = 64              // of one start
 )
 
-// greet looks at the screen until a line begins with the prompt and no dialog is up, and
+// waitForPrompt looks at the screen until a line begins with the prompt and no dialog is up, and
 // answers the known dialogs: one key for each state that stands still, and never the
 // same one again. That the prompt does not come, or that the script cannot show the
 // screen, is no failure if the agent lives.
-func (p *Provider) greet(ctx context.Context, name string, rules screen.Rules, limit time.Duration) error {
+func (p *Provider) waitForPrompt(ctx context.Context, name string, rules screen.Rules, limit time.Duration) error {
 	until := time.Now().Add(limit)
 	last, pressed, keys := "", "", 0
-	for wait := firstLook; time.Now().Before(until); wait = min(2*wait, lastLook) {
+	for wait := minPollInterval; time.Now().Before(until); wait = min(2*wait, maxPollInterval) {
 		text, err := p.peek(ctx, name, readyLines)
 		d := dialogIn(text, rules)
 		switch {
@@ -36,15 +36,15 @@ func (p *Provider) greet(ctx context.Context, name string, rules screen.Rules, l
 		case d == nil && promptIn(text, rules.ReadyPrefix):
 			return nil
 		case d != nil && rules.AnswerDialogs && text == last && text != pressed && keys < maxKeys:
-			pressed, wait = text, firstLook
+			pressed, wait = text, minPollInterval
 			keys++
 			if err := p.answer(name, d); err != nil {
 				return err
 			}
 		}
 		last = text
-		if wait >= lastLook {
-			if err := p.signOfLife(ctx, name); err != nil {
+		if wait >= maxPollInterval {
+			if err := p.checkAlive(ctx, name); err != nil {
 				return err
 			}
 		}
@@ -77,7 +77,7 @@ func dialogIn(text string, rules screen.Rules) *screen.Dialog {
 	rows := screenOf(text)
 	f := screen.Frame{Seq: 1, Rows: rows}
 	f.Cursor.Y = len(rows) - 1
-	return screen.Look(f).Dialog(rules)
+	return screen.NewSnapshot(f).Dialog(rules)
 }
 
 // screenOf returns the rows of the screen whose last lines text is.
@@ -117,14 +117,14 @@ func (m *programs) set(name string, cfg runtime.Config) {
 	}
 }
 
-func (m *programs) forget(name string) {
+func (m *programs) remove(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.known, name)
 }
 
-// introduce keeps what program a session runs, for prompts that come later.
-func (p *Provider) introduce(ctx context.Context, name string, cfg runtime.Config) error {
+// rememberProgram keeps what program a session runs, for prompts that come later.
+func (p *Provider) rememberProgram(ctx context.Context, name string, cfg runtime.Config) error {
 	p.programs.set(name, cfg)
 	for key, value := range map[string]string{
 		metaProgram: cfg.ProviderName, metaOverlay: cfg.ProviderOverlayName, metaReady: cfg.ReadyPromptPrefix,

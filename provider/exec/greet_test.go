@@ -28,12 +28,12 @@ func imitated(t *testing.T) string {
 }
 
 // dialog starts an agent that shows a dialog at its start, in the box of a carrier.
-func dialog(t *testing.T, answer bool, prompt string) (*place, *exec.Provider, error) {
+func dialog(t *testing.T, answer bool, prompt string) (*scriptFixture, *exec.Provider, error) {
 	t.Helper()
 	if _, err := osexec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here")
 	}
-	pl := newPlace(t, box)
+	pl := newScriptFixture(t, box)
 	p := pl.open()
 	agent := runtimetest.Program{Path: build.Build(t)}.Agent(t, pl.dir, runtimetest.Behaviour{Dialog: true})
 	pl.write("command", agent.Config.Command)
@@ -50,7 +50,7 @@ func dialog(t *testing.T, answer bool, prompt string) (*place, *exec.Provider, e
 }
 
 // recorded counts the entries of the agent's ledger.
-func (pl *place) recorded(kind string) int {
+func (pl *scriptFixture) recorded(kind string) int {
 	pl.t.Helper()
 	entries, err := runtimetest.ParseLedger([]byte(pl.read(filepath.Base("ledger"))))
 	if err != nil {
@@ -116,7 +116,7 @@ func TestNoPromptIntoUnknownMenu(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pl := newPlace(t, menus)
+			pl := newScriptFixture(t, menus)
 			pl.write("screen", "❯ \n")
 			p := pl.open()
 			if err := p.Start(t.Context(), "one", runtime.Config{Command: "c", ReadyPromptPrefix: "❯"}); err != nil {

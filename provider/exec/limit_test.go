@@ -20,7 +20,7 @@ func TestTimeLimits(t *testing.T) {
 		if !ok {
 			want = 30 * time.Second
 		}
-		if got := p.order(request{op: row.Name, name: "one"}, row); got.limit != want || got.grace < 2*time.Second {
+		if got := p.processSpec(request{op: row.Name, name: "one"}, row); got.limit != want || got.grace < 2*time.Second {
 			t.Errorf("%s may take %v and has %v to clean up, want %v and 2 s", row.Name, got.limit, got.grace, want)
 		}
 	}

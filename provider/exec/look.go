@@ -14,9 +14,9 @@ import (
 	"gascity/runtime"
 )
 
-// ask asks the script about one session, now. A session whose name no driver accepts
+// query asks the script about one session, now. A session whose name no driver accepts
 // does not exist. The error says why nothing is known.
-func (p *Provider) ask(ctx context.Context, name string) (runtime.Observation, error) {
+func (p *Provider) query(ctx context.Context, name string) (runtime.Observation, error) {
 	now := time.Now()
 	obs := runtime.Observation{Attached: -1, At: now}
 	if runtime.ValidateName(name) != nil {
@@ -24,7 +24,7 @@ func (p *Provider) ask(ctx context.Context, name string) (runtime.Observation, e
 		return obs, nil //nolint:nilerr // what has no valid name does not exist
 	}
 	if p.caps.Has(script.CapObserve) {
-		return p.askInFull(ctx, name)
+		return p.queryInFull(ctx, name)
 	}
 	r, err := p.call(ctx, request{op: script.OpIsRunning, name: name, verb: "observe"})
 	switch {
@@ -45,7 +45,7 @@ func (p *Provider) ask(ctx context.Context, name string) (runtime.Observation, e
 	return obs, nil
 }
 
-func (p *Provider) askInFull(ctx context.Context, name string) (runtime.Observation, error) {
+func (p *Provider) queryInFull(ctx context.Context, name string) (runtime.Observation, error) {
 	began := time.Now()
 	nothing := runtime.Observation{Attached: -1, At: began}
 	r, err := p.call(ctx, request{op: script.OpObserve, name: name})
@@ -61,7 +61,7 @@ func (p *Provider) askInFull(ctx context.Context, name string) (runtime.Observat
 	if err := json.Unmarshal(r.out, &doc); err != nil {
 		return nothing, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s observe: no observation is printed: %w", runtime.ErrRuntimeUnavailable, p.cfg.Script, err)}
 	}
-	return p.clock.ours(doc.Seen(), began, time.Now()), nil
+	return p.clock.adjust(doc.Seen(), began, time.Now()), nil
 }
 
 // unknown makes sure that a failure to look is never read as evidence.
@@ -78,11 +78,11 @@ func unknown(err error) error {
 // was given at the start.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	if runtime.ValidateName(name) == nil {
-		if obs, ok := p.looks.find(ctx, name); ok {
+		if obs, ok := p.listings.find(ctx, name); ok {
 			return p.complete(ctx, name, obs), nil
 		}
 	}
-	obs, err := p.ask(ctx, name)
+	obs, err := p.query(ctx, name)
 	if err != nil {
 		return obs, err
 	}
@@ -93,11 +93,11 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observation) runtime.Observation {
 	switch obs.Session {
 	case runtime.Dead:
-		p.tokens.forget(name)
-		p.looks.forget(name)
+		p.tokens.remove(name)
+		p.listings.remove(name)
 		return obs
 	case runtime.Alive:
-		p.looks.know(name)
+		p.listings.add(name)
 	case runtime.Unknown:
 	}
 	if !p.caps.Has(script.CapObserve) && obs.InstanceToken == "" {
@@ -108,10 +108,10 @@ func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observ
 
 // alive looks at the session as Observe does, without its token.
 func (p *Provider) alive(ctx context.Context, name string) (runtime.Liveness, error) {
-	if obs, ok := p.looks.find(ctx, name); ok {
+	if obs, ok := p.listings.find(ctx, name); ok {
 		return running(obs), nil
 	}
-	obs, err := p.ask(ctx, name)
+	obs, err := p.query(ctx, name)
 	return running(obs), err
 }
 
@@ -193,7 +193,7 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	defer cancel()
 	names, err := p.list(ctx, prefix)
 	if isMissing(err) {
-		return p.knownRunning(ctx, prefix)
+		return p.queryRemembered(ctx, prefix)
 	}
 	return names, err
 }
@@ -238,15 +238,15 @@ func parseNames(out []byte, prefix string) (names []string, odd string) {
 	return slices.Compact(names), odd
 }
 
-// knownRunning asks for each session that is known to this value.
-func (p *Provider) knownRunning(ctx context.Context, prefix string) ([]string, error) {
+// queryRemembered asks for each session that is known to this value.
+func (p *Provider) queryRemembered(ctx context.Context, prefix string) ([]string, error) {
 	var names []string
 	var errs []error
-	for _, name := range p.looks.known() {
+	for _, name := range p.listings.names() {
 		if !strings.HasPrefix(name, prefix) {
 			continue
 		}
-		obs, err := p.ask(ctx, name)
+		obs, err := p.query(ctx, name)
 		switch {
 		case err != nil:
 			errs = append(errs, err)

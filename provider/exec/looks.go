@@ -14,18 +14,18 @@ import (
 	"gascity/runtime"
 )
 
-// looks shares one listing among everybody who looks at a session at about the same
+// listingCache shares one listing among everybody who looks at a session at about the same
 // time: two hundred looks are one run of the script. A listing proves presence only;
 // of a session that is not in it the script is asked.
-type looks struct {
+type listingCache struct {
 	p *Provider
 
-	mu     sync.Mutex // guards the rest
-	last   *listing
-	flight *flight
-	epoch  int                 // grows with everything that may have changed the sessions
-	seen   map[string]struct{} // sessions that are known to exist
-	barren bool                // the script cannot list
+	mu         sync.Mutex // guards the rest
+	last       *listing
+	pending    *listingCall
+	epoch      int                 // grows with everything that may have changed the sessions
+	seen       map[string]struct{} // sessions that are known to exist
+	cannotList bool                // the script cannot list
 }
 
 // listing is what one run has found.
@@ -35,8 +35,8 @@ type listing struct {
 	found map[string]runtime.Observation
 }
 
-// flight is a run that is under way.
-type flight struct {
+// listingCall is a run that is under way.
+type listingCall struct {
 	epoch int
 	done  chan struct{}
 	found *listing // valid once done; nil if it failed
@@ -44,9 +44,9 @@ type flight struct {
 
 // find looks for the session in a listing that is fresh, else in one that it waits
 // for. It has ok false if the listing does not prove that the session runs.
-func (l *looks) find(ctx context.Context, name string) (obs runtime.Observation, ok bool) {
+func (l *listingCache) find(ctx context.Context, name string) (obs runtime.Observation, ok bool) {
 	l.mu.Lock()
-	if l.barren || l.p.cfg.Fresh < 0 {
+	if l.cannotList || l.p.cfg.Fresh < 0 {
 		l.mu.Unlock()
 		return obs, false
 	}
@@ -55,12 +55,12 @@ func (l *looks) find(ctx context.Context, name string) (obs runtime.Observation,
 		l.mu.Unlock()
 		return obs, ok
 	}
-	f := l.flight
+	f := l.pending
 	if f == nil || f.epoch != l.epoch {
-		f = &flight{epoch: l.epoch, done: make(chan struct{})}
-		l.flight = f
+		f = &listingCall{epoch: l.epoch, done: make(chan struct{})}
+		l.pending = f
 		l.mu.Unlock()
-		l.fly(ctx, f)
+		l.refresh(ctx, f)
 	} else {
 		l.mu.Unlock()
 	}
@@ -79,7 +79,7 @@ func (l *looks) find(ctx context.Context, name string) (obs runtime.Observation,
 // recent reports whether the last listing has the session, and is fresh enough for a caller
 // that gets an error later if the session has gone since. One that takes seconds is not made
 // for each of these.
-func (l *looks) recent(name string) bool {
+func (l *listingCache) recent(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last == nil || l.p.cfg.Fresh < 0 || time.Since(l.last.at) >= l.p.cfg.Fresh+recentFor*l.last.took {
@@ -92,19 +92,19 @@ func (l *looks) recent(name string) bool {
 // recentFor is for how many times of its making a listing is recent.
 const recentFor = 4
 
-// fly makes the listing, in the caller's time: if that is cut off, those who wait ask
+// refresh makes the listing, in the caller's time: if that is cut off, those who wait ask
 // for themselves.
-func (l *looks) fly(ctx context.Context, f *flight) {
+func (l *listingCache) refresh(ctx context.Context, f *listingCall) {
 	defer close(f.done)
 	began := time.Now()
 	found, err := l.list(ctx, began)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.flight == f {
-		l.flight = nil
+	if l.pending == f {
+		l.pending = nil
 	}
 	if err != nil {
-		l.barren = l.barren || isMissing(err)
+		l.cannotList = l.cannotList || isMissing(err)
 		return
 	}
 	f.found = &listing{at: began, took: time.Since(began), found: found}
@@ -113,7 +113,7 @@ func (l *looks) fly(ctx context.Context, f *flight) {
 	}
 }
 
-func (l *looks) list(ctx context.Context, now time.Time) (map[string]runtime.Observation, error) {
+func (l *listingCache) list(ctx context.Context, now time.Time) (map[string]runtime.Observation, error) {
 	if l.p.caps.Has(script.CapObserve) {
 		return l.observeAll(ctx, now)
 	}
@@ -130,7 +130,7 @@ func (l *looks) list(ctx context.Context, now time.Time) (map[string]runtime.Obs
 }
 
 // observeAll reads the observations of all sessions. A line that is none is left out.
-func (l *looks) observeAll(ctx context.Context, began time.Time) (map[string]runtime.Observation, error) {
+func (l *listingCache) observeAll(ctx context.Context, began time.Time) (map[string]runtime.Observation, error) {
 	r, err := l.p.call(ctx, request{op: script.OpObserveAll})
 	if err != nil {
 		return nil, err
@@ -140,22 +140,22 @@ func (l *looks) observeAll(ctx context.Context, began time.Time) (map[string]run
 		var doc script.Observation
 		doc.Attached = -1
 		if json.Unmarshal(line, &doc) == nil && doc.Session == runtime.Alive && runtime.ValidateName(doc.Name) == nil {
-			found[doc.Name] = l.p.clock.ours(doc.Seen(), began, ended)
+			found[doc.Name] = l.p.clock.adjust(doc.Seen(), began, ended)
 		}
 	}
 	return found, nil
 }
 
-// changed makes every listing until now worthless.
-func (l *looks) changed() {
+// invalidate makes every listing until now worthless.
+func (l *listingCache) invalidate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.epoch++
 	l.last = nil
 }
 
-// know remembers a session that exists.
-func (l *looks) know(name string) {
+// add remembers a session that exists.
+func (l *listingCache) add(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == nil {
@@ -164,15 +164,15 @@ func (l *looks) know(name string) {
 	l.seen[name] = struct{}{}
 }
 
-// forget drops a session that does not exist.
-func (l *looks) forget(name string) {
+// remove drops a session that does not exist.
+func (l *listingCache) remove(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.seen, name)
 }
 
-// known returns the sessions that are remembered, sorted.
-func (l *looks) known() []string {
+// names returns the sessions that are remembered, sorted.
+func (l *listingCache) names() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Sorted(maps.Keys(l.seen))

@@ -28,7 +28,7 @@ func (p *Provider) SetMeta(name, key, value string) error {
 	if len(value) > maxValue || !utf8.ValidString(value) {
 		return &runtime.Error{Op: "set metadata of", Session: name, Err: fmt.Errorf("the value of %q is not a UTF-8 text of at most %d bytes", key, maxValue)}
 	}
-	if err := p.there(ctx, "set metadata of", name); err != nil {
+	if err := p.checkExists(ctx, "set metadata of", name); err != nil {
 		return err
 	}
 	return p.setMeta(ctx, name, key, value)
@@ -36,12 +36,12 @@ func (p *Provider) SetMeta(name, key, value string) error {
 
 // setMeta stores without a look whether the session is there.
 func (p *Provider) setMeta(ctx context.Context, name, key, value string) error {
-	if p.notes.InUse() {
+	if p.notes.IsEnabled() {
 		return p.notes.Set(name, key, value)
 	}
 	_, err := p.call(ctx, request{op: script.OpSetMeta, name: name, args: []string{key}, stdin: []byte(value), verb: "set metadata of"})
 	if isMissing(err) {
-		p.notes.Use()
+		p.notes.Enable()
 		return p.notes.Set(name, key, value)
 	}
 	return err
@@ -61,11 +61,11 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 	if err != nil || value != "" {
 		return value, err
 	}
-	return "", p.there(ctx, "read metadata of", name)
+	return "", p.checkExists(ctx, "read metadata of", name)
 }
 
 func (p *Provider) getMeta(ctx context.Context, name, key string) (string, error) {
-	if p.notes.InUse() {
+	if p.notes.IsEnabled() {
 		return p.notes.Get(name, key)
 	}
 	r, err := p.call(ctx, request{op: script.OpGetMeta, name: name, args: []string{key}, verb: "read metadata of"})
@@ -85,10 +85,10 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	if err := checkKey(key); err != nil {
 		return &runtime.Error{Op: "remove metadata of", Session: name, Err: err}
 	}
-	if err := p.there(ctx, "remove metadata of", name); err != nil {
+	if err := p.checkExists(ctx, "remove metadata of", name); err != nil {
 		return err
 	}
-	if p.notes.InUse() {
+	if p.notes.IsEnabled() {
 		return p.notes.Remove(name, key)
 	}
 	r, err := p.call(ctx, request{op: script.OpRemoveMeta, name: name, args: []string{key}, verb: "remove metadata of"})
@@ -98,11 +98,11 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	return err
 }
 
-// there returns an error matching [runtime.ErrSessionNotFound] for a session that
+// checkExists returns an error matching [runtime.ErrSessionNotFound] for a session that
 // certainly does not run.
-func (p *Provider) there(ctx context.Context, verb, name string) error {
+func (p *Provider) checkExists(ctx context.Context, verb, name string) error {
 	if runtime.ValidateName(name) == nil {
-		if p.looks.recent(name) {
+		if p.listings.recent(name) {
 			return nil
 		}
 		if p.caps.Has(script.CapObserve) {

@@ -23,7 +23,7 @@ func TestLooksArePaced(t *testing.T) {
 		"no reason at all":   {began: in(-time.Hour)},
 	}
 	for name, tt := range tests {
-		if got := paced(tt.wanted, tt.again, tt.began); got.Before(tt.least) || got.After(tt.most) {
+		if got := nextSample(tt.wanted, tt.again, tt.began); got.Before(tt.least) || got.After(tt.most) {
 			t.Errorf("%s: the next look is at %v, want %v to %v", name, got, tt.least, tt.most)
 		}
 	}
@@ -48,7 +48,7 @@ func TestRecentListing(t *testing.T) {
 		"never twice":   {&listing{at: time.Now(), took: time.Hour, found: found}, -1, "one", false},
 	}
 	for name, tt := range tests {
-		l := &looks{p: &Provider{cfg: Config{Fresh: tt.fresh}}, last: tt.last}
+		l := &listingCache{p: &Provider{cfg: Config{Fresh: tt.fresh}}, last: tt.last}
 		if got := l.recent(tt.name); got != tt.want {
 			t.Errorf("%s: recent = %v, want %v", name, got, tt.want)
 		}

@@ -23,8 +23,8 @@ var errTimeLimit = fmt.Errorf("it does not end in time: %w", context.DeadlineExc
 // errOutput is the cause when a script is killed for what it prints.
 var errOutput = errors.New("it prints more than can be read")
 
-// order is one process of the script.
-type order struct {
+// processSpec is one process of the script.
+type processSpec struct {
 	args  []string
 	stdin []byte
 	limit time.Duration // of the process; zero means ctx alone bounds it
@@ -36,13 +36,13 @@ type order struct {
 // errNotRun says that no process was made: nothing has happened.
 var errNotRun = errors.New("it was not run")
 
-// ending is how a process of the script ended.
-type ending struct {
-	out    []byte
-	stderr string
-	code   int
-	read   bool // the script has taken all of its input, or had none
-	taken  int  // bytes of the input that went into the pipe
+// processResult is how a process of the script ended.
+type processResult struct {
+	out       []byte
+	stderr    string
+	code      int
+	inputRead bool // the script has taken all of its input, or had none
+	written   int  // bytes of the input that went into the pipe
 }
 
 const (
@@ -57,13 +57,13 @@ const (
 
 // run runs the script once. The error says that it was not run, or was killed; the
 // ending is valid beside an error, too. What a script exits with is no error here.
-func (p *Provider) run(ctx context.Context, o order) (ending, error) {
+func (p *Provider) run(ctx context.Context, o processSpec) (processResult, error) {
 	if err := context.Cause(ctx); err != nil {
-		return ending{code: -1, read: true}, fmt.Errorf("%w: %w", errNotRun, err)
+		return processResult{code: -1, inputRead: true}, fmt.Errorf("%w: %w", errNotRun, err)
 	}
 	c, err := p.launch(o)
 	if err != nil {
-		return ending{code: -1, read: true}, err
+		return processResult{code: -1, inputRead: true}, err
 	}
 	return c.wait(ctx, o)
 }
@@ -75,14 +75,14 @@ type child struct {
 }
 
 // launch starts the script in a process group of its own.
-func (p *Provider) launch(o order) (*child, error) {
+func (p *Provider) launch(o processSpec) (*child, error) {
 	c := &child{cmd: osexec.Command(p.path, o.args...)} //nolint:noctx // its group is killed, see wait
 	c.cmd.Dir = p.cfg.Dir
 	// The death of this process in the middle of the input looks like the input's end.
 	c.cmd.Env = append(slices.Clone(p.cfg.Env), fmt.Sprint(script.VariableSize, "=", len(o.stdin)))
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if o.args[0] == script.OpWatch {
-		dieWithUs(c.cmd.SysProcAttr)
+		killWithParent(c.cmd.SysProcAttr)
 	}
 	var theirs []*os.File
 	err := func() error {
@@ -122,7 +122,7 @@ func (c *child) closeAll() {
 }
 
 // wait feeds the script, reads what it prints and waits for its end.
-func (c *child) wait(ctx context.Context, o order) (ending, error) {
+func (c *child) wait(ctx context.Context, o processSpec) (processResult, error) {
 	if o.limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.limit, errTimeLimit)
@@ -130,21 +130,21 @@ func (c *child) wait(ctx context.Context, o order) (ending, error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var e ending
+	var e processResult
 	var pipes sync.WaitGroup
 	out, stderr := &head{most: o.most, over: func() { stop(errOutput) }}, &tail{most: stderrKept}
-	pipes.Go(func() { e.taken, e.read = feed(c.stdin, o.stdin) })
+	pipes.Go(func() { e.written, e.inputRead = feed(c.stdin, o.stdin) })
 	pipes.Go(func() { drain(out, c.stdout) })
 	pipes.Go(func() { drain(stderr, c.stderr) })
 	err := c.end(ctx, o)
-	c.letGo(&pipes)
+	c.closePipes(&pipes)
 	e.out, e.stderr, e.code = out.kept, string(stderr.kept), c.cmd.ProcessState.ExitCode()
 	return e, err
 }
 
 // end waits for the exit of the script and kills its group when ctx ends first, or
 // afterwards if the order says so. The error is why it was killed.
-func (c *child) end(ctx context.Context, o order) error {
+func (c *child) end(ctx context.Context, o processSpec) error {
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
@@ -178,9 +178,9 @@ func (c *child) signal(sig syscall.Signal) {
 	_ = syscall.Kill(-c.cmd.Process.Pid, sig) // ESRCH: gone; EPERM: not ours any more
 }
 
-// letGo closes our ends, at once if nothing holds the other ones, otherwise after a
+// closePipes closes our ends, at once if nothing holds the other ones, otherwise after a
 // moment.
-func (c *child) letGo(pipes *sync.WaitGroup) {
+func (c *child) closePipes(pipes *sync.WaitGroup) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -230,16 +230,16 @@ func drain(w io.Writer, r *os.File) {
 
 // head keeps the beginning of what is written and reports more than that, once.
 type head struct {
-	kept []byte
-	most int
-	over func()
-	told bool
+	kept     []byte
+	most     int
+	over     func()
+	reported bool
 }
 
 func (h *head) Write(p []byte) (int, error) {
 	room := h.most - len(h.kept)
-	if len(p) > room && !h.told {
-		h.told = true
+	if len(p) > room && !h.reported {
+		h.reported = true
 		h.over()
 	}
 	h.kept = append(h.kept, p[:min(len(p), max(room, 0))]...)

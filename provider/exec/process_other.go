@@ -4,5 +4,5 @@ package exec
 
 import "syscall"
 
-// dieWithUs has no way here: the child exits at the end of its standard input.
-func dieWithUs(*syscall.SysProcAttr) {}
+// killWithParent has no way here: the child exits at the end of its standard input.
+func killWithParent(*syscall.SysProcAttr) {}

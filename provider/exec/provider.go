@@ -55,24 +55,24 @@ const (
 
 // Provider runs agents in the sessions of one script. It is safe for concurrent use.
 type Provider struct {
-	cfg     Config
-	path    string
-	caps    script.Handshake
-	facts   runtime.ProviderCapabilities
-	quick   slots // operations that ought to be short
-	long    slots // those that take as long as an agent does
-	starts  locks // one start or stop at a time for each session
-	inputs  locks // one prompt at a time for each session
-	views   locks // one look at a screen at a time for each session
-	looks   *looks
-	tokens  tokens
-	notes   *metadata.Notes
-	carrier carrier
-	clock   clock
-	shots   shots
-	answers answers
-	watches watches
-	memory  screen.Memory
+	cfg          Config
+	path         string
+	caps         script.Handshake
+	facts        runtime.ProviderCapabilities
+	quick        slots // operations that ought to be short
+	long         slots // those that take as long as an agent does
+	starts       locks // one start or stop at a time for each session
+	inputs       locks // one prompt at a time for each session
+	screenLocks  locks // one look at a screen at a time for each session
+	listings     *listingCache
+	tokens       tokens
+	notes        *metadata.MetaStore
+	tmuxSessions tmuxSessions
+	clock        clock
+	screens      screenHistory
+	answers      answers
+	watches      watches
+	memory       screen.Memory
 
 	programs programs
 }
@@ -121,10 +121,10 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	p := &Provider{
 		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
-		notes: &metadata.Notes{Dir: cfg.NotesDir},
+		notes: &metadata.MetaStore{Dir: cfg.NotesDir},
 	}
-	p.looks = &looks{p: p}
-	if err := p.shakeHands(); err != nil {
+	p.listings = &listingCache{p: p}
+	if err := p.handshake(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -144,8 +144,8 @@ func withStateDir(cfg Config) ([]string, error) {
 	return append(slices.Clip(cfg.Env), envStateDir+"="+dir), err
 }
 
-// shakeHands asks the script what it can do.
-func (p *Provider) shakeHands() error {
+// handshake asks the script what it can do.
+func (p *Provider) handshake() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*p.cfg.Handshake) //nolint:forbidigo // a constructor of the table has no ctx
 	defer cancel()
 	r, err := p.call(ctx, request{op: script.OpProtocol})

@@ -17,7 +17,7 @@ func (p *Provider) provisions() bool {
 
 // inBox runs the command in the tmux session main of a box that was made. done is false if
 // the box has no tmux: then the script's own start is to run it. A session main that
-// is there is used only if it is the box's own, see [carrier].
+// is there is used only if it is the box's own, see [tmuxSessions].
 func (p *Provider) inBox(ctx context.Context, name, command string) (done bool, err error) {
 	fail := func(err error) (bool, error) {
 		return false, &runtime.Error{Op: script.OpStart, Session: name, Err: err}
@@ -26,14 +26,14 @@ func (p *Provider) inBox(ctx context.Context, name, command string) (done bool, 
 	if err != nil {
 		return false, err
 	}
-	if code == 0 && !carrierIs(string(out), name) {
+	if code == 0 && !parseTmuxProbe(string(out), name) {
 		return fail(errors.New(`a tmux session "main" of another user exists: end it, or let the script's box have a tmux of its own`))
 	}
 	out, code, err = p.line(ctx, name, tmuxRun(name, command), script.OpStart)
 	switch {
 	case err != nil:
 		return false, err
-	case code == noCarrier:
+	case code == exitNoSession:
 		return false, nil
 	case code != 0:
 		return fail(fmt.Errorf("tmux in its box does not start it: exit code %d: %.300s", code, out))

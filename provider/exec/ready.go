@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	readyLines = 120
-	readyLimit = 60 * time.Second // for the prompt to come into sight
-	firstLook  = 50 * time.Millisecond
-	lastLook   = 500 * time.Millisecond
-	deathLines = 80
-	unsureLook = 3 // looks that may fail before the start does
+	readyLines        = 120
+	readyLimit        = 60 * time.Second // for the prompt to come into sight
+	minPollInterval   = 50 * time.Millisecond
+	maxPollInterval   = 500 * time.Millisecond
+	deathLines        = 80
+	retryPollInterval = 3 // looks that may fail before the start does
 )
 
 // awaitReady waits until the agent has shown its prompt, or for the time that it
 // needs, and makes sure that it lives. Dialogs that are known are answered on the way,
 // if the configuration wants that.
 func (p *Provider) awaitReady(ctx context.Context, name string, cfg runtime.Config) error {
-	if err := p.signOfLife(ctx, name); err != nil {
+	if err := p.checkAlive(ctx, name); err != nil {
 		return err
 	}
 	rules := screen.RulesFor(cfg, p.cfg.Profiles)
@@ -34,9 +34,9 @@ func (p *Provider) awaitReady(ctx context.Context, name string, cfg runtime.Conf
 	var err error
 	switch {
 	case cfg.ReadyPromptPrefix != "":
-		err = p.greet(ctx, name, rules, readyLimit+delay)
+		err = p.waitForPrompt(ctx, name, rules, readyLimit+delay)
 	case dialogs:
-		err = p.greet(ctx, name, rules, max(delay, dialogLimit))
+		err = p.waitForPrompt(ctx, name, rules, max(delay, dialogLimit))
 	case delay > 0:
 		err = pause(ctx, min(delay, readyLimit))
 	default:
@@ -45,7 +45,7 @@ func (p *Provider) awaitReady(ctx context.Context, name string, cfg runtime.Conf
 	if err != nil {
 		return err
 	}
-	return p.signOfLife(ctx, name)
+	return p.checkAlive(ctx, name)
 }
 
 // promptIn reports whether a line of the screen begins with the prefix; a no-break
@@ -61,16 +61,16 @@ func promptIn(text, prefix string) bool {
 	return false
 }
 
-// signOfLife returns a [*runtime.StartupDeath] if the session does not run any more.
-func (p *Provider) signOfLife(ctx context.Context, name string) error {
+// checkAlive returns a [*runtime.StartupDeath] if the session does not run any more.
+func (p *Provider) checkAlive(ctx context.Context, name string) error {
 	var obs runtime.Observation
 	var err error
-	for range unsureLook {
-		obs, err = p.ask(ctx, name)
+	for range retryPollInterval {
+		obs, err = p.query(ctx, name)
 		if err == nil || isMissing(err) || ctx.Err() != nil {
 			break
 		}
-		if err := pause(ctx, lastLook); err != nil {
+		if err := pause(ctx, maxPollInterval); err != nil {
 			return err
 		}
 	}
@@ -116,13 +116,13 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	if err != nil || text != "" {
 		return text, err
 	}
-	return "", p.there(ctx, "peek at", name)
+	return "", p.checkExists(ctx, "peek at", name)
 }
 
 // peek looks, one at a time at each session: a place may have one way in only, and two looks
 // would hold each other up.
 func (p *Provider) peek(ctx context.Context, name string, lines int) (string, error) {
-	release, err := p.views.take(ctx, name)
+	release, err := p.screenLocks.acquire(ctx, name)
 	if err != nil {
 		return "", &runtime.Error{Op: "peek at", Session: name, Err: err}
 	}
@@ -139,7 +139,7 @@ func (p *Provider) peek(ctx context.Context, name string, lines int) (string, er
 const allLines = 1 << 20
 
 func (p *Provider) lines(ctx context.Context, name string, lines int) (string, error) {
-	out, done, err := p.carried(ctx, name, "peek at", tmuxPeek(lines))
+	out, done, err := p.runTmux(ctx, name, "peek at", tmuxPeek(lines))
 	if !done {
 		var r reply
 		r, err = p.call(ctx, request{op: script.OpPeek, name: name, args: []string{fmt.Sprint(lines)}, verb: "peek at"})
@@ -174,7 +174,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	}
 	ctx, cancel := p.bounded()
 	defer cancel()
-	if _, done, err := p.carried(ctx, name, "clear", tmuxClear); done {
+	if _, done, err := p.runTmux(ctx, name, "clear", tmuxClear); done {
 		return err
 	}
 	_, err := p.call(ctx, request{op: script.OpClearScrollback, name: name, verb: "clear"})
@@ -192,11 +192,11 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	}
 	ctx, cancel := p.bounded()
 	defer cancel()
-	if _, done, err := p.carried(ctx, name, "send keys to", tmuxKeys(keys)); done {
+	if _, done, err := p.runTmux(ctx, name, "send keys to", tmuxKeys(keys)); done {
 		return err
 	}
 	_, err := p.call(ctx, request{op: script.OpSendKeys, name: name, args: keys, verb: "send keys to"})
-	if runtime.IsSessionGone(err) || isMissing(err) && errors.Is(p.there(ctx, "send keys to", name), runtime.ErrSessionNotFound) {
+	if runtime.IsSessionGone(err) || isMissing(err) && errors.Is(p.checkExists(ctx, "send keys to", name), runtime.ErrSessionNotFound) {
 		return nil
 	}
 	return err

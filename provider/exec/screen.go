@@ -14,15 +14,15 @@ import (
 	"gascity/runtime"
 )
 
-// inTheWay looks at the screen and returns the refusal of a prompt: a dialog is up, or a draft
+// blockedBy looks at the screen and returns the refusal of a prompt: a dialog is up, or a draft
 // stands in the input box. Nil if nothing is seen: a script that declares no screen may hide it,
 // and cannot distinguish a draft from what the agent suggests there.
-func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
+func (p *Provider) blockedBy(ctx context.Context, name string) *runtime.Outcome {
 	rules, err := p.rules(ctx, name)
 	if err != nil {
 		return nil
 	}
-	seen, err := p.shoot(ctx, name)
+	seen, err := p.captureScreen(ctx, name)
 	switch {
 	case err != nil && p.caps.Has(script.CapScreen):
 		out := refused(runtime.RefusedUnready, "the screen cannot be seen: "+err.Error())
@@ -31,14 +31,14 @@ func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
 		return nil
 	}
 	if d := seen.dialog(rules); d != nil {
-		out := refused(runtime.RefusedDialog, fmt.Sprintf("%s%s", d.Kind, because(d.Why)))
+		out := refused(runtime.RefusedDialog, fmt.Sprintf("%s%s", d.Kind, reasonSuffix(d.Why)))
 		return &out
 	}
 	no := seen.draft(rules)
 	if no == nil || pause(ctx, draftHolds) != nil {
 		return no
 	}
-	if seen, err = p.shoot(ctx, name); err != nil {
+	if seen, err = p.captureScreen(ctx, name); err != nil {
 		return no
 	}
 	return seen.draft(rules)
@@ -46,8 +46,8 @@ func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
 
 // dialog is the dialog or menu that is up, nil if none is. Without a cursor only the input box
 // beneath it distinguishes a menu from a list in the conversation.
-func (s shot) dialog(rules screenreader.Rules) *screenreader.Dialog {
-	d := screenreader.Look(s.Frame).Dialog(rules)
+func (s screenState) dialog(rules screenreader.Rules) *screenreader.Dialog {
+	d := screenreader.NewSnapshot(s.Frame).Dialog(rules)
 	if d != nil && !s.drawn && d.Rule == "" && promptUnder(s.Rows, d, rules.ReadyPrefix) {
 		return nil
 	}
@@ -58,14 +58,14 @@ func (s shot) dialog(rules screenreader.Rules) *screenreader.Dialog {
 const draftHolds = 100 * time.Millisecond
 
 // draft is the refusal because of a draft, or because it is unknown whether there is one.
-func (s shot) draft(rules screenreader.Rules) *runtime.Outcome {
+func (s screenState) draft(rules screenreader.Rules) *runtime.Outcome {
 	if !s.drawn {
 		return nil
 	}
-	c := screenreader.Look(s.Frame).Composer(rules.Screen.Composer)
+	c := screenreader.NewSnapshot(s.Frame).InputBox(rules.Screen.InputBox)
 	n := utf8.RuneCountInString(strings.TrimSpace(c.Content))
 	switch {
-	case c.Above && len(rules.Screen.Composer.Marks) > 0:
+	case c.Above && len(rules.Screen.InputBox.Marks) > 0:
 		out := refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
 		return &out
 	case c.Found && !c.Above && n > 0:
@@ -75,7 +75,7 @@ func (s shot) draft(rules screenreader.Rules) *runtime.Outcome {
 	return nil
 }
 
-func because(why string) string {
+func reasonSuffix(why string) string {
 	if why == "" {
 		return ""
 	}

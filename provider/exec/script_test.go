@@ -14,8 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// place is the folder of one script of a test.
-type place struct {
+// scriptFixture is the folder of one script of a test.
+type scriptFixture struct {
 	t   *testing.T
 	dir string
 }
@@ -43,17 +43,17 @@ peek) echo ready; echo "> " ;;
 esac
 `
 
-// newPlace makes a folder with a script that ends in body.
-func newPlace(t *testing.T, body string) *place {
+// newScriptFixture makes a folder with a script that ends in body.
+func newScriptFixture(t *testing.T, body string) *scriptFixture {
 	t.Helper()
-	pl := &place{t: t, dir: t.TempDir()}
+	pl := &scriptFixture{t: t, dir: t.TempDir()}
 	pl.write("script", prelude+body)
 	return pl
 }
 
 // write makes a program. No other test may fork meanwhile: its child would hold the
 // file open for writing, and the file could not be run.
-func (pl *place) write(name, text string) {
+func (pl *scriptFixture) write(name, text string) {
 	pl.t.Helper()
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -62,12 +62,12 @@ func (pl *place) write(name, text string) {
 	}
 }
 
-func (pl *place) config() exec.Config {
+func (pl *scriptFixture) config() exec.Config {
 	return exec.Config{Script: "./script", Dir: pl.dir, Env: baseEnv("HOME=" + pl.dir)}
 }
 
 // open opens the driver, with its configuration changed by edits.
-func (pl *place) open(edits ...func(*exec.Config)) *exec.Provider {
+func (pl *scriptFixture) open(edits ...func(*exec.Config)) *exec.Provider {
 	pl.t.Helper()
 	cfg := pl.config()
 	for _, edit := range edits {
@@ -84,7 +84,7 @@ func (pl *place) open(edits ...func(*exec.Config)) *exec.Provider {
 func limit(d time.Duration) func(*exec.Config) { return func(c *exec.Config) { c.Limit = d } }
 
 // calls returns the recorded calls of an operation: its arguments.
-func (pl *place) calls(op string) []string {
+func (pl *scriptFixture) calls(op string) []string {
 	pl.t.Helper()
 	var found []string
 	for line := range strings.Lines(pl.read("calls")) {
@@ -97,7 +97,7 @@ func (pl *place) calls(op string) []string {
 }
 
 // read returns a file of the place, empty if there is none.
-func (pl *place) read(name string) string {
+func (pl *scriptFixture) read(name string) string {
 	pl.t.Helper()
 	data, err := os.ReadFile(filepath.Join(pl.dir, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -107,7 +107,7 @@ func (pl *place) read(name string) string {
 }
 
 // start starts a session that the script has no part in but to record it.
-func (pl *place) start(p runtime.Provider, name string) {
+func (pl *scriptFixture) start(p runtime.Provider, name string) {
 	pl.t.Helper()
 	if err := p.Start(pl.t.Context(), name, runtime.Config{Command: "agent"}); err != nil {
 		pl.t.Fatalf("Start: %v", err)
@@ -124,8 +124,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// gone waits until the processes whose numbers the file lists have ended.
-func (pl *place) gone(file string, count int) {
+// waitExited waits until the processes whose numbers the file lists have ended.
+func (pl *scriptFixture) waitExited(file string, count int) {
 	pl.t.Helper()
 	pids := pl.pids(file, count)
 	until(pl.t, "the end of the script's processes", func() bool {
@@ -134,7 +134,7 @@ func (pl *place) gone(file string, count int) {
 }
 
 // pids waits for that many process numbers in a file.
-func (pl *place) pids(file string, count int) []int {
+func (pl *scriptFixture) pids(file string, count int) []int {
 	pl.t.Helper()
 	var pids []int
 	until(pl.t, "process numbers in "+file, func() bool {

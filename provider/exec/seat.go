@@ -16,9 +16,9 @@ import (
 	"gascity/runtime"
 )
 
-// seat is a session's terminal as the rules of package screen see it, looked at and
+// screenTerminal is a session's terminal as the rules of package screen see it, looked at and
 // pressed keys at by calls of the script. It is for one act.
-type seat struct {
+type screenTerminal struct {
 	p    *Provider
 	name string
 
@@ -28,7 +28,7 @@ type seat struct {
 	sum   uint64
 }
 
-var _ screen.Terminal = (*seat)(nil)
+var _ screen.Terminal = (*screenTerminal)(nil)
 
 const (
 	frameGap  = 50 * time.Millisecond // between two looks that wait for a change
@@ -37,9 +37,9 @@ const (
 
 // Frame looks until the screen is another one. A look that has begun is not cut off: what
 // it found counts, even if ctx has ended meanwhile, since a script takes its time.
-func (s *seat) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+func (s *screenTerminal) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	for {
-		f, err := s.look(ctx)
+		f, err := s.capture(ctx)
 		switch {
 		case err != nil:
 			return screen.Frame{}, err
@@ -54,10 +54,10 @@ func (s *seat) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	}
 }
 
-func (s *seat) look(ctx context.Context) (screen.Frame, error) {
+func (s *screenTerminal) capture(ctx context.Context) (screen.Frame, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), frameTime)
 	defer cancel()
-	shot, err := s.p.shoot(ctx, s.name)
+	shot, err := s.p.captureScreen(ctx, s.name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -77,7 +77,7 @@ func (s *seat) look(ctx context.Context) (screen.Frame, error) {
 }
 
 // Send presses the key that makes these bytes. A script knows keys, not bytes.
-func (s *seat) Send(_ context.Context, p []byte) error {
+func (s *screenTerminal) Send(_ context.Context, p []byte) error {
 	name, ok := keyNamed(p)
 	if !ok {
 		return fmt.Errorf("cannot press a key in session %q: %q is not a key that a script knows", s.name, p)
@@ -100,8 +100,8 @@ func keyNamed(p []byte) (string, bool) {
 	return "", false
 }
 
-// shot is the screen at one moment.
-type shot struct {
+// screenState is the screen at one moment.
+type screenState struct {
 	screen.Frame
 	sum      uint64
 	drawn    bool             // by the operation screen: the cursor is where it is
@@ -109,33 +109,33 @@ type shot struct {
 	agent    runtime.Liveness // unknown: not reported
 }
 
-// shoot looks at the screen: by the operation screen, else by peek, which shows the last
+// captureScreen looks at the screen: by the operation screen, else by peek, which shows the last
 // lines without a cursor. A script that has neither is errors.ErrUnsupported.
-func (p *Provider) shoot(ctx context.Context, name string) (shot, error) {
+func (p *Provider) captureScreen(ctx context.Context, name string) (screenState, error) {
 	if !p.caps.Has(script.CapScreen) {
 		text, err := p.peek(ctx, name, screenRows)
 		if err != nil {
-			return shot{}, err
+			return screenState{}, err
 		}
 		rows := screenOf(text)
-		out := shot{Frame: screen.Frame{Seq: 1, Rows: rows}, sum: p.shots.sum([]byte(text))}
+		out := screenState{Frame: screen.Frame{Seq: 1, Rows: rows}, sum: p.screens.sum([]byte(text))}
 		out.Cursor.Y = len(rows) - 1
 		return out, nil
 	}
 	r, err := p.call(ctx, request{op: script.OpScreen, name: name, verb: "look at the screen of"})
 	if err != nil {
-		return shot{}, err
+		return screenState{}, err
 	}
 	s, err := script.ParseScreen(r.out)
 	if err != nil {
-		return shot{}, fmt.Errorf("script %s screen: %w", p.cfg.Script, err)
+		return screenState{}, fmt.Errorf("script %s screen: %w", p.cfg.Script, err)
 	}
-	return shot{Frame: frameOf(s), sum: p.shots.sum(r.out), drawn: true, instance: s.Instance, agent: s.Agent}, nil
+	return screenState{Frame: frameOf(s), sum: p.screens.sum(r.out), drawn: true, instance: s.Instance, agent: s.Agent}, nil
 }
 
 // pointed is the frame with the cursor behind the lowest row that begins with the prompt, if the
 // screen is known without a cursor.
-func (s shot) pointed(prefix string) screen.Frame {
+func (s screenState) pointed(prefix string) screen.Frame {
 	f := s.Frame
 	if s.drawn || prefix == "" {
 		return f
@@ -149,23 +149,23 @@ func (s shot) pointed(prefix string) screen.Frame {
 	return f
 }
 
-// shots remembers what the screens of sessions looked like, and since when. The zero value
+// screenHistory remembers what the screens of sessions looked like, and since when. The zero value
 // is useful.
-type shots struct {
+type screenHistory struct {
 	once sync.Once
 	seed maphash.Seed
 
 	mu   sync.Mutex
-	last map[string]shotAt
+	last map[string]screenSum
 }
 
-type shotAt struct {
+type screenSum struct {
 	sum   uint64
 	at    time.Time // when it was first seen; zero: not seen before
 	noted time.Time
 }
 
-func (m *shots) sum(text []byte) uint64 {
+func (m *screenHistory) sum(text []byte) uint64 {
 	m.once.Do(func() { m.seed = maphash.MakeSeed() })
 	return maphash.Bytes(m.seed, text)
 }
@@ -173,15 +173,15 @@ func (m *shots) sum(text []byte) uint64 {
 // since notes what the screen looks like now, and returns since when it is known to, and when
 // to look again where no event reports a change: soon after one, then ever later; zero if it
 // has not changed for long.
-func (m *shots) since(name string, sum uint64, now time.Time) (since, again time.Time) {
+func (m *screenHistory) since(name string, sum uint64, now time.Time) (since, again time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was, ok := m.last[name]
 	if !ok || was.sum != sum {
 		if m.last == nil {
-			m.last = map[string]shotAt{}
+			m.last = map[string]screenSum{}
 		}
-		is := shotAt{sum: sum, noted: now}
+		is := screenSum{sum: sum, noted: now}
 		if ok {
 			is.at = now
 		}
@@ -198,7 +198,7 @@ const (
 	stillFor = time.Minute // then only who has another reason looks
 )
 
-func (m *shots) forget(name string) {
+func (m *screenHistory) remove(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.last, name)

@@ -25,7 +25,7 @@ const metaAnswered = "GC_ANSWERED"
 // takes whole deliveries: what it serves is no terminal of ours.
 func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	fail := func(err error) (runtime.Reading, error) {
-		p.shots.forget(name)
+		p.screens.remove(name)
 		return runtime.Reading{}, &runtime.Error{Op: "sense", Session: name, Err: err}
 	}
 	if !p.reads() {
@@ -35,12 +35,12 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 		return fail(runtime.ErrSessionNotFound)
 	}
 	now := time.Now()
-	seen, err := p.shoot(ctx, name)
+	seen, err := p.captureScreen(ctx, name)
 	if err != nil {
-		p.shots.forget(name)
+		p.screens.remove(name)
 		return runtime.Reading{}, err
 	}
-	token, err := p.lifeOf(ctx, name, seen)
+	token, err := p.tokenOf(ctx, name, seen)
 	if err != nil {
 		return fail(err)
 	}
@@ -53,13 +53,13 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 		return fail(err)
 	}
 	var again time.Time
-	seen.LastOutput, again = p.shots.since(name, seen.sum, now)
+	seen.LastOutput, again = p.screens.since(name, seen.sum, now)
 	reading := screen.Sense(seen.pointed(rules.ReadyPrefix), rules, now)
 	reading.Instance = token
 	if !p.caps.Has(script.CapWatch) {
-		reading.Again = paced(reading.Again, again, now)
+		reading.Again = nextSample(reading.Again, again, now)
 	}
-	seen.overlook(&reading, rules)
+	seen.dropListedMenu(&reading, rules)
 	p.memory.Recall(name, life.String(), reading.Evidence)
 	reading.Progress = p.memory.Progress(name, life.String(), seen.pointed(rules.ReadyPrefix), rules, now)
 	if reading.Pending != nil {
@@ -68,13 +68,13 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	return reading, nil
 }
 
-// paced is when to look again: at the earlier of two times, but looks take a part of the time
+// nextSample is when to look again: at the earlier of two times, but looks take a part of the time
 // only. Where one takes seconds, as on a loaded machine, the next waits for as many times that.
-func paced(wanted, again, began time.Time) time.Time {
+func nextSample(wanted, again, began time.Time) time.Time {
 	if again.IsZero() {
 		return wanted
 	}
-	if soon := began.Add(lookShare * time.Since(began)); again.Before(soon) {
+	if soon := began.Add(sampleShare * time.Since(began)); again.Before(soon) {
 		again = soon
 	}
 	if wanted.IsZero() || again.Before(wanted) {
@@ -83,15 +83,15 @@ func paced(wanted, again, began time.Time) time.Time {
 	return wanted
 }
 
-// lookShare is the share of the time that looks at one screen may take, as its reciprocal.
-const lookShare = 4
+// sampleShare is the share of the time that looks at one screen may take, as its reciprocal.
+const sampleShare = 4
 
-// lifeOf returns the token of the session that was seen. The error is
+// tokenOf returns the token of the session that was seen. The error is
 // [runtime.ErrSessionNotFound] if its agent has ended.
-func (p *Provider) lifeOf(ctx context.Context, name string, seen shot) (string, error) {
+func (p *Provider) tokenOf(ctx context.Context, name string, seen screenState) (string, error) {
 	agent, token := seen.agent, seen.instance
 	if agent == runtime.Unknown {
-		obs, err := p.ask(ctx, name)
+		obs, err := p.query(ctx, name)
 		if err != nil && !isMissing(err) {
 			return "", err
 		}
@@ -106,8 +106,8 @@ func (p *Provider) lifeOf(ctx context.Context, name string, seen shot) (string, 
 	return token, nil
 }
 
-// overlook drops a menu that is a list in the conversation.
-func (s shot) overlook(r *runtime.Reading, rules screen.Rules) {
+// dropListedMenu drops a menu that is a list in the conversation.
+func (s screenState) dropListedMenu(r *runtime.Reading, rules screen.Rules) {
 	if s.drawn || r.Pending == nil || s.dialog(rules) != nil {
 		return
 	}
@@ -167,7 +167,7 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	fail := func(err error) error {
 		return interaction(&runtime.Error{Op: "respond to", Session: name, Err: err})
 	}
-	release, err := p.inputs.take(ctx, name)
+	release, err := p.inputs.acquire(ctx, name)
 	if err != nil {
 		return fail(err)
 	}
@@ -187,9 +187,9 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	if err != nil {
 		return fail(err)
 	}
-	asked, err := inject.Respond(ctx, &seat{p: p, name: name}, rules, inject.Answer{
-		InteractionResponse: response, Life: life,
-		Say: func(context.Context, inject.Prompt) (runtime.Outcome, error) {
+	asked, err := inject.Respond(ctx, &screenTerminal{p: p, name: name}, rules, inject.Answer{
+		InteractionResponse: response, InstanceID: life,
+		Deliver: func(context.Context, inject.Prompt) (runtime.Outcome, error) {
 			return refused(runtime.RefusedContent, "a script cannot type an answer in words"), nil
 		},
 	})
@@ -212,19 +212,19 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 	if !p.reads() {
 		return fail(errBlind)
 	}
-	release, err := p.inputs.take(ctx, name)
+	release, err := p.inputs.acquire(ctx, name)
 	if err != nil {
 		return fail(err)
 	}
 	defer release()
-	if err := p.there(ctx, "dismiss dialogs of", name); err != nil {
+	if err := p.checkExists(ctx, "dismiss dialogs of", name); err != nil {
 		return err
 	}
 	rules, err := p.rules(ctx, name)
 	if err != nil {
 		return fail(err)
 	}
-	if _, err := screen.Dismiss(ctx, &seat{p: p, name: name}, rules, timeout); err != nil {
+	if _, err := screen.Dismiss(ctx, &screenTerminal{p: p, name: name}, rules, timeout); err != nil {
 		return fail(err)
 	}
 	return nil

@@ -27,7 +27,7 @@ esac
 // What stands on the screen of a script's session is pending, and answered by keys, once.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, asks)
+	pl := newScriptFixture(t, asks)
 	pl.write("at", "")
 	p := pl.open()
 	if err := p.Start(t.Context(), "one", runtime.Config{Command: "c", ReadyPromptPrefix: "❯"}); err != nil {
@@ -72,7 +72,7 @@ func TestQuestions(t *testing.T) {
 // A list in the conversation is no question, and where no screen is shown nothing is said.
 func TestNoQuestions(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, menus)
+	pl := newScriptFixture(t, menus)
 	pl.write("screen", "❯ 1. build it\n  2. test it\n● done\n──────\n❯ \n──────\n  ? for help\n")
 	p := pl.open()
 	if err := p.Start(t.Context(), "one", runtime.Config{Command: "c", ReadyPromptPrefix: "❯"}); err != nil {
@@ -88,7 +88,7 @@ func TestNoQuestions(t *testing.T) {
 	if _, err := p.Sense(t.Context(), "two"); !errors.Is(err, runtime.ErrSessionNotFound) {
 		t.Errorf("Sense of a missing session = %v, want ErrSessionNotFound", err)
 	}
-	blind := newPlace(t, strings.Replace(fleet, "peek)", "look)", 1))
+	blind := newScriptFixture(t, strings.Replace(fleet, "peek)", "look)", 1))
 	p = blind.open()
 	blind.start(p, "one")
 	if _, err := p.Sense(t.Context(), "one"); !errors.Is(err, errors.ErrUnsupported) {
@@ -109,7 +109,7 @@ func TestStartOfTheUnknown(t *testing.T) {
 		"a failure": `echo 'gc-error: unavailable' >&2; exit 1`,
 		"exit 2":    `exit 2`,
 	} {
-		pl := newPlace(t, "case \"$op\" in protocol) echo '{\"capabilities\":[\"observe\"]}'; exit ;; observe) "+answer+"; exit ;; esac\n"+fleet)
+		pl := newScriptFixture(t, "case \"$op\" in protocol) echo '{\"capabilities\":[\"observe\"]}'; exit ;; observe) "+answer+"; exit ;; esac\n"+fleet)
 		err := pl.open().Start(t.Context(), "one", runtime.Config{Command: "c"})
 		if starts := pl.calls("start"); name != "exit 2" && (!errors.Is(err, runtime.ErrRuntimeUnavailable) || len(starts) > 0) {
 			t.Errorf("Start where observe says %s = %v after %d calls of start, want ErrRuntimeUnavailable and none", name, err, len(starts))
@@ -120,7 +120,7 @@ func TestStartOfTheUnknown(t *testing.T) {
 // The input of a watch is held open for as long as somebody listens, and Close waits for its end.
 func TestWatchHasALifeLine(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"capabilities": ["watch"]}' ;;
 watch) echo $$ >> "$D/pids"; trap '' TERM
   echo '{"kind":"resync"}'; cat; : >> "$D/ended"; exec sleep 300 ;;

@@ -36,7 +36,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	} else {
 		err = p.startSteps(ctx, name, cfg)
 	}
-	p.looks.changed()
+	p.listings.invalidate()
 	return caused(ctx, err)
 }
 
@@ -66,7 +66,7 @@ func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Conf
 	if _, err := p.begin(ctx, name, script.NewStart(cfg).WithSequence(cfg)); err != nil {
 		return err
 	}
-	p.looks.know(name)
+	p.listings.add(name)
 	if p.caps.Has(script.CapObserve) {
 		return nil
 	}
@@ -75,12 +75,12 @@ func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Conf
 
 // startSteps is the start by a script that only makes the session.
 func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Config) error {
-	release, err := p.starts.take(ctx, name)
+	release, err := p.starts.acquire(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer release()
-	switch obs, err := p.ask(ctx, name); {
+	switch obs, err := p.query(ctx, name); {
 	case err != nil && !isMissing(err):
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	case err == nil && running(obs) == runtime.Alive:
@@ -96,14 +96,14 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 	if !typed {
 		doc = doc.WithNudge(cfg)
 	}
-	p.carrier.forget(name)
+	p.tmuxSessions.remove(name)
 	switch made, err := p.begin(ctx, name, doc); {
 	case !made && (errors.Is(err, runtime.ErrSessionExists) || isMissing(err)):
 		return err // nothing was started
 	case err != nil:
 		return p.undo(ctx, name, err)
 	}
-	p.looks.changed()
+	p.listings.invalidate()
 	if err := p.conclude(ctx, name, cfg, typed); err != nil {
 		return p.undo(ctx, name, err)
 	}
@@ -168,14 +168,14 @@ func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) er
 
 // conclude does what follows the script's start.
 func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config, typed bool) error {
-	p.looks.know(name)
+	p.listings.add(name)
 	if err := p.mark(ctx, name, cfg); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
 	if cfg.Lifecycle == runtime.LifecycleOneShot || !cfg.WantsManagedStart() {
 		return nil
 	}
-	if err := p.introduce(ctx, name, cfg); err != nil {
+	if err := p.rememberProgram(ctx, name, cfg); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
 	if err := p.awaitReady(ctx, name, cfg); err != nil {
@@ -209,7 +209,7 @@ func (p *Provider) firstPrompt(ctx context.Context, name, text string) error {
 func (p *Provider) undo(ctx context.Context, name string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
 	defer cancel()
-	p.tokens.forget(name)
+	p.tokens.remove(name)
 	if err := p.stop(ctx, name); err != nil {
 		return errors.Join(cause, fmt.Errorf("something of it may still run: %w", err))
 	}
@@ -224,7 +224,7 @@ func (p *Provider) Stop(name string) error {
 	}
 	ctx, cancel := p.bounded()
 	defer cancel()
-	release, err := p.starts.take(ctx, name)
+	release, err := p.starts.acquire(ctx, name)
 	if err != nil {
 		return &runtime.Error{Op: "stop", Session: name, Err: err}
 	}
@@ -233,28 +233,28 @@ func (p *Provider) Stop(name string) error {
 }
 
 func (p *Provider) stop(ctx context.Context, name string) error {
-	defer p.looks.changed()
+	defer p.listings.invalidate()
 	if _, err := p.call(ctx, request{op: script.OpStop, name: name}); err != nil && !runtime.IsSessionGone(err) {
 		return err
 	}
-	switch obs, err := p.ask(ctx, name); {
+	switch obs, err := p.query(ctx, name); {
 	case isMissing(err): // unknown
 	case err != nil:
 		return fmt.Errorf("script %s stop: exit code 0, but whether the session is gone is unknown: %w", p.cfg.Script, err)
 	case running(obs) != runtime.Dead:
 		return &runtime.Error{Op: "stop", Session: name, Err: fmt.Errorf("script %s stop: exit code 0, but the session is %s", p.cfg.Script, running(obs))}
 	}
-	return p.gone(name)
+	return p.forgetSession(name)
 }
 
-// gone forgets a session that was stopped.
-func (p *Provider) gone(name string) error {
-	p.looks.changed()
-	p.looks.forget(name)
-	p.tokens.forget(name)
-	p.carrier.forget(name)
-	p.programs.forget(name)
-	p.shots.forget(name)
+// forgetSession forgets a session that was stopped.
+func (p *Provider) forgetSession(name string) error {
+	p.listings.invalidate()
+	p.listings.remove(name)
+	p.tokens.remove(name)
+	p.tmuxSessions.remove(name)
+	p.programs.remove(name)
+	p.screens.remove(name)
 	p.memory.Forget(name)
 	return p.notes.Clear(name)
 }
@@ -270,7 +270,7 @@ func (p *Provider) Interrupt(name string) error {
 }
 
 func (p *Provider) interrupt(ctx context.Context, name string) error {
-	if _, done, err := p.carried(ctx, name, "interrupt", tmuxInterrupt); done {
+	if _, done, err := p.runTmux(ctx, name, "interrupt", tmuxInterrupt); done {
 		return err
 	}
 	_, err := p.call(ctx, request{op: script.OpInterrupt, name: name})

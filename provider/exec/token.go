@@ -15,29 +15,29 @@ import (
 // tokens remembers the instance tokens of sessions that are there. The zero value is
 // useful.
 type tokens struct {
-	mu   sync.Mutex
-	held map[string]string
+	mu        sync.Mutex
+	bySession map[string]string
 }
 
 func (t *tokens) get(name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.held[name]
+	return t.bySession[name]
 }
 
 func (t *tokens) set(name, token string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held == nil {
-		t.held = map[string]string{}
+	if t.bySession == nil {
+		t.bySession = map[string]string{}
 	}
-	t.held[name] = token
+	t.bySession[name] = token
 }
 
-func (t *tokens) forget(name string) {
+func (t *tokens) remove(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.held, name)
+	delete(t.bySession, name)
 }
 
 func newToken() string {
@@ -63,7 +63,7 @@ func (p *Provider) token(ctx context.Context, name string, fresh bool) (string, 
 // near to the act as a script without fences allows.
 func (p *Provider) identify(ctx context.Context, name, token string) error {
 	fail := func(err error) error { return &runtime.Error{Op: "identify", Session: name, Err: err} }
-	obs, err := p.ask(ctx, name)
+	obs, err := p.query(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -94,12 +94,12 @@ func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	if p.caps.Has(script.CapFence) {
 		_, err := p.call(ctx, request{op: script.OpStopInstance, name: name, stdin: []byte(token + "\n"), verb: "stop"})
 		if err == nil || runtime.IsSessionGone(err) {
-			return p.gone(name)
+			return p.forgetSession(name)
 		}
-		p.looks.changed()
+		p.listings.invalidate()
 		return err
 	}
-	release, err := p.starts.take(ctx, name)
+	release, err := p.starts.acquire(ctx, name)
 	if err != nil {
 		return err
 	}

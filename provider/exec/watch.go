@@ -71,7 +71,7 @@ func (p *Provider) watch(ctx context.Context, f *feedOut) {
 func (p *Provider) watchOnce(ctx context.Context, f *feedOut) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	o := order{args: []string{script.OpWatch}, grace: killGrace, alone: true}
+	o := processSpec{args: []string{script.OpWatch}, grace: killGrace, alone: true}
 	c, err := p.launch(o)
 	if err != nil {
 		f.begin()
@@ -91,10 +91,10 @@ func (p *Provider) watchOnce(ctx context.Context, f *feedOut) error {
 	late := time.AfterFunc(watchPatient, func() { f.begin() })
 	defer late.Stop()
 	err = c.end(ctx, o)
-	c.letGo(&pipes)
+	c.closePipes(&pipes)
 	f.broken()
 	if err == nil {
-		err = p.exitError(script.OpWatch, ending{code: c.cmd.ProcessState.ExitCode(), stderr: string(stderr.kept)})
+		err = p.exitError(script.OpWatch, processResult{code: c.cmd.ProcessState.ExitCode(), stderr: string(stderr.kept)})
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (p *Provider) readEvents(c *child, f *feedOut) error {
 			e.Time = time.Now()
 		}
 		if e.Kind != runtime.EventOutput {
-			p.looks.changed()
+			p.listings.invalidate()
 		}
 		if first := f.begin(); first && e.Kind == runtime.EventResync {
 			continue
@@ -191,10 +191,10 @@ type feedOut struct {
 	events chan runtime.Event
 	first  chan struct{} // closed when the first run watches
 
-	mu    sync.Mutex // guards the rest
-	told  bool       // first is closed
-	begun bool       // the present run has reported that it watches
-	lost  bool       // a resync is owed
+	mu        sync.Mutex // guards the rest
+	watching  bool       // first is closed
+	begun     bool       // the present run has reported that it watches
+	resyncDue bool       // a resync is owed
 }
 
 // begin reports, once for each run, that events come from now on.
@@ -205,8 +205,8 @@ func (f *feedOut) begin() (first bool) {
 		return false
 	}
 	f.begun = true
-	if !f.told {
-		f.told = true
+	if !f.watching {
+		f.watching = true
 		close(f.first)
 	}
 	f.put(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
@@ -228,10 +228,10 @@ func (f *feedOut) send(e runtime.Event) {
 
 // put is called with mu held and never blocks.
 func (f *feedOut) put(e runtime.Event) {
-	if f.lost {
+	if f.resyncDue {
 		select {
 		case f.events <- runtime.Event{Kind: runtime.EventResync, Time: time.Now()}:
-			f.lost = false
+			f.resyncDue = false
 		default:
 			return
 		}
@@ -242,6 +242,6 @@ func (f *feedOut) put(e runtime.Event) {
 	select {
 	case f.events <- e:
 	default:
-		f.lost = true
+		f.resyncDue = true
 	}
 }

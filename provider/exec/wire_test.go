@@ -23,7 +23,7 @@ import (
 // are known by their instance and have notes, also for the next gc.
 func TestSmallestScript(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 start)      cat >/dev/null; : > "$D/$name.up" ;;
 stop)       rm -f "$D/$name.up"; exit 0 ;;
 is-running) [ -e "$D/$name.up" ] && echo true || echo false ;;
@@ -67,7 +67,7 @@ esac`)
 // What exit code 2 means, operation by operation.
 func TestExitTwo(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `[ "$op" = is-running ] && { echo true; exit 0; }; echo "unknown: $op" >&2; exit 2`)
+	pl := newScriptFixture(t, `[ "$op" = is-running ] && { echo true; exit 0; }; echo "unknown: $op" >&2; exit 2`)
 	p := pl.open()
 	src := filepath.Join(pl.dir, "script")
 	unsupported := map[string]error{
@@ -114,7 +114,7 @@ func TestExitTwo(t *testing.T) {
 	if out.State != runtime.OutcomeUnsupported || err != nil {
 		t.Errorf("Deliver = %+v, %v, want unsupported", out, err)
 	}
-	pl = newPlace(t, `[ "$op" = is-running ] && { echo false; exit 0; }; exit 2`)
+	pl = newScriptFixture(t, `[ "$op" = is-running ] && { echo false; exit 0; }; exit 2`)
 	if err := pl.open().Start(t.Context(), "one", runtime.Config{}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Start = %v, want errors.ErrUnsupported", err)
 	}
@@ -148,7 +148,7 @@ func TestNudgeOutcome(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pl := newPlace(t, `case "$op" in is-running) echo true ;; nudge) cat >/dev/null; `+tt.does+` ;; *) exit 2 ;; esac`)
+			pl := newScriptFixture(t, `case "$op" in is-running) echo true ;; nudge) cat >/dev/null; `+tt.does+` ;; *) exit 2 ;; esac`)
 			out, err := pl.open().Deliver(t.Context(), "one", runtime.Delivery{Content: text("x")})
 			out.Detail = ""
 			if diff := cmp.Diff(tt.want, out); diff != "" || (err != nil) != tt.fail {
@@ -160,7 +160,7 @@ func TestNudgeOutcome(t *testing.T) {
 
 func TestNudgeOfWhatDoesNotRunIsAbsent(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, fleet)
+	pl := newScriptFixture(t, fleet)
 	p := pl.open()
 	out, err := p.Deliver(t.Context(), "one", runtime.Delivery{Content: text("x")})
 	if out.State != runtime.OutcomeAbsent || err != nil || len(pl.calls("nudge")) > 0 {
@@ -175,7 +175,7 @@ func TestNudgeOfWhatDoesNotRunIsAbsent(t *testing.T) {
 func TestStartCalls(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-canary-0123456789"
-	pl := newPlace(t, fleet)
+	pl := newScriptFixture(t, fleet)
 	p := pl.open(func(c *exec.Config) { c.StateDir = filepath.Join(pl.dir, "state") })
 	cfg := runtime.Config{
 		WorkDir: "/work", Command: "claude", PromptSuffix: "'hello'", Env: map[string]string{"API_KEY": secret, "CI": "", "GC_INSTANCE_TOKEN": "tok-" + secret},
@@ -216,7 +216,7 @@ func TestStartCalls(t *testing.T) {
 // A script without nudge gets the first prompt with its start.
 func TestFirstPromptIsLeftToScriptWithoutNudge(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in start) cat > "$D/doc"; : > "$D/up" ;; is-running) [ -e "$D/up" ] && echo true || echo false ;; *) exit 2 ;; esac`)
+	pl := newScriptFixture(t, `case "$op" in start) cat > "$D/doc"; : > "$D/up" ;; is-running) [ -e "$D/up" ] && echo true || echo false ;; *) exit 2 ;; esac`)
 	if err := pl.open().Start(t.Context(), "one", runtime.Config{Command: "c", Nudge: "hello"}); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestStartFailures(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pl := newPlace(t, `case "$op" in start) cat >/dev/null; `+tt.does+` ;; is-running) echo false ;; peek) echo a last line ;; stop) ;; *) exit 2 ;; esac`)
+			pl := newScriptFixture(t, `case "$op" in start) cat >/dev/null; `+tt.does+` ;; is-running) echo false ;; peek) echo a last line ;; stop) ;; *) exit 2 ;; esac`)
 			err := pl.open().Start(t.Context(), "one", runtime.Config{Command: "c", ProcessNames: []string{"c"}})
 			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) || runtime.IsSessionGone(err) {
 				t.Errorf("Start = %v, want %v with %q", err, tt.want, tt.says)
@@ -258,7 +258,7 @@ func TestStartFailures(t *testing.T) {
 // A stop that says 0 and does nothing is no success.
 func TestStopIsVerified(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in is-running) echo true ;; stop) ;; *) exit 2 ;; esac`)
+	pl := newScriptFixture(t, `case "$op" in is-running) echo true ;; stop) ;; *) exit 2 ;; esac`)
 	if err := pl.open().Stop("one"); err == nil || runtime.IsSessionGone(err) {
 		t.Errorf("Stop = %v, want an error: it still runs", err)
 	}
@@ -269,7 +269,7 @@ func TestStopIsVerified(t *testing.T) {
 func TestManyLooksAreOneListing(t *testing.T) {
 	t.Parallel()
 	const many = 200
-	pl := newPlace(t, fleet)
+	pl := newScriptFixture(t, fleet)
 	p := pl.open(func(c *exec.Config) { c.Fresh = time.Hour })
 	for i := range many {
 		for _, file := range []string{".up", ".meta.GC_INSTANCE_TOKEN"} {
@@ -310,7 +310,7 @@ func TestManyLooksAreOneListing(t *testing.T) {
 // A flood of calls does not become a flood of processes.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 peek) mkdir "$D/p.$$"; set -- "$D"/p.*; echo $# >> "$D/counts"; sleep 0.05; rmdir "$D/p.$$"; echo x ;;
 *) exit 2 ;; esac`)
 	p := pl.open()
@@ -336,7 +336,7 @@ peek) mkdir "$D/p.$$"; set -- "$D"/p.*; echo $# >> "$D/counts"; sleep 0.05; rmdi
 // Looks at one screen come one after the other: a place may have one way in only.
 func TestLooksAtOneScreenTakeTurns(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 peek) mkdir "$D/at.$name" || exit 1; sleep 0.02; rmdir "$D/at.$name"; echo x ;;
 *) exit 2 ;; esac`)
 	p := pl.open()
@@ -354,7 +354,7 @@ peek) mkdir "$D/at.$name" || exit 1; sleep 0.02; rmdir "$D/at.$name"; echo x ;;
 // The watch of a script that ends and talks nonsense.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, `case "$op" in
+	pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"capabilities": ["watch"]}' ;;
 watch) echo $$ >> "$D/pids"
   echo '{"kind":"resync"}'; echo nonsense; echo '{"kind":"moved","session":"one"}'
@@ -385,7 +385,7 @@ watch) echo $$ >> "$D/pids"
 // A script can detect an input that its sender's death has cut off.
 func TestScriptKnowsTheLengthOfItsInput(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, "[ \"$op\" != nudge ] || printf %s \"$GC_EXEC_STDIN_BYTES\" > \"$D/length\"\n"+fleet)
+	pl := newScriptFixture(t, "[ \"$op\" != nudge ] || printf %s \"$GC_EXEC_STDIN_BYTES\" > \"$D/length\"\n"+fleet)
 	p := pl.open()
 	if err := p.Start(t.Context(), "one", runtime.Config{Command: "c"}); err != nil {
 		t.Fatal(err)
@@ -402,7 +402,7 @@ func TestScriptKnowsTheLengthOfItsInput(t *testing.T) {
 // failure of its place proves nothing.
 func TestStopThatNobodyCanVerify(t *testing.T) {
 	t.Parallel()
-	pl := newPlace(t, "if [ -e \"$D/away\" ]; then case \"$op\" in stop) exit 0 ;; is-running) echo no route >&2; exit 1 ;; esac; fi\n"+fleet)
+	pl := newScriptFixture(t, "if [ -e \"$D/away\" ]; then case \"$op\" in stop) exit 0 ;; is-running) echo no route >&2; exit 1 ;; esac; fi\n"+fleet)
 	p := pl.open()
 	if err := p.Start(t.Context(), "one", runtime.Config{Command: "c"}); err != nil {
 		t.Fatal(err)

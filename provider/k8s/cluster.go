@@ -40,14 +40,14 @@ type line struct {
 	space  string
 }
 
-// askLimit bounds one request that is no watch.
-const askLimit = 30 * time.Second
+// requestTimeout bounds one request that is no watch.
+const requestTimeout = 30 * time.Second
 
 // errSilent is the end of that time. Whether the request did what it ought to is not known.
-var errSilent = fmt.Errorf("%w: the cluster did not answer within %v (kubectl get --raw /readyz shows how it is)", runtime.ErrRuntimeUnavailable, askLimit)
+var errSilent = fmt.Errorf("%w: the cluster did not answer within %v (kubectl get --raw /readyz shows how it is)", runtime.ErrRuntimeUnavailable, requestTimeout)
 
-func brief(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, askLimit, errSilent)
+func withRequestTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, requestTimeout, errSilent)
 }
 
 // open reads the client configuration: KUBECONFIG, the user's file, or that of the pod
@@ -132,16 +132,16 @@ func (c *cluster) send(ctx context.Context, method string, body any, query url.V
 	return nil, refusal(response)
 }
 
-// asking is one request that is no watch.
-type asking struct {
+// apiRequest is one request that is no watch.
+type apiRequest struct {
 	method string
 	body   any
 	query  url.Values
 	parts  []string
 }
 
-// ask makes a request and reads its answer.
-func ask[T any](ctx context.Context, c *cluster, a asking) (*T, error) {
+// callAPI makes a request and reads its answer.
+func callAPI[T any](ctx context.Context, c *cluster, a apiRequest) (*T, error) {
 	response, err := c.send(ctx, a.method, a.body, a.query, a.parts...)
 	if err != nil {
 		return nil, err
@@ -155,15 +155,15 @@ func ask[T any](ctx context.Context, c *cluster, a asking) (*T, error) {
 }
 
 func (c *cluster) get(ctx context.Context, name string) (*corev1.Pod, error) {
-	ctx, cancel := brief(ctx)
+	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
-	return onePod(ask[corev1.Pod](ctx, c, asking{http.MethodGet, nil, nil, []string{"pods", name}}))
+	return onePod(callAPI[corev1.Pod](ctx, c, apiRequest{http.MethodGet, nil, nil, []string{"pods", name}}))
 }
 
 func (c *cluster) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
-	ctx, cancel := brief(ctx)
+	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
-	return onePod(ask[corev1.Pod](ctx, c, asking{http.MethodPost, pod, nil, []string{"pods"}}))
+	return onePod(callAPI[corev1.Pod](ctx, c, apiRequest{http.MethodPost, pod, nil, []string{"pods"}}))
 }
 
 // onePod refuses an answer that somebody on the way has made up.
@@ -176,7 +176,7 @@ func onePod(pod *corev1.Pod, err error) (*corev1.Pod, error) {
 
 // remove deletes the pod with that identity and no other. One that is gone is no error.
 func (c *cluster) remove(ctx context.Context, pod *corev1.Pod, grace int64) error {
-	ctx, cancel := brief(ctx)
+	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
 	options := metav1.DeleteOptions{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, GracePeriodSeconds: &grace,
@@ -193,9 +193,9 @@ func (c *cluster) remove(ctx context.Context, pod *corev1.Pod, grace int64) erro
 }
 
 func (c *cluster) list(ctx context.Context, city string) (*corev1.PodList, error) {
-	ctx, cancel := brief(ctx)
+	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
-	list, err := ask[corev1.PodList](ctx, c, asking{http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, []string{"pods"}})
+	list, err := callAPI[corev1.PodList](ctx, c, apiRequest{http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, []string{"pods"}})
 	if err == nil && (list.Kind != "PodList" || list.ResourceVersion == "") {
 		return nil, fmt.Errorf("%w: the answer is not from an API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
 	}
@@ -212,11 +212,11 @@ func (c *cluster) watch(ctx context.Context, city, version string) (*http.Respon
 	}, "pods")
 }
 
-// told returns what the cluster says of a pod, the newest last.
-func (c *cluster) told(ctx context.Context, pod *corev1.Pod) []string {
-	ctx, cancel := brief(ctx)
+// warnings returns what the cluster says of a pod, the newest last.
+func (c *cluster) warnings(ctx context.Context, pod *corev1.Pod) []string {
+	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
-	list, err := ask[corev1.EventList](ctx, c, asking{http.MethodGet, nil, url.Values{"fieldSelector": {"involvedObject.uid=" + string(pod.UID)}}, []string{"events"}})
+	list, err := callAPI[corev1.EventList](ctx, c, apiRequest{http.MethodGet, nil, url.Values{"fieldSelector": {"involvedObject.uid=" + string(pod.UID)}}, []string{"events"}})
 	if err != nil {
 		return nil // it is only explained less
 	}

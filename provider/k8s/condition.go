@@ -92,17 +92,17 @@ func (e *ReasonError) Unwrap() error { return e.Kind }
 
 // Condition is what a pod's status says.
 type Condition struct {
-	Phase Phase
-	Err   error         // why it does not get on, a [ReasonError]; nil if nothing is wrong
-	Hope  bool          // waiting may help
-	Exit  *runtime.Exit // how the agent's container ended
-	Node  string
+	Phase       Phase
+	Err         error         // why it does not get on, a [ReasonError]; nil if nothing is wrong
+	Recoverable bool          // waiting may help
+	Exit        *runtime.Exit // how the agent's container ended
+	Node        string
 }
 
 // Judge reads a pod. Events are what the cluster reported about it, the newest
 // last.
 func Judge(pod *corev1.Pod, events []string) Condition {
-	c := Condition{Node: pod.Spec.NodeName, Hope: true}
+	c := Condition{Node: pod.Spec.NodeName, Recoverable: true}
 	said := ""
 	if len(events) > 0 {
 		said = events[len(events)-1]
@@ -110,10 +110,10 @@ func Judge(pod *corev1.Pod, events []string) Condition {
 	c.Exit = exitOf(pod)
 	switch {
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
-		c.Phase, c.Hope = Ended, false
+		c.Phase, c.Recoverable = Ended, false
 		c.Err = whyEnded(pod, said)
 	case pod.DeletionTimestamp != nil:
-		c.Phase, c.Hope = Leaving, false
+		c.Phase, c.Recoverable = Leaving, false
 		c.Err = &ReasonError{ErrPodEnded, "it was deleted"}
 		if why := disruption(pod); why != "" {
 			c.Err = &ReasonError{ErrEvicted, why}
@@ -166,7 +166,7 @@ func (c *Condition) containers(pod *corev1.Pod, said string) {
 func (c *Condition) waiting(status *corev1.ContainerStatus, said string) {
 	if w := status.State.Waiting; w != nil {
 		fail := func(kind error, hope bool) {
-			c.Err, c.Hope = &ReasonError{kind, w.Reason + ": " + cmp.Or(w.Message, said)}, hope
+			c.Err, c.Recoverable = &ReasonError{kind, w.Reason + ": " + cmp.Or(w.Message, said)}, hope
 		}
 		switch w.Reason {
 		case "ErrImageNeverPull":
@@ -187,7 +187,7 @@ func (c *Condition) waiting(status *corev1.ContainerStatus, said string) {
 		}
 	}
 	if t := status.State.Terminated; outOfMemory(t) {
-		c.Err, c.Hope = &ReasonError{ErrOutOfMemory, "container " + status.Name}, false
+		c.Err, c.Recoverable = &ReasonError{ErrOutOfMemory, "container " + status.Name}, false
 	}
 }
 
@@ -227,9 +227,9 @@ func disruption(pod *corev1.Pod) string {
 	return ""
 }
 
-// takenAway is why the cluster ends, or has ended, a pod that ran: by eviction, for one of higher
+// evictionReason is why the cluster ends, or has ended, a pod that ran: by eviction, for one of higher
 // priority, with its node. Empty if it does not.
-func takenAway(pod *corev1.Pod) string {
+func evictionReason(pod *corev1.Pod) string {
 	why := disruption(pod)
 	if why == "" || pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
 		return ""
@@ -276,7 +276,7 @@ func exitOf(pod *corev1.Pod) *runtime.Exit {
 
 // reasonOf is why a pod ended that did not by its own will.
 func reasonOf(pod *corev1.Pod) string {
-	if why := takenAway(pod); why != "" {
+	if why := evictionReason(pod); why != "" {
 		return why
 	}
 	if pod.Status.Phase != corev1.PodFailed {
@@ -289,7 +289,7 @@ func reasonOf(pod *corev1.Pod) string {
 }
 
 // limit is how long a phase may last.
-func (l Limits) of(p Phase) time.Duration {
+func (l Limits) phaseLimit(p Phase) time.Duration {
 	switch p {
 	case Scheduling:
 		return l.Schedule

@@ -99,7 +99,7 @@ type connection struct {
 	*io.PipeWriter // its input
 
 	cancel context.CancelFunc
-	said   remote.Tail
+	stderr remote.Tail
 	ended  chan struct{}
 	err    error // how it ended, once it has
 }
@@ -109,7 +109,7 @@ func (c *cluster) connect(ctx context.Context, pod, container string, argv []str
 	input, writer := io.Pipe()
 	reader, output := io.Pipe()
 	conn := &connection{PipeReader: reader, PipeWriter: writer, ended: make(chan struct{})}
-	streams := remotecommand.StreamOptions{Stdin: endless{input}, Stdout: output, Stderr: &conn.said}
+	streams := remotecommand.StreamOptions{Stdin: endless{input}, Stdout: output, Stderr: &conn.stderr}
 	executor, err := c.executor(pod, container, streams, argv)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (c *connection) Close() error {
 // failed returns why no outpost answered.
 func (c *connection) failed(cause error) error {
 	c.Close() //nolint:errcheck // never fails
-	said := c.said.String()
+	said := c.stderr.String()
 	if printed, ok := errors.AsType[*remote.NoOutpostError](cause); ok && c.err != nil && !errors.Is(c.err, context.Canceled) {
 		return fmt.Errorf("%w: no outpost answers in the pod: %w; %s%s", runtime.ErrRuntimeUnavailable, c.err, printed.Printed, said)
 	}

@@ -36,11 +36,11 @@ func (r *rig) once(name string) {
 	if uids, starts := r.api.uids(), r.started(); len(uids) != 1 || starts != 1 {
 		r.Errorf("there are pods %v, and agents were started %d times; want one and once", uids, starts)
 	}
-	r.sees(name, runtime.Alive, runtime.Alive)
+	r.wantObservation(name, runtime.Alive, runtime.Alive)
 }
 
-// says asserts that an error is of a kind and names what it must.
-func (r *rig) says(err, kind error, words ...string) {
+// wantError asserts that an error is of a kind and names what it must.
+func (r *rig) wantError(err, kind error, words ...string) {
 	r.Helper()
 	if !errors.Is(err, kind) {
 		r.Errorf("the error is %v, want %v", err, kind)
@@ -61,7 +61,7 @@ func TestThrottledIsLeftAlone(t *testing.T) {
 			f.verb = verb
 			r.api.inject(f)
 		}
-		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "asked too much")
+		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "asked too much")
 		<-time.After(time.Minute)
 		r.begin("a")
 		r.once("a")
@@ -71,7 +71,7 @@ func TestThrottledIsLeftAlone(t *testing.T) {
 			r.Errorf("Stop = %v, and there are %v", err, r.api.uids())
 		}
 		r.spaced("delete", 3, 20*time.Second)
-		r.sees("a", runtime.Dead, runtime.Dead)
+		r.wantObservation("a", runtime.Dead, runtime.Dead)
 	})
 }
 
@@ -117,7 +117,7 @@ func TestAPodThatUsedUpTheQuotaItself(t *testing.T) {
 		r.begin("a")
 		r.once("a")
 		r.api.inject(quota)
-		r.says(r.Start(r.Context(), "b", r.agent()), ErrQuota, "kubectl describe quota")
+		r.wantError(r.Start(r.Context(), "b", r.agent()), ErrQuota, "kubectl describe quota")
 		r.once("a")
 	})
 }
@@ -136,7 +136,7 @@ func TestGivenUpBeforeTheAnswer(t *testing.T) {
 			if uids := r.api.uids(); len(uids) != 0 {
 				r.Errorf("it leaves %v", uids)
 			}
-			r.sees("a", runtime.Dead, runtime.Dead)
+			r.wantObservation("a", runtime.Dead, runtime.Dead)
 		})
 	}
 }
@@ -219,14 +219,14 @@ func TestALostWatchIsUnknown(t *testing.T) {
 		heal := r.api.inject(fault{verb: "list", times: -1, code: 503, reason: metav1.StatusReasonServiceUnavailable})
 		r.api.cutWatches()
 		synctest.Wait()
-		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "begun again")
+		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "begun again")
 		<-time.After(time.Second)
-		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "/readyz")
+		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "/readyz")
 		if names, err := r.ListRunning(""); !errors.Is(err, runtime.ErrRuntimeUnavailable) {
 			r.Errorf("ListRunning = %v, %v", names, err)
 		}
-		r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
-		r.says(r.Stop("a"), runtime.ErrRuntimeUnavailable)
+		r.wantError(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
+		r.wantError(r.Stop("a"), runtime.ErrRuntimeUnavailable)
 		<-time.After(10 * time.Minute)
 		if lists := len(r.api.count("list")); lists > 90 {
 			r.Errorf("%d lists in 10 minutes of 503", lists)
@@ -293,8 +293,8 @@ func TestAVersionThatIsTooOld(t *testing.T) {
 					}
 				}
 				<-time.After(time.Second)
-				r.sees("a", runtime.Alive, runtime.Alive)
-				r.sees("b", runtime.Dead, runtime.Dead)
+				r.wantObservation("a", runtime.Alive, runtime.Alive)
+				r.wantObservation("b", runtime.Dead, runtime.Dead)
 				gone := map[string]int{}
 				for len(events) > 0 {
 					if e := <-events; e.Kind == runtime.EventGone {
@@ -316,8 +316,8 @@ func TestAStaleListIsUnknown(t *testing.T) {
 		heal := r.api.inject(fault{verb: "list", times: -1, versions: "100"})
 		r.api.cutWatches()
 		<-time.After(time.Minute)
-		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "lags behind")
-		r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
+		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "lags behind")
+		r.wantError(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
 		heal()
 		<-time.After(time.Minute)
 		r.once("a")
@@ -335,11 +335,11 @@ func TestAnAnswerThatTheWatchHasOvertaken(t *testing.T) {
 		if err := r.Stop("a"); err != nil {
 			r.Fatal(err)
 		}
-		r.view.learn(old)
-		r.sees("a", runtime.Dead, runtime.Dead)
+		r.view.applyResponse(old)
+		r.wantObservation("a", runtime.Dead, runtime.Dead)
 		r.begin("a")
-		r.view.learn(old)
-		r.sees("a", runtime.Alive, runtime.Alive)
+		r.view.applyResponse(old)
+		r.wantObservation("a", runtime.Alive, runtime.Alive)
 	})
 }
 
@@ -351,7 +351,7 @@ func TestAProxyThatAnswersForTheServer(t *testing.T) {
 			heal := r.api.inject(fault{verb: "list", times: -1, code: 200, text: text})
 			r.api.cutWatches()
 			<-time.After(time.Minute)
-			r.sees("a", runtime.Unknown, runtime.Unknown)
+			r.wantObservation("a", runtime.Unknown, runtime.Unknown)
 			heal()
 			<-time.After(time.Minute)
 			r.once("a")
@@ -368,12 +368,12 @@ func TestAnExpiredToken(t *testing.T) {
 		r.api.token = "next"
 		r.api.mu.Unlock()
 		_, err := r.create(r.Context(), &corev1.Pod{})
-		r.says(err, ErrLogin, "log in", "kubectl auth whoami")
-		r.says(r.Start(r.Context(), "b", r.agent()), ErrLogin, "log in")
+		r.wantError(err, ErrLogin, "log in", "kubectl auth whoami")
+		r.wantError(r.Start(r.Context(), "b", r.agent()), ErrLogin, "log in")
 		r.api.cutWatches()
 		<-time.After(10 * time.Minute)
-		r.says(r.unseen("a"), ErrLogin, "log in")
-		r.says(r.Stop("a"), ErrLogin)
+		r.wantError(r.wantUnknown("a"), ErrLogin, "log in")
+		r.wantError(r.Stop("a"), ErrLogin)
 		if err := os.WriteFile(r.config.BearerTokenFile, []byte("next"), 0o600); err != nil {
 			r.Fatal(err)
 		}
@@ -421,14 +421,14 @@ func TestAPodThatNobodyStartsAnyMore(t *testing.T) {
 				}
 				r.api.stays = false
 				<-time.After(time.Second)
-				r.sees("a", runtime.Alive, runtime.Unknown)
-				r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrSessionInitializing)
+				r.wantObservation("a", runtime.Alive, runtime.Unknown)
+				r.wantError(r.Start(r.Context(), "a", r.agent()), runtime.ErrSessionInitializing)
 				<-time.After(orphanedAfter / 2)
-				r.sees("a", runtime.Alive, runtime.Unknown)
+				r.wantObservation("a", runtime.Alive, runtime.Unknown)
 				<-time.After(orphanedAfter)
-				r.sees("a", runtime.Alive, runtime.Dead)
+				r.wantObservation("a", runtime.Alive, runtime.Dead)
 				_, err = r.GetMeta("a", "KEY")
-				r.says(err, runtime.ErrSessionNotFound)
+				r.wantError(err, runtime.ErrSessionNotFound)
 				before := r.api.uids()
 				r.begin("a")
 				r.once("a")

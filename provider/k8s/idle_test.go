@@ -75,7 +75,7 @@ func BenchmarkSweep500(b *testing.B) {
 	defer end()
 	names := r.populate(500)
 	before := heap()
-	if err := r.known(b.Context()); err != nil {
+	if err := r.waitSynced(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	kept := heap() - before

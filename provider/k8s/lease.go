@@ -45,7 +45,7 @@ const leaseLimit = 3 * time.Second
 
 // Get keeps the contract of leaderelection.Store.
 func (s *leaseStore) Get(ctx context.Context) (leaderelection.Record, error) {
-	r, err := s.ask(ctx, asking{http.MethodGet, nil, nil, []string{leases, s.name}})
+	r, err := s.request(ctx, apiRequest{http.MethodGet, nil, nil, []string{leases, s.name}})
 	if errors.Is(err, errNotThere) {
 		return leaderelection.Record{}, nil
 	}
@@ -59,21 +59,21 @@ func (s *leaseStore) Put(ctx context.Context, r leaderelection.Record) (leaderel
 		metav1.ObjectMeta{Name: s.name, ResourceVersion: r.Version},
 		leaseSpec{r.Holder, int(r.Duration.Seconds()), microTime(r.Acquired), microTime(r.Renewed), r.Changes},
 	}
-	a := asking{http.MethodPut, object, nil, []string{leases, s.name}}
+	a := apiRequest{http.MethodPut, object, nil, []string{leases, s.name}}
 	if r.Version == "" {
-		a = asking{http.MethodPost, object, nil, []string{leases}}
+		a = apiRequest{http.MethodPost, object, nil, []string{leases}}
 	}
-	out, err := s.ask(ctx, a)
+	out, err := s.request(ctx, a)
 	if errors.Is(err, errConflict) || errors.Is(err, errTaken) || errors.Is(err, errNotThere) {
 		return leaderelection.Record{}, errors.Join(leaderelection.ErrConflict, err)
 	}
 	return out, err
 }
 
-func (s *leaseStore) ask(ctx context.Context, a asking) (leaderelection.Record, error) {
+func (s *leaseStore) request(ctx context.Context, a apiRequest) (leaderelection.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseLimit)
 	defer cancel()
-	object, err := ask[leaseObject](ctx, s.cluster, a)
+	object, err := callAPI[leaseObject](ctx, s.cluster, a)
 	if err != nil {
 		return leaderelection.Record{}, err
 	}

@@ -27,19 +27,19 @@ func (p *Provider) Interrupt(name string) error {
 	if err != nil {
 		return missingIsNil(err)
 	}
-	return w.out.Interrupt(name)
+	return w.client.Interrupt(name)
 }
 
 // IsRunning keeps the contract of runtime.Inspector.
 func (p *Provider) IsRunning(name string) bool {
 	w, err := p.at("look at", name)
-	return err == nil && w.out.IsRunning(name)
+	return err == nil && w.client.IsRunning(name)
 }
 
 // IsAttached keeps the contract of runtime.Inspector.
 func (p *Provider) IsAttached(name string) bool {
 	w, err := p.at("look at", name)
-	return err == nil && w.out.IsAttached(name)
+	return err == nil && w.client.IsAttached(name)
 }
 
 // ProcessAlive keeps the contract of runtime.Inspector.
@@ -48,15 +48,15 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 		return true // no check is possible
 	}
 	w, err := p.at("look at", name)
-	return err == nil && w.out.ProcessAlive(name, processNames)
+	return err == nil && w.client.ProcessAlive(name, processNames)
 }
 
-// asked is how many pods are asked at a time.
-const asked = 32
+// maxParallelQueries is how many pods are asked at a time.
+const maxParallelQueries = 32
 
 // ListRunning keeps the contract of runtime.Inspector.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
-	err := p.known(p.life)
+	err := p.waitSynced(p.ctx)
 	pods, viewErr := p.view.all()
 	if err = errors.Join(err, viewErr); err != nil {
 		return nil, &runtime.Error{Op: "list", Err: unknown(err)}
@@ -65,13 +65,13 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	var names []string
 	var silent []error
 	var group errgroup.Group
-	group.SetLimit(asked)
+	group.SetLimit(maxParallelQueries)
 	for name, pod := range pods {
 		if !strings.HasPrefix(name, prefix) || Judge(pod, nil).Phase != Running {
 			continue
 		}
 		group.Go(func() error {
-			found, err := p.way(name, pod).out.ListRunning(name)
+			found, err := p.connTo(name, pod).client.ListRunning(name)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -100,7 +100,7 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, missingIsNil(err)
 	}
-	return w.out.GetLastActivity(name)
+	return w.client.GetLastActivity(name)
 }
 
 // Attach keeps the contract of runtime.Input.
@@ -109,7 +109,7 @@ func (p *Provider) Attach(name string) error {
 	if err != nil {
 		return err
 	}
-	return w.out.Attach(name)
+	return w.client.Attach(name)
 }
 
 // Nudge keeps the contract of runtime.Input.
@@ -121,7 +121,7 @@ func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	if err != nil {
 		return err
 	}
-	return w.out.Nudge(name, content)
+	return w.client.Nudge(name, content)
 }
 
 // SendKeys keeps the contract of runtime.Input.
@@ -130,7 +130,7 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	if err != nil {
 		return missingIsNil(err)
 	}
-	return w.out.SendKeys(name, keys...)
+	return w.client.SendKeys(name, keys...)
 }
 
 // Peek keeps the contract of runtime.Output.
@@ -139,7 +139,7 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return w.out.Peek(name, lines)
+	return w.client.Peek(name, lines)
 }
 
 // ClearScrollback keeps the contract of runtime.Output.
@@ -148,7 +148,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	if err != nil {
 		return missingIsNil(err)
 	}
-	return w.out.ClearScrollback(name)
+	return w.client.ClearScrollback(name)
 }
 
 // SetMeta keeps the contract of runtime.MetaStore.
@@ -157,7 +157,7 @@ func (p *Provider) SetMeta(name, key, value string) error {
 	if err != nil {
 		return err
 	}
-	return w.out.SetMeta(name, key, value)
+	return w.client.SetMeta(name, key, value)
 }
 
 // GetMeta keeps the contract of runtime.MetaStore.
@@ -166,7 +166,7 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return w.out.GetMeta(name, key)
+	return w.client.GetMeta(name, key)
 }
 
 // RemoveMeta keeps the contract of runtime.MetaStore.
@@ -175,7 +175,7 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	if err != nil {
 		return err
 	}
-	return w.out.RemoveMeta(name, key)
+	return w.client.RemoveMeta(name, key)
 }
 
 // CopyTo keeps the contract of runtime.Stager.
@@ -184,7 +184,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	if err != nil {
 		return missingIsNil(err)
 	}
-	return w.out.CopyTo(name, src, relDst)
+	return w.client.CopyTo(name, src, relDst)
 }
 
 // RunLive keeps the contract of runtime.Stager.
@@ -193,5 +193,5 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	if err != nil {
 		return err
 	}
-	return w.out.RunLive(name, cfg)
+	return w.client.RunLive(name, cfg)
 }

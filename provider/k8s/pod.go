@@ -30,15 +30,15 @@ const (
 	containerAgent   = "agent"
 	containerProgram = "gc-program" // waits until the program is there
 
-	folderGC     = "/gc"        // ours
-	programPath  = "/gc/bin/gc" // brought here
-	homeFolder   = "/gc-home"
-	usualWorkDir = "/workspace"
+	folderGC       = "/gc"        // ours
+	programPath    = "/gc/bin/gc" // brought here
+	homeFolder     = "/gc-home"
+	defaultWorkDir = "/workspace"
 )
 
-// usualGrace is how many seconds a pod has to end that is evicted or deleted: for a turn that is under way,
+// defaultGrace is how many seconds a pod has to end that is evicted or deleted: for a turn that is under way,
 // see internal/driver/remote. It does not hold up gc, which ends the agent first.
-const usualGrace = int64(30)
+const defaultGrace = int64(30)
 
 // labelLimit is how long a label's value and a host's name may be.
 const labelLimit = 63
@@ -117,7 +117,7 @@ func manifest(o order) (*corev1.Pod, error) {
 	pod.Annotations = withMore(pod.Annotations, map[string]string{annotationRaw: o.session, annotationTry: o.try})
 	o.spec(&pod.Spec)
 	o.grace = time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
-	agent := takeContainer(&pod.Spec)
+	agent := extractContainer(&pod.Spec)
 	if len(agent.Resources.Requests) == 0 && len(agent.Resources.Limits) == 0 {
 		agent.Resources = wanted
 	}
@@ -145,7 +145,7 @@ func (o order) spec(spec *corev1.PodSpec) {
 		spec.RestartPolicy = corev1.RestartPolicyNever
 	}
 	if spec.TerminationGracePeriodSeconds == nil {
-		spec.TerminationGracePeriodSeconds = new(usualGrace)
+		spec.TerminationGracePeriodSeconds = new(defaultGrace)
 	}
 	if spec.ServiceAccountName == "" && spec.AutomountServiceAccountToken == nil {
 		spec.AutomountServiceAccountToken = new(false) // an agent has no identity in the cluster
@@ -169,8 +169,8 @@ func (o order) spec(spec *corev1.PodSpec) {
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "gc-work", VolumeSource: work})
 }
 
-// takeContainer takes the agent's container out of the template, or makes it.
-func takeContainer(spec *corev1.PodSpec) corev1.Container {
+// extractContainer takes the agent's container out of the template, or makes it.
+func extractContainer(spec *corev1.PodSpec) corev1.Container {
 	for i := range spec.Containers {
 		if c := spec.Containers[i]; c.Name == containerAgent {
 			spec.Containers = append(spec.Containers[:i], spec.Containers[i+1:]...)
@@ -234,7 +234,7 @@ func covered(mounts []corev1.VolumeMount, at string) bool {
 // workDir is the agent's folder: the one that it has everywhere.
 func workDir(cfg runtime.Config) string {
 	if cfg.WorkDir == "" {
-		return usualWorkDir
+		return defaultWorkDir
 	}
 	return path.Clean(cfg.WorkDir)
 }

@@ -149,7 +149,7 @@ func TestJudge(t *testing.T) {
 		}), nil, Running, ErrNodeLost, true},
 	} {
 		got := Judge(&c.pod, c.events)
-		if got.Phase != c.phase || !errors.Is(got.Err, c.kind) || (got.Err == nil) != (c.kind == nil) || got.Hope != c.hope {
+		if got.Phase != c.phase || !errors.Is(got.Err, c.kind) || (got.Err == nil) != (c.kind == nil) || got.Recoverable != c.hope {
 			t.Errorf("%s: %+v, want %s %v %v", name, got, c.phase, c.kind, c.hope)
 		}
 	}

@@ -14,37 +14,37 @@ import (
 )
 
 const (
-	toldEvents = 3                // the pod's warnings that are repeated
-	firstAsked = 3 * time.Second  // a start that waits that long asks for its pod's warnings,
-	laterAsked = 15 * time.Second // and again so long after that,
-	askedFor   = 5 * time.Second  // for no longer than this
+	maxWarnings          = 3                // the pod's warnings that are repeated
+	firstWarningQuery    = 3 * time.Second  // a start that waits that long asks for its pod's warnings,
+	warningQueryInterval = 15 * time.Second // and again so long after that,
+	askedFor             = 5 * time.Second  // for no longer than this
 )
 
-// tell reports what the start waits for to the caller that follows it.
-func (s *starting) tell(ctx context.Context) {
+// reportProgress reports what the start waits for to the caller that follows it.
+func (s *starting) reportProgress(ctx context.Context) {
 	pod, err := s.view.pod(s.name)
 	switch {
 	case err != nil:
 		runtime.TellProgress(ctx, "the cluster cannot be asked: "+err.Error())
 	case pod != nil && pod.UID == s.uid:
-		runtime.TellProgress(ctx, waitsFor(pod, s.told))
+		runtime.TellProgress(ctx, waitsFor(pod, s.warnings))
 	}
 }
 
-// ask asks for the warnings about the pod. A cluster that cannot be asked is left alone.
-func (s *starting) ask(ctx context.Context) {
+// fetchWarnings asks for the warnings about the pod. A cluster that cannot be asked is left alone.
+func (s *starting) fetchWarnings(ctx context.Context) {
 	pod, err := s.view.pod(s.name)
 	if err != nil || pod == nil || pod.UID != s.uid {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, askedFor)
 	defer cancel()
-	s.told = s.cluster.told(ctx, pod)
+	s.warnings = s.cluster.warnings(ctx, pod)
 }
 
-// because adds what the cluster says of the pod to why a start failed.
-func (s *starting) because(pod *corev1.Pod, err error) error {
-	told := s.cluster.told(context.WithoutCancel(s.life), pod)
+// withWarnings adds what the cluster says of the pod to why a start failed.
+func (s *starting) withWarnings(pod *corev1.Pod, err error) error {
+	told := s.cluster.warnings(context.WithoutCancel(s.ctx), pod)
 	if now, viewErr := s.view.pod(s.name); viewErr == nil && now != nil && now.UID == s.uid {
 		if c := Judge(now, told); c.Err != nil {
 			reason, ok := errors.AsType[*ReasonError](err)
@@ -84,7 +84,7 @@ func waitsFor(pod *corev1.Pod, told []string) string {
 
 // warned appends the last warnings to words, those that are not in there yet.
 func warned(words, told []string) []string {
-	for _, said := range told[max(0, len(told)-toldEvents):] {
+	for _, said := range told[max(0, len(told)-maxWarnings):] {
 		_, text, _ := strings.Cut(said, ": ") // behind the kind of warning
 		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, text) }) {
 			words = append(words, said)

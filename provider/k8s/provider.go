@@ -19,22 +19,22 @@ import (
 
 // Provider runs agents in pods. Safe for concurrent use.
 type Provider struct {
-	cfg     Config
-	cluster *cluster
-	view    *view
-	life    context.Context //nolint:containedctx // of the provider: its watch, and calls without a context
-	end     context.CancelFunc
-	work    sync.WaitGroup
-	begin   func()
-	enter   func(session string, pod *corev1.Pod) inside // makes the way in
-	feeds   broadcast.Feeds
+	cfg        Config
+	cluster    *cluster
+	view       *view
+	ctx        context.Context //nolint:containedctx // of the provider: its watch, and calls without a context
+	cancel     context.CancelFunc
+	work       sync.WaitGroup
+	begin      func()
+	openClient func(session string, pod *corev1.Pod) podClient // makes the way in
+	events     broadcast.Broadcaster
 
 	mu        sync.Mutex
-	ways      map[string]*way     // by the session's name
-	starts    map[string]struct{} // under way in this process
-	disrupted map[string]string   // why a session's last pod ended
-	lonely    map[string]lonely   // pods in which a session is to be started, and that nothing starts here
-	watching  bool                // somebody follows events
+	conns     map[string]*podConn     // by the session's name
+	starts    map[string]struct{}     // under way in this process
+	disrupted map[string]string       // why a session's last pod ended
+	unstarted map[string]unstartedPod // pods in which a session is to be started, and that nothing starts here
+	watching  bool                    // somebody follows events
 	closed    bool
 }
 
@@ -55,15 +55,15 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg.Limits = cfg.Limits.filled()
-	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, ways: map[string]*way{}, starts: map[string]struct{}{}, disrupted: map[string]string{}, lonely: map[string]lonely{}}
-	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
+	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, conns: map[string]*podConn{}, starts: map[string]struct{}{}, disrupted: map[string]string{}, unstarted: map[string]unstartedPod{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	p.view = newView(p.cluster, cfg.ID, p.changed)
-	p.enter = func(name string, pod *corev1.Pod) inside { return remote.Open(p.options(name, pod)) }
+	p.openClient = func(name string, pod *corev1.Pod) podClient { return remote.Open(p.options(name, pod)) }
 	p.begin = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if !p.closed {
-			p.work.Go(func() { p.view.run(p.life) })
+			p.work.Go(func() { p.view.run(p.ctx) })
 		}
 	})
 	return p, nil
@@ -73,22 +73,22 @@ func Open(cfg Config) (*Provider, error) {
 func (p *Provider) Close() error {
 	p.mu.Lock()
 	p.closed = true
-	ways := p.ways
-	p.ways = map[string]*way{}
+	ways := p.conns
+	p.conns = map[string]*podConn{}
 	p.mu.Unlock()
-	p.end()
+	p.cancel()
 	for _, w := range ways {
 		w.close()
 	}
 	p.work.Wait()
-	p.feeds.Wait()
+	p.events.Wait()
 	return nil
 }
 
-// known begins to watch and waits until it is known which pods there are.
-func (p *Provider) known(ctx context.Context) error {
+// waitSynced begins to watch and waits until it is known which pods there are.
+func (p *Provider) waitSynced(ctx context.Context) error {
 	p.begin()
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return p.view.ready(ctx)
 }
@@ -96,7 +96,7 @@ func (p *Provider) known(ctx context.Context) error {
 // changed receives each change of the view.
 func (p *Provider) changed(pod *corev1.Pod, gone bool) {
 	if pod == nil {
-		p.feeds.Tell(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
+		p.events.Publish(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
 		p.followAll()
 		return
 	}
@@ -108,10 +108,10 @@ func (p *Provider) changed(pod *corev1.Pod, gone bool) {
 	}
 	switch {
 	case gone:
-		p.forget(name, pod.UID)
-		p.feeds.Tell(runtime.Event{Kind: runtime.EventGone, Session: name, Time: time.Now()})
+		p.closeConn(name, pod.UID)
+		p.events.Publish(runtime.Event{Kind: runtime.EventGone, Session: name, Time: time.Now()})
 	case Judge(pod, nil).Phase == Ended:
-		p.feeds.Tell(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: exitOf(pod), Time: time.Now()})
+		p.events.Publish(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: exitOf(pod), Time: time.Now()})
 	default:
 		p.follow(name, pod)
 	}
@@ -122,22 +122,22 @@ func (p *Provider) Capabilities() runtime.ProviderCapabilities { return capabili
 
 var capabilities = runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
 
-// usualAsk bounds questions that have no context.
-const usualAsk = 15 * time.Second
+// defaultAsk bounds questions that have no context.
+const defaultAsk = 15 * time.Second
 
 // at returns the way to a session whose pod runs.
-func (p *Provider) at(op, name string) (*way, error) {
-	ctx, cancel := context.WithTimeout(p.life, usualAsk)
+func (p *Provider) at(op, name string) (*podConn, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, defaultAsk)
 	defer cancel()
 	return p.atContext(ctx, op, name)
 }
 
-func (p *Provider) atContext(ctx context.Context, op, name string) (*way, error) {
-	fail := func(err error) (*way, error) { return nil, &runtime.Error{Op: op, Session: name, Err: err} }
+func (p *Provider) atContext(ctx context.Context, op, name string) (*podConn, error) {
+	fail := func(err error) (*podConn, error) { return nil, &runtime.Error{Op: op, Session: name, Err: err} }
 	if runtime.ValidateName(name) != nil {
 		return fail(runtime.ErrSessionNotFound)
 	}
-	if err := p.known(ctx); err != nil {
+	if err := p.waitSynced(ctx); err != nil {
 		return fail(err)
 	}
 	pod, err := p.view.pod(name)
@@ -149,7 +149,7 @@ func (p *Provider) atContext(ctx context.Context, op, name string) (*way, error)
 	}
 	switch c := Judge(pod, nil); c.Phase {
 	case Running:
-		return p.way(name, pod), nil
+		return p.connTo(name, pod), nil
 	case Ended, Leaving:
 		return fail(fmt.Errorf("%w: %w", runtime.ErrSessionNotFound, c.Err))
 	default:
@@ -167,7 +167,7 @@ func (p *Provider) Route(session string) runtime.Provider {
 	if err != nil {
 		return absent{p, err}
 	}
-	return w.out
+	return w.client
 }
 
 // Observe keeps the contract of runtime.Observer. It makes no request of the cluster, but
@@ -181,7 +181,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	if runtime.ValidateName(name) != nil {
 		return dead()
 	}
-	err := p.known(ctx)
+	err := p.waitSynced(ctx)
 	var pod *corev1.Pod
 	if err == nil {
 		pod, err = p.view.pod(name)
@@ -200,11 +200,11 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	case Running:
 	case Ended:
 		obs.Session, obs.Agent, obs.Exit, obs.Attached = runtime.Alive, runtime.Dead, c.Exit, 0
-		obs.InstanceToken = p.lastSeen(name, pod.UID)
+		obs.InstanceToken = p.lastInstance(name, pod.UID)
 		return obs, nil
 	default:
 		obs.Session = runtime.Alive // somebody starts it, or it is on its way out
-		obs.InstanceToken = p.lastSeen(name, pod.UID)
+		obs.InstanceToken = p.lastInstance(name, pod.UID)
 		if c.Phase != Leaving && p.abandoned(name, pod) {
 			obs.Agent, obs.Attached = runtime.Dead, 0
 		}
@@ -215,12 +215,12 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 
 // observeIn asks the outpost of a pod that runs.
 func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) (runtime.Observation, error) {
-	w := p.way(name, pod)
-	obs, err := w.out.Observe(ctx, name)
+	w := p.connTo(name, pod)
+	obs, err := w.client.Observe(ctx, name)
 	if err != nil {
 		return obs, err
 	}
-	p.seen(w, obs.InstanceToken)
+	p.recordInstance(w, obs.InstanceToken)
 	if obs.Session == runtime.Dead { // it is being started, or was left so
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
 		if p.abandoned(name, pod) {
@@ -229,13 +229,13 @@ func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) 
 		return obs, nil
 	}
 	p.mu.Lock()
-	delete(p.lonely, name)
+	delete(p.unstarted, name)
 	p.mu.Unlock()
 	return obs, nil
 }
 
-// lonely is a pod and since when nothing is seen to start its session.
-type lonely struct {
+// unstartedPod is a pod and since when nothing is seen to start its session.
+type unstartedPod struct {
 	uid   types.UID
 	since time.Time
 }
@@ -254,12 +254,12 @@ func (p *Provider) abandoned(name string, pod *corev1.Pod) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	seen, known := p.lonely[name]
+	seen, known := p.unstarted[name]
 	if known = known && seen.uid == pod.UID; known {
 		return time.Since(seen.since) > orphanedAfter
 	}
 	if _, busy := p.starts[name]; !busy { // else it may be that start's own
-		p.lonely[name] = lonely{pod.UID, time.Now()}
+		p.unstarted[name] = unstartedPod{pod.UID, time.Now()}
 	}
 	return false
 }
@@ -270,8 +270,8 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	p.mu.Lock()
 	p.watching = true
 	p.mu.Unlock()
-	events := p.feeds.Add(ctx, p.life)
-	if err := p.known(ctx); err == nil {
+	events := p.events.Subscribe(ctx, p.ctx)
+	if err := p.waitSynced(ctx); err == nil {
 		p.followAll()
 	}
 	return events, nil
@@ -296,15 +296,15 @@ func (p *Provider) follow(name string, pod *corev1.Pod) {
 	if !wanted || Judge(pod, nil).Phase != Running {
 		return
 	}
-	w := p.way(name, pod)
+	w := p.connTo(name, pod)
 	w.follow.Do(func() {
 		p.work.Go(func() {
-			events, err := w.out.Watch(p.life)
+			events, err := w.client.Watch(p.ctx)
 			if err != nil {
 				return
 			}
 			for e := range events {
-				p.feeds.Tell(e)
+				p.events.Publish(e)
 			}
 		})
 	})

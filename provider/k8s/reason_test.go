@@ -52,7 +52,7 @@ func TestWhyAPodDoesNotStart(t *testing.T) {
 				ctx, cancel := context.WithTimeout(r.Context(), time.Hour)
 				defer cancel()
 				err := r.Start(ctx, "a", r.agent())
-				r.says(err, c.kind, c.words...)
+				r.wantError(err, c.kind, c.words...)
 				if err != nil && strings.Contains(err.Error(), "of interest") || len(r.api.uids()) != 0 {
 					r.Errorf("%v, and there are %v", err, r.api.uids())
 				}

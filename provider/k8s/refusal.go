@@ -58,13 +58,13 @@ func refusal(response *http.Response) error {
 		Code: response.StatusCode, Reason: string(status.Reason), After: pauseWanted(response, &status),
 		Text: cmp.Or(status.Message, strings.TrimSpace(string(text)), response.Status),
 	}
-	e.Kind = meaning(e, &status)
+	e.Kind = errorMeaning(e, &status)
 	e.Remedy = e.remedy()
 	return e
 }
 
-// longestWish bounds how long a server may have us wait.
-const longestWish = time.Minute
+// maxRetryAfter bounds how long a server may have us wait.
+const maxRetryAfter = time.Minute
 
 // pauseWanted is how long the server wants to be left alone.
 func pauseWanted(response *http.Response, status *metav1.Status) time.Duration {
@@ -72,13 +72,13 @@ func pauseWanted(response *http.Response, status *metav1.Status) time.Duration {
 	if status.Details != nil {
 		seconds = max(seconds, int(status.Details.RetryAfterSeconds))
 	}
-	return min(time.Duration(max(seconds, 0))*time.Second, longestWish)
+	return min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
 }
 
-// meaning is what a refusal is to us. What may be different the next time is unknown, and
+// errorMeaning is what a refusal is to us. What may be different the next time is unknown, and
 // so is what the API server did not say itself: that something is not there, or is another
 // one, is believed from no proxy on the way.
-func meaning(e *StatusError, status *metav1.Status) error {
+func errorMeaning(e *StatusError, status *metav1.Status) error {
 	if e.Code == http.StatusNotFound || e.Code == http.StatusConflict || e.Code == http.StatusGone {
 		return ofObject(e.Code, status)
 	}
@@ -133,9 +133,9 @@ func (e *StatusError) remedy() string {
 	return ""
 }
 
-// unheard reports an error after which it is not known whether the request did what it
+// isIndeterminate reports an error after which it is not known whether the request did what it
 // ought to, or after which the same one may be answered otherwise.
-func unheard(err error) bool { return errors.Is(err, runtime.ErrRuntimeUnavailable) }
+func isIndeterminate(err error) bool { return errors.Is(err, runtime.ErrRuntimeUnavailable) }
 
 // waitOut waits before the next try: as long as the server wished, at least. It returns an
 // error if ctx ends.

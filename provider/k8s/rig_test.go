@@ -29,11 +29,11 @@ type rig struct {
 	pipes  pipes
 	config *rest.Config
 	dir    string
-	insides
+	podClients
 }
 
-// insides are the outposts, one for each pod that ever was.
-type insides struct {
+// podClients are the outposts, one for each pod that ever was.
+type podClients struct {
 	mu    sync.Mutex
 	fakes map[types.UID]*fake.Provider
 }
@@ -88,7 +88,7 @@ func (r *rig) open() (*Provider, func()) {
 		r.Fatal(err)
 	}
 	p.cluster.line = &line{r.config, client, "gc"}
-	p.enter = func(_ string, pod *corev1.Pod) inside { return in{r.inside(pod.UID), r.api, pod.UID} }
+	p.openClient = func(_ string, pod *corev1.Pod) podClient { return fakePodClient{r.inside(pod.UID), r.api, pod.UID} }
 	return p, func() {
 		if err := p.Close(); err != nil {
 			r.Error(err)
@@ -97,7 +97,7 @@ func (r *rig) open() (*Provider, func()) {
 	}
 }
 
-func (i *insides) inside(uid types.UID) *fake.Provider {
+func (i *podClients) inside(uid types.UID) *fake.Provider {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.fakes[uid] == nil {
@@ -107,7 +107,7 @@ func (i *insides) inside(uid types.UID) *fake.Provider {
 }
 
 // started counts the agents that were started, in any pod.
-func (i *insides) started() (count int) {
+func (i *podClients) started() (count int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, f := range i.fakes {
@@ -116,25 +116,25 @@ func (i *insides) started() (count int) {
 	return count
 }
 
-// in is the outpost of a pod, reached as long as there is the pod.
-type in struct {
+// fakePodClient is the outpost of a pod, reached as long as there is the pod.
+type fakePodClient struct {
 	*fake.Provider
 
 	api *apiServer
 	uid types.UID
 }
 
-func (i in) Reach(context.Context) error {
+func (i fakePodClient) Connect(context.Context) error {
 	if i.api.has(i.uid) {
 		return nil
 	}
 	return fmt.Errorf("%w: no such pod", runtime.ErrRuntimeUnavailable)
 }
 
-func (i in) Close() error { return nil }
+func (i fakePodClient) Close() error { return nil }
 
-func (i in) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	if err := i.Reach(ctx); err != nil {
+func (i fakePodClient) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+	if err := i.Connect(ctx); err != nil {
 		return runtime.Observation{}, err
 	}
 	return i.Provider.Observe(ctx, name)
@@ -187,8 +187,8 @@ func (r *rig) begin(name string) {
 	}
 }
 
-// sees asserts what is observed of a session.
-func (r *rig) sees(name string, session, agent runtime.Liveness) {
+// wantObservation asserts what is observed of a session.
+func (r *rig) wantObservation(name string, session, agent runtime.Liveness) {
 	r.Helper()
 	o, err := r.Observe(r.Context(), name)
 	if o.Session != session || o.Agent != agent || (session == runtime.Unknown) != errors.Is(err, runtime.ErrRuntimeUnavailable) {
@@ -196,10 +196,10 @@ func (r *rig) sees(name string, session, agent runtime.Liveness) {
 	}
 }
 
-// unseen asserts that nothing is known of a session, and returns why.
-func (r *rig) unseen(name string) error {
+// wantUnknown asserts that nothing is known of a session, and returns why.
+func (r *rig) wantUnknown(name string) error {
 	r.Helper()
-	r.sees(name, runtime.Unknown, runtime.Unknown)
+	r.wantObservation(name, runtime.Unknown, runtime.Unknown)
 	_, err := r.Observe(r.Context(), name)
 	return err
 }

@@ -33,7 +33,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 		return fail(runtime.ErrSessionExists)
 	}
 	defer p.release(name)
-	if err := p.known(ctx); err != nil {
+	if err := p.waitSynced(ctx); err != nil {
 		return fail(err)
 	}
 	if err := p.clear(ctx, name); err != nil {
@@ -47,11 +47,11 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	if pod, err = p.create(ctx, pod); err != nil {
 		return fail(err)
 	}
-	p.view.learn(pod)
+	p.view.applyResponse(pod)
 	s := &starting{Provider: p, name: name, uid: pod.UID}
-	if err = s.bringUp(ctx, cfg); err != nil {
-		err = s.because(pod, err)
-		s.takeBack(ctx, pod)
+	if err = s.startAgent(ctx, cfg); err != nil {
+		err = s.withWarnings(pod, err)
+		s.deletePod(ctx, pod)
 	}
 	return fail(err)
 }
@@ -90,7 +90,7 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 	switch c := Judge(pod, nil); c.Phase {
 	case Leaving:
 		runtime.TellProgress(ctx, "its previous pod has not ended yet")
-		return p.gone(ctx, name, pod)
+		return p.waitDeleted(ctx, name, pod)
 	case Ended:
 	case Running:
 		obs, err := p.observeIn(ctx, name, pod)
@@ -110,11 +110,11 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 	if err := p.cluster.remove(ctx, pod, 0); err != nil {
 		return err
 	}
-	return p.gone(ctx, name, pod)
+	return p.waitDeleted(ctx, name, pod)
 }
 
-// gone waits until the view has seen that the pod is no more.
-func (p *Provider) gone(ctx context.Context, name string, pod *corev1.Pod) error {
+// waitDeleted waits until the view has seen that the pod is no more.
+func (p *Provider) waitDeleted(ctx context.Context, name string, pod *corev1.Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Limits.Stop)
 	defer cancel()
 	err := p.view.wait(ctx, func() bool {
@@ -141,14 +141,14 @@ func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, er
 	for {
 		made, err := p.cluster.create(ctx, pod)
 		if errors.Is(err, errTaken) {
-			made, err = p.taken(ctx, pod)
+			made, err = p.resolveConflict(ctx, pod)
 		}
 		if err == nil {
 			return made, nil
 		}
-		if !unheard(err) && ctx.Err() == nil {
+		if !isIndeterminate(err) && ctx.Err() == nil {
 			if unsure { // what it refuses now may be there already: it counts against a quota
-				if made, getErr := p.mine(ctx, pod); getErr == nil && made != nil {
+				if made, getErr := p.findCreated(ctx, pod); getErr == nil && made != nil {
 					return made, nil
 				}
 			}
@@ -164,9 +164,9 @@ func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, er
 	}
 }
 
-// taken says what it means that the pod's name is taken: it is that of this start, which did
+// resolveConflict says what it means that the pod's name is taken: it is that of this start, which did
 // not learn that, or somebody else's.
-func (p *Provider) taken(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+func (p *Provider) resolveConflict(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	there, err := p.cluster.get(ctx, pod.Name)
 	switch {
 	case errors.Is(err, errNotThere):
@@ -181,8 +181,8 @@ func (p *Provider) taken(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	return nil, runtime.ErrSessionInitializing // somebody else has just begun
 }
 
-// mine returns the pod if this start made it, nil if it certainly is not there.
-func (p *Provider) mine(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+// findCreated returns the pod if this start made it, nil if it certainly is not there.
+func (p *Provider) findCreated(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	there, err := p.cluster.get(ctx, pod.Name)
 	if errors.Is(err, errNotThere) || err == nil && there.Annotations[annotationTry] != pod.Annotations[annotationTry] {
 		return nil, nil
@@ -192,17 +192,17 @@ func (p *Provider) mine(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, erro
 
 // revoke removes the pod of a start that was given up before anybody said that it was made.
 func (p *Provider) revoke(pod *corev1.Pod) {
-	ctx, cancel := context.WithTimeout(p.life, p.cfg.Limits.Stop)
+	ctx, cancel := context.WithTimeout(p.ctx, p.cfg.Limits.Stop)
 	defer cancel()
 	pause := pauses(100*time.Millisecond, 10*time.Second)
-	made, err := p.mine(ctx, pod)
+	made, err := p.findCreated(ctx, pod)
 	for err != nil && waitOut(ctx, pause, err) == nil {
-		made, err = p.mine(ctx, pod)
+		made, err = p.findCreated(ctx, pod)
 	}
 	if made != nil {
-		p.view.learn(made)
+		p.view.applyResponse(made)
 		if err = p.insistRemove(ctx, made); err == nil {
-			err = p.gone(ctx, rawName(made), made)
+			err = p.waitDeleted(ctx, rawName(made), made)
 		}
 	}
 	if err != nil {
@@ -214,24 +214,24 @@ func (p *Provider) revoke(pod *corev1.Pod) {
 type starting struct {
 	*Provider
 
-	name    string
-	uid     types.UID
-	brought bool
-	told    []string // the warnings about the pod, when they were last asked for
+	name        string
+	uid         types.UID
+	programSent bool
+	warnings    []string // the warnings about the pod, when they were last asked for
 }
 
-// bringUp waits for the pod and starts the agent in it.
-func (s *starting) bringUp(ctx context.Context, cfg runtime.Config) error {
+// startAgent waits for the pod and starts the agent in it.
+func (s *starting) startAgent(ctx context.Context, cfg runtime.Config) error {
 	pod, err := s.awaitRunning(ctx)
 	if err != nil {
 		return err
 	}
 	runtime.TellProgress(ctx, "")
-	w := s.way(s.name, pod)
+	w := s.connTo(s.name, pod)
 	if err := s.reach(ctx, w); err != nil {
 		return err
 	}
-	return w.out.Start(ctx, s.name, cfg)
+	return w.client.Start(ctx, s.name, cfg)
 }
 
 // awaitRunning follows the pod through its phases, each with its limit.
@@ -239,35 +239,35 @@ func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 	var phase Phase
 	limit := time.NewTimer(s.cfg.Limits.Schedule)
 	defer limit.Stop()
-	asked := time.NewTimer(firstAsked)
+	asked := time.NewTimer(firstWarningQuery)
 	defer asked.Stop()
 	for {
 		next := s.view.next()
-		s.tell(ctx)
-		pod, now, err := s.look(ctx)
+		s.reportProgress(ctx)
+		pod, now, err := s.checkPhase(ctx)
 		if err != nil || now == Running {
 			return pod, err
 		}
 		if now != "" && now != phase {
 			phase = now
-			limit.Reset(s.cfg.Limits.of(phase))
+			limit.Reset(s.cfg.Limits.phaseLimit(phase))
 		}
 		select {
 		case <-next:
 		case <-asked.C:
-			s.ask(ctx)
-			asked.Reset(laterAsked)
+			s.fetchWarnings(ctx)
+			asked.Reset(warningQueryInterval)
 		case <-limit.C:
-			return nil, fmt.Errorf("its pod is still %s after %v: %w", phase, s.cfg.Limits.of(phase), context.DeadlineExceeded)
+			return nil, fmt.Errorf("its pod is still %s after %v: %w", phase, s.cfg.Limits.phaseLimit(phase), context.DeadlineExceeded)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("its pod is still %s: %w", phase, context.Cause(ctx))
 		}
 	}
 }
 
-// look says how far the pod is, empty if that is not known now, and brings the program
+// checkPhase says how far the pod is, empty if that is not known now, and brings the program
 // when it is time. An error is one that waiting does not cure.
-func (s *starting) look(ctx context.Context) (*corev1.Pod, Phase, error) {
+func (s *starting) checkPhase(ctx context.Context) (*corev1.Pod, Phase, error) {
 	pod, err := s.view.pod(s.name)
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // unknown is no failure
@@ -276,30 +276,32 @@ func (s *starting) look(ctx context.Context) (*corev1.Pod, Phase, error) {
 		return nil, "", &ReasonError{ErrPodEnded, "it was deleted"}
 	}
 	c := Judge(pod, nil)
-	if c.Err != nil && !c.Hope {
+	if c.Err != nil && !c.Recoverable {
 		return nil, c.Phase, c.Err
 	}
-	return pod, c.Phase, s.bringOnce(ctx, pod)
+	return pod, c.Phase, s.uploadOnce(ctx, pod)
 }
 
-// bringOnce brings the program when somebody waits for it.
-func (s *starting) bringOnce(ctx context.Context, pod *corev1.Pod) error {
+// uploadOnce brings the program when somebody waits for it.
+func (s *starting) uploadOnce(ctx context.Context, pod *corev1.Pod) error {
 	for i := range pod.Status.InitContainerStatuses {
 		status := &pod.Status.InitContainerStatuses[i]
-		if status.Name != containerProgram || status.State.Running == nil || s.brought {
+		if status.Name != containerProgram || status.State.Running == nil || s.programSent {
 			continue
 		}
-		s.brought = true
-		return s.insist(ctx, func(ctx context.Context) error { return s.bring(ctx, pod) })
+		s.programSent = true
+		return s.retryTransient(ctx, func(ctx context.Context) error { return s.uploadProgram(ctx, pod) })
 	}
 	return nil
 }
 
 // reach connects to the pod's outpost.
-func (s *starting) reach(ctx context.Context, w *way) error { return s.insist(ctx, w.out.Reach) }
+func (s *starting) reach(ctx context.Context, w *podConn) error {
+	return s.retryTransient(ctx, w.client.Connect)
+}
 
-// insist tries what may fail for a moment: a container that runs may not take an exec yet.
-func (s *starting) insist(ctx context.Context, try func(context.Context) error) error {
+// retryTransient tries what may fail for a moment: a container that runs may not take an exec yet.
+func (s *starting) retryTransient(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Prepare)
 	defer cancel()
 	pause := pauses(100*time.Millisecond, 2*time.Second)
@@ -308,7 +310,7 @@ func (s *starting) insist(ctx context.Context, try func(context.Context) error) 
 		if err == nil || errors.Is(err, ErrCannotRun) {
 			return err
 		}
-		if pod, viewErr := s.view.pod(s.name); viewErr == nil && (pod == nil || pod.UID != s.uid || !Judge(pod, nil).Hope) {
+		if pod, viewErr := s.view.pod(s.name); viewErr == nil && (pod == nil || pod.UID != s.uid || !Judge(pod, nil).Recoverable) {
 			return err
 		}
 		if ended := waitOut(ctx, pause, err); ended != nil {
@@ -317,13 +319,13 @@ func (s *starting) insist(ctx context.Context, try func(context.Context) error) 
 	}
 }
 
-// takeBack removes the pod of a start that failed.
-func (s *starting) takeBack(ctx context.Context, pod *corev1.Pod) {
+// deletePod removes the pod of a start that failed.
+func (s *starting) deletePod(ctx context.Context, pod *corev1.Pod) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Stop)
 	defer cancel()
 	err := s.insistRemove(ctx, pod)
 	if err == nil {
-		err = s.gone(ctx, s.name, pod)
+		err = s.waitDeleted(ctx, s.name, pod)
 	}
 	if err != nil {
 		s.cfg.Logger.Error("the pod of a start that failed stays", "pod", pod.Name, "error", err)
@@ -336,7 +338,7 @@ func (p *Provider) insistRemove(ctx context.Context, pod *corev1.Pod) error {
 	pause := pauses(100*time.Millisecond, 10*time.Second)
 	for {
 		err := p.cluster.remove(ctx, pod, 1)
-		if err == nil || !unheard(err) && !errors.Is(err, ErrLogin) {
+		if err == nil || !isIndeterminate(err) && !errors.Is(err, ErrLogin) {
 			return err
 		}
 		if ended := waitOut(ctx, pause, err); ended != nil {

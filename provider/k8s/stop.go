@@ -11,7 +11,7 @@ import (
 
 // Stop keeps the contract of runtime.Runner: the pod is gone when it returns nil.
 func (p *Provider) Stop(name string) error {
-	ctx, cancel := context.WithTimeout(p.life, p.cfg.Limits.Stop)
+	ctx, cancel := context.WithTimeout(p.ctx, p.cfg.Limits.Stop)
 	defer cancel()
 	return p.stop(ctx, name, nil)
 }
@@ -39,7 +39,7 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 	if err != nil {
 		return err
 	}
-	return w.out.InterruptInstance(ctx, name, token)
+	return w.client.InterruptInstance(ctx, name, token)
 }
 
 // stop ends the pod that is there now, if meant agrees.
@@ -53,7 +53,7 @@ func (p *Provider) stop(ctx context.Context, name string, meant func(*corev1.Pod
 	if runtime.ValidateName(name) != nil {
 		return nil //nolint:nilerr // there is no such session
 	}
-	if err := p.known(ctx); err != nil {
+	if err := p.waitSynced(ctx); err != nil {
 		return fail(err)
 	}
 	pod, err := p.cluster.get(ctx, podName(p.cfg.ID, name))
@@ -66,30 +66,30 @@ func (p *Provider) stop(ctx context.Context, name string, meant func(*corev1.Pod
 	if rawName(pod) != name || pod.Labels[labelCity] != p.cfg.ID {
 		return nil // somebody else's
 	}
-	p.view.learn(pod)
+	p.view.applyResponse(pod)
 	if Judge(pod, nil).Phase == Running {
 		if meant != nil {
 			if err := meant(pod); err != nil {
 				return fail(err)
 			}
 		}
-		p.quiet(ctx, name, pod)
+		p.stopAgents(ctx, name, pod)
 	}
 	if err := p.insistRemove(ctx, pod); err != nil {
 		return fail(err)
 	}
-	return fail(p.gone(ctx, name, pod))
+	return fail(p.waitDeleted(ctx, name, pod))
 }
 
-// quiet lets the outpost end the agent in its own way first. What it does not end goes
+// stopAgents lets the outpost end the agent in its own way first. What it does not end goes
 // with the pod.
-func (p *Provider) quiet(ctx context.Context, name string, pod *corev1.Pod) {
-	ctx, cancel := context.WithTimeout(ctx, usualAsk)
+func (p *Provider) stopAgents(ctx context.Context, name string, pod *corev1.Pod) {
+	ctx, cancel := context.WithTimeout(ctx, defaultAsk)
 	defer cancel()
 	ended := make(chan struct{})
 	p.work.Go(func() {
 		defer close(ended)
-		_ = p.way(name, pod).out.Stop(name) // see above
+		_ = p.connTo(name, pod).client.Stop(name) // see above
 	})
 	select {
 	case <-ended:

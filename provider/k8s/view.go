@@ -21,15 +21,15 @@ type view struct {
 	city    string
 	changed func(pod *corev1.Pod, gone bool) // called for each change, without the lock; nil pod: look at all
 
-	mu    sync.Mutex
-	pods  map[string]*corev1.Pod // by the session's name
-	err   error                  // why nothing is known; nil while the watch stands
-	moved chan struct{}          // closed at each change, and replaced
-	told  string                 // the version up to which list and watch have reported everything
+	mu        sync.Mutex
+	pods      map[string]*corev1.Pod // by the session's name
+	err       error                  // why nothing is known; nil while the watch stands
+	changedCh chan struct{}          // closed at each change, and replaced
+	version   string                 // the version up to which list and watch have reported everything
 }
 
 func newView(c *cluster, city string, changed func(*corev1.Pod, bool)) *view {
-	return &view{cluster: c, city: city, changed: changed, err: errNoView, moved: make(chan struct{}), pods: map[string]*corev1.Pod{}}
+	return &view{cluster: c, city: city, changed: changed, err: errNoView, changedCh: make(chan struct{}), pods: map[string]*corev1.Pod{}}
 }
 
 var errNoView = fmt.Errorf("%w: the cluster was not asked yet", runtime.ErrRuntimeUnavailable)
@@ -51,7 +51,7 @@ func (v *view) all() (map[string]*corev1.Pod, error) {
 func (v *view) next() <-chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.moved
+	return v.changedCh
 }
 
 // wait waits until ask is content with what is known.
@@ -79,11 +79,11 @@ func (v *view) ready(ctx context.Context) error {
 	return errors.Join(err, waited)
 }
 
-// learn takes what an answer of the API server said before the watch reports it. What
+// applyResponse takes what an answer of the API server said before the watch reports it. What
 // the watch has reported already may be over by now.
-func (v *view) learn(pod *corev1.Pod) {
+func (v *view) applyResponse(pod *corev1.Pod) {
 	v.mu.Lock()
-	known := !newer(pod.ResourceVersion, v.told)
+	known := !newer(pod.ResourceVersion, v.version)
 	v.mu.Unlock()
 	if !known {
 		v.put(pod, false)
@@ -94,8 +94,8 @@ func (v *view) learn(pod *corev1.Pod) {
 func (v *view) reached(version string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if newer(version, v.told) {
-		v.told = version
+	if newer(version, v.version) {
+		v.version = version
 	}
 }
 
@@ -126,12 +126,12 @@ func newer(a, b string) bool {
 }
 
 func (v *view) moveLocked() {
-	close(v.moved)
-	v.moved = make(chan struct{})
+	close(v.changedCh)
+	v.changedCh = make(chan struct{})
 }
 
-// lose notes that nothing is known any more.
-func (v *view) lose(err error) {
+// invalidate notes that nothing is known any more.
+func (v *view) invalidate(err error) {
 	v.mu.Lock()
 	first := v.err == nil || errors.Is(v.err, errNoView)
 	v.err = err
@@ -159,7 +159,7 @@ func (v *view) run(ctx context.Context) {
 			return
 		}
 		if !errors.Is(err, errTooOld) {
-			v.lose(err)
+			v.invalidate(err)
 		}
 		_ = waitOut(ctx, pause, err) // its error is that ctx has ended
 	}
@@ -197,7 +197,7 @@ func (v *view) replace(pods map[string]*corev1.Pod, version string) ([]*corev1.P
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var gone []*corev1.Pod
-	seen := v.told
+	seen := v.version
 	for name, had := range v.pods {
 		if newer(had.ResourceVersion, seen) {
 			seen = had.ResourceVersion
@@ -210,7 +210,7 @@ func (v *view) replace(pods map[string]*corev1.Pod, version string) ([]*corev1.P
 		return nil, fmt.Errorf("%w: the API server lists what was at version %s, and has reported %s before (it lags behind, and is asked again; "+
 			"if its store was restored from a backup, start the controller again)", runtime.ErrRuntimeUnavailable, version, seen)
 	}
-	v.pods, v.err, v.told = pods, nil, version
+	v.pods, v.err, v.version = pods, nil, version
 	v.moveLocked()
 	return gone, nil
 }
@@ -225,7 +225,7 @@ func unknown(err error) error {
 
 // follow reads one watch to its end. A good end is no error: the next one goes on there.
 func (v *view) follow(ctx context.Context, version string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, watchFor+askLimit, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, watchFor+requestTimeout, errSilent)
 	defer cancel()
 	response, err := v.cluster.watch(ctx, v.city, version)
 	if err != nil {

@@ -19,50 +19,50 @@ import (
 	"gascity/runtime"
 )
 
-// way is the connection to one pod's outpost.
-type way struct {
+// podConn is the connection to one pod's outpost.
+type podConn struct {
 	uid    types.UID
-	out    inside
+	client podClient
 	follow sync.Once
 	token  string // of the instance that was last seen in it; guarded by Provider.mu
 }
 
-// inside is the outpost in a pod.
-type inside interface {
+// podClient is the outpost in a pod.
+type podClient interface {
 	runtime.Provider
 	runtime.Observer
 	runtime.Watcher
 	runtime.Fencer
-	Reach(ctx context.Context) error
+	Connect(ctx context.Context) error
 	Close() error
 }
 
-func (w *way) close() {
-	w.out.Close() //nolint:errcheck // never fails
+func (w *podConn) close() {
+	w.client.Close() //nolint:errcheck // never fails
 }
 
-// way returns that to the pod. One to a previous pod of the session is given up.
-func (p *Provider) way(name string, pod *corev1.Pod) *way {
+// connTo returns that to the pod. One to a previous pod of the session is given up.
+func (p *Provider) connTo(name string, pod *corev1.Pod) *podConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.ways[name]
+	w := p.conns[name]
 	if w != nil && w.uid == pod.UID {
 		return w
 	}
 	if w != nil {
-		p.giveUpLocked(w)
+		p.closeConnLocked(w)
 	}
-	w = &way{uid: pod.UID, out: p.enter(name, pod)}
+	w = &podConn{uid: pod.UID, client: p.openClient(name, pod)}
 	if p.closed {
-		p.giveUpLocked(w)
+		p.closeConnLocked(w)
 		return w
 	}
-	p.ways[name] = w
+	p.conns[name] = w
 	return w
 }
 
-// seen notes which instance is in a pod.
-func (p *Provider) seen(w *way, token string) {
+// recordInstance notes which instance is in a pod.
+func (p *Provider) recordInstance(w *podConn, token string) {
 	if token == "" {
 		return
 	}
@@ -71,26 +71,26 @@ func (p *Provider) seen(w *way, token string) {
 	w.token = token
 }
 
-// lastSeen returns which instance was in a pod that cannot be asked any more; empty if
+// lastInstance returns which instance was in a pod that cannot be asked any more; empty if
 // this process never asked it.
-func (p *Provider) lastSeen(name string, uid types.UID) string {
+func (p *Provider) lastInstance(name string, uid types.UID) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w := p.ways[name]; w != nil && w.uid == uid {
+	if w := p.conns[name]; w != nil && w.uid == uid {
 		return w.token
 	}
 	return ""
 }
 
-func (p *Provider) giveUpLocked(w *way) { p.work.Go(w.close) }
+func (p *Provider) closeConnLocked(w *podConn) { p.work.Go(w.close) }
 
-// forget gives up the way to a pod that is gone.
-func (p *Provider) forget(name string, uid types.UID) {
+// closeConn gives up the way to a pod that is gone.
+func (p *Provider) closeConn(name string, uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w := p.ways[name]; w != nil && w.uid == uid {
-		delete(p.ways, name)
-		p.giveUpLocked(w)
+	if w := p.conns[name]; w != nil && w.uid == uid {
+		delete(p.conns, name)
+		p.closeConnLocked(w)
 	}
 }
 
@@ -116,7 +116,7 @@ func (p *Provider) dial(ctx context.Context, name string, pod *corev1.Pod) (io.R
 	if now, err := p.view.pod(name); err == nil && (now == nil || now.UID != pod.UID) {
 		return nil, errors.New("the pod is gone")
 	}
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	conn, err := p.cluster.connect(ctx, pod.Name, containerAgent, p.program(pod, "serve", outpostFolder(pod.Name), p.cfg.Place))
 	if err != nil {
@@ -145,12 +145,12 @@ func (p *Provider) program(pod *corev1.Pod, args ...string) []string {
 	return append([]string{file, "outpost"}, args...)
 }
 
-// brought is said when the program is complete.
-const brought = "gc-is-complete"
+// programReady is said when the program is complete.
+const programReady = "gc-is-complete"
 
-// bring copies gc into the pod. It has its name only when it is complete, and the init
+// uploadProgram copies gc into the pod. It has its name only when it is complete, and the init
 // container waits for that.
-func (p *Provider) bring(ctx context.Context, pod *corev1.Pod) error {
+func (p *Provider) uploadProgram(ctx context.Context, pod *corev1.Pod) error {
 	said, code, err := p.cluster.run(ctx, pod.Name, containerProgram, nil, "/bin/sh", "-c", "uname -sm")
 	if err != nil {
 		return err
@@ -173,9 +173,9 @@ func (p *Provider) bring(ctx context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	line := fmt.Sprintf(`set -e; umask 077; mkdir -p %[1]s; part=%[1]s/part-$$; cat >"$part"; [ "$(wc -c <"$part")" -eq %[2]d ] || { rm -f "$part"; echo "it was cut off on its way" >&2; exit 1; }; `+
-		`chmod 755 "$part"; echo %[4]s; mv "$part" %[3]s`, path.Dir(programPath), info.Size(), programPath, brought)
+		`chmod 755 "$part"; echo %[4]s; mv "$part" %[3]s`, path.Dir(programPath), info.Size(), programPath, programReady)
 	said, code, err = p.cluster.run(ctx, pod.Name, containerProgram, in, "/bin/sh", "-c", line)
-	if strings.Contains(said, brought) {
+	if strings.Contains(said, programReady) {
 		return nil // the container ends as soon as the program has its name, and this command with it
 	}
 	if err != nil {

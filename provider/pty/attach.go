@@ -52,11 +52,11 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	return newSeat(name, conn, keys).sit(ctx)
+	return newAttachment(name, conn, keys).run(ctx)
 }
 
-// seat is one person's place at a session.
-type seat struct {
+// attachment is one person's place at a session.
+type attachment struct {
 	conn net.Conn
 	keys *detachKeys
 	name string
@@ -70,8 +70,8 @@ type seat struct {
 // comes after that is dropped; detaching works all the same.
 const maxTyped = 256
 
-func newSeat(name string, conn net.Conn, keys *detachKeys) *seat {
-	return &seat{conn: conn, keys: keys, name: name, typed: make(chan []byte, maxTyped), sent: make(chan struct{})}
+func newAttachment(name string, conn net.Conn, keys *detachKeys) *attachment {
+	return &attachment{conn: conn, keys: keys, name: name, typed: make(chan []byte, maxTyped), sent: make(chan struct{})}
 }
 
 // The window title is the session's while somebody is attached. The terminal's own
@@ -81,8 +81,8 @@ const (
 	leaveScreen = vt.RendererEnd + "\x1b[?1049l\x1b[23;2t"
 )
 
-// sit connects the terminal until the person detaches, the agent ends or ctx does.
-func (s *seat) sit(ctx context.Context) error {
+// run connects the terminal until the person detaches, the agent ends or ctx does.
+func (s *attachment) run(ctx context.Context) error {
 	stdin, err := cancelableInput()
 	if err != nil {
 		return errors.Join(err, s.conn.Close())
@@ -95,7 +95,7 @@ func (s *seat) sit(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { end(s.show()) })
-	wg.Go(func() { end(s.enter(stdin)) })
+	wg.Go(func() { end(s.readInput(stdin)) })
 	wg.Go(func() { s.forward() })
 	wg.Go(func() { s.resize(ctx) })
 	<-ctx.Done()
@@ -103,11 +103,11 @@ func (s *seat) sit(ctx context.Context) error {
 	wg.Wait()
 	_, _ = io.WriteString(os.Stdout, leaveScreen)
 	err = errors.Join(err, xterm.Restore(int(os.Stdin.Fd()), state))
-	return errors.Join(s.farewell(context.Cause(ctx)), err)
+	return errors.Join(s.printReason(context.Cause(ctx)), err)
 }
 
-// farewell says why the attach ended, on the terminal that is the person's again.
-func (s *seat) farewell(cause error) error {
+// printReason says why the attach ended, on the terminal that is the person's again.
+func (s *attachment) printReason(cause error) error {
 	var exit *exitError
 	switch {
 	case errors.Is(cause, errDetached):
@@ -128,7 +128,7 @@ type exitError runtime.Exit
 func (e *exitError) Error() string { return runtime.Exit(*e).String() }
 
 // show writes what comes from the session.
-func (s *seat) show() error {
+func (s *attachment) show() error {
 	for {
 		m, err := shim.ReadAttachMessage(s.conn)
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
@@ -155,9 +155,9 @@ func (s *seat) show() error {
 // lastInput is how long what was typed before a detach key has to reach the session.
 const lastInput = 300 * time.Millisecond
 
-// enter takes what the person types until it is a detach key. It never waits for
+// readInput takes what the person types until it is a detach key. It never waits for
 // the session.
-func (s *seat) enter(stdin io.Reader) error {
+func (s *attachment) readInput(stdin io.Reader) error {
 	err := s.read(stdin)
 	close(s.typed)
 	timer := time.NewTimer(lastInput)
@@ -169,7 +169,7 @@ func (s *seat) enter(stdin io.Reader) error {
 	return err
 }
 
-func (s *seat) read(stdin io.Reader) error {
+func (s *attachment) read(stdin io.Reader) error {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := stdin.Read(buf)
@@ -187,7 +187,7 @@ func (s *seat) read(stdin io.Reader) error {
 }
 
 // forward sends what was typed. If the session is gone, show says so.
-func (s *seat) forward() {
+func (s *attachment) forward() {
 	defer close(s.sent)
 	for input := range s.typed {
 		if s.send(shim.AttachInput, input) != nil {
@@ -196,7 +196,7 @@ func (s *seat) forward() {
 	}
 }
 
-func (s *seat) resize(ctx context.Context) {
+func (s *attachment) resize(ctx context.Context) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
 	defer signal.Stop(changed)
@@ -217,7 +217,7 @@ func (s *seat) resize(ctx context.Context) {
 	}
 }
 
-func (s *seat) send(kind shim.AttachKind, payload []byte) error {
+func (s *attachment) send(kind shim.AttachKind, payload []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	_, err := shim.AttachMessage{Kind: kind, Payload: payload}.WriteTo(s.conn)

@@ -32,8 +32,8 @@ func attachMain(dir, name string, flags []string) int {
 	return 0
 }
 
-// desk is a terminal with a person: a tmux of our own.
-type desk struct {
+// testTerminal is a terminal with a person: a tmux of our own.
+type testTerminal struct {
 	t      *testing.T
 	socket string
 	dir    string // of the sessions
@@ -41,7 +41,7 @@ type desk struct {
 	seats  int
 }
 
-func newDesk(t *testing.T) (*desk, *pty.Provider) {
+func newTestTerminal(t *testing.T) (*testTerminal, *pty.Provider) {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
@@ -54,7 +54,7 @@ func newDesk(t *testing.T) (*desk, *pty.Provider) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, socket: "desk", dir: dir, files: t.TempDir()}
+	d := &testTerminal{t: t, socket: "desk", dir: dir, files: t.TempDir()}
 	t.Cleanup(func() {
 		kill := exec.Command("tmux", "-L", d.socket, "kill-server") // the test's context has ended
 		kill.Env = d.environ()
@@ -76,7 +76,7 @@ func newDesk(t *testing.T) (*desk, *pty.Provider) {
 	return d, p
 }
 
-func (d *desk) tmux(args ...string) string {
+func (d *testTerminal) tmux(args ...string) string {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.t.Context(), "tmux", append([]string{"-L", d.socket, "-f", "/dev/null"}, args...)...)
 	cmd.Env = d.environ()
@@ -88,24 +88,24 @@ func (d *desk) tmux(args ...string) string {
 }
 
 // environ keeps tmux's socket among our own files.
-func (d *desk) environ() []string { return append(os.Environ(), "TMUX_TMPDIR="+d.dir) }
+func (d *testTerminal) environ() []string { return append(os.Environ(), "TMUX_TMPDIR="+d.dir) }
 
-// seat is one window in which a person attaches.
-type seat struct {
-	*desk
+// attachment is one window in which a person attaches.
+type attachment struct {
+	*testTerminal
 	pane          string
 	before, after string // files with the terminal's settings
 }
 
-// sit opens a window of the size and attaches to the session in it.
-func (d *desk) sit(cols, rows int, name string, flags ...string) *seat {
+// attach opens a window of the size and attaches to the session in it.
+func (d *testTerminal) attach(cols, rows int, name string, flags ...string) *attachment {
 	d.t.Helper()
 	d.seats++
 	self, err := os.Executable()
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	s := &seat{desk: d, pane: "w" + strconv.Itoa(d.seats)}
+	s := &attachment{testTerminal: d, pane: "w" + strconv.Itoa(d.seats)}
 	s.before, s.after = filepath.Join(d.files, s.pane+".before"), filepath.Join(d.files, s.pane+".after")
 	script := fmt.Sprintf("echo my own text; stty -g >%s; %s attach %s %s %s; echo left $?; stty -g >%s; exec cat", s.before, self, d.dir, name, strings.Join(flags, " "), s.after)
 	d.tmux("new-session", "-d", "-s", s.pane, "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), script,
@@ -113,19 +113,19 @@ func (d *desk) sit(cols, rows int, name string, flags ...string) *seat {
 	return s
 }
 
-func (s *seat) screen() string { s.t.Helper(); return s.tmux("capture-pane", "-p", "-t", s.pane) }
+func (s *attachment) screen() string { s.t.Helper(); return s.tmux("capture-pane", "-p", "-t", s.pane) }
 
-func (s *seat) keys(keys ...string) {
+func (s *attachment) keys(keys ...string) {
 	s.t.Helper()
 	s.tmux(append([]string{"send-keys", "-t", s.pane}, keys...)...)
 }
 
-func (s *seat) is(format string) string {
+func (s *attachment) is(format string) string {
 	s.t.Helper()
 	return s.tmux("display-message", "-p", "-t", s.pane, format)
 }
 
-func (s *seat) shows(text string) {
+func (s *attachment) shows(text string) {
 	s.t.Helper()
 	eventually(s.t, func() bool { return strings.Contains(s.screen(), text) }, func() string {
 		return fmt.Sprintf("the terminal does not show %q:\n%s", text, s.screen())
@@ -133,7 +133,7 @@ func (s *seat) shows(text string) {
 }
 
 // restored checks that the terminal is the person's again.
-func (s *seat) restored(said string) {
+func (s *attachment) restored(said string) {
 	s.t.Helper()
 	s.shows("left 0")
 	eventually(s.t, func() bool { _, err := os.Stat(s.after); return err == nil }, func() string { return "no settings after" })
@@ -182,9 +182,9 @@ func startShell(t *testing.T, p *pty.Provider, name string) {
 // comes back; the session goes on.
 func TestAttachAsAPersonDoes(t *testing.T) {
 	t.Parallel()
-	d, p := newDesk(t)
+	d, p := newTestTerminal(t)
 	startShell(t, p, "shell")
-	s := d.sit(100, 30, "shell")
+	s := d.attach(100, 30, "shell")
 	s.shows("ready>")
 	s.keys("echo hello-$((40+2)); stty size", "Enter")
 	s.shows("hello-42")
@@ -208,7 +208,7 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	s.keys("C-b", "d")
 	s.restored("[detached from shell]")
 
-	again := d.sit(80, 24, "shell")
+	again := d.attach(80, 24, "shell")
 	again.shows("stty size")
 	again.keys(`C-\`)
 	again.restored("[detached from shell]")
@@ -222,9 +222,9 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 // type, and does not decide the size.
 func TestTwoPeopleAtOnce(t *testing.T) {
 	t.Parallel()
-	d, p := newDesk(t)
+	d, p := newTestTerminal(t)
 	startShell(t, p, "shared")
-	first, second := d.sit(90, 20, "shared"), d.sit(120, 40, "shared")
+	first, second := d.attach(90, 20, "shared"), d.attach(120, 40, "shared")
 	first.shows("ready>")
 	second.shows("ready>")
 	first.keys("echo from-$((1)); stty size", "Enter")
@@ -233,7 +233,7 @@ func TestTwoPeopleAtOnce(t *testing.T) {
 	second.keys("echo from-$((2)); stty size", "Enter")
 	second.shows("40 120")
 	first.shows("from-2")
-	reader := d.sit(60, 10, "shared", "readonly")
+	reader := d.attach(60, 10, "shared", "readonly")
 	reader.shows("from-2")
 	reader.keys("echo nev''er", "Enter")
 	second.keys("echo last; stty size", "Enter")
@@ -243,7 +243,7 @@ func TestTwoPeopleAtOnce(t *testing.T) {
 	}
 	reader.keys("C-b", "d")
 	reader.restored("[detached from shared]")
-	for _, s := range []*seat{first, second} {
+	for _, s := range []*attachment{first, second} {
 		s.keys(`C-\`)
 		s.restored("[detached from shared]")
 	}
@@ -252,7 +252,7 @@ func TestTwoPeopleAtOnce(t *testing.T) {
 // However a session ends, the person's terminal is theirs again.
 func TestTerminalIsRestoredWhateverEnds(t *testing.T) {
 	t.Parallel()
-	d, p := newDesk(t)
+	d, p := newTestTerminal(t)
 	for name, c := range map[string]struct {
 		end  func(name string) error
 		said string
@@ -272,7 +272,7 @@ func TestTerminalIsRestoredWhateverEnds(t *testing.T) {
 		}, "[killed was stopped]"},
 	} {
 		startShell(t, p, name)
-		s := d.sit(80, 24, name)
+		s := d.attach(80, 24, name)
 		s.shows("ready>")
 		s.keys("printf '\\033[?1000;1006h\\033[?1049h'", "Enter")
 		eventually(t, func() bool { return s.is("#{mouse_any_flag}") == "1" }, func() string { return "no mouse mode" })
@@ -291,11 +291,11 @@ func TestTerminalIsRestoredWhateverEnds(t *testing.T) {
 // A person leaves an agent that does not read, whatever they had pasted.
 func TestDetachFromADeafAgent(t *testing.T) {
 	t.Parallel()
-	d, p := newDesk(t)
+	d, p := newTestTerminal(t)
 	if err := p.Start(t.Context(), "deaf", runtime.Config{Command: "stty raw -echo; echo up; exec sleep 1000", WorkDir: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
-	s := d.sit(80, 24, "deaf")
+	s := d.attach(80, 24, "deaf")
 	s.shows("up")
 	text := filepath.Join(d.files, "text")
 	if err := os.WriteFile(text, []byte(strings.Repeat("a long text ", 60_000)), 0o600); err != nil {

@@ -21,14 +21,14 @@ func deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.O
 	return inject.Deliver(ctx, t, l.Delivery, p, l.Rules)
 }
 
-// settle finds out the outcome of a delivery that was cut off.
-func settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
+// resolveDelivery finds out the outcome of a delivery that was cut off.
+func resolveDelivery(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	t, err := l.Lease(ctx)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	defer t.Close()
-	return inject.Settle(ctx, t, l.Delivery, l.Rules)
+	return inject.ResolveDelivery(ctx, t, l.Delivery, l.Rules)
 }
 
 // ClearInput keeps the contract of runtime.InputClearer.

@@ -23,7 +23,7 @@ func TestAFoldedTextWhoseDelivererIsKilled(t *testing.T) {
 		t.Run(fmt.Sprint(steps, " steps"), func(t *testing.T) {
 			t.Parallel()
 			a := beginAs(t, "", "--think 5ms")
-			a.dies(t, "id", folded, steps)
+			a.deliverUntilDeath(t, "id", folded, steps)
 			want := []string{folded, "next"}
 			out, err := runtime.Settle(t.Context(), a.Provider, a.name, runtime.Delivery{ID: "id", Content: runtime.TextContent(folded)})
 			switch {
@@ -35,7 +35,7 @@ func TestAFoldedTextWhoseDelivererIsKilled(t *testing.T) {
 				t.Fatalf("%+v", out)
 			}
 			a.prompt(t, "next")
-			a.took(t, want)
+			a.wantPrompts(t, want)
 		})
 	}
 }
@@ -81,5 +81,5 @@ func TestAKeyBehindAFoldedText(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.prompt(t, "next")
-	a.took(t, []string{"x", "next"})
+	a.wantPrompts(t, []string{"x", "next"})
 }

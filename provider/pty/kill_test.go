@@ -23,16 +23,16 @@ import (
 	"gascity/runtime"
 )
 
-// dying is a deliverer that is gone after so many steps: nothing that it did not send then
+// dyingDeliverer is a deliverer that is gone after so many steps: nothing that it did not send then
 // is sent, and no process cleans up after it.
-type dying struct {
+type dyingDeliverer struct {
 	*shimdriver.Leased
 	left int
 }
 
 var errDead = errors.New("the deliverer is dead")
 
-func (d *dying) step(do func() error) error {
+func (d *dyingDeliverer) step(do func() error) error {
 	if d.left == 0 {
 		d.Close()
 		return errDead
@@ -41,23 +41,23 @@ func (d *dying) step(do func() error) error {
 	return do()
 }
 
-func (d *dying) Begin(ctx context.Context, id, text string, undo []byte) error {
+func (d *dyingDeliverer) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return d.step(func() error { return d.Leased.Begin(ctx, id, text, undo) })
 }
 
-func (d *dying) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+func (d *dyingDeliverer) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return d.step(func() error { return d.Leased.Type(ctx, in, p) })
 }
 
-func (d *dying) Send(ctx context.Context, p []byte) error {
+func (d *dyingDeliverer) Send(ctx context.Context, p []byte) error {
 	return d.step(func() error { return d.Leased.Send(ctx, p) })
 }
 
-func (d *dying) Settle(ctx context.Context, e inputlog.Entry) error {
-	return d.step(func() error { return d.Leased.Settle(ctx, e) })
+func (d *dyingDeliverer) RecordOutcome(ctx context.Context, e inputlog.Entry) error {
+	return d.step(func() error { return d.Leased.RecordOutcome(ctx, e) })
 }
 
-func (d *dying) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+func (d *dyingDeliverer) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	if d.left == 0 {
 		d.Close()
 		return screen.Frame{}, errDead
@@ -65,8 +65,8 @@ func (d *dying) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	return d.Leased.Frame(ctx, after)
 }
 
-// dies delivers until it dies.
-func (a *truth) dies(t *testing.T, id, text string, steps int) {
+// deliverUntilDeath delivers until it dies.
+func (a *ledgerSession) deliverUntilDeath(t *testing.T, id, text string, steps int) {
 	t.Helper()
 	l, err := a.Session(t.Context(), "kill the deliverer of", a.name)
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *truth) dies(t *testing.T, id, text string, steps int) {
 		t.Fatal(err)
 	}
 	defer leased.Close()
-	d := &dying{leased, steps}
+	d := &dyingDeliverer{leased, steps}
 	out, err := inject.Deliver(t.Context(), d, id, inject.Prompt{Text: text}, l.Rules)
 	if !errors.Is(err, errDead) && d.left > 0 { // over what was left before it, it died without an error
 		t.Fatalf("it lived for %d steps: %+v, %v", steps, out, err)
@@ -85,7 +85,7 @@ func (a *truth) dies(t *testing.T, id, text string, steps int) {
 }
 
 // resolverDies resolves what is left until it dies.
-func (a *truth) resolverDies(t *testing.T, steps int) {
+func (a *ledgerSession) resolverDies(t *testing.T, steps int) {
 	t.Helper()
 	l, err := a.Session(t.Context(), "kill the resolver of", a.name)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *truth) resolverDies(t *testing.T, steps int) {
 		t.Fatal(err)
 	}
 	defer leased.Close()
-	if out, err := inject.Settle(t.Context(), &dying{leased, steps}, "id", l.Rules); err != nil && !errors.Is(err, errDead) {
+	if out, err := inject.ResolveDelivery(t.Context(), &dyingDeliverer{leased, steps}, "id", l.Rules); err != nil && !errors.Is(err, errDead) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 }
@@ -112,14 +112,14 @@ func TestResolverDiesToo(t *testing.T) {
 					t.Parallel()
 					a := beginAs(t, "", flags)
 					text := textsOf("<resolved by the dead>")[dead]
-					a.dies(t, "id", text, steps)
+					a.deliverUntilDeath(t, "id", text, steps)
 					a.resolverDies(t, dead)
 					a.resolverDies(t, dead)
 					if state := a.recovers(t, "id", text); state != runtime.OutcomeSubmitted {
 						t.Errorf("the prompt is %s", state)
 					}
 					a.prompt(t, "next")
-					a.took(t, []string{text, "next"})
+					a.wantPrompts(t, []string{text, "next"})
 				})
 			}
 		}
@@ -128,14 +128,14 @@ func TestResolverDiesToo(t *testing.T) {
 
 // recovers is what the next deliverer does: it finds out, and delivers again what may be.
 // It returns how the prompt ended.
-func (a *truth) recovers(t *testing.T, id, text string) runtime.OutcomeState {
+func (a *ledgerSession) recovers(t *testing.T, id, text string) runtime.OutcomeState {
 	t.Helper()
 	d := runtime.Delivery{ID: id, Content: runtime.TextContent(text)}
 	out, err := runtime.Settle(t.Context(), a.Provider, a.name, d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	soon := func() bool { return out.State == runtime.OutcomeUnconfirmed && out.Reason != "" } // see inject.Settle
+	soon := func() bool { return out.State == runtime.OutcomeUnconfirmed && out.Reason != "" } // see inject.ResolveDelivery
 	for end := time.Now().Add(120 * time.Second); (out.State == runtime.OutcomeRefused || soon()) && time.Now().Before(end); {
 		if out.State == runtime.OutcomeRefused {
 			if out, err = a.Deliver(t.Context(), a.name, d); err != nil {
@@ -154,8 +154,8 @@ func (a *truth) recovers(t *testing.T, id, text string) runtime.OutcomeState {
 	return out.State
 }
 
-// took fails unless the agent took exactly these texts, in order.
-func (a *truth) took(t *testing.T, texts []string) {
+// wantPrompts fails unless the agent took exactly these texts, in order.
+func (a *ledgerSession) wantPrompts(t *testing.T, texts []string) {
 	t.Helper()
 	var got, want []string
 	for _, r := range a.wait(t, ledger.Prompt, len(texts)) {
@@ -205,14 +205,14 @@ func TestDelivererDiesAtEachStep(t *testing.T) {
 					}
 					for i, text := range texts {
 						id := fmt.Sprintf("%d-%d", steps, i)
-						a.dies(t, id, text, steps)
+						a.deliverUntilDeath(t, id, text, steps)
 						if state := a.recovers(t, id, text); state != runtime.OutcomeSubmitted {
 							t.Errorf("%s is %s: its outcome could be known", id, state)
 						}
 						sent = append(sent, text)
 					}
 				}
-				a.took(t, sent)
+				a.wantPrompts(t, sent)
 			})
 		}
 	}
@@ -227,7 +227,7 @@ func TestNextDeliverySettlesTheLast(t *testing.T) {
 			t.Parallel()
 			a := beginAs(t, "", "--think 5ms")
 			text := textsOf("<left>")[steps]
-			a.dies(t, "left", text, steps)
+			a.deliverUntilDeath(t, "left", text, steps)
 			a.prompt(t, "next")
 			out, err := runtime.Settle(t.Context(), a.Provider, a.name, runtime.Delivery{ID: "left", Content: runtime.TextContent(text)})
 			if err != nil {
@@ -237,13 +237,13 @@ func TestNextDeliverySettlesTheLast(t *testing.T) {
 				if out.State != runtime.OutcomeSubmitted {
 					t.Errorf("after Enter it is %+v", out)
 				}
-				a.took(t, []string{text, "next"})
+				a.wantPrompts(t, []string{text, "next"})
 				return
 			}
 			if out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedWithdrawn {
 				t.Errorf("it is %+v, want withdrawn", out)
 			}
-			a.took(t, []string{"next"})
+			a.wantPrompts(t, []string{"next"})
 		})
 	}
 }
@@ -284,12 +284,12 @@ func TestDelivererIsKilled(t *testing.T) {
 				}
 				sent = append(sent, text)
 			}
-			a.took(t, sent)
+			a.wantPrompts(t, sent)
 		})
 	}
 }
 
-func (a *truth) kill(t *testing.T, id, text string) {
+func (a *ledgerSession) kill(t *testing.T, id, text string) {
 	t.Helper()
 	dir := filepath.Dir(a.file)
 	file := filepath.Join(dir, "text")
@@ -334,7 +334,7 @@ func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
 				}
 			}()
 			text := textsOf("<a prompt>")[steps]
-			a.dies(t, "id", text, steps)
+			a.deliverUntilDeath(t, "id", text, steps)
 			for _, key := range "the person's\r" {
 				if _, err := (shim.AttachMessage{Kind: shim.AttachInput, Payload: []byte(string(key))}).WriteTo(conn); err != nil {
 					t.Fatal(err)
@@ -347,7 +347,7 @@ func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
 			if state := a.recovers(t, "id", text); state != runtime.OutcomeSubmitted {
 				t.Errorf("the prompt is %s", state)
 			}
-			a.took(t, []string{"the person's", text})
+			a.wantPrompts(t, []string{"the person's", text})
 		})
 	}
 }
@@ -362,7 +362,7 @@ func TestSettleBehindAQuestion(t *testing.T) {
 			a := beginAs(t, provider, "")
 			ask := "[[busy:4s]] [[ask:May I?|Yes|No]]" // long enough for what comes before the question
 			a.prompt(t, ask)
-			a.dies(t, "id", "a prompt", 2)
+			a.deliverUntilDeath(t, "id", "a prompt", 2)
 			a.sense(t, "asking", func(r runtime.Reading) bool { return r.Pending != nil })
 			answered := make(chan error, 1)
 			go func() {
@@ -375,7 +375,7 @@ func TestSettleBehindAQuestion(t *testing.T) {
 			if err := <-answered; err != nil {
 				t.Error(err)
 			}
-			a.took(t, []string{ask, "a prompt"})
+			a.wantPrompts(t, []string{ask, "a prompt"})
 		})
 	}
 }

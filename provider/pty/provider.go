@@ -45,7 +45,7 @@ var (
 
 // Open opens the sessions below cfg.Dir. It starts nothing.
 func Open(cfg Config) (*Provider, error) {
-	sessions, err := shimdriver.OpenTerminals(cfg, deliver, settle)
+	sessions, err := shimdriver.OpenTerminals(cfg, deliver, resolveDelivery)
 	if err != nil {
 		return nil, err
 	}

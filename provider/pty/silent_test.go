@@ -14,7 +14,7 @@ import (
 
 // beginSilent begins a session of a program that reads lines, with the echo of the terminal
 // switched off. It returns what the program has read.
-func beginSilent(t *testing.T) (a *truth, read func() string) {
+func beginSilent(t *testing.T) (a *ledgerSession, read func() string) {
 	t.Helper()
 	a = beginCommand(t, func(file string) runtime.Config {
 		const loop = `stty -echo; printf '> '; while IFS= read -r l; do printf '%s\n' "$l" >>"$TAKEN"; printf 'ok\n> '; done`
@@ -41,7 +41,7 @@ func TestAnAgentWithoutEchoTakesPrompts(t *testing.T) {
 	}
 	for steps := 1; steps < 4; steps++ {
 		id := fmt.Sprint("killed-", steps)
-		a.dies(t, id, id, steps)
+		a.deliverUntilDeath(t, id, id, steps)
 		if state := a.recovers(t, id, id); state != runtime.OutcomeSubmitted {
 			t.Errorf("killed after %d steps: the prompt is %s", steps, state)
 		}

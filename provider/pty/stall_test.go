@@ -76,14 +76,14 @@ func TestStalledAgentGetsItOnce(t *testing.T) {
 					t.Error(err)
 				}
 				a.prompt(t, "next")
-				a.took(t, []string{text, "next"})
+				a.wantPrompts(t, []string{text, "next"})
 			})
 		}
 	}
 }
 
 // stopped waits until a process stands still: a signal only asks for it.
-func (*truth) stopped(t *testing.T, pid int) {
+func (*ledgerSession) stopped(t *testing.T, pid int) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); pause(time.Millisecond) {
 		if info, err := proc.Stat(pid); err == nil && info.State == proc.StateStopped {

@@ -22,19 +22,19 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// truth is a session of the fake agent and what it wrote down.
-type truth struct {
+// ledgerSession is a session of the fake agent and what it wrote down.
+type ledgerSession struct {
 	*pty.Provider
 	name, file string
 }
 
-func begin(t testing.TB, flags string, change ...func(*pty.Config)) *truth {
+func begin(t testing.TB, flags string, change ...func(*pty.Config)) *ledgerSession {
 	t.Helper()
 	return beginAs(t, "claude", flags, change...)
 }
 
 // beginAs begins a session with the rules of the provider.
-func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) *truth {
+func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) *ledgerSession {
 	t.Helper()
 	return beginCommand(t, func(file string) runtime.Config {
 		command := fmt.Sprintf("%s --ledger %s --max-life 3m %s", build.Build(t), file, flags)
@@ -43,7 +43,7 @@ func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) 
 }
 
 // beginCommand begins a session whose command writes down in a file what it takes.
-func beginCommand(t testing.TB, command func(file string) runtime.Config, change ...func(*pty.Config)) *truth {
+func beginCommand(t testing.TB, command func(file string) runtime.Config, change ...func(*pty.Config)) *ledgerSession {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcpt") //nolint:usetesting // short: it holds sockets
 	if err != nil {
@@ -58,7 +58,7 @@ func beginCommand(t testing.TB, command func(file string) runtime.Config, change
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &truth{p, "s", filepath.Join(dir, "ledger")}
+	a := &ledgerSession{p, "s", filepath.Join(dir, "ledger")}
 	t.Cleanup(func() {
 		if err := errors.Join(p.Stop(a.name), p.Close()); err != nil {
 			t.Error(err)
@@ -72,7 +72,7 @@ func beginCommand(t testing.TB, command func(file string) runtime.Config, change
 	return a
 }
 
-func (a *truth) prompt(t *testing.T, text string) {
+func (a *ledgerSession) prompt(t *testing.T, text string) {
 	t.Helper()
 	out, err := a.Deliver(t.Context(), a.name, runtime.Delivery{Content: runtime.TextContent(text)})
 	if err != nil || out.State != runtime.OutcomeSubmitted {
@@ -81,7 +81,7 @@ func (a *truth) prompt(t *testing.T, text string) {
 }
 
 // sense reads until ok is true.
-func (a *truth) sense(t testing.TB, what string, ok func(runtime.Reading) bool) runtime.Reading {
+func (a *ledgerSession) sense(t testing.TB, what string, ok func(runtime.Reading) bool) runtime.Reading {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; {
 		r, err := runtime.Sense(t.Context(), a.Provider, a.name)
@@ -106,7 +106,7 @@ func of(r runtime.Reading, source runtime.Source) runtime.Evidence {
 	return runtime.Evidence{}
 }
 
-func (a *truth) wait(t testing.TB, kind string, n int) []ledger.Record {
+func (a *ledgerSession) wait(t testing.TB, kind string, n int) []ledger.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -404,7 +404,7 @@ func difference(a, b []string) (only []string) {
 }
 
 // deliverAll delivers nudges, each again for as long as it is refused.
-func deliverAll(t *testing.T, a *truth, n int) (sent []string) {
+func deliverAll(t *testing.T, a *ledgerSession, n int) (sent []string) {
 	for i := range n {
 		text := fmt.Sprintf("<nudge %03d>", i)
 		sent = append(sent, text)

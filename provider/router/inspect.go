@@ -54,7 +54,7 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	var asked sync.WaitGroup
 	for i, b := range p.backends {
 		asked.Go(func() {
-			lists[i], errs[i] = ask(ctx, p, b, func() ([]string, error) { return b.Provider.ListRunning(prefix) })
+			lists[i], errs[i] = query(ctx, p, b, func() ([]string, error) { return b.Provider.ListRunning(prefix) })
 		})
 	}
 	asked.Wait()

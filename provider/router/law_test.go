@@ -28,8 +28,8 @@ var (
 	matches  = []string{"", "a", "b"}
 )
 
-// town is two fakes, a router over them and what must hold of both.
-type town struct {
+// simulation is two fakes, a router over them and what must hold of both.
+type simulation struct {
 	fakes  [2]*fake.Provider // the truth: they never fail
 	places [2]*fake.Faulty   // what the router sees of them
 	bare   bool              // without extensions
@@ -41,15 +41,15 @@ type town struct {
 
 var errAway = errors.New("connection refused")
 
-func newTown(made func(*router.Provider) runtime.Provider) *town {
-	w := &town{make: made}
+func newSimulation(made func(*router.Provider) runtime.Provider) *simulation {
+	w := &simulation{make: made}
 	for i := range w.fakes {
 		w.fakes[i] = fake.New()
 	}
 	return w
 }
 
-func (w *town) open() error {
+func (w *simulation) open() error {
 	for i, f := range w.fakes {
 		w.places[i] = fake.NewFaulty(f.Reopen())
 		if w.heal[i] != nil {
@@ -59,10 +59,10 @@ func (w *town) open() error {
 	return w.route()
 }
 
-func (w *town) route() error {
+func (w *simulation) route() error {
 	p, err := router.Open(router.Config{
 		Policy:   router.Hybrid{Local: near, Remote: far, Match: matches[w.match]},
-		Backends: []router.Backend{{Name: near, Provider: w.seen(0)}, {Name: far, Provider: w.seen(1)}},
+		Backends: []router.Backend{{Name: near, Provider: w.routedState(0)}, {Name: far, Provider: w.routedState(1)}},
 	})
 	if err == nil {
 		w.p = w.make(p)
@@ -70,8 +70,8 @@ func (w *town) route() error {
 	return err
 }
 
-// seen is one backend as the router sees it.
-func (w *town) seen(i int) runtime.Provider {
+// routedState is one backend as the router sees it.
+func (w *simulation) routedState(i int) runtime.Provider {
 	if w.bare {
 		return facets{w.places[i]}
 	}
@@ -81,8 +81,8 @@ func (w *town) seen(i int) runtime.Provider {
 // facets hides every extension.
 type facets struct{ runtime.Provider }
 
-// where returns at which backends the session runs in truth.
-func (w *town) where(session string) (at []int) {
+// runningBackends returns at which backends the session runs in truth.
+func (w *simulation) runningBackends(session string) (at []int) {
 	for i, f := range w.fakes {
 		if f.IsRunning(session) {
 			at = append(at, i)
@@ -92,7 +92,7 @@ func (w *town) where(session string) (at []int) {
 }
 
 // play lets the steps happen and returns the first law that is broken.
-func play(ctx context.Context, steps []step, w *town) error {
+func play(ctx context.Context, steps []step, w *simulation) error {
 	if err := w.open(); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func play(ctx context.Context, steps []step, w *town) error {
 			return fmt.Errorf("step %d, %v: %w", i, s, err)
 		}
 		for _, name := range sessions {
-			if at := w.where(name); len(at) > 1 {
+			if at := w.runningBackends(name); len(at) > 1 {
 				return fmt.Errorf("step %d, %v: %s runs at two backends", i, s, name)
 			}
 		}
@@ -109,7 +109,7 @@ func play(ctx context.Context, steps []step, w *town) error {
 	return nil
 }
 
-func (w *town) happen(ctx context.Context, s step) error {
+func (w *simulation) happen(ctx context.Context, s step) error {
 	switch s.do {
 	case "crash":
 		w.fakes[s.backend].Exit(s.session, runtime.Exit{Code: 1})
@@ -130,18 +130,18 @@ func (w *town) happen(ctx context.Context, s step) error {
 	case "start", "stop", "stop instance":
 		return w.change(ctx, s)
 	default:
-		return w.ask(ctx, s)
+		return w.checkAnswers(ctx, s)
 	}
 	return nil
 }
 
 // change starts or stops, and compares what is claimed with the truth.
-func (w *town) change(ctx context.Context, s step) error {
-	before := w.where(s.session)
+func (w *simulation) change(ctx context.Context, s step) error {
+	before := w.runningBackends(s.session)
 	switch s.do {
 	case "start":
 		err := w.p.Start(ctx, s.session, runtime.Config{Command: "agent"})
-		at := w.where(s.session)
+		at := w.runningBackends(s.session)
 		switch {
 		case err == nil && (len(before) > 0 || len(at) != 1 || at[0] != w.home(s.session)):
 			return fmt.Errorf("Start = nil; it ran at %v and now at %v, its home is %d", before, at, w.home(s.session))
@@ -152,7 +152,7 @@ func (w *town) change(ctx context.Context, s step) error {
 		}
 	case "stop", "stop instance":
 		err := w.stop(ctx, s)
-		at := w.where(s.session)
+		at := w.runningBackends(s.session)
 		switch {
 		case err == nil && len(at) > 0:
 			return fmt.Errorf("%s = nil and it runs at %v", s.do, at)
@@ -166,7 +166,7 @@ func (w *town) change(ctx context.Context, s step) error {
 }
 
 // stop stops by name, or the instance that runs in truth.
-func (w *town) stop(ctx context.Context, s step) error {
+func (w *simulation) stop(ctx context.Context, s step) error {
 	if s.do == "stop" {
 		return w.p.Stop(s.session)
 	}
@@ -185,16 +185,16 @@ func (w *town) stop(ctx context.Context, s step) error {
 	return runtime.StopInstance(ctx, w.p, s.session, "none")
 }
 
-func (w *town) home(session string) int {
+func (w *simulation) home(session string) int {
 	if (router.Hybrid{Local: near, Remote: far, Match: matches[w.match]}).Backend(session, "") == far {
 		return 1
 	}
 	return 0
 }
 
-// ask compares the answers to questions with the truth.
-func (w *town) ask(ctx context.Context, s step) error {
-	at, blind := w.where(s.session), w.heal[0] != nil || w.heal[1] != nil
+// checkAnswers compares the answers to questions with the truth.
+func (w *simulation) checkAnswers(ctx context.Context, s step) error {
+	at, blind := w.runningBackends(s.session), w.heal[0] != nil || w.heal[1] != nil
 	seen := len(at) == 1 && w.heal[at[0]] == nil
 	switch s.do {
 	case "list":
@@ -235,10 +235,10 @@ func TestOneSessionOneBackend(t *testing.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 			return step{rapid.SampledFrom(deeds).Draw(t, "do"), rapid.SampledFrom(sessions).Draw(t, "session"), rapid.IntRange(0, 1).Draw(t, "backend")}
 		}), 1, 30).Draw(t, "steps")
-		if err := play(t.Context(), steps, newTown(plain)); err != nil {
+		if err := play(t.Context(), steps, newSimulation(plain)); err != nil {
 			t.Fatal(err)
 		}
-		w := newTown(plain)
+		w := newSimulation(plain)
 		w.bare = true
 		steps = slices.DeleteFunc(steps, func(s step) bool { return s.do == "observe" || s.do == "stop instance" || s.do == "nudge" })
 		if err := play(t.Context(), steps, w); err != nil {
@@ -281,10 +281,10 @@ func (m heedless) Start(ctx context.Context, name string, cfg runtime.Config) er
 	return m.policy(name).Start(ctx, name, cfg)
 }
 
-// mute hides that a list is partial.
-type mute struct{ *router.Provider }
+// partialHidden hides that a list is partial.
+type partialHidden struct{ *router.Provider }
 
-func (m mute) ListRunning(prefix string) ([]string, error) {
+func (m partialHidden) ListRunning(prefix string) ([]string, error) {
 	names, err := m.Provider.ListRunning(prefix)
 	if _, partial := errors.AsType[*runtime.PartialListError](err); partial {
 		err = nil
@@ -346,7 +346,7 @@ func TestTheLawCanFail(t *testing.T) {
 		"stops by policy only":         func(p *router.Provider) runtime.Provider { return byPolicy{p} },
 		"takes silence for absence":    func(p *router.Provider) runtime.Provider { return asFound{p} },
 		"starts without a look":        func(p *router.Provider) runtime.Provider { return heedless{byPolicy{p}} },
-		"hides that a list is partial": func(p *router.Provider) runtime.Provider { return mute{p} },
+		"hides that a list is partial": func(p *router.Provider) runtime.Provider { return partialHidden{p} },
 		"hides what answered":          func(p *router.Provider) runtime.Provider { return strict{p} },
 		"observes silence as dead":     func(p *router.Provider) runtime.Provider { return sure{p} },
 		"routes by policy only":        func(p *router.Provider) runtime.Provider { return fixed{p} },
@@ -371,7 +371,7 @@ func hunt(ctx context.Context, made func(*router.Provider) runtime.Provider) err
 		for i := range steps {
 			steps[i] = step{deeds[dice.IntN(len(deeds))], sessions[dice.IntN(len(sessions))], dice.IntN(2)}
 		}
-		if err := play(ctx, steps, newTown(made)); err != nil {
+		if err := play(ctx, steps, newSimulation(made)); err != nil {
 			return err
 		}
 	}

@@ -14,17 +14,17 @@ type state int
 
 const (
 	unknown state = iota // it is not known
-	gone                 // the session is certainly not there
-	corpse               // it is there, its agent has ended
+	absent               // the session is certainly not there
+	exited               // it is there, its agent has ended
 	running              // it is there, and its agent has not been seen to end
 )
 
-// sight is one look at one backend.
-type sight struct {
-	at    *backend
-	state state
-	obs   runtime.Observation
-	err   error // why it is unknown
+// observation is one look at one backend.
+type observation struct {
+	backend *backend
+	state   state
+	obs     runtime.Observation
+	err     error // why it is unknown
 }
 
 // answer is what a question to a backend brought.
@@ -33,9 +33,9 @@ type answer[V any] struct {
 	err   error
 }
 
-// ask asks a backend and waits for its answer as long as ctx lasts, also where the
+// query asks a backend and waits for its answer as long as ctx lasts, also where the
 // backend itself would wait for ever.
-func ask[V any](ctx context.Context, p *Provider, b *backend, question func() (V, error)) (V, error) {
+func query[V any](ctx context.Context, p *Provider, b *backend, question func() (V, error)) (V, error) {
 	var none V
 	if b.Provider == nil {
 		return none, b.unavailable(b.Err)
@@ -53,19 +53,19 @@ func ask[V any](ctx context.Context, p *Provider, b *backend, question func() (V
 	}
 }
 
-// look looks for the session at one backend.
-func (p *Provider) look(ctx context.Context, b *backend, name string) sight {
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.Patience)
+// observe looks for the session at one backend.
+func (p *Provider) observe(ctx context.Context, b *backend, name string) observation {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
-	obs, err := ask(ctx, p, b, func() (runtime.Observation, error) { return runtime.Observe(ctx, b.Provider, name) })
-	s := sight{at: b, obs: obs}
+	obs, err := query(ctx, p, b, func() (runtime.Observation, error) { return runtime.Observe(ctx, b.Provider, name) })
+	s := observation{backend: b, obs: obs}
 	switch {
 	case err != nil:
 		s.err = b.unavailable(err)
 	case obs.Session == runtime.Dead:
-		s.state = gone
+		s.state = absent
 	case obs.Session == runtime.Alive && obs.Agent == runtime.Dead:
-		s.state = corpse
+		s.state = exited
 	case obs.Session == runtime.Alive:
 		s.state = running
 	default:
@@ -80,22 +80,22 @@ func (p *Provider) listed(ctx context.Context, b *backend, name string) (state, 
 	if _, ok := runtime.As[runtime.Observer](b.Provider, name); ok {
 		return unknown, b.unavailable(errors.New("it cannot report whether the session is there"))
 	}
-	names, err := ask(ctx, p, b, func() ([]string, error) { return b.Provider.ListRunning(name) })
+	names, err := query(ctx, p, b, func() ([]string, error) { return b.Provider.ListRunning(name) })
 	switch {
 	case slices.Contains(names, name):
 		return running, nil
 	case err != nil:
 		return unknown, b.unavailable(err)
 	}
-	return gone, nil
+	return absent, nil
 }
 
-// lookAt looks at several backends at once. The sights are in their order.
-func (p *Provider) lookAt(ctx context.Context, backends []*backend, name string) []sight {
-	sights := make([]sight, len(backends))
+// observeAll looks at several backends at once. The sights are in their order.
+func (p *Provider) observeAll(ctx context.Context, backends []*backend, name string) []observation {
+	sights := make([]observation, len(backends))
 	var looks sync.WaitGroup
 	for i, b := range backends {
-		looks.Go(func() { sights[i] = p.look(ctx, b, name) })
+		looks.Go(func() { sights[i] = p.observe(ctx, b, name) })
 	}
 	looks.Wait()
 	return sights
@@ -109,20 +109,20 @@ func (p *Provider) others(than *backend) []*backend {
 // find looks for the session: at home first, elsewhere only if it does not run
 // there. The sight is that of the backend where it is; its state is gone if it is
 // certainly at none, and unknown if it is at none of those that answered.
-func (p *Provider) find(ctx context.Context, name string) sight {
-	home, err := p.home(name)
-	best := sight{state: gone, err: err}
+func (p *Provider) find(ctx context.Context, name string) observation {
+	home, err := p.policyBackend(name)
+	best := observation{state: absent, err: err}
 	if home != nil {
-		if best = p.look(ctx, home, name); best.state == running {
+		if best = p.observe(ctx, home, name); best.state == running {
 			return best
 		}
 	}
-	for _, s := range p.lookAt(ctx, p.others(home), name) {
+	for _, s := range p.observeAll(ctx, p.others(home), name) {
 		switch {
 		case s.state == running:
 			return s
-		case best.at == home && best.state != gone: // what home says of it holds
-		case s.state == unknown, s.state == corpse && best.state == gone:
+		case best.backend == home && best.state != absent: // what home says of it holds
+		case s.state == unknown, s.state == exited && best.state == absent:
 			best = s
 		}
 	}
@@ -137,17 +137,17 @@ func (p *Provider) at(op, name string) (*backend, error) {
 	switch {
 	case s.state == unknown:
 		return nil, &runtime.Error{Op: op, Session: name, Err: s.err}
-	case s.at == nil: // it has no home, and is nowhere
+	case s.backend == nil: // it has no home, and is nowhere
 		return nil, &runtime.Error{Op: op, Session: name, Err: errors.Join(runtime.ErrSessionNotFound, s.err)}
 	}
-	return s.at, nil
+	return s.backend, nil
 }
 
 // Observe keeps the contract of runtime.Observer. A session that is at none of the
 // backends is dead only if all of them say so.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	s := p.find(ctx, name)
-	if s.at == nil {
+	if s.backend == nil {
 		return runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead, Attached: -1}, nil
 	}
 	if s.state == unknown {
@@ -166,8 +166,8 @@ func (p *Provider) Recover(ctx context.Context, name, handle string) error {
 	switch {
 	case s.state == unknown:
 		return &runtime.Error{Op: "recover", Session: name, Err: s.err}
-	case s.at == nil || s.state == gone:
+	case s.backend == nil || s.state == absent:
 		return &runtime.Error{Op: "recover", Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	return s.at.wrap(runtime.Recover(ctx, s.at.Provider, name, handle))
+	return s.backend.wrap(runtime.Recover(ctx, s.backend.Provider, name, handle))
 }

@@ -33,9 +33,9 @@ type Config struct {
 	// its backend's own. It reads durable data. Nil: every session has its
 	// backend's.
 	Transport func(session string) string
-	// Patience is how long a backend may take to answer a question before it counts
+	// Timeout is how long a backend may take to answer a question before it counts
 	// as one that cannot be asked; zero means 10 s.
-	Patience time.Duration
+	Timeout time.Duration
 	// Pause is the longest time between two tries to watch a backend again, and
 	// between two calls to look at one that pushes nothing; zero means 30 s.
 	Pause time.Duration
@@ -54,17 +54,17 @@ type Provider struct {
 	backends []*backend
 
 	mu     sync.Mutex
-	starts map[string]*flight
+	starts map[string]*runningStarts
 
 	asking sync.WaitGroup // questions under way
 }
 
 type backend struct{ Backend }
 
-// flight is the starts of one session that are under way, all at one backend.
-type flight struct {
-	at *backend
-	n  int
+// runningStarts is the starts of one session that are under way, all at one backend.
+type runningStarts struct {
+	backend *backend
+	count   int
 }
 
 var (
@@ -82,8 +82,8 @@ var (
 // Open returns a router. It asks nothing of its backends, which it closes in the
 // end.
 func Open(cfg Config) (*Provider, error) {
-	cfg.Patience, cfg.Pause = cmp.Or(cfg.Patience, 10*time.Second), cmp.Or(cfg.Pause, 30*time.Second)
-	p := &Provider{cfg: cfg, starts: map[string]*flight{}}
+	cfg.Timeout, cfg.Pause = cmp.Or(cfg.Timeout, 10*time.Second), cmp.Or(cfg.Pause, 30*time.Second)
+	p := &Provider{cfg: cfg, starts: map[string]*runningStarts{}}
 	for _, b := range cfg.Backends {
 		if b.Name == "" || p.named(b.Name) != nil {
 			return nil, fmt.Errorf("a router needs backends of different names, not %q twice", b.Name)
@@ -107,8 +107,8 @@ func (p *Provider) named(name string) *backend {
 	return p.backends[i]
 }
 
-// home returns where the policy would have the session.
-func (p *Provider) home(session string) (*backend, error) {
+// policyBackend returns where the policy would have the session.
+func (p *Provider) policyBackend(session string) (*backend, error) {
 	transport := ""
 	if p.cfg.Transport != nil {
 		transport = p.cfg.Transport(session)
@@ -201,7 +201,7 @@ func (p *Provider) Close() error {
 		p.asking.Wait()
 		close(answered)
 	}()
-	limit := time.NewTimer(p.cfg.Patience)
+	limit := time.NewTimer(p.cfg.Timeout)
 	defer limit.Stop()
 	select {
 	case <-answered:
@@ -213,5 +213,5 @@ func (p *Provider) Close() error {
 
 // context bounds the questions of the methods that have no ctx of their own.
 func (p *Provider) context() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), p.cfg.Patience) //nolint:forbidigo // those methods of the contract have no ctx
+	return context.WithTimeout(context.Background(), p.cfg.Timeout) //nolint:forbidigo // those methods of the contract have no ctx
 }

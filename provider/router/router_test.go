@@ -121,7 +121,7 @@ func TestAHungBackendIsOneThatIsAway(t *testing.T) {
 		slow := fake.NewFaulty(fake.New())
 		slow.Inject(fake.Fault{Delay: time.Hour, Op: "ListRunning"})
 		p, n, _ := pair(t, func(cfg *router.Config) {
-			cfg.Backends[1].Provider, cfg.Patience = slow, 3*time.Second
+			cfg.Backends[1].Provider, cfg.Timeout = slow, 3*time.Second
 		})
 		start(t, n, "a")
 		began := time.Now()
@@ -195,13 +195,15 @@ func TestErrorsNameTheBackend(t *testing.T) {
 	}
 }
 
-// dull is a driver with few gifts.
-type dull struct{ facets }
+// minimalDriver is a driver with few gifts.
+type minimalDriver struct{ facets }
 
-func (dull) Capabilities() runtime.ProviderCapabilities { return runtime.ProviderCapabilities{} }
+func (minimalDriver) Capabilities() runtime.ProviderCapabilities {
+	return runtime.ProviderCapabilities{}
+}
 
 func TestCapabilitiesAreThoseOfTheSession(t *testing.T) {
-	p, _, _ := pair(t, func(cfg *router.Config) { cfg.Backends[1].Provider = dull{facets{fake.New()}} })
+	p, _, _ := pair(t, func(cfg *router.Config) { cfg.Backends[1].Provider = minimalDriver{facets{fake.New()}} })
 	none := runtime.ProviderCapabilities{}
 	if got := p.Capabilities(); got != none {
 		t.Errorf("all sessions report %+v, want only what both backends report", got)
@@ -227,7 +229,7 @@ func TestCapabilitiesAreThoseOfTheSession(t *testing.T) {
 func TestWatchOutlivesOneBackend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		ending := &ender{Provider: fake.New(), ends: make(chan struct{})}
+		ending := &endingWatcher{Provider: fake.New(), ends: make(chan struct{})}
 		p, n, _ := pair(t, func(cfg *router.Config) { cfg.Backends[1].Provider = ending })
 		events, err := p.Watch(ctx)
 		if err != nil {
@@ -252,14 +254,14 @@ func TestWatchOutlivesOneBackend(t *testing.T) {
 	})
 }
 
-// ender ends its first watch on request.
-type ender struct {
+// endingWatcher ends its first watch on request.
+type endingWatcher struct {
 	*fake.Provider
 	ends  chan struct{}
 	again bool
 }
 
-func (e *ender) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+func (e *endingWatcher) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if e.again {
 		return e.Provider.Watch(ctx)
 	}

@@ -17,7 +17,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
-	home, err := p.home(name)
+	home, err := p.policyBackend(name)
 	if err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
@@ -42,17 +42,17 @@ func (p *Provider) begin(name string, at *backend) (end func(), err error) {
 	defer p.mu.Unlock()
 	f, ok := p.starts[name]
 	if !ok {
-		f = &flight{at: at}
+		f = &runningStarts{backend: at}
 		p.starts[name] = f
 	}
-	if f.at != at {
-		return nil, f.at.wrap(runtime.ErrSessionExists)
+	if f.backend != at {
+		return nil, f.backend.wrap(runtime.ErrSessionExists)
 	}
-	f.n++
+	f.count++
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if f.n--; f.n == 0 {
+		if f.count--; f.count == 0 {
 			delete(p.starts, name)
 		}
 	}, nil
@@ -63,7 +63,7 @@ func (p *Provider) starting(name string) *backend {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f, ok := p.starts[name]; ok {
-		return f.at
+		return f.backend
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (p *Provider) starting(name string) *backend {
 // clear makes sure that the session is at no other backend than home. Nothing is
 // removed before all have answered.
 func (p *Provider) clear(ctx context.Context, name string, home *backend) error {
-	sights := p.lookAt(ctx, p.others(home), name)
+	sights := p.observeAll(ctx, p.others(home), name)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -80,13 +80,13 @@ func (p *Provider) clear(ctx context.Context, name string, home *backend) error 
 		case unknown:
 			return s.err
 		case running:
-			return s.at.wrap(runtime.ErrSessionExists)
+			return s.backend.wrap(runtime.ErrSessionExists)
 		default:
 		}
 	}
 	for _, s := range sights {
-		if s.state == corpse {
-			if err := p.stopAt(ctx, s.at, name); err != nil {
+		if s.state == exited {
+			if err := p.stopAt(ctx, s.backend, name); err != nil {
 				return err
 			}
 		}
@@ -99,14 +99,14 @@ func (p *Provider) stopAt(ctx context.Context, b *backend, name string) error {
 	if b.Provider == nil {
 		return b.unavailable(b.Err)
 	}
-	before := p.look(ctx, b, name)
+	before := p.observe(ctx, b, name)
 	if err := b.Provider.Stop(name); err != nil {
 		return b.wrap(err)
 	}
-	switch after := p.look(ctx, b, name); {
+	switch after := p.observe(ctx, b, name); {
 	case after.state == unknown:
 		return after.err
-	case after.state == gone, before.state == gone, before.state != unknown && before.obs.InstanceToken != after.obs.InstanceToken:
+	case after.state == absent, before.state == absent, before.state != unknown && before.obs.InstanceToken != after.obs.InstanceToken:
 		return nil // what is there now was started meanwhile
 	default:
 		return b.wrap(errors.New("the session is still there"))
@@ -128,7 +128,7 @@ func (p *Provider) Stop(name string) error {
 // everywhere does what ends a session at each backend where it may be: not where
 // it is certainly gone, unless that is where it may just be starting.
 func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend) error) []error {
-	home, err := p.home(name)
+	home, err := p.policyBackend(name)
 	if err != nil {
 		home = nil // it has none: then it is looked for
 	}
@@ -137,7 +137,7 @@ func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend
 	for i, b := range p.backends {
 		ends.Go(func() {
 			if b != home && b != p.starting(name) {
-				if s := p.look(ctx, b, name); s.state == gone {
+				if s := p.observe(ctx, b, name); s.state == absent {
 					return
 				}
 			}
@@ -159,10 +159,10 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 	switch {
 	case s.state == unknown:
 		return &runtime.Error{Op: "interrupt", Session: name, Err: s.err}
-	case s.at == nil:
+	case s.backend == nil:
 		return nil
 	}
-	return s.at.wrap(runtime.InterruptInstance(ctx, s.at.Provider, name, token))
+	return s.backend.wrap(runtime.InterruptInstance(ctx, s.backend.Provider, name, token))
 }
 
 // fenced ends an instance at each backend where it may be. Another instance
@@ -174,11 +174,11 @@ func (p *Provider) fenced(ctx context.Context, op, name string, do func(*backend
 		if b.Provider == nil {
 			return b.unavailable(b.Err)
 		}
-		before := p.look(ctx, b, name)
+		before := p.observe(ctx, b, name)
 		err := do(b)
 		mu.Lock()
 		defer mu.Unlock()
-		ended[b] = err == nil && before.state >= corpse
+		ended[b] = err == nil && before.state >= exited
 		return b.wrap(err)
 	})
 	hit := false

@@ -24,7 +24,7 @@ type connection struct {
 	io.WriteCloser // its input
 
 	cmd    *exec.Cmd
-	said   remote.Tail
+	stderr remote.Tail
 	ending sync.Once
 	ended  error
 }
@@ -32,7 +32,7 @@ type connection struct {
 // start runs cmd as a connection.
 func start(cmd *exec.Cmd) (*connection, error) {
 	c := &connection{cmd: cmd}
-	cmd.Stderr = &c.said
+	cmd.Stderr = &c.stderr
 	var err error
 	if c.WriteCloser, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -69,14 +69,14 @@ type missingError struct {
 
 func (e *missingError) Error() string { return "gc is not on a host that is " + e.system }
 
-// lastWords bounds how long a far end that is no outpost may go on.
-const lastWords = 5 * time.Second
+// stderrWait bounds how long a far end that is no outpost may go on.
+const stderrWait = 5 * time.Second
 
 // failed returns why no outpost answered.
 func (c *connection) failed(cause error) error {
 	// It has ended, or has printed something that is no outpost's: a login shell that
 	// prints for ever, for one.
-	timer := time.AfterFunc(lastWords, func() { _ = c.cmd.Process.Kill() }) // it may have ended
+	timer := time.AfterFunc(stderrWait, func() { _ = c.cmd.Process.Kill() }) // it may have ended
 	defer timer.Stop()
 	c.WriteCloser.Close() //nolint:errcheck // it is wanted no more
 	if printed, ok := errors.AsType[*remote.NoOutpostError](cause); ok && !errors.Is(printed.Err, io.EOF) {
@@ -86,7 +86,7 @@ func (c *connection) failed(cause error) error {
 	c.ending.Do(func() {}) // and is not waited for again
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	printed, spoke := errors.AsType[*remote.NoOutpostError](cause)
-	switch said := c.said.String(); {
+	switch said := c.stderr.String(); {
 	case ok && exit.ExitCode() == exitMissing && spoke:
 		return &missingError{systemOf(printed.Printed)}
 	case ok && exit.ExitCode() == exitLost:
@@ -102,14 +102,14 @@ type lostError struct{ said string }
 
 func (e *lostError) Error() string {
 	said := strings.TrimPrefix(e.said, "ssh: ")
-	if cure := e.cure(); cure != "" {
+	if cure := e.remedy(); cure != "" {
 		said = strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]) + "; " + cure
 	}
 	return "ssh: " + cmp.Or(said, "it gave up without a message")
 }
 
-// cure is what a person has to do where ssh would ask, which it cannot without a terminal.
-func (e *lostError) cure() string {
+// remedy is what a person has to do where ssh would ask, which it cannot without a terminal.
+func (e *lostError) remedy() string {
 	switch {
 	case strings.Contains(e.said, "REMOTE HOST IDENTIFICATION HAS CHANGED"):
 		return "its key is another one than before: find out why, then remove the old one with ssh-keygen -R"

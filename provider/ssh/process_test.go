@@ -27,8 +27,8 @@ func runs(t *testing.T, path string) {
 	})
 }
 
-// gone waits until the process whose id is in a file has ended.
-func gone(t *testing.T, file string) {
+// waitExited waits until the process whose id is in a file has ended.
+func waitExited(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {

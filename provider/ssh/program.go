@@ -27,9 +27,9 @@ func (h *host) run(program string, args ...string) string {
 		`exec "$program" outpost `+strings.Join(args, " "))
 }
 
-// bring copies the program for a system over there, and returns its checksum. It has its
+// uploadProgram copies the program for a system over there, and returns its checksum. It has its
 // name only when it is complete.
-func (h *host) bring(ctx context.Context, system string) (program string, err error) {
+func (h *host) uploadProgram(ctx context.Context, system string) (program string, err error) {
 	path := h.cfg.Program
 	if system != goruntime.GOOS+"/"+goruntime.GOARCH {
 		var ok bool

@@ -138,7 +138,7 @@ func (h *host) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	}
 	conn, err := h.serve(ctx, program)
 	if missing, ok := errors.AsType[*missingError](err); ok {
-		if program, err = h.bring(ctx, missing.system); err != nil {
+		if program, err = h.uploadProgram(ctx, missing.system); err != nil {
 			return nil, err
 		}
 		conn, err = h.serve(ctx, program)

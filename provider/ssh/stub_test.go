@@ -46,17 +46,17 @@ eval "$SSH_STUB"
 exec sh -c "$line"
 `
 
-// box is a host behind the stub.
-type box struct {
+// fakeHost is a host behind the stub.
+type fakeHost struct {
 	*testing.T
 
 	home string
 	cfg  ssh.Config
 }
 
-func newBox(t *testing.T, first string) *box {
+func newFakeHost(t *testing.T, first string) *fakeHost {
 	t.Helper()
-	b := &box{T: t, home: t.TempDir()}
+	b := &fakeHost{T: t, home: t.TempDir()}
 	bin := filepath.Join(b.home, "bin")
 	self, err := os.Executable()
 	if err = errors.Join(err, os.Mkdir(bin, 0o700), os.WriteFile(filepath.Join(bin, "ssh"), []byte(stub), 0o700)); err != nil {
@@ -72,7 +72,7 @@ func newBox(t *testing.T, first string) *box {
 
 const place = "pty"
 
-func (b *box) open() *ssh.Provider {
+func (b *fakeHost) open() *ssh.Provider {
 	b.Helper()
 	p, err := ssh.Open(b.cfg)
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *box) open() *ssh.Provider {
 }
 
 // programs are those of gc over there.
-func (b *box) programs() []string {
+func (b *fakeHost) programs() []string {
 	b.Helper()
 	entries, err := os.ReadDir(filepath.Join(b.home, ".cache/gc"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -96,7 +96,7 @@ func (b *box) programs() []string {
 	return names
 }
 
-func (b *box) calls() []string {
+func (b *fakeHost) calls() []string {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join(b.home, "calls"))
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *box) calls() []string {
 
 // The program is brought once, is run from then on, and what runs is what was brought.
 func TestTheProgramIsBroughtOnce(t *testing.T) {
-	b := newBox(t, "")
+	b := newFakeHost(t, "")
 	for range 2 {
 		p := b.open()
 		if err := p.Start(t.Context(), "a", runtime.Config{Command: "agent"}); err != nil {
@@ -128,7 +128,7 @@ func TestTheProgramIsBroughtOnce(t *testing.T) {
 
 // Of old programs the newest few stay, and those that somebody runs.
 func TestOldProgramsAreRemoved(t *testing.T) {
-	b := newBox(t, "")
+	b := newFakeHost(t, "")
 	folder := filepath.Join(b.home, ".cache/gc")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestOldProgramsAreRemoved(t *testing.T) {
 		}
 	}
 	runs(t, filepath.Join(folder, "gc-old1"))
-	if err := b.open().Reach(t.Context()); err != nil {
+	if err := b.open().Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := slices.DeleteFunc(b.programs(), func(name string) bool { return !strings.HasPrefix(name, "gc-old") })
@@ -151,8 +151,8 @@ func TestOldProgramsAreRemoved(t *testing.T) {
 
 // What a login shell prints before is no harm, however it comes.
 func TestANoisyLoginShell(t *testing.T) {
-	b := newBox(t, `echo 'Welcome to box!'; printf 'no end of line'; echo complaint >&2`)
-	if err := b.open().Reach(t.Context()); err != nil {
+	b := newFakeHost(t, `echo 'Welcome to box!'; printf 'no end of line'; echo complaint >&2`)
+	if err := b.open().Connect(t.Context()); err != nil {
 		t.Errorf("Reach past a greeting: %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestWhatGoesWrong(t *testing.T) {
 		"too old":        {`case $line in *"outpost serve"*) printf '\n--gc-outpost--\n'; echo garbage; exit ;; esac`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBox(t, c.first)
+			b := newFakeHost(t, c.first)
 			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 			defer cancel()
 			o, err := b.open().Observe(ctx, "a")
@@ -198,31 +198,31 @@ func TestWhatGoesWrong(t *testing.T) {
 
 // A host that says nothing is given up after the bound, and the process with it.
 func TestASilentHost(t *testing.T) {
-	b := newBox(t, `echo $$ >"$HOME/pid"; exec sleep 600`)
+	b := newFakeHost(t, `echo $$ >"$HOME/pid"; exec sleep 600`)
 	b.cfg.Connect = time.Second
 	p := b.open()
-	if err := p.Reach(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, runtime.ErrRuntimeUnavailable) {
+	if err := p.Connect(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, runtime.ErrRuntimeUnavailable) {
 		t.Errorf("Reach of a silent host = %v, want its deadline", err)
 	}
-	gone(t, filepath.Join(b.home, "pid"))
+	waitExited(t, filepath.Join(b.home, "pid"))
 }
 
 // A host of another kind gets the program that is named for it.
 func TestAnotherKindOfHost(t *testing.T) {
-	b := newBox(t, `case $line in *part-*) ;; *) [ -e "$HOME/asked" ] || { : >"$HOME/asked"; echo Linux riscv64; exit 87; } ;; esac`)
+	b := newFakeHost(t, `case $line in *part-*) ;; *) [ -e "$HOME/asked" ] || { : >"$HOME/asked"; echo Linux riscv64; exit 87; } ;; esac`)
 	other := filepath.Join(b.home, "other")
 	text, err := os.ReadFile(b.cfg.Program)
 	if err = errors.Join(err, os.WriteFile(other, append(text, 0), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.open().Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "programs") {
+	if err := b.open().Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "programs") {
 		t.Errorf("Reach without a program for it = %v, want where to name one", err)
 	}
 	if err := os.Remove(filepath.Join(b.home, "asked")); err != nil {
 		t.Fatal(err)
 	}
 	b.cfg.Programs = map[string]string{"linux/riscv64": other}
-	if err := b.open().Reach(t.Context()); err != nil {
+	if err := b.open().Connect(t.Context()); err != nil {
 		t.Errorf("Reach with a program for it: %v", err)
 	}
 	if goruntime.GOARCH != "riscv64" && len(b.programs()) != 1 {
@@ -233,14 +233,14 @@ func TestAnotherKindOfHost(t *testing.T) {
 // Where the socket's path would be too long, nothing is shared, and all else works.
 func TestALongPathOfTheSharedSocket(t *testing.T) {
 	for _, long := range []bool{false, true} {
-		b := newBox(t, "")
+		b := newFakeHost(t, "")
 		b.cfg.Dir = "/tmp/gcj-not-made"
 		if long {
 			b.cfg.Dir = filepath.Join(b.home, strings.Repeat("x", 100))
 		} else {
 			t.Cleanup(func() { _ = os.RemoveAll(b.cfg.Dir) })
 		}
-		if err := b.open().Reach(t.Context()); err != nil {
+		if err := b.open().Connect(t.Context()); err != nil {
 			t.Errorf("Reach: %v", err)
 		}
 		if shares := strings.Contains(b.calls()[0], "ControlPath="); shares == long {

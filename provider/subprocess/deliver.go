@@ -40,7 +40,7 @@ func deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.O
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 	}
 	switch err := t.Type(ctx, inputlog.Enter, input); {
-	case errors.Is(err, shim.ErrCut):
+	case errors.Is(err, shim.ErrDisconnected):
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the session ended while the prompt was being written"}, nil
 	case errors.Is(err, screen.ErrExited): // not a byte was written
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, nil
@@ -82,9 +82,9 @@ func refused(why string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: why}
 }
 
-// settle returns what the journal says: what was written into a pipe cannot be taken
+// resolveDelivery returns what the journal says: what was written into a pipe cannot be taken
 // back.
-func settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
+func resolveDelivery(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	t, err := l.Lease(ctx)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
@@ -97,7 +97,7 @@ func settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	if j.Asked != nil && !j.Asked.Entered {
 		return inject.NeverSent("not a byte of it was sent"), nil
 	}
-	if out, ok := inject.Told(j); ok {
+	if out, ok := inject.FinalOutcome(j); ok {
 		return out, nil
 	}
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which shows no outcome"}, nil

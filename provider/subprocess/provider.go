@@ -37,7 +37,7 @@ var (
 
 // Open opens the sessions below cfg.Dir. It starts nothing.
 func Open(cfg Config) (*Provider, error) {
-	sessions, err := shimdriver.OpenPipes(cfg, deliver, settle)
+	sessions, err := shimdriver.OpenPipes(cfg, deliver, resolveDelivery)
 	if err != nil {
 		return nil, err
 	}

@@ -43,20 +43,20 @@ type account struct {
 type lease struct {
 	*terminal
 
-	number string // it is used for the first time
-	book   account
-	read   time.Time // when a person had typed last when the account was read
-	now    time.Time // when a person had typed last, by the last report of the server
-	told   bool      // it did, and nothing was sent since
-	table  bool      // people's keys can be kept back
+	number      string // it is used for the first time
+	account     account
+	humanAtRead time.Time // when a person had typed last when the account was read
+	humanNow    time.Time // when a person had typed last, by the last report of the server
+	humanKnown  bool      // it did, and nothing was sent since
+	canHoldKeys bool      // people's keys can be kept back
 }
 
 var _ inject.Lease = (*lease)(nil)
 
 // lease takes the right; the caller has the session's input.
-func (s seat) lease(ctx context.Context) (*lease, error) {
+func (s drivenSession) lease(ctx context.Context) (*lease, error) {
 	l := &lease{terminal: s.terminal}
-	err := statedir.ReadJSON(accountFile(l.dir()), &l.book)
+	err := statedir.ReadJSON(accountFile(l.dir()), &l.account)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -67,16 +67,16 @@ func (s seat) lease(ctx context.Context) (*lease, error) {
 		control.Cmd("display-message", "-p", "-t", s.target(), leaseFields+server.StateFields),
 	))
 	if err != nil {
-		return nil, gone(err)
+		return nil, toErrExited(err)
 	}
 	fields := strings.SplitN(string(answer), " ", leaseCount)
 	now, err := server.Parse(fields[len(fields)-1])
 	if err != nil {
 		return nil, err
 	}
-	l.attached, l.table = now.Attached, fields[1] == server.KeyTable
+	l.attached, l.canHoldKeys = now.Attached, fields[1] == server.KeyTable
 	if stale := fields[2]; stale != "" { // of a deliverer that was cut off
-		_ = s.provider.lift(ctx, s.record, stale) // or it is over meanwhile
+		_ = s.provider.releaseKeyHold(ctx, s.record, stale) // or it is over meanwhile
 	}
 	return l, l.reconcile(server.Number(fields[0]), now.Human)
 }
@@ -90,9 +90,9 @@ const (
 func (l *lease) dir() statedir.Folder { return l.provider.dir(l.record.Name) }
 
 func (l *lease) save() error {
-	last := l.book.Deliveries.Account("").Last
-	l.book.Open = last != nil && last.Open
-	return statedir.WriteJSON(accountFile(l.dir()), &l.book)
+	last := l.account.Deliveries.Account("").Last
+	l.account.Open = last != nil && last.Open
+	return statedir.WriteJSON(accountFile(l.dir()), &l.account)
 }
 
 // quiet reports whether it is certain from the beginning of an account that no text of ours
@@ -112,26 +112,26 @@ func quiet(path string) bool {
 // reconcile puts into the account what has happened since it was written: how many keys that
 // submit the server has sent, and when a person typed last.
 func (l *lease) reconcile(entered int, human time.Time) error {
-	l.now, l.told = human, true
+	l.humanNow, l.humanKnown = human, true
 	changed := false
-	if l.book.Launches != l.record.Launches {
-		l.book.Deliveries.Restart()
-		l.book.Launches, changed = l.record.Launches, true
+	if l.account.Launches != l.record.Launches {
+		l.account.Deliveries.Restart()
+		l.account.Launches, changed = l.record.Launches, true
 	}
-	if l.book.First > entered { // its deliverer was cut off before the key was sent
-		l.book.Deliveries.NotSent(inputlog.Enter)
-		l.book.First, changed = 0, true
+	if l.account.First > entered { // its deliverer was cut off before the key was sent
+		l.account.Deliveries.NotSent(inputlog.Enter)
+		l.account.First, changed = 0, true
 	}
-	if l.saw(human) || changed {
+	if l.recordHumanInput(human) || changed {
 		return l.save()
 	}
 	return nil
 }
 
-// saw takes notice of when a person typed last, and reports whether that is news.
-func (l *lease) saw(human time.Time) bool {
-	l.read = human
-	return !human.Equal(l.book.Human) && l.book.Deliveries.Taint()
+// recordHumanInput takes notice of when a person typed last, and reports whether that is news.
+func (l *lease) recordHumanInput(human time.Time) bool {
+	l.humanAtRead = human
+	return !human.Equal(l.account.Human) && l.account.Deliveries.Taint()
 }
 
 // fence is the condition of everything that a delivery sends.
@@ -139,8 +139,8 @@ func (l *lease) fence() string {
 	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}#{@" + server.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
 }
 
-// unseen is the condition that no person has typed since then, as the server counts.
-func unseen(at time.Time) string {
+// noHumanInputSince is the condition that no person has typed since then, as the server counts.
+func noHumanInputSince(at time.Time) string {
 	if at.IsZero() {
 		return "#{==:#{?pane_id,#{session_last_attached},},}"
 	}
@@ -151,50 +151,50 @@ func unseen(at time.Time) string {
 func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	f, err := l.terminal.Frame(ctx, after)
 	if err == nil {
-		l.now, l.told = f.LastHuman, !f.Exited
+		l.humanNow, l.humanKnown = f.LastHuman, !f.Exited
 	}
 	return f, err
 }
 
 // Send keeps the contract of screen.Terminal.
 func (l *lease) Send(ctx context.Context, p []byte) error {
-	l.told = false
+	l.humanKnown = false
 	return l.send(ctx, l.fence(), p, control.Command{})
 }
 
-// Begin keeps the contract of inject.Book.
+// Begin keeps the contract of inject.Journal.
 func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	if _, err := l.Account(ctx, id); err != nil {
 		return err
 	}
-	l.book.Human, l.book.First = l.read, 0
-	l.book.Begun++
-	l.book.Deliveries.Begin(id, []byte(text), undo)
+	l.account.Human, l.account.First = l.humanAtRead, 0
+	l.account.Begun++
+	l.account.Deliveries.Begin(id, []byte(text), undo)
 	return l.save()
 }
 
-// Type keeps the contract of inject.Book.
+// Type keeps the contract of inject.Journal.
 func (l *lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
-	if err := l.book.Deliveries.Send(in, p); err != nil {
+	if err := l.account.Deliveries.Send(in, p); err != nil {
 		return err
 	}
 	var count control.Command
-	condition := "#{&&:" + l.fence() + "," + l.unseen(l.book.Human) + "}"
+	condition := "#{&&:" + l.fence() + "," + l.noHumanInputSince(l.account.Human) + "}"
 	switch in {
 	case inputlog.Keys:
 		condition = l.fence()
 	case inputlog.Probe, inputlog.Clear:
-		condition = "#{&&:" + l.fence() + "," + l.unseen(l.read) + "}"
+		condition = "#{&&:" + l.fence() + "," + l.noHumanInputSince(l.humanAtRead) + "}"
 	case inputlog.Enter, inputlog.Seen:
-		l.book.Enters++
-		l.book.First = cmp.Or(l.book.First, l.book.Enters)
-		count = control.Cmd("set-option", "-p", "-t", l.record.target(), "@"+server.OptionEntered, strconv.Itoa(l.book.Enters))
+		l.account.Enters++
+		l.account.First = cmp.Or(l.account.First, l.account.Enters)
+		count = control.Cmd("set-option", "-p", "-t", l.record.target(), "@"+server.OptionEntered, strconv.Itoa(l.account.Enters))
 	case inputlog.Text:
 	}
 	if err := l.save(); err != nil {
 		return err
 	}
-	l.told = false
+	l.humanKnown = false
 	err := l.send(ctx, condition, p, count)
 	if err == nil && (in == inputlog.Enter || in == inputlog.Seen) {
 		l.entered()
@@ -208,39 +208,39 @@ func (l *lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 // refused finds out why the server did not send a piece of input.
 func (l *lease) refused(ctx context.Context, in inputlog.Input, cause error) error {
 	at, err := l.human(ctx)
-	if err != nil || at.Equal(l.read) && at.Equal(l.book.Human) {
+	if err != nil || at.Equal(l.humanAtRead) && at.Equal(l.account.Human) {
 		return cause
 	}
-	if submits := in == inputlog.Enter || in == inputlog.Seen; !submits || l.book.First == l.book.Enters {
+	if submits := in == inputlog.Enter || in == inputlog.Seen; !submits || l.account.First == l.account.Enters {
 		if submits {
-			l.book.First = 0
+			l.account.First = 0
 		}
-		l.book.Deliveries.NotSent(in)
+		l.account.Deliveries.NotSent(in)
 	}
-	l.book.Deliveries.Taint()
+	l.account.Deliveries.Taint()
 	return errors.Join(inputlog.ErrTouched, l.save())
 }
 
-// Account keeps the contract of inject.Book. When a person typed last is not asked again where
+// Account keeps the contract of inject.Journal. When a person typed last is not asked again where
 // the server has reported it with the right or with the screen that is judged by: whatever
 // relies on the account is sent under the condition that no key was typed since.
 func (l *lease) Account(ctx context.Context, id string) (inputlog.Account, error) {
 	var err error
-	if !l.told {
-		if l.now, err = l.human(ctx); err != nil {
-			return inputlog.Account{}, gone(err)
+	if !l.humanKnown {
+		if l.humanNow, err = l.human(ctx); err != nil {
+			return inputlog.Account{}, toErrExited(err)
 		}
-		l.told = true
+		l.humanKnown = true
 	}
-	if l.saw(l.now) {
+	if l.recordHumanInput(l.humanNow) {
 		err = l.save()
 	}
-	return l.book.Deliveries.Account(id), err
+	return l.account.Deliveries.Account(id), err
 }
 
-// Settle keeps the contract of inject.Book.
-func (l *lease) Settle(_ context.Context, e inputlog.Entry) error {
-	if !l.book.Deliveries.Settle(e) {
+// RecordOutcome keeps the contract of inject.Journal.
+func (l *lease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
+	if !l.account.Deliveries.RecordOutcome(e) {
 		return fmt.Errorf("delivery %s: %w", e.ID, inputlog.ErrNoDelivery)
 	}
 	return l.save()
@@ -248,15 +248,15 @@ func (l *lease) Settle(_ context.Context, e inputlog.Entry) error {
 
 // interject sends keys that are no delivery's: those that take a text of ours out of the
 // line come first. The caller has the session's input.
-func (s seat) interject(ctx context.Context, send func(ctx context.Context, l *lease) error) error {
+func (s drivenSession) interject(ctx context.Context, send func(ctx context.Context, l *lease) error) error {
 	l, err := s.lease(ctx)
 	if err != nil {
 		return err
 	}
-	if last := l.book.Deliveries.Account("").Last; last == nil || !last.Open {
+	if last := l.account.Deliveries.Account("").Last; last == nil || !last.Open {
 		return send(ctx, l)
 	}
-	undo := l.book.Deliveries.Touch()
+	undo := l.account.Deliveries.Touch()
 	if err := l.save(); err != nil {
 		return err
 	}

@@ -31,11 +31,11 @@ func TestQuietIsCertain(t *testing.T) {
 		}
 	}
 	check("an empty account", true)
-	l.book.Deliveries.Begin("1", []byte("text"), []byte("\x15"))
+	l.account.Deliveries.Begin("1", []byte("text"), []byte("\x15"))
 	check("a text on its way", false)
-	l.book.Deliveries.Settle(inputlog.Entry{ID: "1", Outcome: "unconfirmed", Open: true})
+	l.account.Deliveries.RecordOutcome(inputlog.Entry{ID: "1", Outcome: "unconfirmed", Open: true})
 	check("a text that may be in the line", false)
-	l.book.Deliveries.Settle(inputlog.Entry{ID: "1", Outcome: "submitted"})
+	l.account.Deliveries.RecordOutcome(inputlog.Entry{ID: "1", Outcome: "submitted"})
 	check("a text that was taken", true)
 	for _, other := range []string{"", "{", `{"open":true,`, `{"deliveries":{}}`} {
 		if err := statedir.WriteFile(path, []byte(other)); err != nil {

@@ -28,8 +28,8 @@ func (p *Provider) Attach(name string) error {
 // and other ones cannot be asked for.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	const op = "attach to"
-	p.town.yield()
-	r, s, err := p.glimpse(ctx, name)
+	p.panes.releaseListener()
+	r, s, err := p.queryState(ctx, name)
 	if err == nil && (s == nil || s.Dead) {
 		err = runtime.ErrSessionNotFound
 	}
@@ -43,21 +43,21 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are not a terminal")}
 	}
 	if err := p.client(ctx, r, opts); err != nil {
-		if _, now, look := p.glimpse(ctx, name); look == nil && now == nil {
+		if _, now, look := p.queryState(ctx, name); look == nil && now == nil {
 			err = errEnded // tmux says how, and its exit status nothing
 		}
 		return fold(op, name, err)
 	}
-	p.farewell(r)
+	p.printReason(r)
 	return nil
 }
 
 // errEnded reports that a person's client ended because of what it was connected to.
 var errEnded = errors.New("the session has ended, or its tmux server; gc status shows more")
 
-// glimpse looks at a session by a process of tmux: who is attached asks twice and hears nothing,
+// queryState looks at a session by a process of tmux: who is attached asks twice and hears nothing,
 // and has no use for a control client. The state is nil if there is no such session.
-func (p *Provider) glimpse(ctx context.Context, name string) (*record, *server.State, error) {
+func (p *Provider) queryState(ctx context.Context, name string) (*record, *server.State, error) {
 	if runtime.ValidateName(name) != nil {
 		return nil, nil, nil //nolint:nilerr // such a session cannot exist
 	}
@@ -65,7 +65,7 @@ func (p *Provider) glimpse(ctx context.Context, name string) (*record, *server.S
 	if err != nil || r == nil || r.Pane == "" {
 		return nil, nil, err
 	}
-	s, err := p.server.Glance(ctx, r.target(), r.hash(), r.Pane)
+	s, err := p.server.QueryState(ctx, r.target(), r.hash(), r.Pane)
 	if errors.Is(err, server.ErrNotOurs) {
 		return r, nil, nil
 	}
@@ -75,7 +75,7 @@ func (p *Provider) glimpse(ctx context.Context, name string) (*record, *server.S
 // client runs the person's client. It has the person's environment: only terminals matter
 // in it, and the server takes none of it over.
 func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
-	binary, err := control.LookUp(p.cfg.Binary, server.Value(p.cfg.Environ, "PATH"))
+	binary, err := control.FindProgram(p.cfg.Binary, server.Value(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOpt
 	return err
 }
 
-// farewell says why the attach ended, where tmux does not.
-func (p *Provider) farewell(r *record) {
+// printReason says why the attach ended, where tmux does not.
+func (p *Provider) printReason(r *record) {
 	ctx, cancel := bounded()
 	defer cancel()
-	now, s, err := p.glimpse(ctx, r.Name)
+	now, s, err := p.queryState(ctx, r.Name)
 	switch {
 	case err != nil:
 	case now == nil || now.token != r.token || s == nil:

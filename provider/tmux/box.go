@@ -19,8 +19,8 @@ import (
 	"gascity/runtime"
 )
 
-// box is one session's place while the start sequence works on it.
-type box struct {
+// sessionBackend is one session's place while the start sequence works on it.
+type sessionBackend struct {
 	provider *Provider
 	name     string
 	cfg      runtime.Config
@@ -30,15 +30,15 @@ type box struct {
 	pane     *pane
 }
 
-var _ startup.Box = (*box)(nil)
+var _ startup.Backend = (*sessionBackend)(nil)
 
-func (b *box) dir() statedir.Folder { return b.provider.dir(b.name) }
+func (b *sessionBackend) dir() statedir.Folder { return b.provider.dir(b.name) }
 
-// Claim keeps the contract of startup.Box.
-func (b *box) Claim(ctx context.Context) error {
+// Claim keeps the contract of startup.Backend.
+func (b *sessionBackend) Claim(ctx context.Context) error {
 	p := b.provider
-	if statedir.Gone(b.dir().Record()) {
-		if err := p.alone(ctx, b.name, b.cfg.Env[envscan.CityKey]); err != nil {
+	if statedir.NotExists(b.dir().Record()) {
+		if err := p.checkNotRunning(ctx, b.name, b.cfg.Env[envscan.CityKey]); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (b *box) Claim(ctx context.Context) error {
 		err = p.clearWay(ctx, r)
 	}
 	if err == nil {
-		err = wipe(b.dir())
+		err = removePrevious(b.dir())
 	}
 	if err != nil {
 		return errors.Join(err, lock.Close())
@@ -74,17 +74,17 @@ func (p *Provider) clearWay(ctx context.Context, r *record) error {
 		if len(pids) > 0 {
 			return fmt.Errorf("session %q: %w: %v; stop the session first", r.Name, errOrphans, pids)
 		}
-		return p.raze(ctx, r, -1)
+		return p.killInstance(ctx, r, -1)
 	case err != nil:
 		return err
 	case !s.Dead:
 		return fmt.Errorf("%w: its agent runs; stop it first", runtime.ErrSessionExists)
 	}
-	return p.raze(ctx, r, -1)
+	return p.killInstance(ctx, r, -1)
 }
 
-// Create keeps the contract of startup.Box.
-func (b *box) Create(ctx context.Context, spec startup.Spec) error {
+// Create keeps the contract of startup.Backend.
+func (b *sessionBackend) Create(ctx context.Context, spec startup.Spec) error {
 	if b.again != nil {
 		return b.relaunch(ctx, spec)
 	}
@@ -96,7 +96,7 @@ func (b *box) Create(ctx context.Context, spec startup.Spec) error {
 	if err != nil {
 		return err
 	}
-	s, err := b.raise(ctx, r, launcher)
+	s, err := b.createSession(ctx, r, launcher)
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
@@ -109,18 +109,18 @@ func (b *box) Create(ctx context.Context, spec startup.Spec) error {
 	if err := r.write(b.dir()); err != nil {
 		return err
 	}
-	b.pane = b.provider.town.know(r, s)
+	b.pane = b.provider.panes.update(r, s)
 	err = b.lock.Close() // the next start finds it
 	b.lock = nil
 	return err
 }
 
 // prepare makes what is on the disk before anything is in the server.
-func (b *box) prepare(ctx context.Context, spec startup.Spec) (*record, error) {
+func (b *sessionBackend) prepare(ctx context.Context, spec startup.Spec) (*record, error) {
 	if err := b.provider.server.Start(ctx); err != nil {
 		return nil, err
 	}
-	b.provider.town.listen() // before the first byte
+	b.provider.panes.listen() // before the first byte
 	boot, err := proc.BootID()
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (b *box) prepare(ctx context.Context, spec startup.Spec) (*record, error) {
 	)
 }
 
-// raise makes the session in one step: a pane that does nothing, our marks on it, its size,
+// createSession makes the session in one step: a pane that does nothing, our marks on it, its size,
 // its place in the hub, and only then the agent, which never sees another size.
-func (b *box) raise(ctx context.Context, r *record, launcher string) (server.State, error) {
+func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher string) (server.State, error) {
 	target := "=" + r.Name + ":"
 	set := func(kind, name, value string) control.Command {
 		return control.Cmd("set-option", kind, "-t", target, name, value)
@@ -173,7 +173,7 @@ func (b *box) raise(ctx context.Context, r *record, launcher string) (server.Sta
 		// One of ours would have been found before.
 		return server.State{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.Socket(), r.Name)
 	case err != nil:
-		b.abandon(ctx, r)
+		b.removePartial(ctx, r)
 		return server.State{}, err
 	}
 	lines := reply[0].Lines()
@@ -187,21 +187,21 @@ func (b *box) raise(ctx context.Context, r *record, launcher string) (server.Sta
 	return s, err
 }
 
-// abandon takes away a session that was made in part.
-func (b *box) abandon(ctx context.Context, r *record) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+// removePartial takes away a session that was made in part.
+func (b *sessionBackend) removePartial(ctx context.Context, r *record) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
 	list, _, err := b.provider.server.List(ctx)
 	if err != nil {
 		return // then nothing of it can be taken away
 	}
 	if slices.ContainsFunc(list, func(s server.State) bool { return s.Hash == r.hash() }) {
-		_ = b.provider.raze(ctx, r, -1) // the start fails in any case
+		_ = b.provider.killInstance(ctx, r, -1) // the start fails in any case
 	}
 }
 
 // relaunch starts the agent of another instance in the pane that stands.
-func (b *box) relaunch(ctx context.Context, spec startup.Spec) error {
+func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error {
 	p := b.provider
 	lock, err := claimFolder(ctx, b.dir())
 	if err != nil {
@@ -215,7 +215,7 @@ func (b *box) relaunch(ctx context.Context, spec startup.Spec) error {
 	if r == nil || r.token != b.again.token {
 		return runtime.ErrSessionNotFound
 	}
-	resume, err := p.server.Client().Quiet(ctx, r.Pane) // before its program ends: nothing drains a dead pane
+	resume, err := p.server.Client().PauseOutput(ctx, r.Pane) // before its program ends: nothing drains a dead pane
 	if err != nil {
 		return err
 	}
@@ -240,12 +240,12 @@ func (b *box) relaunch(ctx context.Context, spec startup.Spec) error {
 	}
 	r.Root = server.Identify(s.PID)
 	r.Agent, b.record = r.Root, r
-	b.pane = p.town.know(r, s)
+	b.pane = p.panes.update(r, s)
 	return r.write(b.dir())
 }
 
 // respawn gives the previous instance's pane to the next one, in one step.
-func (b *box) respawn(ctx context.Context, former, next *record, launcher string) (server.State, error) {
+func (b *sessionBackend) respawn(ctx context.Context, former, next *record, launcher string) (server.State, error) {
 	unset := func(name string) control.Command {
 		return control.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
 	}
@@ -254,7 +254,7 @@ func (b *box) respawn(ctx context.Context, former, next *record, launcher string
 	if _, can, _ := b.provider.server.Client().Server(); can.Pause {
 		heard = control.Cmd("refresh-client", "-A", next.Pane+":continue")
 	}
-	reply, err := b.provider.act(ctx, former, former.alike(), control.Sequence(
+	reply, err := b.provider.act(ctx, former, former.paneCondition(), control.Sequence(
 		control.Cmd("set-option", "-p", "-t", next.target(), "@"+server.OptionInstance, next.hash()),
 		control.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.copied()),
 		unset(server.OptionPaste), unset(server.OptionSigns), unset(server.OptionLease),
@@ -270,13 +270,13 @@ func (b *box) respawn(ctx context.Context, former, next *record, launcher string
 	return server.Parse(lastLine(string(reply)))
 }
 
-// Terminal keeps the contract of startup.Box.
-func (b *box) Terminal() screen.Terminal {
+// Terminal keeps the contract of startup.Backend.
+func (b *sessionBackend) Terminal() screen.Terminal {
 	return &terminal{provider: b.provider, record: b.record, pane: b.pane}
 }
 
-// Life keeps the contract of startup.Box.
-func (b *box) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
+// Life keeps the contract of startup.Backend.
+func (b *sessionBackend) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
 	end := time.Now().Add(wait)
 	for {
 		_, changed := b.pane.state()
@@ -316,8 +316,8 @@ func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) er
 // lastLines is how much of an agent's output is reported with its end.
 const lastLines = 80
 
-// Destroy keeps the contract of startup.Box.
-func (b *box) Destroy(ctx context.Context) error {
+// Destroy keeps the contract of startup.Backend.
+func (b *sessionBackend) Destroy(ctx context.Context) error {
 	switch {
 	case b.again != nil:
 		return nil // the place stays

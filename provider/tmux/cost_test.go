@@ -25,7 +25,7 @@ func TestAPromptAsksLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := filepath.Join(t.TempDir(), "heard")
-	r := newRig(t, func(cfg *tmux.Config) {
+	r := newTestCity(t, func(cfg *tmux.Config) {
 		cfg.Binary = filepath.Join(t.TempDir(), "tmux")
 		listens := "#!/bin/sh\ncase \" $* \" in *' -C '*) tee '" + heard + "' | '" + program + "' \"$@\" ;; *) exec '" + program + "' \"$@\" ;; esac\n"
 		if err := os.WriteFile(cfg.Binary, []byte(listens), 0o700); err != nil { //nolint:gosec // a program

@@ -17,13 +17,13 @@ import (
 // Deliver keeps the contract of runtime.Deliverer.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var out runtime.Outcome
-	err := p.drive(ctx, "nudge", name, tokenOf(d), func(s seat) (err error) {
-		out, err = inject.Hand(d, s.WorkDir, func(id string, prompt inject.Prompt) (runtime.Outcome, error) {
+	err := p.drive(ctx, "nudge", name, tokenOf(d), func(s drivenSession) (err error) {
+		out, err = inject.Submit(d, s.WorkDir, func(id string, prompt inject.Prompt) (runtime.Outcome, error) {
 			return s.deliver(ctx, id, prompt)
 		})
 		return err
 	})
-	return inject.Handed(out, err)
+	return inject.DeliveryResult(out, err)
 }
 
 // tokenOf is the token that a delivery names; nil if it names none.
@@ -34,7 +34,7 @@ func tokenOf(d runtime.Delivery) *string {
 	return &d.Instance
 }
 
-func (s seat) deliver(ctx context.Context, id string, prompt inject.Prompt) (runtime.Outcome, error) {
+func (s drivenSession) deliver(ctx context.Context, id string, prompt inject.Prompt) (runtime.Outcome, error) {
 	if prompt.Text == "" {
 		return inject.Type(ctx, s.terminal, prompt, s.rules)
 	}
@@ -47,13 +47,13 @@ func (s seat) deliver(ctx context.Context, id string, prompt inject.Prompt) (run
 
 // Settle keeps the contract of runtime.Settler.
 func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	return inject.Patiently(ctx, func() (runtime.Outcome, error) { return p.settleOnce(ctx, name, d) })
+	return inject.RetryUntilKnown(ctx, func() (runtime.Outcome, error) { return p.resolveOnce(ctx, name, d) })
 }
 
-// settleOnce asks with the session's input to itself.
-func (p *Provider) settleOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+// resolveOnce asks with the session's input to itself.
+func (p *Provider) resolveOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
-	err := p.drive(ctx, "settle a prompt of", name, tokenOf(d), func(s seat) error {
+	err := p.drive(ctx, "settle a prompt of", name, tokenOf(d), func(s drivenSession) error {
 		text := ""
 		if d.ID == "" {
 			m, err := overlay.MessageOf(d.Content)
@@ -66,7 +66,7 @@ func (p *Provider) settleOnce(ctx context.Context, name string, d runtime.Delive
 		if err != nil {
 			return err
 		}
-		out, err = inject.Settle(ctx, l, inputlog.ID(d.ID, text), s.rules)
+		out, err = inject.ResolveDelivery(ctx, l, inputlog.ID(d.ID, text), s.rules)
 		return err
 	})
 	return out, err
@@ -80,7 +80,7 @@ func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery
 
 // ClearInput keeps the contract of runtime.InputClearer.
 func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
-	return p.drive(ctx, "clear the input box of", name, tokenOf(runtime.Delivery{Instance: instance}), func(s seat) error {
+	return p.drive(ctx, "clear the input box of", name, tokenOf(runtime.Delivery{Instance: instance}), func(s drivenSession) error {
 		l, err := s.lease(ctx)
 		if err != nil {
 			return err
@@ -117,13 +117,13 @@ func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 	if err != nil {
 		return err
 	}
-	seat := p.seatOf(s)
+	seat := p.drivenSessionOf(s)
 	return fold(op, name, screen.Idle(ctx, seat.terminal, seat.rules, timeout))
 }
 
 // DismissKnownDialogs keeps the contract of runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
-	return p.drive(ctx, "dismiss dialogs of", name, nil, func(s seat) error {
+	return p.drive(ctx, "dismiss dialogs of", name, nil, func(s drivenSession) error {
 		_, err := screen.Dismiss(ctx, s.terminal, s.rules, timeout)
 		return err
 	})
@@ -133,11 +133,11 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 func (p *Provider) CopyTo(name, src, relDst string) error {
 	ctx, cancel := bounded()
 	defer cancel()
-	s, err := p.look(ctx, "copy to", name)
+	s, err := p.observeOp(ctx, "copy to", name)
 	if err != nil || s.state == nil {
 		return err
 	}
-	if statedir.Gone(src) {
+	if statedir.NotExists(src) {
 		return nil
 	}
 	return fold("copy to", name, overlay.CopyTo(s.record.WorkDir, src, relDst))
@@ -146,7 +146,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 // CopyFrom keeps the contract of runtime.CopyFromProvider.
 func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
 	const op = "copy from"
-	s, err := p.look(ctx, op, name)
+	s, err := p.observeOp(ctx, op, name)
 	if err == nil && s.state == nil {
 		err = runtime.ErrSessionNotFound
 	}

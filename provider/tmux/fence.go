@@ -14,9 +14,11 @@ func (r *record) fence() string {
 	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
 }
 
-// alike is the format that holds for this instance's pane alone, whether or not its
+// paneCondition is the format that holds for this instance's pane alone, whether or not its
 // agent lives.
-func (r *record) alike() string { return "#{==:#{@" + server.OptionInstance + "}," + r.hash() + "}" }
+func (r *record) paneCondition() string {
+	return "#{==:#{@" + server.OptionInstance + "}," + r.hash() + "}"
+}
 
 // errFenced reports that a command was not carried out: the instance is over.
 var errFenced = errors.New("the session has ended")
@@ -27,7 +29,7 @@ const fencedWord = "gc-fenced"
 // act carries out the command inside the server if the condition holds for the pane;
 // errFenced if not.
 func (p *Provider) act(ctx context.Context, r *record, condition string, command control.Command) ([]byte, error) {
-	reply, err := p.server.Ask(ctx, control.If(r.target(), condition, command, control.Cmd("display", "-p", fencedWord)))
+	reply, err := p.server.Query(ctx, control.If(r.target(), condition, command, control.Cmd("display", "-p", fencedWord)))
 	if err = fenced(reply.Output, err); err != nil {
 		return nil, err
 	}
@@ -48,5 +50,5 @@ func (p *Provider) stateOf(ctx context.Context, r *record) (server.State, error)
 	if r.Pane == "" {
 		return server.State{}, server.ErrNotOurs
 	}
-	return p.server.Settled(ctx, r.target(), r.hash(), r.Pane)
+	return p.server.FinalState(ctx, r.target(), r.hash(), r.Pane)
 }

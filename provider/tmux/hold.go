@@ -11,59 +11,61 @@ import (
 	"gascity/internal/tmux/server"
 )
 
-// keep is what people type being kept back: by the server, which has each key wait that is
+// keyHold is what people type being kept back: by the server, which has each key wait that is
 // not for tmux itself, see [server.KeyTable]. The zero value is none.
-type keep struct {
-	id    string    // it is used for the first time
-	human time.Time // when a person had typed last when it began, as the server counts
-	quiet func()    // ends its renewing; it may be called twice
-	lasts bool      // it is renewed
+type keyHold struct {
+	id          string    // it is used for the first time
+	humanInput  time.Time // when a person had typed last when it began, as the server counts
+	stopRenewal func()    // ends its renewing; it may be called twice
+	renewed     bool      // it is renewed
 }
 
-var _ screen.Keeper = (*lease)(nil)
+var _ screen.LimitedHolder = (*lease)(nil)
 
 const (
-	// renewal is how often a keep is renewed: several times as often as the server looks.
-	renewal = 400 * time.Millisecond
-	// keepLimit is how long a keep is renewed at most: a program that takes longer to read a
+	// renewInterval is how often a keep is renewed: several times as often as the server looks.
+	renewInterval = 400 * time.Millisecond
+	// maxKeyHold is how long a keep is renewed at most: a program that takes longer to read a
 	// text holds up no person.
-	keepLimit = 10 * time.Second
+	maxKeyHold = 10 * time.Second
 )
 
-// keepFields show which keep stands for a pane, and which one a key waits for.
-const keepFields = "#{@" + server.OptionHold + "} #{@" + server.OptionHeld + "}"
+// keyHoldFields show which keep stands for a pane, and which one a key waits for.
+const keyHoldFields = "#{@" + server.OptionHold + "} #{@" + server.OptionHeld + "}"
 
-// stands is the condition that keys wait for it.
-func (k keep) stands() string {
+// activeCondition is the condition that keys wait for it.
+func (k keyHold) activeCondition() string {
 	return "#{&&:#{==:#{@" + server.OptionHold + "}," + k.id + "},#{==:#{@" + server.OptionHeld + "}," + k.id + "}}"
 }
 
-// waits reports whether keys wait for it, by the fields of keepFields. The server counts
+// hasWaitingKey reports whether keys wait for it, by the fields of keyHoldFields. The server counts
 // such a key although no program has got it.
-func (k keep) waits(hold, held string) bool { return k.id != "" && hold == k.id && held == k.id }
+func (k keyHold) hasWaitingKey(hold, held string) bool {
+	return k.id != "" && hold == k.id && held == k.id
+}
 
 // Hold keeps the contract of screen.Holder. Without an attached client, or with a server
 // that cannot hold keys, there is nothing to release.
 func (l *lease) Hold(ctx context.Context) (release func(), err error) {
-	if l.attached == 0 || !l.table {
+	if l.attached == 0 || !l.canHoldKeys {
 		return nil, nil
 	}
-	k, target := keep{id: rand.Text()}, l.record.target()
+	k, target := keyHold{id: rand.Text()}, l.record.target()
 	answer, err := l.provider.act(ctx, l.record, l.fence(), control.Sequence(
 		control.Cmd("wait-for", "-L", k.id),
-		l.beat(k.id),
+		l.heartbeat(k.id),
 		control.Cmd("set-option", "-p", "-t", target, "@"+server.OptionHold, k.id),
 		control.Cmd("display-message", "-p", "-t", target, server.StateFields),
 	))
 	if err != nil {
-		return nil, gone(err)
+		return nil, toErrExited(err)
 	}
-	k.quiet, k.lasts = l.renew(ctx, k.id), true
+	k.stopRenewal, k.renewed = l.renew(ctx, k.id), true
 	now, err := server.Parse(string(answer))
 	if err == nil {
-		k.human = now.Human
+		k.humanInput = now.Human
 		l.kept = k
-		if l.saw(now.Human) {
+		if l.recordHumanInput(now.Human) {
 			err = l.save()
 		}
 	}
@@ -74,21 +76,21 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	return func() { l.release(ctx, k) }, nil
 }
 
-// beat says that the holder of a lock lives.
-func (l *lease) beat(id string) control.Command {
-	return control.Cmd("set-environment", "-h", "-t", l.record.Session, server.Beat, id)
+// heartbeat says that the holder of a lock lives.
+func (l *lease) heartbeat(id string) control.Command {
+	return control.Cmd("set-environment", "-h", "-t", l.record.Session, server.HeartbeatVariable, id)
 }
 
 // renew has keys wait for as long as this process lives, until quiet is called, ctx ends or
-// keepLimit has passed.
+// maxKeyHold has passed.
 func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
-	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	ctx, cancel := context.WithTimeout(ctx, maxKeyHold)
 	ended := make(chan struct{})
 	command := control.If(l.record.target(), "#{==:#{@"+server.OptionHold+"},"+id+"}",
-		l.beat(id), control.Command{})
+		l.heartbeat(id), control.Command{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(renewal)
+		tick := time.NewTicker(renewInterval)
 		defer tick.Stop()
 		for {
 			select {
@@ -96,7 +98,7 @@ func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
 			case <-ctx.Done():
 				return
 			}
-			if _, err := l.provider.server.Ask(ctx, command); err != nil {
+			if _, err := l.provider.server.Query(ctx, command); err != nil {
 				return // the server ends the keep, or has ended
 			}
 		}
@@ -104,39 +106,39 @@ func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
 	return func() { cancel(); <-ended }
 }
 
-// Keeps keeps the contract of screen.Keeper.
-func (l *lease) Keeps() time.Duration {
-	if !l.kept.lasts {
+// MaxHold keeps the contract of screen.LimitedHolder.
+func (l *lease) MaxHold() time.Duration {
+	if !l.kept.renewed {
 		return screen.HoldLimit
 	}
-	return keepLimit
+	return maxKeyHold
 }
 
 // entered takes notice that the text is out of the line: keys wait no longer than for who
 // does not live.
 func (l *lease) entered() {
 	if l.kept.id != "" {
-		l.kept.quiet()
-		l.kept.lasts = false
+		l.kept.stopRenewal()
+		l.kept.renewed = false
 	}
 }
 
 // release lets through what waits. If that fails, the server does it by itself.
-func (l *lease) release(ctx context.Context, k keep) {
-	k.quiet()
+func (l *lease) release(ctx context.Context, k keyHold) {
+	k.stopRenewal()
 	if l.kept.id == k.id {
-		l.kept = keep{}
+		l.kept = keyHold{}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), screen.HoldLimit)
 	defer cancel()
-	if err := l.provider.lift(ctx, l.record, k.id); err != nil {
+	if err := l.provider.releaseKeyHold(ctx, l.record, k.id); err != nil {
 		l.provider.cfg.Logger.Debug("people's keys are not let through at once", "session", l.record.Name, "error", err)
 	}
 }
 
-// lift ends a keep that stands; what is over already is an error.
-func (p *Provider) lift(ctx context.Context, r *record, id string) error {
-	_, err := p.server.Ask(ctx, control.Sequence(
+// releaseKeyHold ends a keep that stands; what is over already is an error.
+func (p *Provider) releaseKeyHold(ctx context.Context, r *record, id string) error {
+	_, err := p.server.Query(ctx, control.Sequence(
 		control.Cmd("wait-for", "-U", id),
 		control.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+server.OptionHold),
 	))
@@ -146,20 +148,20 @@ func (p *Provider) lift(ctx context.Context, r *record, id string) error {
 // human is when the last key of a person went to the program, as the server counts.
 func (l *lease) human(ctx context.Context) (time.Time, error) {
 	if l.kept.id != "" {
-		reply, err := l.provider.server.Ask(ctx, control.Cmd("display-message", "-p", "-t", l.record.target(), keepFields))
+		reply, err := l.provider.server.Query(ctx, control.Cmd("display-message", "-p", "-t", l.record.target(), keyHoldFields))
 		hold, held, _ := strings.Cut(string(reply.Output), " ")
-		if err == nil && l.kept.waits(hold, held) {
-			return l.kept.human, nil
+		if err == nil && l.kept.hasWaitingKey(hold, held) {
+			return l.kept.humanInput, nil
 		}
 	}
 	return l.provider.humanAt(ctx, l.record)
 }
 
-// unseen is the condition that no key of a person has gone to the program since then, as the
+// noHumanInputSince is the condition that no key of a person has gone to the program since then, as the
 // server counts.
-func (l *lease) unseen(at time.Time) string {
-	if l.kept.id == "" || !at.Equal(l.kept.human) {
-		return unseen(at)
+func (l *lease) noHumanInputSince(at time.Time) string {
+	if l.kept.id == "" || !at.Equal(l.kept.humanInput) {
+		return noHumanInputSince(at)
 	}
-	return "#{||:" + unseen(at) + "," + l.kept.stands() + "}"
+	return "#{||:" + noHumanInputSince(at) + "," + l.kept.activeCondition() + "}"
 }

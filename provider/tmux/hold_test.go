@@ -28,7 +28,7 @@ type person struct {
 	tty *os.File
 }
 
-func (r *rig) person(name string) *person {
+func (r *testCity) person(name string) *person {
 	r.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -49,22 +49,22 @@ func (r *rig) person(name string) *person {
 		select {
 		case <-gone:
 		case <-time.After(limit):
-			r.t.Errorf("the terminal of %s is not closed %s after the client that was attached by it was killed\n%s", name, limit, r.plight())
+			r.t.Errorf("the terminal of %s is not closed %s after the client that was attached by it was killed\n%s", name, limit, r.describeState())
 		}
 	})
 	until(r.t, "somebody is attached", func() bool { return r.attached(name) > before })
 	return &person{r.t, tty}
 }
 
-// keepsKeys leaves a test out where the server cannot keep people's keys back, which needs 3.3.
-func (r *rig) keepsKeys() {
+// needsKeyHold leaves a test out where the server cannot keep people's keys back, which needs 3.3.
+func (r *testCity) needsKeyHold() {
 	r.t.Helper()
 	if before(r.t, "3.3") {
 		r.t.Skip("this tmux cannot keep keys back")
 	}
 }
 
-func (r *rig) attached(name string) int {
+func (r *testCity) attached(name string) int {
 	obs, err := r.Observe(r.t.Context(), name)
 	if err != nil {
 		r.t.Fatal(err)
@@ -79,9 +79,9 @@ func (p *person) types(text string) {
 	}
 }
 
-// plight is what this process and the server are at: for a failure that is hard to meet again.
+// describeState is what this process and the server are at: for a failure that is hard to meet again.
 // The most useful part comes last, where output is cut.
-func (r *rig) plight() string {
+func (r *testCity) describeState() string {
 	var b strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // to memory
 	for _, args := range [][]string{
@@ -111,7 +111,7 @@ func (r *rig) plight() string {
 
 // interrupt types a line, key by key, from the moment on in which the terminal shows the
 // text, or it is over. It returns that moment.
-func (r *rig) interrupt(p *person, name, text, line string, over <-chan struct{}) (began time.Time) {
+func (r *testCity) interrupt(p *person, name, text, line string, over <-chan struct{}) (began time.Time) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for shown := false; !shown; {
@@ -136,13 +136,13 @@ func (r *rig) interrupt(p *person, name, text, line string, over <-chan struct{}
 func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 	t.Parallel()
 	const agents, prompts = 5, 9
-	r := newRig(t, func(cfg *tmux.Config) { cfg.HumanQuiet = time.Millisecond })
+	r := newTestCity(t, func(cfg *tmux.Config) { cfg.HumanQuiet = time.Millisecond })
 	var everyone sync.WaitGroup
 	var waited, unknown atomic.Int32
 	for i := range agents {
 		name := fmt.Sprintf("s%d", i)
 		a := r.start(name, "claude", "")
-		r.keepsKeys()
+		r.needsKeyHold()
 		p := r.person(name)
 		everyone.Go(func() {
 			seen := ""
@@ -154,7 +154,7 @@ func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 				if !confirmed {
 					unknown.Add(1)
 				}
-				if held := r.ask("display-message", "-p", "-t", "="+name+":", "#{@gc_held}"); held != seen {
+				if held := r.runTmux("display-message", "-p", "-t", "="+name+":", "#{@gc_held}"); held != seen {
 					seen = held
 					waited.Add(1)
 				}
@@ -188,7 +188,7 @@ func (a *agent) between(p *person, n int) (confirmed, ok bool) {
 	}
 	confirmed = out.State == runtime.OutcomeSubmitted
 	if waited := got[2*n+1].Time.Sub(typed); !confirmed && (out.State != runtime.OutcomeUnconfirmed || waited < 2*time.Second) {
-		a.t.Errorf("%s: %q is %+v after %v, the keys waited for %v\n%s", a.name, prompt, out, took, waited, a.plight())
+		a.t.Errorf("%s: %q is %+v after %v, the keys waited for %v\n%s", a.name, prompt, out, took, waited, a.describeState())
 		return confirmed, false
 	}
 	return confirmed, true
@@ -199,12 +199,12 @@ func (a *agent) between(p *person, n int) (confirmed, ok bool) {
 func (a *agent) insist(d runtime.Delivery) runtime.Outcome {
 	ctx, cancel := context.WithTimeout(a.t.Context(), 8*limit)
 	defer cancel()
-	defer time.AfterFunc(7*limit, func() { a.t.Errorf("%s: %q does not end\n%s", a.name, d.ID, a.plight()) }).Stop()
+	defer time.AfterFunc(7*limit, func() { a.t.Errorf("%s: %q does not end\n%s", a.name, d.ID, a.describeState()) }).Stop()
 	for end := time.Now().Add(4 * limit); ; {
 		out, err := a.Deliver(ctx, a.name, d)
 		if err != nil || out.State == runtime.OutcomeRefused && time.Now().After(end) {
 			screen, _ := a.Peek(a.name, 12) // or the failure says enough
-			a.t.Errorf("%s: %+v, %v; keys: %s\n%s", a.name, out, err, a.ask("display-message", "-p", "-t", "="+a.name+":", "#{@gc_hold} #{@gc_held} #{gc_beat}"), screen)
+			a.t.Errorf("%s: %+v, %v; keys: %s\n%s", a.name, out, err, a.runTmux("display-message", "-p", "-t", "="+a.name+":", "#{@gc_hold} #{@gc_held} #{gc_beat}"), screen)
 			return out
 		}
 		if out.State != runtime.OutcomeRefused {
@@ -216,7 +216,7 @@ func (a *agent) insist(d runtime.Delivery) runtime.Outcome {
 
 // keyLog starts a program that notes each byte it reads, and returns what it has read so
 // far.
-func (r *rig) keyLog(name string) func() string {
+func (r *testCity) keyLog(name string) func() string {
 	r.t.Helper()
 	file := filepath.Join(r.dir, name+".keys")
 	r.shell(name, `stty raw -echo; printf '\033[?2004h'; exec cat > `+file, nil)
@@ -229,23 +229,23 @@ func (r *rig) keyLog(name string) func() string {
 	}
 }
 
-// hold holds a session's keys as a deliverer does.
-func (r *rig) hold(name, id string) {
+// acquireKeyHold holds a session's keys as a deliverer does.
+func (r *testCity) acquireKeyHold(name, id string) {
 	r.t.Helper()
-	r.ask("wait-for", "-L", id, ";", "set-option", "-p", "-t", "="+name+":", "@gc_hold", id)
+	r.runTmux("wait-for", "-L", id, ";", "set-option", "-p", "-t", "="+name+":", "@gc_hold", id)
 }
 
-func (r *rig) letGo(name, id string) {
+func (r *testCity) releaseKeyHold(name, id string) {
 	r.t.Helper()
-	r.ask("wait-for", "-U", id, ";", "set-option", "-p", "-u", "-t", "="+name+":", "@gc_hold")
+	r.runTmux("wait-for", "-U", id, ";", "set-option", "-p", "-u", "-t", "="+name+":", "@gc_hold")
 }
 
 // Whatever a person types while keys are kept back arrives afterwards as it would have.
 func TestKeysThatWaitedArriveAsTheyAre(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	read := r.keyLog("s")
-	r.keepsKeys()
+	r.needsKeyHold()
 	p := r.person("s")
 	all := []string{"plain text; 'quoted' #{pane_id}\r", "é漢🙂", "\x1b[A\x1b[B", "\x1bOP\x1b[15~", "\x1bx", "\x01\x03\x7f\t", "~$HOME"}
 	if before(t, "3.4") { // from then on what is pasted passes every table of keys
@@ -253,13 +253,13 @@ func TestKeysThatWaitedArriveAsTheyAre(t *testing.T) {
 	}
 	for i, keys := range all {
 		id := fmt.Sprintf("hold-%d", i)
-		r.hold("s", id)
+		r.acquireKeyHold("s", id)
 		before := read()
 		p.types(keys)
-		until(t, "a key waits", func() bool { return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_held}") == id })
-		r.ask("send-keys", "-t", "=s:", "-l", "[ours]")
+		until(t, "a key waits", func() bool { return r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_held}") == id })
+		r.runTmux("send-keys", "-t", "=s:", "-l", "[ours]")
 		until(t, "ours is there", func() bool { return read() == before+"[ours]" })
-		r.letGo("s", id)
+		r.releaseKeyHold("s", id)
 		until(t, fmt.Sprintf("%q arrives behind %q", keys, read()), func() bool { return read() == before+"[ours]"+keys })
 	}
 }
@@ -267,17 +267,17 @@ func TestKeysThatWaitedArriveAsTheyAre(t *testing.T) {
 // Several people at one session, each in their own order.
 func TestKeysOfSeveralPeopleWait(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	read := r.keyLog("s")
-	r.keepsKeys()
+	r.needsKeyHold()
 	one, two := r.person("s"), r.person("s")
-	r.hold("s", "hold")
+	r.acquireKeyHold("s", "hold")
 	for i := range 20 {
 		one.types(string(rune('a' + i)))
 		two.types(string(rune('A' + i)))
 	}
-	until(t, "a key waits", func() bool { return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_held}") == "hold" })
-	r.letGo("s", "hold")
+	until(t, "a key waits", func() bool { return r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_held}") == "hold" })
+	r.releaseKeyHold("s", "hold")
 	until(t, "all have arrived", func() bool { return len(read()) == 40 })
 	lower := strings.Map(func(c rune) rune {
 		if c < 'a' {
@@ -300,11 +300,11 @@ func TestKeysOfSeveralPeopleWait(t *testing.T) {
 // delivery.
 func TestKeysAreLetThroughByThemselves(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	read := r.keyLog("s")
-	r.keepsKeys()
+	r.needsKeyHold()
 	p := r.person("s")
-	r.hold("s", "of-the-dead")
+	r.acquireKeyHold("s", "of-the-dead")
 	began := time.Now()
 	p.types("hello")
 	until(t, "they arrive", func() bool { return read() == "hello" })
@@ -313,7 +313,7 @@ func TestKeysAreLetThroughByThemselves(t *testing.T) {
 	}
 	p.types(" again")
 	until(t, "the next ones arrive", func() bool { return read() == "hello again" })
-	if left := r.ask("display-message", "-p", "-t", "=s:", "#{@gc_hold}"); left != "" {
+	if left := r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_hold}"); left != "" {
 		t.Errorf("%q still stands", left)
 	}
 }
@@ -321,21 +321,21 @@ func TestKeysAreLetThroughByThemselves(t *testing.T) {
 // The prefix is the person's own at any moment: they leave while keys are kept back.
 func TestAPersonLeavesWhileKeysWait(t *testing.T) {
 	t.Parallel()
-	r, d := newRig(t), newDesk(t)
+	r, d := newTestCity(t), newTestTerminal(t)
 	read := r.keyLog("s")
-	r.keepsKeys()
-	seat := d.sit(100, 30, r.dir, "s")
+	r.needsKeyHold()
+	seat := d.attach(100, 30, r.dir, "s")
 	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
-	r.hold("s", "hold")
+	r.acquireKeyHold("s", "hold")
 	d.leave(seat)
-	again := d.sit(100, 30, r.dir, "s")
+	again := d.attach(100, 30, r.dir, "s")
 	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
 	d.keys(again, `C-\`)
 	d.shows(again, "left 0")
 	if got := read(); got != "" {
 		t.Errorf("the program has got %q", got)
 	}
-	last := d.sit(100, 30, r.dir, "s")
+	last := d.attach(100, 30, r.dir, "s")
 	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
 	d.keys(last, "C-b", "C-b", "x") // the prefix itself
 	until(t, "they arrive", func() bool { return read() == "\x02x" })
@@ -345,13 +345,13 @@ func TestAPersonLeavesWhileKeysWait(t *testing.T) {
 // and all are there when keys have waited as long as they may.
 func TestAKilledDelivererKeepsNobodyFromTyping(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, p := r.start("s", "claude", ""), r.person("s")
-	r.keepsKeys()
+	r.needsKeyHold()
 	file := filepath.Join(r.dir, "text")
 	if err := os.WriteFile(file, []byte("of the killed"), 0o600); err != nil {
 		t.Fatal(err)
@@ -368,7 +368,7 @@ func TestAKilledDelivererKeepsNobodyFromTyping(t *testing.T) {
 			case <-ended:
 				over = true
 			default:
-				held = r.ask("display-message", "-p", "-t", "=s:", "#{@gc_hold}") != ""
+				held = r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_hold}") != ""
 			}
 		}
 		_ = cmd.Process.Kill() // or it has ended
@@ -379,7 +379,7 @@ func TestAKilledDelivererKeepsNobodyFromTyping(t *testing.T) {
 		text, err := r.Peek("s", 0)
 		return err == nil && strings.Contains(text, "a line")
 	})
-	until(t, "nothing is kept back", func() bool { return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_hold}") == "" })
+	until(t, "nothing is kept back", func() bool { return r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_hold}") == "" })
 	p.types(" of mine\r")
 	until(t, "the agent takes the line", func() bool { // behind the prompt, or together with a text that was cut off
 		prompts := ledger.Prompts(all(t, a.file))

@@ -20,20 +20,20 @@ import (
 func (p *Provider) IsRunning(name string) bool {
 	ctx, cancel := bounded()
 	defer cancel()
-	if p.stands(ctx, name) {
+	if p.isCurrentRunning(ctx, name) {
 		return true
 	}
-	s, err := p.see(ctx, name)
-	return err == nil && s.live()
+	s, err := p.observeSession(ctx, name)
+	return err == nil && s.isLive()
 }
 
-// stands asks whether the instance that is known runs. If it does not, another may.
-func (p *Provider) stands(ctx context.Context, name string) bool {
-	r, err := p.records.recall(p.dir(name))
+// isCurrentRunning asks whether the instance that is known runs. If it does not, another may.
+func (p *Provider) isCurrentRunning(ctx context.Context, name string) bool {
+	r, err := p.records.load(p.dir(name))
 	if err != nil || r == nil || r.Pane == "" {
 		return false
 	}
-	reply, err := p.server.Ask(ctx, control.Cmd("display-message", "-p", "-t", r.target(), "#{@"+server.OptionInstance+"} #{pane_id} #{pane_dead}"))
+	reply, err := p.server.Query(ctx, control.Cmd("display-message", "-p", "-t", r.target(), "#{@"+server.OptionInstance+"} #{pane_id} #{pane_dead}"))
 	return err == nil && string(reply.Output) == r.hash()+" "+r.Pane+" 0"
 }
 
@@ -41,8 +41,8 @@ func (p *Provider) stands(ctx context.Context, name string) bool {
 func (p *Provider) IsAttached(name string) bool {
 	ctx, cancel := bounded()
 	defer cancel()
-	s, err := p.see(ctx, name)
-	return err == nil && s.live() && s.state.Attached > 0
+	s, err := p.observeSession(ctx, name)
+	return err == nil && s.isLive() && s.state.Attached > 0
 }
 
 // GetLastActivity keeps the contract of runtime.Inspector. It is by the second for output
@@ -50,7 +50,7 @@ func (p *Provider) IsAttached(name string) bool {
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	ctx, cancel := bounded()
 	defer cancel()
-	s, err := p.look(ctx, "look at", name)
+	s, err := p.observeOp(ctx, "look at", name)
 	if err != nil || s.state == nil {
 		return time.Time{}, err
 	}
@@ -58,10 +58,10 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 }
 
 // lastOutput is when the session printed last.
-func (p *Provider) lastOutput(s sight) time.Time {
-	pane := p.town.know(s.record, *s.state)
-	p.town.mu.Lock()
-	defer p.town.mu.Unlock()
+func (p *Provider) lastOutput(s observation) time.Time {
+	pane := p.panes.update(s.record, *s.state)
+	p.panes.mu.Lock()
+	defer p.panes.mu.Unlock()
 	if pane.lastOutput.IsZero() {
 		return s.state.Output
 	}
@@ -95,8 +95,8 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	}
 	ctx, cancel := bounded()
 	defer cancel()
-	s, err := p.see(ctx, name)
-	if err != nil || !s.live() {
+	s, err := p.observeSession(ctx, name)
+	if err != nil || !s.isLive() {
 		return false
 	}
 	tree, err := s.record.tree()
@@ -122,7 +122,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 // observe looks once. live is whether the server knew of no end.
 func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observation, live bool, err error) {
 	obs.At = time.Now()
-	s, err := p.see(ctx, name)
+	s, err := p.observeSession(ctx, name)
 	if err == nil {
 		s, err = p.ended(ctx, s)
 	}
@@ -137,7 +137,7 @@ func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observ
 	switch {
 	case s.busy:
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
-	case s.live():
+	case s.isLive():
 		p.observeLive(&obs, s)
 	case s.state != nil:
 		exit := s.state.Exit
@@ -146,11 +146,11 @@ func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observ
 		if text, err := p.text(ctx, s.record, lastLines); err == nil { // else the next look finds it
 			obs.Last = screen.Last(text, screen.RulesOf(s.record.Labels, p.cfg.Profiles), exit.At)
 		}
-	case s.lost():
+	case s.isLost():
 		s.record.observeLost(&obs)
 		obs.Cause = p.cause(s.record)
 	}
-	return obs, s.live(), nil
+	return obs, s.isLive(), nil
 }
 
 // endLimit is how long the server may take to notice an end.
@@ -158,9 +158,9 @@ const endLimit = 2 * time.Second
 
 // ended waits, where what the server started has ended and the server does not know yet,
 // until it does: how it ended is a moment away.
-func (p *Provider) ended(ctx context.Context, s sight) (sight, error) {
+func (p *Provider) ended(ctx context.Context, s observation) (observation, error) {
 	began := time.Now()
-	for pause := time.Millisecond; s.live() && time.Since(began) < endLimit; pause = min(2*pause, 50*time.Millisecond) {
+	for pause := time.Millisecond; s.isLive() && time.Since(began) < endLimit; pause = min(2*pause, 50*time.Millisecond) {
 		info, err := proc.Stat(s.state.PID)
 		switch {
 		case err == nil && info.Ended():
@@ -173,14 +173,14 @@ func (p *Provider) ended(ctx context.Context, s sight) (sight, error) {
 		case <-ctx.Done():
 			return s, context.Cause(ctx)
 		}
-		if s, err = p.see(ctx, s.record.Name); err != nil {
+		if s, err = p.observeSession(ctx, s.record.Name); err != nil {
 			return s, err
 		}
 	}
 	return s, nil
 }
 
-func (p *Provider) observeLive(obs *runtime.Observation, s sight) {
+func (p *Provider) observeLive(obs *runtime.Observation, s observation) {
 	obs.Session, obs.Attached, obs.Title = runtime.Alive, s.state.Attached, s.state.Title
 	obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
 	p.identified(s.record)
@@ -221,12 +221,12 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
 	const op = "peek at"
-	if r, err := p.records.recall(p.dir(name)); err == nil && r != nil && r.Pane != "" {
+	if r, err := p.records.load(p.dir(name)); err == nil && r != nil && r.Pane != "" {
 		if text, err := p.text(ctx, r, lines); err == nil {
 			return text, nil
 		}
 	}
-	s, err := p.look(ctx, op, name)
+	s, err := p.observeOp(ctx, op, name)
 	if err != nil {
 		return "", err
 	}
@@ -244,7 +244,7 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	if n > 0 {
 		first = "-" + strconv.Itoa(n) // above the screen, whose lower rows may be blank
 	}
-	reply, err := p.server.Ask(ctx, control.Sequence(
+	reply, err := p.server.Query(ctx, control.Sequence(
 		control.Cmd("display-message", "-p", "-t", r.target(), "#{@"+server.OptionInstance+"} #{pane_id}"),
 		control.Cmd("capture-pane", "-p", "-S", first, "-t", r.target()),
 	))
@@ -275,11 +275,11 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 func (p *Provider) ClearScrollback(name string) error {
 	ctx, cancel := bounded()
 	defer cancel()
-	s, err := p.look(ctx, "clear", name)
+	s, err := p.observeOp(ctx, "clear", name)
 	if err != nil || s.state == nil {
 		return err
 	}
-	_, err = p.act(ctx, s.record, s.record.alike(), control.Cmd("clear-history", "-t", s.record.target()))
+	_, err = p.act(ctx, s.record, s.record.paneCondition(), control.Cmd("clear-history", "-t", s.record.target()))
 	if errors.Is(err, errFenced) {
 		return nil
 	}

@@ -23,11 +23,11 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
 	if !moded(keys, plain) {
-		if sent, err := p.tap(ctx, name, plain); sent {
+		if sent, err := p.sendKeysOnce(ctx, name, plain); sent {
 			return fold(op, name, err)
 		}
 	}
-	err = p.drive(ctx, op, name, nil, func(s seat) error {
+	err = p.drive(ctx, op, name, nil, func(s drivenSession) error {
 		return s.interject(ctx, func(ctx context.Context, l *lease) error { return l.press(ctx, keys, plain) })
 	})
 	if runtime.IsSessionGone(err) {
@@ -36,10 +36,10 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	return err
 }
 
-// tap sends keys in one step where nothing has to be found out first: the session stands as
+// sendKeysOnce sends keys in one step where nothing has to be found out first: the session stands as
 // it is known, and no text of ours is in its line. If sent is false, nothing was.
-func (p *Provider) tap(ctx context.Context, name string, keys []byte) (sent bool, err error) {
-	r, err := p.records.recall(p.dir(name))
+func (p *Provider) sendKeysOnce(ctx context.Context, name string, keys []byte) (sent bool, err error) {
+	r, err := p.records.load(p.dir(name))
 	if err != nil || r == nil || r.Pane == "" || len(keys) == 0 {
 		return false, nil // the long way returns why
 	}

@@ -93,7 +93,7 @@ func TestDelivererIsKilled(t *testing.T) {
 	for name, flags := range map[string]string{"good": "--think 5ms", "slow": "--think 5ms --slow-read 20ms", "ignores the first Enter": "--think 5ms --ignore-first-enter"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newRig(t).start("s", "", flags)
+			a := newTestCity(t).start("s", "", flags)
 			var sent []string
 			for n := range 10 {
 				texts := textsOf(fmt.Sprintf("<killed %d>", n))
@@ -107,7 +107,7 @@ func TestDelivererIsKilled(t *testing.T) {
 				}
 				sent = append(sent, text)
 			}
-			a.took(sent...)
+			a.wantPrompts(sent...)
 		})
 	}
 }

@@ -14,13 +14,13 @@ import (
 
 const shellPath = "/bin/sh"
 
-// tellsOfPane are the variables that the server sets for its panes. Those in the
+// paneVariables are the variables that the server sets for its panes. Those in the
 // environment of gc are about another terminal.
-var tellsOfPane = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERMCAP", "COLUMNS", "LINES", "WINDOWID", "STY"}
+var paneVariables = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERMCAP", "COLUMNS", "LINES", "WINDOWID", "STY"}
 
 // writeLauncher writes the script that becomes the agent, so that nothing of its environment
 // is ever in an argument or in the server.
-func (b *box) writeLauncher(spec startup.Spec, workDir string) (path string, err error) {
+func (b *sessionBackend) writeLauncher(spec startup.Spec, workDir string) (path string, err error) {
 	env := b.environ(spec)
 	return startup.Script{
 		Dir: workDir, Unset: unwanted(b.provider.server.Env(), env, spec), Env: env, Argv: argv(spec, env),
@@ -28,11 +28,11 @@ func (b *box) writeLauncher(spec startup.Spec, workDir string) (path string, err
 }
 
 // environ is the agent's environment without what the server says about its terminal.
-func (b *box) environ(spec startup.Spec) []string {
+func (b *sessionBackend) environ(spec startup.Spec) []string {
 	own := func(name string) bool { _, set := spec.Vars[name]; return set }
 	env := slices.DeleteFunc(spec.Environ(b.provider.cfg.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(tellsOfPane, name) && !own(name) || name == "COLORTERM" && !own(name)
+		return slices.Contains(paneVariables, name) && !own(name) || name == "COLORTERM" && !own(name)
 	})
 	if !own("COLORTERM") && !slices.Contains(spec.Unset, "COLORTERM") {
 		env = append(env, "COLORTERM=truecolor")

@@ -25,7 +25,7 @@ func metaName(key string) string { return metaPrefix + hex.EncodeToString([]byte
 func (p *Provider) SetMeta(name, key, value string) error {
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
 	_, err := p.meta("set metadata of", name, func(r *record) control.Command {
-		if p.hidesMeta() {
+		if p.hasHiddenMeta() {
 			return control.Cmd("set-environment", "-h", "-t", r.Session, metaName(key), encoded)
 		}
 		return control.Cmd("set-option", "-p", "-t", r.target(), "@"+metaName(key), encoded)
@@ -38,7 +38,7 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 	const op = "read metadata of"
 	encoded, err := p.meta(op, name, func(r *record) control.Command {
 		format := "#{@" + metaName(key) + "}"
-		if p.hidesMeta() {
+		if p.hasHiddenMeta() {
 			format = "#{" + metaName(key) + "}"
 		}
 		return control.Cmd("display-message", "-p", "-t", r.target(), format)
@@ -53,7 +53,7 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 // RemoveMeta keeps the contract of runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
 	_, err := p.meta("remove metadata of", name, func(r *record) control.Command {
-		if p.hidesMeta() {
+		if p.hasHiddenMeta() {
 			return control.Cmd("set-environment", "-u", "-t", r.Session, metaName(key))
 		}
 		return control.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+metaName(key))
@@ -69,7 +69,7 @@ func (p *Provider) meta(op, name string, command func(*record) control.Command) 
 		return nil, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
 	if _, _, known := p.server.Client().Server(); !known { // what it can is asked first
-		if _, err := p.server.Ask(ctx, control.Cmd("display-message", "-p", ".")); err != nil && !server.Absent(err) {
+		if _, err := p.server.Query(ctx, control.Cmd("display-message", "-p", ".")); err != nil && !server.Absent(err) {
 			return nil, fold(op, name, err)
 		}
 	}
@@ -78,7 +78,7 @@ func (p *Provider) meta(op, name string, command func(*record) control.Command) 
 
 func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) control.Command) ([]byte, error) {
 	for try := 0; ; try++ {
-		r, err := p.records.recall(p.dir(name))
+		r, err := p.records.load(p.dir(name))
 		if err == nil && r == nil {
 			err = runtime.ErrSessionNotFound
 		}
@@ -92,8 +92,8 @@ func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*re
 	}
 }
 
-// hidesMeta reports whether the server that is known keeps hidden variables.
-func (p *Provider) hidesMeta() bool {
+// hasHiddenMeta reports whether the server that is known keeps hidden variables.
+func (p *Provider) hasHiddenMeta() bool {
 	_, features, _ := p.server.Client().Server()
 	return features.HiddenEnv
 }

@@ -20,7 +20,7 @@ import (
 // pane is what is known of one pane. All is guarded by the town's mutex but what is
 // constant.
 type pane struct {
-	town    *town
+	cache   *paneCache
 	id      string
 	scanner *vt.Scanner
 	modes   tty.Modes
@@ -31,23 +31,23 @@ type pane struct {
 	dead       bool
 	attached   int
 
-	seq        uint64
-	changed    chan struct{} // closed and replaced at each change of seq
-	lastOutput time.Time
-	heard      oscstate.Heard
-	listened   bool // the program has reported something since this process listens
-	log        *rawlog.Writer
-	digest     uint64 // of the screen that was asked for last
-	early      []byte // output of a pane whose owner is not known yet
+	seq             uint64
+	changed         chan struct{} // closed and replaced at each change of seq
+	lastOutput      time.Time
+	signs           oscstate.SignTracker
+	listened        bool // the program has reported something since this process listens
+	log             *rawlog.Writer
+	digest          uint64 // of the screen that was asked for last
+	unclaimedOutput []byte // output of a pane whose owner is not known yet
 
-	told    time.Time   // of the last event of output
-	telling *time.Timer // of the next one; nil if none is due
-	unsaved bool        // what was received is not noted in the server yet
-	asked   bool        // the program wants to know whether its reports are read
+	outputEventAt time.Time   // of the last event of output
+	outputTimer   *time.Timer // of the next one; nil if none is due
+	unsaved       bool        // what was received is not noted in the server yet
+	statusQueried bool        // the program wants to know whether its reports are read
 }
 
-func newPane(t *town, id string) *pane {
-	p := &pane{town: t, id: id, seq: 1, changed: make(chan struct{})}
+func newPane(t *paneCache, id string) *pane {
+	p := &pane{cache: t, id: id, seq: 1, changed: make(chan struct{})}
 	p.scanner = vt.NewScanner(p.noticeLocked)
 	return p
 }
@@ -61,29 +61,29 @@ func (p *pane) bumpLocked() {
 
 // state returns the present number and what is closed when there is another one.
 func (p *pane) state() (seq uint64, changed <-chan struct{}) {
-	p.town.mu.Lock()
-	defer p.town.mu.Unlock()
+	p.cache.mu.Lock()
+	defer p.cache.mu.Unlock()
 	return p.seq, p.changed
 }
 
 func (p *pane) bump() {
-	p.town.mu.Lock()
-	defer p.town.mu.Unlock()
+	p.cache.mu.Lock()
+	defer p.cache.mu.Unlock()
 	p.bumpLocked()
 }
 
-// remember notes what the screen was.
-func (p *pane) remember(screen []byte) {
-	p.town.mu.Lock()
-	defer p.town.mu.Unlock()
-	p.digest = maphash.Bytes(p.town.seed, screen)
+// setDigest notes what the screen was.
+func (p *pane) setDigest(screen []byte) {
+	p.cache.mu.Lock()
+	defer p.cache.mu.Unlock()
+	p.digest = maphash.Bytes(p.cache.seed, screen)
 }
 
 // differs reports whether the screen is another one than was noted.
 func (p *pane) differs(screen []byte) bool {
-	p.town.mu.Lock()
-	defer p.town.mu.Unlock()
-	return p.digest != maphash.Bytes(p.town.seed, screen)
+	p.cache.mu.Lock()
+	defer p.cache.mu.Unlock()
+	return p.digest != maphash.Bytes(p.cache.seed, screen)
 }
 
 // maxEarly bounds the output that waits for a log.
@@ -92,8 +92,8 @@ const maxEarly = 256 << 10
 // outputPause is the shortest time between two events of output of a session.
 const outputPause = 250 * time.Millisecond
 
-// hearLocked takes output of the pane's program.
-func (p *pane) hearLocked(data []byte, now time.Time) {
+// handleOutputLocked takes output of the pane's program.
+func (p *pane) handleOutputLocked(data []byte, now time.Time) {
 	p.lastOutput = now
 	_, _ = p.scanner.Write(data) // never fails
 	if p.modes.Write(data) {
@@ -102,33 +102,33 @@ func (p *pane) hearLocked(data []byte, now time.Time) {
 	switch {
 	case p.log != nil:
 		_ = p.log.Write(data, now) // it says so itself, once, and tries again later
-	case p.name == "" && len(p.early) < maxEarly:
-		p.early = append(p.early, data...)
+	case p.name == "" && len(p.unclaimedOutput) < maxEarly:
+		p.unclaimedOutput = append(p.unclaimedOutput, data...)
 	}
 	p.bumpLocked()
-	if p.telling == nil {
-		p.telling = time.AfterFunc(time.Until(p.told.Add(outputPause)), p.tellOutput)
+	if p.outputTimer == nil {
+		p.outputTimer = time.AfterFunc(time.Until(p.outputEventAt.Add(outputPause)), p.publishOutput)
 	}
 }
 
-func (p *pane) tellOutput() {
-	t := p.town
+func (p *pane) publishOutput() {
+	t := p.cache
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p.telling, p.told = nil, time.Now()
+	p.outputTimer, p.outputEventAt = nil, time.Now()
 	if p.name == "" || t.ctx.Err() != nil {
 		return
 	}
-	t.feeds.Tell(runtime.Event{Kind: runtime.EventOutput, Session: p.name, Time: p.told})
+	t.feeds.Publish(runtime.Event{Kind: runtime.EventOutput, Session: p.name, Time: p.outputEventAt})
 	p.saveLocked()
 }
 
 // saveLocked notes what was received in the server, unless it is noted or not known whose
 // pane it is.
 func (p *pane) saveLocked() {
-	if p.unsaved && p.name != "" && p.town.listener != nil {
+	if p.unsaved && p.name != "" && p.cache.listener != nil {
 		p.unsaved = false
-		p.town.wg.Go(p.save)
+		p.cache.wg.Go(p.save)
 	}
 }
 
@@ -137,25 +137,25 @@ func (p *pane) noticeLocked(n vt.Notice) {
 	now := time.Now()
 	switch n.Kind { //nolint:exhaustive // the others do not matter here
 	case vt.Title:
-		p.tellLocked(runtime.Event{Kind: runtime.EventTitle, Time: now, Text: n.Text})
+		p.publishLocked(runtime.Event{Kind: runtime.EventTitle, Time: now, Text: n.Text})
 	case vt.ProgramStatus:
 		if n.Payload == "?" {
-			p.asked = p.town.listener != nil
+			p.statusQueried = p.cache.listener != nil
 			p.answerLocked()
 			return
 		}
 	}
-	if p.heard.Hear(n, tty.Foreground(p.pid), now) {
+	if p.signs.Record(n, tty.Foreground(p.pid), now) {
 		p.unsaved, p.listened = true, true
 		if n.Kind == vt.ProgramStatus {
-			p.tellLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.heard.Status.Text})
+			p.publishLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.signs.Status.Text})
 		}
 	}
 }
 
-func (p *pane) tellLocked(e runtime.Event) {
+func (p *pane) publishLocked(e runtime.Event) {
 	if e.Session = p.name; e.Session != "" {
-		p.town.feeds.Tell(e)
+		p.cache.feeds.Publish(e)
 	}
 }
 
@@ -164,23 +164,23 @@ const statusAnswer = "\x1b]7501;?\x1b\\"
 
 // answerLocked answers a program that has asked, as soon as it is known whose pane it is.
 func (p *pane) answerLocked() {
-	if p.asked && p.name != "" {
-		p.asked = false
-		p.town.wg.Go(p.answer)
+	if p.statusQueried && p.name != "" {
+		p.statusQueried = false
+		p.cache.wg.Go(p.answer)
 	}
 }
 
 // answer confirms to the program that its reports are read.
 func (p *pane) answer() {
-	p.note(keysCommand(p.id, []byte(statusAnswer)))
+	p.runIfCurrent(keysCommand(p.id, []byte(statusAnswer)))
 }
 
 // save notes in the server what was received, for the process that listens next. An earlier
 // process may know what was not received here.
 func (p *pane) save() {
-	p.town.mu.Lock()
-	modes, signs := p.modes, p.heard.Signs
-	p.town.mu.Unlock()
+	p.cache.mu.Lock()
+	modes, signs := p.modes, p.signs.Signs
+	p.cache.mu.Unlock()
 	encoded, err := json.Marshal(signs)
 	if err != nil {
 		return
@@ -189,22 +189,22 @@ func (p *pane) save() {
 	if modes.Known {
 		notes = append(notes, control.Cmd("set-option", "-p", "-t", p.id, "@"+server.OptionPaste, flag(modes.Paste)))
 	}
-	p.note(control.Sequence(notes...))
+	p.runIfCurrent(control.Sequence(notes...))
 }
 
-// note carries out a command if the pane is still the instance's.
-func (p *pane) note(command control.Command) {
-	ctx, cancel := context.WithTimeout(p.town.ctx, patience)
+// runIfCurrent carries out a command if the pane is still the instance's.
+func (p *pane) runIfCurrent(command control.Command) {
+	ctx, cancel := context.WithTimeout(p.cache.ctx, opTimeout)
 	defer cancel()
 	condition := "#{==:#{@" + server.OptionInstance + "}," + p.hash + "}"
-	if _, err := p.town.p.server.Ask(ctx, control.If(p.id, condition, command, control.Command{})); err != nil && ctx.Err() == nil {
-		p.town.p.cfg.Logger.Debug("cannot record the report of a program", "session", p.name, "error", err)
+	if _, err := p.cache.p.server.Query(ctx, control.If(p.id, condition, command, control.Command{})); err != nil && ctx.Err() == nil {
+		p.cache.p.cfg.Logger.Debug("cannot record the report of a program", "session", p.name, "error", err)
 	}
 }
 
-// recallLocked takes over what another process has noted, until the program reports to this
+// restoreLocked takes over what another process has noted, until the program reports to this
 // one.
-func (p *pane) recallLocked(paste, signs string) {
+func (p *pane) restoreLocked(paste, signs string) {
 	if !p.modes.Known {
 		p.modes.Paste = paste == "1"
 	}
@@ -214,18 +214,18 @@ func (p *pane) recallLocked(paste, signs string) {
 	raw, err := base64.StdEncoding.DecodeString(signs)
 	var s oscstate.Signs
 	if err == nil && json.Unmarshal(raw, &s) == nil {
-		p.heard.Signs = s
+		p.signs.Signs = s
 	}
 }
 
 // openLog opens the raw log of a session that is known.
 func (p *pane) openLog() {
-	cfg := p.town.p.cfg
-	if p.log != nil || cfg.LogDir == "" || p.town.listener == nil {
+	cfg := p.cache.p.cfg
+	if p.log != nil || cfg.LogDir == "" || p.cache.listener == nil {
 		return
 	}
-	early := p.early
-	p.early = nil
+	early := p.unclaimedOutput
+	p.unclaimedOutput = nil
 	log, err := rawlog.Open(filepath.Join(cfg.LogDir, p.name+".log"), cfg.LogSize)
 	if err != nil {
 		cfg.Logger.Warn("cannot keep the output of a session", "session", p.name, "error", err)
@@ -237,9 +237,9 @@ func (p *pane) openLog() {
 }
 
 func (p *pane) close() {
-	if p.telling != nil {
-		p.telling.Stop()
-		p.telling = nil
+	if p.outputTimer != nil {
+		p.outputTimer.Stop()
+		p.outputTimer = nil
 	}
 	if p.log != nil {
 		p.log.Close()

@@ -51,7 +51,7 @@ func TestThePersonsTmuxIsLeftAlone(t *testing.T) {
 	before := look()
 	t.Setenv("TMUX", socket+",1,0")
 	t.Setenv("TMUX_PANE", "%0")
-	r := newRig(t, func(cfg *tmux.Config) {
+	r := newTestCity(t, func(cfg *tmux.Config) {
 		cfg.Env = append(cfg.Env, "TMUX="+socket+",1,0", "TMUX_PANE=%77", "TERM=xterm-odd", "HOME="+home)
 	})
 	a := r.start("s", "claude", "--print-env-to "+filepath.Join(r.dir, "env"))
@@ -74,11 +74,11 @@ func TestThePersonsTmuxIsLeftAlone(t *testing.T) {
 // none in this one's after they have left.
 func TestTinyClientsDoNotShrinkAgents(t *testing.T) {
 	t.Parallel()
-	r, d := newRig(t), newDesk(t)
+	r, d := newTestCity(t), newTestTerminal(t)
 	one := r.start("one", "", "")
-	d.sit(2, 1, r.dir, "one")
+	d.attach(2, 1, r.dir, "one")
 	until(t, "somebody is attached", func() bool { return r.IsAttached("one") })
-	until(t, "the looked at session follows", func() bool { return r.ask("display-message", "-p", "-t", "=one:", "#{window_width}") == "2" })
+	until(t, "the looked at session follows", func() bool { return r.runTmux("display-message", "-p", "-t", "=one:", "#{window_width}") == "2" })
 	two := r.start("two", "", "")
 	if rec := two.wait(ledger.Start, 1)[0]; rec.Cols != 200 || rec.Rows != 50 {
 		t.Errorf("the other agent was started with %dx%d", rec.Cols, rec.Rows)
@@ -89,13 +89,13 @@ func TestTinyClientsDoNotShrinkAgents(t *testing.T) {
 	d.tmux("kill-session", "-t", "w1")
 	until(t, "no client is attached", func() bool { return !r.IsAttached("one") })
 	until(t, "it has its own size again", func() bool {
-		return r.ask("display-message", "-p", "-t", "=one:", "#{window_width}x#{window_height}") == "200x50"
+		return r.runTmux("display-message", "-p", "-t", "=one:", "#{window_width}x#{window_height}") == "200x50"
 	})
 	until(t, "a prompt is taken", func() bool { // having come and gone is a person's act, too
 		out, err := r.Deliver(t.Context(), "one", runtime.Delivery{Content: runtime.TextContent("still well")})
 		return err == nil && out.State == runtime.OutcomeSubmitted
 	})
-	one.took("still well")
+	one.wantPrompts("still well")
 }
 
 func all(t *testing.T, file string) []ledger.Record {
@@ -111,9 +111,9 @@ func all(t *testing.T, file string) []ledger.Record {
 // tmux; an end of the agent is reported.
 func TestAttachAsAPersonDoes(t *testing.T) {
 	t.Parallel()
-	r, d := newRig(t), newDesk(t)
+	r, d := newTestCity(t), newTestTerminal(t)
 	r.shell("shell", "exec bash --norc --noprofile -i", map[string]string{"PS1": "ready> "})
-	s := d.sit(100, 30, r.dir, "shell")
+	s := d.attach(100, 30, r.dir, "shell")
 	d.shows(s, "ready>")
 	r.fits("shell", 100, 29) // the status line has the last row
 	d.keys(s, "echo hello-$((40+2)); stty size", "Enter")
@@ -125,18 +125,18 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	})
 	d.leave(s)
 	d.shows(s, "my own text")
-	again := d.sit(90, 20, r.dir, "shell")
+	again := d.attach(90, 20, r.dir, "shell")
 	d.shows(again, "hello-42")
 	d.keys(again, `C-\`)
 	d.shows(again, "left 0")
-	reader := d.sit(90, 20, r.dir, "shell", "read-only")
+	reader := d.attach(90, 20, r.dir, "shell", "read-only")
 	d.shows(reader, "hello-42")
 	d.keys(reader, "echo not-$((1+1))", "Enter")
 	d.leave(reader)
 	if text, err := r.Peek("shell", 0); err != nil || strings.Contains(text, "not-") {
 		t.Errorf("a read-only client has typed: %q, %v", text, err)
 	}
-	last := d.sit(90, 20, r.dir, "shell")
+	last := d.attach(90, 20, r.dir, "shell")
 	d.shows(last, "hello-42")
 	if err := r.Stop("shell"); err != nil {
 		t.Fatal(err)
@@ -148,11 +148,11 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 // more could end the server: it crashes if somebody leaves while one introduces itself.
 func TestAttachIsNoControlClient(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	r.shell("s", "exec cat", nil)
 	r.person("s")
 	r.person("s")
-	clients := strings.Fields(r.ask("list-clients", "-F", "#{client_control_mode}"))
+	clients := strings.Fields(r.runTmux("list-clients", "-F", "#{client_control_mode}"))
 	slices.Sort(clients)
 	if !slices.Equal(clients, []string{"0", "0", "1"}) {
 		t.Errorf("two people are attached, and the server has the clients %q (1: control), want 0, 0 and ours", clients)
@@ -163,11 +163,11 @@ func TestAttachIsNoControlClient(t *testing.T) {
 // client exited.
 func TestAttachTellsOfALostServer(t *testing.T) {
 	t.Parallel()
-	r, d := newRig(t), newDesk(t)
+	r, d := newTestCity(t), newTestTerminal(t)
 	r.shell("s", "exec cat", nil)
-	seat := d.sit(160, 30, r.dir, "s")
+	seat := d.attach(160, 30, r.dir, "s")
 	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
-	server, err := strconv.Atoi(r.ask("display-message", "-p", "#{pid}"))
+	server, err := strconv.Atoi(r.runTmux("display-message", "-p", "#{pid}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,9 +180,9 @@ func TestAttachTellsOfALostServer(t *testing.T) {
 // A prompt waits for a person who types, and never mixes with what they typed.
 func TestPromptWaitsForAPerson(t *testing.T) {
 	t.Parallel()
-	r, d := newRig(t, func(cfg *tmux.Config) { cfg.HumanQuiet = 2 * time.Second }), newDesk(t)
+	r, d := newTestCity(t, func(cfg *tmux.Config) { cfg.HumanQuiet = 2 * time.Second }), newTestTerminal(t)
 	a := r.start("s", "claude", "")
-	s := d.sit(100, 30, r.dir, "s")
+	s := d.attach(100, 30, r.dir, "s")
 	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
 	d.keys(s, "a draft")
 	d.shows(s, "a draft")
@@ -198,14 +198,14 @@ func TestPromptWaitsForAPerson(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.took("a draft", "a prompt")
+	a.wantPrompts("a draft", "a prompt")
 }
 
 // Values that no shell or multiplexer would like arrive byte for byte, names that are no
 // variables are left out, and what is to be unset is.
 func TestHostileEnvironment(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(cfg *tmux.Config) {
+	r := newTestCity(t, func(cfg *tmux.Config) {
 		cfg.Env = append(cfg.Env, "BASH_FUNC_x%%=() { echo; }", "GONE=base", "KEPT=$(id) `id` ~ !! \xff\n'\"\\;#{pid}")
 	})
 	want := map[string]string{
@@ -246,7 +246,7 @@ func TestHostileEnvironment(t *testing.T) {
 func TestSecretsAreNowhereToBeRead(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5f2b8a"
-	r := newRig(t)
+	r := newTestCity(t)
 	stop := make(chan struct{})
 	var found sync.Map
 	var wg sync.WaitGroup
@@ -290,7 +290,7 @@ func TestSecretsAreNowhereToBeRead(t *testing.T) {
 		{"show-messages"},
 		{"list-panes", "-a", "-F", "#{pane_start_command} #{pane_current_command} #{pane_title}"},
 	} {
-		if strings.Contains(r.ask(list...), canary) {
+		if strings.Contains(r.runTmux(list...), canary) {
 			t.Errorf("it is in %v", list)
 		}
 	}
@@ -313,21 +313,21 @@ func TestSecretsAreNowhereToBeRead(t *testing.T) {
 // A person may rename a session, split its window and kill it by hand.
 func TestPersonRearrangesASession(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	events, err := r.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := r.start("s", "claude", "")
-	r.ask("split-window", "-t", "=s:", "cat")
-	r.ask("new-window", "-t", "=s:", "cat")
-	r.ask("rename-session", "-t", "=s", "theirs")
+	r.runTmux("split-window", "-t", "=s:", "cat")
+	r.runTmux("new-window", "-t", "=s:", "cat")
+	r.runTmux("rename-session", "-t", "=s", "theirs")
 	a.prompt("where am I")
-	a.took("where am I")
+	a.wantPrompts("where am I")
 	if names, err := r.ListRunning(""); err != nil || !slices.Equal(names, []string{"s"}) {
 		t.Errorf("ListRunning = %q, %v", names, err)
 	}
-	r.ask("kill-session", "-t", "=theirs")
+	r.runTmux("kill-session", "-t", "=theirs")
 	for e := range events {
 		if e.Kind == runtime.EventGone && e.Session == "s" {
 			break
@@ -338,7 +338,7 @@ func TestPersonRearrangesASession(t *testing.T) {
 		return err == nil && obs.Session == runtime.Dead && obs.Agent == runtime.Dead
 	})
 	r.start("s", "claude", "").prompt("again")
-	r.ask("new-window", "-t", "=s:", "cat")
+	r.runTmux("new-window", "-t", "=s:", "cat")
 	if err := r.Stop("s"); err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func TestPersonRearrangesASession(t *testing.T) {
 // A city whose path is too long for a socket works all the same.
 func TestLongPaths(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(cfg *tmux.Config) { cfg.Dir = filepath.Join(cfg.Dir, strings.Repeat("long", 30)) })
+	r := newTestCity(t, func(cfg *tmux.Config) { cfg.Dir = filepath.Join(cfg.Dir, strings.Repeat("long", 30)) })
 	r.shell("s", "exec cat", nil)
 	if !r.IsRunning("s") {
 		t.Error("it does not run")
@@ -358,7 +358,7 @@ func TestLongPaths(t *testing.T) {
 // A whole city may be started at once, by several processes.
 func TestManyStartAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	second, err := tmux.Open(config(r.dir))
 	if err != nil {
 		t.Fatal(err)
@@ -382,7 +382,7 @@ func TestManyStartAtOnce(t *testing.T) {
 // Without tmux there is one clear error that names the way out.
 func TestMissingTmux(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(cfg *tmux.Config) { cfg.Env = []string{"PATH=/nowhere"} })
+	r := newTestCity(t, func(cfg *tmux.Config) { cfg.Env = []string{"PATH=/nowhere"} })
 	err := r.Start(t.Context(), "s", runtime.Config{Command: "cat", WorkDir: r.dir})
 	if err == nil || !strings.Contains(err.Error(), "tmux is not installed") || !strings.Contains(err.Error(), `"pty"`) || !strings.Contains(err.Error(), "/nowhere") {
 		t.Errorf("Start = %v", err)
@@ -402,7 +402,7 @@ func TestOldTmux(t *testing.T) {
 	if out, err := write.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	r := newRig(t, func(cfg *tmux.Config) { cfg.Binary = old })
+	r := newTestCity(t, func(cfg *tmux.Config) { cfg.Binary = old })
 	err := r.Start(t.Context(), "s", runtime.Config{Command: "cat", WorkDir: r.dir})
 	if err == nil || !strings.Contains(err.Error(), "too old: "+old+" is version 2.9a, and 3.0 or newer") || !strings.Contains(err.Error(), `"pty"`) {
 		t.Errorf("Start = %v", err)
@@ -416,7 +416,7 @@ func TestOldTmux(t *testing.T) {
 // is reported and removed by Stop, and nothing starts a server but Start.
 func TestServerIsKilled(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	events, err := r.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -432,7 +432,7 @@ func TestServerIsKilled(t *testing.T) {
 	}
 	r.shell("stubborn", "trap '' HUP TERM; exec sleep 1000", nil)
 	r.shell("helped", "setsid sleep 1000 & exec cat", nil)
-	pid := number(t, r.ask("display-message", "-p", "#{pid}"))
+	pid := number(t, r.runTmux("display-message", "-p", "#{pid}"))
 	delivering := make(chan error, 1)
 	go func() {
 		_, err := r.Deliver(t.Context(), names[0], runtime.Delivery{Content: runtime.TextContent("a prompt")})
@@ -504,7 +504,7 @@ func TestServerIsKilled(t *testing.T) {
 // A look at the very moment of an end reports the exit, too.
 func TestAnEndIsToldWithItsExit(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	for n := range 20 {
 		name := fmt.Sprintf("s%d", n)
 		r.shell(name, "exec cat", nil)

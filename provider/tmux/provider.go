@@ -81,12 +81,12 @@ const defaultGrace = 5 * time.Second
 type Provider struct {
 	cfg    Config
 	server *server.Server
-	town   *town
+	panes  *paneCache
 	// records are those that were read.
-	records recalls
+	records recordCache
 	memory  screen.Memory
-	// lost says which sessions without a record may run.
-	lost     restorer
+	// restorer says which sessions without a record may run.
+	restorer restorer
 	searcher envscan.Searcher
 
 	end context.CancelFunc
@@ -132,15 +132,15 @@ func Open(cfg Config) (*Provider, error) {
 	})
 	p := &Provider{cfg: cfg, server: server}
 	if err == nil {
-		err = statedir.Private(p.sessions())
+		err = statedir.MakePrivate(p.sessions())
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.town = newTown(p)
+	p.panes = newPaneCache(p)
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // the provider's life: Close ends it
 	p.end = end
-	p.town.run(ctx)
+	p.panes.run(ctx)
 	return p, nil
 }
 
@@ -150,7 +150,7 @@ func (p *Provider) Close() error {
 	ctx, cancel := bounded()
 	defer cancel()
 	err := p.server.Client().Close(ctx)
-	p.town.close()
+	p.panes.close()
 	return err
 }
 
@@ -163,12 +163,12 @@ func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 // terminal is the only transport.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
-// patience bounds the operations of the contract that have no context.
-const patience = 30 * time.Second
+// opTimeout bounds the operations of the contract that have no context.
+const opTimeout = 30 * time.Second
 
 // bounded is the context of an operation whose signature has none.
 func bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), patience) //nolint:forbidigo // the contract's method has no ctx
+	return context.WithTimeout(context.Background(), opTimeout) //nolint:forbidigo // the contract's method has no ctx
 }
 
 // fold names operation and session and puts the contract's sentinels in the place of
@@ -185,7 +185,7 @@ func fold(op, name string, err error) error {
 
 func translate(err error) error {
 	for _, pair := range []struct{ from, to error }{
-		{statedir.ErrTaken, runtime.ErrSessionExists},
+		{statedir.ErrLocked, runtime.ErrSessionExists},
 		{errOrphans, runtime.ErrSessionExists},
 		{screen.ErrExited, runtime.ErrSessionNotFound},
 		{errFenced, runtime.ErrSessionNotFound},
@@ -207,7 +207,7 @@ type translated struct{ sentinel, err error }
 
 func (t *translated) Error() string {
 	switch {
-	case errors.Is(t.err, statedir.ErrTaken):
+	case errors.Is(t.err, statedir.ErrLocked):
 		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
 	case errors.Is(t.sentinel, runtime.ErrSessionExists):
 		return t.err.Error() // which says what runs

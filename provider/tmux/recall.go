@@ -9,21 +9,21 @@ import (
 	"gascity/internal/statedir"
 )
 
-// recalls are the records that this process has read. Each is believed as long as its file
+// recordCache are the records that this process has read. Each is believed as long as its file
 // is the same one; who acts on it acts under the fence of its instance, so that a record
 // that is over does nothing. The records are shared: they must not be changed.
-type recalls struct {
+type recordCache struct {
 	mu   sync.Mutex
-	read map[statedir.Folder]recalled
+	read map[statedir.Folder]cachedRecord
 }
 
-type recalled struct {
+type cachedRecord struct {
 	file   fs.FileInfo
 	record *record
 }
 
-// recall is [readRecord] for those who only read the record.
-func (c *recalls) recall(dir statedir.Folder) (*record, error) {
+// load is [readRecord] for those who only read the record.
+func (c *recordCache) load(dir statedir.Folder) (*record, error) {
 	file, err := os.Stat(dir.Record())
 	if errors.Is(err, fs.ErrNotExist) {
 		c.drop(dir)
@@ -45,13 +45,13 @@ func (c *recalls) recall(dir statedir.Folder) (*record, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.read == nil {
-		c.read = map[statedir.Folder]recalled{}
+		c.read = map[statedir.Folder]cachedRecord{}
 	}
-	c.read[dir] = recalled{file, r}
+	c.read[dir] = cachedRecord{file, r}
 	return r, nil
 }
 
-func (c *recalls) drop(dir statedir.Folder) {
+func (c *recordCache) drop(dir statedir.Folder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.read, dir)

@@ -80,8 +80,8 @@ func (r *record) write(dir statedir.Folder) error { return statedir.WriteJSON(di
 // accountFile is the file of the account of deliveries.
 func accountFile(dir statedir.Folder) string { return filepath.Join(string(dir), "account.json") }
 
-// wipe removes what a previous instance left, all but the lock.
-func wipe(dir statedir.Folder) error {
+// removePrevious removes what a previous instance left, all but the lock.
+func removePrevious(dir statedir.Folder) error {
 	err := os.Remove(accountFile(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

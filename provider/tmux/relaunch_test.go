@@ -13,7 +13,7 @@ import (
 // other sessions survive every relaunch, and each next agent's output is read from its first byte.
 // GC_TEST_RELAUNCHES sets how often.
 func TestRelaunchUnderAFloodOfOutput(t *testing.T) {
-	r := newRig(t)
+	r := newTestCity(t)
 	times := 15
 	if n, err := strconv.Atoi(os.Getenv("GC_TEST_RELAUNCHES")); err == nil {
 		times = n
@@ -46,7 +46,7 @@ func TestRelaunchUnderAFloodOfOutput(t *testing.T) {
 // The server ends when nothing is left in it, neither a session that runs nor one whose agent has exited,
 // and the next start makes another one.
 func TestServerIsRetiredWithItsLastSession(t *testing.T) {
-	r := newRig(t)
+	r := newTestCity(t)
 	retire := func(want bool) {
 		t.Helper()
 		if err := r.RetireServer(); err != nil {

@@ -28,8 +28,8 @@ type restorer struct {
 	roots    map[statedir.Folder]proc.ID // the first process of each session that was seen to run
 }
 
-// saw remembers that a session runs.
-func (c *restorer) saw(dir statedir.Folder, root proc.ID) {
+// recordRunning remembers that a session runs.
+func (c *restorer) recordRunning(dir statedir.Folder, root proc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.roots == nil {
@@ -38,15 +38,15 @@ func (c *restorer) saw(dir statedir.Folder, root proc.ID) {
 	c.roots[dir] = root
 }
 
-// suspect reports whether a session without a record may run: there was no search yet, or its
+// mayBeUnrecorded reports whether a session without a record may run: there was no search yet, or its
 // process that was seen last still lives, or the folder of all sessions is missing.
-func (c *restorer) suspect(dir statedir.Folder, all string) bool {
+func (c *restorer) mayBeUnrecorded(dir statedir.Folder, all string) bool {
 	c.mu.Lock()
 	root, seen := c.roots[dir]
 	first := !c.searched
 	c.searched = true
 	c.mu.Unlock()
-	if first || statedir.Gone(all) {
+	if first || statedir.NotExists(all) {
 		return true
 	}
 	if !seen {
@@ -59,7 +59,7 @@ func (c *restorer) suspect(dir statedir.Folder, all string) bool {
 // restore writes the records again of sessions that run in the server and have none, and has the
 // server make its socket again.
 func (p *Provider) restore(ctx context.Context) error {
-	if err := p.server.Revive(ctx); err != nil {
+	if err := p.server.RestoreSocket(ctx); err != nil {
 		return err
 	}
 	list, _, err := p.server.List(ctx)
@@ -69,11 +69,11 @@ func (p *Provider) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(statedir.Trusted(p.cfg.Dir), statedir.Private(p.cfg.Dir), statedir.Private(p.sessions())); err != nil {
+	if err := errors.Join(statedir.CheckTrusted(p.cfg.Dir), statedir.MakePrivate(p.cfg.Dir), statedir.MakePrivate(p.sessions())); err != nil {
 		return err
 	}
 	for _, s := range list {
-		if !s.Dead && statedir.Gone(p.dir(s.Name).Record()) {
+		if !s.Dead && statedir.NotExists(p.dir(s.Name).Record()) {
 			err = errors.Join(err, p.restoreOne(ctx, s))
 		}
 	}
@@ -84,14 +84,14 @@ func (p *Provider) restore(ctx context.Context) error {
 func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 	dir := p.dir(s.Name)
 	lock, err := dir.Claim()
-	if errors.Is(err, statedir.ErrTaken) {
+	if errors.Is(err, statedir.ErrLocked) {
 		return nil // somebody is starting or stopping it
 	}
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if !statedir.Gone(dir.Record()) {
+	if !statedir.NotExists(dir.Record()) {
 		return nil
 	}
 	r, err := p.recordOf(ctx, s)
@@ -124,7 +124,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 		return nil, nil
 	}
 	r := &record{}
-	reply, err := p.server.Ask(ctx, control.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
+	reply, err := p.server.Query(ctx, control.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
 	if err != nil {
 		return nil, err
 	}
@@ -157,17 +157,17 @@ func (r *record) copied() string {
 	return hex.EncodeToString(text)
 }
 
-// alone makes sure, before a session without a record on disk is started, that it does not run.
-func (p *Provider) alone(ctx context.Context, name, city string) error {
+// checkNotRunning makes sure, before a session without a record on disk is started, that it does not run.
+func (p *Provider) checkNotRunning(ctx context.Context, name, city string) error {
 	if err := p.restore(ctx); err != nil {
 		return err
 	}
-	if !statedir.Gone(p.dir(name).Record()) {
+	if !statedir.NotExists(p.dir(name).Record()) {
 		return nil
 	}
 	live, err := p.searcher.Agents(city, name)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.StrayError{Session: name, PIDs: envscan.PIDs(live)}}
+	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.OrphanError{Session: name, PIDs: envscan.PIDs(live)}}
 }

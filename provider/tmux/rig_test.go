@@ -24,14 +24,14 @@ import (
 // limit is how long a test waits for what ought to happen.
 const limit = 30 * time.Second
 
-// rig is a city whose agents are fake ones.
-type rig struct {
+// testCity is a city whose agents are fake ones.
+type testCity struct {
 	*tmux.Provider
 	t   *testing.T
 	dir string
 }
 
-func newRig(t *testing.T, change ...func(*tmux.Config)) *rig {
+func newTestCity(t *testing.T, change ...func(*tmux.Config)) *testCity {
 	t.Helper()
 	needsTmux(t)
 	dir, err := os.MkdirTemp("", "gctm") //nolint:usetesting // short: it holds sockets
@@ -46,7 +46,7 @@ func newRig(t *testing.T, change ...func(*tmux.Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{p, t, dir}
+	r := &testCity{p, t, dir}
 	t.Cleanup(func() {
 		names, err := r.ListRunning("")
 		for _, name := range names {
@@ -62,12 +62,12 @@ func newRig(t *testing.T, change ...func(*tmux.Config)) *rig {
 
 // agent is one fake agent and what it wrote down.
 type agent struct {
-	*rig
+	*testCity
 	name, file string
 }
 
 // start starts a fake agent with the rules of the provider.
-func (r *rig) start(name, provider, flags string) *agent {
+func (r *testCity) start(name, provider, flags string) *agent {
 	r.t.Helper()
 	a := &agent{r, name, filepath.Join(r.dir, name+".ledger")}
 	err := r.Start(r.t.Context(), name, runtime.Config{
@@ -81,7 +81,7 @@ func (r *rig) start(name, provider, flags string) *agent {
 }
 
 // shell starts a command.
-func (r *rig) shell(name, command string, env map[string]string) {
+func (r *testCity) shell(name, command string, env map[string]string) {
 	r.t.Helper()
 	if err := r.Start(r.t.Context(), name, runtime.Config{Command: command, WorkDir: r.dir, Env: env}); err != nil {
 		r.t.Fatal(err)
@@ -115,8 +115,8 @@ func (a *agent) wait(kind string, n int) []ledger.Record {
 	return ledger.Of(records, kind)
 }
 
-// took fails unless the agent took exactly these texts, in order.
-func (a *agent) took(texts ...string) {
+// wantPrompts fails unless the agent took exactly these texts, in order.
+func (a *agent) wantPrompts(texts ...string) {
 	a.t.Helper()
 	var got, want []string
 	for _, r := range a.wait(ledger.Prompt, len(texts)) {
@@ -145,8 +145,8 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// ask runs a tmux command on the city's server, as a person may.
-func (r *rig) ask(args ...string) string {
+// runTmux runs a tmux command on the city's server, as a person may.
+func (r *testCity) runTmux(args ...string) string {
 	r.t.Helper()
 	out, err := exec.CommandContext(r.t.Context(), "tmux", append([]string{"-S", filepath.Join(r.dir, "tmux", "s")}, args...)...).CombinedOutput()
 	if err != nil {
@@ -157,9 +157,9 @@ func (r *rig) ask(args ...string) string {
 
 // fits waits until the program's own terminal has the size. tmux has it first, and before 3.2
 // reports it to the program only without requests: so there are none.
-func (r *rig) fits(name string, cols, rows int) {
+func (r *testCity) fits(name string, cols, rows int) {
 	r.t.Helper()
-	tty, err := os.OpenFile(r.ask("display-message", "-p", "-t", "="+name+":", "#{pane_tty}"), os.O_RDONLY|syscall.O_NOCTTY, 0)
+	tty, err := os.OpenFile(r.runTmux("display-message", "-p", "-t", "="+name+":", "#{pane_tty}"), os.O_RDONLY|syscall.O_NOCTTY, 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -170,20 +170,20 @@ func (r *rig) fits(name string, cols, rows int) {
 	})
 }
 
-// desk is a terminal with a person: a tmux of our own.
-type desk struct {
+// testTerminal is a terminal with a person: a tmux of our own.
+type testTerminal struct {
 	t     *testing.T
 	dir   string
 	seats int
 }
 
-func newDesk(t *testing.T) *desk {
+func newTestTerminal(t *testing.T) *testTerminal {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcdesk") //nolint:usetesting // short: it holds a socket
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, dir: dir}
+	d := &testTerminal{t: t, dir: dir}
 	t.Cleanup(func() {
 		kill := exec.Command("tmux", "-S", filepath.Join(dir, "s"), "kill-server") // the test's context has ended
 		_ = kill.Run()                                                             // it may have no server
@@ -192,7 +192,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) tmux(args ...string) string {
+func (d *testTerminal) tmux(args ...string) string {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.t.Context(), "tmux", append([]string{"-S", filepath.Join(d.dir, "s"), "-f", "/dev/null"}, args...)...)
 	out, err := cmd.CombinedOutput()
@@ -202,8 +202,8 @@ func (d *desk) tmux(args ...string) string {
 	return strings.TrimRight(string(out), "\n")
 }
 
-// sit opens a window of the size in which a person attaches to the session.
-func (d *desk) sit(cols, rows int, dir, name string, flags ...string) (pane string) {
+// attach opens a window of the size in which a person attaches to the session.
+func (d *testTerminal) attach(cols, rows int, dir, name string, flags ...string) (pane string) {
 	d.t.Helper()
 	d.seats++
 	self, err := os.Executable()
@@ -217,21 +217,21 @@ func (d *desk) sit(cols, rows int, dir, name string, flags ...string) (pane stri
 	return pane
 }
 
-func (d *desk) shows(pane, text string) {
+func (d *testTerminal) shows(pane, text string) {
 	d.t.Helper()
 	until(d.t, fmt.Sprintf("the terminal shows %q, it has\n%s", text, d.tmux("capture-pane", "-p", "-t", pane)), func() bool {
 		return strings.Contains(d.tmux("capture-pane", "-p", "-t", pane), text)
 	})
 }
 
-func (d *desk) keys(pane string, keys ...string) {
+func (d *testTerminal) keys(pane string, keys ...string) {
 	d.t.Helper()
 	d.tmux(append([]string{"send-keys", "-t", pane}, keys...)...)
 }
 
 // leave presses tmux's keys until they are not taken for a paste: two within a millisecond
 // are.
-func (d *desk) leave(pane string) {
+func (d *testTerminal) leave(pane string) {
 	d.t.Helper()
 	until(d.t, "the person has left", func() bool {
 		text := d.tmux("capture-pane", "-p", "-t", pane)

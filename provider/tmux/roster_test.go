@@ -19,7 +19,7 @@ import (
 // A list that is kept is never older than what somebody else has done before it is asked for.
 func TestListKnowsWhatOthersDid(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	other, err := tmux.Open(config(r.dir))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestListKnowsWhatOthersDid(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("comes", "stays")
-		r.ask("kill-session", "-t", "=stays")
+		r.runTmux("kill-session", "-t", "=stays")
 		until(t, "the killed session is gone", func() bool {
 			names, err := r.ListRunning("")
 			return err == nil && slices.Equal(names, []string{"comes"})
@@ -65,7 +65,7 @@ func TestListKnowsWhatOthersDid(t *testing.T) {
 // another process.
 func TestListFollowsEndAndRelaunch(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	other, err := tmux.Open(config(r.dir))
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestTheEndOfTheServerIsAWarningIfNobodyAskedForIt(t *testing.T) {
 	for _, how := range []string{"asked for", "killed"} {
 		var log bytes.Buffer
 		var mu sync.Mutex
-		r := newRig(t, func(cfg *tmux.Config) {
+		r := newTestCity(t, func(cfg *tmux.Config) {
 			cfg.Logger = slog.New(slog.NewTextHandler(locked{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
 		told := func() string {
@@ -126,7 +126,7 @@ func TestTheEndOfTheServerIsAWarningIfNobodyAskedForIt(t *testing.T) {
 		}
 		r.shell("s", "exec cat", nil)
 		if how == "killed" {
-			r.ask("kill-server")
+			r.runTmux("kill-server")
 		} else if err := errors.Join(r.Stop("s"), r.TeardownServer()); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func (l locked) Write(p []byte) (int, error) {
 // must not keep it from ending.
 func TestTeardownTakesOrphansAlong(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	r.shell("s", "exec cat", nil)
 	socket := filepath.Join(r.dir, "tmux", "s")
 	for range 3 {

@@ -23,7 +23,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
-	b := &box{provider: p, name: name, cfg: cfg}
+	b := &sessionBackend{provider: p, name: name, cfg: cfg}
 	if err := p.sequence(b).Start(ctx, name, cfg); err != nil {
 		return fold("start", name, err)
 	}
@@ -34,14 +34,14 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 // Relaunch keeps the contract of runtime.RelaunchProvider: the pane, what has scrolled off
 // its screen, its metadata and the token stay.
 func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
-	s, err := p.look(ctx, "relaunch", name)
+	s, err := p.observeOp(ctx, "relaunch", name)
 	if err != nil {
 		return err
 	}
 	if s.state == nil {
 		return &runtime.Error{Op: "relaunch", Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	b := &box{provider: p, name: name, cfg: cfg, again: s.record, record: s.record, pane: p.town.know(s.record, *s.state)}
+	b := &sessionBackend{provider: p, name: name, cfg: cfg, again: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
 	if err := p.sequence(b).Relaunch(ctx, name, cfg); err != nil {
 		return fold("relaunch", name, err)
 	}
@@ -58,14 +58,14 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	if err != nil {
 		return err
 	}
-	b := &box{provider: p, name: name, cfg: cfg, again: s.record, record: s.record, pane: p.town.know(s.record, *s.state)}
+	b := &sessionBackend{provider: p, name: name, cfg: cfg, again: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
 	return fold(op, name, p.sequence(b).Live(ctx, name, cfg))
 }
 
-func (p *Provider) sequence(b *box) startup.Sequence {
+func (p *Provider) sequence(b *sessionBackend) startup.Sequence {
 	var warnings []string
 	return startup.Sequence{
-		Box: b, Profiles: p.cfg.Profiles, Environ: p.cfg.Env, PrivateDir: b.dir().Prompts(), Stage: p.stageFiles,
+		Backend: b, Profiles: p.cfg.Profiles, Environ: p.cfg.Env, PrivateDir: b.dir().Prompts(), Stage: p.stageFiles,
 		Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
 			return p.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
 		},
@@ -130,7 +130,7 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 	if token != nil && *token != r.token {
 		return runtime.ErrStaleInstance
 	}
-	if err := p.raze(ctx, r, grace); err != nil {
+	if err := p.killInstance(ctx, r, grace); err != nil {
 		return err
 	}
 	return dir.Remove()
@@ -138,13 +138,13 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 
 // claimFolder waits for the session's lock: somebody may be starting or stopping it.
 func claimFolder(ctx context.Context, dir statedir.Folder) (lock *os.File, err error) {
-	err = server.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrTaken)
+	err = server.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrLocked)
 	return lock, err
 }
 
-// raze ends the processes of an instance and takes its window out of the server. The
+// killInstance ends the processes of an instance and takes its window out of the server. The
 // caller has the session's lock.
-func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) error {
+func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Duration) error {
 	if err := r.endTree(ctx, grace); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) err
 			return err
 		}
 	}
-	p.town.forget(r.Name, r.hash())
+	p.panes.recordStopped(r.Name, r.hash())
 	return nil
 }
 
@@ -192,7 +192,7 @@ func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 			return err
 		}
 		for _, info := range tree {
-			if info.MindsOnlyHangup() {
+			if info.StopsOnlyOnHangup() {
 				_ = proc.Signal(info.ID, syscall.SIGHUP) // gone is what we want
 			}
 		}
@@ -218,7 +218,7 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 }
 
 func (p *Provider) interrupt(ctx context.Context, name string, token *string) error {
-	return p.drive(ctx, "interrupt", name, token, func(s seat) error {
+	return p.drive(ctx, "interrupt", name, token, func(s drivenSession) error {
 		l, err := s.lease(ctx)
 		if err != nil {
 			return err

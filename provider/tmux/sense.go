@@ -25,7 +25,7 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 		p.memory.Forget(name)
 		return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	seat := p.seatOf(s)
+	seat := p.drivenSessionOf(s)
 	f, reading, err := p.memory.Sense(ctx, name, seat.asLife(), seat.terminal, seat.rules)
 	switch {
 	case err != nil:
@@ -81,10 +81,10 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	ctx, cancel := bounded()
 	defer cancel()
-	return p.drive(ctx, "respond to", name, nil, func(s seat) error {
+	return p.drive(ctx, "respond to", name, nil, func(s drivenSession) error {
 		asked, err := inject.Respond(ctx, s.terminal, s.rules, inject.Answer{
-			InteractionResponse: response, Life: s.asLife(),
-			Say: func(ctx context.Context, prompt inject.Prompt) (runtime.Outcome, error) {
+			InteractionResponse: response, InstanceID: s.asLife(),
+			Deliver: func(ctx context.Context, prompt inject.Prompt) (runtime.Outcome, error) {
 				return s.deliver(ctx, inputlog.ID("", prompt.Text), prompt)
 			},
 		})

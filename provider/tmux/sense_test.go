@@ -45,7 +45,7 @@ func (a *agent) sense(what string, ok func(runtime.Reading) bool) runtime.Readin
 // process that comes next.
 func TestSenseFollowsATurn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	a := r.start("s", "claude", "--osc7501 --osc9 --osc133")
 	says := func(status, progress, mark, screen runtime.Activity) func(runtime.Reading) bool {
 		return func(r runtime.Reading) bool {
@@ -59,27 +59,27 @@ func TestSenseFollowsATurn(t *testing.T) {
 	a.wait(ledger.Answered, 1)
 	a.sense("idle again", resting)
 	until(t, "what was received is noted", func() bool {
-		return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_paste}") == "1" && r.ask("display-message", "-p", "-t", "=s:", "#{@gc_signs}") != ""
+		return r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_paste}") == "1" && r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_signs}") != ""
 	})
 	next, err := tmux.Open(config(r.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	adopted := &agent{&rig{next, t, r.dir}, "s", a.file}
+	adopted := &agent{&testCity{next, t, r.dir}, "s", a.file}
 	until(t, "the next process knows it, too", func() bool {
 		reading, err := next.Sense(t.Context(), "s")
 		return err == nil && of(reading, runtime.SourceStatus) == runtime.ActivityIdle && resting(reading)
 	})
 	adopted.prompt("of two\nlines") // which takes brackets
-	a.took("[[busy:1500ms]]", "of two\nlines")
+	a.wantPrompts("[[busy:1500ms]]", "of two\nlines")
 }
 
 // A program that asks whether its reports are read gets an answer, one from all processes
 // together.
 func TestReportsAreAnswered(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	second, err := tmux.Open(config(r.dir))
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestReportsAreAnswered(t *testing.T) {
 // A crash is an event within a tenth of a second, for every listener.
 func TestCrashIsToldAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	events, err := r.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestCrashIsToldAtOnce(t *testing.T) {
 // begin alike are kept apart.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	names := []string{"worker-1", "worker-10", "worker-1x", "worker", "Worker"}
 	tokens := map[string]string{}
 	for _, name := range names {
@@ -158,9 +158,9 @@ func TestRestart(t *testing.T) {
 		if err != nil || metaErr != nil || obs.InstanceToken != tokens[name] || obs.Agent != runtime.Alive || who != name {
 			t.Errorf("%s: %s, is %q: %v, %v", name, obs.Agent, who, err, metaErr)
 		}
-		a := &agent{&rig{next, t, r.dir}, name, filepath.Join(r.dir, name+".ledger")}
+		a := &agent{&testCity{next, t, r.dir}, name, filepath.Join(r.dir, name+".ledger")}
 		a.prompt("for " + name)
-		a.took("for " + name)
+		a.wantPrompts("for " + name)
 	}
 	if err := next.Stop("worker-1"); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestRestart(t *testing.T) {
 // The raw output is kept, and outlives session and server.
 func TestRawOutputIsKept(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestCity(t)
 	r.shell("s", "printf 'first \\033[31mred\\033[m\\n'; sleep 0.3; echo last; exec cat", nil)
 	until(t, "it is in the log", func() bool {
 		data, err := os.ReadFile(filepath.Join(r.dir, "log", "s.log"))
@@ -190,7 +190,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 	if before(t, "3.2") {
 		t.Skip("this tmux cannot pause panes: a flood that is read delays everything")
 	}
-	r := newRig(t, func(cfg *tmux.Config) { cfg.LogDir = "" })
+	r := newTestCity(t, func(cfg *tmux.Config) { cfg.LogDir = "" })
 	a := r.start("quiet", "claude", "")
 	a.prompt("before the flood")
 	timed := func(text string) time.Duration {
@@ -214,7 +214,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 	var process []time.Duration // what the server itself needs
 	for range 9 {
 		began := time.Now()
-		r.ask("display-message", "-p", "#{pid}")
+		r.runTmux("display-message", "-p", "#{pid}")
 		process = append(process, time.Since(began))
 	}
 	slices.Sort(process)
@@ -222,15 +222,15 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 	if during[2] > max(5*time.Second, 20*process[4]) { // a machine that others use is slow with everything
 		t.Errorf("a prompt takes %s in the flood", during[2])
 	}
-	a.took("before the flood", "alone", "in the flood 0", "in the flood 1", "in the flood 2", "in the flood 3", "in the flood 4")
+	a.wantPrompts("before the flood", "alone", "in the flood 0", "in the flood 1", "in the flood 2", "in the flood 3", "in the flood 4")
 }
 
 // Whether a program takes pastes in brackets it says once, at its start: each process that
 // listens later knows it, also one that received another event before it looked.
 func TestBracketsAreRemembered(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	noted := func(option string) string { return r.ask("display-message", "-p", "-t", "=s:", "#{@"+option+"}") }
+	r := newTestCity(t)
+	noted := func(option string) string { return r.runTmux("display-message", "-p", "-t", "=s:", "#{@"+option+"}") }
 	file := filepath.Join(r.dir, "go")
 	r.shell("s", `stty raw -echo; printf '\033[?2004h'; until [ -e '`+file+`' ]; do sleep 0.1; done
 		while :; do printf '\033]7501;status=working\033\\'; sleep 0.1; printf '\033]7501;status=idle\033\\'; sleep 0.1; done`, nil)

@@ -29,7 +29,7 @@ func (p *Provider) RetireServer() error {
 	if err != nil || !ended {
 		return fold("end the server of", "", err)
 	}
-	p.town.unlisten()
+	p.panes.unlisten()
 	_ = os.Remove(p.sessions()) // what was lost has a record in it
 	return nil
 }
@@ -50,12 +50,12 @@ func (p *Provider) TeardownServer() error {
 		}
 	}
 	if server.Absent(err) {
-		err = p.server.Leave(ctx)
-	} else if err = p.server.Shut(ctx); err == nil {
-		err = p.server.Leave(ctx)
+		err = p.server.RemoveFiles(ctx)
+	} else if err = p.server.Shutdown(ctx); err == nil {
+		err = p.server.RemoveFiles(ctx)
 	}
 	if err == nil {
-		p.town.unlisten()
+		p.panes.unlisten()
 		_ = os.Remove(p.sessions()) // what was lost has a record in it
 	}
 	return fold(op, "", err)

@@ -13,27 +13,27 @@ import (
 	"gascity/runtime"
 )
 
-// sight is what one look at a session found.
-type sight struct {
+// observation is what one look at a session found.
+type observation struct {
 	record *record       // nil if there is no such session
 	state  *server.State // nil if the server has no pane for it
 	busy   bool          // somebody is starting or ending it just now
 }
 
-// live reports whether the session runs.
-func (s sight) live() bool { return s.state != nil && !s.state.Dead }
+// isLive reports whether the session runs.
+func (s observation) isLive() bool { return s.state != nil && !s.state.Dead }
 
-// lost reports whether the server, or somebody else, took the session away.
-func (s sight) lost() bool { return s.record != nil && s.state == nil && !s.busy }
+// isLost reports whether the server, or somebody else, took the session away.
+func (s observation) isLost() bool { return s.record != nil && s.state == nil && !s.busy }
 
-// see looks at the named session now. An error means that nothing is known.
-func (p *Provider) see(ctx context.Context, name string) (sight, error) {
+// observeSession looks at the named session now. An error means that nothing is known.
+func (p *Provider) observeSession(ctx context.Context, name string) (observation, error) {
 	if runtime.ValidateName(name) != nil {
-		return sight{}, nil //nolint:nilerr // such a session cannot exist
+		return observation{}, nil //nolint:nilerr // such a session cannot exist
 	}
 	dir := p.dir(name)
 	for try := 0; ; try++ {
-		s, err := p.glance(ctx, dir)
+		s, err := p.observeOnce(ctx, dir)
 		if err != nil || s.record == nil || s.state != nil || s.busy || try == 2 {
 			return s, err
 		}
@@ -43,53 +43,53 @@ func (p *Provider) see(ctx context.Context, name string) (sight, error) {
 	}
 }
 
-// glance is one attempt to see: what it found may be changing.
-func (p *Provider) glance(ctx context.Context, dir statedir.Folder) (sight, error) {
+// observeOnce is one attempt to see: what it found may be changing.
+func (p *Provider) observeOnce(ctx context.Context, dir statedir.Folder) (observation, error) {
 	r, err := readRecord(dir)
-	if err == nil && r == nil && p.lost.suspect(dir, p.sessions()) {
+	if err == nil && r == nil && p.restorer.mayBeUnrecorded(dir, p.sessions()) {
 		if err = p.restore(ctx); err == nil {
 			r, err = readRecord(dir)
 		}
 	}
 	if err != nil {
-		return sight{}, err
+		return observation{}, err
 	}
-	s := sight{record: r}
+	s := observation{record: r}
 	if r != nil {
 		state, err := p.stateOf(ctx, r)
 		if err == nil {
 			s.state = &state
-			p.lost.saw(dir, r.Root)
-			p.town.know(r, state)
+			p.restorer.recordRunning(dir, r.Root)
+			p.panes.update(r, state)
 			return s, nil
 		}
 		if !errors.Is(err, server.ErrNotOurs) {
 			return s, err
 		}
 	}
-	if s.busy, err = dir.Held(); err != nil {
-		return sight{}, err
+	if s.busy, err = dir.IsLocked(); err != nil {
+		return observation{}, err
 	}
 	return s, nil
 }
 
-// look is see with the names in the error.
-func (p *Provider) look(ctx context.Context, op, name string) (sight, error) {
-	s, err := p.see(ctx, name)
+// observeOp is see with the names in the error.
+func (p *Provider) observeOp(ctx context.Context, op, name string) (observation, error) {
+	s, err := p.observeSession(ctx, name)
 	return s, fold(op, name, err)
 }
 
 // live returns a session that runs; [runtime.ErrSessionNotFound] if it does not.
-func (p *Provider) live(ctx context.Context, op, name string) (sight, error) {
-	s, err := p.look(ctx, op, name)
-	if err == nil && !s.live() {
+func (p *Provider) live(ctx context.Context, op, name string) (observation, error) {
+	s, err := p.observeOp(ctx, op, name)
+	if err == nil && !s.isLive() {
 		err = &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
 	return s, err
 }
 
-// seat is a session that can be driven.
-type seat struct {
+// drivenSession is a session that can be driven.
+type drivenSession struct {
 	*record
 
 	provider *Provider
@@ -98,17 +98,17 @@ type seat struct {
 	terminal *terminal
 }
 
-func (p *Provider) seatOf(s sight) seat {
+func (p *Provider) drivenSessionOf(s observation) drivenSession {
 	rules := screen.RulesOf(s.record.Labels, p.cfg.Profiles)
 	rules.HumanQuiet = p.cfg.HumanQuiet
-	pane := p.town.know(s.record, *s.state)
-	return seat{record: s.record, provider: p, pane: pane, rules: rules, terminal: &terminal{provider: p, record: s.record, pane: pane}}
+	pane := p.panes.update(s.record, *s.state)
+	return drivenSession{record: s.record, provider: p, pane: pane, rules: rules, terminal: &terminal{provider: p, record: s.record, pane: pane}}
 }
 
 // drive calls do with the session's input to itself: nothing that another process or
 // goroutine types comes in between. token is that of the instance that is meant; nil
 // means any.
-func (p *Provider) drive(ctx context.Context, op, name string, token *string, do func(seat) error) error {
+func (p *Provider) drive(ctx context.Context, op, name string, token *string, do func(drivenSession) error) error {
 	s, err := p.live(ctx, op, name)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (p *Provider) drive(ctx context.Context, op, name string, token *string, do
 		return fold(op, name, err)
 	}
 	defer unlock()
-	return fold(op, name, do(p.seatOf(s)))
+	return fold(op, name, do(p.drivenSessionOf(s)))
 }
 
 // lockInput takes the session's input. The returned function gives it back.

@@ -13,7 +13,7 @@ import (
 // A program in tmux that reads lines from the kernel, which shows nothing of them, takes each
 // prompt once and whole, also one whose deliverer was killed.
 func TestAnAgentWithoutEchoTakesPrompts(t *testing.T) {
-	r := newRig(t)
+	r := newTestCity(t)
 	a := &agent{r, "silent", filepath.Join(r.dir, "silent.text.taken")}
 	const loop = `stty -echo; printf '> '; while IFS= read -r l; do printf '%s\n' "$l" >>"$TAKEN"; printf 'ok\n> '; done`
 	err := r.Start(t.Context(), a.name, runtime.Config{Command: loop, WorkDir: r.dir, Env: map[string]string{"TAKEN": a.file}, ReadyPromptPrefix: "> "})

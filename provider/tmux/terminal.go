@@ -23,7 +23,7 @@ type terminal struct {
 	pane     *pane
 	// What follows is for the goroutine of a lease.
 	attached int // people, when it was asked last
-	kept     keep
+	kept     keyHold
 }
 
 var _ screenreader.Terminal = (*terminal)(nil)
@@ -33,7 +33,7 @@ var _ screenreader.Terminal = (*terminal)(nil)
 const (
 	screenFields = "#{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} #{keypad_cursor_flag} #{keypad_flag} #{wrap_flag} " +
 		"#{insert_flag} #{origin_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag} " +
-		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + server.OptionPaste + "} #{@" + server.OptionSigns + "} " + keepFields + " " + server.StateFields
+		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + server.OptionPaste + "} #{@" + server.OptionSigns + "} " + keyHoldFields + " " + server.StateFields
 	screenCount = 22
 )
 
@@ -52,7 +52,7 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame,
 	case err != nil:
 		return screenreader.Frame{}, err
 	}
-	t.pane.remember(reply.Output)
+	t.pane.setDigest(reply.Output)
 	first, cells, _ := bytes.Cut(reply.Output, []byte("\n"))
 	fields := strings.SplitN(string(first), " ", screenCount)
 	s, err := server.Parse(fields[len(fields)-1])
@@ -62,7 +62,7 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame,
 	if err != nil {
 		return screenreader.Frame{}, err
 	}
-	t.provider.town.saw(s)
+	t.provider.panes.publishChanges(s)
 	return t.frame(max(seq, after), fields, s, cells), nil
 }
 
@@ -95,7 +95,7 @@ func (t *terminal) await(ctx context.Context, after uint64) (seq uint64, err err
 // capture asks for the state and the cells of the pane in one step.
 func (t *terminal) capture(ctx context.Context) (control.Reply, error) {
 	target := t.record.target()
-	return t.provider.server.Ask(ctx, control.Sequence(
+	return t.provider.server.Query(ctx, control.Sequence(
 		control.Cmd("display-message", "-p", "-t", target, screenFields),
 		control.Cmd("capture-pane", "-p", "-e", "-t", target),
 	))
@@ -134,8 +134,8 @@ func (t *terminal) frame(seq uint64, f []string, s server.State, cells []byte) s
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
 	}
 	t.attached = s.Attached
-	if t.kept.waits(f[19], f[20]) {
-		frame.LastHuman = t.kept.human
+	if t.kept.hasWaitingKey(f[19], f[20]) {
+		frame.LastHuman = t.kept.humanInput
 	}
 	t.pane.describe(&frame, f[17], f[18])
 	return frame
@@ -143,9 +143,9 @@ func (t *terminal) frame(seq uint64, f []string, s server.State, cells []byte) s
 
 // describe adds what only output shows.
 func (p *pane) describe(f *screenreader.Frame, paste, signs string) {
-	p.town.mu.Lock()
-	defer p.town.mu.Unlock()
-	p.recallLocked(paste, signs)
+	p.cache.mu.Lock()
+	defer p.cache.mu.Unlock()
+	p.restoreLocked(paste, signs)
 	f.Modes.BracketedPaste, f.Modes.Synchronized = p.modes.Paste, p.modes.Synchronized
 	if !p.lastOutput.IsZero() {
 		f.LastOutput = p.lastOutput
@@ -153,7 +153,7 @@ func (p *pane) describe(f *screenreader.Frame, paste, signs string) {
 	if f.Exited {
 		return
 	}
-	heard := p.heard.By(tty.Foreground(p.pid))
+	heard := p.signs.OfGroup(tty.Foreground(p.pid))
 	f.Status = screenreader.Sign{Text: heard.Status.Text, Since: heard.Status.Since}
 	f.Progress = screenreader.Sign{Text: heard.Progress.Text, Since: heard.Progress.Since}
 	f.Mark = screenreader.Sign{Text: heard.Mark.Text, Since: heard.Mark.Since}
@@ -189,13 +189,13 @@ func (t *terminal) send(ctx context.Context, condition string, p []byte, before 
 	switch target := t.record.target(); {
 	case bytes.IndexByte(p, 0) >= 0: // a buffer holds no NUL
 		_, err := t.provider.act(ctx, t.record, condition, control.Sequence(before, keysCommand(target, p)))
-		return gone(err)
+		return toErrExited(err)
 	case len(p) <= maxInline:
-		reply, err := t.provider.server.Ask(ctx, control.Sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
-		return gone(fenced(reply.Output, err))
+		reply, err := t.provider.server.Query(ctx, control.Sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
+		return toErrExited(fenced(reply.Output, err))
 	}
 	out, err := t.provider.server.Client().WithBuffer(ctx, p, func(name string) control.Command { return t.paste(condition, name, before) })
-	return gone(fenced(out, err))
+	return toErrExited(fenced(out, err))
 }
 
 // Commands of inputs are called by their short names: the server parses each byte, and prints
@@ -241,8 +241,8 @@ func pasteCommand(target, buffer string) control.Command {
 	return control.Cmd("pasteb", "-rdb", buffer, "-t", target)
 }
 
-// gone puts console's error in the place of ours.
-func gone(err error) error {
+// toErrExited puts console's error in the place of ours.
+func toErrExited(err error) error {
 	if errors.Is(err, errFenced) || server.Absent(err) || errors.Is(err, control.ErrServerLost) {
 		return screenreader.ErrExited
 	}

@@ -18,16 +18,16 @@ import (
 	"gascity/runtime"
 )
 
-// town is what this process knows of the sessions. It decides nothing: who needs the
+// paneCache is what this process knows of the sessions. It decides nothing: who needs the
 // truth asks the server. It notifies when something has changed.
-type town struct {
+type paneCache struct {
 	p   *Provider
 	sub *control.Subscription
 	wg  sync.WaitGroup
 	ctx context.Context //nolint:containedctx // the provider's life
 
 	seed  maphash.Seed // of digests of screens
-	feeds broadcast.Feeds
+	feeds broadcast.Broadcaster
 	dirty chan struct{} // full when the list of sessions is to be read again
 
 	mu       sync.Mutex
@@ -38,26 +38,26 @@ type town struct {
 	listener *os.File            // the lock of the process that keeps logs and answers; nil if another one has it
 }
 
-func newTown(p *Provider) *town {
-	return &town{
+func newPaneCache(p *Provider) *paneCache {
+	return &paneCache{
 		p: p, seed: maphash.MakeSeed(), dirty: make(chan struct{}, 1), panes: map[string]*pane{}, sessions: map[string]*pane{},
 		ended: map[string]struct{}{},
 	}
 }
 
 // run listens until ctx ends.
-func (t *town) run(ctx context.Context) {
+func (t *paneCache) run(ctx context.Context) {
 	t.ctx = ctx
-	if !statedir.Gone(t.p.server.Socket()) {
+	if !statedir.NotExists(t.p.server.Socket()) {
 		t.listen()
 	}
 	t.sub = t.p.server.Client().Subscribe(control.OutputData)
-	t.wg.Go(t.hear)
-	t.wg.Go(t.survey)
+	t.wg.Go(t.readNotifications)
+	t.wg.Go(t.pollSessions)
 }
 
 // close returns when everything has ended that run began. Its ctx has ended.
-func (t *town) close() {
+func (t *paneCache) close() {
 	t.sub.Close()
 	t.wg.Wait()
 	t.feeds.Wait()
@@ -71,8 +71,8 @@ func (t *town) close() {
 	}
 }
 
-// hear takes the server's notifications.
-func (t *town) hear() {
+// readNotifications takes the server's notifications.
+func (t *paneCache) readNotifications() {
 	for {
 		e, err := t.sub.Next(t.ctx)
 		if err != nil {
@@ -82,22 +82,22 @@ func (t *town) hear() {
 		case control.Output:
 			t.output(e)
 		case control.ServerLost:
-			t.lose(e.Text)
+			t.serverLost(e.Text)
 		case control.Resync:
-			t.feeds.Tell(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
+			t.feeds.Publish(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
 			t.bump()
-			t.touch()
+			t.markDirty()
 		case control.ClientSession, control.ClientDetached, control.PaneMode, control.Layout:
 			t.bump()
-			t.touch()
+			t.markDirty()
 		case control.SessionsChanged, control.WindowAdd, control.WindowClose:
-			t.touch()
+			t.markDirty()
 		}
 	}
 }
 
-// touch has the list read again.
-func (t *town) touch() {
+// markDirty has the list read again.
+func (t *paneCache) markDirty() {
 	select {
 	case t.dirty <- struct{}{}:
 	default:
@@ -105,7 +105,7 @@ func (t *town) touch() {
 }
 
 // bump makes every screen one that may have changed.
-func (t *town) bump() {
+func (t *paneCache) bump() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, pane := range t.panes {
@@ -113,26 +113,26 @@ func (t *town) bump() {
 	}
 }
 
-func (t *town) output(e control.Event) {
+func (t *paneCache) output(e control.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	pane := t.panes[e.Pane]
 	if pane == nil {
 		pane = t.paneLocked(e.Pane)
-		t.touch()
+		t.markDirty()
 	}
-	pane.hearLocked(e.Data, time.Now())
+	pane.handleOutputLocked(e.Data, time.Now())
 }
 
-func (t *town) paneLocked(id string) *pane {
+func (t *paneCache) paneLocked(id string) *pane {
 	pane := newPane(t, id)
 	t.panes[id] = pane
 	return pane
 }
 
-// lose takes notice that the server has ended.
-func (t *town) lose(why string) {
-	t.bury(math.MaxUint64, why)
+// serverLost takes notice that the server has ended.
+func (t *paneCache) serverLost(why string) {
+	t.endLostSessions(math.MaxUint64, why)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, pane := range t.panes {
@@ -142,9 +142,9 @@ func (t *town) lose(why string) {
 	}
 }
 
-// bury ends the first known sessions, whose server is gone: that is one line in the log and
+// endLostSessions ends the first known sessions, whose server is gone: that is one line in the log and
 // one event, whichever process finds it out first.
-func (t *town) bury(known uint64, why string) {
+func (t *paneCache) endLostSessions(known uint64, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := 0
@@ -153,7 +153,7 @@ func (t *town) bury(known uint64, why string) {
 			continue
 		}
 		if n++; n == 1 {
-			t.feeds.Tell(runtime.Event{Kind: runtime.EventServerLost, Time: time.Now(), Text: why})
+			t.feeds.Publish(runtime.Event{Kind: runtime.EventServerLost, Time: time.Now(), Text: why})
 		}
 		t.endLocked(pane)
 	}
@@ -162,12 +162,12 @@ func (t *town) bury(known uint64, why string) {
 	}
 }
 
-// surveyShare bounds what surveys take of the server's time, while many sessions come or go:
+// pollShare bounds what surveys take of the server's time, while many sessions come or go:
 // each is followed by a pause of so many times what it took.
-const surveyShare = 4
+const pollShare = 4
 
-// survey reads the list of sessions whenever it may have changed.
-func (t *town) survey() {
+// pollSessions reads the list of sessions whenever it may have changed.
+func (t *paneCache) pollSessions() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {
@@ -185,35 +185,35 @@ func (t *town) survey() {
 		t.mu.Lock()
 		began := t.count
 		t.mu.Unlock()
-		ctx, cancel := context.WithTimeout(t.ctx, patience)
+		ctx, cancel := context.WithTimeout(t.ctx, opTimeout)
 		list, strays, err := t.p.server.List(ctx)
 		absent := server.Absent(err)
 		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, control.ErrClosed) {
 			t.p.cfg.Logger.Warn("cannot list the sessions of tmux", "error", err)
 		}
 		if absent {
-			t.bury(began, err.Error())
+			t.endLostSessions(began, err.Error())
 		}
 		if err == nil {
 			t.listen()
 			t.compare(list, began)
-			t.p.server.Fit(ctx, list)
+			t.p.server.RestoreSizes(ctx, list)
 			t.p.server.Sweep(ctx, strays)
-			if err := t.p.server.Tidy(ctx); err != nil && !server.Absent(err) && t.ctx.Err() == nil {
+			if err := t.p.server.RemoveStaleClients(ctx); err != nil && !server.Absent(err) && t.ctx.Err() == nil {
 				t.p.cfg.Logger.Debug("cannot tidy up the clients of tmux", "error", err)
 			}
 		}
 		cancel()
-		pause.Reset(min(surveyShare*time.Since(asked), outputPause))
+		pause.Reset(min(pollShare*time.Since(asked), outputPause))
 	}
 }
 
 // compare takes a whole list that was asked for when began sessions had become known.
-func (t *town) compare(list []server.State, began uint64) {
+func (t *paneCache) compare(list []server.State, began uint64) {
 	there := map[string]bool{}
 	for _, s := range list {
 		there[s.Hash] = true
-		t.saw(s)
+		t.publishChanges(s)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -224,9 +224,9 @@ func (t *town) compare(list []server.State, began uint64) {
 	}
 }
 
-// know takes the state of one session and returns its pane.
-func (t *town) know(r *record, s server.State) *pane {
-	t.saw(s)
+// update takes the state of one session and returns its pane.
+func (t *paneCache) update(r *record, s server.State) *pane {
+	t.publishChanges(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	pane := t.panes[r.Pane]
@@ -237,8 +237,8 @@ func (t *town) know(r *record, s server.State) *pane {
 	return pane
 }
 
-// saw compares one state with what is known and reports what has changed.
-func (t *town) saw(s server.State) {
+// publishChanges compares one state with what is known and reports what has changed.
+func (t *paneCache) publishChanges(s server.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, over := t.ended[s.Hash]; over {
@@ -260,48 +260,48 @@ func (t *town) saw(s server.State) {
 		known.openLog()
 		known.answerLocked()
 		known.saveLocked()
-		t.feeds.Tell(runtime.Event{Kind: runtime.EventStarted, Session: s.Name, Time: now})
+		t.feeds.Publish(runtime.Event{Kind: runtime.EventStarted, Session: s.Name, Time: now})
 	}
 	if known.attached != s.Attached {
 		known.attached = s.Attached
 		known.bumpLocked()
-		t.touch() // a tmux before 3.2 does not report that somebody left; what they shrank is to be fitted
-		t.feeds.Tell(runtime.Event{Kind: runtime.EventAttached, Session: s.Name, Time: now, Attached: s.Attached})
+		t.markDirty() // a tmux before 3.2 does not report that somebody left; what they shrank is to be fitted
+		t.feeds.Publish(runtime.Event{Kind: runtime.EventAttached, Session: s.Name, Time: now, Attached: s.Attached})
 	}
 	switch {
 	case s.Dead && !s.Collected: // who waits for its end asks again
 	case s.Dead && !known.dead:
 		known.dead = true
 		known.bumpLocked()
-		t.p.server.Spoil()
+		t.p.server.InvalidateSessions()
 		exit := s.Exit
-		t.feeds.Tell(runtime.Event{Kind: runtime.EventExited, Session: s.Name, Time: now, Exit: &exit})
+		t.feeds.Publish(runtime.Event{Kind: runtime.EventExited, Session: s.Name, Time: now, Exit: &exit})
 	case !s.Dead && (known.dead || known.pid != s.PID):
 		known.dead, known.pid = false, s.PID
-		t.p.server.Spoil()
+		t.p.server.InvalidateSessions()
 		t.wg.Go(func() { t.awaitEnd(known, s.PID) })
 	}
 }
 
 // replaceLocked takes notice that another instance has come in the place of one. In its
 // warm box it is not gone before.
-func (t *town) replaceLocked(known *pane, s server.State) {
+func (t *paneCache) replaceLocked(known *pane, s server.State) {
 	if known.id != s.Pane {
 		t.endLocked(known)
 		return
 	}
-	t.leaveLocked(known)
+	t.removeLocked(known)
 }
 
 // endLocked takes notice that an instance is over.
-func (t *town) endLocked(pane *pane) {
-	t.leaveLocked(pane)
-	t.feeds.Tell(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
+func (t *paneCache) endLocked(pane *pane) {
+	t.removeLocked(pane)
+	t.feeds.Publish(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
 }
 
-func (t *town) leaveLocked(pane *pane) {
+func (t *paneCache) removeLocked(pane *pane) {
 	t.ended[pane.hash] = struct{}{}
-	t.p.server.Spoil()
+	t.p.server.InvalidateSessions()
 	t.p.records.drop(t.p.dir(pane.name))
 	if t.sessions[pane.name] == pane {
 		delete(t.sessions, pane.name)
@@ -314,15 +314,15 @@ func (t *town) leaveLocked(pane *pane) {
 	pane.close()
 }
 
-// forget takes notice that this process has ended an instance.
-func (t *town) forget(name, hash string) {
+// recordStopped takes notice that this process has ended an instance.
+func (t *paneCache) recordStopped(name, hash string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if pane := t.sessions[name]; pane != nil && pane.hash == hash {
 		t.endLocked(pane)
 	}
 	t.ended[hash] = struct{}{}
-	t.p.server.Spoil()
+	t.p.server.InvalidateSessions()
 }
 
 // reapLimit bounds how long the server takes to notice the end of a process of its own.
@@ -330,12 +330,12 @@ const reapLimit = 15 * time.Second
 
 // awaitEnd waits until the pane's process has ended, and then until the server has
 // collected it: only then it knows how.
-func (t *town) awaitEnd(pane *pane, pid int) {
+func (t *paneCache) awaitEnd(pane *pane, pid int) {
 	info, err := proc.Stat(pid)
 	if err == nil {
 		err = proc.WaitGone(t.ctx, info.ID)
 	}
-	t.p.server.Spoil()
+	t.p.server.InvalidateSessions()
 	if t.ctx.Err() != nil {
 		return
 	}
@@ -345,15 +345,15 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 	}
 	end := time.Now().Add(reapLimit)
 	for pause := time.Millisecond; time.Now().Before(end); pause = min(2*pause, 100*time.Millisecond) {
-		ctx, cancel := context.WithTimeout(t.ctx, patience)
-		s, err := t.p.server.Settled(ctx, pane.id, pane.hash, pane.id)
+		ctx, cancel := context.WithTimeout(t.ctx, opTimeout)
+		s, err := t.p.server.FinalState(ctx, pane.id, pane.hash, pane.id)
 		cancel()
 		if err != nil {
-			t.touch()
+			t.markDirty()
 			return
 		}
 		if s.Dead || s.PID != pid {
-			t.saw(s)
+			t.publishChanges(s)
 			return
 		}
 		if info, err := proc.Stat(pid); err == nil && info.Ended() {
@@ -369,7 +369,7 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 
 // listen makes this process the one that keeps the logs and answers programs, if no
 // other process is.
-func (t *town) listen() {
+func (t *paneCache) listen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.listener != nil {
@@ -385,8 +385,8 @@ func (t *town) listen() {
 	}
 }
 
-// yield lets another process keep the logs, unless this one is connected: it hears nothing.
-func (t *town) yield() {
+// releaseListener lets another process keep the logs, unless this one is connected: it hears nothing.
+func (t *paneCache) releaseListener() {
 	_, _, connected := t.p.server.Client().Server()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -396,10 +396,10 @@ func (t *town) yield() {
 	}
 }
 
-func (t *town) lock() string { return filepath.Join(t.p.cfg.Dir, "listener.lock") }
+func (t *paneCache) lock() string { return filepath.Join(t.p.cfg.Dir, "listener.lock") }
 
 // unlisten is the end of that, when no session is left.
-func (t *town) unlisten() {
+func (t *paneCache) unlisten() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.listener != nil && len(t.sessions) == 0 {

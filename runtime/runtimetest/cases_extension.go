@@ -22,7 +22,7 @@ func interactionCases() []Case {
 		}).needs(NeedInteraction),
 		prove("pending.answer", "A question is pending with its text and options, and Respond answers it.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
-			asked := s.ask()
+			asked := s.raiseQuestion()
 			if !strings.Contains(asked.Prompt, "Proceed?") || !slices.Equal(asked.Options, []string{"yes", "no"}) {
 				t.Errorf("the question is %q with options %q, want Proceed? with yes and no", asked.Prompt, asked.Options)
 			}
@@ -33,7 +33,7 @@ func interactionCases() []Case {
 		}).needs(NeedInteraction),
 		prove("pending.once", "A question is answered once, by its id: for another id or a second answer it is ErrInteractionGone and nothing is sent. The next question has another id, also in the same words.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
-			asked := s.ask()
+			asked := s.raiseQuestion()
 			answer := runtime.InteractionResponse{RequestID: "another-" + asked.RequestID, Action: runtime.ActionChoose, Text: "no"}
 			expect(t, runtime.ErrInteractionGone, runtime.Respond(w.Provider, s.Name, answer), "Respond to another id")
 			answer = runtime.InteractionResponse{RequestID: asked.RequestID, Action: runtime.ActionChoose, Text: "yes"}
@@ -53,7 +53,7 @@ func interactionCases() []Case {
 		}).needs(NeedInteraction),
 		prove("pending.refused", "An answer that is none of the question's is an AnswerError, and nothing is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
-			asked := s.ask()
+			asked := s.raiseQuestion()
 			answer := runtime.InteractionResponse{RequestID: asked.RequestID, Action: runtime.ActionChoose, Text: "perhaps"}
 			expect(t, errors.ErrUnsupported, runtime.Respond(w.Provider, s.Name, answer), "Respond")
 			if got := s.Recorded(LedgerChoice); len(got) > 0 {
@@ -67,8 +67,8 @@ func interactionCases() []Case {
 	}, dialogCases()...)
 }
 
-// ask makes the agent ask its question and waits until it is pending.
-func (s *Session) ask() *runtime.PendingInteraction {
+// raiseQuestion makes the agent ask its question and waits until it is pending.
+func (s *Session) raiseQuestion() *runtime.PendingInteraction {
 	s.w.t.Helper()
 	s.Nudge(s.Agent.Question)
 	s.Await(LedgerAsked, 1)

@@ -12,7 +12,7 @@ func senseCases() []Case {
 		prove("sense.rest", "Sense of an agent at its prompt says ready or idle and not busy, names the instance and says when it was read.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			r := s.senses("ready or idle", runtime.ActivityReady, runtime.ActivityIdle)
-			if r.Instance != s.Environ()["GC_INSTANCE_TOKEN"] || r.At.IsZero() || r.says(runtime.ActivityBusy) || r.Pending != nil {
+			if r.Instance != s.Environ()["GC_INSTANCE_TOKEN"] || r.At.IsZero() || r.hasActivity(runtime.ActivityBusy) || r.Pending != nil {
 				t.Errorf("the reading is %+v", r.Reading)
 			}
 		}).needs(NeedSense, NeedTerminal),
@@ -20,13 +20,13 @@ func senseCases() []Case {
 			s := w.Start("a", Behaviour{Turn: time.Hour})
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")
-			if r := s.senses("busy", runtime.ActivityBusy); r.says(runtime.ActivityIdle) {
+			if r := s.senses("busy", runtime.ActivityBusy); r.hasActivity(runtime.ActivityIdle) {
 				t.Errorf("the reading is %+v", r.Reading)
 			}
 		}).needs(NeedSense, NeedTerminal),
 		prove("sense.waiting", "While a question stands a source says waiting, and what blocks the session is what Pending returns.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
-			asked := s.ask()
+			asked := s.raiseQuestion()
 			r := s.senses("waiting", runtime.ActivityWaiting)
 			if r.Pending == nil || r.Pending.RequestID != asked.RequestID || r.Pending.Prompt != asked.Prompt {
 				t.Errorf("pending is %+v, want %+v", r.Pending, asked)
@@ -73,7 +73,7 @@ func withdrawCases() []Case {
 // reading is a [runtime.Reading] that can be asked.
 type reading struct{ runtime.Reading }
 
-func (r reading) says(activities ...runtime.Activity) bool {
+func (r reading) hasActivity(activities ...runtime.Activity) bool {
 	return slices.ContainsFunc(r.Evidence, func(e runtime.Evidence) bool { return slices.Contains(activities, e.Activity) })
 }
 
@@ -84,7 +84,7 @@ func (s *Session) senses(what string, activities ...runtime.Activity) reading {
 	s.w.Until(s.Name+" is sensed to be "+what, func() bool {
 		var err error
 		r.Reading, err = runtime.Sense(s.w.ctx, s.w.Provider, s.Name)
-		return err == nil && r.says(activities...)
+		return err == nil && r.hasActivity(activities...)
 	})
 	return r
 }

@@ -40,7 +40,7 @@ func try(ctx context.Context, h *Harness, c Case) Result {
 		result.Status, result.Detail = Skipped, []string{reason}
 		return result
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(caseTime, dozens*h.patience()))
+	ctx, cancel := context.WithTimeout(ctx, max(caseTime, dozens*h.timeout()))
 	defer cancel()
 	began := time.Now()
 	r := &recorder{}
@@ -51,7 +51,7 @@ func try(ctx context.Context, h *Harness, c Case) Result {
 		defer r.recoverPanic()
 		runCase(ctx, r, h, c)
 	}()
-	if !ended(ctx, done, h.patience()) {
+	if !ended(ctx, done, h.timeout()) {
 		r.Errorf("the case does not end: a call of the provider hangs")
 	}
 	result.Took = time.Since(began)

@@ -36,8 +36,8 @@ type Harness struct {
 	Place Place
 }
 
-// patience returns Patience or its default.
-func (h *Harness) patience() time.Duration { return cmp.Or(h.Patience, 30*time.Second) }
+// timeout returns Patience or its default.
+func (h *Harness) timeout() time.Duration { return cmp.Or(h.Patience, 30*time.Second) }
 
 // Place gives the suite sight of the agents beside the driver: their files and
 // their processes. Implementations must be safe for concurrent use.

@@ -9,8 +9,8 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// mutant is a fake with some methods replaced. A nil hook is the fake's method.
-type mutant struct {
+// modifiedFake is a fake with some methods replaced. A nil hook is the fake's method.
+type modifiedFake struct {
 	*fake.Provider
 	hooks
 	reopened bool // it is not the first provider over its world
@@ -73,308 +73,308 @@ type hooks struct {
 
 // Each method calls its hook, or the fake without one.
 
-func (m *mutant) Start(ctx context.Context, name string, cfg runtime.Config) error {
+func (m *modifiedFake) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	if m.start != nil {
 		return m.start(ctx, name, cfg)
 	}
 	return m.Provider.Start(ctx, name, cfg)
 }
 
-func (m *mutant) Stop(name string) error {
+func (m *modifiedFake) Stop(name string) error {
 	if m.stop != nil {
 		return m.stop(name)
 	}
 	return m.Provider.Stop(name)
 }
 
-func (m *mutant) Interrupt(name string) error {
+func (m *modifiedFake) Interrupt(name string) error {
 	if m.interrupt != nil {
 		return m.interrupt(name)
 	}
 	return m.Provider.Interrupt(name)
 }
 
-func (m *mutant) IsRunning(name string) bool {
+func (m *modifiedFake) IsRunning(name string) bool {
 	if m.isRunning != nil {
 		return m.isRunning(name)
 	}
 	return m.Provider.IsRunning(name)
 }
 
-func (m *mutant) IsAttached(name string) bool {
+func (m *modifiedFake) IsAttached(name string) bool {
 	if m.isAttached != nil {
 		return m.isAttached(name)
 	}
 	return m.Provider.IsAttached(name)
 }
 
-func (m *mutant) Attach(name string) error {
+func (m *modifiedFake) Attach(name string) error {
 	if m.attach != nil {
 		return m.attach(name)
 	}
 	return m.Provider.Attach(name)
 }
 
-func (m *mutant) ProcessAlive(name string, names []string) bool {
+func (m *modifiedFake) ProcessAlive(name string, names []string) bool {
 	if m.processAlive != nil {
 		return m.processAlive(name, names)
 	}
 	return m.Provider.ProcessAlive(name, names)
 }
 
-func (m *mutant) Nudge(name string, content []block) error {
+func (m *modifiedFake) Nudge(name string, content []block) error {
 	if m.nudge != nil {
 		return m.nudge(name, content)
 	}
 	return m.Provider.Nudge(name, content)
 }
 
-func (m *mutant) SetMeta(name, key, value string) error {
+func (m *modifiedFake) SetMeta(name, key, value string) error {
 	if m.setMeta != nil {
 		return m.setMeta(name, key, value)
 	}
 	return m.Provider.SetMeta(name, key, value)
 }
 
-func (m *mutant) GetMeta(name, key string) (string, error) {
+func (m *modifiedFake) GetMeta(name, key string) (string, error) {
 	if m.getMeta != nil {
 		return m.getMeta(name, key)
 	}
 	return m.Provider.GetMeta(name, key)
 }
 
-func (m *mutant) RemoveMeta(name, key string) error {
+func (m *modifiedFake) RemoveMeta(name, key string) error {
 	if m.removeMeta != nil {
 		return m.removeMeta(name, key)
 	}
 	return m.Provider.RemoveMeta(name, key)
 }
 
-func (m *mutant) Peek(name string, lines int) (string, error) {
+func (m *modifiedFake) Peek(name string, lines int) (string, error) {
 	if m.peek != nil {
 		return m.peek(name, lines)
 	}
 	return m.Provider.Peek(name, lines)
 }
 
-func (m *mutant) ListRunning(prefix string) ([]string, error) {
+func (m *modifiedFake) ListRunning(prefix string) ([]string, error) {
 	if m.list != nil {
 		return m.list(prefix)
 	}
 	return m.Provider.ListRunning(prefix)
 }
 
-func (m *mutant) GetLastActivity(name string) (time.Time, error) {
+func (m *modifiedFake) GetLastActivity(name string) (time.Time, error) {
 	if m.activity != nil {
 		return m.activity(name)
 	}
 	return m.Provider.GetLastActivity(name)
 }
 
-func (m *mutant) ClearScrollback(name string) error {
+func (m *modifiedFake) ClearScrollback(name string) error {
 	if m.clear != nil {
 		return m.clear(name)
 	}
 	return m.Provider.ClearScrollback(name)
 }
 
-func (m *mutant) CopyTo(name, src, relDst string) error {
+func (m *modifiedFake) CopyTo(name, src, relDst string) error {
 	if m.copyTo != nil {
 		return m.copyTo(name, src, relDst)
 	}
 	return m.Provider.CopyTo(name, src, relDst)
 }
 
-func (m *mutant) SendKeys(name string, keys ...string) error {
+func (m *modifiedFake) SendKeys(name string, keys ...string) error {
 	if m.sendKeys != nil {
 		return m.sendKeys(name, keys...)
 	}
 	return m.Provider.SendKeys(name, keys...)
 }
 
-func (m *mutant) RunLive(name string, cfg runtime.Config) error {
+func (m *modifiedFake) RunLive(name string, cfg runtime.Config) error {
 	if m.runLive != nil {
 		return m.runLive(name, cfg)
 	}
 	return m.Provider.RunLive(name, cfg)
 }
 
-func (m *mutant) Capabilities() runtime.ProviderCapabilities {
+func (m *modifiedFake) Capabilities() runtime.ProviderCapabilities {
 	if m.capabilities != nil {
 		return m.capabilities()
 	}
 	return m.Provider.Capabilities()
 }
 
-func (m *mutant) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+func (m *modifiedFake) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	if m.observe != nil {
 		return m.observe(ctx, name)
 	}
 	return m.Provider.Observe(ctx, name)
 }
 
-func (m *mutant) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+func (m *modifiedFake) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if m.watch != nil {
 		return m.watch(ctx)
 	}
 	return m.Provider.Watch(ctx)
 }
 
-func (m *mutant) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+func (m *modifiedFake) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if m.deliver != nil {
 		return m.deliver(ctx, name, d)
 	}
 	return m.Provider.Deliver(ctx, name, d)
 }
 
-func (m *mutant) Recover(ctx context.Context, name, handle string) error {
+func (m *modifiedFake) Recover(ctx context.Context, name, handle string) error {
 	if m.recover != nil {
 		return m.recover(ctx, name, handle)
 	}
 	return m.Provider.Recover(ctx, name, handle)
 }
 
-func (m *mutant) StopInstance(ctx context.Context, name, token string) error {
+func (m *modifiedFake) StopInstance(ctx context.Context, name, token string) error {
 	if m.stopInstance != nil {
 		return m.stopInstance(ctx, name, token)
 	}
 	return m.Provider.StopInstance(ctx, name, token)
 }
 
-func (m *mutant) InterruptInstance(ctx context.Context, name, token string) error {
+func (m *modifiedFake) InterruptInstance(ctx context.Context, name, token string) error {
 	if m.interruptInstance != nil {
 		return m.interruptInstance(ctx, name, token)
 	}
 	return m.Provider.InterruptInstance(ctx, name, token)
 }
 
-func (m *mutant) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
+func (m *modifiedFake) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
 	if m.waitForIdle != nil {
 		return m.waitForIdle(ctx, name, timeout)
 	}
 	return m.Provider.WaitForIdle(ctx, name, timeout)
 }
 
-func (m *mutant) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
+func (m *modifiedFake) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	if m.dismiss != nil {
 		return m.dismiss(ctx, name, timeout)
 	}
 	return m.Provider.DismissKnownDialogs(ctx, name, timeout)
 }
 
-func (m *mutant) NudgeNow(name string, content []block) error {
+func (m *modifiedFake) NudgeNow(name string, content []block) error {
 	if m.nudgeNow != nil {
 		return m.nudgeNow(name, content)
 	}
 	return m.Provider.NudgeNow(name, content)
 }
 
-func (m *mutant) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
+func (m *modifiedFake) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	if m.boundary != nil {
 		return m.boundary(ctx, name, since, timeout)
 	}
 	return m.Provider.WaitForInterruptBoundary(ctx, name, since, timeout)
 }
 
-func (m *mutant) ResetInterruptedTurn(ctx context.Context, name string) error {
+func (m *modifiedFake) ResetInterruptedTurn(ctx context.Context, name string) error {
 	if m.reset != nil {
 		return m.reset(ctx, name)
 	}
 	return m.Provider.ResetInterruptedTurn(ctx, name)
 }
 
-func (m *mutant) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+func (m *modifiedFake) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	if m.relaunch != nil {
 		return m.relaunch(ctx, name, cfg)
 	}
 	return m.Provider.Relaunch(ctx, name, cfg)
 }
 
-func (m *mutant) Exec(ctx context.Context, name string, argv []string) ([]byte, int, error) {
+func (m *modifiedFake) Exec(ctx context.Context, name string, argv []string) ([]byte, int, error) {
 	if m.exec != nil {
 		return m.exec(ctx, name, argv)
 	}
 	return m.Provider.Exec(ctx, name, argv)
 }
 
-func (m *mutant) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
+func (m *modifiedFake) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	if m.find != nil {
 		return m.find(id)
 	}
 	return m.Provider.FindRuntimesBySessionID(id)
 }
 
-func (m *mutant) TerminateRuntime(r runtime.LiveRuntime) error {
+func (m *modifiedFake) TerminateRuntime(r runtime.LiveRuntime) error {
 	if m.terminate != nil {
 		return m.terminate(r)
 	}
 	return m.Provider.TerminateRuntime(r)
 }
 
-func (m *mutant) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+func (m *modifiedFake) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	if m.sense != nil {
 		return m.sense(ctx, name)
 	}
 	return m.Provider.Sense(ctx, name)
 }
 
-func (m *mutant) ClearInput(ctx context.Context, name, instance string) error {
+func (m *modifiedFake) ClearInput(ctx context.Context, name, instance string) error {
 	if m.clearInput != nil {
 		return m.clearInput(ctx, name, instance)
 	}
 	return m.Provider.ClearInput(ctx, name, instance)
 }
 
-func (m *mutant) SetHints(ctx context.Context, name, instance string, hints runtime.Hints) error {
+func (m *modifiedFake) SetHints(ctx context.Context, name, instance string, hints runtime.Hints) error {
 	if m.setHints != nil {
 		return m.setHints(ctx, name, instance, hints)
 	}
 	return m.Provider.SetHints(ctx, name, instance, hints)
 }
 
-func (m *mutant) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
+func (m *modifiedFake) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	if m.withdraw != nil {
 		return m.withdraw(ctx, name, d)
 	}
 	return m.Provider.Withdraw(ctx, name, d)
 }
 
-func (m *mutant) Pending(name string) (*runtime.PendingInteraction, error) {
+func (m *modifiedFake) Pending(name string) (*runtime.PendingInteraction, error) {
 	if m.pending != nil {
 		return m.pending(name)
 	}
 	return m.Provider.Pending(name)
 }
 
-func (m *mutant) Respond(name string, r runtime.InteractionResponse) error {
+func (m *modifiedFake) Respond(name string, r runtime.InteractionResponse) error {
 	if m.respond != nil {
 		return m.respond(name, r)
 	}
 	return m.Provider.Respond(name, r)
 }
 
-func (m *mutant) ConfigureServer() error {
+func (m *modifiedFake) ConfigureServer() error {
 	if m.configure != nil {
 		return m.configure()
 	}
 	return m.Provider.ConfigureServer()
 }
 
-func (m *mutant) TeardownServer() error {
+func (m *modifiedFake) TeardownServer() error {
 	if m.teardown != nil {
 		return m.teardown()
 	}
 	return m.Provider.TeardownServer()
 }
 
-func (m *mutant) SupportsTransport(transport string) bool {
+func (m *modifiedFake) SupportsTransport(transport string) bool {
 	if m.transport != nil {
 		return m.transport(transport)
 	}
 	return m.Provider.SupportsTransport(transport)
 }
 
-func (m *mutant) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
+func (m *modifiedFake) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	if m.attachTerminal != nil {
 		return m.attachTerminal(ctx, name, opts)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // changed nudges another text.
-func changed(change func(text string) string) func(m *mutant) {
-	return func(m *mutant) {
+func changed(change func(text string) string) func(m *modifiedFake) {
+	return func(m *modifiedFake) {
 		m.nudge = func(name string, content []block) error {
 			return m.Provider.Nudge(name, runtime.TextContent(change(runtime.FlattenText(content))))
 		}
@@ -27,57 +27,57 @@ func quiet(sentinel, err error) error {
 	return err
 }
 
-func inspectorMutants() map[string]func(m *mutant) {
-	exists := func(m *mutant) {
+func inspectorMutants() map[string]func(m *modifiedFake) {
+	exists := func(m *modifiedFake) {
 		m.isRunning = func(name string) bool { _, err := m.Provider.Peek(name, 0); return err == nil }
 	}
-	return map[string]func(m *mutant){
-		"running.missing": func(m *mutant) {
+	return map[string]func(m *modifiedFake){
+		"running.missing": func(m *modifiedFake) {
 			m.isRunning = func(name string) bool { return m.Provider.IsRunning(m.firstWithPrefix(name)) }
 		},
 		"running.exited": exists,
 		"running.crash":  exists,
-		"attached.none":  func(m *mutant) { m.isAttached = func(string) bool { return true } },
-		"attach.missing": func(m *mutant) { m.attach = func(string) error { return nil } },
-		"attach.options": func(m *mutant) {
+		"attached.none":  func(m *modifiedFake) { m.isAttached = func(string) bool { return true } },
+		"attach.missing": func(m *modifiedFake) { m.attach = func(string) error { return nil } },
+		"attach.options": func(m *modifiedFake) {
 			m.attachTerminal = func(context.Context, string, runtime.AttachOptions) error { return nil }
 		},
-		"attach.no-terminal": func(m *mutant) {
+		"attach.no-terminal": func(m *modifiedFake) {
 			m.attach = func(string) error { return nil }
 			m.capabilities = func() runtime.ProviderCapabilities { return runtime.ProviderCapabilities{} }
 		},
-		"activity.missing": func(m *mutant) { m.activity = func(string) (time.Time, error) { return time.Now(), nil } },
-		"activity.output": func(m *mutant) {
+		"activity.missing": func(m *modifiedFake) { m.activity = func(string) (time.Time, error) { return time.Now(), nil } },
+		"activity.output": func(m *modifiedFake) {
 			at := time.Now()
 			m.activity = func(string) (time.Time, error) { return at, nil }
 		},
-		"capabilities.constant": func(m *mutant) {
+		"capabilities.constant": func(m *modifiedFake) {
 			m.capabilities = func() runtime.ProviderCapabilities {
 				names, err := m.Provider.ListRunning("")
 				return runtime.ProviderCapabilities{CanStream: err == nil && len(names) > 0}
 			}
 		},
-		"process.empty": func(m *mutant) {
+		"process.empty": func(m *modifiedFake) {
 			m.processAlive = func(name string, names []string) bool { return len(names) > 0 && m.Provider.ProcessAlive(name, names) }
 		},
-		"process.match": func(m *mutant) { m.processAlive = func(string, []string) bool { return true } },
-		"process.exact": func(m *mutant) {
+		"process.match": func(m *modifiedFake) { m.processAlive = func(string, []string) bool { return true } },
+		"process.exact": func(m *modifiedFake) {
 			m.processAlive = func(_ string, names []string) bool {
 				return slices.ContainsFunc(names, func(n string) bool { return len(n) > 4 })
 			}
 		},
-		"process.renamed": func(m *mutant) { m.processAlive = func(string, []string) bool { return false } },
-		"process.missing": func(m *mutant) {
+		"process.renamed": func(m *modifiedFake) { m.processAlive = func(string, []string) bool { return false } },
+		"process.missing": func(m *modifiedFake) {
 			m.processAlive = func(name string, names []string) bool { return m.Provider.ProcessAlive(m.firstWithPrefix(name), names) }
 		},
-		"list.prefix": func(m *mutant) {
+		"list.prefix": func(m *modifiedFake) {
 			m.list = func(prefix string) ([]string, error) {
 				names, err := m.Provider.ListRunning(prefix)
 				slices.Reverse(names)
 				return names, err
 			}
 		},
-		"list.all": func(m *mutant) {
+		"list.all": func(m *modifiedFake) {
 			m.list = func(prefix string) ([]string, error) {
 				if prefix == "" {
 					return nil, nil
@@ -85,7 +85,7 @@ func inspectorMutants() map[string]func(m *mutant) {
 				return m.Provider.ListRunning(prefix)
 			}
 		},
-		"list.none": func(m *mutant) {
+		"list.none": func(m *modifiedFake) {
 			m.list = func(prefix string) ([]string, error) {
 				names, err := m.Provider.ListRunning(prefix)
 				if len(names) == 0 {
@@ -94,7 +94,7 @@ func inspectorMutants() map[string]func(m *mutant) {
 				return names, err
 			}
 		},
-		"list.running": func(m *mutant) {
+		"list.running": func(m *modifiedFake) {
 			m.list = func(string) ([]string, error) {
 				var names []string
 				for _, call := range m.Provider.Calls("Start") {
@@ -106,24 +106,24 @@ func inspectorMutants() map[string]func(m *mutant) {
 	}
 }
 
-func inputMutants() map[string]func(m *mutant) {
-	return map[string]func(m *mutant){
-		"nudge.missing": func(m *mutant) {
+func inputMutants() map[string]func(m *modifiedFake) {
+	return map[string]func(m *modifiedFake){
+		"nudge.missing": func(m *modifiedFake) {
 			m.nudge = func(name string, content []block) error {
 				return quiet(runtime.ErrSessionNotFound, m.Provider.Nudge(name, content))
 			}
 		},
-		"nudge.exact": func(m *mutant) {
+		"nudge.exact": func(m *modifiedFake) {
 			m.nudge = func(name string, content []block) error { return m.Provider.Nudge(m.firstWithPrefix(name), content) }
 		},
-		"nudge.exited": func(m *mutant) { m.nudge = func(string, []block) error { return nil } },
+		"nudge.exited": func(m *modifiedFake) { m.nudge = func(string, []block) error { return nil } },
 		"nudge.empty": changed(func(text string) string {
 			if text == "" {
 				return "\n"
 			}
 			return text
 		}),
-		"nudge.blocks": func(m *mutant) {
+		"nudge.blocks": func(m *modifiedFake) {
 			m.nudge = func(name string, content []block) error {
 				var errs []error
 				for _, b := range content {
@@ -143,7 +143,7 @@ func inputMutants() map[string]func(m *mutant) {
 				return r
 			}, text)
 		}),
-		"nudge.order": func(m *mutant) {
+		"nudge.order": func(m *modifiedFake) {
 			m.nudge = func(name string, content []block) error {
 				m.texts = append(m.texts, runtime.FlattenText(content))
 				if len(m.texts) < 5 {
@@ -156,7 +156,7 @@ func inputMutants() map[string]func(m *mutant) {
 				return errors.Join(errs...)
 			}
 		},
-		"nudge.concurrent": func(m *mutant) {
+		"nudge.concurrent": func(m *modifiedFake) {
 			m.nudge = func(name string, content []block) error {
 				m.mu.Lock()
 				defer m.mu.Unlock()
@@ -166,7 +166,7 @@ func inputMutants() map[string]func(m *mutant) {
 				return m.Provider.Nudge(name, runtime.TextContent(strings.Join(m.texts[len(m.texts)-2:], "")))
 			}
 		},
-		"nudge.now": func(m *mutant) {
+		"nudge.now": func(m *modifiedFake) {
 			m.nudgeNow = func(name string, content []block) error {
 				if err := m.Provider.WaitForIdle(context.Background(), name, time.Minute); err != nil { //nolint:forbidigo // the method has no ctx
 					return err
@@ -174,20 +174,22 @@ func inputMutants() map[string]func(m *mutant) {
 				return m.Provider.Nudge(name, content)
 			}
 		},
-		"idle.ready": func(m *mutant) {
+		"idle.ready": func(m *modifiedFake) {
 			m.waitForIdle = func(context.Context, string, time.Duration) error { return context.DeadlineExceeded }
 		},
-		"idle.busy": func(m *mutant) { m.waitForIdle = func(context.Context, string, time.Duration) error { return nil } },
-		"idle.missing": func(m *mutant) {
+		"idle.busy": func(m *modifiedFake) {
+			m.waitForIdle = func(context.Context, string, time.Duration) error { return nil }
+		},
+		"idle.missing": func(m *modifiedFake) {
 			m.waitForIdle = func(context.Context, string, time.Duration) error { return context.DeadlineExceeded }
 		},
-		"keys.missing": func(m *mutant) {
+		"keys.missing": func(m *modifiedFake) {
 			m.sendKeys = func(name string, keys ...string) error { return m.Provider.SendKeys(m.firstWithPrefix(name), keys...) }
 		},
-		"keys.text": func(m *mutant) {
+		"keys.text": func(m *modifiedFake) {
 			m.sendKeys = func(name string, keys ...string) error { return m.Provider.SendKeys(name, append(keys, "Enter")...) }
 		},
-		"keys.unknown": func(m *mutant) {
+		"keys.unknown": func(m *modifiedFake) {
 			m.sendKeys = func(name string, keys ...string) error {
 				var errs []error
 				for _, key := range keys {
@@ -196,6 +198,6 @@ func inputMutants() map[string]func(m *mutant) {
 				return errors.Join(errs...)
 			}
 		},
-		"keys.interrupt": func(m *mutant) { m.sendKeys = func(string, ...string) error { return nil } },
+		"keys.interrupt": func(m *modifiedFake) { m.sendKeys = func(string, ...string) error { return nil } },
 	}
 }

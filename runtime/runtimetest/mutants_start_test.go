@@ -14,8 +14,8 @@ import (
 )
 
 // edited starts with a changed configuration.
-func edited(edit func(cfg *runtime.Config)) func(m *mutant) {
-	return func(m *mutant) {
+func edited(edit func(cfg *runtime.Config)) func(m *modifiedFake) {
+	return func(m *modifiedFake) {
 		m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 			edit(&cfg)
 			return m.Provider.Start(ctx, name, cfg)
@@ -24,8 +24,8 @@ func edited(edit func(cfg *runtime.Config)) func(m *mutant) {
 }
 
 // failing changes the error of a start.
-func failing(change func(err error) error) func(m *mutant) {
-	return func(m *mutant) {
+func failing(change func(err error) error) func(m *modifiedFake) {
+	return func(m *modifiedFake) {
 		m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 			return change(m.Provider.Start(ctx, name, cfg))
 		}
@@ -34,7 +34,7 @@ func failing(change func(err error) error) func(m *mutant) {
 
 func missing(dir string) bool { _, err := os.Stat(dir); return err != nil }
 
-func winsAlways(m *mutant) {
+func winsAlways(m *modifiedFake) {
 	failing(func(err error) error {
 		if errors.Is(err, runtime.ErrSessionExists) {
 			return nil
@@ -43,14 +43,14 @@ func winsAlways(m *mutant) {
 	})(m)
 }
 
-func startMutants() map[string]func(m *mutant) {
-	return map[string]func(m *mutant){
-		"start.runs": func(m *mutant) { m.isRunning = func(string) bool { return false } },
+func startMutants() map[string]func(m *modifiedFake) {
+	return map[string]func(m *modifiedFake){
+		"start.runs": func(m *modifiedFake) { m.isRunning = func(string) bool { return false } },
 		"start.command": edited(func(cfg *runtime.Config) {
 			_, program, _ := strings.Cut(cfg.Command, "fake_agent")
 			cfg.Command = "fake_agent" + program
 		}),
-		"start.no-command": func(m *mutant) {
+		"start.no-command": func(m *modifiedFake) {
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 				if cfg.Command == "" {
 					return errors.New("no command")
@@ -72,7 +72,7 @@ func startMutants() map[string]func(m *mutant) {
 				cfg.WorkDir = os.TempDir()
 			}
 		}),
-		"start.work-dir-made": func(m *mutant) {
+		"start.work-dir-made": func(m *modifiedFake) {
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 				if missing(cfg.WorkDir) {
 					return os.ErrNotExist
@@ -86,7 +86,7 @@ func startMutants() map[string]func(m *mutant) {
 				cfg.PreStart[i] = "(" + command + ") || true"
 			}
 		}),
-		"start.invalid-name": func(m *mutant) {
+		"start.invalid-name": func(m *modifiedFake) {
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 				for _, command := range cfg.PreStart {
 					if _, err := fake.RunShell(ctx, "", os.Environ(), command); err != nil {
@@ -96,14 +96,14 @@ func startMutants() map[string]func(m *mutant) {
 				return m.Provider.Start(ctx, name, cfg)
 			}
 		},
-		"start.duplicate": func(m *mutant) {
+		"start.duplicate": func(m *modifiedFake) {
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 				return errors.Join(m.Provider.Stop(name), m.Provider.Start(ctx, name, cfg))
 			}
 		},
 		"start.duplicate-race":      winsAlways,
 		"start.duplicate-processes": winsAlways,
-		"start.independent": func(m *mutant) {
+		"start.independent": func(m *modifiedFake) {
 			var one sync.Mutex
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 				one.Lock()
@@ -116,8 +116,8 @@ func startMutants() map[string]func(m *mutant) {
 	}
 }
 
-func startupMutants() map[string]func(m *mutant) {
-	return map[string]func(m *mutant){
+func startupMutants() map[string]func(m *modifiedFake) {
+	return map[string]func(m *modifiedFake){
 		"start.ready":           edited(func(cfg *runtime.Config) { cfg.ReadyPromptPrefix = "" }),
 		"start.fire-and-forget": edited(func(cfg *runtime.Config) { cfg.ReadyPromptPrefix = "any" }),
 		"start.one-shot":        edited(func(cfg *runtime.Config) { cfg.Lifecycle = "" }),
@@ -127,7 +127,7 @@ func startupMutants() map[string]func(m *mutant) {
 			}
 			return err
 		}),
-		"start.replaces-corpse": func(m *mutant) {
+		"start.replaces-corpse": func(m *modifiedFake) {
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 				if _, err := m.Provider.Peek(name, 0); err == nil {
 					return runtime.ErrSessionExists
@@ -145,7 +145,7 @@ func startupMutants() map[string]func(m *mutant) {
 		}),
 		"start.setup-failure": edited(func(cfg *runtime.Config) { cfg.SessionSetup = cfg.SessionSetup[:1] }),
 		"start.staging":       edited(func(cfg *runtime.Config) { cfg.CopyFiles = nil }),
-		"start.overlay-keeps": func(m *mutant) {
+		"start.overlay-keeps": func(m *modifiedFake) {
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 				return errors.Join(m.Provider.Start(ctx, name, cfg), m.Provider.CopyTo(name, cfg.OverlayDir, ""))
 			}
@@ -155,7 +155,7 @@ func startupMutants() map[string]func(m *mutant) {
 }
 
 // leavesSession reports the end of ctx truly, but leaves a session behind.
-func leavesSession(m *mutant) {
+func leavesSession(m *modifiedFake) {
 	m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 		err := m.Provider.Start(ctx, name, cfg)
 		if ctx.Err() != nil {
@@ -166,14 +166,14 @@ func leavesSession(m *mutant) {
 }
 
 // ignoresCtx goes on whatever happens to ctx.
-func ignoresCtx(m *mutant) {
+func ignoresCtx(m *modifiedFake) {
 	m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 		return m.Provider.Start(context.WithoutCancel(ctx), name, cfg)
 	}
 }
 
-func cancelMutants() map[string]func(m *mutant) {
-	return map[string]func(m *mutant){
+func cancelMutants() map[string]func(m *modifiedFake) {
+	return map[string]func(m *modifiedFake){
 		"start.ctx-done":      ignoresCtx,
 		"start.ctx-pre-start": leavesSession,
 		"start.ctx-ready":     ignoresCtx,
@@ -188,7 +188,7 @@ func cancelMutants() map[string]func(m *mutant) {
 }
 
 // firstWithPrefix finds a session as a careless look-up does.
-func (m *mutant) firstWithPrefix(name string) string {
+func (m *modifiedFake) firstWithPrefix(name string) string {
 	names, err := m.Provider.ListRunning(name)
 	if err != nil || len(names) == 0 {
 		return name
@@ -197,7 +197,7 @@ func (m *mutant) firstWithPrefix(name string) string {
 }
 
 // endAgentOnly ends the agent's own process.
-func (m *mutant) endAgentOnly(name string) error {
+func (m *modifiedFake) endAgentOnly(name string) error {
 	obs, err := m.Provider.Observe(context.Background(), name) //nolint:forbidigo // Stop has no ctx
 	if err != nil {
 		return err
@@ -205,11 +205,11 @@ func (m *mutant) endAgentOnly(name string) error {
 	return m.Provider.TerminateRuntime(runtime.LiveRuntime{PID: obs.PID, ProviderName: name})
 }
 
-func stopMutants() map[string]func(m *mutant) {
-	agentOnly := func(m *mutant) { m.stop = m.endAgentOnly }
-	return map[string]func(m *mutant){
-		"stop.ends": func(m *mutant) { m.stop = func(string) error { return nil } },
-		"stop.missing": func(m *mutant) {
+func stopMutants() map[string]func(m *modifiedFake) {
+	agentOnly := func(m *modifiedFake) { m.stop = m.endAgentOnly }
+	return map[string]func(m *modifiedFake){
+		"stop.ends": func(m *modifiedFake) { m.stop = func(string) error { return nil } },
+		"stop.missing": func(m *modifiedFake) {
 			m.stop = func(name string) error {
 				if _, err := m.Provider.Peek(name, 0); err != nil {
 					return err
@@ -217,7 +217,7 @@ func stopMutants() map[string]func(m *mutant) {
 				return m.Provider.Stop(name)
 			}
 		},
-		"stop.twice": func(m *mutant) {
+		"stop.twice": func(m *modifiedFake) {
 			m.stop = func(name string) error {
 				if m.count++; m.count > 1 {
 					return errors.New("already stopped")
@@ -225,7 +225,7 @@ func stopMutants() map[string]func(m *mutant) {
 				return m.Provider.Stop(name)
 			}
 		},
-		"stop.concurrent": func(m *mutant) {
+		"stop.concurrent": func(m *modifiedFake) {
 			m.stop = func(name string) error {
 				m.mu.Lock()
 				defer m.mu.Unlock()
@@ -237,9 +237,11 @@ func stopMutants() map[string]func(m *mutant) {
 		},
 		"stop.setsid":   agentOnly,
 		"stop.daemon":   agentOnly,
-		"stop.stubborn": func(m *mutant) { m.stop = func(string) error { return nil } },
-		"stop.exact":    func(m *mutant) { m.stop = func(name string) error { return m.Provider.Stop(m.firstWithPrefix(name)) } },
-		"stop.start": func(m *mutant) {
+		"stop.stubborn": func(m *modifiedFake) { m.stop = func(string) error { return nil } },
+		"stop.exact": func(m *modifiedFake) {
+			m.stop = func(name string) error { return m.Provider.Stop(m.firstWithPrefix(name)) }
+		},
+		"stop.start": func(m *modifiedFake) {
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
 				if len(m.Provider.Calls("Stop")) > 0 {
 					return runtime.ErrSessionInitializing
@@ -247,7 +249,7 @@ func stopMutants() map[string]func(m *mutant) {
 				return m.Provider.Start(ctx, name, cfg)
 			}
 		},
-		"stop.corpse": func(m *mutant) {
+		"stop.corpse": func(m *modifiedFake) {
 			m.stop = func(name string) error {
 				if !m.Provider.IsRunning(name) {
 					return nil
@@ -255,11 +257,11 @@ func stopMutants() map[string]func(m *mutant) {
 				return m.Provider.Stop(name)
 			}
 		},
-		"interrupt.missing": func(m *mutant) {
+		"interrupt.missing": func(m *modifiedFake) {
 			m.interrupt = func(name string) error { _, err := m.Provider.Peek(name, 0); return err }
 		},
-		"interrupt.turn": func(m *mutant) { m.interrupt = func(string) error { return nil } },
-		"interrupt.exact": func(m *mutant) {
+		"interrupt.turn": func(m *modifiedFake) { m.interrupt = func(string) error { return nil } },
+		"interrupt.exact": func(m *modifiedFake) {
 			m.interrupt = func(name string) error { return m.Provider.Interrupt(m.firstWithPrefix(name)) }
 		},
 	}

@@ -9,11 +9,13 @@ import (
 	"gascity/runtime"
 )
 
-func outputMutants() map[string]func(m *mutant) {
-	return map[string]func(m *mutant){
-		"peek.output": func(m *mutant) { m.peek = func(string, int) (string, error) { return "", nil } },
-		"peek.lines":  func(m *mutant) { m.peek = func(name string, _ int) (string, error) { return m.Provider.Peek(name, 0) } },
-		"peek.scrollback": func(m *mutant) {
+func outputMutants() map[string]func(m *modifiedFake) {
+	return map[string]func(m *modifiedFake){
+		"peek.output": func(m *modifiedFake) { m.peek = func(string, int) (string, error) { return "", nil } },
+		"peek.lines": func(m *modifiedFake) {
+			m.peek = func(name string, _ int) (string, error) { return m.Provider.Peek(name, 0) }
+		},
+		"peek.scrollback": func(m *modifiedFake) {
 			m.peek = func(name string, lines int) (string, error) {
 				if lines <= 0 {
 					lines = 50
@@ -21,7 +23,7 @@ func outputMutants() map[string]func(m *mutant) {
 				return m.Provider.Peek(name, lines)
 			}
 		},
-		"peek.exited": func(m *mutant) {
+		"peek.exited": func(m *modifiedFake) {
 			m.peek = func(name string, lines int) (string, error) {
 				if !m.Provider.IsRunning(name) {
 					return "", runtime.ErrSessionNotFound
@@ -29,22 +31,22 @@ func outputMutants() map[string]func(m *mutant) {
 				return m.Provider.Peek(name, lines)
 			}
 		},
-		"peek.missing": func(m *mutant) {
+		"peek.missing": func(m *modifiedFake) {
 			m.peek = func(name string, lines int) (string, error) {
 				out, err := m.Provider.Peek(name, lines)
 				return out, quiet(runtime.ErrSessionNotFound, err)
 			}
 		},
-		"clear.scrollback": func(m *mutant) { m.clear = func(string) error { return nil } },
-		"clear.missing": func(m *mutant) {
+		"clear.scrollback": func(m *modifiedFake) { m.clear = func(string) error { return nil } },
+		"clear.missing": func(m *modifiedFake) {
 			m.clear = func(name string) error { _, err := m.Provider.Peek(name, 0); return err }
 		},
 	}
 }
 
-func metaMutants() map[string]func(m *mutant) {
-	return map[string]func(m *mutant){
-		"meta.round-trip": func(m *mutant) {
+func metaMutants() map[string]func(m *modifiedFake) {
+	return map[string]func(m *modifiedFake){
+		"meta.round-trip": func(m *modifiedFake) {
 			m.setMeta = func(name, key, value string) error {
 				if old, err := m.Provider.GetMeta(name, key); err != nil || old != "" {
 					return err
@@ -52,7 +54,7 @@ func metaMutants() map[string]func(m *mutant) {
 				return m.Provider.SetMeta(name, key, value)
 			}
 		},
-		"meta.unset": func(m *mutant) {
+		"meta.unset": func(m *modifiedFake) {
 			m.getMeta = func(name, key string) (string, error) {
 				value, err := m.Provider.GetMeta(name, key)
 				if value == "" && err == nil {
@@ -61,7 +63,7 @@ func metaMutants() map[string]func(m *mutant) {
 				return value, err
 			}
 		},
-		"meta.remove": func(m *mutant) {
+		"meta.remove": func(m *modifiedFake) {
 			m.removeMeta = func(name, key string) error {
 				if value, err := m.Provider.GetMeta(name, key); value == "" && err == nil {
 					return errors.New("no such key")
@@ -69,27 +71,27 @@ func metaMutants() map[string]func(m *mutant) {
 				return m.Provider.RemoveMeta(name, key)
 			}
 		},
-		"meta.values": func(m *mutant) {
+		"meta.values": func(m *modifiedFake) {
 			m.getMeta = func(name, key string) (string, error) {
 				value, err := m.Provider.GetMeta(name, key)
 				return strings.TrimSpace(value), err
 			}
 		},
-		"meta.keys": func(m *mutant) {
+		"meta.keys": func(m *modifiedFake) {
 			m.setMeta = func(name, key, value string) error { return m.Provider.SetMeta(name, strings.ToLower(key), value) }
 			m.getMeta = func(name, key string) (string, error) { return m.Provider.GetMeta(name, strings.ToLower(key)) }
 		},
-		"meta.missing": func(m *mutant) {
+		"meta.missing": func(m *modifiedFake) {
 			m.getMeta = func(name, key string) (string, error) {
 				value, err := m.Provider.GetMeta(name, key)
 				return value, quiet(runtime.ErrSessionNotFound, err)
 			}
 		},
-		"meta.own": func(m *mutant) {
+		"meta.own": func(m *modifiedFake) {
 			m.setMeta = func(_, key, value string) error { m.notes[key] = value; return nil }
 			m.getMeta = func(_, key string) (string, error) { return m.notes[key], nil }
 		},
-		"meta.incarnation": func(m *mutant) {
+		"meta.incarnation": func(m *modifiedFake) {
 			m.setMeta = func(name, key, value string) error {
 				m.notes[name+key] = value
 				return m.Provider.SetMeta(name, key, value)
@@ -103,20 +105,20 @@ func metaMutants() map[string]func(m *mutant) {
 }
 
 // workDir is that of the first session that was started.
-func (m *mutant) workDir() string {
+func (m *modifiedFake) workDir() string {
 	cfg, _ := m.Provider.Calls("Start")[0].Args[0].(runtime.Config)
 	return cfg.WorkDir
 }
 
-func stagerMutants() map[string]func(m *mutant) {
-	return map[string]func(m *mutant){
-		"copy.file": func(m *mutant) {
+func stagerMutants() map[string]func(m *modifiedFake) {
+	return map[string]func(m *modifiedFake){
+		"copy.file": func(m *modifiedFake) {
 			m.copyTo = func(name, src, relDst string) error { return m.Provider.CopyTo(name, src, filepath.Base(relDst)) }
 		},
-		"copy.missing": func(m *mutant) {
+		"copy.missing": func(m *modifiedFake) {
 			m.copyTo = func(name, src, relDst string) error { return m.Provider.CopyTo(m.firstWithPrefix(name), src, relDst) }
 		},
-		"copy.escape": func(m *mutant) {
+		"copy.escape": func(m *modifiedFake) {
 			m.copyTo = func(_, src, relDst string) error {
 				data, err := os.ReadFile(src)
 				if err != nil {
@@ -128,14 +130,14 @@ func stagerMutants() map[string]func(m *mutant) {
 				return os.WriteFile(filepath.Join(m.workDir(), relDst), data, 0o600)
 			}
 		},
-		"live.runs": func(m *mutant) { m.runLive = func(string, runtime.Config) error { return nil } },
-		"live.failure": func(m *mutant) {
+		"live.runs": func(m *modifiedFake) { m.runLive = func(string, runtime.Config) error { return nil } },
+		"live.failure": func(m *modifiedFake) {
 			m.runLive = func(name string, cfg runtime.Config) error {
 				cfg.SessionLive = cfg.SessionLive[:1]
 				return m.Provider.RunLive(name, cfg)
 			}
 		},
-		"live.missing": func(m *mutant) {
+		"live.missing": func(m *modifiedFake) {
 			m.runLive = func(name string, cfg runtime.Config) error {
 				return quiet(runtime.ErrSessionNotFound, m.Provider.RunLive(name, cfg))
 			}

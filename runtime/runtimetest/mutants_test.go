@@ -15,9 +15,9 @@ import (
 )
 
 // mutants breaks one sentence of the contract for each case.
-func mutants() map[string]func(m *mutant) {
-	all := map[string]func(m *mutant){}
-	for _, some := range []map[string]func(m *mutant){
+func mutants() map[string]func(m *modifiedFake) {
+	all := map[string]func(m *modifiedFake){}
+	for _, some := range []map[string]func(m *modifiedFake){
 		startMutants(), startupMutants(), cancelMutants(), stopMutants(), inspectorMutants(), inputMutants(),
 		outputMutants(), metaMutants(), stagerMutants(), observeMutants(), deliverMutants(), fenceMutants(), extensionMutants(),
 	} {
@@ -72,10 +72,10 @@ func wantNoticed(t *testing.T, result runtimetest.Result) {
 
 func isOwnFinding(line string) bool { return !strings.HasPrefix(line, "after the case: ") }
 
-func mutantHarness(breakIt func(m *mutant)) runtimetest.Harness {
+func mutantHarness(breakIt func(m *modifiedFake)) runtimetest.Harness {
 	var opened atomic.Int32
 	h := fake.Harness(func(p *fake.Provider) runtime.Provider {
-		m := &mutant{Provider: p, notes: map[string]string{}, reopened: opened.Add(1) > 1}
+		m := &modifiedFake{Provider: p, notes: map[string]string{}, reopened: opened.Add(1) > 1}
 		breakIt(m)
 		return m
 	})

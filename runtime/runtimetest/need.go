@@ -80,16 +80,16 @@ func (w *World) has(need Need) bool {
 func hasExtension(ctx context.Context, p runtime.Provider, name string, need Need) bool {
 	switch need {
 	case NeedObserve:
-		return asks[runtime.Observer](p, name, func(o runtime.Observer) error { _, err := o.Observe(ctx, name); return err })
+		return isSupported[runtime.Observer](p, name, func(o runtime.Observer) error { _, err := o.Observe(ctx, name); return err })
 	case NeedWatch:
-		return asks[runtime.Watcher](p, "", func(x runtime.Watcher) error {
+		return isSupported[runtime.Watcher](p, "", func(x runtime.Watcher) error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			_, err := x.Watch(ctx)
 			return err
 		})
 	case NeedDeliver:
-		return asks[runtime.Deliverer](p, name, func(x runtime.Deliverer) error {
+		return isSupported[runtime.Deliverer](p, name, func(x runtime.Deliverer) error {
 			outcome, err := x.Deliver(ctx, name, runtime.Delivery{Content: runtime.TextContent("probe")})
 			if err == nil && outcome.State == runtime.OutcomeUnsupported {
 				return errors.ErrUnsupported
@@ -97,16 +97,16 @@ func hasExtension(ctx context.Context, p runtime.Provider, name string, need Nee
 			return err
 		})
 	case NeedRecover:
-		return asks[runtime.Recoverer](p, name, func(x runtime.Recoverer) error { return x.Recover(ctx, name, "") })
+		return isSupported[runtime.Recoverer](p, name, func(x runtime.Recoverer) error { return x.Recover(ctx, name, "") })
 	case NeedFence:
-		return asks[runtime.Fencer](p, name, func(x runtime.Fencer) error { return x.StopInstance(ctx, name, "probe") })
+		return isSupported[runtime.Fencer](p, name, func(x runtime.Fencer) error { return x.StopInstance(ctx, name, "probe") })
 	case NeedExec:
-		return asks[runtime.ExecProvider](p, name, func(x runtime.ExecProvider) error {
+		return isSupported[runtime.ExecProvider](p, name, func(x runtime.ExecProvider) error {
 			_, _, err := x.Exec(ctx, name, []string{"true"})
 			return err
 		})
 	case NeedRelaunch:
-		return asks[runtime.RelaunchProvider](p, name, func(x runtime.RelaunchProvider) error {
+		return isSupported[runtime.RelaunchProvider](p, name, func(x runtime.RelaunchProvider) error {
 			return x.Relaunch(ctx, name, runtime.Config{})
 		})
 	default:
@@ -117,52 +117,52 @@ func hasExtension(ctx context.Context, p runtime.Provider, name string, need Nee
 func hasInputExtension(ctx context.Context, p runtime.Provider, name string, need Need) bool {
 	switch need {
 	case NeedIdle:
-		return asks[runtime.IdleWaitProvider](p, name, func(x runtime.IdleWaitProvider) error { return x.WaitForIdle(ctx, name, probeTime) })
+		return isSupported[runtime.IdleWaitProvider](p, name, func(x runtime.IdleWaitProvider) error { return x.WaitForIdle(ctx, name, probeTime) })
 	case NeedDialog:
-		return asks[runtime.DialogProvider](p, name, func(x runtime.DialogProvider) error {
+		return isSupported[runtime.DialogProvider](p, name, func(x runtime.DialogProvider) error {
 			return x.DismissKnownDialogs(ctx, name, probeTime)
 		})
 	case NeedImmediate:
-		return asks[runtime.ImmediateNudgeProvider](p, name, func(x runtime.ImmediateNudgeProvider) error {
+		return isSupported[runtime.ImmediateNudgeProvider](p, name, func(x runtime.ImmediateNudgeProvider) error {
 			return x.NudgeNow(name, runtime.TextContent("probe"))
 		})
 	case NeedBoundary:
-		return asks[runtime.InterruptBoundaryWaitProvider](p, name, func(x runtime.InterruptBoundaryWaitProvider) error {
+		return isSupported[runtime.InterruptBoundaryWaitProvider](p, name, func(x runtime.InterruptBoundaryWaitProvider) error {
 			return x.WaitForInterruptBoundary(ctx, name, time.Time{}, probeTime)
 		})
 	case NeedReset:
-		return asks[runtime.InterruptedTurnResetProvider](p, name, func(x runtime.InterruptedTurnResetProvider) error {
+		return isSupported[runtime.InterruptedTurnResetProvider](p, name, func(x runtime.InterruptedTurnResetProvider) error {
 			return x.ResetInterruptedTurn(ctx, name)
 		})
 	case NeedSense:
-		return asks[runtime.Sensor](p, name, func(x runtime.Sensor) error { _, err := x.Sense(ctx, name); return err })
+		return isSupported[runtime.Sensor](p, name, func(x runtime.Sensor) error { _, err := x.Sense(ctx, name); return err })
 	case NeedWithdraw:
-		return asks[runtime.Withdrawer](p, name, func(x runtime.Withdrawer) error { _, err := x.Withdraw(ctx, name, runtime.Delivery{}); return err })
+		return isSupported[runtime.Withdrawer](p, name, func(x runtime.Withdrawer) error { _, err := x.Withdraw(ctx, name, runtime.Delivery{}); return err })
 	case NeedClearInput:
-		return asks[runtime.InputClearer](p, name, func(x runtime.InputClearer) error { return x.ClearInput(ctx, name, "") })
+		return isSupported[runtime.InputClearer](p, name, func(x runtime.InputClearer) error { return x.ClearInput(ctx, name, "") })
 	case NeedHints:
-		return asks[runtime.Hinter](p, name, func(x runtime.Hinter) error { return x.SetHints(ctx, name, "", runtime.Hints{}) })
+		return isSupported[runtime.Hinter](p, name, func(x runtime.Hinter) error { return x.SetHints(ctx, name, "", runtime.Hints{}) })
 	case NeedInteraction:
-		return asks[runtime.InteractionProvider](p, name, func(x runtime.InteractionProvider) error { _, err := x.Pending(name); return err })
+		return isSupported[runtime.InteractionProvider](p, name, func(x runtime.InteractionProvider) error { _, err := x.Pending(name); return err })
 	case NeedScan:
-		return asks[runtime.ProcessTableScanner](p, "", func(x runtime.ProcessTableScanner) error {
+		return isSupported[runtime.ProcessTableScanner](p, "", func(x runtime.ProcessTableScanner) error {
 			_, err := x.FindRuntimesBySessionID(name)
 			return err
 		})
 	case NeedServer:
-		return asks[runtime.ServerLifecycleProvider](p, "", func(x runtime.ServerLifecycleProvider) error { return x.ConfigureServer() })
+		return isSupported[runtime.ServerLifecycleProvider](p, "", func(x runtime.ServerLifecycleProvider) error { return x.ConfigureServer() })
 	case NeedAttach:
-		return asks[runtime.Attacher](p, name, func(x runtime.Attacher) error {
+		return isSupported[runtime.Attacher](p, name, func(x runtime.Attacher) error {
 			return x.AttachTerminal(ctx, name, runtime.AttachOptions{ReadOnly: true})
 		})
 	case NeedTransport:
-		return asks[runtime.TransportCapabilityProvider](p, "", func(runtime.TransportCapabilityProvider) error { return nil })
+		return isSupported[runtime.TransportCapabilityProvider](p, "", func(runtime.TransportCapabilityProvider) error { return nil })
 	default:
 		return false
 	}
 }
 
-func asks[X any](p runtime.Provider, session string, try func(X) error) bool {
+func isSupported[X any](p runtime.Provider, session string, try func(X) error) bool {
 	x, ok := runtime.As[X](p, session)
 	return ok && !unsupported(try(x))
 }

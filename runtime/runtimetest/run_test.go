@@ -107,7 +107,7 @@ type facets struct{ runtime.Provider }
 func isExtension(need runtimetest.Need) bool { _, other := needTexts[need]; return !other }
 
 func TestUnsupportedIsNotApplicable(t *testing.T) {
-	h := mutantHarness(func(m *mutant) {
+	h := mutantHarness(func(m *modifiedFake) {
 		m.exec = func(context.Context, string, []string) ([]byte, int, error) {
 			return nil, 0, runtime.ErrExecUnsupported
 		}
@@ -159,7 +159,7 @@ func TestCheckSurvivesPanicsAndFatals(t *testing.T) {
 func TestCheckEndsThoughAProviderHangs(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	h := mutantHarness(func(m *mutant) {
+	h := mutantHarness(func(m *modifiedFake) {
 		m.peek = func(string, int) (string, error) {
 			<-release
 			return "", nil
@@ -175,7 +175,7 @@ func TestCheckEndsThoughAProviderHangs(t *testing.T) {
 
 func TestCheckReportsWhatIsLeft(t *testing.T) {
 	var dir string
-	h := mutantHarness(func(m *mutant) { m.stop = func(string) error { return nil } })
+	h := mutantHarness(func(m *modifiedFake) { m.stop = func(string) error { return nil } })
 	r := runtimetest.Case{ID: "x.y", Sentence: "z.", Run: func(t runtimetest.T, w *runtimetest.World) {
 		dir = t.TempDir()
 		w.Start("a", runtimetest.Behaviour{})

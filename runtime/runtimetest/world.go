@@ -55,7 +55,7 @@ func newWorld(ctx context.Context, t T, h *Harness) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{t: t, ctx: ctx, harness: h, place: h.Place, patience: h.patience(), root: root, Dir: filepath.Join(root, "w")}
+	w := &World{t: t, ctx: ctx, harness: h, place: h.Place, patience: h.timeout(), root: root, Dir: filepath.Join(root, "w")}
 	if w.place == nil {
 		w.place = Local{}
 	}

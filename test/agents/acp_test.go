@@ -18,23 +18,23 @@ import (
 	"gascity/test/agents/mockmodel"
 )
 
-// speaker is a session of a real agent that speaks the Agent Client Protocol.
-type speaker struct {
+// acpSession is a session of a real agent that speaks the Agent Client Protocol.
+type acpSession struct {
 	*acp.Provider
 	model *mockmodel.Server
 	found bed.Installed
-	seat  bed.Seat
+	seat  bed.AgentHome
 	dir   string
 	begun time.Time // no sooner has its conversation
 }
 
-func speak(t *testing.T, program, name string, args ...string) *speaker {
+func openSpeaker(t *testing.T, program, name string, args ...string) *acpSession {
 	t.Helper()
-	return speakVersion(t, "1", program, name, args...)
+	return openSpeakerVersion(t, "1", program, name, args...)
 }
 
-// speakVersion is speak in a version of the protocol.
-func speakVersion(t *testing.T, version, program, name string, args ...string) *speaker {
+// openSpeakerVersion is speak in a version of the protocol.
+func openSpeakerVersion(t *testing.T, version, program, name string, args ...string) *acpSession {
 	t.Helper()
 	found := bed.Need(t, name)
 	dir, err := os.MkdirTemp("/tmp", "gcs-") //nolint:usetesting // socket paths are short
@@ -45,11 +45,11 @@ func speakVersion(t *testing.T, version, program, name string, args ...string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire, err := bed.Tension()
+	wire, err := bed.NewTripwire()
 	if err != nil {
 		t.Fatal(err)
 	}
-	seat, err := bed.Sit(found.CLI, filepath.Join(dir, "seat"), bed.Seeded, model.URL(name), wire.URL)
+	seat, err := bed.NewAgentHome(found.CLI, filepath.Join(dir, "seat"), bed.Seeded, model.URL(name), wire.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func speakVersion(t *testing.T, version, program, name string, args ...string) *
 			Dir: filepath.Join(dir, "s"), Shim: []string{program, "shim"},
 			Env: []string{"PATH=" + found.Bin + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"},
 		},
-		Host: []string{program, "acp-host"}, HandshakeTimeout: bed.Patience,
+		Host: []string{program, "acp-host"}, HandshakeTimeout: bed.StepTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -86,21 +86,21 @@ func speakVersion(t *testing.T, version, program, name string, args ...string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	note(t, found, "launch", "takes prompts %.1f s after its start", time.Since(began).Seconds())
-	return &speaker{p, model, found, seat, dir, time.Now()}
+	logFigure(t, found, "launch", "takes prompts %.1f s after its start", time.Since(began).Seconds())
+	return &acpSession{p, model, found, seat, dir, time.Now()}
 }
 
-func (s *speaker) deliver(t *testing.T, id, text string) {
+func (s *acpSession) deliver(t *testing.T, id, text string) {
 	t.Helper()
-	out, err := s.Deliver(t.Context(), "one", runtime.Delivery{ID: id, Content: runtime.TextContent(text), Confirm: bed.Patience})
+	out, err := s.Deliver(t.Context(), "one", runtime.Delivery{ID: id, Content: runtime.TextContent(text), Confirm: bed.StepTimeout})
 	if err != nil || out.State != runtime.OutcomeSubmitted {
 		t.Fatalf("%.40s: %+v, %v", text, out, err)
 	}
 }
 
-func (s *speaker) rest(t *testing.T) {
+func (s *acpSession) rest(t *testing.T) {
 	t.Helper()
-	if err := s.WaitForIdle(t.Context(), "one", bed.Patience); err != nil {
+	if err := s.WaitForIdle(t.Context(), "one", bed.StepTimeout); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -125,8 +125,8 @@ func TestAgentsSpeakACP(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			together(t)
-			s := speak(t, program, name, flags[name]...)
-			owes(t, s.found, "delivery", "pending", "interrupt", "resume", "stop")
+			s := openSpeaker(t, program, name, flags[name]...)
+			recordOnFailure(t, s.found, "delivery", "pending", "interrupt", "resume", "stop")
 			s.deliver(t, "a", "Say it. [[text:I say it]]")
 			s.rest(t)
 			long := "Count these. " + strings.Repeat("0123456789 abcdefghi ", 5000) + "[[text:many]]"
@@ -136,9 +136,9 @@ func TestAgentsSpeakACP(t *testing.T) {
 			if len(prompts) != 2 || prompts[0].Text != "Say it. [[text:I say it]]" || prompts[1].Text != long {
 				t.Errorf("the model got %d prompts", len(prompts))
 			}
-			note(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
+			logFigure(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
 			s.permit(t)
-			s.cut(t)
+			s.cancelTurn(t)
 			s.again(t, flags[name], "f")
 			s.again(t, flags[name], "g") // gemini deletes a conversation that was not named at its second start
 			s.closed(t)
@@ -149,11 +149,11 @@ func TestAgentsSpeakACP(t *testing.T) {
 const notAsked = "not asked"
 
 // permit lets a command run that is asked for.
-func (s *speaker) permit(t *testing.T) {
+func (s *acpSession) permit(t *testing.T) {
 	t.Helper()
 	s.deliver(t, "c", "Do it. [[tool:touch RAN]] [[text:done]]")
 	asked := notAsked
-	for until := time.Now().Add(bed.Patience); ; <-time.After(20 * time.Millisecond) {
+	for until := time.Now().Add(bed.StepTimeout); ; <-time.After(20 * time.Millisecond) {
 		q, err := s.Pending("one")
 		if err != nil || time.Now().After(until) {
 			t.Fatalf("neither a question nor an end: %v", err)
@@ -175,13 +175,13 @@ func (s *speaker) permit(t *testing.T) {
 	} else if err != nil {
 		asked += ", and it did not run" // the agent has another way to name its shell than the mock knows
 	}
-	note(t, s.found, "pending", "%s", asked)
+	logFigure(t, s.found, "pending", "%s", asked)
 }
 
-// cut ends a turn that waits for the model; the next prompt arrives alone.
-func (s *speaker) cut(t *testing.T) {
+// cancelTurn ends a turn that waits for the model; the next prompt arrives alone.
+func (s *acpSession) cancelTurn(t *testing.T) {
 	t.Helper()
-	s.handOver(t, "d", "Wait. [[delay:60]]")
+	s.submit(t, "d", "Wait. [[delay:60]]")
 	if err := s.model.Await(t.Context(), func([]mockmodel.Request) bool {
 		return strings.Contains(strings.Join(textsOf(s.model.Prompts("")), "\n"), "[[delay:60]]")
 	}); err != nil {
@@ -191,7 +191,7 @@ func (s *speaker) cut(t *testing.T) {
 	if err := s.Interrupt("one"); err != nil {
 		t.Fatal(err)
 	}
-	note(t, s.found, "interrupt", "turn ended %.2f s after it, next prompt alone", time.Since(since).Seconds())
+	logFigure(t, s.found, "interrupt", "turn ended %.2f s after it, next prompt alone", time.Since(since).Seconds())
 	s.deliver(t, "e", "Go on. [[text:gone on]]")
 	s.rest(t)
 	if all := s.model.Prompts(""); len(all) == 0 || all[len(all)-1].Text != "Go on. [[text:gone on]]" {
@@ -200,7 +200,7 @@ func (s *speaker) cut(t *testing.T) {
 }
 
 // again kills the agent and starts it in the conversation that it has reported.
-func (s *speaker) again(t *testing.T, args []string, id string) {
+func (s *acpSession) again(t *testing.T, args []string, id string) {
 	t.Helper()
 	before, err := s.Sense(t.Context(), "one")
 	if err != nil || before.Conversation == nil {
@@ -240,25 +240,25 @@ func (s *speaker) again(t *testing.T, args []string, id string) {
 	if !found {
 		t.Error("what was said before the restart is not in what the model got")
 	}
-	note(t, s.found, "resume", "the same conversation %.1f s after its start", took.Seconds())
+	logFigure(t, s.found, "resume", "the same conversation %.1f s after its start", took.Seconds())
 }
 
 // closed stops the session and looks for what is left of it.
-func (s *speaker) closed(t *testing.T) {
+func (s *acpSession) closed(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	if err := s.Stop("one"); err != nil {
 		t.Fatal(err)
 	}
 	took := time.Since(began)
-	if left, known := bed.Left(s.dir); known && len(left) > 0 {
+	if left, known := bed.LeftProcesses(s.dir); known && len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
-	note(t, s.found, "stop", "no process left %.1f s after it", took.Seconds())
+	logFigure(t, s.found, "stop", "no process left %.1f s after it", took.Seconds())
 }
 
-// handOver delivers a prompt that the agent gives no sign of before the model answers.
-func (s *speaker) handOver(t *testing.T, id, text string) {
+// submit delivers a prompt that the agent gives no sign of before the model answers.
+func (s *acpSession) submit(t *testing.T, id, text string) {
 	t.Helper()
 	out, err := s.Deliver(t.Context(), "one", runtime.Delivery{ID: id, Content: runtime.TextContent(text), Confirm: time.Second})
 	if err != nil || out.State != runtime.OutcomeSubmitted && out.State != runtime.OutcomeUnconfirmed {

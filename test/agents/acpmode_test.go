@@ -29,7 +29,7 @@ func TestPermissionModesByACPOfRealAgents(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			together(t)
-			s := speak(t, program, name, flags[name]...)
+			s := openSpeaker(t, program, name, flags[name]...)
 			start := func(mode string) error {
 				if err := s.Stop("one"); err != nil {
 					t.Fatal(err)

@@ -46,14 +46,14 @@ func newTyped(t *testing.T, name string) *typed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire, err := bed.Tension()
+	wire, err := bed.NewTripwire()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = model.Close(), wire.Close() })
 	dir := t.TempDir()
 	t.Cleanup(func() { endLeft(t, dir) })
-	seat, err := bed.Sit(d.found.CLI, dir, bed.Seeded, model.URL(name), wire.URL)
+	seat, err := bed.NewAgentHome(d.found.CLI, dir, bed.Seeded, model.URL(name), wire.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func newTyped(t *testing.T, name string) *typed {
 
 // endLeft ends what a CLI has left: codex starts a server that outlives it.
 func endLeft(t *testing.T, dir string) {
-	left, _ := bed.Left(dir)
+	left, _ := bed.LeftProcesses(dir)
 	for _, line := range left {
 		pid, _, _ := strings.Cut(line, " ")
 		n, err := strconv.Atoi(pid)
@@ -93,7 +93,7 @@ func endLeft(t *testing.T, dir string) {
 func (d *typed) open() {
 	d.Helper()
 	d.term = d.start()
-	got, err := screen.Ready(d.Context(), d.term, d.rules, bed.Patience)
+	got, err := screen.Ready(d.Context(), d.term, d.rules, bed.StepTimeout)
 	if err != nil || got.State != screen.ReadyPrompt {
 		d.Fatalf("%s is not ready: %+v, %v\n%s", d.name, got, err, strings.Join(d.frame().Rows, "\n"))
 	}
@@ -172,7 +172,7 @@ func shape(s string) string {
 func (d *typed) shows(limit time.Duration) (string, bool) {
 	for end := time.Now().Add(limit); ; {
 		f := d.frame()
-		c := screen.Look(f).Composer(d.rules.Screen.Composer)
+		c := screen.NewSnapshot(f).InputBox(d.rules.Screen.InputBox)
 		if c.Found && shape(c.Content) == shape(strings.Join(d.box.Rows(), "\n")) {
 			return c.Content, true
 		}
@@ -255,7 +255,7 @@ func TestTheModelsOfInputBoxesAreTrue(t *testing.T) {
 			together(t)
 			options, _ := boxmodel.Of(name)
 			d := newTyped(t, name)
-			owes(t, d.found, "input box")
+			recordOnFailure(t, d.found, "input box")
 			d.box.Options = options
 			d.box.Submitted = func(text string, _ []boxmodel.Char) { d.sent = append(d.sent, text) }
 			sequences, seed := setting("GC_AGENTS_BOXES", 20), uint64(setting("GC_AGENTS_SEED", 1))
@@ -279,7 +279,7 @@ func TestTheModelsOfInputBoxesAreTrue(t *testing.T) {
 				t.Logf("%s: sequence %d, %d inputs, %d differences so far", name, n+1, keys, different)
 				d.empty()
 			}
-			note(t, d.found, "input box", "%d sequences with %d inputs, %d differences, %d lost Enters", sequences, keys, different, d.lost)
+			logFigure(t, d.found, "input box", "%d sequences with %d inputs, %d differences, %d lost Enters", sequences, keys, different, d.lost)
 		})
 	}
 }

@@ -32,7 +32,7 @@ func TestPromptsByTheServer(t *testing.T) {
 		}
 		settle := func() {
 			t.Helper()
-			if out, err := c.Run(t.Context(), "wait", "one", "--for", "idle", "--timeout", bed.Patience.String()); err != nil {
+			if out, err := c.Run(t.Context(), "wait", "one", "--for", "idle", "--timeout", bed.StepTimeout.String()); err != nil {
 				t.Fatalf("gc wait: %v\n%s", err, out)
 			}
 		}
@@ -45,7 +45,7 @@ func TestPromptsByTheServer(t *testing.T) {
 			t.Helper()
 			look := time.NewTicker(100 * time.Millisecond)
 			defer look.Stop()
-			for limit := time.After(bed.Patience); ; {
+			for limit := time.After(bed.StepTimeout); ; {
 				out, err := c.Run(t.Context(), command, "one")
 				if err == nil && strings.Contains(out, words) {
 					return
@@ -178,7 +178,7 @@ func awaitReplaced(t *testing.T, c *bed.City, old []int) {
 	t.Helper()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
-	for limit := time.After(bed.Patience); ; {
+	for limit := time.After(bed.StepTimeout); ; {
 		now := channelProcesses(t, c.Root)
 		if len(now) == len(old) && !slices.ContainsFunc(now, func(pid int) bool { return slices.Contains(old, pid) }) {
 			return

@@ -40,18 +40,18 @@ func day(t *testing.T, name, provider string) {
 	a := of(t, c, "a")
 	up := time.Since(began)
 	const early = "Said as soon as gc start has returned"
-	r := a.say(early, client.ReceiptConsumed)
+	r := a.prompt(early, client.ReceiptConsumed)
 	a.primed()
 	if said := c.Model.Prompts("a"); len(said) < 2 {
 		t.Errorf("%q is said to be %s by %s, and was not received yet: %+v", early, r.State, r.Evidence, r)
 	}
-	a.heard(early)
+	a.waitForPrompt(early)
 	a.ready()
-	if said := c.Model.Prompts("a"); len(said) != 2 || !a.same(said[1].Text, early) {
+	if said := c.Model.Prompts("a"); len(said) != 2 || !a.isSamePrompt(said[1].Text, early) {
 		t.Errorf("at the start the model received %+v", said)
 	}
 	in := where(provider)
-	note(t, a.found, "launch", "gc start returned after %.1f s, idle after its first turn at %.1f s%s", up.Seconds(), time.Since(began).Seconds(), in)
+	logFigure(t, a.found, "launch", "gc start returned after %.1f s, idle after its first turn at %.1f s%s", up.Seconds(), time.Since(began).Seconds(), in)
 	only := os.Getenv("GC_AGENTS_STEPS")
 	for _, step := range steps() {
 		if only != "" && !slices.Contains(strings.Split(only, ","), step.name) {
@@ -59,7 +59,7 @@ func day(t *testing.T, name, provider string) {
 		}
 		ok := t.Run(step.name, func(t *testing.T) {
 			a := of(t, c, "a")
-			owes(t, a.found, step.columns...)
+			recordOnFailure(t, a.found, step.columns...)
 			a.ready() // by its own report: a hook may have reported the end before
 			step.do(a, in)
 		})
@@ -68,7 +68,7 @@ func day(t *testing.T, name, provider string) {
 		}
 	}
 	took := closed(of(t, c, "a"))
-	note(t, a.found, "stop", "no process left %.1f s after gc stop%s", took.Seconds(), in)
+	logFigure(t, a.found, "stop", "no process left %.1f s after gc stop%s", took.Seconds(), in)
 }
 
 type step struct {
@@ -125,8 +125,8 @@ func delivery(a *agent, in string) {
 			text := letter(fmt.Sprintf("%d-%d", size, i), size)
 			want = append(want, text)
 			began := time.Now()
-			r := a.say(text, client.ReceiptConsumed)
-			p, _ := a.heard(text)
+			r := a.prompt(text, client.ReceiptConsumed)
+			p, _ := a.waitForPrompt(text)
 			took = append(took, p.At.Sub(began))
 			if p.Pasted {
 				pasted++
@@ -149,14 +149,14 @@ func delivery(a *agent, in string) {
 		a.t.Errorf("the model received %d prompts, %d were sent", len(got), len(want))
 	}
 	for i := range min(len(got), len(want)) {
-		if !a.same(got[i].Text, want[i]) {
+		if !a.isSamePrompt(got[i].Text, want[i]) {
 			a.t.Errorf("prompt %d is %.100q..., sent was %.100q...", i, got[i].Text, want[i])
 		}
 	}
 	if a.untabs() {
 		told = append(told, "a tab arrives as four spaces")
 	}
-	note(a.t, a.found, "delivery", "%s%s", strings.Join(told, "; "), in)
+	logFigure(a.t, a.found, "delivery", "%s%s", strings.Join(told, "; "), in)
 }
 
 func demoted(pasted, n int) string {
@@ -193,8 +193,8 @@ func interrupt(a *agent, in string) {
 		if i == 1 {
 			text = fmt.Sprintf("Cut %d [[slow:60]][[count:90]]", i)
 		}
-		a.say(text, client.ReceiptSubmitted)
-		_, r := a.heard(text)
+		a.prompt(text, client.ReceiptSubmitted)
+		_, r := a.waitForPrompt(text)
 		if i == 1 {
 			a.shows("word-2")
 		}
@@ -202,22 +202,22 @@ func interrupt(a *agent, in string) {
 		if out, err := a.Run(a.t.Context(), "interrupt", a.name); err != nil {
 			a.fail("cannot be interrupted %s: %v\n%s", moment, err, out)
 		}
-		ctx, cancel := a.patient()
+		ctx, cancel := a.stepContext()
 		if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return all[r.N-1].Aborted }); err != nil {
 			a.fail("the model did not see the interrupt %s: %v", moment, err)
 		}
 		cancel()
 		took = append(took, a.Model.Requests()[r.N-1].Ended.Sub(began))
 		next := fmt.Sprintf("After the cut %d", i)
-		a.say(next, client.ReceiptConsumed)
-		a.heard(next)
+		a.prompt(next, client.ReceiptConsumed)
+		a.waitForPrompt(next)
 		got := a.Model.Prompts(a.name)[heard:]
-		if len(got) != 2 || !a.same(got[1].Text, next) {
+		if len(got) != 2 || !a.isSamePrompt(got[1].Text, next) {
 			a.t.Errorf("after the interrupt %s the model received %+v", moment, got)
 		}
 	}
 	a.escaped()
-	note(a.t, a.found, "interrupt", "request cut off (%s), next prompt alone, before the first word and in mid-answer%s", spread(took), in)
+	logFigure(a.t, a.found, "interrupt", "request cut off (%s), next prompt alone, before the first word and in mid-answer%s", spread(took), in)
 }
 
 // escaped has a person end a turn with Esc, which some CLIs' hooks do not report: the next
@@ -225,8 +225,8 @@ func interrupt(a *agent, in string) {
 func (a *agent) escaped() {
 	heard := len(a.Model.Prompts(a.name))
 	const text = "A person ends this [[slow:60]][[count:900]]"
-	a.say(text, client.ReceiptSubmitted)
-	a.heard(text)
+	a.prompt(text, client.ReceiptSubmitted)
+	a.waitForPrompt(text)
 	a.shows("word-60") // which no turn before has come to; before a word some give the prompt back, and it is the person's draft
 	keys := []string{"keys", a.name, "Escape"}
 	if a.found.Name == "opencode" {
@@ -237,10 +237,10 @@ func (a *agent) escaped() {
 	}
 	const next = "After the person"
 	pressed := time.Now()
-	a.say(next, client.ReceiptConsumed)
-	p, _ := a.heard(next)
+	a.prompt(next, client.ReceiptConsumed)
+	p, _ := a.waitForPrompt(next)
 	a.t.Logf("the prompt behind a person's Esc is received %.2f s after it", p.At.Sub(pressed).Seconds())
-	if got := a.Model.Prompts(a.name)[heard:]; len(got) != 2 || !a.same(got[1].Text, next) {
+	if got := a.Model.Prompts(a.name)[heard:]; len(got) != 2 || !a.isSamePrompt(got[1].Text, next) {
 		a.t.Errorf("after a person's Esc the model received %+v", got)
 	}
 }
@@ -248,9 +248,9 @@ func (a *agent) escaped() {
 // shell sends what the CLI would take for something else than a prompt if it was typed: it
 // reaches the model or is refused, and no shell runs it.
 func shell(a *agent, _ string) {
-	trap := filepath.Join(a.Seats[a.name].Work, "trap")
+	trap := filepath.Join(a.Homes[a.name].Work, "trap")
 	for _, text := range []string{"!touch " + trap, "! touch " + trap + " # and more"} {
-		ctx, cancel := a.patient()
+		ctx, cancel := a.stepContext()
 		r, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: text})
 		if err == nil {
 			r, err = a.Client.Receipt(ctx, r.ID, client.ReceiptConsumed)
@@ -276,7 +276,7 @@ func shell(a *agent, _ string) {
 // command sends what is no prompt but a command that the CLI does not know: it is not said
 // to be consumed unless the model hears it, and the next prompt comes alone.
 func command(a *agent, _ string) {
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	const text = "/nonsense-9"
 	heard := len(a.Model.Prompts(a.name))
@@ -286,10 +286,10 @@ func command(a *agent, _ string) {
 	}
 	a.t.Logf("%q: receipt %s (%s), evidence %s, %v", text, r.State, r.Reason, r.Evidence, err)
 	const next = "After the command"
-	a.say(next, client.ReceiptConsumed)
-	a.heard(next)
+	a.prompt(next, client.ReceiptConsumed)
+	a.waitForPrompt(next)
 	got := a.Model.Prompts(a.name)[heard:]
-	if !a.same(got[len(got)-1].Text, next) {
+	if !a.isSamePrompt(got[len(got)-1].Text, next) {
 		a.t.Errorf("after %q the model received %+v", text, got)
 	}
 	if told := len(got) > 1; r.State == client.ReceiptConsumed && !told {
@@ -299,26 +299,26 @@ func command(a *agent, _ string) {
 
 // resume kills the agent: it comes back in the same conversation (R8).
 func resume(a *agent, in string) {
-	a.say("Remember the word xylophone-7", client.ReceiptConsumed)
+	a.prompt("Remember the word xylophone-7", client.ReceiptConsumed)
 	a.ready()
-	a.say("That is all for now", client.ReceiptConsumed) // a CLI writes a turn down a moment after its end
+	a.prompt("That is all for now", client.ReceiptConsumed) // a CLI writes a turn down a moment after its end
 	a.ready()
 	began := time.Now()
 	a.killed()
 	took := time.Since(began)
-	a.say("What was the word?", client.ReceiptConsumed)
-	_, r := a.heard("What was the word?")
+	a.prompt("What was the word?", client.ReceiptConsumed)
+	_, r := a.waitForPrompt("What was the word?")
 	a.guarded()
 	if !slices.Contains(r.History, "Remember the word xylophone-7") {
 		a.t.Errorf("the conversation began again: %.300q", r.History)
 	}
-	note(a.t, a.found, "resume", "the same conversation %.1f s after a kill%s", took.Seconds(), in)
+	logFigure(a.t, a.found, "resume", "the same conversation %.1f s after a kill%s", took.Seconds(), in)
 }
 
 // guarded waits until the agent has shown that it asks before it uses a tool.
 func (a *agent) guarded() {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	for {
 		status, err := a.Client.Status(ctx)

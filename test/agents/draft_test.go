@@ -18,8 +18,8 @@ func TestAnAgentSpeaksTheDraft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := speakVersion(t, "2", program, name)
-			owes(t, s.found, "delivery", "pending", "interrupt", "resume", "stop")
+			s := openSpeakerVersion(t, "2", program, name)
+			recordOnFailure(t, s.found, "delivery", "pending", "interrupt", "resume", "stop")
 			if page, err := s.Peek("one", 60); err != nil || !strings.Contains(page, "by the draft of version 2") {
 				t.Errorf("what is spoken with it is another version: %v\n%s", err, page)
 			}
@@ -31,9 +31,9 @@ func TestAnAgentSpeaksTheDraft(t *testing.T) {
 			if said := textsOf(s.model.Prompts(name)); len(said) != 2 || said[1] != long {
 				t.Errorf("the model got %d prompts", len(said))
 			}
-			note(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
+			logFigure(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
 			s.permit(t)
-			s.cut(t)
+			s.cancelTurn(t)
 			s.again(t, nil, "f")
 			s.closed(t)
 		})

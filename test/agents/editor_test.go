@@ -27,7 +27,7 @@ func (e *editor) SessionUpdate(_ context.Context, n sdk.SessionNotification) err
 	return nil
 }
 
-func (e *editor) said() string {
+func (e *editor) output() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.words.String()
@@ -36,7 +36,7 @@ func (e *editor) said() string {
 // edited drives the agent by gc acp, as an editor does: its prompt reaches the model, and
 // the model's words the editor.
 func edited(a *agent, _ string) {
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	cmd := exec.CommandContext(ctx, a.GC, "acp", a.name, "--city", a.Root)
 	cmd.Env, cmd.Stderr = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.Root, "USER=ed"}, os.Stderr
@@ -71,8 +71,8 @@ func edited(a *agent, _ string) {
 	if err != nil || r.StopReason != sdk.StopReasonEndTurn {
 		a.fail("gc acp: the turn ended with %q: %v", r.StopReason, err)
 	}
-	a.heard(text)
-	if said := e.said(); !strings.Contains(said, "word-1 word-2 word-3") {
+	a.waitForPrompt(text)
+	if said := e.output(); !strings.Contains(said, "word-1 word-2 word-3") {
 		a.fail("of the answer the editor received %q", said)
 	}
 }

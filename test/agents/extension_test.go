@@ -52,8 +52,8 @@ for await (const line of createInterface({ input: process.stdin })) {
   console.log(JSON.stringify(thrown));
 }`
 
-// heardReport is one report that reached a city, whatever it answered.
-type heardReport struct {
+// receivedReport is one report that reached a city, whatever it answered.
+type receivedReport struct {
 	call  worker.Call
 	path  string
 	at    time.Time
@@ -70,9 +70,9 @@ type fakeCity struct {
 	server *http.Server
 
 	mu     sync.Mutex
-	heard  []heardReport                    // guarded by mu
-	answer func(r heardReport) (status int) // guarded by mu
-	stream func(w io.Writer, after string)  // guarded by mu; nil: there is nothing for the agent
+	heard  []receivedReport                    // guarded by mu
+	answer func(r receivedReport) (status int) // guarded by mu
+	stream func(w io.Writer, after string)     // guarded by mu; nil: there is nothing for the agent
 }
 
 func newFakeCity(t *testing.T) *fakeCity {
@@ -81,7 +81,7 @@ func newFakeCity(t *testing.T) *fakeCity {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a temporary folder
-	c := &fakeCity{t: t, socket: filepath.Join(dir, "s"), answer: func(heardReport) int { return http.StatusOK }}
+	c := &fakeCity{t: t, socket: filepath.Join(dir, "s"), answer: func(receivedReport) int { return http.StatusOK }}
 	c.start()
 	t.Cleanup(c.stop)
 	return c
@@ -103,7 +103,7 @@ func (c *fakeCity) stop() {
 }
 
 // answers changes what is answered from now on.
-func (c *fakeCity) answers(how func(heardReport) int) {
+func (c *fakeCity) answers(how func(receivedReport) int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answer = how
@@ -125,7 +125,7 @@ func (c *fakeCity) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	one := heardReport{path: r.URL.Path, at: time.Now()}
+	one := receivedReport{path: r.URL.Path, at: time.Now()}
 	var into any = new(any)
 	switch r.URL.Path {
 	case "/lifecycle":
@@ -153,7 +153,7 @@ func (c *fakeCity) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{}`)
 }
 
-func (c *fakeCity) reports(path string) (out []heardReport) {
+func (c *fakeCity) reports(path string) (out []receivedReport) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range c.heard {
@@ -177,7 +177,7 @@ func (c *fakeCity) await(what string, is func() bool) time.Time {
 }
 
 // latest is the state that the city takes for the newest one.
-func (c *fakeCity) latest() (last heardReport) {
+func (c *fakeCity) latest() (last receivedReport) {
 	for _, r := range c.reports("/lifecycle") {
 		if !r.life.Timestamp.Before(last.life.Timestamp) {
 			last = r
@@ -268,8 +268,8 @@ func (e *extension) event(kind string, about object) {
 	e.call("event", object{"event": object{"type": kind, "properties": about}}, nil)
 }
 
-// takes has the agent take a prompt in a conversation.
-func (e *extension) takes(conversation string) {
+// acceptPrompt has the agent take a prompt in a conversation.
+func (e *extension) acceptPrompt(conversation string) {
 	e.turn++
 	text := fmt.Sprintf("prompt %d", e.turn)
 	if e.cli == "pi" {
@@ -328,27 +328,27 @@ func TestStatesAreNotHeldUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			extended(t, func(_ *testing.T, c *fakeCity, e *extension) {
 				c.await("of its start", func() bool { return c.latest().life.Event == worker.Ready })
-				c.answers(func(r heardReport) int {
+				c.answers(func(r receivedReport) int {
 					if statuses["late"] != 0 {
 						<-time.After(2 * time.Second)
 					}
 					return cmp.Or(statuses[r.path], statuses[string(r.life.Event)], http.StatusOK)
 				})
 				for range 3 {
-					c.hearsAtOnce(worker.Busy, func() { e.takes("one") })
-					c.hearsAtOnce(worker.Idle, func() { e.rests("one") })
+					c.wantReportSoon(worker.Busy, func() { e.acceptPrompt("one") })
+					c.wantReportSoon(worker.Idle, func() { e.rests("one") })
 				}
 			})
 		})
 	}
 }
 
-// hearsAtOnce does what has a state come, and waits until that is the city's newest.
-func (c *fakeCity) hearsAtOnce(want worker.Transition, do func()) {
+// wantReportSoon does what has a state come, and waits until that is the city's newest.
+func (c *fakeCity) wantReportSoon(want worker.Transition, do func()) {
 	c.t.Helper()
 	began := time.Now().Truncate(time.Millisecond) // as the extension writes times
 	do()
-	var last heardReport
+	var last receivedReport
 	c.await(string(want), func() bool {
 		last = c.latest()
 		return last.life.Event == want && !last.life.Timestamp.Before(began)
@@ -364,7 +364,7 @@ func (c *fakeCity) hearsAtOnce(want worker.Transition, do func()) {
 func TestToldWhenTheCityIsBack(t *testing.T) {
 	extended(t, func(t *testing.T, c *fakeCity, e *extension) {
 		c.await("of its start", func() bool { return c.latest().life.Event == worker.Ready })
-		e.takes("one")
+		e.acceptPrompt("one")
 		e.rests("one")
 		c.await("of a turn", func() bool {
 			return c.latest().life.Event == worker.Idle && len(c.reports("/ack")) == 1 && len(c.reports("/telemetry")) == 1
@@ -373,7 +373,7 @@ func TestToldWhenTheCityIsBack(t *testing.T) {
 		c.stop()
 		for _, conversation := range []string{"two", "three"} {
 			e.begins(conversation)
-			e.takes(conversation)
+			e.acceptPrompt(conversation)
 			e.rests(conversation)
 		}
 		c.start()
@@ -383,7 +383,7 @@ func TestToldWhenTheCityIsBack(t *testing.T) {
 			return c.latest().life.Event == worker.Idle && c.latest().life.Metadata.ConversationID == "three"
 		})
 		later := c.reports("/lifecycle")[states:]
-		if !slices.IsSortedFunc(later, func(a, b heardReport) int { return a.life.Timestamp.Compare(b.life.Timestamp) }) || len(later) < 4 {
+		if !slices.IsSortedFunc(later, func(a, b receivedReport) int { return a.life.Timestamp.Compare(b.life.Timestamp) }) || len(later) < 4 {
 			t.Errorf("the states come as %+v", later)
 		}
 		told := c.reports("/context/claim")[claims:]
@@ -403,7 +403,7 @@ func TestAToolWaitsForNoCity(t *testing.T) {
 		t.Skip("it takes the time that a person has for an answer")
 	}
 	extended(t, func(t *testing.T, c *fakeCity, e *extension) {
-		c.answers(func(heardReport) int { return hangs })
+		c.answers(func(receivedReport) int { return hangs })
 		reason := ""
 		began := time.Now()
 		if e.cli == "pi" {
@@ -429,7 +429,7 @@ func TestQuestionOfTheAgentShowsItsCommand(t *testing.T) {
 		e.event("permission.asked", object{"id": "p2", "sessionID": "s", "permission": "bash", "patterns": []string{"touch two"}, "tool": object{"callID": "c2"}})
 		for _, want := range []string{"touch one", "touch two"} {
 			c.await("the question about "+want, func() bool {
-				return slices.ContainsFunc(c.reports("/authorize"), func(r heardReport) bool {
+				return slices.ContainsFunc(c.reports("/authorize"), func(r receivedReport) bool {
 					return r.call.Ask && r.call.Tool == "bash" && strings.Contains(string(r.call.Input), `"command":"`+want+`"`)
 				})
 			})

@@ -43,7 +43,7 @@ func TestFirstStartIsAnsweredByAPerson(t *testing.T) {
 				TOML: "permission_mode = \"manual\"\naccept_startup_dialogs = false\n",
 			})
 			var seen []string
-			for deadline := time.Now().Add(bed.Patience); time.Now().Before(deadline); {
+			for deadline := time.Now().Add(bed.StepTimeout); time.Now().Before(deadline); {
 				asked := nextQuestion(t, c, "new", deadline)
 				if asked == nil {
 					break
@@ -54,7 +54,7 @@ func TestFirstStartIsAnsweredByAPerson(t *testing.T) {
 				}
 				answer := asked.Suggested
 				if answer == "" {
-					answer = wayOn(asked.Options)
+					answer = proceedOption(asked.Options)
 				}
 				if out, err := c.Run(t.Context(), "respond", asked.ID, answer); err != nil {
 					of(t, c, "new").fail("gc respond %s %q: %v\n%s", asked.ID, answer, err, out)
@@ -98,8 +98,8 @@ func nextQuestion(t *testing.T, c *bed.City, agent string, deadline time.Time) *
 	return nil
 }
 
-// wayOn is the option that a person who wants the agent to run chooses.
-func wayOn(options []string) string {
+// proceedOption is the option that a person who wants the agent to run chooses.
+func proceedOption(options []string) string {
 	if i := slices.IndexFunc(options, func(o string) bool { return strings.HasPrefix(o, "Yes") }); i >= 0 {
 		return options[i]
 	}

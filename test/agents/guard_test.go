@@ -20,7 +20,7 @@ const guarded = "[guard]\nsets = [\"dangerous-command\"]\n"
 // guard has the model call tools: one that the city allows runs, one that it denies does
 // not, and the model sees why, and one that no city answers for does not either (R20).
 func guard(a *agent, in string) {
-	work := a.Seats[a.name].Work
+	work := a.Homes[a.name].Work
 	a.calls("mkdir allowed", "")
 	if _, err := os.Stat(filepath.Join(work, "allowed")); err != nil {
 		a.fail("what is allowed did not run: %v", err)
@@ -30,7 +30,7 @@ func guard(a *agent, in string) {
 		a.fail("what is denied ran")
 	}
 	a.alone()
-	note(a.t, a.found, "guard", "allowed runs; a force push is denied, the model sees %q; blocked while the controller is killed%s", reason, in)
+	logFigure(a.t, a.found, "guard", "allowed runs; a force push is denied, the model sees %q; blocked while the controller is killed%s", reason, in)
 }
 
 // calls has the model call its shell, and returns the result that it saw. That must hold
@@ -38,11 +38,11 @@ func guard(a *agent, in string) {
 func (a *agent) calls(command, word string) string {
 	a.t.Helper()
 	text := fmt.Sprintf("Please [[tool:%s]][[text:over]]", command)
-	a.say(text, client.ReceiptSubmitted)
-	_, r := a.heard(text)
-	ctx, cancel := a.patient()
+	a.prompt(text, client.ReceiptSubmitted)
+	_, r := a.waitForPrompt(text)
+	ctx, cancel := a.stepContext()
 	defer cancel()
-	if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return settled(all, a.name, r.N-1) }); err != nil {
+	if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return isSettled(all, a.name, r.N-1) }); err != nil {
 		a.fail("the turn does not end: %v", err)
 	}
 	told := a.results(r.N)
@@ -83,14 +83,14 @@ func brief(text string) string {
 func (a *agent) alone() {
 	a.t.Helper()
 	for _, wait := range []int{2, 8, 30} {
-		trap := filepath.Join(a.Seats[a.name].Work, fmt.Sprintf("alone-%d", wait))
+		trap := filepath.Join(a.Homes[a.name].Work, fmt.Sprintf("alone-%d", wait))
 		text := fmt.Sprintf("Alone [[delay:%d]][[tool:mkdir %s]][[text:over]]", wait, trap)
-		a.say(text, client.ReceiptSubmitted)
-		_, r := a.heard(text)
+		a.prompt(text, client.ReceiptSubmitted)
+		_, r := a.waitForPrompt(text)
 		a.killController()
 		late := time.Since(r.At) > time.Duration(wait)*time.Second
-		ctx, cancel := a.patient()
-		err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return settled(all, a.name, r.N-1) })
+		ctx, cancel := a.stepContext()
+		err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return isSettled(all, a.name, r.N-1) })
 		cancel()
 		if err != nil {
 			a.fail("the turn without a city does not end: %v", err)
@@ -131,10 +131,10 @@ func (a *agent) killController() {
 // spent is what a model has reported as used.
 type spent struct{ responses, input, output int64 }
 
-// told is what the mock has reported to the agent: in answer to prompts, with summaries of
+// mockUsage is what the mock has reported to the agent: in answer to prompts, with summaries of
 // its own conversation, and with other asides. What it had reported of an answer that was
 // cut off counts if the CLI has kept that.
-func (a *agent) told() (main, summed, all spent) {
+func (a *agent) mockUsage() (main, summed, all spent) {
 	kept := a.transcripts()
 	for _, r := range a.Model.Requests() {
 		if r.Caller != a.name || r.Usage == (mockmodel.Usage{}) || !r.Fine() && (!r.Aborted || !strings.Contains(kept, `"`+r.Response+`"`)) {
@@ -155,7 +155,7 @@ func (a *agent) told() (main, summed, all spent) {
 // transcripts are the JSON lines that the CLI keeps in its home, of all conversations.
 func (a *agent) transcripts() string {
 	var all strings.Builder
-	err := filepath.WalkDir(a.Seats[a.name].Home, func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(a.Homes[a.name].Home, func(path string, _ fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || filepath.Ext(path) != ".jsonl" {
 			return nil // it comes and goes while the CLI runs
 		}
@@ -176,26 +176,26 @@ func (a *agent) transcripts() string {
 // for a title, are counted by some CLIs and not by others.
 func usage(a *agent, in string) {
 	a.ready()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	for {
-		main, summed, all := a.told()
+		main, summed, all := a.mockUsage()
 		got := a.counted()
 		switch {
 		case got == all:
-			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported%s", all.responses, all.input, all.output, in)
+			logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported%s", all.responses, all.input, all.output, in)
 			return
 		case got == main || got == summed:
-			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, without %d asides that the CLI does not report%s",
+			logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, without %d asides that the CLI does not report%s",
 				got.responses, got.input, got.output, all.responses-got.responses, in)
 			return
 		case ctx.Err() != nil:
 			if lost := a.dropped(); lost.responses > 0 && got.plus(lost) == main {
-				note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, except %d that the CLI has dropped and has no record of%s",
+				logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, except %d that the CLI has dropped and has no record of%s",
 					got.responses, got.input, got.output, lost.responses, in)
 				return
 			}
-			a.t.Errorf("counted are %+v; reported were %+v, with summaries %+v, with all asides %+v; not reported was of %q", got, main, summed, all, a.untold())
+			a.t.Errorf("counted are %+v; reported were %+v, with summaries %+v, with all asides %+v; not reported was of %q", got, main, summed, all, a.unreportedAnswers())
 			return
 		}
 		<-time.After(100 * time.Millisecond)
@@ -217,8 +217,8 @@ func (a *agent) dropped() (lost spent) {
 	return lost
 }
 
-// untold are the answers that no word to the city has named, for who looks into it.
-func (a *agent) untold() (out []string) {
+// unreportedAnswers are the answers that no word to the city has named, for who looks into it.
+func (a *agent) unreportedAnswers() (out []string) {
 	past, err := a.Client.PastEvents(a.t.Context(), 0)
 	if err != nil {
 		return []string{err.Error()}

@@ -52,7 +52,7 @@ func failsClosed(t *testing.T, name string) {
 	c := bed.Open(t, "pty", bed.Member{Name: "a", CLI: name, City: guarded, GC: own})
 	c.GC = program // what we call ourselves goes on
 	a := of(t, c, "a")
-	owes(t, a.found, "guard fails")
+	recordOnFailure(t, a.found, "guard fails")
 	a.ready()
 	a.primed()
 	if told, ran := a.tries("nothing fails"); !ran {
@@ -85,21 +85,21 @@ func failsClosed(t *testing.T, name string) {
 	if told, ran := a.tries("nothing fails any more"); !ran {
 		a.fail("a tool does not run behind the failures: %q", told)
 	}
-	note(t, a.found, "guard fails", "%d of %d failures of the hook and of the city blocked the tool, and the model saw why", blocked, len(failures))
+	logFigure(t, a.found, "guard fails", "%d of %d failures of the hook and of the city blocked the tool, and the model saw why", blocked, len(failures))
 }
 
 // tries has the model call a tool that leaves a trace, and returns the result that it saw.
 func (a *agent) tries(what string) (told string, ran bool) {
 	a.t.Helper()
-	trace := filepath.Join(a.Seats[a.name].Work, "RAN-"+strings.ReplaceAll(what, " ", "-"))
+	trace := filepath.Join(a.Homes[a.name].Work, "RAN-"+strings.ReplaceAll(what, " ", "-"))
 	text := fmt.Sprintf("Try while %s: [[tool:touch %s]][[text:over]]", what, trace)
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	if _, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: text}); err != nil {
 		a.fail("takes no prompt while %s: %v", what, err)
 	}
-	_, r := a.heard(text)
-	if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return settled(all, a.name, r.N-1) }); err != nil {
+	_, r := a.waitForPrompt(text)
+	if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return isSettled(all, a.name, r.N-1) }); err != nil {
 		a.fail("the turn does not end while %s: %v", what, err)
 	}
 	_, err := os.Stat(trace)

@@ -27,8 +27,8 @@ func TestAKilledHookIsABypass(t *testing.T) {
 		a := of(t, c, "a")
 		a.ready()
 		a.primed()
-		trace := filepath.Join(a.Seats["a"].Work, "RAN")
-		_, asked := a.asked(fmt.Sprintf("Ask first [[tool:touch %s; git stash drop]][[text:over]]", trace))
+		trace := filepath.Join(a.Homes["a"].Work, "RAN")
+		_, asked := a.promptForQuestion(fmt.Sprintf("Ask first [[tool:touch %s; git stash drop]][[text:over]]", trace))
 		s, err := a.Client.Session(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestAKilledHookIsABypass(t *testing.T) {
 		if err := syscall.Kill(hook, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		a.over()
+		a.waitToolResult()
 		ran := true
 		if _, err := os.Stat(trace); err != nil {
 			ran = false

@@ -38,7 +38,7 @@ func TestACityAtWork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for _, name := range names { // jobs are for who is there
-		owes(t, c.Found[name], "city")
+		recordOnFailure(t, c.Found[name], "city")
 		of(t, c, name).ready()
 	}
 	var all sync.WaitGroup
@@ -58,7 +58,7 @@ func TestACityAtWork(t *testing.T) {
 	}
 	for _, name := range names {
 		a := of(t, c, name)
-		note(t, a.found, "city", "%d prompts once and in order, each tool once except %d that were blocked while no controller ran, beside 3 other agents and %d kill -9 of it", n, blocked[name], kills)
+		logFigure(t, a.found, "city", "%d prompts once and in order, each tool once except %d that were blocked while no controller ran, beside 3 other agents and %d kill -9 of it", n, blocked[name], kills)
 	}
 	closed(of(t, c, "claude"))
 }
@@ -131,7 +131,7 @@ func reconcile(a *agent, n int) (blocked int) {
 	if !slices.Equal(got, want) {
 		a.t.Errorf("%s: the model received %d prompts of %d: %q", a.name, len(got), n, got)
 	}
-	raw, err := os.ReadFile(filepath.Join(a.Seats[a.name].Work, "done"))
+	raw, err := os.ReadFile(filepath.Join(a.Homes[a.name].Work, "done"))
 	traces := strings.Fields(string(raw))
 	if err != nil || !slices.IsSorted(traces) && n <= 10 || len(slices.Compact(slices.Clone(traces))) != len(traces) {
 		a.t.Errorf("%s: the tools have left %q: %v", a.name, traces, err)
@@ -140,22 +140,22 @@ func reconcile(a *agent, n int) (blocked int) {
 		if slices.Contains(traces, fmt.Sprint(i)) {
 			continue
 		}
-		if blocked++; !a.toldOfBlock(job(a.name, i)) {
-			a.t.Errorf("%s: the tool of job %d has not run, and the model did not see that it was blocked: %q", a.name, i, a.about(job(a.name, i)))
+		if blocked++; !a.isBlockReported(job(a.name, i)) {
+			a.t.Errorf("%s: the tool of job %d has not run, and the model did not see that it was blocked: %q", a.name, i, a.toolOutputs(job(a.name, i)))
 		}
 	}
 	return blocked
 }
 
-// toldOfBlock reports whether the model saw that the tool of a prompt was kept from
+// isBlockReported reports whether the model saw that the tool of a prompt was kept from
 // running.
-func (a *agent) toldOfBlock(text string) bool {
-	told := strings.Join(a.about(text), "\n")
+func (a *agent) isBlockReported(text string) bool {
+	told := strings.Join(a.toolOutputs(text), "\n")
 	return strings.Contains(told, "hook") || strings.Contains(told, "not authorized")
 }
 
-// about is what the model saw of the tools of a prompt.
-func (a *agent) about(text string) (told []string) {
+// toolOutputs is what the model saw of the tools of a prompt.
+func (a *agent) toolOutputs(text string) (told []string) {
 	for _, r := range a.Model.Requests() {
 		if r.Caller == a.name && len(r.History) > 0 && strings.Contains(r.History[len(r.History)-1], text) {
 			told = append(told, fmt.Sprintf("%d calls, then %.200q", len(r.Calls), r.Results))

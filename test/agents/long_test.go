@@ -52,26 +52,26 @@ func counted(words string, n int) string {
 	return out.String()
 }
 
-// sighting is what the city said of the agent at a moment between two times.
-type sighting struct {
+// sample is what the city said of the agent at a moment between two times.
+type sample struct {
 	from, to, since time.Time
 	state, source   string
 }
 
-func (s sighting) rests() bool { return s.state == "idle" || s.state == "ready" }
+func (s sample) isAtRest() bool { return s.state == "idle" || s.state == "ready" }
 
-// lookout asks the city again and again what an agent does.
-type lookout struct {
+// sampler asks the city again and again what an agent does.
+type sampler struct {
 	agent *agent
 	done  chan struct{}
 	over  sync.WaitGroup
 
 	mu   sync.Mutex
-	seen []sighting // guarded by mu
+	seen []sample // guarded by mu
 }
 
-func (a *agent) watched() *lookout {
-	l := &lookout{agent: a, done: make(chan struct{})}
+func (a *agent) watched() *sampler {
+	l := &sampler{agent: a, done: make(chan struct{})}
 	l.over.Go(func() {
 		look := time.NewTicker(20 * time.Millisecond)
 		defer look.Stop()
@@ -87,7 +87,7 @@ func (a *agent) watched() *lookout {
 				continue // the next look shows it
 			}
 			l.mu.Lock()
-			l.seen = append(l.seen, sighting{from, time.Now(), s.Activity.Since, s.Activity.State, s.Activity.Source})
+			l.seen = append(l.seen, sample{from, time.Now(), s.Activity.Since, s.Activity.State, s.Activity.Source})
 			l.mu.Unlock()
 		}
 	})
@@ -95,21 +95,21 @@ func (a *agent) watched() *lookout {
 }
 
 // stop returns what was seen.
-func (l *lookout) stop() []sighting {
+func (l *sampler) stop() []sample {
 	close(l.done)
 	l.over.Wait()
 	return l.seen
 }
 
 // restsAfter waits until the agent is seen at rest at a time after the given one.
-func (l *lookout) restsAfter(at time.Time) sighting {
+func (l *sampler) restsAfter(at time.Time) sample {
 	l.agent.t.Helper()
-	ctx, cancel := l.agent.patient()
+	ctx, cancel := l.agent.stepContext()
 	defer cancel()
 	for {
 		l.mu.Lock()
-		i := slices.IndexFunc(l.seen, func(s sighting) bool { return s.from.After(at) && s.rests() })
-		var found sighting
+		i := slices.IndexFunc(l.seen, func(s sample) bool { return s.from.After(at) && s.isAtRest() })
+		var found sample
 		if i >= 0 {
 			found = l.seen[i]
 		}
@@ -165,8 +165,8 @@ func working(all []mockmodel.Request, caller string, cuts []time.Time) (out []sp
 	return out
 }
 
-// settled reports whether the caller's model has nothing more to do.
-func settled(all []mockmodel.Request, caller string, from int) bool {
+// isSettled reports whether the caller's model has nothing more to do.
+func isSettled(all []mockmodel.Request, caller string, from int) bool {
 	var last *mockmodel.Request
 	for i := from; i < len(all); i++ {
 		if r := &all[i]; r.Caller == caller && r.Main {
@@ -220,7 +220,7 @@ func states(a *agent, in string, n int) {
 	wrong := 0
 	for _, s := range seen {
 		for _, w := range spans {
-			if s.rests() && s.from.After(w.from) && s.to.Before(w.to) {
+			if s.isAtRest() && s.from.After(w.from) && s.to.Before(w.to) {
 				if wrong++; wrong <= 10 {
 					a.t.Errorf("said to be %s by %s since %s at %s, while %s", s.state, s.source, s.since.Format("05.000"), s.from.Format("05.000"), w.why)
 				}
@@ -234,7 +234,7 @@ func states(a *agent, in string, n int) {
 	if len(called) > 0 {
 		words += fmt.Sprintf("; the CLI takes %s of it to call a hook", spread(called))
 	}
-	note(a.t, a.found, "state", "%s%s", words, in)
+	logFigure(a.t, a.found, "state", "%s%s", words, in)
 }
 
 // oneTurn has the agent do one turn and returns when it was over for the model.
@@ -246,9 +246,9 @@ func (a *agent) oneTurn(i int, k turnKind) (end time.Time) {
 		a.Model.Fail(f)
 	}
 	text := fmt.Sprintf("Turn %d, %s: %s", i, k.name, k.text)
-	a.say(text, "submitted")
-	a.heard(text)
-	ctx, cancel := a.patient()
+	a.prompt(text, "submitted")
+	a.waitForPrompt(text)
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	if k.cut {
 		if strings.Contains(k.text, "[[tool:") {
@@ -265,7 +265,7 @@ func (a *agent) oneTurn(i int, k turnKind) (end time.Time) {
 		}
 		return at
 	}
-	if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return settled(all, a.name, from) }); err != nil {
+	if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return isSettled(all, a.name, from) }); err != nil {
 		a.fail("turn %d (%s) does not end: %v", i, k.name, err)
 	}
 	all := a.Model.Requests()
@@ -279,7 +279,7 @@ func (a *agent) oneTurn(i int, k turnKind) (end time.Time) {
 
 // hookCalled is when the CLI called a hook of its user's behind a time; zero if it has none.
 func (a *agent) hookCalled(after time.Time) time.Time {
-	raw, _ := os.ReadFile(filepath.Join(a.Seats[a.name].Home, bed.StopLog)) // most have none
+	raw, _ := os.ReadFile(filepath.Join(a.Homes[a.name].Home, bed.StopLog)) // most have none
 	for line := range strings.FieldsSeq(string(raw)) {
 		if n, err := strconv.ParseInt(line, 10, 64); err == nil && time.Unix(0, n).After(after) {
 			return time.Unix(0, n)

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	bed.Leave()
+	bed.RemoveBuild()
 	os.Exit(code)
 }
 
@@ -31,8 +31,8 @@ type notes struct {
 	sheet figure.Sheet // guarded by mu
 }
 
-// note keeps a figure and logs it.
-func note(t *testing.T, found bed.Installed, column, format string, args ...any) {
+// logFigure keeps a figure and logs it.
+func logFigure(t *testing.T, found bed.Installed, column, format string, args ...any) {
 	t.Helper()
 	text := fmt.Sprintf(format, args...)
 	t.Logf("%s %s, %s: %s", found.Name, found.Version, column, text)
@@ -41,8 +41,8 @@ func note(t *testing.T, found bed.Installed, column, format string, args ...any)
 	}
 }
 
-// owes says in the columns that the test has failed, if it fails.
-func owes(t *testing.T, found bed.Installed, columns ...string) {
+// recordOnFailure says in the columns that the test has failed, if it fails.
+func recordOnFailure(t *testing.T, found bed.Installed, columns ...string) {
 	t.Helper()
 	t.Cleanup(func() {
 		for _, column := range columns {
@@ -127,15 +127,15 @@ func of(t *testing.T, c *bed.City, name string) *agent {
 	return &agent{City: c, t: t, name: name, found: c.Found[name]}
 }
 
-// patient bounds one step.
-func (a *agent) patient() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(a.t.Context(), bed.Patience)
+// stepContext bounds one step.
+func (a *agent) stepContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(a.t.Context(), bed.StepTimeout)
 }
 
 // ready waits until the agent takes prompts and has answered its first prompt.
 func (a *agent) ready() {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	if _, err := a.Client.Await(ctx, client.WaitRequest{Target: a.name, For: client.WaitIdle}); err != nil {
 		a.fail("never was idle: %v", err)
@@ -172,10 +172,10 @@ func trimmed(screen string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(screen, "\n"), func(row string) bool { return strings.TrimSpace(row) == "" }), "\n")
 }
 
-// say sends a prompt and waits until the receipt has the state.
-func (a *agent) say(text, state string) client.Receipt {
+// prompt sends a prompt and waits until the receipt has the state.
+func (a *agent) prompt(text, state string) client.Receipt {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	r, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: text})
 	if err != nil {
@@ -184,7 +184,7 @@ func (a *agent) say(text, state string) client.Receipt {
 	id := r.ID
 	r, err = a.Client.Receipt(ctx, id, state)
 	if err == nil && r.State == client.ReceiptUnconfirmed { // an unconfirmed state is no lie: the model's log decides
-		a.heard(text)
+		a.waitForPrompt(text)
 		a.t.Logf("the receipt of %d bytes is unconfirmed (%s), and the model has received them", len(text), r.Reason)
 		return r
 	}
@@ -197,16 +197,16 @@ func (a *agent) say(text, state string) client.Receipt {
 	return r
 }
 
-// heard waits for the prompt in the model's log, and returns the request that
+// waitForPrompt waits for the prompt in the model's log, and returns the request that
 // brought it.
-func (a *agent) heard(text string) (mockmodel.Prompt, mockmodel.Request) {
+func (a *agent) waitForPrompt(text string) (mockmodel.Prompt, mockmodel.Request) {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	var found mockmodel.Prompt
 	err := a.Model.Await(ctx, func([]mockmodel.Request) bool {
 		for _, p := range a.Model.Prompts(a.name) {
-			if a.same(p.Text, text) {
+			if a.isSamePrompt(p.Text, text) {
 				found = p
 				return true
 			}
@@ -226,16 +226,16 @@ func (a *agent) heard(text string) (mockmodel.Prompt, mockmodel.Request) {
 // primed waits until the model has received the first prompt.
 func (a *agent) primed() {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	if said, err := a.Model.AwaitPrompts(ctx, a.name, 1); err != nil || !strings.HasPrefix(said[0].Text, "[town] "+a.name) {
 		a.fail("the model never received the first prompt: %v, %+v", err, said)
 	}
 }
 
-// same compares a prompt with what reached the model. A space at the end is lost
+// isSamePrompt compares a prompt with what reached the model. A space at the end is lost
 // or added by some CLIs, and some draw tabs before they take them.
-func (a *agent) same(got, want string) bool {
+func (a *agent) isSamePrompt(got, want string) bool {
 	if a.untabs() {
 		want = strings.ReplaceAll(want, "\t", "    ")
 	}

@@ -20,7 +20,7 @@ func TestStatusSaysWhyAnAgentMakesNoProgress(t *testing.T) {
 			together(t)
 			c := bed.Open(t, "pty", bed.Member{Name: "one", CLI: name})
 			a := of(t, c, "one")
-			owes(t, a.found, "obstacles")
+			recordOnFailure(t, a.found, "obstacles")
 			a.ready()
 			a.primed()
 
@@ -31,7 +31,7 @@ func TestStatusSaysWhyAnAgentMakesNoProgress(t *testing.T) {
 				return o != nil && o.Kind == client.ObstacleRetrying && o.Attempt > 0
 			})
 			seen := time.Since(began)
-			a.Model.Heal()
+			a.Model.ClearFaults()
 			a.hindered(func(o *client.AgentObstacle) bool { return o == nil })
 			a.ready()
 
@@ -41,7 +41,7 @@ func TestStatusSaysWhyAnAgentMakesNoProgress(t *testing.T) {
 			if login.Detail == "" || login.ProbeAt.Before(time.Now()) {
 				t.Errorf("a refused login shows %+v, want its words and the time of the next prompt", login)
 			}
-			a.Model.Heal()
+			a.Model.ClearFaults()
 			waits := a.sent("Work on this")
 			if r, err := c.Client.Receipt(t.Context(), waits.ID, ""); err != nil || r.State != client.ReceiptQueued && r.State != client.ReceiptAccepted {
 				t.Errorf("while the login is needed a prompt is %s (%v)", r.State, err)
@@ -49,13 +49,13 @@ func TestStatusSaysWhyAnAgentMakesNoProgress(t *testing.T) {
 			if out, err := c.Run(t.Context(), "resume", "one"); err != nil {
 				t.Fatalf("gc resume: %v\n%s", err, out)
 			}
-			ctx, cancel := a.patient()
+			ctx, cancel := a.stepContext()
 			defer cancel()
 			if r, err := c.Client.Receipt(ctx, waits.ID, client.ReceiptConsumed); err != nil || !slices.Contains([]string{client.ReceiptSubmitted, client.ReceiptConsumed}, r.State) {
 				a.fail("after gc resume the prompt is %s (%s): %v", r.State, r.Reason, err)
 			}
 			a.hindered(func(o *client.AgentObstacle) bool { return o == nil })
-			note(t, a.found, "obstacles", "after 529: %q, shown %s after the prompt; after 403: %q; gc resume delivers the next prompt",
+			logFigure(t, a.found, "obstacles", "after 529: %q, shown %s after the prompt; after 403: %q; gc resume delivers the next prompt",
 				retrying.String(), seen.Round(100*time.Millisecond), login.String())
 			closed(a)
 		})
@@ -75,7 +75,7 @@ func (a *agent) sent(text string) client.Receipt {
 // hindered waits until the status shows what is wanted of the agent's obstacle, and returns it.
 func (a *agent) hindered(wanted func(*client.AgentObstacle) bool) client.AgentObstacle {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	var last *client.AgentObstacle
 	look := time.NewTicker(250 * time.Millisecond)

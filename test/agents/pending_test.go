@@ -47,33 +47,33 @@ func TestPermissionPrompts(t *testing.T) {
 			how := askings()[name]
 			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name, TOML: how.toml, Env: how.env})
 			a := of(t, c, "asks")
-			owes(t, a.found, "pending")
+			recordOnFailure(t, a.found, "pending")
 			a.ready()
 			a.primed()
 			var listed, acted []time.Duration
 			for _, answer := range []string{"yes", "no", "yes", "no"} {
 				file := fmt.Sprint(answer, len(listed))
 				text := "Please " + how.call(file) + "[[text:over]]"
-				began, p := a.asked(text)
+				began, p := a.promptForQuestion(text)
 				listed = append(listed, p.Since.Sub(began))
 				answered := time.Now()
 				if out, err := c.Run(t.Context(), "respond", p.ID, label(p, answer)); err != nil {
 					a.fail("%q is no answer to %q: %v\n%s", label(p, answer), p.Options, err, out)
 				}
 				if answer == "yes" {
-					a.over()
+					a.waitToolResult()
 				}
 				a.ready()
-				made, err := os.Stat(filepath.Join(c.Seats["asks"].Work, file))
+				made, err := os.Stat(filepath.Join(c.Homes["asks"].Work, file))
 				if (err == nil) != (answer == "yes") {
-					a.fail("the answer was %q, and the tool ran: %v; the model saw %q", answer, err == nil, a.about(text))
+					a.fail("the answer was %q, and the tool ran: %v; the model saw %q", answer, err == nil, a.toolOutputs(text))
 				}
 				if err == nil {
 					acted = append(acted, made.ModTime().Sub(answered))
 				}
 				heard, next := len(a.Model.Prompts(a.name)), "After "+file
-				a.say(next, client.ReceiptConsumed)
-				a.heard(next)
+				a.prompt(next, client.ReceiptConsumed)
+				a.waitForPrompt(next)
 				if got := a.Model.Prompts(a.name)[heard:]; len(got) != 1 {
 					t.Errorf("after the answer %q the model received %+v", answer, got)
 				}
@@ -82,7 +82,7 @@ func TestPermissionPrompts(t *testing.T) {
 			if usual := slices.Sorted(slices.Values(listed))[len(listed)/2]; usual > 2*time.Second {
 				t.Errorf("a question was listed %s after the model's call", usual)
 			}
-			note(t, a.found, "pending", "listed %s after the model's call; allowed and denied by the options' labels, the tool ran %s after gc respond began; after a no it takes the next prompt alone",
+			logFigure(t, a.found, "pending", "listed %s after the model's call; allowed and denied by the options' labels, the tool ran %s after gc respond began; after a no it takes the next prompt alone",
 				spread(listed), spread(acted))
 			closed(a)
 		})
@@ -99,17 +99,17 @@ func TestNoPermissionPrompts(t *testing.T) {
 			const tools = 3
 			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name})
 			a := of(t, c, "asks")
-			owes(t, a.found, "pending")
+			recordOnFailure(t, a.found, "pending")
 			a.ready()
 			a.primed()
 			for i := range tools {
 				file := fmt.Sprint("file", i)
 				text := "Please " + shelled(file) + "[[text:over]]"
-				a.say(text, client.ReceiptSubmitted)
-				a.heard(text)
-				a.over()
+				a.prompt(text, client.ReceiptSubmitted)
+				a.waitForPrompt(text)
+				a.waitToolResult()
 				a.ready()
-				if _, err := os.Stat(filepath.Join(c.Seats["asks"].Work, file)); err != nil {
+				if _, err := os.Stat(filepath.Join(c.Homes["asks"].Work, file)); err != nil {
 					a.fail("the tool did not run: %v", err)
 				}
 			}
@@ -118,7 +118,7 @@ func TestNoPermissionPrompts(t *testing.T) {
 			if err != nil || len(past.Events) == 0 || raised {
 				t.Errorf("the city reports questions: %v, %+v", err, past.Events)
 			}
-			note(t, a.found, "pending", "it has no permission prompts: %d tools ran, and nothing was ever pending", tools)
+			logFigure(t, a.found, "pending", "it has no permission prompts: %d tools ran, and nothing was ever pending", tools)
 			closed(a)
 		})
 	}
@@ -135,14 +135,14 @@ func label(p client.Pending, answer string) string {
 	return answer
 }
 
-// asked sends a prompt and waits for the question that it raises, with its options: a CLI
+// promptForQuestion sends a prompt and waits for the question that it raises, with its options: a CLI
 // may report that it waits before it reports what for. began is the end of the model's
 // response.
-func (a *agent) asked(text string) (began time.Time, p client.Pending) {
+func (a *agent) promptForQuestion(text string) (began time.Time, p client.Pending) {
 	a.t.Helper()
-	a.say(text, client.ReceiptSubmitted)
-	_, r := a.heard(text)
-	ctx, cancel := a.patient()
+	a.prompt(text, client.ReceiptSubmitted)
+	_, r := a.waitForPrompt(text)
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	for {
 		open, err := a.Client.Pending(ctx, a.name, client.OnlyOpen)
@@ -159,10 +159,10 @@ func (a *agent) asked(text string) (began time.Time, p client.Pending) {
 	}
 }
 
-// over waits until the model saw the result of the tool.
-func (a *agent) over() {
+// waitToolResult waits until the model saw the result of the tool.
+func (a *agent) waitToolResult() {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	n := len(a.Model.Prompts(a.name))
 	err := a.Model.Await(ctx, func(all []mockmodel.Request) bool {

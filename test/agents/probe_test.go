@@ -134,7 +134,7 @@ func TestProbe(t *testing.T) {
 	c := bed.Open(t, "pty", bed.Member{Name: "one", CLI: name, Bare: true, TOML: os.Getenv("GC_PROBE_TOML"), Files: map[string]string{"one/work/note.txt": "x\n"}})
 	a := of(t, c, "one")
 	a.ready()
-	a.say("the first prompt, until the agent CLI works at its speed", client.ReceiptConsumed)
+	a.prompt("the first prompt, until the agent CLI works at its speed", client.ReceiptConsumed)
 	var all []probed
 	only := os.Getenv("GC_PROBE_ONLY") // a part of the names of texts
 	for i, odd := range oddTexts() {
@@ -194,7 +194,7 @@ func (a *agent) probe(odd oddText, mark string) probed {
 	if r.State == client.ReceiptConsumed || r.State == client.ReceiptSubmitted {
 		soon, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		_ = a.Model.Await(soon, func([]mockmodel.Request) bool { return a.heardOf(mark) || a.heardOf(id) })
+		_ = a.Model.Await(soon, func([]mockmodel.Request) bool { return a.hasPromptMark(mark) || a.hasPromptMark(id) })
 	}
 	if r.ByFile != "" && r.Ended() {
 		p.Arrived, p.Got = "never", a.readFile(r.ByFile, odd.text)
@@ -227,8 +227,8 @@ func (a *agent) probe(odd oddText, mark string) probed {
 	return p
 }
 
-// heardOf reports whether the model got a prompt with a mark.
-func (a *agent) heardOf(mark string) bool {
+// hasPromptMark reports whether the model got a prompt with a mark.
+func (a *agent) hasPromptMark(mark string) bool {
 	for _, said := range a.Model.Prompts(a.name) {
 		if strings.Contains(said.Text, mark) {
 			return true

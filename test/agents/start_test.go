@@ -24,22 +24,22 @@ func TestStartUpDialogs(t *testing.T) {
 			began := time.Now()
 			c := bed.Open(t, "pty", bed.Member{Name: "new", CLI: name, Seeds: bed.Fresh})
 			a := of(t, c, "new")
-			owes(t, a.found, "dialogs")
+			recordOnFailure(t, a.found, "dialogs")
 			a.ready()
 			a.primed()
 			chosen := "none came up"
 			switch name {
 			case "claude":
-				claudeChose(t, c.Seats["new"])
+				claudeChose(t, c.Homes["new"])
 				chosen = "trust (No first), API key (No first) and bypass (No first) answered right"
 			case "codex":
-				config, err := os.ReadFile(filepath.Join(c.Seats["new"].Home, ".codex", "config.toml"))
-				if err != nil || !strings.Contains(string(config), fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"", c.Seats["new"].Work)) {
+				config, err := os.ReadFile(filepath.Join(c.Homes["new"].Home, ".codex", "config.toml"))
+				if err != nil || !strings.Contains(string(config), fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"", c.Homes["new"].Work)) {
 					t.Errorf("the folder is not trusted: %v\n%s", err, config)
 				}
 				chosen = "folder access of a repository with its own configuration"
 			case "gemini":
-				geminiChose(t, c.Seats["new"])
+				geminiChose(t, c.Homes["new"])
 				chosen = "folder trust with its restart, authentication and its form for a key"
 			}
 			s, err := c.Client.Session(t.Context(), "new")
@@ -49,14 +49,14 @@ func TestStartUpDialogs(t *testing.T) {
 			if past, err := c.Client.PastEvents(t.Context(), 0); err != nil || strings.Contains(fmt.Sprint(past), bed.Key) {
 				t.Errorf("the events name the key: %v", err)
 			}
-			note(t, a.found, "dialogs", "%s; first prompt taken %.1f s after gc start", chosen, time.Since(began).Seconds())
+			logFigure(t, a.found, "dialogs", "%s; first prompt taken %.1f s after gc start", chosen, time.Since(began).Seconds())
 			closed(a)
 		})
 	}
 }
 
 // claudeChose reads the answers to the three dialogs.
-func claudeChose(t *testing.T, seat bed.Seat) {
+func claudeChose(t *testing.T, seat bed.AgentHome) {
 	t.Helper()
 	var state struct {
 		Keys struct {
@@ -84,7 +84,7 @@ func claudeChose(t *testing.T, seat bed.Seat) {
 }
 
 // geminiChose reads the answers to the two dialogs with a choice.
-func geminiChose(t *testing.T, seat bed.Seat) {
+func geminiChose(t *testing.T, seat bed.AgentHome) {
 	t.Helper()
 	var trusted map[string]string
 	read(t, filepath.Join(seat.Home, ".gemini", "trustedFolders.json"), &trusted)
@@ -146,14 +146,14 @@ func closed(a *agent) time.Duration {
 	if err != nil {
 		a.t.Errorf("gc stop: %v\n%s", err, out)
 	}
-	left, known := bed.Left(a.Root)
+	left, known := bed.LeftProcesses(a.Root)
 	if !known {
 		return took
 	}
 	if len(left) > 0 {
 		a.t.Errorf("%s: gc stop left processes behind: %v\n%s", a.name, left, out)
 	}
-	if hosts := a.Wire.Hosts(); len(hosts) > 0 {
+	if hosts := a.Tripwire.Hosts(); len(hosts) > 0 {
 		a.t.Logf("%s tried to reach %v", a.found.Name, hosts)
 	}
 	return took

@@ -48,16 +48,16 @@ func TestSpeakersTell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			together(t)
 			s := speeches()[name]
-			a := speakerOf(t, name, s, "", s.mode)
-			owes(t, a.found, "usage")
-			a.tells(s)
+			a := acpSessionOf(t, name, s, "", s.mode)
+			recordOnFailure(t, a.found, "usage")
+			a.checkReports(s)
 			closed(a)
 		})
 	}
 }
 
-// speakerOf is an agent by the protocol in a city of its own, in the mode if there is one.
-func speakerOf(t *testing.T, name string, s speech, city, mode string) *agent {
+// acpSessionOf is an agent by the protocol in a city of its own, in the mode if there is one.
+func acpSessionOf(t *testing.T, name string, s speech, city, mode string) *agent {
 	t.Helper()
 	m := bed.Member{Name: "a", CLI: name, Profile: s.profile, TOML: `session = "acp"`, City: "[session.auto]\ndefault = \"pty\"\n[session.acp]\nhandshake_timeout = \"90s\"\n" + city}
 	m.Env = maps.Clone(s.env)
@@ -88,10 +88,10 @@ func TestSpeakersAreGuarded(t *testing.T) {
 			together(t)
 			s := speeches()[name]
 			s.args = strings.Replace(s.args, "never", "untrusted", 1)
-			a := speakerOf(t, name, s, guarded+"unguarded = \"report\"\n", "")
-			owes(t, a.found, "guard")
+			a := acpSessionOf(t, name, s, guarded+"unguarded = \"report\"\n", "")
+			recordOnFailure(t, a.found, "guard")
 			a.ready()
-			work := a.Seats[a.name].Work
+			work := a.Homes[a.name].Work
 			a.uses("mkdir denied; git push --force origin main", "")
 			a.shows("(rule force-push)")
 			a.ready()
@@ -109,7 +109,7 @@ func TestSpeakersAreGuarded(t *testing.T) {
 			if want := map[bool]string{true: "guarded", false: "unguarded"}[name == "opencode"]; !strings.HasPrefix(word, want) {
 				t.Errorf("it is called %q", word)
 			}
-			note(t, a.found, "guard", "what it asks for: a force push is denied, no question is asked, and the model sees %q; what is allowed is asked, and runs; the session is %s", a.toldOf("denied"), word)
+			logFigure(t, a.found, "guard", "what it asks for: a force push is denied, no question is asked, and the model sees %q; what is allowed is asked, and runs; the session is %s", a.toolResult("denied"), word)
 			closed(a)
 		})
 	}
@@ -125,10 +125,10 @@ func TestSpeakersState(t *testing.T) {
 			together(t)
 			s := speeches()[name]
 			s.env = nil
-			a := speakerOf(t, name, s, "", s.mode)
-			owes(t, a.found, "state")
+			a := acpSessionOf(t, name, s, "", s.mode)
+			recordOnFailure(t, a.found, "state")
 			a.ready()
-			note(t, a.found, "dialogs", "none: the protocol has no dialogs, and what the agent needs to be asked is asked by it")
+			logFigure(t, a.found, "dialogs", "none: the protocol has no dialogs, and what the agent needs to be asked is asked by it")
 			states(a, "", min(setting("GC_AGENTS_TURNS", 6), 50))
 			closed(a)
 		})
@@ -156,12 +156,12 @@ func (a *agent) uses(command, answer string) {
 	a.t.Helper()
 	text := fmt.Sprintf("Please [[tool:%s]][[text:over]]", command)
 	if answer == "" {
-		a.say(text, client.ReceiptSubmitted)
-		a.heard(text)
+		a.prompt(text, client.ReceiptSubmitted)
+		a.waitForPrompt(text)
 		a.ready()
 		return
 	}
-	_, p := a.asked(text)
+	_, p := a.promptForQuestion(text)
 	once := ""
 	for _, option := range p.Options {
 		if (strings.HasPrefix(option, "Yes") || strings.HasPrefix(option, "Allow")) && (once == "" || len(option) < len(once)) {
@@ -177,7 +177,7 @@ func (a *agent) uses(command, answer string) {
 // shows waits until the agent's page has some words.
 func (a *agent) shows(words string) {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	for {
 		page, err := a.Client.Peek(ctx, a.name, 200)
@@ -191,8 +191,8 @@ func (a *agent) shows(words string) {
 	}
 }
 
-// toldOf is what the model saw of the tool whose command has the word.
-func (a *agent) toldOf(word string) string {
+// toolResult is what the model saw of the tool whose command has the word.
+func (a *agent) toolResult(word string) string {
 	for _, r := range a.Model.Requests() {
 		if r.Main && r.Caller == a.name && len(r.Results) > 0 && len(r.History) > 0 && strings.Contains(r.History[len(r.History)-1], word) {
 			return brief(strings.Join(r.Results, "\n"))
@@ -201,8 +201,8 @@ func (a *agent) toldOf(word string) string {
 	return "nothing: its turn ends"
 }
 
-// tells has the agent work on prompts and compares its reports with the model's log.
-func (a *agent) tells(s speech) {
+// checkReports has the agent work on prompts and compares its reports with the model's log.
+func (a *agent) checkReports(s speech) {
 	a.t.Helper()
 	texts := []string{
 		"Say it. [[text:I say it]]", "Count it. [[text:counted]][[usage:101,11,7,0]]",
@@ -212,7 +212,7 @@ func (a *agent) tells(s speech) {
 		texts = append(texts, "Plan it. [[call:"+s.plan+"]][[text:planned]]")
 	}
 	for _, text := range texts {
-		a.say(text, client.ReceiptConsumed)
+		a.prompt(text, client.ReceiptConsumed)
 		a.ready()
 	}
 	if s.plan != "" {
@@ -242,7 +242,7 @@ func (a *agent) tells(s speech) {
 // there.
 func (a *agent) accounted(texts []string) {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	for {
 		var main, asides spent
@@ -257,7 +257,7 @@ func (a *agent) accounted(texts []string) {
 		}
 		got := a.counted()
 		if tokens := (spent{got.responses, main.input, main.output}); got == tokens && main.responses >= int64(len(texts)+4) {
-			note(a.t, a.found, "usage", "%d turns with %d responses, %d tokens in and %d out: as the mock has reported, without %d asides", len(texts), main.responses, got.input, got.output, asides.responses)
+			logFigure(a.t, a.found, "usage", "%d turns with %d responses, %d tokens in and %d out: as the mock has reported, without %d asides", len(texts), main.responses, got.input, got.output, asides.responses)
 			return
 		}
 		if ctx.Err() != nil {

@@ -29,7 +29,7 @@ func TestToldAtEachBeginning(t *testing.T) {
 	for _, name := range driven("claude", "pi", "codex", "gemini", "opencode") {
 		t.Run(name, func(t *testing.T) {
 			together(t)
-			told(t, name)
+			checkContext(t, name)
 		})
 	}
 }
@@ -42,7 +42,7 @@ type beginning struct {
 	keeps   bool   // what it received before stands in the conversation, too
 }
 
-func told(t *testing.T, name string) {
+func checkContext(t *testing.T, name string) {
 	files := map[string]string{"role.md": "You are " + roleMark + ".\n"}
 	if name == "pi" { // else it has nothing to compact
 		files["a/home/.pi/agent/settings.json"] = `{"defaultProvider": "mock", "defaultModel": "mock-model", "compaction": {"keepRecentTokens": 1}}`
@@ -66,8 +66,8 @@ func told(t *testing.T, name string) {
 	} {
 		a.begins(b)
 		words := "After " + b.name
-		a.say(words, client.ReceiptConsumed)
-		_, r := a.heard(words)
+		a.prompt(words, client.ReceiptConsumed)
+		_, r := a.waitForPrompt(words)
 		var got []string
 		for _, n := range nonce.FindAllString(string(r.Body), -1) {
 			if !slices.Contains(known, n) {
@@ -103,8 +103,8 @@ func told(t *testing.T, name string) {
 // talks has some turns, so that there is something to compact.
 func (a *agent) talks(words string) {
 	a.t.Helper()
-	a.say(words, client.ReceiptConsumed)
-	a.heard(words)
+	a.prompt(words, client.ReceiptConsumed)
+	a.waitForPrompt(words)
 	a.ready()
 }
 
@@ -119,7 +119,7 @@ func (a *agent) begins(b beginning) {
 		a.orders(b.command)
 		return
 	}
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	asked := len(a.Model.Requests())
 	if _, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: b.command}); err != nil {
@@ -178,7 +178,7 @@ func (a *agent) nonces() []string {
 // orders types a command of the agent CLI's own, and waits until it has done it.
 func (a *agent) orders(text string) {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	if _, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: text}); err != nil {
 		a.fail("takes no command: %v", err)
@@ -214,7 +214,7 @@ func (a *agent) killed() {
 	if out, err := a.Run(a.t.Context(), "session", "kill", a.name); err != nil {
 		a.fail("cannot be killed: %v\n%s", err, out)
 	}
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	for {
 		s, err := a.Client.Session(ctx, a.name)

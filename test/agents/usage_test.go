@@ -25,7 +25,7 @@ func TestUsageIsExact(t *testing.T) {
 			}
 			c := bed.Open(t, "pty", bed.Member{Name: "a", CLI: name, Files: files})
 			a := of(t, c, "a")
-			owes(t, a.found, "usage again")
+			recordOnFailure(t, a.found, "usage again")
 			a.ready()
 			a.primed()
 			compact := "/compact"
@@ -39,16 +39,16 @@ func TestUsageIsExact(t *testing.T) {
 			}{
 				{"turns with tools", func() {}},
 				{"a compaction", func() { a.begins(beginning{command: compact}) }},
-				{"it was read again", a.forgets},
+				{"it was read again", a.resetTranscripts},
 				{"it was taken up again", a.killed},
-				{"it was read again since", a.forgets},
+				{"it was read again since", a.resetTranscripts},
 			} {
 				step.do()
 				a.talks("After " + step.name + " [[tools:true;;true]]")
 				unknown = a.exact(step.name)
 			}
 			got := a.counted()
-			note(t, a.found, "usage again", "%d responses, %d tokens in and %d out: as the mock has reported after a compaction, a kill, and reading all transcripts twice more%s", got.responses, got.input, got.output, without(unknown))
+			logFigure(t, a.found, "usage again", "%d responses, %d tokens in and %d out: as the mock has reported after a compaction, a kill, and reading all transcripts twice more%s", got.responses, got.input, got.output, withoutKey(unknown))
 			closed(a)
 		})
 	}
@@ -59,7 +59,7 @@ func TestUsageIsExact(t *testing.T) {
 // CLI writes down later than its hook waits is reported with the next turn.
 func (a *agent) exact(after string) (unknown int) {
 	a.t.Helper()
-	ctx, cancel := a.patient()
+	ctx, cancel := a.stepContext()
 	defer cancel()
 	late := time.Now().Add(30 * time.Second)
 	for again := 0; again < 2; {
@@ -69,7 +69,7 @@ func (a *agent) exact(after string) (unknown int) {
 		case ok:
 			again, unknown = again+1, left
 		case ctx.Err() != nil || again > 0:
-			main, _, all := a.told()
+			main, _, all := a.mockUsage()
 			a.t.Fatalf("after %s are counted %+v; reported were %+v, with asides %+v", after, got, main, all)
 		}
 		if again == 0 && !late.IsZero() && time.Now().After(late) {
@@ -118,8 +118,8 @@ func (s spent) plus(o spent) spent {
 	return spent{s.responses + o.responses, s.input + o.input, s.output + o.output}
 }
 
-// forgets takes away how far the hooks have read the transcripts.
-func (a *agent) forgets() {
+// resetTranscripts takes away how far the hooks have read the transcripts.
+func (a *agent) resetTranscripts() {
 	a.t.Helper()
 	files, err := filepath.Glob(filepath.Join(a.Root, ".gc", "hooks", "*", "read.json"))
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *agent) forgets() {
 	}
 }
 
-func without(unknown int) string {
+func withoutKey(unknown int) string {
 	if unknown == 0 {
 		return ""
 	}

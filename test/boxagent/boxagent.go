@@ -83,7 +83,7 @@ func run(args []string, in, out *os.File) error {
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), state) }()
 	a.box.Submitted = a.submitted
-	a.note(ledger.Record{Kind: ledger.Start, Argv: os.Args})
+	a.writeRecord(ledger.Record{Kind: ledger.Start, Argv: os.Args})
 	if !a.box.NoPaste {
 		a.print("\x1b[?2004h")
 	}
@@ -117,8 +117,8 @@ type agent struct {
 	seq   int
 }
 
-// note writes a record. An agent whose ledger fails is of no use: it ends.
-func (a *agent) note(r ledger.Record) {
+// writeRecord writes a record. An agent whose ledger fails is of no use: it ends.
+func (a *agent) writeRecord(r ledger.Record) {
 	a.seq++
 	r.Seq, r.Run, r.Time = a.seq, os.Getpid(), time.Now()
 	line, err := json.Marshal(r)
@@ -165,8 +165,8 @@ func (a *agent) read(in *os.File) error {
 				return nil
 			}
 			a.mu.Lock()
-			a.note(ledger.Record{Kind: ledger.Key, Hex: hex.EncodeToString(chunk)})
-			pending = a.take(append(pending, chunk...))
+			a.writeRecord(ledger.Record{Kind: ledger.Key, Hex: hex.EncodeToString(chunk)})
+			pending = a.feed(append(pending, chunk...))
 			a.paint()
 			a.mu.Unlock()
 		case <-alone:
@@ -192,8 +192,8 @@ func (a *agent) awaitTurn() {
 	}
 }
 
-// take lets the box read what is whole, and returns the rest.
-func (a *agent) take(keys []byte) (rest []byte) {
+// feed lets the box read what is whole, and returns the rest.
+func (a *agent) feed(keys []byte) (rest []byte) {
 	const begin, end = pasteBegin, "\x1b[201~"
 	n := len(keys)
 	for k := 1; k < utf8.UTFMax && k <= n; k++ {
@@ -230,7 +230,7 @@ func (a *agent) take(keys []byte) (rest []byte) {
 
 // submitted begins a turn with a prompt.
 func (a *agent) submitted(text string, _ []boxmodel.Char) {
-	a.note(ledger.Record{Kind: ledger.Prompt, Bytes: len(text), SHA256: ledger.Sum(text), Text: text, Source: "composer"})
+	a.writeRecord(ledger.Record{Kind: ledger.Prompt, Bytes: len(text), SHA256: ledger.Sum(text), Text: text, Source: "composer"})
 	a.busy = true
 	time.AfterFunc(a.box.Turn, func() {
 		a.mu.Lock()

@@ -12,7 +12,7 @@ import (
 func TestAttachedTerminal(t *testing.T) {
 	requireCluster(t)
 	needs(t, "tmux")
-	c := newTown(t, "[[agents]]\nname = \"one\"\nstart_command = \"exec bash --norc\"\n[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\n")
+	c := openPodCity(t, "[[agents]]\nname = \"one\"\nstart_command = \"exec bash --norc\"\n[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\n")
 	tmux := func(args ...string) string {
 		out, _ := osexec.CommandContext(t.Context(), "tmux", append([]string{"-S", c.root + "/tmux", "-f", "/dev/null"}, args...)...).CombinedOutput()
 		return string(out)

@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 	space(t)
 	var mu sync.Mutex
 	var all []*k8s.Provider
-	harness := runtimetest.Harness{Patience: patience, Agent: runtimetest.Program{
+	harness := runtimetest.Harness{Patience: waitLimit, Agent: runtimetest.Program{
 		Path: program("fakeagent"), Edit: func(cfg *runtime.Config, b runtimetest.Behaviour) {
 			cfg.ProviderName = imitated()
 			cfg.EmitsPermissionWarning = b.Dialog

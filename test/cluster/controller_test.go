@@ -23,9 +23,9 @@ const (
 	homeVariable    = "CLUSTER_HOME" // what the cluster was made of
 )
 
-// bringImage makes the controller's image of the tier's programs, as deploy/Dockerfile
+// loadImage makes the controller's image of the tier's programs, as deploy/Dockerfile
 // does it of Debian's.
-func bringImage(t *testing.T) {
+func loadImage(t *testing.T) {
 	t.Helper()
 	home, dir := os.Getenv(homeVariable), t.TempDir()
 	script := `set -e; cp -a "$1/rootfs/small" "$2/root"; mkdir -p "$2/root/usr/local/bin"; cp "$3" "$2/root/usr/local/bin/gc"; chmod 755 "$2/root"
@@ -42,7 +42,7 @@ type deployed struct{ *testing.T }
 // deploy makes one by the manifests: only the image and its volume are the test's.
 func deploy(t *testing.T, city string) deployed {
 	t.Helper()
-	bringImage(t)
+	loadImage(t)
 	space(t)
 	volume := must(os.MkdirTemp("/tmp", "gcv-")) //nolint:usetesting // pods have it
 	t.Cleanup(func() {
@@ -87,7 +87,7 @@ func (d deployed) leader() string {
 
 // gc runs a command beside the leader.
 func (d deployed) gc(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.Context()), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.Context()), waitLimit)
 	defer cancel()
 	args = append([]string{"exec", "-n", namespace, d.leader(), "--", "gc"}, args...)
 	out, err := osexec.CommandContext(ctx, "kubectl", args...).CombinedOutput()
@@ -115,8 +115,8 @@ func (d deployed) kill(pod string) bool {
 	return false
 }
 
-// hand gives a prompt and waits until it was taken, whatever becomes of the controllers.
-func (d deployed) hand(ctx context.Context, agent, text string) error {
+// promptAndWait gives a prompt and waits until it was taken, whatever becomes of the controllers.
+func (d deployed) promptAndWait(ctx context.Context, agent, text string) error {
 	for {
 		out, err := d.gc("nudge", agent, text, "--key", text, "--wait", "submitted", "--json")
 		var r client.Receipt
@@ -147,13 +147,13 @@ func TestAControllerInTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	failures := make(chan error, prompts)
 	var sending sync.WaitGroup
 	sending.Go(func() {
 		for i := range prompts {
-			if err := d.hand(ctx, "one", fmt.Sprintf("prompt %d.", i)); err != nil {
+			if err := d.promptAndWait(ctx, "one", fmt.Sprintf("prompt %d.", i)); err != nil {
 				failures <- err
 			}
 		}

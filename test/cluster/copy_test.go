@@ -17,7 +17,7 @@ import (
 // Files go into a pod and come out of it, as a stream; a pod that is lost in between is an error.
 func TestCopyBothWays(t *testing.T) {
 	requireCluster(t)
-	c := newTown(t, "[[agents]]\nname = \"one\"\nstart_command = \"exec sleep 10000\"\npre_start = [\"mkdir d; ln -s /etc/passwd d/passwords; echo x >d/x; ln -s x d/y; head -c 200000000 /dev/urandom >big; truncate -s 20G huge\"]\n"+
+	c := openPodCity(t, "[[agents]]\nname = \"one\"\nstart_command = \"exec sleep 10000\"\npre_start = [\"mkdir d; ln -s /etc/passwd d/passwords; echo x >d/x; ln -s x d/y; head -c 200000000 /dev/urandom >big; truncate -s 20G huge\"]\n"+
 		"[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\n")
 	here := t.TempDir()
 	pod := kubectl(t, "get", "pods", "-n", namespace, "-l", "gc-agent=one", "-o", "jsonpath={.items[0].metadata.name}")
@@ -50,7 +50,7 @@ func TestCopyBothWays(t *testing.T) {
 		t.Error("a link that leads out was made")
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	lost := osexec.CommandContext(ctx, program("gc"), "--city", c.root, "copy", "one:huge", filepath.Join(here, "lost"))
 	if err := lost.Start(); err != nil {

@@ -70,7 +70,7 @@ func TestConversationOutlivesADrain(t *testing.T) {
 	if s := state(long); s == client.ReceiptConsumed && len(records(ledger.Interrupted)) != 1 || s == client.ReceiptDead {
 		t.Errorf("the turn that was interrupted is %s", s)
 	}
-	if err := c.hand("one", "after all"); err != nil {
+	if err := c.promptAndWait("one", "after all"); err != nil {
 		t.Error(err)
 	}
 

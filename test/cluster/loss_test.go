@@ -84,7 +84,7 @@ func TestDeletedPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	kubectl(t, "delete", "pods", "-n", namespace, "-l", "gc-city="+cfg.ID, "--grace-period=1")
-	limit := time.After(patience)
+	limit := time.After(waitLimit)
 	for gone := false; !gone; {
 		select {
 		case e := <-events:
@@ -143,7 +143,7 @@ func TestWorkerSocket(t *testing.T) {
 		if text == "" {
 			t.Errorf("received %q", text)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("nothing was received")
 	}
 	if err := p.Stop("a"); err != nil {

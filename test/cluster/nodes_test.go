@@ -41,7 +41,7 @@ func TestTwoNodes(t *testing.T) {
 		return kubectl(t, "get", "pods", "-n", namespace, "-l", "gc-agent=one", "-o", "jsonpath={.items[*].spec.nodeName}")
 	}
 	eventually(t, "the agent", running(1))
-	if err := c.hand("one", "on the first node"); err != nil {
+	if err := c.promptAndWait("one", "on the first node"); err != nil {
 		t.Fatal(err)
 	}
 	first := at()
@@ -51,7 +51,7 @@ func TestTwoNodes(t *testing.T) {
 	if second == first {
 		t.Fatalf("after the drain of %s it is at %s", first, second)
 	}
-	if err := c.hand("one", "on the second node"); err != nil {
+	if err := c.promptAndWait("one", "on the second node"); err != nil {
 		t.Fatal(err)
 	}
 	kubectl(t, "uncordon", first)
@@ -71,7 +71,7 @@ func TestTwoNodes(t *testing.T) {
 		}
 	}
 	t.Cleanup(resume)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	for ready := "True"; ready != "Unknown"; {
 		out, err := osexec.CommandContext(ctx, "kubectl", "get", "node", second, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`).Output()

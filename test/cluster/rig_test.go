@@ -24,7 +24,7 @@ const (
 	programVariable = "CLUSTER_PROGRAMS" // a folder with gc and fakeagent
 	image           = "docker.io/test/tools:1"
 	namespace       = "gc"
-	patience        = 60 * time.Second
+	waitLimit       = 60 * time.Second
 )
 
 // requireCluster skips a test outside the tier.
@@ -144,14 +144,14 @@ func pods(t *testing.T, id string) string {
 // eventually waits until ask is content.
 func eventually(t *testing.T, what string, ask func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	for !ask() {
 		pause := time.NewTimer(200 * time.Millisecond)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-			t.Fatalf("%s did not come within %v", what, patience)
+			t.Fatalf("%s did not come within %v", what, waitLimit)
 		}
 	}
 }

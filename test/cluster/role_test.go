@@ -69,7 +69,7 @@ func serve(t *testing.T, name string, rules []rule) {
 func life(t *testing.T, id string) (said []string) {
 	t.Helper()
 	cfg := config(id)
-	cfg.Limits = k8s.Limits{Schedule: patience, Pull: patience, Prepare: patience / 6, Stop: patience / 6} // what is denied is tried for a while
+	cfg.Limits = k8s.Limits{Schedule: waitLimit, Pull: waitLimit, Prepare: waitLimit / 6, Stop: waitLimit / 6} // what is denied is tried for a while
 	p := reopen(t, cfg)
 	try := func(what string, err error) {
 		if err != nil {
@@ -92,7 +92,7 @@ func life(t *testing.T, id string) (said []string) {
 func explained(t *testing.T, id string) []string {
 	t.Helper()
 	cfg := config(id)
-	cfg.Limits = k8s.Limits{Pull: patience / 6}
+	cfg.Limits = k8s.Limits{Pull: waitLimit / 6}
 	cfg.Template = `{"spec":{"volumes":[{"name":"gone","secret":{"secretName":"gone"}}],"containers":[{"name":"agent","volumeMounts":[{"name":"gone","mountPath":"/gone"}]}]}}`
 	err := reopen(t, cfg).Start(t.Context(), "b", agent())
 	if err == nil || !strings.Contains(err.Error(), "FailedMount") {

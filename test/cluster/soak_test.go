@@ -36,7 +36,7 @@ func number(t *testing.T, variable string, otherwise int) int {
 
 // soak is a city whose agents run here, in pods and on an ssh host, all with a ledger.
 type soak struct {
-	*town
+	*podCity
 
 	dir    string // of the ledgers
 	agents []string
@@ -58,7 +58,7 @@ func TestMixedCityReconciles(t *testing.T) {
 		}
 	})
 	s := &soak{sent: map[string]string{}}
-	s.town = layTown(t, s.city(dir, host(t, dir), each))
+	s.podCity = newPodCity(t, s.city(dir, host(t, dir), each))
 	s.dir = dir
 	s.gc("start", "--no-wait")
 	ctx, cancel := context.WithTimeout(t.Context(), 14*time.Minute)
@@ -82,7 +82,7 @@ func TestMixedCityReconciles(t *testing.T) {
 		}
 	}
 	<-sending
-	s.settle(ctx)
+	s.waitQueueEmpty(ctx)
 	s.reconcile(ctx, total)
 	s.await(ctx)
 }
@@ -253,8 +253,8 @@ func (s *soak) killController() {
 	s.gc("start", "--no-wait")
 }
 
-// settle waits until no prompt is on its way any more.
-func (s *soak) settle(ctx context.Context) {
+// waitQueueEmpty waits until no prompt is on its way any more.
+func (s *soak) waitQueueEmpty(ctx context.Context) {
 	s.Helper()
 	for {
 		open, err := s.client.Queue(ctx, "", client.OnlyOpen)

@@ -106,7 +106,7 @@ func TestStartsThatFail(t *testing.T) {
 			cfg, start := config(t.Name()), agent()
 			c.edit(&cfg, &start)
 			p := open(t, cfg)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 			defer cancel()
 			began := time.Now()
 			err := p.Start(ctx, "a", start)

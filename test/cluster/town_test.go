@@ -14,29 +14,29 @@ import (
 	"gascity/client"
 )
 
-// town is a city whose agents are in pods.
-type town struct {
+// podCity is a city whose agents are in pods.
+type podCity struct {
 	*testing.T
 
 	root   string
 	client *client.Client
 }
 
-// newTown makes a city with [layTown] and starts it.
-func newTown(t *testing.T, text string, programs ...string) *town {
+// openPodCity makes a city with [newPodCity] and starts it.
+func openPodCity(t *testing.T, text string, programs ...string) *podCity {
 	t.Helper()
-	c := layTown(t, text, programs...)
+	c := newPodCity(t, text, programs...)
 	c.gc("start")
 	return c
 }
 
-// layTown makes a city of the text, which is completed by the way to the cluster, and stops
+// newPodCity makes a city of the text, which is completed by the way to the cluster, and stops
 // it at the end. The named programs of the tier are in its folder "files".
-func layTown(t *testing.T, text string, programs ...string) *town {
+func newPodCity(t *testing.T, text string, programs ...string) *podCity {
 	t.Helper()
 	space(t)
 	root := must(os.MkdirTemp("/tmp", "gcc-")) //nolint:usetesting // socket paths are short
-	c := &town{t, root, &client.Client{Root: root}}
+	c := &podCity{t, root, &client.Client{Root: root}}
 	t.Cleanup(func() {
 		c.client.Close()
 		if err := os.RemoveAll(root); err != nil {
@@ -61,7 +61,7 @@ func layTown(t *testing.T, text string, programs ...string) *town {
 }
 
 // gc runs a command that has to succeed.
-func (c *town) gc(args ...string) string {
+func (c *podCity) gc(args ...string) string {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 3*time.Minute)
 	defer cancel()
@@ -72,9 +72,9 @@ func (c *town) gc(args ...string) string {
 	return string(out)
 }
 
-// hand gives a prompt to an agent and waits until it says itself that it has taken it.
-func (c *town) hand(name, text string) error {
-	ctx, cancel := context.WithTimeout(c.Context(), 2*patience)
+// promptAndWait gives a prompt to an agent and waits until it says itself that it has taken it.
+func (c *podCity) promptAndWait(name, text string) error {
+	ctx, cancel := context.WithTimeout(c.Context(), 2*waitLimit)
 	defer cancel()
 	for {
 		r, err := c.client.Nudge(ctx, name, client.NudgeRequest{Text: text, Key: text, Wait: client.ReceiptConsumed})

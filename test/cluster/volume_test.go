@@ -24,7 +24,7 @@ func TestConversationOutlivesItsPod(t *testing.T) {
 			status, err := c.client.Status(t.Context())
 			return err == nil && len(status.Agents) == 1 && status.Agents[0].State == client.StateRunning && int(status.Agents[0].Epoch) == epoch+1
 		})
-		if err := c.hand("one", fmt.Sprintf("prompt %d", epoch)); err != nil {
+		if err := c.promptAndWait("one", fmt.Sprintf("prompt %d", epoch)); err != nil {
 			t.Fatal(err)
 		}
 		if end != nil {
@@ -44,7 +44,7 @@ func TestConversationOutlivesItsPod(t *testing.T) {
 
 // newTalker makes a town of one agent whose working directory is the returned one on this machine, on a
 // claim, with a ledger and conversations that it resumes.
-func newTalker(t *testing.T) (*town, string) {
+func newTalker(t *testing.T) (*podCity, string) {
 	t.Helper()
 	space(t)
 	dir := must(os.MkdirTemp("/tmp", "gcv-")) //nolint:usetesting // it is open to the pod's user
@@ -61,7 +61,7 @@ func newTalker(t *testing.T) (*town, string) {
 		`"accessModes":["ReadWriteOnce"],"persistentVolumeReclaimPolicy":"Retain","storageClassName":"","hostPath":{"path":%[2]q},"claimRef":{"namespace":%[3]q,"name":%[1]q}}}`, claim, dir, namespace))
 	apply(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":%[1]q,"namespace":%[2]q},"spec":{"accessModes":["ReadWriteOnce"],`+
 		`"storageClassName":"","resources":{"requests":{"storage":"1Gi"}}}}`, claim, namespace))
-	return newTown(t, fmt.Sprintf("[providers.talker]\ncommand = \"./fakeagent\"\nargs = [\"--osc7501\", \"--conversations\", \"talks\", \"--ledger\", \"ledger\"]\nready_prompt_prefix = \"❯\"\n"+
+	return openPodCity(t, fmt.Sprintf("[providers.talker]\ncommand = \"./fakeagent\"\nargs = [\"--osc7501\", \"--conversations\", \"talks\", \"--ledger\", \"ledger\"]\nready_prompt_prefix = \"❯\"\n"+
 		"resume_flag = \"--resume\"\nresume_style = \"flag\"\nsession_id_flag = \"--session-id\"\n[[agents]]\nname = \"one\"\nprovider = \"talker\"\n"+
 		"pre_start = [\"mkdir -p talks; ln -sf /gc/bin/gc fakeagent\"]\n[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\nGC_K8S_CLAIM = %q\n", claim)), dir
 }

@@ -22,14 +22,14 @@ const callsVariable = "CLUSTER_CALLS"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(callsVariable); path != "" {
-		ask(path)
+		requestTools(path)
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// ask asks again and again whether a tool may be used, until its pod is ended.
-func ask(path string) {
+// requestTools asks again and again whether a tool may be used, until its pod is ended.
+func requestTools(path string) {
 	file := must(os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
 	c := &worker.Client{Socket: os.Getenv("GC_WORKER_SOCKET"), Token: os.Getenv("GC_WORKER_TOKEN"), RunID: os.Getenv("GC_RUN_ID")}
 	for {
@@ -53,9 +53,9 @@ func running(args ...string) (pids []int) {
 	return pids
 }
 
-// cut ends what carries the words of agents in pods to their city. It can be made again
+// cutConnections ends what carries the words of agents in pods to their city. It can be made again
 // at once.
-func cut() {
+func cutConnections() {
 	for _, pid := range running("/gc/bin/gc", "outpost", "serve") {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
@@ -66,7 +66,7 @@ func cut() {
 func TestAWorkerInAPod(t *testing.T) {
 	requireCluster(t)
 	const prompts, cuts = 24, 3
-	c := newTown(t, fmt.Sprintf("[guard]\nsets = [\"dangerous-command\"]\n[[agents]]\nname = \"worker\"\nstart_command = %q\noverlay_dir = \"files\"\n[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\n",
+	c := openPodCity(t, fmt.Sprintf("[guard]\nsets = [\"dangerous-command\"]\n[[agents]]\nname = \"worker\"\nstart_command = %q\noverlay_dir = \"files\"\n[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\n",
 		"(until [ -s answers ]; do sleep 0.1; done; exec env "+callsVariable+"=calls ./cluster.test) & exec ./worker >>answers 2>&1"),
 		"worker", "cluster.test")
 	read := func(name string) string {
@@ -77,7 +77,7 @@ func TestAWorkerInAPod(t *testing.T) {
 		t.Fatal("no worker runs")
 		return ""
 	}
-	if err := c.hand("worker", "run: git push --force origin main"); err != nil {
+	if err := c.promptAndWait("worker", "run: git push --force origin main"); err != nil {
 		t.Fatal(err)
 	}
 	if said := strings.ToLower(read("answers")); !strings.Contains(said, "allowed: false a force push") {
@@ -87,14 +87,14 @@ func TestAWorkerInAPod(t *testing.T) {
 	var sending sync.WaitGroup
 	for i := range prompts {
 		sending.Go(func() {
-			if err := c.hand("worker", fmt.Sprintf("prompt %d.", i)); err != nil {
+			if err := c.promptAndWait("worker", fmt.Sprintf("prompt %d.", i)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	for range cuts {
 		<-time.After(300 * time.Millisecond)
-		cut()
+		cutConnections()
 	}
 	sending.Wait()
 	for i := range prompts {
@@ -122,9 +122,9 @@ func TestAWorkerInAPod(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Kill(server, syscall.SIGCONT) })
 	denied := since(len(after(0)), "false")
-	eventually(t, "the tool's denial", func() bool { cut(); return denied() })
+	eventually(t, "the tool's denial", func() bool { cutConnections(); return denied() })
 	n := len(after(0)) + 1 // one may be under way
-	cut()
+	cutConnections()
 	eventually(t, "more denials", since(n, "false"))
 	if since(n, "true")() {
 		t.Error("without a tunnel the tool was allowed")
@@ -134,7 +134,7 @@ func TestAWorkerInAPod(t *testing.T) {
 	}
 	n = len(after(0))
 	eventually(t, "the tool's use again", since(n, "true"))
-	if err := c.hand("worker", "the last one."); err != nil {
+	if err := c.promptAndWait("worker", "the last one."); err != nil {
 		t.Error(err)
 	}
 	status, err := c.client.Status(t.Context())

@@ -24,8 +24,8 @@ type stage struct {
 	running bool
 }
 
-// say prints what is about to happen.
-func say(format string, args ...any) { fmt.Printf("\n== "+format+"\n", args...) }
+// printStep prints what is about to happen.
+func printStep(format string, args ...any) { fmt.Printf("\n== "+format+"\n", args...) }
 
 // show runs a gc command with its output on the terminal.
 func (s *stage) show(ctx context.Context, args ...string) error {
@@ -49,8 +49,8 @@ func quoted(args []string) []string {
 	return out
 }
 
-// ask runs a gc command and returns its output.
-func (s *stage) ask(ctx context.Context, args ...string) ([]byte, error) {
+// output runs a gc command and returns its output.
+func (s *stage) output(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, s.gc, args...)
 	cmd.Dir = s.dir
 	var stderr bytes.Buffer
@@ -69,7 +69,7 @@ func (s *stage) await(ctx context.Context, what string, right func([]byte) bool,
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		out, err := s.ask(ctx, args...)
+		out, err := s.output(ctx, args...)
 		if err == nil && right(out) {
 			return nil
 		}
@@ -82,7 +82,7 @@ func (s *stage) await(ctx context.Context, what string, right func([]byte) bool,
 }
 
 func (s *stage) start(ctx context.Context, agents []agent) error {
-	say("A city of %d agents, each a real interactive program in a terminal of its own", len(agents))
+	printStep("A city of %d agents, each a real interactive program in a terminal of its own", len(agents))
 	for _, a := range agents {
 		fmt.Printf("   %-7s %s\n", a.name, a.what)
 	}
@@ -94,7 +94,7 @@ func (s *stage) start(ctx context.Context, agents []agent) error {
 }
 
 func (s *stage) prompt(ctx context.Context, agents []agent) error {
-	say("Prompts and their delivery status")
+	printStep("Prompts and their delivery status")
 	for _, a := range agents {
 		if err := s.show(ctx, "nudge", a.name, a.prompt); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (s *stage) prompt(ctx context.Context, agents []agent) error {
 		if err := s.await(ctx, a.name+" to answer", shows, "peek", a.name); err != nil {
 			return err
 		}
-		out, err := s.ask(ctx, "peek", a.name)
+		out, err := s.output(ctx, "peek", a.name)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *stage) kill(ctx context.Context, agents []agent) error {
 	if err != nil {
 		return err
 	}
-	say("kill -9 %d: the %s dies, and comes back", before.PID, name)
+	printStep("kill -9 %d: the %s dies, and comes back", before.PID, name)
 	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (s *stage) kill(ctx context.Context, agents []agent) error {
 }
 
 func (s *stage) agent(ctx context.Context, name string) (client.Agent, error) {
-	out, err := s.ask(ctx, "status", "--json")
+	out, err := s.output(ctx, "status", "--json")
 	if err != nil {
 		return client.Agent{}, err
 	}
@@ -166,7 +166,7 @@ func find(out []byte, name string) (client.Agent, error) {
 }
 
 func (s *stage) stop(ctx context.Context, _ []agent) error {
-	say("The end: every process of the city is stopped and counted")
+	printStep("The end: every process of the city is stopped and counted")
 	sockets, err := os.ReadFile(filepath.Join(s.dir, ".gc", "runtime-dir"))
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *stage) stop(ctx context.Context, _ []agent) error {
 // clean stops what a failed act left and proves that nothing is left at all.
 func (s *stage) clean(ctx context.Context) error {
 	if s.running {
-		_, err := s.ask(ctx, "stop")
+		_, err := s.output(ctx, "stop")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "demo: cleaning up:", err)
 		}

@@ -17,7 +17,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-const patience = 2 * time.Minute
+const waitLimit = 2 * time.Minute
 
 // programDir is the folder of the program; empty before it is built.
 var programDir string
@@ -158,7 +158,7 @@ func (c *city) kill() {
 // await waits until the status is as the test wants it.
 func (c *city) await(what string, is func(client.Status) bool) client.Status {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
 	defer cancel()
 	looks := time.NewTicker(20 * time.Millisecond)
 	defer looks.Stop()
@@ -200,7 +200,7 @@ func pids(status client.Status) map[string]int {
 // stop ends the city and returns its census.
 func (c *city) stop() client.Census {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
 	defer cancel()
 	census, err := c.client.StopCity(ctx)
 	if err != nil {
@@ -216,7 +216,7 @@ func (c *city) stop() client.Census {
 // remove takes away what the city left, also after a failed test.
 func (c *city) remove() {
 	if c.cmd != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		if _, err := c.client.StopCity(ctx); err != nil {
 			c.t.Errorf("cannot clean up the city %s: %v", c.root, err)

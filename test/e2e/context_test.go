@@ -52,7 +52,7 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	c, told := newContext(t, "[agents.context]\ncompact_at = 90\n")
 	c.start()
 	c.await("known by its worker", idleByWorker)
-	if err := c.hand("one", "fill it"); err != nil {
+	if err := c.promptAndWait("one", "fill it"); err != nil {
 		t.Fatal(err)
 	}
 	var got string
@@ -63,7 +63,7 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	})
 	c.kill()
 	c.start()
-	if err := c.hand("one", "go on"); err != nil {
+	if err := c.promptAndWait("one", "go on"); err != nil {
 		t.Fatal(err)
 	}
 	c.await("known by its worker again", idleByWorker)
@@ -102,7 +102,7 @@ func TestACompactionOutlivesItsControllers(t *testing.T) {
 	}
 	c.start()
 	c.await("known by its worker", idleByWorker)
-	if err := c.hand("one", "fill it"); err != nil {
+	if err := c.promptAndWait("one", "fill it"); err != nil {
 		t.Fatal(err)
 	}
 	compacts := func(s client.Status) bool {
@@ -126,7 +126,7 @@ func TestACompactionOutlivesItsControllers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.await("restarted", func(s client.Status) bool { return agentIn(s, "one").Epoch == before.Epoch+1 })
-	if err := c.hand("one", "go on"); err != nil {
+	if err := c.promptAndWait("one", "go on"); err != nil {
 		t.Error(err)
 	}
 	if census := c.stop(); !census.Clean {
@@ -143,7 +143,7 @@ func TestAFullConversationIsHandedOver(t *testing.T) {
 	c.start()
 	c.await("known by its worker", idleByWorker)
 	before := c.oneOf("one", 0)
-	if err := c.hand("one", "fill it"); err != nil {
+	if err := c.promptAndWait("one", "fill it"); err != nil {
 		t.Fatal(err)
 	}
 	c.await("begun", func(client.Status) bool {
@@ -153,14 +153,14 @@ func TestAFullConversationIsHandedOver(t *testing.T) {
 	c.kill()
 	c.start()
 	c.await("handed over", func(s client.Status) bool { return agentIn(s, "one").Epoch > before.Epoch && idleByWorker(s) })
-	if err := c.hand("one", "go on"); err != nil {
+	if err := c.promptAndWait("one", "go on"); err != nil {
 		t.Error(err)
 	}
 	after := c.oneOf("one", 0).Epoch
 	starts := int(after - before.Epoch) // two if the controller was killed in the middle of the first
 	c.kill()
 	c.start()
-	if err := c.hand("one", "go on"); err != nil {
+	if err := c.promptAndWait("one", "go on"); err != nil {
 		t.Error(err)
 	}
 	if now := c.oneOf("one", 0); now.Epoch != after || starts > 2 {
@@ -185,7 +185,7 @@ func TestAWorkerEndsByItsWord(t *testing.T) {
 	c.start()
 	before := c.oneOf("one", 0)
 	began := time.Now()
-	if err := c.hand("one", "leave 7"); err != nil {
+	if err := c.promptAndWait("one", "leave 7"); err != nil {
 		t.Fatal(err)
 	}
 	exit := ""
@@ -200,7 +200,7 @@ func TestAWorkerEndsByItsWord(t *testing.T) {
 	if !strings.Contains(exit, "7") {
 		t.Errorf("its end is reported as %q, want its code 7", exit)
 	}
-	if err := c.hand("one", "go on"); err != nil {
+	if err := c.promptAndWait("one", "go on"); err != nil {
 		t.Error(err)
 	}
 	if census := c.stop(); !census.Clean {

@@ -140,7 +140,7 @@ func TestAHangingStartDelaysNobody(t *testing.T) {
 	c.await("running except the one that hangs", func(s client.Status) bool {
 		return !slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.Name != "a-hangs" && a.State != client.StateRunning })
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	events, err := c.client.PastEvents(ctx, 0)
 	if err != nil {

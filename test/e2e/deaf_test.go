@@ -56,8 +56,8 @@ type kind struct {
 	blocks  bool               // it shows nothing of its input, so that it may be input blocked
 }
 
-// deafKinds are the agents of the test.
-func deafKinds(t *testing.T) []kind {
+// inputLossKinds are the agents of the test.
+func inputLossKinds(t *testing.T) []kind {
 	t.Helper()
 	all := []moment{atStart, atPaste, atEnter, atSettle, atRemove}
 	short := func(int) string { return "a short text" }
@@ -84,8 +84,8 @@ func deafKinds(t *testing.T) []kind {
 	}
 }
 
-// newDeafCity makes a city of these agents.
-func newDeafCity(t *testing.T) (*city, []kind) {
+// newInputLossCity makes a city of these agents.
+func newInputLossCity(t *testing.T) (*city, []kind) {
 	t.Helper()
 	c := newCrew(t, fmt.Sprintf("[delivery]\nprogress_timeout = %q\n", deliveryBound), nil)
 	self, err := os.Executable()
@@ -95,7 +95,7 @@ func newDeafCity(t *testing.T) (*city, []kind) {
 	if err := os.Symlink(self, filepath.Join(c.root, boxagent.Name)); err != nil {
 		t.Fatal(err)
 	}
-	kinds := deafKinds(t)
+	kinds := inputLossKinds(t)
 	text, err := os.ReadFile(filepath.Join(c.root, client.CityFile))
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func (s *storm) send(k kind, what string) string {
 	s.Helper()
 	s.n++
 	text := fmt.Sprintf("p%d.%s %s", s.n, k.name, what)
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(waitLimit); ; {
 		r, err := s.c.client.Nudge(s.Context(), k.name, client.NudgeRequest{Text: text, Key: strings.Fields(text)[0]})
 		if err == nil {
 			s.sent[r.ID] = sending{k, s.n, text}
@@ -246,7 +246,7 @@ func (s *storm) openAt(id string, at time.Time) bool {
 // decides: no prompt is consumed twice or together with another one, and none that is reported
 // as delivered is missing.
 func TestNoAgentGoesDeaf(t *testing.T) {
-	c, kinds := newDeafCity(t)
+	c, kinds := newInputLossCity(t)
 	c.start()
 	c.await("running", running)
 	seed := uint64(time.Now().UnixNano())

@@ -57,7 +57,7 @@ func TestStartUpDialogs(t *testing.T) {
 			if g.choices == nil {
 				c.unanswered(t, crew[i].name, g)
 			} else {
-				c.greeted(t, crew[i].name, g)
+				c.checkDialogs(t, crew[i].name, g)
 			}
 		})
 	}
@@ -70,9 +70,9 @@ func TestStartUpDialogs(t *testing.T) {
 	c.stop()
 }
 
-// greeted waits until the agent is ready, and compares its choices.
-func (c *city) greeted(t *testing.T, agent string, g greeting) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+// checkDialogs waits until the agent is ready, and compares its choices.
+func (c *city) checkDialogs(t *testing.T, agent string, g greeting) {
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	records, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Ready, 1))
 	if err != nil {
@@ -90,9 +90,9 @@ func (c *city) greeted(t *testing.T, agent string, g greeting) {
 
 // unanswered waits until a person is asked, and answers as one.
 func (c *city) unanswered(t *testing.T, agent string, g greeting) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	p := c.asks(ctx, t, agent)
+	p := c.openQuestion(ctx, t, agent)
 	if p.ID == "" {
 		return
 	}
@@ -116,8 +116,8 @@ func (c *city) unanswered(t *testing.T, agent string, g greeting) {
 	}
 }
 
-// asks waits for the agent's open question.
-func (c *city) asks(ctx context.Context, t *testing.T, agent string) client.Pending {
+// openQuestion waits for the agent's open question.
+func (c *city) openQuestion(ctx context.Context, t *testing.T, agent string) client.Pending {
 	t.Helper()
 	for {
 		open, err := c.client.Pending(ctx, agent, client.OnlyOpen)
@@ -163,7 +163,7 @@ const underWay = 300 * time.Millisecond
 // interrupted sends prompts without a pause, answers the dialog a while after it
 // came, and looks at what the agent got meanwhile.
 func (c *city) interrupted(t *testing.T, i, prompts int) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	receipts, unsure := make([]client.Receipt, prompts), 0
 	for n := range receipts {
@@ -178,7 +178,7 @@ func (c *city) interrupted(t *testing.T, i, prompts int) {
 		t.Errorf("%s: %v", name(i), err)
 		return
 	}
-	if p := c.asks(ctx, t, name(i)); p.ID != "" {
+	if p := c.openQuestion(ctx, t, name(i)); p.ID != "" {
 		pause(time.Second) // prompts wait, and none may be typed
 		if _, err := c.client.Respond(ctx, p.ID, client.RespondRequest{Option: "Yes, I trust this folder"}); err != nil {
 			t.Errorf("%s: %v", name(i), err)

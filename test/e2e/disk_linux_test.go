@@ -23,7 +23,7 @@ import (
 // could not record what it has allowed (R20); when the store is back, it goes on.
 func TestABrokenStoreFreezesTheCity(t *testing.T) {
 	c := newCrew(t, "[guard]\nsets = [\"dangerous-command\"]\nunguarded = \"report\"\n", []member{{name: name(0)}, {name: name(1)}, {name: name(2)}})
-	c.addGuarded(patience)
+	c.addGuarded(waitLimit)
 	place := filepath.Join(c.root, ".gc")
 	if err := os.Mkdir(place, 0o700); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 	c.expects("before", "Bash ls", "ran")
 	ballast := filepath.Join(place, "ballast")
 	fill(t, ballast)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if r, err := c.client.Nudge(ctx, name(0), client.NudgeRequest{Text: strings.Repeat("x", 100_000)}); err == nil {
 		t.Errorf("a prompt was accepted that cannot be kept: %+v", r)

@@ -121,7 +121,7 @@ func TestDriftWaitsForTheBoundary(t *testing.T) {
 	} {
 		nudge(t, c, agent, text)
 	}
-	person := c.comeAttached(t, "attached")
+	person := c.attachReadOnly(t, "attached")
 	c.await("in use", func(s client.Status) bool {
 		return agentIn(s, "busy").Activity.State == "busy" && agentIn(s, "works").Activity.State == "busy" &&
 			agentIn(s, "asks").Pending == 1 && agentIn(s, "asking").Pending == 1 && agentIn(s, "attached").Attached == 1
@@ -214,8 +214,8 @@ func (c *city) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// comeAttached attaches a person's terminal, who only looks.
-func (c *city) comeAttached(t *testing.T, agent string) *typist {
+// attachReadOnly attaches a person's terminal, who only looks.
+func (c *city) attachReadOnly(t *testing.T, agent string) *typist {
 	t.Helper()
 	cmd := exec.Command(c.gc, "attach", agent, "--city", c.root)
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color")

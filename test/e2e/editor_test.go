@@ -16,8 +16,8 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// desk is an editor made with another implementation of the protocol.
-type desk struct {
+// acpEditor is an editor made with another implementation of the protocol.
+type acpEditor struct {
 	sdk.Client
 	conn   *sdk.ClientSideConnection
 	choose string // the option that it takes; empty: it leaves questions to others
@@ -27,7 +27,7 @@ type desk struct {
 	asked []sdk.RequestPermissionRequest
 }
 
-func (d *desk) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
+func (d *acpEditor) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if m := n.Update.AgentMessageChunk; m != nil && m.Content.Text != nil {
@@ -36,7 +36,7 @@ func (d *desk) SessionUpdate(_ context.Context, n sdk.SessionNotification) error
 	return nil
 }
 
-func (d *desk) RequestPermission(ctx context.Context, r sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
+func (d *acpEditor) RequestPermission(ctx context.Context, r sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
 	d.mu.Lock()
 	d.asked = append(d.asked, r)
 	d.mu.Unlock()
@@ -49,8 +49,8 @@ func (d *desk) RequestPermission(ctx context.Context, r sdk.RequestPermissionReq
 	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
 }
 
-// said returns what the agent has said since the last call.
-func (d *desk) said() string {
+// newOutput returns what the agent has said since the last call.
+func (d *acpEditor) newOutput() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	text := d.words.String()
@@ -59,7 +59,7 @@ func (d *desk) said() string {
 }
 
 // openIn connects an editor to an agent.
-func (c *city) openIn(agent, choose string) *desk {
+func (c *city) openIn(agent, choose string) *acpEditor {
 	c.t.Helper()
 	cmd := exec.Command(c.gc, "acp", agent, "--city", c.root)
 	cmd.Env, cmd.Stderr = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.root, "USER=ed"}, os.Stderr
@@ -80,14 +80,14 @@ func (c *city) openIn(agent, choose string) *desk {
 			c.t.Errorf("gc acp %s ended with %v", agent, err)
 		}
 	})
-	d := &desk{choose: choose}
+	d := &acpEditor{choose: choose}
 	d.conn = sdk.NewClientSideConnection(d, in, out)
 	return d
 }
 
-func (d *desk) prompt(t *testing.T, id sdk.SessionId, text string) sdk.StopReason {
+func (d *acpEditor) prompt(t *testing.T, id sdk.SessionId, text string) sdk.StopReason {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	r, err := d.conn.Prompt(ctx, sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{sdk.TextBlock(text)}})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestAnEditorDrivesASession(t *testing.T) {
 		t.Run(agent, func(t *testing.T) {
 			c.oneOf(agent, 0)
 			d := c.openIn(agent, "No")
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
 			about, err := d.conn.Initialize(ctx, sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber})
 			if err != nil || about.AgentInfo == nil || about.AgentInfo.Name != "gc" || !about.AgentCapabilities.LoadSession {
@@ -121,7 +121,7 @@ func TestAnEditorDrivesASession(t *testing.T) {
 				if reason := d.prompt(t, s.SessionId, "say [[busy:500ms]] "+word); reason != sdk.StopReasonEndTurn {
 					t.Errorf("the turn ended with %s", reason)
 				}
-				if said := d.said(); !strings.Contains(said, word) || i > 0 && strings.Contains(said, fmt.Sprintf("unheard-%d", i-1)) {
+				if said := d.newOutput(); !strings.Contains(said, word) || i > 0 && strings.Contains(said, fmt.Sprintf("unheard-%d", i-1)) {
 					t.Errorf("of the prompt %s the editor received %q", word, said)
 				}
 			}
@@ -152,7 +152,7 @@ func TestAnEditorDrivesASession(t *testing.T) {
 				t.Errorf("the agent got %d prompts, want 5; %v", len(ledger.Prompts(prompts)), err)
 			}
 			other := c.openIn(agent, "")
-			if _, err := other.conn.LoadSession(ctx, sdk.LoadSessionRequest{SessionId: s.SessionId, Cwd: c.root, McpServers: []sdk.McpServer{}}); err != nil || !strings.Contains(other.said(), "unheard-2") {
+			if _, err := other.conn.LoadSession(ctx, sdk.LoadSessionRequest{SessionId: s.SessionId, Cwd: c.root, McpServers: []sdk.McpServer{}}); err != nil || !strings.Contains(other.newOutput(), "unheard-2") {
 				t.Errorf("the next editor does not see what was said: %v", err)
 			}
 			if _, err := other.conn.LoadSession(ctx, sdk.LoadSessionRequest{SessionId: "another", Cwd: c.root, McpServers: []sdk.McpServer{}}); err == nil {

@@ -46,7 +46,7 @@ func TestTwoHundredSessions(t *testing.T) {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
 			r, err := c.client.Nudge(ctx, name(i), client.NudgeRequest{Text: "hello", Wait: client.ReceiptSubmitted})
 			if err != nil || r.State != client.ReceiptSubmitted && r.State != client.ReceiptConsumed {

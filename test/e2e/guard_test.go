@@ -116,7 +116,7 @@ func (c *city) expects(word, call, outcome string) {
 	if _, err := fmt.Fprintln(pipe, word, call); err != nil {
 		c.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(20 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); time.Now().Before(deadline); pause(20 * time.Millisecond) {
 		for _, came := range []string{"ran", "blocked"} {
 			if _, err := os.Stat(filepath.Join(c.root, came+"-"+word)); err != nil {
 				continue

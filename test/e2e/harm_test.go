@@ -23,7 +23,7 @@ func TestTwoCitiesNeverMeet(t *testing.T) {
 	theirs.start()
 	ours.await("running", running)
 	before := pids(theirs.await("running", running))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	sibling := pids(ours.await("running", running))["worker-10"]
 	var group sync.WaitGroup

@@ -38,7 +38,7 @@ func TestHintsTakeEffectOnRunningAgents(t *testing.T) {
 			}
 			takes := func(id string) {
 				t.Helper()
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 				defer cancel()
 				c.await("ready", func(s client.Status) bool { return state(s) == "ready" || state(s) == "idle" })
 				receipt, err := c.client.Nudge(ctx, "one", client.NudgeRequest{Text: "hello " + id, Wait: "submitted"})

@@ -90,7 +90,7 @@ func TestADeliveryThatDiesLeavesTheAgentUsable(t *testing.T) {
 		c.start()
 		c.await("adopted", running)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	r, err := c.client.Nudge(ctx, name(0), client.NudgeRequest{Text: "whole", Wait: client.ReceiptSubmitted})
 	if err != nil || r.State != client.ReceiptSubmitted && r.State != client.ReceiptConsumed {

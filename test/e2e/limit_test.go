@@ -41,7 +41,7 @@ func TestALimitIsNoCrash(t *testing.T) {
 	for _, agent := range []string{"no-end", "at-start"} {
 		group.Go(func() { c.waitsUnknown(t, agent) })
 	}
-	group.Go(func() { c.holdsPrompts(t, "stays") })
+	group.Go(func() { c.checkLimitHoldsPrompts(t, "stays") })
 	group.Wait()
 	status := c.await("answering", func(client.Status) bool { return true })
 	for _, a := range status.Agents {
@@ -54,7 +54,7 @@ func TestALimitIsNoCrash(t *testing.T) {
 
 // resumesOnce ends an agent by a limit of 3 s.
 func (c *city) resumesOnce(t *testing.T, agent string) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if _, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: "[[limit:3s|exit]]"}); err != nil {
 		t.Errorf("%s: %v", agent, err)
@@ -86,7 +86,7 @@ func (c *city) resumesOnce(t *testing.T, agent string) {
 
 // waitsUnknown ends an agent by a limit without a known end.
 func (c *city) waitsUnknown(t *testing.T, agent string) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if agent != "at-start" {
 		if _, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: "[[limit:|exit]]"}); err != nil {
@@ -126,10 +126,10 @@ func (c *city) limited(ctx context.Context, t *testing.T, agent, words string) c
 	}
 }
 
-// holdsPrompts shows a limit of 4 s to an agent that stays: prompts wait for its
+// checkLimitHoldsPrompts shows a limit of 4 s to an agent that stays: prompts wait for its
 // end.
-func (c *city) holdsPrompts(t *testing.T, agent string) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+func (c *city) checkLimitHoldsPrompts(t *testing.T, agent string) {
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	nudge(t, c, agent, "[[limit:4s]]")
 	records, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Limited, 1))

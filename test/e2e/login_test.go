@@ -60,7 +60,7 @@ func newLogin(t *testing.T) *login {
 	for name, text := range map[string]string{"login": "refresh-0\n", "server": "refresh-0\n", "grants": "0\n", "pause": "\n"} {
 		l.write(name, text)
 	}
-	l.good(time.Hour)
+	l.setValidity(time.Hour)
 	return l
 }
 
@@ -89,8 +89,8 @@ func (l *login) drop(name string) {
 	}
 }
 
-// good says how long what is granted from now on is good.
-func (l *login) good(life time.Duration) {
+// setValidity says how long what is granted from now on is good.
+func (l *login) setValidity(life time.Duration) {
 	l.write("expires", time.Now().Add(life).UTC().Format(time.RFC3339))
 }
 
@@ -109,15 +109,15 @@ func (l *login) paused() int {
 	return pid
 }
 
-// goes lets a helper that has stopped go on, and no other one stop.
-func (l *login) goes() {
+// release lets a helper that has stopped go on, and no other one stop.
+func (l *login) release() {
 	l.pauses("")
 	l.write("go", "")
 }
 
 func (l *login) until(what string, is func() bool) {
 	l.t.Helper()
-	end := time.After(patience)
+	end := time.After(waitLimit)
 	for !is() {
 		select {
 		case <-time.After(20 * time.Millisecond):
@@ -127,9 +127,9 @@ func (l *login) until(what string, is func() bool) {
 	}
 }
 
-// intact checks that the login is still valid, and that no two have renewed at the same
+// checkIntact checks that the login is still valid, and that no two have renewed at the same
 // time.
-func (l *login) intact() {
+func (l *login) checkIntact() {
 	l.t.Helper()
 	if refused, twice := l.read("refused"), l.read("twice"); refused != "" || twice != "" {
 		l.t.Errorf("the login service has refused %q; at the same time renewed %q", refused, twice)
@@ -147,8 +147,8 @@ func (l *login) sharing() *city {
 	return c
 }
 
-// told are the events of the login.
-func (l *login) told(c *city) []string {
+// events are the events of the login.
+func (l *login) events(c *city) []string {
 	l.t.Helper()
 	page, err := c.client.PastEvents(l.t.Context(), 0)
 	if err != nil {
@@ -187,12 +187,12 @@ func TestARenewalOutlivesItsController(t *testing.T) {
 				}
 				l.pauses("")
 				c.start() // it needs the login at once, and a helper is at work
-				l.goes()
+				l.release()
 				c.await("running", running)
-				if err := c.hand("a", "hello"); err != nil {
+				if err := c.promptAndWait("a", "hello"); err != nil {
 					t.Error(err)
 				}
-				l.intact()
+				l.checkIntact()
 				if n := l.read("grants"); n != "2" {
 					t.Errorf("%s grants, want one for each controller", n)
 				}
@@ -212,19 +212,19 @@ func TestAKilledHelper(t *testing.T) {
 			t.Parallel()
 			l := newLogin(t)
 			c := l.sharing()
-			l.good(8 * time.Second)
+			l.setValidity(8 * time.Second)
 			c.start()
 			before := c.await("running", running)
 			l.pauses(step)
 			pid := l.paused() // it is renewed after half of its time
-			l.good(time.Hour)
+			l.setValidity(time.Hour)
 			l.pauses("")
 			send(t, pid, syscall.SIGKILL)
 			l.drop("busy")
 			want := "good failing good"
 			if step == "granted" {
 				want = "good failing expired good"
-				l.until("the end is reported", func() bool { return strings.Join(l.told(c), " ") == "good failing expired" })
+				l.until("the end is reported", func() bool { return strings.Join(l.events(c), " ") == "good failing expired" })
 				r, err := c.client.Nudge(t.Context(), "a", client.NudgeRequest{Text: "It waits"})
 				if err != nil {
 					t.Fatal(err)
@@ -235,11 +235,11 @@ func TestAKilledHelper(t *testing.T) {
 				l.drop("refused")
 				l.write("login", l.read("server")+"\n") // somebody logs in again
 			}
-			l.until("it is good again", func() bool { return strings.Join(l.told(c), " ") == want })
-			if err := c.hand("a", "hello"); err != nil {
+			l.until("it is good again", func() bool { return strings.Join(l.events(c), " ") == want })
+			if err := c.promptAndWait("a", "hello"); err != nil {
 				t.Error(err)
 			}
-			l.intact()
+			l.checkIntact()
 			if after := c.await("running", running); pids(after)["a"] != pids(before)["a"] {
 				t.Error("the agent was started again")
 			}
@@ -255,23 +255,23 @@ func TestALoginEndsWhileNobodyLooks(t *testing.T) {
 	l := newLogin(t)
 	c := l.sharing()
 	const life = 3 * time.Second
-	l.good(life)
+	l.setValidity(life)
 	ends := time.Now().Add(life)
 	c.start()
 	before := c.await("running", running)
 	c.kill()
 	l.until("it has ended", func() bool { return time.Now().After(ends.Add(time.Second)) })
 	had, _ := strconv.Atoi(l.read("grants")) // it is a number, or the test fails below
-	l.good(6 * time.Second)
+	l.setValidity(6 * time.Second)
 	c.start()
 	done := make(chan error, 1)
-	go func() { done <- c.hand("a", "[[slow:8]] a long turn") }()
+	go func() { done <- c.promptAndWait("a", "[[slow:8]] a long turn") }()
 	l.until("it is renewed twice", func() bool { n, _ := strconv.Atoi(l.read("grants")); return n >= had+2 }) // as above
-	l.good(time.Hour)
+	l.setValidity(time.Hour)
 	if err := <-done; err != nil {
 		t.Errorf("the turn in which the login was renewed: %v", err)
 	}
-	l.intact()
+	l.checkIntact()
 	if after := c.await("running", running); pids(after)["a"] != pids(before)["a"] {
 		t.Error("the agent was started again")
 	}
@@ -292,11 +292,11 @@ func TestCitiesShareALogin(t *testing.T) {
 	cities[0].kill()
 	cities[2].start()
 	cities[0].start()
-	l.goes()
+	l.release()
 	for _, c := range cities {
 		c.await("running", running)
 	}
-	l.intact()
+	l.checkIntact()
 	if n := l.read("grants"); n != "4" {
 		t.Errorf("%s grants, want 4", n)
 	}

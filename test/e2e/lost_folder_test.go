@@ -31,7 +31,7 @@ func TestRuntimeFolderRemoved(t *testing.T) {
 			c.addFor("two", provider)
 			c.start()
 			where := map[string]string{"one": provider, "two": provider}
-			before := c.settled(where)
+			before := c.waitPlaced(where)
 			for _, controller := range []string{"alive", "dead"} {
 				if controller == "dead" {
 					c.kill()
@@ -45,7 +45,7 @@ func TestRuntimeFolderRemoved(t *testing.T) {
 				}
 				c.awaitConsumed("one", "the folder is gone and the controller "+controller)
 				pause(1500 * time.Millisecond) // patrols
-				if after := c.settled(where); after["one"] != before["one"] || after["two"] != before["two"] {
+				if after := c.waitPlaced(where); after["one"] != before["one"] || after["two"] != before["two"] {
 					t.Errorf("controller %s: the agents were %v and are %v", controller, before, after)
 				}
 				status := c.await("looked at", func(client.Status) bool { return true })
@@ -83,7 +83,7 @@ func (c *city) runtimeDir() string {
 // awaitConsumed sends a prompt and waits until its agent has taken it.
 func (c *city) awaitConsumed(agent, text string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
 	defer cancel()
 	r, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: text, Wait: client.ReceiptSubmitted})
 	// Standard input shows nothing of what was read.

@@ -102,9 +102,9 @@ func (c *city) add(name, session, flags, toml string) {
 		name, c.agent, flags, c.ledgerOf(name), toml, own))
 }
 
-// settled waits until each agent runs at its place, once, and returns the
+// waitPlaced waits until each agent runs at its place, once, and returns the
 // processes by agent.
-func (c *city) settled(want map[string]string) map[string]int {
+func (c *city) waitPlaced(want map[string]string) map[string]int {
 	c.t.Helper()
 	c.await(fmt.Sprintf("running at %v", want), func(s client.Status) bool {
 		for name, provider := range want {
@@ -132,9 +132,9 @@ func (c *city) applyNow() {
 	_, _ = c.client.Apply(c.t.Context()) // a caller that waits for the outcome sees a failure
 }
 
-// told prompts an agent and waits until its ledger has the prompt, once: not every
+// promptOnce prompts an agent and waits until its ledger has the prompt, once: not every
 // provider can report that it arrived.
-func (c *city) told(t *testing.T, name, text string) {
+func (c *city) promptOnce(t *testing.T, name, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -157,7 +157,7 @@ func (c *city) told(t *testing.T, name, text string) {
 func (c *city) once(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if dup := overlaps(c.records(t, name)); dup != "" {
+		if dup := hasOverlap(c.records(t, name)); dup != "" {
 			t.Errorf("%s: %s", name, dup)
 		}
 	}
@@ -181,7 +181,7 @@ func TestACityMixesPlaces(t *testing.T) {
 	c.addPiped("typo", "ptty")
 	c.addPiped("talker", "warp")
 	c.start()
-	before := c.settled(where)
+	before := c.waitPlaced(where)
 	for name, words := range map[string]string{"typo": `there is no runtime provider "ptty"`, "talker": `there is no runtime provider "warp"`} {
 		c.await(name+" with the reason why it cannot start", func(s client.Status) bool {
 			a := agentIn(s, name)
@@ -189,12 +189,12 @@ func TestACityMixesPlaces(t *testing.T) {
 		})
 	}
 	for name := range where {
-		c.told(t, name, "hello "+name)
+		c.promptOnce(t, name, "hello "+name)
 	}
 	c.kill()
 	c.unwatched()
 	c.start()
-	after := c.settled(where)
+	after := c.waitPlaced(where)
 	for name, pid := range before {
 		if after[name] != pid {
 			t.Errorf("%s at %s was process %d and is %d after a restart of the controller", name, where[name], pid, after[name])
@@ -211,7 +211,7 @@ func TestACityMixesPlaces(t *testing.T) {
 		}
 		return true
 	})
-	c.settled(where)
+	c.waitPlaced(where)
 	census := c.stop()
 	c.unwatched()
 	if !census.Clean {
@@ -232,7 +232,7 @@ func TestACityMixesPlaces(t *testing.T) {
 func (c *city) unwatched() {
 	c.t.Helper()
 	var left []string
-	for end := time.Now().Add(patience); ; pause(50 * time.Millisecond) {
+	for end := time.Now().Add(waitLimit); ; pause(50 * time.Millisecond) {
 		left = nil
 		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		if err != nil {
@@ -266,7 +266,7 @@ func TestAnAgentMovesBetweenPlaces(t *testing.T) {
 	c.addPiped("moves", "pty")
 	places := slices.DeleteFunc(c.places(t), func(place string) bool { return place == "acp" }) // who moves there has to speak it
 	c.start()
-	neighbour := c.settled(map[string]string{"stays": "pty", "moves": "pty"})["stays"]
+	neighbour := c.waitPlaced(map[string]string{"stays": "pty", "moves": "pty"})["stays"]
 	at := "pty"
 	for i, next := range append(slices.Clone(places[1:]), "pty") {
 		if i == 1 { // the controller is away during this edit
@@ -280,7 +280,7 @@ func TestAnAgentMovesBetweenPlaces(t *testing.T) {
 		} else {
 			c.edit(fmt.Sprintf("session = %q", at), fmt.Sprintf("session = %q", next))
 		}
-		now := c.settled(map[string]string{"stays": "pty", "moves": next})
+		now := c.waitPlaced(map[string]string{"stays": "pty", "moves": next})
 		if now["stays"] != neighbour {
 			t.Errorf("the neighbour was restarted when the other moved from %s to %s", at, next)
 		}
@@ -308,17 +308,17 @@ func TestSessionsAreRoutedByName(t *testing.T) {
 		c.addPiped(name, "")
 	}
 	c.start()
-	first := c.settled(map[string]string{"near": "pty", "far": "subprocess", "home": "pty"})
+	first := c.waitPlaced(map[string]string{"near": "pty", "far": "subprocess", "home": "pty"})
 	c.kill()
 	c.start()
 	routes := map[string]string{"near": "pty", "far": "subprocess", "home": "pty"}
-	for name, pid := range c.settled(routes) {
+	for name, pid := range c.waitPlaced(routes) {
 		if first[name] != pid {
 			t.Errorf("%s was routed otherwise after a restart: process %d, then %d", name, first[name], pid)
 		}
 	}
 	c.edit("remote_match = \"far\"", "remote_match = \"near\"")
-	second := c.settled(map[string]string{"near": "subprocess", "far": "pty", "home": "pty"})
+	second := c.waitPlaced(map[string]string{"near": "subprocess", "far": "pty", "home": "pty"})
 	if second["home"] != first["home"] {
 		t.Error("an agent was restarted whose route did not change")
 	}
@@ -351,7 +351,7 @@ func TestAMissingToolIsNamed(t *testing.T) {
 		}
 	}
 	c.env = []string{"PATH=" + bin}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	for _, command := range []struct {
 		words []string
@@ -365,7 +365,7 @@ func TestAMissingToolIsNamed(t *testing.T) {
 			"provider.tmux", "tmux is not in PATH", "used by toolless", "install tmux",
 		}},
 	} {
-		out, err := c.said(ctx, command.words...)
+		out, err := c.runGC(ctx, command.words...)
 		for _, words := range command.says {
 			if (err != nil) != command.fails || !strings.Contains(out, words) {
 				t.Errorf("gc %v (%v) does not say %q:\n%s", command.words, err, words, out)
@@ -373,7 +373,7 @@ func TestAMissingToolIsNamed(t *testing.T) {
 		}
 	}
 	c.start()
-	c.settled(map[string]string{"plain": "pty"})
+	c.waitPlaced(map[string]string{"plain": "pty"})
 	for name, words := range map[string]string{"typo": `there is no runtime provider "ptty"`, "toolless": "install tmux"} {
 		c.await(name+" with the reason why it cannot start", func(s client.Status) bool {
 			return strings.Contains(agentIn(s, name).Reason, words)
@@ -384,8 +384,8 @@ func TestAMissingToolIsNamed(t *testing.T) {
 	}
 }
 
-// said runs a command of gc and returns what it says and how it ended.
-func (c *city) said(ctx context.Context, args ...string) (string, error) {
+// runGC runs a command of gc and returns what it says and how it ended.
+func (c *city) runGC(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.gc, append(args, "--city", c.root)...)
 	cmd.Env = append(append(os.Environ(), "COLUMNS=500", "NO_COLOR=1"), c.env...)
 	out, err := cmd.CombinedOutput()

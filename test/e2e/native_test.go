@@ -25,7 +25,7 @@ func TestFakeWorkersInACity(t *testing.T) {
 	for _, name := range names {
 		go func() {
 			for i := range prompts {
-				sent <- c.hand(name, fmt.Sprintf("%s prompt %d.", name, i))
+				sent <- c.promptAndWait(name, fmt.Sprintf("%s prompt %d.", name, i))
 			}
 		}()
 	}
@@ -38,12 +38,12 @@ func TestFakeWorkersInACity(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := c.hand("piped", "[[tool:Bash|git push --force origin main]]"); err != nil {
+	if err := c.promptAndWait("piped", "[[tool:Bash|git push --force origin main]]"); err != nil {
 		t.Error(err)
 	}
 	answered := make(chan error, 1)
-	go func() { answered <- c.hand("seated", "[[ask:Which way?|Left|Right]]") }()
-	if _, err := c.client.Respond(t.Context(), c.asked("seated"), client.RespondRequest{Option: "Right"}); err != nil {
+	go func() { answered <- c.promptAndWait("seated", "[[ask:Which way?|Left|Right]]") }()
+	if _, err := c.client.Respond(t.Context(), c.waitQuestion("seated"), client.RespondRequest{Option: "Right"}); err != nil {
 		t.Error(err)
 	}
 	if err := <-answered; err != nil {

@@ -158,7 +158,7 @@ func (c *city) unlimit(t *testing.T, b *block) {
 // raise makes the agent ask, and compares what is listed with what it asks.
 func (c *city) raise(t *testing.T, b *block, d *delays) client.Pending {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	before := len(ledger.Prompts(c.records(t, b.name)))
 	if _, err := c.client.Nudge(ctx, b.name, client.NudgeRequest{Text: b.prompt}); err != nil {
@@ -255,7 +255,7 @@ func (c *city) answerOnce(t *testing.T, b *block, p client.Pending) {
 // ends waits for the end of a question.
 func (c *city) ends(t *testing.T, id, state string) client.Pending {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	for {
 		all, err := c.client.Pending(ctx, "", client.WithEnded)
@@ -358,7 +358,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	var group sync.WaitGroup
 	for _, agent := range []string{"drawn", "reports"} {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
 			nudge(t, c, agent, "[[permit:Bash|make deploy]]")
 			records, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Choice, 1))

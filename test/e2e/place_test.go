@@ -44,7 +44,7 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 	}
 	c.env = []string{"PATH=" + bin}
 	c.start()
-	pid := c.settled(map[string]string{"one": "pty"})["one"]
+	pid := c.waitPlaced(map[string]string{"one": "pty"})["one"]
 	goesOn := func(why string) {
 		t.Helper()
 		c.await("the reason why the agent does not move", func(s client.Status) bool {
@@ -83,12 +83,12 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 	}
 	c.edit(`session = "pty"`, `session = "ptty"`)
 	goesOn(`there is no runtime provider "ptty"`)
-	c.told(t, "one", "hello")
+	c.promptOnce(t, "one", "hello")
 	c.kill()
 	c.start()
 	goesOn(`there is no runtime provider "ptty"`)
 	c.edit(`session = "ptty"`, `session = "pty"`)
-	if now := c.settled(map[string]string{"one": "pty"})["one"]; now != pid {
+	if now := c.waitPlaced(map[string]string{"one": "pty"})["one"]; now != pid {
 		t.Errorf("it was process %d, and is %d after the edit was taken back", pid, now)
 	}
 	c.edit(`session = "pty"`, `session = "tmux"`)
@@ -98,7 +98,7 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 		c.applyNow()
 		return len(s.Agents) == 1 && s.Agents[0].Provider == "tmux" && s.Agents[0].State == client.StateRunning
 	})
-	if now := c.settled(map[string]string{"one": "tmux"})["one"]; now == pid {
+	if now := c.waitPlaced(map[string]string{"one": "tmux"})["one"]; now == pid {
 		t.Error("it is at its new place, and still the same process")
 	}
 	if starts := len(ledger.Of(c.records(t, "one"), ledger.Start)); starts != 2 {
@@ -137,7 +137,7 @@ func TestAnEmptiedConfigurationEndsNobody(t *testing.T) {
 	c.write("")
 	c.await("the report that the file is empty", func(s client.Status) bool { return s.Plan.Error != "" })
 	c.kill()
-	if out, err := c.said(t.Context(), "controller", "run"); err == nil || !strings.Contains(out, "is empty") {
+	if out, err := c.runGC(t.Context(), "controller", "run"); err == nil || !strings.Contains(out, "is empty") {
 		t.Errorf("a controller starts without a configuration (%v):\n%s", err, out)
 	}
 	c.write(whole)

@@ -102,7 +102,7 @@ func TestAPromptStartsAMember(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a prompt for a member that its pool does not want: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if r, err = c.client.Receipt(ctx, r.ID, client.ReceiptConsumed); err != nil || r.State != client.ReceiptConsumed {
 		t.Fatalf("the prompt is %s (%s), %v", r.State, r.Reason, err)

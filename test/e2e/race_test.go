@@ -54,15 +54,15 @@ func TestOneAgentForEachIdentity(t *testing.T) {
 		if len(starts) < rounds {
 			t.Errorf("%s was started %d times: there was no storm", agent, len(starts))
 		}
-		if dup := overlaps(c.records(t, agent)); dup != "" {
+		if dup := hasOverlap(c.records(t, agent)); dup != "" {
 			t.Errorf("%s: %s", agent, dup)
 		}
 	}
 	c.stop()
 }
 
-// overlaps reads from a ledger whether a run wrote on after its successor began.
-func overlaps(records []ledger.Record) string {
+// hasOverlap reads from a ledger whether a run wrote on after its successor began.
+func hasOverlap(records []ledger.Record) string {
 	latest := 0
 	for _, r := range records {
 		switch {
@@ -103,7 +103,7 @@ func (c *city) startThrice(t *testing.T) {
 		})
 	}
 	group.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	status, err := c.client.Status(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *city) startThrice(t *testing.T) {
 // storm orders everything at once, and stops processes of the agents meanwhile.
 func (c *city) storm(t *testing.T, orders int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	var group sync.WaitGroup
 	for i := range orders {
@@ -236,7 +236,7 @@ func TestOneStartOfManyInThreeProcesses(t *testing.T) {
 	if counter.most != 1 {
 		t.Errorf("%d agents lived at a time: %v", counter.most, counter.worst)
 	}
-	if dup := overlaps(mustRead(t, book)); dup != "" {
+	if dup := hasOverlap(mustRead(t, book)); dup != "" {
 		t.Error(dup)
 	}
 }

@@ -24,7 +24,7 @@ func TestPromptsOfARenamedAgentMove(t *testing.T) {
 			c := newCrew(t, "patrol_interval = \"1s\"\n", []member{{name: "old", talks: true, toml: "ready_prompt_prefix = \"❯\""}})
 			c.start()
 			c.await("running", running)
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
 			send := func(agent, text, wait string) client.Receipt {
 				t.Helper()

@@ -146,7 +146,7 @@ func TestAConversationThatCannotBeResumed(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"taken": func(path string) { hold(t, path) },
+		"taken": func(path string) { lockConversation(t, path) },
 	}
 	for agent, words := range map[string]string{"gone": "not found", "taken": "in use"} {
 		before := c.oneOf(agent, 0)
@@ -177,8 +177,8 @@ func TestAConversationThatCannotBeResumed(t *testing.T) {
 	}
 }
 
-// hold keeps a conversation in use, as soon as the agent that had it has ended.
-func hold(t *testing.T, path string) {
+// lockConversation keeps a conversation in use, as soon as the agent that had it has ended.
+func lockConversation(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestOldSessionScript(t *testing.T) {
 	c.env = []string{"GC_SESSION=exec:./old-session", "GC_EXEC_STATE_DIR=" + state}
 	c.start()
 	where := map[string]string{"old": "exec:./old-session"}
-	first := c.settled(where)["old"]
+	first := c.waitPlaced(where)["old"]
 	if _, err := os.Stat(filepath.Join(state, "mux")); err != nil {
 		t.Errorf("the script's state is not where GC_EXEC_STATE_DIR says: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestOldSessionScript(t *testing.T) {
 
 	c.kill()
 	c.start()
-	if again := c.settled(where)["old"]; again != first {
+	if again := c.waitPlaced(where)["old"]; again != first {
 		t.Errorf("the agent was process %d, after the controller's death it is %d", first, again)
 	}
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {

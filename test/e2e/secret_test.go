@@ -53,12 +53,12 @@ func TestNoSecretLeavesItsPlace(t *testing.T) {
 	var found sync.Map
 	group.Go(func() { watchCommandLines(ctx, canary, &found) })
 	c.start()
-	c.settled(where)
+	c.waitPlaced(where)
 	nudge(t, c, "pty", "hello")
 	answers := c.everything(t)
 	c.kill()
 	c.start()
-	c.settled(where)
+	c.waitPlaced(where)
 	answers += c.everything(t)
 	cancel()
 	group.Wait()
@@ -73,7 +73,7 @@ func TestNoSecretLeavesItsPlace(t *testing.T) {
 		t.Errorf("the answers of the API have %d bytes: nothing was looked at", len(answers))
 	}
 	secrets := append(c.census(t, where), canary)
-	c.looksAtTmux(t, secrets)
+	c.checkTmuxEnvironment(t, secrets)
 	c.searches(t, c.shimsDir(t), secrets)
 	c.stop()
 	c.searches(t, c.root, secrets)

@@ -32,7 +32,7 @@ func TestPlacesReconcile(t *testing.T) {
 		crew = append(crew, soaker{member: member{name: name}, place: place, mute: name == "subprocess" || name == "screen"})
 	}
 	c.start()
-	before := c.settled(where)
+	before := c.waitPlaced(where)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -55,13 +55,13 @@ func TestPlacesReconcile(t *testing.T) {
 		c.start()
 	}
 	<-sending
-	c.settle(ctx, t)
+	c.waitQueueEmpty(ctx, t)
 	all := c.receipts(ctx, t, slices.Concat(prompts...))
 	if len(all) != each*len(crew) {
 		t.Errorf("%d prompts were accepted, want %d", len(all), each*len(crew))
 	}
 	c.reconcile(t, crew, all, nil)
-	for name, pid := range c.settled(where) {
+	for name, pid := range c.waitPlaced(where) {
 		if before[name] != pid {
 			t.Errorf("%s was process %d, and is %d after the controller's deaths", name, before[name], pid)
 		}

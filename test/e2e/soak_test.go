@@ -78,7 +78,7 @@ func TestPromptsReconcile(t *testing.T) {
 	go func() { group.Wait(); close(done) }()
 	c.disturb(t, crew, done, deaths)
 	all := slices.Concat(prompts...)
-	c.settle(ctx, t)
+	c.waitQueueEmpty(ctx, t)
 	enough()
 	helpers.Wait()
 	for _, p := range typists {
@@ -184,8 +184,8 @@ func (c *city) answerQuestions(ctx context.Context) {
 	}
 }
 
-// settle waits until no prompt is on its way any more.
-func (c *city) settle(ctx context.Context, t *testing.T) {
+// waitQueueEmpty waits until no prompt is on its way any more.
+func (c *city) waitQueueEmpty(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for {
 		open, err := c.client.Queue(ctx, "", client.OnlyOpen)

@@ -50,7 +50,7 @@ func TestAStalledAgentIsSeen(t *testing.T) {
 		t.Errorf("the processes were %v, and are %+v; want only the third replaced", first, last)
 	}
 	asked, err := c.client.Pending(t.Context(), "stuck", "")
-	if err != nil || len(asked) != 1 || asked[0].Kind != client.PendingStalled || time.Since(asked[0].Since) > patience {
+	if err != nil || len(asked) != 1 || asked[0].Kind != client.PendingStalled || time.Since(asked[0].Since) > waitLimit {
 		t.Errorf("a person is asked %+v, %v; want one question about the stall", asked, err)
 	}
 	c.stop()

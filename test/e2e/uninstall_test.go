@@ -38,7 +38,7 @@ func TestUninstall(t *testing.T) {
 		"its controller was killed": func(c *city) { c.kill(); c.cmd = nil },
 		"a shim was killed with it": func(c *city) { c.kill(); c.cmd = nil; c.killShimOf("lost") },
 		"its state is half gone":    func(c *city) { c.kill(); c.cmd = nil; c.spoil() },
-		"its state is not there":    func(c *city) { c.kill(); c.cmd = nil; c.lose(".gc"); c.lose(".runtime") },
+		"its state is not there":    func(c *city) { c.kill(); c.cmd = nil; c.removeFolder(".gc"); c.removeFolder(".runtime") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +54,7 @@ func TestUninstall(t *testing.T) {
 			if err := json.Unmarshal(out, &said); err != nil || code != 0 || !said.Clean {
 				t.Fatalf("gc uninstall: %d, %v\n%s", code, err, out)
 			}
-			c.forget()
+			c.waitControllerExit()
 			c.isGone(sockets)
 			for path, want := range mine {
 				if got, err := os.ReadFile(path); err != nil || string(got) != want {
@@ -209,8 +209,8 @@ func (c *city) spoil() {
 	}
 }
 
-// lose removes a folder, except what is not gc's.
-func (c *city) lose(name string) {
+// removeFolder removes a folder, except what is not gc's.
+func (c *city) removeFolder(name string) {
 	c.t.Helper()
 	entries, err := os.ReadDir(filepath.Join(c.root, name))
 	for _, e := range entries {
@@ -223,8 +223,8 @@ func (c *city) lose(name string) {
 	}
 }
 
-// forget takes leave of a controller that has ended.
-func (c *city) forget() {
+// waitControllerExit takes leave of a controller that has ended.
+func (c *city) waitControllerExit() {
 	if c.cmd != nil {
 		if err := <-c.ended; err != nil {
 			c.t.Errorf("the controller ended with: %v", err)

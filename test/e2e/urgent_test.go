@@ -19,7 +19,7 @@ func TestAnUrgentPromptInterruptsTheTurnBeforeIt(t *testing.T) {
 			c := newCrew(t, "", []member{{name: "a", flags: flags}})
 			c.start()
 			c.await("running", running)
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
 			first, err := c.client.Nudge(ctx, "a", client.NudgeRequest{Text: "[[busy:10m]]", Wait: client.ReceiptSubmitted})
 			if err != nil || !first.Reached(client.ReceiptSubmitted) {

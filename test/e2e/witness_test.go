@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// witness is a process at one moment.
-type witness struct {
+// processSnapshot is a process at one moment.
+type processSnapshot struct {
 	pid  int
 	argv string
 	env  []string
 }
 
-func (s witness) get(name string) string {
+func (s processSnapshot) get(name string) string {
 	for _, entry := range s.env {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value
@@ -28,7 +28,7 @@ func (s witness) get(name string) string {
 }
 
 // has returns the secrets in a process's environment.
-func (s witness) has(secrets []string) (found []string) {
+func (s processSnapshot) has(secrets []string) (found []string) {
 	for _, secret := range secrets {
 		if slices.ContainsFunc(s.env, func(entry string) bool { return strings.Contains(entry, secret) }) {
 			found = append(found, secret)
@@ -37,7 +37,7 @@ func (s witness) has(secrets []string) (found []string) {
 	return found
 }
 
-func witnesses(t *testing.T) (all []witness) {
+func processSnapshots(t *testing.T) (all []processSnapshot) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -48,7 +48,7 @@ func witnesses(t *testing.T) (all []witness) {
 		env, hidden := os.ReadFile(filepath.Join(dir, "environ"))
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		if gone == nil && hidden == nil && err == nil {
-			all = append(all, witness{pid, string(argv), strings.Split(string(bytes.TrimRight(env, "\x00")), "\x00")})
+			all = append(all, processSnapshot{pid, string(argv), strings.Split(string(bytes.TrimRight(env, "\x00")), "\x00")})
 		}
 	}
 	return all
@@ -68,7 +68,7 @@ func (c *city) census(t *testing.T, where map[string]string) (tokens []string) {
 		t.Logf("no process is looked at: %v", err)
 		return nil
 	}
-	all := witnesses(t)
+	all := processSnapshots(t)
 	whose := map[string]string{}
 	agents := map[string]bool{}
 	var argv string // of the controller
@@ -96,7 +96,7 @@ func (c *city) census(t *testing.T, where map[string]string) (tokens []string) {
 }
 
 // judges compares what a process has with what it may have.
-func (c *city) judges(t *testing.T, s witness, whose map[string]string, controller string) {
+func (c *city) judges(t *testing.T, s processSnapshot, whose map[string]string, controller string) {
 	t.Helper()
 	agent := ""
 	if s.get("GC_CITY_PATH") == c.root {
@@ -126,8 +126,8 @@ func (c *city) judges(t *testing.T, s witness, whose map[string]string, controll
 	}
 }
 
-// looksAtTmux asks the city's server what it shows of its environments.
-func (c *city) looksAtTmux(t *testing.T, secrets []string) {
+// checkTmuxEnvironment asks the city's server what it shows of its environments.
+func (c *city) checkTmuxEnvironment(t *testing.T, secrets []string) {
 	t.Helper()
 	socket := filepath.Join(c.shimsDir(t), "tmux", "s")
 	if _, err := os.Stat(socket); err != nil {

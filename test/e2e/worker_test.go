@@ -83,7 +83,7 @@ func TestWorkersInACity(t *testing.T) {
 	for _, name := range names {
 		go func() {
 			for i := range prompts {
-				sent <- c.hand(name, fmt.Sprintf("%s prompt %d.", name, i))
+				sent <- c.promptAndWait(name, fmt.Sprintf("%s prompt %d.", name, i))
 			}
 		}()
 	}
@@ -97,7 +97,7 @@ func TestWorkersInACity(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	for _, name := range names {
 		text, err := c.client.Peek(ctx, name, 10*prompts)
@@ -136,10 +136,10 @@ func TestWorkersInACity(t *testing.T) {
 	}
 }
 
-// hand gives a prompt to an agent and waits until it was worked on, whatever becomes
+// promptAndWait gives a prompt to an agent and waits until it was worked on, whatever becomes
 // of the controllers.
-func (c *city) hand(agent, text string) error {
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+func (c *city) promptAndWait(agent, text string) error {
+	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
 	defer cancel()
 	for {
 		r, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: text, Key: agent + " " + text, Wait: client.ReceiptConsumed})
@@ -165,13 +165,13 @@ func TestWorkersAreGuarded(t *testing.T) {
 	c.start()
 	c.await("running", running) // its workers may not have spoken yet: their prompts wait
 	for _, name := range names {
-		if err := c.hand(name, "run: git push --force origin main"); err != nil {
+		if err := c.promptAndWait(name, "run: git push --force origin main"); err != nil {
 			t.Error(err)
 		}
 		c.shows(name, "allowed: false a force push destroys what others have pushed")
 		answered := make(chan error, 1)
-		go func() { answered <- c.hand(name, "run: git reset --hard") }()
-		id := c.asked(name)
+		go func() { answered <- c.promptAndWait(name, "run: git reset --hard") }()
+		id := c.waitQuestion(name)
 		p, err := c.client.Respond(t.Context(), id, client.RespondRequest{Option: "Allow once"})
 		if err != nil {
 			t.Errorf("cannot answer %+v: %v", p, err)
@@ -195,8 +195,8 @@ func (c *city) shows(agent, text string) {
 	})
 }
 
-// asked waits until an agent asks something, and returns the name of the question.
-func (c *city) asked(agent string) (id string) {
+// waitQuestion waits until an agent asks something, and returns the name of the question.
+func (c *city) waitQuestion(agent string) (id string) {
 	c.t.Helper()
 	c.await("asking", func(client.Status) bool {
 		open, err := c.client.Pending(c.t.Context(), agent, client.OnlyOpen)

@@ -8,8 +8,8 @@ import (
 	"gascity/client"
 )
 
-// live carries out a verb if the instance is the one that is meant.
-func (c *City) live(target string, req client.LifecycleRequest, detail string, change func(*client.Session) error) (client.Done, error) {
+// checkInstance carries out a verb if the instance is the one that is meant.
+func (c *City) checkInstance(target string, req client.LifecycleRequest, detail string, change func(*client.Session) error) (client.Done, error) {
 	s, err := c.fenced(target, req.Instance)
 	if err != nil {
 		return client.Done{}, err
@@ -38,7 +38,7 @@ func start(s *client.Session) {
 
 // Wake implements controlapi.City.
 func (c *City) Wake(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	return c.live(target, req, "", func(s *client.Session) error {
+	return c.checkInstance(target, req, "", func(s *client.Session) error {
 		switch s.State {
 		case client.StateQuarantined:
 			return fmt.Errorf("%w: %s is quarantined; first: gc session reset %s", client.ErrRefused, s.Name, s.Name)
@@ -52,7 +52,7 @@ func (c *City) Wake(_ context.Context, target string, req client.LifecycleReques
 
 // Sleep implements controlapi.City.
 func (c *City) Sleep(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	return c.live(target, req, "", func(s *client.Session) error {
+	return c.checkInstance(target, req, "", func(s *client.Session) error {
 		s.State, s.PID = client.StateAsleep, 0
 		return nil
 	})
@@ -60,7 +60,7 @@ func (c *City) Sleep(_ context.Context, target string, req client.LifecycleReque
 
 // Suspend implements controlapi.City.
 func (c *City) Suspend(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	return c.live(target, req, "", func(s *client.Session) error {
+	return c.checkInstance(target, req, "", func(s *client.Session) error {
 		s.State, s.Desired, s.PID = client.StateSuspended, client.StateSuspended, 0
 		return nil
 	})
@@ -68,7 +68,7 @@ func (c *City) Suspend(_ context.Context, target string, req client.LifecycleReq
 
 // Resume implements controlapi.City.
 func (c *City) Resume(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	return c.live(target, req, "", func(s *client.Session) error {
+	return c.checkInstance(target, req, "", func(s *client.Session) error {
 		if s.State == client.StateSuspended {
 			start(s)
 		}
@@ -78,7 +78,7 @@ func (c *City) Resume(_ context.Context, target string, req client.LifecycleRequ
 
 // Reset implements controlapi.City.
 func (c *City) Reset(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	return c.live(target, req, "", func(s *client.Session) error {
+	return c.checkInstance(target, req, "", func(s *client.Session) error {
 		if s.State == client.StateQuarantined || s.State == client.StateFailed {
 			start(s)
 		}
@@ -91,7 +91,7 @@ const defaultDrain = time.Minute
 
 // Drain implements controlapi.City: the agent has to acknowledge, nothing else ends it.
 func (c *City) Drain(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	return c.live(target, req, "", func(s *client.Session) error {
+	return c.checkInstance(target, req, "", func(s *client.Session) error {
 		if s.State != client.StateRunning {
 			return fmt.Errorf("%w: %s is %s", client.ErrRefused, s.Name, s.State)
 		}
@@ -119,7 +119,7 @@ func (c *City) DrainState(_ context.Context, target string) (client.Drain, error
 
 // DrainAck implements controlapi.City.
 func (c *City) DrainAck(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	return c.live(target, req, "", func(s *client.Session) error {
+	return c.checkInstance(target, req, "", func(s *client.Session) error {
 		if s.State != client.StateDraining {
 			return fmt.Errorf("%w: %s is %s, it was not asked to wind down", client.ErrRefused, s.Name, s.State)
 		}
@@ -133,7 +133,7 @@ func (c *City) DrainAck(_ context.Context, target string, req client.LifecycleRe
 
 // RequestRestart implements controlapi.City: the turn ends at once.
 func (c *City) RequestRestart(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	return c.live(target, req, "at the end of the turn", func(s *client.Session) error {
+	return c.checkInstance(target, req, "at the end of the turn", func(s *client.Session) error {
 		s.Epoch++
 		s.Restarts++
 		return nil

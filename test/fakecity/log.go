@@ -26,8 +26,8 @@ func (l *Log) Append(e client.Event) {
 	l.wakeLocked()
 }
 
-// Forget drops all events up to the given id.
-func (l *Log) Forget(id uint64) {
+// DropUntil drops all events up to the given id.
+func (l *Log) DropUntil(id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = slices.DeleteFunc(l.events, func(e client.Event) bool { return e.ID <= id })

@@ -19,9 +19,9 @@ func (c *City) Awaited() <-chan struct{} {
 	return c.awaited
 }
 
-// noteAwait notifies those that wait for it, and scripts by a file in the city
+// signalAwait notifies those that wait for it, and scripts by a file in the city
 // directory.
-func (c *City) noteAwait() {
+func (c *City) signalAwait() {
 	_ = os.WriteFile(filepath.Join(c.Root, "awaited"), nil, 0o600) // who looks for it fails then
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *City) Await(parent context.Context, req client.WaitRequest) (client.Wai
 }
 
 func (c *City) await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
-	c.noteAwait()
+	c.signalAwait()
 	w := client.Wait{Target: req.Target, For: req.For, Arg: req.Arg, State: client.WaitOpen, CreatedAt: time.Now()}
 	if req.For == client.WaitTime {
 		at, err := time.Parse(time.RFC3339Nano, req.Arg)
@@ -64,15 +64,15 @@ func (c *City) await(ctx context.Context, req client.WaitRequest) (client.Wait, 
 	}
 	err := c.until(ctx, func() (bool, error) {
 		var err error
-		w.State, w.Reason, err = c.holds(req)
+		w.State, w.Reason, err = c.checkCondition(req)
 		return w.State != client.WaitOpen, err
 	})
 	w.EndedAt = time.Now()
 	return w, err
 }
 
-// holds judges a condition.
-func (c *City) holds(req client.WaitRequest) (state, reason string, err error) {
+// checkCondition judges a condition.
+func (c *City) checkCondition(req client.WaitRequest) (state, reason string, err error) {
 	is := func(met bool) (string, string, error) {
 		if met {
 			return client.WaitFulfilled, "", nil
@@ -99,10 +99,10 @@ func (c *City) holds(req client.WaitRequest) (state, reason string, err error) {
 		}
 		return is(c.pending[i].State != client.PendingOpen)
 	}
-	return c.agentHolds(req, is)
+	return c.checkAgentCondition(req, is)
 }
 
-func (c *City) agentHolds(req client.WaitRequest, is func(bool) (string, string, error)) (state, reason string, err error) {
+func (c *City) checkAgentCondition(req client.WaitRequest, is func(bool) (string, string, error)) (state, reason string, err error) {
 	s, err := c.find(req.Target)
 	if err != nil {
 		return "", "", err

@@ -136,9 +136,9 @@ type Face struct {
 	Think        time.Duration // how long a turn takes
 	BusyLate     time.Duration // how late the screen shows a turn
 	Placeholder  int           // a paste of at least so many bytes is shown by a placeholder
-	Ghost        string
+	GhostText    string
 	NoPaste      bool // does not ask for bracketed paste
-	Deaf         bool // loses all text
+	IgnoreInput  bool // loses all text
 	DialogAfter  time.Duration
 	DialogOnText bool // a dialog comes up when text arrives
 	Dialog       []string
@@ -160,7 +160,7 @@ func (f Face) Rules(tb testing.TB) screen.Rules {
 	case "line":
 		r := Rules(tb, "generic")
 		r.ReadyPrefix = "> "
-		r.Screen.Composer.Marks = []string{"> "}
+		r.Screen.InputBox.Marks = []string{"> "}
 		return r
 	default:
 		return Rules(tb, "generic")
@@ -202,7 +202,7 @@ func NewAgent(f Face) *Agent {
 	if a.Think == 0 {
 		a.Think = 50 * time.Millisecond
 	}
-	a.T.Program = a.Take
+	a.T.Program = a.Feed
 	if !a.NoPaste {
 		a.T.Print("\x1b[?2004h")
 	}
@@ -225,8 +225,8 @@ func (a *Agent) Change(change func()) {
 // ShowDialog puts the face's dialog on the screen.
 func (a *Agent) ShowDialog() { a.Change(func() { a.InDialog = true }) }
 
-// Take reads input: pastes in brackets, keys, text.
-func (a *Agent) Take(p []byte) {
+// Feed reads input: pastes in brackets, keys, text.
+func (a *Agent) Feed(p []byte) {
 	s := a.rest + string(p)
 	a.rest = ""
 	for s != "" {
@@ -256,7 +256,7 @@ func (a *Agent) Text(s string, paste bool) {
 		if a.SayLate > 0 {
 			time.AfterFunc(a.SayLate, func() { a.Change(func() { a.says = true }) })
 		}
-		if a.Deaf {
+		if a.IgnoreInput {
 			return
 		}
 		a.Content = append(a.Content, []rune(s)...)
@@ -392,8 +392,8 @@ func (a *Agent) draw() string {
 		shown = "[Pasted text #1 +9 lines]"
 	}
 	composer := strings.ReplaceAll(shown, "\n", "\r\n  ") + cursor
-	if a.Shown == "" && a.Ghost != "" {
-		composer = cursor + "\x1b[2m" + a.Ghost + "\x1b[22m"
+	if a.Shown == "" && a.GhostText != "" {
+		composer = cursor + "\x1b[2m" + a.GhostText + "\x1b[22m"
 	}
 	rule := strings.Repeat("─", Cols)
 	switch a.Style {
@@ -415,8 +415,8 @@ func (a *Agent) draw() string {
 	return b.String()
 }
 
-// Forget returns what the agent took, and forgets it.
-func (a *Agent) Forget() []string {
+// DrainPrompts returns what the agent took, and forgets it.
+func (a *Agent) DrainPrompts() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	taken := a.ledger

@@ -84,8 +84,8 @@ func NewProgram(t *testing.T, cmd *exec.Cmd, cols, rows int) *Fake {
 	return a
 }
 
-// Taken returns the prompts of the ledger once there are n, or time has run out.
-func (a *Real) Taken(t *testing.T, n int) []ledger.Record {
+// WaitPrompts returns the prompts of the ledger once there are n, or time has run out.
+func (a *Real) WaitPrompts(t *testing.T, n int) []ledger.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -111,7 +111,7 @@ func RealRules(tb testing.TB, profile string) screen.Rules {
 	rules := Rules(tb, profile)
 	rules.ReadyPrefix = "❯ "
 	if profile == "generic" {
-		rules.Screen.Composer.Marks = []string{"❯ "}
+		rules.Screen.InputBox.Marks = []string{"❯ "}
 	}
 	return rules
 }

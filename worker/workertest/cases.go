@@ -12,7 +12,7 @@ import (
 func tests() []test {
 	return []test{
 		{id: "started", sentence: "It reports started, then ready, and opens its stream.", do: func(r *run) error { return r.awaitAll("/lifecycle started", "/lifecycle ready", streamPath) }},
-		{id: "speaks", sentence: "All that it says is JSON, of its own run, with its token, and to paths that there are.", do: speaks},
+		{id: "speaks", sentence: "All that it says is JSON, of its own run, with its token, and to paths that there are.", do: reportsTurn},
 		{id: "states", sentence: "It is busy and idle in turns, and nothing before it is ready.", do: states},
 		{id: "prompts", sentence: "It takes prompts in order, each once: busy, submitted, idle, consumed.", do: prompts},
 		{id: "repeated", sentence: "A message that comes twice is acted on once, and its last word is repeated.", do: repeated},
@@ -77,11 +77,11 @@ func repeated(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err
 	}
-	was := said(r.Words(), "/ack p1 consumed")
+	was := countWords(r.Words(), "/ack p1 consumed")
 	if err := r.Prompt("p1", "one"); err != nil {
 		return err
 	}
-	if err := r.Await(r.ctx, func(words []Word) bool { return said(words, "/ack p1 consumed") > was }); err != nil {
+	if err := r.Await(r.ctx, func(words []Word) bool { return countWords(words, "/ack p1 consumed") > was }); err != nil {
 		return fmt.Errorf("its last word is not repeated: %w", err)
 	}
 	if err := r.turn("p2", "two"); err != nil {
@@ -95,20 +95,20 @@ func reconnects(r *run) error {
 	for i := range 3 {
 		id := fmt.Sprint("p", i)
 		ids = append(ids, id)
-		streams := said(r.Words(), "/stream")
+		streams := countWords(r.Words(), "/stream")
 		if err := r.turn(id, id); err != nil {
 			return err
 		}
 		r.Cut()
-		if err := r.Await(r.ctx, func(words []Word) bool { return said(words, "/stream") > streams }); err != nil {
+		if err := r.Await(r.ctx, func(words []Word) bool { return countWords(words, "/stream") > streams }); err != nil {
 			return fmt.Errorf("it does not come again: %w", err)
 		}
 	}
 	return r.once(ids...)
 }
 
-// away is how long the city is gone.
-const away = 300 * time.Millisecond
+// cityDowntime is how long the city is gone.
+const cityDowntime = 300 * time.Millisecond
 
 func restarted(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
@@ -120,7 +120,7 @@ func restarted(r *run) error {
 	if err := r.Prompt("p2", "two"); err != nil {
 		return err
 	}
-	timer := time.NewTimer(away)
+	timer := time.NewTimer(cityDowntime)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -179,14 +179,14 @@ func fenced(r *run) error {
 	}
 }
 
-// speaks looks at everything that was said in a turn with a tool, or without one.
-func speaks(r *run) error {
+// reportsTurn looks at everything that was said in a turn with a tool, or without one.
+func reportsTurn(r *run) error {
 	if err := r.turn("p1", r.toolPrompt("one")); err != nil {
 		return err
 	}
 	for _, w := range r.Words() {
 		switch id := w.text("run_id"); {
-		case said([]Word{w}, "invalid") > 0, said([]Word{w}, "wrong") > 0:
+		case countWords([]Word{w}, "invalid") > 0, countWords([]Word{w}, "wrong") > 0:
 			return fmt.Errorf("it said %v", w)
 		case w.Path != streamPath && id != "" && id != r.City.run:
 			return fmt.Errorf("it speaks for run %q, and is %q: %v", id, r.City.run, w)
@@ -243,9 +243,9 @@ func gap(r *run) error {
 			return fmt.Errorf("it acknowledges what is no message: %v", w.Body)
 		}
 	}
-	streams := said(r.Words(), streamPath)
+	streams := countWords(r.Words(), streamPath)
 	r.Lag()
-	if err := r.Await(r.ctx, func(words []Word) bool { return said(words, streamPath) > streams }); err != nil {
+	if err := r.Await(r.ctx, func(words []Word) bool { return countWords(words, streamPath) > streams }); err != nil {
 		return fmt.Errorf("it does not come again: %w", err)
 	}
 	if err := r.turn("p3", "three"); err != nil {

@@ -72,7 +72,7 @@ func Check(ctx context.Context, o Options) ([]Result, error) {
 	cases = slices.DeleteFunc(cases, func(c test) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, c.id) })
 	results := make([]Result, len(cases))
 	var all sync.WaitGroup
-	places := make(chan struct{}, together)
+	places := make(chan struct{}, maxParallel)
 	for i, c := range cases {
 		all.Go(func() {
 			places <- struct{}{}
@@ -93,8 +93,8 @@ func Promises() []string {
 	return names
 }
 
-// together is how many cases are tried at the same time.
-const together = 4
+// maxParallel is how many cases are tried at the same time.
+const maxParallel = 4
 
 func result(ctx context.Context, o Options, c test) Result {
 	r := Result{ID: c.id, Sentence: c.sentence}
@@ -135,7 +135,7 @@ func one(ctx context.Context, o Options, c test) (err error) {
 		cmd.Env = cmd.Environ()
 	}
 	cmd.Env = append(cmd.Env, city.Env()...)
-	whole(cmd)
+	setProcessGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func one(ctx context.Context, o Options, c test) (err error) {
 		tooSoon(fmt.Errorf("it ended before it opened its stream (%v)", cmd.ProcessState))
 	}()
 	defer func() { cancel(); <-done; end(cmd) }()
-	if err := r.Await(starting, func(words []Word) bool { return said(words, streamPath) > 0 }); err != nil {
+	if err := r.Await(starting, func(words []Word) bool { return countWords(words, streamPath) > 0 }); err != nil {
 		return err
 	}
 	if c.offer != "" && !r.offers(c.offer) {
@@ -158,9 +158,9 @@ func one(ctx context.Context, o Options, c test) (err error) {
 	return c.do(r)
 }
 
-// whole makes a worker a process group of its own, which is ended as a whole: what a
+// setProcessGroup makes a worker a process group of its own, which is ended as a whole: what a
 // worker has started must not outlive it.
-func whole(cmd *exec.Cmd) {
+func setProcessGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -177,8 +177,8 @@ const leaveWithin = 5 * time.Second
 // end ends a worker's group. One that is gone already is as good.
 func end(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// said counts the words that begin so.
-func said(words []Word, prefix string) int {
+// countWords counts the words that begin so.
+func countWords(words []Word, prefix string) int {
 	n := 0
 	for _, w := range words {
 		if s := w.String(); s == prefix || strings.HasPrefix(s, prefix+" ") {
@@ -193,7 +193,7 @@ func (r *run) awaitAll(prefixes ...string) error {
 	return r.Await(r.ctx, func(words []Word) bool {
 		rest := prefixes
 		for _, w := range words {
-			if len(rest) > 0 && said([]Word{w}, rest[0]) > 0 {
+			if len(rest) > 0 && countWords([]Word{w}, rest[0]) > 0 {
 				rest = rest[1:]
 			}
 		}

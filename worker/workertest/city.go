@@ -53,7 +53,7 @@ type City struct {
 	served  chan struct{} // closed when it has ended
 	words   []Word
 	seq     uint64
-	open    []letter      // not acknowledged
+	open    []queuedItem  // not acknowledged
 	cut     chan struct{} // closed to end the stream that is open
 	over    bool
 	keys    keys
@@ -126,7 +126,7 @@ func (c *City) Send(id string, kind worker.MessageKind, data any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seq++
-	c.open = append(c.open, letter{Message: worker.Message{Seq: c.seq, ID: id, Kind: kind, At: time.Now(), Data: text}})
+	c.open = append(c.open, queuedItem{Message: worker.Message{Seq: c.seq, ID: id, Kind: kind, At: time.Now(), Data: text}})
 	c.changeLocked()
 	return nil
 }
@@ -182,7 +182,7 @@ func (c *City) changeLocked() {
 	c.changed = make(chan struct{})
 }
 
-func (c *City) heard(w Word) {
+func (c *City) recordWord(w Word) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.words = append(c.words, w)
@@ -195,7 +195,7 @@ func (c *City) heard(w Word) {
 		id = w.text("question")
 	}
 	if id != "" {
-		c.open = slices.DeleteFunc(slices.Clone(c.open), func(l letter) bool { return l.ID == id })
+		c.open = slices.DeleteFunc(slices.Clone(c.open), func(l queuedItem) bool { return l.ID == id })
 	}
 	c.changeLocked()
 }
@@ -227,7 +227,7 @@ func (c *City) mux() http.Handler {
 	}))
 	mux.HandleFunc("GET "+streamPath, c.stream)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		c.heard(Word{Path: invalid + r.Method + " " + r.URL.Path})
+		c.recordWord(Word{Path: invalid + r.Method + " " + r.URL.Path})
 		problem(w, worker.ErrNotFound)
 	})
 	return mux
@@ -237,12 +237,12 @@ func (c *City) mux() http.Handler {
 func (c *City) refused(w http.ResponseWriter, r *http.Request) bool {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.mu.Lock()
-	over, known := c.over, c.keys.good(token)
+	over, known := c.over, c.keys.accepts(token)
 	c.mu.Unlock()
 	err := error(nil)
 	switch {
 	case !known:
-		c.heard(Word{Path: wrongToken + r.URL.Path})
+		c.recordWord(Word{Path: wrongToken + r.URL.Path})
 		err = worker.ErrUnauthorized
 	case over && r.URL.Path == streamPath:
 		err = worker.ErrFenced
@@ -275,14 +275,14 @@ func (c *City) report(answer func(http.ResponseWriter, []byte) any) http.Handler
 		var raw json.RawMessage
 		word := Word{Path: r.URL.Path, Body: map[string]any{}}
 		if json.NewDecoder(r.Body).Decode(&raw) != nil || json.Unmarshal(raw, &word.Body) != nil || r.Header.Get("Content-Type") != "application/json" {
-			c.heard(Word{Path: invalid + r.URL.Path})
+			c.recordWord(Word{Path: invalid + r.URL.Path})
 			http.Error(w, "no JSON", http.StatusUnprocessableEntity)
 			return
 		}
 		c.mu.Lock()
 		fault, newer := c.faults[r.URL.Path], c.newer
 		c.mu.Unlock()
-		c.heard(word)
+		c.recordWord(word)
 		if fault != nil {
 			fault(w)
 			return
@@ -295,7 +295,7 @@ func (c *City) report(answer func(http.ResponseWriter, []byte) any) http.Handler
 		w.Header().Set("Content-Type", "application/json")
 		text, _ := json.Marshal(out) // all of it can be encoded
 		if newer {
-			text = later(text)
+			text = withMembers(text)
 		}
 		_, _ = w.Write(text) // the reader may be gone
 	}

@@ -9,8 +9,8 @@ import (
 	"gascity/worker"
 )
 
-// letter is what waits for the worker: a message, or an event that is written once.
-type letter struct {
+// queuedItem is what waits for the worker: a message, or an event that is written once.
+type queuedItem struct {
 	worker.Message
 
 	event string // of an event: all of its lines
@@ -22,7 +22,7 @@ func (c *City) Gap() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seq += 10
-	c.open = append(c.open, letter{Message: worker.Message{Seq: c.seq}, event: fmt.Sprintf("event: %s\ndata: {\"from\":%d,\"next\":%d}\n\n", worker.GapEvent, c.seq-9, c.seq+1)})
+	c.open = append(c.open, queuedItem{Message: worker.Message{Seq: c.seq}, event: fmt.Sprintf("event: %s\ndata: {\"from\":%d,\"next\":%d}\n\n", worker.GapEvent, c.seq-9, c.seq+1)})
 	c.changeLocked()
 }
 
@@ -31,7 +31,7 @@ func (c *City) Lag() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seq++
-	c.open = append(c.open, letter{Message: worker.Message{Seq: c.seq}, event: "event: " + worker.LaggedEvent + "\ndata: {}\n\n", last: true})
+	c.open = append(c.open, queuedItem{Message: worker.Message{Seq: c.seq}, event: "event: " + worker.LaggedEvent + "\ndata: {}\n\n", last: true})
 	c.changeLocked()
 }
 
@@ -43,8 +43,8 @@ func (c *City) Age() {
 	c.newer = true
 }
 
-// later adds members to an object.
-func later(object []byte) []byte {
+// withMembers adds members to an object.
+func withMembers(object []byte) []byte {
 	if len(object) < 2 || object[0] != '{' {
 		return object
 	}
@@ -71,7 +71,7 @@ func (c *City) stream(w http.ResponseWriter, r *http.Request) {
 		c.open[i].Seq = c.seq
 	}
 	c.mu.Unlock()
-	c.heard(Word{Path: streamPath, Body: map[string]any{"after": strconv.FormatUint(after, 10)}})
+	c.recordWord(Word{Path: streamPath, Body: map[string]any{"after": strconv.FormatUint(after, 10)}})
 	w.Header().Set("Content-Type", "text/event-stream")
 	fmt.Fprint(w, ": a made up city\n\n")
 	for last, more := uint64(0), true; more; {
@@ -116,7 +116,7 @@ func (c *City) unwrittenLocked(last *uint64) (out []byte, end bool) {
 		}
 		text, _ := json.Marshal(l.Message) // all of it came from JSON
 		if c.newer {
-			text = later(text)
+			text = withMembers(text)
 			out = append(out, ": a comment\nretry: 20\nwhatever: it means\n"...)
 		}
 		out = fmt.Appendf(out, "id: %d\nevent: %s\ndata: %s\n\n", l.Seq, l.Kind, text)

@@ -82,7 +82,7 @@ func (p *program) read(ctx context.Context) error {
 	for {
 		for m, err := range p.c.Messages(ctx) {
 			if err == nil {
-				err = p.take(ctx, m)
+				err = p.handle(ctx, m)
 			}
 			switch {
 			case errors.Is(err, errLeaves):
@@ -128,15 +128,15 @@ func (p *program) stumble(ctx context.Context) error {
 		if !found || json.Unmarshal([]byte(data), &m) != nil {
 			continue
 		}
-		if err := p.take(ctx, m); err != nil {
+		if err := p.handle(ctx, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take acts on a message.
-func (p *program) take(ctx context.Context, m worker.Message) error {
+// handle acts on a message.
+func (p *program) handle(ctx context.Context, m worker.Message) error {
 	ack := worker.Ack{ID: m.ID, State: worker.Consumed}
 	switch m.Kind {
 	case worker.PromptMessage:

@@ -24,9 +24,9 @@ import (
 	"gascity/worker/workertest"
 )
 
-// mutant is a city that breaks one promise: what stands between it and its worker
+// brokenCity is a city that breaks one promise: what stands between it and its worker
 // changes what the city says.
-type mutant struct {
+type brokenCity struct {
 	promise string
 	// refuses says that a request is answered with a problem in the place of the city.
 	refuses func(path string, body []byte) bool
@@ -37,8 +37,8 @@ type mutant struct {
 }
 
 // mutants are those of the promises that the small city of the tests keeps.
-func mutants() map[string]mutant {
-	return map[string]mutant{
+func mutants() map[string]brokenCity {
+	return map[string]brokenCity{
 		"it refuses events of later versions": {promise: "newer", refuses: func(path string, body []byte) bool {
 			return path == "/lifecycle" && bytes.Contains(body, []byte("levitating"))
 		}},
@@ -111,14 +111,14 @@ func TestEveryBrokenPromiseOfACityIsFound(t *testing.T) {
 	for name, m := range mutants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check := func(m mutant, patience time.Duration) error {
+			check := func(m brokenCity, patience time.Duration) error {
 				results := workertest.CheckServer(t.Context(), m.server(t, patience))
 				if len(results) != 1 || results[0].ID != m.promise {
 					t.Fatalf("tried %+v", results)
 				}
 				return results[0].Err
 			}
-			if err := check(mutant{promise: m.promise}, 30*time.Second); err != nil {
+			if err := check(brokenCity{promise: m.promise}, 30*time.Second); err != nil {
 				t.Errorf("what breaks no promise fails %s: %v", m.promise, err)
 			}
 			err := check(m, 3*time.Second)
@@ -131,7 +131,7 @@ func TestEveryBrokenPromiseOfACityIsFound(t *testing.T) {
 }
 
 // server is a mutant of the small city, as it is checked.
-func (m mutant) server(t *testing.T, patience time.Duration) workertest.Server {
+func (m brokenCity) server(t *testing.T, patience time.Duration) workertest.Server {
 	t.Helper()
 	city, err := workertest.NewCity()
 	if err != nil {
@@ -160,7 +160,7 @@ func (m mutant) server(t *testing.T, patience time.Duration) workertest.Server {
 }
 
 // between is a socket whose requests go to another one, and are changed on their way.
-func (m mutant) between(t *testing.T, to string) (socket string, closes func() error) {
+func (m brokenCity) between(t *testing.T, to string) (socket string, closes func() error) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcm") //nolint:usetesting // a socket path must be short
 	if err != nil {
@@ -200,7 +200,7 @@ func (m mutant) between(t *testing.T, to string) (socket string, closes func() e
 }
 
 // change changes an answer, or what a stream sends.
-func (m mutant) change(res *http.Response) error {
+func (m brokenCity) change(res *http.Response) error {
 	if res.Header.Get("Content-Type") == "text/event-stream" {
 		if m.sends != nil {
 			res.Body = m.stream(res.Body)
@@ -221,7 +221,7 @@ func (m mutant) change(res *http.Response) error {
 }
 
 // stream changes the messages of a stream. Each has its data on one line.
-func (m mutant) stream(from io.ReadCloser) io.ReadCloser {
+func (m brokenCity) stream(from io.ReadCloser) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { // it ends with the stream
 		lines := bufio.NewReader(from)

@@ -54,12 +54,12 @@ func sections(r *run) error {
 		{Type: "role", Content: "You are a test. [nonce-71]", Nonce: want[0]}, {Type: "of tomorrow", Content: "It will be late. [nonce-72]", Nonce: want[1]},
 	}}
 	for range 2 { // twice: it was lost on the way, as far as the city knows
-		was := said(r.Words(), "/ack c1 consumed")
+		was := countWords(r.Words(), "/ack c1 consumed")
 		if err := r.Send("c1", worker.ContextMessage, c); err != nil {
 			return err
 		}
 		if err := r.Await(r.ctx, func(words []Word) bool {
-			return said(words, "/ack c1 consumed") > was || said(words, "/ack c1 refused") > 0
+			return countWords(words, "/ack c1 consumed") > was || countWords(words, "/ack c1 refused") > 0
 		}); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func rotation(r *run) error {
 		return err
 	}
 	for _, w := range r.Words() {
-		if said([]Word{w}, "wrong") > 0 {
+		if countWords([]Word{w}, "wrong") > 0 {
 			return fmt.Errorf("it comes with a token that is dead: %v", w)
 		}
 	}

@@ -20,7 +20,7 @@ func serverTests() []serverTest {
 		{"prompt", "A prompt comes by the stream with its content, an id and a number.", prompted},
 		{"again", "What is not acknowledged comes to each new reader under its id, and nothing else does.", again},
 		{"order", "Messages come in the order of their numbers.", ordered},
-		{"context", "Sections carry nonces that stand in their text, and come once.", givesContext},
+		{"context", "Sections carry nonces that stand in their text, and come once.", contextDelivered},
 		{"interrupt", "An interrupt is confirmed when its worker has said so.", interrupts},
 		{"identity", "An identity comes by the stream.", identifies},
 		{"health", "A question about health is answered by the worker.", asksHealth},
@@ -31,8 +31,8 @@ func serverTests() []serverTest {
 
 const jsonKind = "application/json"
 
-// because says what is wrong, and why if that is known.
-func because(err error, format string, args ...any) error {
+// withReason says what is wrong, and why if that is known.
+func withReason(err error, format string, args ...any) error {
 	return errors.Join(fmt.Errorf(format, args...), err)
 }
 
@@ -71,7 +71,7 @@ func newerWorker(p *peer) error {
 		"/lifecycle": `{"event":"levitating","later":{"a":[1]}}`, "/telemetry": `{"events":[{"type":"dreamt","timestamp":"2026-01-01T00:00:00Z","later":1}]}`,
 	} {
 		if a, err := p.post(path, jsonKind, p.run.Token, body); err != nil || a.status != 200 {
-			return because(err, "POST %s %s is answered %d %s", path, body, a.status, a.body)
+			return withReason(err, "POST %s %s is answered %d %s", path, body, a.status, a.body)
 		}
 	}
 	return nil
@@ -90,7 +90,7 @@ func (p *peer) sent(content string) (worker.Message, error) {
 	}
 	var prompt worker.Prompt
 	if err := json.Unmarshal(m.Data, &prompt); err != nil || prompt.Content != content || m.ID == "" || m.Seq == 0 {
-		return m, because(err, "the prompt %q came as %+v with %s", content, m, m.Data)
+		return m, withReason(err, "the prompt %q came as %+v with %s", content, m, m.Data)
 	}
 	return m, nil
 }
@@ -144,14 +144,14 @@ func ordered(p *peer) error {
 	return nil
 }
 
-func givesContext(p *peer) error {
+func contextDelivered(p *peer) error {
 	p.connect()
 	if _, err := p.sent("one"); err != nil { // the stream is open
 		return err
 	}
 	c := worker.Context{RunID: p.run.ID, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "a test"}, {Type: "work", Content: "to test"}}}
 	if a, err := p.Context(p.ctx, c); err != nil || !a.Accepted {
-		return because(err, "context is answered %+v", a)
+		return withReason(err, "context is answered %+v", a)
 	}
 	m, err := p.next(worker.ContextMessage)
 	if err != nil {
@@ -159,7 +159,7 @@ func givesContext(p *peer) error {
 	}
 	var got worker.Context
 	if err := json.Unmarshal(m.Data, &got); err != nil || len(got.Sections) != 2 {
-		return because(err, "the sections came as %s", m.Data)
+		return withReason(err, "the sections came as %s", m.Data)
 	}
 	var nonces []string
 	for _, s := range got.Sections {
@@ -173,7 +173,7 @@ func givesContext(p *peer) error {
 	}
 	a, err := p.Context(p.ctx, c)
 	if slices.Sort(a.Skipped); err != nil || !slices.Equal(a.Skipped, []string{"role", "work"}) {
-		return because(err, "given again it is answered %+v", a)
+		return withReason(err, "given again it is answered %+v", a)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func identifies(p *peer) error {
 		return err
 	}
 	if a, err := p.Identity(p.ctx, worker.Identity{RunID: p.run.ID, Env: map[string]string{"CHECK": "1"}}); err != nil || !a.Accepted {
-		return because(err, "an identity is answered %+v", a)
+		return withReason(err, "an identity is answered %+v", a)
 	}
 	m, err := p.next(worker.IdentityMessage)
 	if err != nil {
@@ -212,7 +212,7 @@ func identifies(p *peer) error {
 	}
 	var id worker.Identity
 	if err := json.Unmarshal(m.Data, &id); err != nil || id.Env["CHECK"] != "1" {
-		return because(err, "the identity came as %s", m.Data)
+		return withReason(err, "the identity came as %s", m.Data)
 	}
 	return p.ack(m, worker.Consumed)
 }
@@ -293,7 +293,7 @@ func over(p *peer) error {
 	}
 	a, err := p.post("/lifecycle", jsonKind, p.run.Token, `{"event":"idle"}`)
 	if err != nil || a.status != 401 && a.status != 410 {
-		return because(err, "a dead token is answered %d %s", a.status, a.body)
+		return withReason(err, "a dead token is answered %d %s", a.status, a.body)
 	}
 	return nil
 }

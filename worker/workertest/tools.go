@@ -49,9 +49,9 @@ func canary(r *run) error {
 	}
 	for _, w := range r.Words() {
 		switch {
-		case said([]Word{w}, "/authorize "+worker.Canary) > 0:
+		case countWords([]Word{w}, "/authorize "+worker.Canary) > 0:
 			return nil
-		case said([]Word{w}, "/lifecycle busy") > 0:
+		case countWords([]Word{w}, "/lifecycle busy") > 0:
 			return fmt.Errorf("it works before it has asked for the tool %s: a city with a guard gives it no prompts", worker.Canary)
 		}
 	}

@@ -39,7 +39,7 @@ type keys struct {
 	message string // that has sent it
 }
 
-func (k *keys) good(token string) bool {
+func (k *keys) accepts(token string) bool {
 	return token == k.now || k.next != "" && token == k.next
 }
 

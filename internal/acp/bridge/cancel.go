@@ -26,7 +26,7 @@ func (h *host) cancel(ctx context.Context) error {
 		q.answer(acp.Cancelled())
 	}
 	h.asked = nil
-	h.tell()
+	h.broadcastLocked()
 	h.mu.Unlock()
 	if !within(ctx, t.written, cancelTime) { // before the prompt it would mean nothing
 		return errUnsettled
@@ -58,7 +58,7 @@ func (h *host) cancelOwn(ctx context.Context, id string) error {
 	defer cancel()
 	for {
 		h.mu.Lock()
-		working, changed := h.working && h.turn == nil && !h.over, h.changed
+		working, changed := h.working && h.turn == nil && !h.ended, h.changed
 		h.mu.Unlock()
 		if !working {
 			return nil

@@ -26,7 +26,7 @@ type child struct {
 	cmd            *exec.Cmd
 	in             io.WriteCloser
 	out            io.ReadCloser
-	page           *page
+	transcript     *transcript
 	errors         io.ReadCloser
 	stderr         sync.WaitGroup
 	ended          chan struct{} // closed when the process has ended
@@ -36,8 +36,8 @@ type child struct {
 }
 
 // startChild runs command with sh.
-func startChild(command string, env []string, p *page) (*child, error) {
-	c := &child{cmd: exec.Command("/bin/sh", "-c", command), page: p, ended: make(chan struct{})} //nolint:noctx // it lives as long as this program
+func startChild(command string, env []string, p *transcript) (*child, error) {
+	c := &child{cmd: exec.Command("/bin/sh", "-c", command), transcript: p, ended: make(chan struct{})} //nolint:noctx // it lives as long as this program
 	c.cmd.Env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") })
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var theirs []*os.File
@@ -79,7 +79,7 @@ func (c *child) readErrors() {
 	for {
 		line, err := r.ReadSlice('\n') // of a longer one a piece
 		if len(line) > 0 {
-			c.page.line(string(line))
+			c.transcript.line(string(line))
 			c.mu.Lock()
 			c.tail = append(c.tail, line...)
 			c.tail = c.tail[max(0, len(c.tail)-stderrKept):]
@@ -142,16 +142,16 @@ func (c *child) end(grace time.Duration) {
 	}
 }
 
-// passOn ends this process as the agent ended. It returns the exit code where it
+// exitLikeAgent ends this process as the agent ended. It returns the exit code where it
 // does not end by a signal.
-func (c *child) passOn() int {
+func (c *child) exitLikeAgent() int {
 	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
 		return c.cmd.ProcessState.ExitCode()
 	}
 	switch sig := status.Signal(); sig {
 	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE:
-		dieBy(sig)
+		exitBySignal(sig)
 		fallthrough
 	default: // those that would make the Go runtime print a trace of this program
 		return 128 + int(sig)

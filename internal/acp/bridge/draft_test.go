@@ -26,7 +26,7 @@ type drafter struct {
 func draft(in io.Reader, out io.Writer) {
 	d := &drafter{bufio.NewScanner(in), out}
 	for d.in.Scan() {
-		d.take(d.read())
+		d.handleMessage(d.read())
 	}
 }
 
@@ -55,16 +55,16 @@ func (d *drafter) read() (m draftMessage) {
 	return m
 }
 
-func (d *drafter) say(line string) { fmt.Fprintln(d.out, `{"jsonrpc":"2.0",`+line+`}`) }
+func (d *drafter) writeLine(line string) { fmt.Fprintln(d.out, `{"jsonrpc":"2.0",`+line+`}`) }
 
 func (d *drafter) update(text string) {
-	d.say(`"method":"session/update","params":{"sessionId":"s1","update":{` + text + `}}`)
+	d.writeLine(`"method":"session/update","params":{"sessionId":"s1","update":{` + text + `}}`)
 }
 
 func (d *drafter) state(text string) { d.update(`"sessionUpdate":"state_update","state":` + text) }
 
-func (d *drafter) take(m draftMessage) {
-	answer := func(result string) { d.say(`"id":` + string(m.ID) + `,"result":` + result) }
+func (d *drafter) handleMessage(m draftMessage) {
+	answer := func(result string) { d.writeLine(`"id":` + string(m.ID) + `,"result":` + result) }
 	switch m.Method {
 	case "initialize":
 		if m.Params.Version != 2 || m.Params.Info["name"] != "gc" {
@@ -101,7 +101,7 @@ func (d *drafter) prompt(text string, answer func(string)) {
 		d.state(end)
 	case "ask":
 		d.state(`"requires_action"`)
-		d.say(`"id":"q","method":"session/request_permission","params":{"sessionId":"s1","title":"Run it?","subject":{"type":"command","command":"rm x","cwd":"/w"},` +
+		d.writeLine(`"id":"q","method":"session/request_permission","params":{"sessionId":"s1","title":"Run it?","subject":{"type":"command","command":"rm x","cwd":"/w"},` +
 			`"options":[{"optionId":"for-ever","name":"Always","kind":"allow_always"},{"optionId":"once","name":"Once","kind":"allow_once"}]}`)
 		d.in.Scan()
 		d.update(`"sessionUpdate":"agent_message","messageId":"m1","content":[{"type":"text","text":"chosen ` + d.read().Result.Outcome.Option + `"}]`)
@@ -114,7 +114,7 @@ func (d *drafter) prompt(text string, answer func(string)) {
 		d.update(`"sessionUpdate":"tool_call_content_chunk","toolCallId":"t","content":{"type":"content","content":{"type":"text","text":"what it gave"}}`)
 		d.update(`"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":[{"content":"one step","status":"pending","priority":"high"}]}`)
 		d.update(`"sessionUpdate":"_unheard_of","x":1`)
-		d.say(`"id":"f","method":"fs/write_text_file","params":{"sessionId":"s1","path":"stolen","content":"x"}`)
+		d.writeLine(`"id":"f","method":"fs/write_text_file","params":{"sessionId":"s1","path":"stolen","content":"x"}`)
 		d.in.Scan() // it is refused
 		d.state(`"idle","stopReason":"end_turn","background":[{"type":"terminal","terminalId":"b"}]`)
 	case "fail":
@@ -156,7 +156,7 @@ func TestTheDraft(t *testing.T) {
 	b.until("its mode is code", func(s bridge.State) bool { return s.Mode == "code" })
 
 	for i, text := range []string{"plain", "snapshots", "work"} {
-		out, err := b.give(text, text, time.Second)
+		out, err := b.deliver(text, text, time.Second)
 		if err != nil || out.State != runtime.OutcomeSubmitted {
 			t.Fatalf("%s: %+v, %v", text, out, err)
 		}
@@ -169,7 +169,7 @@ func TestTheDraft(t *testing.T) {
 		t.Errorf("with work in the background it is %s", s.Activity)
 	}
 	b.shows("[plan pending] one step")
-	page := b.page.String()
+	page := b.output.String()
 	if strings.Count(page, "said once") != 1 || !strings.Contains(page, "[tool: its tool]") || !strings.Contains(page, "what it gave") || !strings.Contains(page, "[plan pending] one step") {
 		t.Errorf("the page:\n%s", page)
 	}
@@ -177,7 +177,7 @@ func TestTheDraft(t *testing.T) {
 		t.Error("it wrote a file through gc, which the draft has no method for")
 	}
 
-	if _, err := b.give("ask", "ask", time.Second); err != nil {
+	if _, err := b.deliver("ask", "ask", time.Second); err != nil {
 		t.Fatal(err)
 	}
 	s = b.until("it asks", func(s bridge.State) bool { return s.Pending != nil })
@@ -190,7 +190,7 @@ func TestTheDraft(t *testing.T) {
 	b.until("it rests", idle)
 	b.shows("chosen once")
 
-	if _, err := b.give("fail", "fail", time.Second); err != nil {
+	if _, err := b.deliver("fail", "fail", time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if s = b.until("it rests", idle); !strings.Contains(s.Detail, "the model is gone") {
@@ -203,7 +203,7 @@ func TestTheDraft(t *testing.T) {
 func TestTheDraftIsInterrupted(t *testing.T) {
 	t.Parallel()
 	b := beginDraft(t)
-	if _, err := b.give("wait", "wait", time.Second); err != nil {
+	if _, err := b.deliver("wait", "wait", time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Cancel(t.Context()); err != nil {
@@ -212,11 +212,11 @@ func TestTheDraftIsInterrupted(t *testing.T) {
 	if s := b.until("it rests", idle); s.Boundary.IsZero() || !strings.Contains(s.Detail, "cancelled") {
 		t.Errorf("after the interrupt: %+v", s)
 	}
-	if _, err := b.give("alone", "go on alone", time.Second); err != nil {
+	if _, err := b.deliver("alone", "go on alone", time.Second); err != nil {
 		t.Fatal(err)
 	}
 	b.until("it works by itself", func(s bridge.State) bool { return s.Turns == 2 && s.Activity == runtime.ActivityBusy })
-	if out, err := b.give("early", "plain", 200*time.Millisecond); err != nil || out.Reason != runtime.RefusedBusy {
+	if out, err := b.deliver("early", "plain", 200*time.Millisecond); err != nil || out.Reason != runtime.RefusedBusy {
 		t.Errorf("during its own work a prompt is %+v, %v", out, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -224,7 +224,7 @@ func TestTheDraftIsInterrupted(t *testing.T) {
 	if err := b.Cancel(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := b.give("later", "plain", time.Second); err != nil || out.State != runtime.OutcomeSubmitted {
+	if out, err := b.deliver("later", "plain", time.Second); err != nil || out.State != runtime.OutcomeSubmitted {
 		t.Errorf("after it a prompt is %+v, %v", out, err)
 	}
 }
@@ -235,7 +235,7 @@ func TestTheDraftWithAnAgentOfVersion1(t *testing.T) {
 	b := beginBy(t, func(b *bench) bridge.Spec {
 		return bridge.Spec{Command: "exec " + build.Build(t) + " --acp --ledger " + b.ledger, Draft: true}
 	})
-	if out, err := b.give("a", "hello", time.Second); err != nil || out.State != runtime.OutcomeSubmitted {
+	if out, err := b.deliver("a", "hello", time.Second); err != nil || out.State != runtime.OutcomeSubmitted {
 		t.Errorf("a prompt is %+v, %v", out, err)
 	}
 	b.until("it rests", idle)

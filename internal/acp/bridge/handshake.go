@@ -66,7 +66,7 @@ func (h *host) initialize(ctx context.Context, version string) (about acp.Initia
 // open opens the session: the conversation of the spec, or a new one.
 func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.SessionResult, error) {
 	stdio := ""
-	if h.speaksDraft() {
+	if h.isDraft() {
 		stdio = acp.TypeStdio
 	}
 	params := acp.SessionParams{Cwd: h.dir, MCPServers: servers(h.spec.MCPServers, stdio)}
@@ -74,7 +74,7 @@ func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.Sessio
 	if h.spec.Conversation != "" {
 		params.SessionID = h.spec.Conversation
 		switch {
-		case h.speaksDraft(), about.AgentCapabilities.Resumes():
+		case h.isDraft(), about.AgentCapabilities.Resumes():
 			method = acp.MethodResume
 		case about.AgentCapabilities.LoadSession:
 			method = acp.MethodLoad
@@ -112,7 +112,7 @@ func (h *host) signIn(ctx context.Context, about acp.InitializeResult, why error
 		return fmt.Errorf("%w; it has no method %q to sign in with, but: %s", why, h.spec.Auth, strings.Join(known, ", "))
 	}
 	method := acp.MethodAuthenticate
-	if h.speaksDraft() {
+	if h.isDraft() {
 		method = acp.MethodLogin
 	}
 	if err := h.conn.Call(ctx, method, acp.AuthenticateParams{MethodID: h.spec.Auth}, nil); err != nil {
@@ -127,7 +127,7 @@ func (h *host) choose(ctx context.Context, opened acp.SessionResult) error {
 	h.mu.Lock()
 	h.modeOption = option.ID
 	h.mu.Unlock()
-	if h.spec.Mode == "" || opened.Modes != nil && opened.Modes.Current == h.spec.Mode || h.speaksDraft() && option.Value == h.spec.Mode {
+	if h.spec.Mode == "" || opened.Modes != nil && opened.Modes.Current == h.spec.Mode || h.isDraft() && option.Value == h.spec.Mode {
 		return nil
 	}
 	_, offered := modesOf(opened)
@@ -175,7 +175,7 @@ func (h *host) askMode(ctx context.Context, conversation, mode string) error {
 	return h.conn.Call(ctx, acp.MethodSetOption, acp.Selection(conversation, option, mode), nil)
 }
 
-func (h *host) speaksDraft() bool {
+func (h *host) isDraft() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.draft
@@ -201,15 +201,15 @@ func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult)
 	}
 	if info != nil {
 		h.agent = info.Name
-		h.ledger = newLedger(info.Name, h.conversation, h.report.getenv)
+		h.usageFile = newUsageFile(info.Name, h.conversation, h.report.getenv)
 	}
 	version := ""
 	if h.draft {
 		version = ", by the draft of version 2"
 	}
-	h.page.line(ReadyPrefix + " to " + h.name + ", conversation " + h.conversation + version)
+	h.transcript.line(ReadyPrefix + " to " + h.name + ", conversation " + h.conversation + version)
 	h.ready, h.since = true, time.Now()
-	h.tell()
+	h.broadcastLocked()
 	h.next()
 }
 

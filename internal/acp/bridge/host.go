@@ -24,17 +24,17 @@ import (
 // host is one running host.
 type host struct {
 	// Constant after construction.
-	spec   Spec
-	dir    string // the working folder
-	env    []string
-	token  string
-	nonce  string // in the ids of questions
-	page   *page
-	report *reporter
-	city   *worker.Client // nil: the agent is in none that can be asked
-	child  *child
-	conn   *acp.Conn
-	tools  *workshop
+	spec       Spec
+	dir        string // the working folder
+	env        []string
+	token      string
+	nonce      string // in the ids of questions
+	transcript *transcript
+	report     *reporter
+	city       *worker.Client // nil: the agent is in none that can be asked
+	child      *child
+	conn       *acp.Conn
+	tools      *clientTools
 
 	streamed string // the message whose pieces were shown last; the connection's reader has it
 
@@ -42,13 +42,13 @@ type host struct {
 	changed chan struct{} // closed at the next change
 	seq     uint64
 	ready   bool
-	over    bool // the agent has ended
+	ended   bool // the agent has ended
 
 	name         string
 	draft        bool   // the draft of version 2 is spoken
 	modeOption   string // the option that is the mode, in the draft
 	working      bool   // in the draft: the agent says that it works, for any client
-	beside       int    // in the draft: how much it says to go on beside that
+	background   int    // in the draft: how much it says to go on beside that
 	agent        string // its name, by its own word
 	conversation string
 	mode         string
@@ -56,22 +56,22 @@ type host struct {
 	model        string // as the session was opened with
 	usage        json.RawMessage
 	window       acp.Window
-	ledger       *ledger         // nil: the agent itself reports what it uses
+	usageFile    *usageFile      // nil: the agent itself reports what it uses
 	uses         map[string]*use // of tools, in the present turn
 	progress     runtime.Progress
-	former       map[string]*use  // in the turn before
+	previousUses map[string]*use  // in the turn before
 	refused      workerrun.Recent // ids of tool calls that were denied and have not ended
 
-	turn     *turn
-	turns    int
-	since    time.Time // of the present activity
-	last     string    // how the last turn ended, if there is something to say
-	boundary time.Time
-	line     []*entry // prompts that wait for their turn
-	book     map[string]*entry
-	order    []string // of the book
-	asked    []*question
-	count    int // of questions
+	turn       *turn
+	turns      int
+	since      time.Time // of the present activity
+	last       string    // how the last turn ended, if there is something to say
+	boundary   time.Time
+	queue      []*entry // prompts that wait for their turn
+	deliveries map[string]*entry
+	order      []string // of the book
+	asked      []*question
+	count      int // of questions
 }
 
 // Options are what [Run] needs of its process.
@@ -85,7 +85,7 @@ type Options struct {
 // Run is the program. It returns its exit status when the agent has ended; for an agent that
 // ended by a signal it does not return.
 func Run(ctx context.Context, opts Options) int {
-	p := &page{w: opts.Stdout}
+	p := &transcript{w: opts.Stdout}
 	spec, token, err := specOf(opts.Environ)
 	if err != nil {
 		p.line("acp: " + err.Error())
@@ -97,8 +97,8 @@ func Run(ctx context.Context, opts Options) int {
 		return 1
 	}
 	h := &host{
-		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), page: p,
-		changed: make(chan struct{}), since: time.Now(), book: map[string]*entry{}, uses: map[string]*use{}, report: newReporter(lookup(opts.Environ)),
+		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), transcript: p,
+		changed: make(chan struct{}), since: time.Now(), deliveries: map[string]*entry{}, uses: map[string]*use{}, report: newReporter(lookup(opts.Environ)),
 	}
 	h.city = h.report.client
 	if first := firstPrompt(opts.Args); first != "" {
@@ -159,22 +159,22 @@ func (h *host) run(ctx context.Context, version string) int {
 	defer cancel()
 	server, err := listen(ctx, h)
 	if err != nil {
-		h.page.line("acp: " + err.Error())
+		h.transcript.line("acp: " + err.Error())
 		return 1
 	}
-	if h.child, err = startChild(h.spec.Command, h.env, h.page); err != nil {
-		h.page.line("acp: the agent cannot be started: " + err.Error())
+	if h.child, err = startChild(h.spec.Command, h.env, h.transcript); err != nil {
+		h.transcript.line("acp: the agent cannot be started: " + err.Error())
 		_ = server.close() // it ends with us
 		return 1
 	}
-	h.tools = newWorkshop(h.dir, h.env)
+	h.tools = newClientTools(h.dir, h.env)
 	h.conn = acp.NewConn(h.child.out, h.child.in, h)
 	var work sync.WaitGroup
 	served := make(chan struct{})
 	work.Go(func() {
 		defer close(served)
 		if err := h.conn.Serve(ctx); err != nil && ctx.Err() == nil {
-			h.page.line("acp: " + err.Error())
+			h.transcript.line("acp: " + err.Error())
 		}
 	})
 	answered := make(chan struct{})
@@ -183,9 +183,9 @@ func (h *host) run(ctx context.Context, version string) int {
 	work.Go(func() { h.prove(ctx) })
 	failed := make(chan error, 1)
 	work.Go(func() { failed <- h.handshake(ctx, version) })
-	code := h.live(signals, failed)
+	code := h.waitForExit(signals, failed)
 	h.child.drain(served)
-	h.ends()
+	h.markEnded()
 	h.tools.close()
 	_ = server.close() // it ends with us
 	// Each waiter learns how it ended, before cancel cuts them all off.
@@ -199,21 +199,21 @@ func (h *host) run(ctx context.Context, version string) int {
 	if code >= 0 {
 		return code
 	}
-	return h.child.passOn()
+	return h.child.exitLikeAgent()
 }
 
-// live returns when the agent has ended; code is negative unless the host itself failed.
-func (h *host) live(signals <-chan os.Signal, failed <-chan error) (code int) {
+// waitForExit returns when the agent has ended; code is negative unless the host itself failed.
+func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code int) {
 	for {
 		select {
 		case <-h.child.ended:
 			return -1
 		case err := <-failed:
 			failed = nil
-			if err == nil || errors.Is(err, acp.ErrClosed) && h.endsBy(drainTime) {
+			if err == nil || errors.Is(err, acp.ErrClosed) && h.exitsWithin(drainTime) {
 				continue
 			}
-			h.page.line(h.explain(err))
+			h.transcript.line(h.explain(err))
 			h.child.end(0)
 			return 1
 		case sig := <-signals:
@@ -227,8 +227,8 @@ func (h *host) live(signals <-chan os.Signal, failed <-chan error) (code int) {
 	}
 }
 
-// endsBy reports whether the agent ends within d: then its end is the news.
-func (h *host) endsBy(d time.Duration) bool {
+// exitsWithin reports whether the agent ends within d: then its end is the news.
+func (h *host) exitsWithin(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -254,26 +254,26 @@ func (h *host) conversationID() string {
 	return h.conversation
 }
 
-// tell says that something has changed. h.mu is held.
-func (h *host) tell() {
+// broadcastLocked says that something has changed. h.mu is held.
+func (h *host) broadcastLocked() {
 	h.seq++
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
-// ends marks the end of the agent for all who wait.
-func (h *host) ends() {
+// markEnded marks the end of the agent for all who wait.
+func (h *host) markEnded() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.over = true
-	h.tell()
+	h.ended = true
+	h.broadcastLocked()
 }
 
 // state is what is known now. h.mu is held.
 func (h *host) state() State {
 	s := State{
 		Seq: h.seq, Since: h.since, Name: h.name, Conversation: h.conversation, Dir: h.dir, Mode: h.mode, Modes: h.modes,
-		Boundary: h.boundary, Waiting: len(h.line), Turns: h.turns, Usage: h.usage, Progress: h.progress,
+		Boundary: h.boundary, Waiting: len(h.queue), Turns: h.turns, Usage: h.usage, Progress: h.progress,
 	}
 	s.Progress.Tool = runningTool(h.uses)
 	if h.child != nil {
@@ -293,8 +293,8 @@ func (h *host) state() State {
 		}
 	case h.working:
 		s.Activity, s.Detail = runtime.ActivityBusy, "it works without a prompt"
-	case h.beside > 0:
-		s.Activity, s.Detail = runtime.ActivityBackground, fmt.Sprintf("work in the background: %d", h.beside)
+	case h.background > 0:
+		s.Activity, s.Detail = runtime.ActivityBackground, fmt.Sprintf("work in the background: %d", h.background)
 	default:
 		s.Activity, s.Detail = runtime.ActivityIdle, h.last
 	}

@@ -42,18 +42,18 @@ type bench struct {
 	bridge.Client
 	t      *testing.T
 	cmd    *exec.Cmd
-	page   *paper
+	output *printedOutput
 	ledger string
 	ended  chan struct{}
 }
 
-// paper is what a host prints.
-type paper struct {
+// printedOutput is what a host prints.
+type printedOutput struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (p *paper) Write(b []byte) (int, error) {
+func (p *printedOutput) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.Write(b)
@@ -77,7 +77,7 @@ func beginBy(t *testing.T, of func(*bench) bridge.Spec, env ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, ledger: filepath.Join(dir, "ledger"), page: &paper{}, ended: make(chan struct{})}
+	b := &bench{t: t, ledger: filepath.Join(dir, "ledger"), output: &printedOutput{}, ended: make(chan struct{})}
 	by := of(b)
 	by.Socket = filepath.Join(dir, "acp")
 	spec, err := json.Marshal(by)
@@ -90,7 +90,7 @@ func beginBy(t *testing.T, of func(*bench) bridge.Spec, env ...string) *bench {
 	}
 	b.Client = bridge.Client{Socket: filepath.Join(dir, "acp"), Instance: token}
 	b.cmd = exec.Command(self, "host")
-	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = dir, b.page, os.Stderr
+	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = dir, b.output, os.Stderr
 	b.cmd.Env = append(os.Environ(), bridge.SpecVariable+"="+string(spec), "GC_INSTANCE_TOKEN="+token, "GORACE=atexit_sleep_ms=0")
 	b.cmd.Env = append(b.cmd.Env, env...)
 	if err := b.cmd.Start(); err != nil {
@@ -131,7 +131,7 @@ func (b *bench) until(what string, is func(bridge.State) bool) bridge.State {
 	}
 }
 
-func (b *bench) give(id, text string, busy time.Duration) (runtime.Outcome, error) {
+func (b *bench) deliver(id, text string, busy time.Duration) (runtime.Outcome, error) {
 	return b.Deliver(b.t.Context(), bridge.Delivery{ID: id, Once: true, Text: text, Busy: busy, Confirm: 10 * time.Second})
 }
 
@@ -155,11 +155,11 @@ func want(t *testing.T, out runtime.Outcome, err error, state runtime.OutcomeSta
 func TestALineOfOne(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "")
-	out, err := b.give("a", "[[busy:1s]] first", time.Minute)
+	out, err := b.deliver("a", "[[busy:1s]] first", time.Minute)
 	want(t, out, err, runtime.OutcomeSubmitted, "")
-	out, err = b.give("late", "too late", 50*time.Millisecond)
+	out, err = b.deliver("late", "too late", 50*time.Millisecond)
 	want(t, out, err, runtime.OutcomeRefused, runtime.RefusedBusy)
-	out, err = b.give("b", "second", time.Minute)
+	out, err = b.deliver("b", "second", time.Minute)
 	want(t, out, err, runtime.OutcomeSubmitted, "")
 	b.until("both turns are over", func(s bridge.State) bool { return s.Turns == 2 })
 	if got := b.prompts(); len(got) != 2 || !got[0].Is("[[busy:1s]] first") || !got[1].Is("second") {
@@ -176,13 +176,13 @@ func TestANameIsSentOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if out, err := b.give("a", "once", time.Minute); err != nil || out.State == runtime.OutcomeAbsent {
+			if out, err := b.deliver("a", "once", time.Minute); err != nil || out.State == runtime.OutcomeAbsent {
 				t.Errorf("%+v, %v", out, err)
 			}
 		})
 	}
 	all.Wait()
-	out, err := b.give("a", "once", time.Minute)
+	out, err := b.deliver("a", "once", time.Minute)
 	want(t, out, err, runtime.OutcomeSubmitted, "")
 	out, err = b.Settle(t.Context(), "a")
 	want(t, out, err, runtime.OutcomeSubmitted, "")
@@ -206,7 +206,7 @@ func TestCallersWhoDieOrDawdle(t *testing.T) {
 	if _, err := slow.Read(make([]byte, 100)); err != nil {
 		t.Fatal(err)
 	}
-	out, err := b.give("a", "[[busy:2s]]", time.Minute)
+	out, err := b.deliver("a", "[[busy:2s]]", time.Minute)
 	want(t, out, err, runtime.OutcomeSubmitted, "")
 	if err := slow.Close(); err != nil {
 		t.Fatal(err)
@@ -235,13 +235,13 @@ func TestCallersWhoDieOrDawdle(t *testing.T) {
 func TestACancelEndsTheTurnAlone(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "")
-	out, err := b.give("a", "[[forever]]", time.Minute)
+	out, err := b.deliver("a", "[[forever]]", time.Minute)
 	want(t, out, err, runtime.OutcomeSubmitted, "")
 	began := time.Now()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		out, err := b.give("b", "second", time.Minute)
+		out, err := b.deliver("b", "second", time.Minute)
 		want(t, out, err, runtime.OutcomeSubmitted, "")
 	}()
 	b.until("the second waits", func(s bridge.State) bool { return s.Waiting == 1 })
@@ -283,7 +283,7 @@ func TestAModeIsChanged(t *testing.T) {
 func TestADeathInATurn(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "--acp-fault silent")
-	out, err := b.give("a", "[[crash]]", time.Minute)
+	out, err := b.deliver("a", "[[crash]]", time.Minute)
 	want(t, out, err, runtime.OutcomeUnconfirmed, "")
 	if !strings.Contains(out.Detail, "ended before it gave a sign") {
 		t.Errorf("the detail is %q", out.Detail)

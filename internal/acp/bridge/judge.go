@@ -47,7 +47,7 @@ func (h *host) decide(ctx context.Context, q *question, call worker.Call) worker
 	select {
 	case <-q.done: // the caller has left
 	default:
-		h.page.line("acp: denied " + call.Tool + ": " + reasonOf(d))
+		h.transcript.line("acp: denied " + call.Tool + ": " + reasonOf(d))
 	}
 	d.Allowed = false
 	return d
@@ -70,7 +70,7 @@ func denial(d worker.Decision) error {
 func (h *host) explains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return hooks.TellsErrors(h.agent)
+	return hooks.ReportsErrorsToModel(h.agent)
 }
 
 // served does for the agent what the city allows it.
@@ -107,7 +107,7 @@ func (h *host) refuse(q *question) {
 func (h *host) used(t acp.ToolCall) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	denied := (t.Status == acp.ToolCompleted || t.Status == acp.ToolFailed) && h.refused.Take(t.ID)
+	denied := (t.Status == acp.ToolCompleted || t.Status == acp.ToolFailed) && h.refused.Remove(t.ID)
 	if denied {
 		u := useOf(h.uses, t)
 		u.over = true
@@ -123,6 +123,6 @@ func (h *host) used(t acp.ToolCall) {
 // bypassed reports to the city that a tool ran that it has denied. h.mu is
 // held.
 func (h *host) bypassed(u *use) {
-	h.page.line("acp: it says that what was not allowed has run: " + cmp.Or(u.call.Title, u.call.ID))
+	h.transcript.line("acp: it says that what was not allowed has run: " + cmp.Or(u.call.Title, u.call.ID))
 	h.report.used(u)
 }

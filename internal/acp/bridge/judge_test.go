@@ -190,7 +190,7 @@ func beginIn(t *testing.T, c *city, env ...string) *bench {
 // plays has the agent play a script and waits until the page has all of the texts.
 func (b *bench) plays(script string, wants ...string) {
 	b.t.Helper()
-	out, err := b.give("p", script, time.Minute)
+	out, err := b.deliver("p", script, time.Minute)
 	if err != nil || out.State == runtime.OutcomeRefused || out.State == runtime.OutcomeAbsent {
 		b.t.Fatalf("%+v, %v", out, err)
 	}
@@ -200,7 +200,7 @@ func (b *bench) plays(script string, wants ...string) {
 func (b *bench) shows(wants ...string) {
 	b.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; <-time.After(10 * time.Millisecond) {
-		text := b.page.String()
+		text := b.output.String()
 		missing := slices.DeleteFunc(slices.Clone(wants), func(w string) bool { return strings.Contains(text, w) })
 		if len(missing) == 0 {
 			return
@@ -211,7 +211,7 @@ func (b *bench) shows(wants ...string) {
 	}
 }
 
-func (p *paper) String() string {
+func (p *printedOutput) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
@@ -259,7 +259,7 @@ func TestThePermissionsOfAGuardedAgent(t *testing.T) {
 			town := found(t, c.decide)
 			b := beginIn(t, town)
 			if c.person {
-				_, err := b.give("p", "["+pushAsk+"]", time.Minute)
+				_, err := b.deliver("p", "["+pushAsk+"]", time.Minute)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -270,7 +270,7 @@ func TestThePermissionsOfAGuardedAgent(t *testing.T) {
 				b.shows(c.wants...)
 			} else {
 				b.plays("["+pushAsk+"]", c.wants...)
-				if text := b.page.String(); strings.Contains(text, "? git") {
+				if text := b.output.String(); strings.Contains(text, "? git") {
 					t.Errorf("a person was asked:\n%s", text)
 				}
 			}
@@ -308,7 +308,7 @@ func TestACityThatGivesNoAnswer(t *testing.T) {
 			<-r.Context().Done()
 		})
 		b := beginIn(t, town)
-		if _, err := b.give("p", "["+pushAsk+"]", time.Minute); err != nil {
+		if _, err := b.deliver("p", "["+pushAsk+"]", time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		<-here
@@ -323,7 +323,7 @@ func TestACityThatGivesNoAnswer(t *testing.T) {
 			t.Errorf("the interrupt took %v", took)
 		}
 		b.shows(`"outcome":"cancelled"`)
-		if text := b.page.String(); strings.Contains(text, "denied") {
+		if text := b.output.String(); strings.Contains(text, "denied") {
 			t.Errorf("no denial was recorded:\n%s", text)
 		}
 	})
@@ -356,8 +356,8 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 	mu.Unlock()
 	b.plays(script, "qterminal/create", `"message":"denied: not this one (rule r7)"`)
 	b.until("it is over", func(s bridge.State) bool { return s.Turns == 1 })
-	if n := strings.Count(b.page.String(), `"code":-32001`); n != 4 {
-		t.Errorf("%d were denied, want 4:\n%s", n, b.page.String())
+	if n := strings.Count(b.output.String(), `"code":-32001`); n != 4 {
+		t.Errorf("%d were denied, want 4:\n%s", n, b.output.String())
 	}
 	for _, name := range []string{"f", "ran", "sly"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -367,7 +367,7 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 	mu.Lock()
 	no = "nothing"
 	mu.Unlock()
-	if _, err := b.give("q", script, time.Minute); err != nil {
+	if _, err := b.deliver("q", script, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	b.until("it is over", func(s bridge.State) bool { return s.Turns == 2 })

@@ -10,26 +10,26 @@ import (
 	"gascity/worker"
 )
 
-// ledger is the file in which an agent that does not say what a turn took keeps it as
+// usageFile is the file in which an agent that does not say what a turn took keeps it as
 // running totals. Only the reporter's own goroutine uses it.
-type ledger struct {
+type usageFile struct {
 	pattern string
 	base    hooks.Totals
 }
 
-// newLedger is that of an agent by its own name; nil if it is not known to have one. What is
+// newUsageFile is that of an agent by its own name; nil if it is not known to have one. What is
 // in it counts from now on.
-func newLedger(agent, conversation string, getenv func(string) string) *ledger {
-	pattern, ok := hooks.LedgerOf(agent, conversation, getenv)
+func newUsageFile(agent, conversation string, getenv func(string) string) *usageFile {
+	pattern, ok := hooks.UsageFileOf(agent, conversation, getenv)
 	if !ok {
 		return nil
 	}
-	l := &ledger{pattern: pattern}
+	l := &usageFile{pattern: pattern}
 	l.base, _ = l.read() // a new conversation has none yet
 	return l
 }
 
-func (l *ledger) read() (hooks.Totals, bool) {
+func (l *usageFile) read() (hooks.Totals, bool) {
 	paths, err := filepath.Glob(l.pattern)
 	if err != nil || len(paths) == 0 {
 		return hooks.Totals{}, false
@@ -45,15 +45,15 @@ const (
 	// writtenWithin bounds the wait for the file to have the turn's last response: what
 	// comes later counts with the next turn.
 	writtenWithin = time.Second
-	lookEvery     = 20 * time.Millisecond
+	pollInterval  = 20 * time.Millisecond
 )
 
 // spent is what was added since it was asked last; nil if nothing was. last is what the
 // last response took, zero if it was not reported.
-func (l *ledger) spent(ctx context.Context, last int64) *worker.Usage {
+func (l *usageFile) spent(ctx context.Context, last int64) *worker.Usage {
 	ctx, cancel := context.WithTimeout(ctx, writtenWithin)
 	defer cancel()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	for {
 		now, ok := l.read()
@@ -71,7 +71,7 @@ func (l *ledger) spent(ctx context.Context, last int64) *worker.Usage {
 	}
 }
 
-func (l *ledger) since(now hooks.Totals) *worker.Usage {
+func (l *usageFile) since(now hooks.Totals) *worker.Usage {
 	u := now.Since(l.base)
 	l.base = now
 	return &u

@@ -8,15 +8,15 @@ import (
 	"gascity/runtime"
 )
 
-// bookSize is how many deliveries are remembered.
-const bookSize = 4096
+// maxDeliveries is how many deliveries are remembered.
+const maxDeliveries = 4096
 
 // stage is how far a delivery has come.
 type stage int
 
 const (
 	announced stage = iota // its text may still come
-	inLine
+	queued
 	withdrawn // not a byte of it was sent, and none will be
 	sent
 )
@@ -37,20 +37,20 @@ type entry struct {
 func (h *host) announce(id string, once bool) *entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if old := h.book[id]; old != nil {
+	if old := h.deliveries[id]; old != nil {
 		if once && old.stage == sent && old.refused == "" {
 			return old
 		}
 		h.withdraw(old)
 	} else {
 		h.order = append(h.order, id)
-		if len(h.order) > bookSize {
-			delete(h.book, h.order[0])
+		if len(h.order) > maxDeliveries {
+			delete(h.deliveries, h.order[0])
 			h.order = h.order[1:]
 		}
 	}
 	e := &entry{id: id, settled: make(chan struct{})}
-	h.book[id] = e
+	h.deliveries[id] = e
 	return e
 }
 
@@ -60,8 +60,8 @@ func (h *host) withdraw(e *entry) {
 		return
 	}
 	e.stage, e.text = withdrawn, ""
-	h.line = slices.DeleteFunc(h.line, func(o *entry) bool { return o == e })
-	h.tell()
+	h.queue = slices.DeleteFunc(h.queue, func(o *entry) bool { return o == e })
+	h.broadcastLocked()
 }
 
 // enqueue puts an announced text into the line, and sends it if it is its turn.
@@ -71,19 +71,19 @@ func (h *host) enqueue(e *entry, text string) {
 	if e.stage != announced {
 		return
 	}
-	e.stage, e.text = inLine, text
-	h.line = append(h.line, e)
-	h.tell()
+	e.stage, e.text = queued, text
+	h.queue = append(h.queue, e)
+	h.broadcastLocked()
 	h.next()
 }
 
 // next sends the first in line, if the agent can take it. h.mu is held.
 func (h *host) next() {
-	if !h.ready || h.over || h.turn != nil || h.working || len(h.line) == 0 {
+	if !h.ready || h.ended || h.turn != nil || h.working || len(h.queue) == 0 {
 		return
 	}
-	e := h.line[0]
-	h.line = h.line[1:]
+	e := h.queue[0]
+	h.queue = h.queue[1:]
 	e.stage = sent
 	h.begin(e)
 }
@@ -143,7 +143,7 @@ func (h *host) verdict(e *entry, late bool) (out runtime.Outcome, done bool) {
 	switch {
 	case e.stage == withdrawn:
 		return refused(runtime.RefusedWithdrawn, "it was taken out of the line; not a byte was sent")
-	case h.over:
+	case h.ended:
 		h.withdraw(e)
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, true
 	case h.raised("") >= 0:
@@ -169,12 +169,12 @@ func (e *entry) outcome() runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "sent to the agent, without a response yet"}
 }
 
-// settle returns the outcome of a delivery, and makes sure that a text which was not
+// resolveDelivery returns the outcome of a delivery, and makes sure that a text which was not
 // sent never will be.
-func (h *host) settle(id string) runtime.Outcome {
+func (h *host) resolveDelivery(id string) runtime.Outcome {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := h.book[id]
+	e := h.deliveries[id]
 	if e != nil && e.stage == sent {
 		return e.outcome()
 	}

@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// page is the conversation as plain text. Its methods may be called at once.
-type page struct {
+// transcript is the conversation as plain text. Its methods may be called at once.
+type transcript struct {
 	mu   sync.Mutex
 	w    io.Writer
 	kind string // of the text that the last line is of; empty at the beginning of a line
 }
 
 // line prints whole lines.
-func (p *page) line(text string) {
+func (p *transcript) line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.breakLine()
-	p.put(strings.TrimSuffix(text, "\n") + "\n")
+	p.write(strings.TrimSuffix(text, "\n") + "\n")
 }
 
 // chunk prints a piece of running text; pieces of one kind follow each other without a break.
-func (p *page) chunk(kind, text string) {
+func (p *transcript) chunk(kind, text string) {
 	if text == "" {
 		return
 	}
@@ -31,29 +31,29 @@ func (p *page) chunk(kind, text string) {
 	if p.kind != kind {
 		p.breakLine()
 	}
-	p.put(text)
+	p.write(text)
 	p.kind = kind
 	if strings.HasSuffix(text, "\n") {
 		p.kind = ""
 	}
 }
 
-// rest ends the last line, as a turn does.
-func (p *page) rest() {
+// endLine ends the last line, as a turn does.
+func (p *transcript) endLine() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.breakLine()
 }
 
-func (p *page) breakLine() {
+func (p *transcript) breakLine() {
 	if p.kind != "" {
-		p.put("\n")
+		p.write("\n")
 		p.kind = ""
 	}
 }
 
-// put writes; a reader that is gone is the shim, and then this program ends as well.
-func (p *page) put(text string) { _, _ = io.WriteString(p.w, harmless(text)) }
+// write writes; a reader that is gone is the shim, and then this program ends as well.
+func (p *transcript) write(text string) { _, _ = io.WriteString(p.w, harmless(text)) }
 
 // harmless takes out what would act on a terminal on which the text is shown.
 func harmless(text string) string {

@@ -46,11 +46,11 @@ func (q *question) answer(r acp.PermissionResult) (first bool) {
 func (h *host) put(p acp.PermissionParams) *question {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.turn != nil && h.turn.cancelled || h.over {
+	if h.turn != nil && h.turn.cancelled || h.ended {
 		return nil
 	}
 	h.count++
-	if old := h.former[p.Tool.ID]; old != nil && h.uses[p.Tool.ID] == nil && p.Tool.ID != "" {
+	if old := h.previousUses[p.Tool.ID]; old != nil && h.uses[p.Tool.ID] == nil && p.Tool.ID != "" {
 		h.uses[p.Tool.ID] = old // it has not waited for the answer
 	}
 	tool := useOf(h.uses, p.Tool)
@@ -65,13 +65,13 @@ func (h *host) forget(q *question) {
 	defer h.mu.Unlock()
 	h.asked = slices.DeleteFunc(h.asked, func(o *question) bool { return o == q })
 	if q.open {
-		h.tell()
+		h.broadcastLocked()
 	}
 }
 
 // ask holds a permission request until the city or somebody answers it, or it falls away.
 func (h *host) ask(ctx context.Context, p acp.PermissionParams) (any, error) {
-	h.taken("permission request")
+	h.markAccepted("permission request")
 	q := h.put(p)
 	if q == nil {
 		return acp.Cancelled(), nil
@@ -87,7 +87,7 @@ func (h *host) ask(ctx context.Context, p acp.PermissionParams) (any, error) {
 		}
 		q.answer(refusal(p.Options))
 	case d.Interaction != "" && offered: // a person has been asked
-		h.page.line("= " + cmp.Or(once.Name, once.ID) + ": " + d.Reason)
+		h.transcript.line("= " + cmp.Or(once.Name, once.ID) + ": " + d.Reason)
 		q.answer(acp.Selected(once.ID))
 	default:
 		h.raise(q)
@@ -105,8 +105,8 @@ func (h *host) raise(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	q.open = true
-	h.page.line("? " + q.title() + " [" + strings.Join(q.names(), "|") + "]")
-	h.tell()
+	h.transcript.line("? " + q.title() + " [" + strings.Join(q.names(), "|") + "]")
+	h.broadcastLocked()
 }
 
 // raised is the place of a question that people are asked, the first one if id is empty;
@@ -167,8 +167,8 @@ func (h *host) respond(r runtime.InteractionResponse) error {
 	}
 	q.answer(result)
 	h.asked = slices.Delete(h.asked, at, at+1)
-	h.page.line("= " + cmp.Or(nameOf(q.params.Options, result.Outcome.OptionID), result.Outcome.Outcome))
-	h.tell()
+	h.transcript.line("= " + cmp.Or(nameOf(q.params.Options, result.Outcome.OptionID), result.Outcome.Outcome))
+	h.broadcastLocked()
 	return nil
 }
 

@@ -25,24 +25,24 @@ type reporter struct {
 	mu     sync.Mutex
 	closed bool
 	items  chan item
-	over   chan struct{} // closed when every report was sent, or given up
+	done   chan struct{} // closed when every report was sent, or given up
 }
 
 // item is one event. One with a ledger gets its usage from there.
 type item struct {
-	event  worker.TelemetryEvent
-	ledger *ledger
-	last   int64 // tokens of the turn's last response
+	event     worker.TelemetryEvent
+	usageFile *usageFile
+	last      int64 // tokens of the turn's last response
 }
 
 const (
-	// maxUntold is how much may wait for a city; what comes then is lost.
-	maxUntold = 2000
-	// maxTold is how many events go at once.
-	maxTold = 100
-	// lastWords bounds how long an agent's end waits for what was not reported
+	// maxQueued is how much may wait for a city; what comes then is lost.
+	maxQueued = 2000
+	// maxBatch is how many events go at once.
+	maxBatch = 100
+	// flushTimeout bounds how long an agent's end waits for what was not reported
 	// yet.
-	lastWords = 2 * time.Second
+	flushTimeout = 2 * time.Second
 	// hooksVariable is set for an agent CLI that calls hooks.
 	hooksVariable = "GC_HOOKS"
 )
@@ -57,12 +57,12 @@ func newReporter(getenv func(string) string) *reporter {
 	if c.Socket+c.URL == "" || c.Token == "" || c.RunID == "" {
 		return r
 	}
-	r.client, r.items, r.over = c, make(chan item, maxUntold), make(chan struct{})
+	r.client, r.items, r.done = c, make(chan item, maxQueued), make(chan struct{})
 	return r
 }
 
-// tell hands an event on.
-func (r *reporter) tell(i item) {
+// enqueue hands an event on.
+func (r *reporter) enqueue(i item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.client == nil || r.closed {
@@ -79,11 +79,11 @@ func (r *reporter) serve(ctx context.Context) {
 	if r.client == nil {
 		return
 	}
-	defer close(r.over)
+	defer close(r.done)
 	defer r.client.Close()
 	for first := range r.items {
 		batch := []worker.TelemetryEvent{first.filled(ctx)}
-		for len(batch) < maxTold {
+		for len(batch) < maxBatch {
 			select {
 			case next, more := <-r.items:
 				if more {
@@ -101,7 +101,7 @@ func (r *reporter) serve(ctx context.Context) {
 	}
 }
 
-// close ends the reports: what waits is sent, within [lastWords].
+// close ends the reports: what waits is sent, within [flushTimeout].
 func (r *reporter) close() {
 	if r.client == nil {
 		return
@@ -110,17 +110,17 @@ func (r *reporter) close() {
 	r.closed = true
 	close(r.items)
 	r.mu.Unlock()
-	t := time.NewTimer(lastWords)
+	t := time.NewTimer(flushTimeout)
 	defer t.Stop()
 	select {
-	case <-r.over:
+	case <-r.done:
 	case <-t.C:
 	}
 }
 
 func (i item) filled(ctx context.Context) worker.TelemetryEvent {
-	if i.ledger != nil {
-		i.event.Usage = i.ledger.spent(ctx, i.last)
+	if i.usageFile != nil {
+		i.event.Usage = i.usageFile.spent(ctx, i.last)
 	}
 	return i.event
 }
@@ -131,12 +131,12 @@ func (r *reporter) plan(entries []acp.PlanEntry) {
 	for _, e := range entries {
 		fmt.Fprintf(&steps, "[%s] %s\n", e.Status, e.Content)
 	}
-	r.tell(item{event: worker.TelemetryEvent{Type: worker.Plan, Timestamp: time.Now(), Message: strings.TrimSuffix(steps.String(), "\n")}})
+	r.enqueue(item{event: worker.TelemetryEvent{Type: worker.Plan, Timestamp: time.Now(), Message: strings.TrimSuffix(steps.String(), "\n")}})
 }
 
 // mode reports the mode of the agent from now on.
 func (r *reporter) mode(mode string) {
-	r.tell(item{event: worker.TelemetryEvent{Type: worker.ModeChanged, Timestamp: time.Now(), Message: mode}})
+	r.enqueue(item{event: worker.TelemetryEvent{Type: worker.ModeChanged, Timestamp: time.Now(), Message: mode}})
 }
 
 // use is what is known of a tool that runs.
@@ -186,7 +186,7 @@ func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
 
 // used reports a tool that has ended.
 func (r *reporter) used(u *use) {
-	r.tell(item{event: worker.TelemetryEvent{
+	r.enqueue(item{event: worker.TelemetryEvent{
 		Type: worker.ToolUsed, Timestamp: time.Now(), Message: u.call.Title,
 		ToolsCalled: []worker.ToolCall{{
 			Name: cmp.Or(u.call.Name, u.call.Kind, "tool"), CallID: u.call.ID, Success: u.call.Status == acp.ToolCompleted, DurationMS: time.Since(u.began).Milliseconds(),
@@ -195,7 +195,7 @@ func (r *reporter) used(u *use) {
 }
 
 // turn is the end of one.
-func (r *reporter) turn(name string, usage *worker.Usage, book *ledger, window acp.Window) {
+func (r *reporter) turn(name string, usage *worker.Usage, book *usageFile, window acp.Window) {
 	e := worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: name, Usage: usage}
 	if window.Size > 0 && window.Used >= 0 && window.Used <= window.Size {
 		e.ContextUsage = new(float64(window.Used) / float64(window.Size))
@@ -209,5 +209,5 @@ func (r *reporter) turn(name string, usage *worker.Usage, book *ledger, window a
 	if usage != nil {
 		book = nil
 	}
-	r.tell(item{event: e, ledger: book, last: window.Used})
+	r.enqueue(item{event: e, usageFile: book, last: window.Used})
 }

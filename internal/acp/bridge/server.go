@@ -97,7 +97,7 @@ func (s *server) answer(ctx context.Context, c net.Conn) {
 		say(reply{})
 		line, err := in.ReadBytes('\n')
 		if err != nil || json.Unmarshal(line, &t) != nil {
-			s.h.giveUp(e)
+			s.h.withdrawAnnounced(e)
 			return
 		}
 	}
@@ -118,8 +118,8 @@ func (s *server) answer(ctx context.Context, c net.Conn) {
 	<-gone
 }
 
-// giveUp takes back what was announced and never came.
-func (h *host) giveUp(e *entry) {
+// withdrawAnnounced takes back what was announced and never came.
+func (h *host) withdrawAnnounced(e *entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.withdraw(e)
@@ -129,7 +129,7 @@ func (h *host) giveUp(e *entry) {
 func (h *host) do(ctx context.Context, r request) reply {
 	switch r.Op {
 	case opSettle:
-		out := h.settle(r.ID)
+		out := h.resolveDelivery(r.ID)
 		return reply{Outcome: &out}
 	case opCancel:
 		switch err := h.cancel(ctx); {
@@ -174,7 +174,7 @@ func (h *host) responded(r request) reply {
 func (h *host) await(ctx context.Context, after uint64) State {
 	for {
 		h.mu.Lock()
-		state, changed, over := h.state(), h.changed, h.over
+		state, changed, over := h.state(), h.changed, h.ended
 		h.mu.Unlock()
 		if after == 0 || state.Seq > after || over || ctx.Err() != nil {
 			return state

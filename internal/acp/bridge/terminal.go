@@ -29,7 +29,7 @@ type terminal struct {
 	done chan struct{} // closed when it has ended
 
 	mu     sync.Mutex
-	kept   []byte
+	output []byte
 	limit  int
 	cut    bool
 	status acp.ExitStatus // valid once done
@@ -39,12 +39,12 @@ type terminal struct {
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - t.limit; over > 0 {
-		for over < len(t.kept) && !utf8.RuneStart(t.kept[over]) {
+	t.output = append(t.output, p...)
+	if over := len(t.output) - t.limit; over > 0 {
+		for over < len(t.output) && !utf8.RuneStart(t.output[over]) {
 			over++
 		}
-		t.kept, t.cut = slices.Clone(t.kept[over:]), true
+		t.output, t.cut = slices.Clone(t.output[over:]), true
 	}
 	return len(p), nil
 }
@@ -59,7 +59,7 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-func (w *workshop) create(p acp.TerminalParams) (acp.TerminalRef, error) {
+func (w *clientTools) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 	dir := cmp.Or(p.Cwd, w.dir)
 	if _, err := w.inside(dir); err != nil {
 		return acp.TerminalRef{}, err
@@ -122,7 +122,7 @@ func (t *terminal) end() {
 	<-t.done
 }
 
-func (w *workshop) terminal(id string) (*terminal, error) {
+func (w *clientTools) terminal(id string) (*terminal, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if t := w.terminals[id]; t != nil {
@@ -131,14 +131,14 @@ func (w *workshop) terminal(id string) (*terminal, error) {
 	return nil, &acp.Error{Code: acp.CodeResourceNotFound, Message: "there is no terminal " + id}
 }
 
-func (w *workshop) output(p acp.TerminalRef) (acp.TerminalOutput, error) {
+func (w *clientTools) output(p acp.TerminalRef) (acp.TerminalOutput, error) {
 	t, err := w.terminal(p.TerminalID)
 	if err != nil {
 		return acp.TerminalOutput{}, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := acp.TerminalOutput{Output: string(t.kept), Truncated: t.cut}
+	out := acp.TerminalOutput{Output: string(t.output), Truncated: t.cut}
 	if t.status != (acp.ExitStatus{}) {
 		status := t.status
 		out.Exit = &status
@@ -146,7 +146,7 @@ func (w *workshop) output(p acp.TerminalRef) (acp.TerminalOutput, error) {
 	return out, nil
 }
 
-func (w *workshop) wait(ctx context.Context, p acp.TerminalRef) (acp.ExitStatus, error) {
+func (w *clientTools) wait(ctx context.Context, p acp.TerminalRef) (acp.ExitStatus, error) {
 	t, err := w.terminal(p.TerminalID)
 	if err != nil {
 		return acp.ExitStatus{}, err
@@ -161,7 +161,7 @@ func (w *workshop) wait(ctx context.Context, p acp.TerminalRef) (acp.ExitStatus,
 	}
 }
 
-func (w *workshop) kill(p acp.TerminalRef) error {
+func (w *clientTools) kill(p acp.TerminalRef) error {
 	t, err := w.terminal(p.TerminalID)
 	if err == nil {
 		t.end()
@@ -169,7 +169,7 @@ func (w *workshop) kill(p acp.TerminalRef) error {
 	return err
 }
 
-func (w *workshop) release(p acp.TerminalRef) error {
+func (w *clientTools) release(p acp.TerminalRef) error {
 	t, err := w.terminal(p.TerminalID)
 	if err != nil {
 		return err

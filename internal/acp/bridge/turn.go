@@ -27,10 +27,10 @@ func (h *host) begin(e *entry) {
 	text := e.text
 	e.text = ""
 	h.turn, h.since, h.last = t, time.Now(), ""
-	h.tell()
+	h.broadcastLocked()
 	params := acp.PromptParams{SessionID: h.conversation, Prompt: []acp.Block{acp.TextBlock(text)}}
 	go func() { // ends with the answer or the connection
-		h.page.line(quoted(text))
+		h.transcript.line(quoted(text))
 		p, err := h.conn.Start(acp.MethodPrompt, params)
 		close(t.written)
 		var result acp.PromptResult
@@ -38,10 +38,10 @@ func (h *host) begin(e *entry) {
 			<-p.Answered()
 			err = p.Result(&result)
 		}
-		if err == nil && h.speaksDraft() {
+		if err == nil && h.isDraft() {
 			h.inserted()
-			h.taken("the agent's acceptance")
-			result, err = h.worked(t)
+			h.markAccepted("the agent's acceptance")
+			result, err = h.awaitWork(t)
 		}
 		h.finish(t, result, err)
 	}()
@@ -59,16 +59,16 @@ func quoted(text string) string {
 	return "> " + strings.ReplaceAll(shown, "\n", "\n> ")
 }
 
-// taken notes a sign that the agent has taken the prompt of the present turn.
-func (h *host) taken(sign string) {
+// markAccepted notes a sign that the agent has taken the prompt of the present turn.
+func (h *host) markAccepted(sign string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.turn != nil {
-		h.turn.entry.prove(sign)
+		h.turn.entry.confirm(sign)
 	}
 }
 
-func (e *entry) prove(sign string) {
+func (e *entry) confirm(sign string) {
 	if e.sign == "" && e.refused == "" && !e.failed {
 		e.sign = sign
 		close(e.settled)
@@ -77,7 +77,7 @@ func (e *entry) prove(sign string) {
 
 // finish ends a turn with the agent's answer.
 func (h *host) finish(t *turn, result acp.PromptResult, err error) {
-	h.page.rest()
+	h.transcript.endLine()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.judge(t.entry, err)
@@ -103,12 +103,12 @@ func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 	}
 	h.asked = nil
 	if h.last != "" {
-		h.page.line("acp: " + h.last)
+		h.transcript.line("acp: " + h.last)
 	} else {
-		h.page.line("acp: ready")
+		h.transcript.line("acp: ready")
 	}
 	close(t.ended)
-	h.tell()
+	h.broadcastLocked()
 	h.next()
 }
 
@@ -124,8 +124,8 @@ func (h *host) account(result acp.PromptResult) {
 			usage.Semantics = worker.CacheInInput
 		}
 	}
-	h.report.turn(fmt.Sprintf("%s turn %d", h.conversation, h.turns), usage, h.ledger, h.window)
-	h.window.Used, h.former, h.uses = 0, h.uses, map[string]*use{}
+	h.report.turn(fmt.Sprintf("%s turn %d", h.conversation, h.turns), usage, h.usageFile, h.window)
+	h.window.Used, h.previousUses, h.uses = 0, h.uses, map[string]*use{}
 }
 
 // judge is what an answer says of its prompt. h.mu is held.
@@ -133,7 +133,7 @@ func (h *host) judge(e *entry, err error) {
 	var told *acp.Error
 	switch {
 	case err == nil:
-		e.prove("the turn's answer")
+		e.confirm("the turn's answer")
 	case !errors.As(err, &told):
 		if e.sign == "" && e.refused == "" && !e.failed {
 			e.failed, e.detail = true, "the agent ended before it gave a sign: "+err.Error()
@@ -151,7 +151,7 @@ func (h *host) judge(e *entry, err error) {
 		close(e.settled)
 	default:
 		e.detail = "the turn failed: " + told.Error()
-		e.prove("the agent's error")
+		e.confirm("the agent's error")
 	}
 }
 

@@ -17,27 +17,27 @@ func (h *host) Notification(method string, params json.RawMessage) {
 	}
 	var p acp.UpdateParams
 	if err := json.Unmarshal(params, &p); err != nil {
-		h.page.line("acp: an update that cannot be read: " + err.Error())
+		h.transcript.line("acp: an update that cannot be read: " + err.Error())
 		return
 	}
 	u := p.Update
 	h.progressed(u.Kind)
 	if words, ok := turnUpdates[u.Kind]; ok {
-		h.taken(words)
+		h.markAccepted(words)
 	}
 	switch u.Kind {
 	case acp.UpdateAgentMessage, acp.UpdateAgentThought:
 		h.streamed = u.Message
-		h.page.chunk(u.Kind, u.Content.Text)
+		h.transcript.chunk(u.Kind, u.Content.Text)
 	case acp.UpdateAgentWhole, acp.UpdateThoughtWhole:
 		if u.Message != h.streamed { // else its pieces were shown
-			h.page.chunk(u.Kind, u.Content.Text)
-			h.page.rest()
+			h.transcript.chunk(u.Kind, u.Content.Text)
+			h.transcript.endLine()
 		}
 	case acp.UpdateUserMessage, acp.UpdateUserWhole:
 		h.inserted()
 	case acp.UpdateState:
-		h.does(u.State)
+		h.handleState(u.State)
 	case acp.UpdateToolCall, acp.UpdateToolChange, acp.UpdateToolContent:
 		h.showTool(u.Tool)
 		h.used(u.Tool)
@@ -47,7 +47,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 			b.WriteString("[plan " + e.Status + "] " + e.Content + "\n")
 		}
 		if b.Len() > 0 {
-			h.page.line(b.String())
+			h.transcript.line(b.String())
 		}
 		h.inTurn(func() { h.report.plan(u.Plan) })
 	case acp.UpdateMode, acp.UpdateOptions:
@@ -57,7 +57,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 	case acp.UpdateUsage:
 		h.mu.Lock()
 		h.usage, h.window = u.Raw, u.Window
-		h.tell()
+		h.broadcastLocked()
 		h.mu.Unlock()
 	}
 }
@@ -93,7 +93,7 @@ func (h *host) inMode(mode string) {
 	}
 	h.mode = mode
 	h.report.mode(mode)
-	h.tell()
+	h.broadcastLocked()
 }
 
 // turnUpdates are the kinds that only the work on a prompt brings forth.
@@ -115,7 +115,7 @@ func (h *host) showTool(t acp.ToolCall) {
 		b.WriteString("\n" + text)
 	}
 	if b.Len() > 0 {
-		h.page.line(strings.TrimPrefix(b.String(), "\n"))
+		h.transcript.line(strings.TrimPrefix(b.String(), "\n"))
 	}
 }
 
@@ -125,12 +125,12 @@ func (h *host) Stray(line string) {
 	if len(line) > most {
 		line = line[:most] + "..."
 	}
-	h.page.line(strings.ToValidUTF8(line, "?"))
+	h.transcript.line(strings.ToValidUTF8(line, "?"))
 }
 
 // Request keeps the contract of acp.Handler.
 func (h *host) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	if method != acp.MethodPermission && h.speaksDraft() {
+	if method != acp.MethodPermission && h.isDraft() {
 		return nil, acp.MethodNotFound(method) // the draft has no files and terminals of the client's
 	}
 	switch method {

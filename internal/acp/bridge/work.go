@@ -12,14 +12,14 @@ import (
 type work struct {
 	inserted bool // the prompt is in the conversation
 	began    bool
-	rests    bool
+	idle     bool
 	over     chan struct{} // closed when it rests again
 	result   acp.PromptResult
 	failure  *acp.Error
 }
 
-// worked waits until the agent has worked on the prompt that it has accepted.
-func (h *host) worked(t *turn) (acp.PromptResult, error) {
+// awaitWork waits until the agent has worked on the prompt that it has accepted.
+func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	select {
 	case <-t.work.over:
 	case <-h.conn.Done():
@@ -42,13 +42,13 @@ func (h *host) inserted() {
 	}
 }
 
-// does takes what the agent says that its session does. An agent that says twice that it
+// handleState takes what the agent says that its session does. An agent that says twice that it
 // rests has not worked twice; one that never said that it works has a turn only if that is
 // cancelled. Other states are none of ours.
-func (h *host) does(s acp.State) {
+func (h *host) handleState(s acp.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.beside = s.Background
+	h.background = s.Background
 	switch s.State {
 	case acp.StateRunning, acp.StateRequiresAction:
 		if h.turn != nil {
@@ -58,23 +58,23 @@ func (h *host) does(s acp.State) {
 		}
 		h.working = true
 	case acp.StateIdle:
-		h.calms(s)
+		h.handleIdle(s)
 	}
-	h.tell()
+	h.broadcastLocked()
 	h.next()
 }
 
-// calms is the end of work: of a turn, whose prompt is in the conversation, or of what the
+// handleIdle is the end of work: of a turn, whose prompt is in the conversation, or of what the
 // agent did by itself. h.mu is held.
-func (h *host) calms(s acp.State) {
+func (h *host) handleIdle(s acp.State) {
 	had := h.working
 	h.working = false
 	t := h.turn
 	switch {
 	case t != nil && !t.work.inserted:
 		t.work.began = false
-	case t != nil && !t.work.rests && (t.work.began || t.cancelled):
-		t.work.rests, t.work.result, t.work.failure = true, s.Result, s.Error
+	case t != nil && !t.work.idle && (t.work.began || t.cancelled):
+		t.work.idle, t.work.result, t.work.failure = true, s.Result, s.Error
 		close(t.work.over)
 	case t == nil && had:
 		h.since = time.Now()

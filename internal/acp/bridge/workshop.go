@@ -13,9 +13,9 @@ import (
 	"gascity/internal/acp"
 )
 
-// workshop is what the agent may do by our hands: files and commands of the
+// clientTools is what the agent may do by our hands: files and commands of the
 // working directory. Links are followed and must not lead out of it.
-type workshop struct {
+type clientTools struct {
 	dir string // without links
 	env []string
 
@@ -25,11 +25,11 @@ type workshop struct {
 	closed    bool
 }
 
-func newWorkshop(dir string, env []string) *workshop {
+func newClientTools(dir string, env []string) *clientTools {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	w := &workshop{dir: dir, terminals: map[string]*terminal{}}
+	w := &clientTools{dir: dir, terminals: map[string]*terminal{}}
 	for _, e := range env {
 		if !strings.HasPrefix(e, SpecVariable+"=") {
 			w.env = append(w.env, e)
@@ -43,7 +43,7 @@ const maxFile = acp.MaxLine / 2
 
 // inside returns path relative to the working directory. The part of it that exists is
 // without links.
-func (w *workshop) inside(path string) (string, error) {
+func (w *clientTools) inside(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", acp.InvalidParams("the path " + path + " is not absolute")
 	}
@@ -68,7 +68,7 @@ func (w *workshop) inside(path string) (string, error) {
 }
 
 // root opens the working directory so that no link, also none made meanwhile, leads out of it.
-func (w *workshop) root(path string) (*os.Root, string, error) {
+func (w *clientTools) root(path string) (*os.Root, string, error) {
 	rel, err := w.inside(path)
 	if err != nil {
 		return nil, "", err
@@ -77,7 +77,7 @@ func (w *workshop) root(path string) (*os.Root, string, error) {
 	return root, rel, err
 }
 
-func (w *workshop) read(p acp.ReadFileParams) (acp.ReadFileResult, error) {
+func (w *clientTools) read(p acp.ReadFileParams) (acp.ReadFileResult, error) {
 	root, rel, err := w.root(p.Path)
 	if err != nil {
 		return acp.ReadFileResult{}, err
@@ -129,7 +129,7 @@ func linesOf(text string, from, limit int) string {
 	return text[:end]
 }
 
-func (w *workshop) write(p acp.WriteFileParams) error {
+func (w *clientTools) write(p acp.WriteFileParams) error {
 	root, rel, err := w.root(p.Path)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (w *workshop) write(p acp.WriteFileParams) error {
 }
 
 // close ends all commands.
-func (w *workshop) close() {
+func (w *clientTools) close() {
 	w.mu.Lock()
 	w.closed = true
 	all := w.terminals

@@ -127,13 +127,13 @@ func (b *bridge) about() any {
 func (b *bridge) replay(ctx context.Context) error {
 	lines, err := b.printed(ctx)
 	if err == nil {
-		err = b.say(strings.Join(lines, "\n"))
+		err = b.sendText(strings.Join(lines, "\n"))
 	}
 	return err
 }
 
-// say sends the editor words of the agent.
-func (b *bridge) say(text string) error {
+// sendText sends the editor words of the agent.
+func (b *bridge) sendText(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}

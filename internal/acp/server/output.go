@@ -26,9 +26,9 @@ func (b *bridge) printed(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// tell gives the editor the lines that are new; while the agent works not those
+// sendNewLines gives the editor the lines that are new; while the agent works not those
 // that may change.
-func (t *turn) tell(over bool) error {
+func (t *turn) sendNewLines(over bool) error {
 	now, err := t.printed(t.ctx)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (t *turn) tell(over bool) error {
 		keep = 0
 	}
 	end := max(len(now)-keep, 0)
-	from := known(t.told, now)
+	from := countSent(t.sent, now)
 	if over { // the input box that stood there before says nothing new
 		for i := len(t.first); end > from && i > 0 && t.first[i-1] == now[end-1]; i-- {
 			end--
@@ -50,13 +50,13 @@ func (t *turn) tell(over bool) error {
 	if from >= end {
 		return nil
 	}
-	t.told = slices.Clone(now[:end])
-	return t.say(strings.Join(now[from:end], "\n") + "\n")
+	t.sent = slices.Clone(now[:end])
+	return t.sendText(strings.Join(now[from:end], "\n") + "\n")
 }
 
-// known returns how many lines of now were already sent. The first of the sent lines
+// countSent returns how many lines of now were already sent. The first of the sent lines
 // may have scrolled off the top, and the last ones may have been drawn over.
-func known(told, now []string) int {
+func countSent(told, now []string) int {
 	best := 0
 	for from := range told {
 		n := 0

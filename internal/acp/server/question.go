@@ -22,9 +22,9 @@ func (t *turn) ask(open []client.Pending) (reason string) {
 		case len(q.Options) > 0: // also what no rule may answer: a person does
 			t.questions.Go(func() { t.put(t.ctx, q) })
 		case q.Why != "":
-			_ = t.say("\n" + t.id + " asks what can only be answered at its terminal (" + q.Why + "): " + q.Prompt + "\n") // the connection's end ends the turn
+			_ = t.sendText("\n" + t.id + " asks what can only be answered at its terminal (" + q.Why + "): " + q.Prompt + "\n") // the connection's end ends the turn
 		default:
-			_ = t.say("\n" + q.Prompt + "\n") // as above
+			_ = t.sendText("\n" + q.Prompt + "\n") // as above
 			return acp.StopEndTurn
 		}
 	}
@@ -48,7 +48,7 @@ func (t *turn) put(ctx context.Context, q client.Pending) {
 		return // the editor cancels the turn, or leaves the question to others
 	}
 	if _, err := t.City.Respond(ctx, q.ID, client.RespondRequest{Option: answer.Outcome.OptionID, By: t.By}); err != nil {
-		_ = t.say("\ngc: the answer was not taken: " + err.Error() + "\n") // the connection's end ends the turn
+		_ = t.sendText("\ngc: the answer was not taken: " + err.Error() + "\n") // the connection's end ends the turn
 	}
 }
 

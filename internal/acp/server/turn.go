@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	lookEvery = 250 * time.Millisecond
+	pollInterval = 250 * time.Millisecond
 	// awayTime is how long a controller may be away in a turn: another one takes over.
 	awayTime = time.Minute
 	// restTime is how long an agent must rest that was never seen working.
@@ -32,7 +32,7 @@ type turn struct {
 
 	receipt   client.Receipt // without an id: an answer, which has no receipt
 	first     []string       // lines when it began
-	told      []string       // lines that the editor has
+	sent      []string       // lines that the editor has
 	asked     map[string]bool
 	questions sync.WaitGroup
 
@@ -69,8 +69,8 @@ func (b *bridge) prompt(ctx context.Context, text string) (any, error) {
 	if t.first, err = b.printed(ctx); err != nil {
 		return nil, err
 	}
-	t.told = t.first
-	if err := t.hand(text); err != nil {
+	t.sent = t.first
+	if err := t.submit(text); err != nil {
 		return nil, err
 	}
 	reason, err := t.follow()
@@ -80,8 +80,8 @@ func (b *bridge) prompt(ctx context.Context, text string) (any, error) {
 	return acp.PromptResult{StopReason: reason}, nil
 }
 
-// hand gives the prompt to the city; what is asked in free words gets it as the answer.
-func (t *turn) hand(text string) error {
+// submit gives the prompt to the city; what is asked in free words gets it as the answer.
+func (t *turn) submit(text string) error {
 	open, err := t.City.Pending(t.ctx, t.Agent, client.OnlyOpen)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (t *turn) isAway(err error) bool {
 
 // pause is false if the editor has gone.
 func (t *turn) pause() bool {
-	timer := time.NewTimer(lookEvery)
+	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -140,7 +140,7 @@ func (t *turn) follow() (reason string, err error) {
 			t.interrupt()
 		default:
 		}
-		reason, err := t.look()
+		reason, err := t.poll()
 		switch {
 		case t.isAway(err):
 		case err != nil:
@@ -166,13 +166,13 @@ func (t *turn) interrupt() {
 		}
 	}
 	if _, err := t.City.Interrupt(t.ctx, t.Agent, client.LifecycleRequest{}); err != nil {
-		_ = t.say("gc: it could not be interrupted: " + err.Error() + "\n") // the connection's end ends the turn
+		_ = t.sendText("gc: it could not be interrupted: " + err.Error() + "\n") // the connection's end ends the turn
 	}
 }
 
-// look reads how the session is, sends the editor what is new, and returns why the
+// poll reads how the session is, sends the editor what is new, and returns why the
 // turn has ended, if it has.
-func (t *turn) look() (reason string, err error) {
+func (t *turn) poll() (reason string, err error) {
 	if t.receipt.ID != "" {
 		if t.receipt, err = t.City.Receipt(t.ctx, t.receipt.ID, ""); err != nil {
 			return "", err
@@ -190,7 +190,7 @@ func (t *turn) look() (reason string, err error) {
 	if err == nil && reason == "" {
 		reason = t.ask(open)
 	}
-	if tell := t.tell(reason != "" || err != nil); tell != nil && err == nil && s.State == client.StateRunning {
+	if tell := t.sendNewLines(reason != "" || err != nil); tell != nil && err == nil && s.State == client.StateRunning {
 		return "", tell
 	}
 	return reason, err
@@ -218,12 +218,12 @@ func (t *turn) judge(s client.Session, asks bool) (reason string, err error) {
 		return "", &acp.Error{Code: acp.CodeInternal, Message: fmt.Sprintf("%s does not run any more, it is %s: %s", t.id, s.State, s.Reason)}
 	}
 	t.goneAt = time.Time{}
-	return t.rests(s.Activity.State, asks), nil
+	return t.idleReason(s.Activity.State, asks), nil
 }
 
-// rests says that the turn has ended when the agent rests: at once if it was seen at work or
+// idleReason says that the turn has ended when the agent rests: at once if it was seen at work or
 // says that it has worked, else after a moment.
-func (t *turn) rests(activity string, asks bool) (reason string) {
+func (t *turn) idleReason(activity string, asks bool) (reason string) {
 	switch activity {
 	case "idle", "ready", "limited", "unknown":
 	default: // busy, waiting, background, and what may come

@@ -22,9 +22,9 @@ type reporter struct {
 	reports chan func(context.Context)
 
 	// guarded by the server's mu
-	sent   map[string]bool   // prompts that are being handed over
-	taken  map[string]string // by turn: the prompt that it works on
-	opened bool              // the city knows that the agent takes prompts
+	sent         map[string]bool   // prompts that are being handed over
+	promptOfTurn map[string]string // by turn: the prompt that it works on
+	opened       bool              // the city knows that the agent takes prompts
 }
 
 // maxReports is how many reports may wait for a city; what comes then is lost.
@@ -39,7 +39,7 @@ func newReporter(getenv func(string) string, family, version string) *reporter {
 	if c.Socket+c.URL == "" || c.Token == "" || c.RunID == "" {
 		return nil
 	}
-	return &reporter{client: c, family: family, version: version, reports: make(chan func(context.Context), maxReports), sent: map[string]bool{}, taken: map[string]string{}}
+	return &reporter{client: c, family: family, version: version, reports: make(chan func(context.Context), maxReports), sent: map[string]bool{}, promptOfTurn: map[string]string{}}
 }
 
 // report queues one report. It never blocks.
@@ -57,9 +57,9 @@ func (r *reporter) life(event worker.Transition, detail worker.Detail) {
 	r.report(func(ctx context.Context) { _ = r.client.ReportAt(ctx, event, at, detail) }) // what the city refuses it will not take later either
 }
 
-// noticed reports a change of the conversation. It is called with the server's mu and must
+// reportChange reports a change of the conversation. It is called with the server's mu and must
 // not block.
-func (r *reporter) noticed(c change) {
+func (r *reporter) reportChange(c change) {
 	if r == nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (r *reporter) noticed(c change) {
 	}
 	if c.message != "" && r.sent[c.message] {
 		delete(r.sent, c.message)
-		r.taken[c.turn] = c.message
+		r.promptOfTurn[c.turn] = c.message
 		r.ack(c.message, worker.Submitted, "")
 	}
 	if c.failure != nil {
@@ -91,8 +91,8 @@ func (r *reporter) shown() {
 
 // ended reports the end of a turn, and of the prompt that it worked on.
 func (r *reporter) ended(t turn) {
-	prompt := r.taken[t.ID]
-	delete(r.taken, t.ID)
+	prompt := r.promptOfTurn[t.ID]
+	delete(r.promptOfTurn, t.ID)
 	reason := worker.TurnDone
 	switch t.Status {
 	case turnInterrupted:
@@ -142,8 +142,8 @@ func (r *reporter) ack(id string, state worker.Progress, detail string) {
 	})
 }
 
-// tell sends what is queued until ctx ends.
-func (r *reporter) tell(ctx context.Context) {
+// sendReports sends what is queued until ctx ends.
+func (r *reporter) sendReports(ctx context.Context) {
 	for {
 		select {
 		case do := <-r.reports:
@@ -158,7 +158,7 @@ func (r *reporter) tell(ctx context.Context) {
 func (r *reporter) finish() {
 	told := make(chan struct{})
 	r.report(func(context.Context) { close(told) })
-	wait := time.NewTimer(lastWords)
+	wait := time.NewTimer(flushTimeout)
 	defer wait.Stop()
 	select {
 	case <-told:
@@ -169,7 +169,7 @@ func (r *reporter) finish() {
 // listen takes the city's messages until ctx or the run ends. It begins when the agent takes
 // prompts: before that, they are typed.
 func (r *reporter) listen(ctx context.Context) {
-	if !r.server.until(ctx, func() bool { return r.server.talk.thread != "" }) {
+	if !r.server.until(ctx, func() bool { return r.server.conversation.thread != "" }) {
 		return
 	}
 	var work sync.WaitGroup
@@ -196,7 +196,7 @@ func (r *reporter) listen(ctx context.Context) {
 }
 
 // prompt hands one prompt of the city over. That the conversation has it, and the end of its
-// turn, are reported by [reporter.noticed].
+// turn, are reported by [reporter.reportChange].
 func (r *reporter) prompt(ctx context.Context, m worker.Message) {
 	var p worker.Prompt
 	if err := json.Unmarshal(m.Data, &p); err != nil {

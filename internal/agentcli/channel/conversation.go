@@ -43,8 +43,8 @@ func (c *conversation) busy() bool {
 // maxMessages is how many messages of users, and how many turns, are remembered.
 const maxMessages = 256
 
-// holds returns the turn that has the user's message with the sender's ID.
-func (c *conversation) holds(id string) (turn string, ok bool) {
+// turnOf returns the turn that has the user's message with the sender's ID.
+func (c *conversation) turnOf(id string) (turn string, ok bool) {
 	turn, ok = c.messages[id]
 	return turn, ok
 }
@@ -84,7 +84,7 @@ func (c *conversation) fromServer(m message) change {
 	if json.Unmarshal(m.Params, &n) != nil || n.ThreadID == "" || n.ThreadID != c.thread {
 		return change{}
 	}
-	return c.noticed(m.Method, n)
+	return c.applyNotice(m.Method, n)
 }
 
 // answered follows an answer of the server to the client.
@@ -118,18 +118,18 @@ func (c *conversation) answered(m message) change {
 
 // started notes that a turn is in progress, and reports whether that is new.
 func (c *conversation) started(t turn) bool {
-	if _, ended := c.ends[t.ID]; ended || t.ID == "" || t.ID == c.turn || over(t.Status) {
+	if _, ended := c.ends[t.ID]; ended || t.ID == "" || t.ID == c.turn || hasEnded(t.Status) {
 		return false
 	}
 	c.turn = t.ID
 	return true
 }
 
-func over(status string) bool {
+func hasEnded(status string) bool {
 	return status == turnCompleted || status == turnInterrupted || status == turnFailed
 }
 
-func (c *conversation) noticed(method string, n notice) change {
+func (c *conversation) applyNotice(method string, n notice) change {
 	switch method {
 	case noticeTurnStarted:
 		return change{began: c.started(n.Turn)}

@@ -23,9 +23,9 @@ const (
 	sendWithin = 30 * time.Second
 )
 
-// place is where the terminal client reaches this program: a socket in a folder that only
+// socket is where the terminal client reaches this program: a socket in a folder that only
 // this user can enter.
-type place struct {
+type socket struct {
 	path string
 	own  string // the temporary folder that was made for it; empty: none
 	net  net.Listener
@@ -33,8 +33,8 @@ type place struct {
 
 // listen opens the socket in the session's own folder, or in a new temporary one where that
 // path is too long or is not private.
-func listen(ctx context.Context, dir string) (*place, error) {
-	p := &place{path: filepath.Join(dir, socketName)}
+func listen(ctx context.Context, dir string) (*socket, error) {
+	p := &socket{path: filepath.Join(dir, socketName)}
 	if dir == "" || len(p.path) > maxSocketPath || !private(dir) {
 		own, err := os.MkdirTemp("", "gc-") // its mode is 0700
 		if err != nil {
@@ -59,7 +59,7 @@ func private(dir string) bool {
 }
 
 // close closes the socket and removes it.
-func (p *place) close() {
+func (p *socket) close() {
 	if p.net != nil {
 		_ = p.net.Close() // it removes the socket
 	}
@@ -70,7 +70,7 @@ func (p *place) close() {
 
 // serve relays for one terminal client at a time until the socket is closed. A second client
 // is refused: the server knows one.
-func (p *place) serve(ctx context.Context, s *server) error {
+func (p *socket) serve(ctx context.Context, s *server) error {
 	var one sync.Mutex
 	upgrader := websocket.Upgrader{CheckOrigin: func(r *http.Request) bool { return r.Header.Get("Origin") == "" }} // no web page
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -117,10 +117,10 @@ type turnParams struct {
 	TurnID   string `json:"turnId"`
 }
 
-// trusting returns the server's list of hooks with those of its own command line as trusted.
+// markHooksTrusted returns the server's list of hooks with those of its own command line as trusted.
 // The server was started to run them; the client does not know that when it resumes a
 // conversation, and would ask and write the answer into the user's configuration.
-func trusting(line []byte) []byte {
+func markHooksTrusted(line []byte) []byte {
 	var answer map[string]any
 	if json.Unmarshal(line, &answer) != nil {
 		return line

@@ -24,10 +24,10 @@ func (s *server) begin(ctx context.Context) (thread string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, idleWithin)
 	defer cancel()
 	free := s.until(ctx, func() bool {
-		if s.talk.thread == "" || s.talk.busy() || s.holding {
+		if s.conversation.thread == "" || s.conversation.busy() || s.startPending {
 			return false
 		}
-		s.holding, thread = true, s.talk.thread
+		s.startPending, thread = true, s.conversation.thread
 		return true
 	})
 	switch {
@@ -49,7 +49,7 @@ func (s *server) exited() bool {
 func (s *server) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holding = false
+	s.startPending = false
 	s.changeLocked()
 }
 
@@ -66,8 +66,8 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 		err = json.Unmarshal(result, &started)
 	}
 	s.mu.Lock()
-	if err == nil && s.talk.thread == thread {
-		s.talk.started(started.Turn)
+	if err == nil && s.conversation.thread == thread {
+		s.conversation.started(started.Turn)
 	}
 	s.mu.Unlock()
 	s.release()
@@ -78,7 +78,7 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 		return worker.Failed, fmt.Sprintf("it is not known whether the agent has the prompt: %v", err)
 	}
 	has := false
-	s.until(ctx, func() bool { _, has = s.talk.holds(id); return has || s.talk.turn != started.Turn.ID })
+	s.until(ctx, func() bool { _, has = s.conversation.turnOf(id); return has || s.conversation.turn != started.Turn.ID })
 	if !has {
 		return worker.Failed, "its turn ended before the text was in the conversation"
 	}
@@ -88,7 +88,7 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 // interrupt ends the turn that is in progress. No turn is no error.
 func (s *server) interrupt(ctx context.Context) error {
 	s.mu.Lock()
-	thread, turn := s.talk.thread, s.talk.turn
+	thread, turn := s.conversation.thread, s.conversation.turn
 	s.mu.Unlock()
 	if turn == "" {
 		return nil
@@ -96,7 +96,7 @@ func (s *server) interrupt(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, interruptWithin)
 	defer cancel()
 	_, err := s.call(ctx, methodTurnInterrupt, turnParams{ThreadID: thread, TurnID: turn})
-	if s.until(ctx, func() bool { return s.talk.turn != turn || s.talk.thread != thread }) {
+	if s.until(ctx, func() bool { return s.conversation.turn != turn || s.conversation.thread != thread }) {
 		return nil
 	}
 	if err == nil {

@@ -38,8 +38,8 @@ const (
 	// clientGrace how long the terminal client may take to exit at SIGTERM.
 	serverGrace = 3 * time.Second
 	clientGrace = 3 * time.Second
-	// lastWords bounds how long the end waits for what was not reported yet.
-	lastWords = 500 * time.Millisecond
+	// flushTimeout bounds how long the end waits for what was not reported yet.
+	flushTimeout = 500 * time.Millisecond
 
 	exitFailed = 1
 	exitUsage  = 2
@@ -131,7 +131,7 @@ func (h *host) serve(ctx context.Context, args []string) (status int, err error)
 		return 0, errors.New("its command line has an option or a subcommand that is not known")
 	}
 	r := newReporter(h.getenv, h.family, h.opts.Version)
-	s, err := startServer(h.program, serverArgs, append(slices.Clone(h.opts.Environ), VariableServed+"=1"), r.noticed)
+	s, err := startServer(h.program, serverArgs, append(slices.Clone(h.opts.Environ), VariableServed+"=1"), r.reportChange)
 	if err != nil {
 		return 0, err
 	}
@@ -144,18 +144,18 @@ func (h *host) serve(ctx context.Context, args []string) (status int, err error)
 	work.Go(func() { _ = at.serve(ctx, s) }) // it ends when the socket is closed
 	if r != nil {
 		r.server = s
-		work.Go(func() { r.tell(ctx) })
+		work.Go(func() { r.sendReports(ctx) })
 		work.Go(func() { r.listen(ctx) })
 	}
-	status, err = h.attend(s, clientArgs)
+	status, err = h.runClient(s, clientArgs)
 	if r != nil {
 		r.finish()
 	}
 	return status, err
 }
 
-// attend runs the terminal client until it or the server exits, or a signal comes.
-func (h *host) attend(s *server, args []string) (status int, err error) {
+// runClient runs the terminal client until it or the server exits, or a signal comes.
+func (h *host) runClient(s *server, args []string) (status int, err error) {
 	client, ended, err := h.start(args)
 	if err != nil {
 		return 0, err
@@ -192,7 +192,7 @@ func (h *host) attend(s *server, args []string) (status int, err error) {
 func (s *server) used() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.talk.thread != ""
+	return s.conversation.thread != ""
 }
 
 // start runs the agent CLI in the foreground of the terminal.

@@ -43,13 +43,13 @@ func TestMain(m *testing.M) {
 	case slices.Contains(os.Args, "--remote"):
 		fakeClient(log)
 	default:
-		note(log, "alone "+strings.Join(os.Args[1:], " "))
+		appendLine(log, "alone "+strings.Join(os.Args[1:], " "))
 		os.Exit(4)
 	}
 }
 
-// note writes one line into the log of the fakes.
-func note(log, line string) {
+// appendLine writes one line into the log of the fakes.
+func appendLine(log, line string) {
 	f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, _ = f.WriteString(line + "\n")
@@ -94,7 +94,7 @@ func fakeServer(log string) {
 			turns++
 			id, text := fmt.Sprintf("turn%d", turns), m.Params.Input[0].Text
 			raw, _ := json.Marshal(text)
-			note(log, "text "+string(raw))
+			appendLine(log, "text "+string(raw))
 			if text == "refuse" {
 				_ = out.Encode(object{"id": m.ID, "error": object{"code": -1, "message": "not now"}})
 				continue
@@ -120,7 +120,7 @@ func fakeServer(log string) {
 			answer(object{})
 		}
 	}
-	note(log, "server ends")
+	appendLine(log, "server ends")
 }
 
 // fakeClient opens a thread, and a turn of its user's if FAKE_USER says so, and exits when a
@@ -132,7 +132,7 @@ func fakeClient(log string) {
 	}}
 	conn, res, err := d.Dial("ws://localhost/", nil)
 	if err != nil {
-		note(log, "client: "+err.Error())
+		appendLine(log, "client: "+err.Error())
 		os.Exit(9)
 	}
 	_ = res.Body.Close()
@@ -154,11 +154,11 @@ func fakeClient(log string) {
 	for {
 		_, line, err := conn.ReadMessage()
 		if err != nil {
-			note(log, "client is cut off")
+			appendLine(log, "client is cut off")
 			select {} // as a program that does not notice: it has to be ended
 		}
 		if bytes.Contains(line, []byte("trustStatus")) {
-			note(log, "hooks "+string(line))
+			appendLine(log, "hooks "+string(line))
 		}
 		if bytes.Contains(line, []byte(`"failed"`)) {
 			os.Exit(7)
@@ -174,7 +174,7 @@ type city struct {
 	changed  chan struct{}
 }
 
-func (c *city) say(text string) {
+func (c *city) recordText(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.said = append(c.said, text)
@@ -224,15 +224,15 @@ func (c *city) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/ack":
 		var a worker.Ack
 		_ = json.NewDecoder(r.Body).Decode(&a)
-		c.say(fmt.Sprintf("%s %s %s", a.ID, a.State, a.Detail))
+		c.recordText(fmt.Sprintf("%s %s %s", a.ID, a.State, a.Detail))
 	case "/lifecycle":
 		var l worker.Lifecycle
 		_ = json.NewDecoder(r.Body).Decode(&l)
-		c.say(fmt.Sprintf("%s %s", l.Event, l.Metadata.Reason))
+		c.recordText(fmt.Sprintf("%s %s", l.Event, l.Metadata.Reason))
 	case "/telemetry":
 		var e worker.Telemetry
 		_ = json.NewDecoder(r.Body).Decode(&e)
-		c.say("telemetry " + e.Events[0].Message)
+		c.recordText("telemetry " + e.Events[0].Message)
 	}
 	_, _ = io.WriteString(w, "{}")
 }

@@ -32,15 +32,15 @@ type server struct {
 
 	writing sync.Mutex // held while a line is written
 
-	mu      sync.Mutex
-	changed chan struct{} // closed and replaced by each change
-	talk    *conversation
-	holding bool   // a turn/start of ours is not answered: the client's wait
-	client  sender // the terminal client; nil: it is not connected
-	calls   map[string]chan message
-	count   int
-	gone    bool
-	notify  func(change) // called with mu, must not block
+	mu           sync.Mutex
+	changed      chan struct{} // closed and replaced by each change
+	conversation *conversation
+	startPending bool   // a turn/start of ours is not answered: the client's wait
+	client       sender // the terminal client; nil: it is not connected
+	calls        map[string]chan message
+	count        int
+	gone         bool
+	notify       func(change) // called with mu, must not block
 }
 
 // sender sends one message to the terminal client.
@@ -51,7 +51,7 @@ type sender func(line []byte) error
 func startServer(program string, args, env []string, notify func(change)) (*server, error) {
 	s := &server{
 		cmd: exec.Command(program, args...), tail: &tail{}, done: make(chan struct{}), changed: make(chan struct{}), //nolint:noctx // it lives as long as this program
-		talk: newConversation(), calls: map[string]chan message{}, notify: notify,
+		conversation: newConversation(), calls: map[string]chan message{}, notify: notify,
 	}
 	s.cmd.Env, s.cmd.Stderr = env, s.tail
 	s.cmd.WaitDelay = time.Second // what it has started may hold its standard error
@@ -134,11 +134,11 @@ func (s *server) fromServer(line []byte) {
 		return
 	}
 	if err == nil {
-		if s.talk.listing[string(m.ID)] && m.Method == "" {
-			delete(s.talk.listing, string(m.ID))
-			line = trusting(line)
+		if s.conversation.listing[string(m.ID)] && m.Method == "" {
+			delete(s.conversation.listing, string(m.ID))
+			line = markHooksTrusted(line)
 		}
-		if c := s.talk.fromServer(m); c != (change{}) {
+		if c := s.conversation.fromServer(m); c != (change{}) {
 			s.notify(c)
 		}
 		s.changeLocked()
@@ -159,9 +159,9 @@ func (s *server) fromClient(ctx context.Context, line []byte) error {
 	}
 	followed := false
 	follow := func() bool {
-		followed = m.Method != methodTurnStart || !s.holding
+		followed = m.Method != methodTurnStart || !s.startPending
 		if followed {
-			s.talk.fromClient(m)
+			s.conversation.fromClient(m)
 			s.changeLocked()
 		}
 		return followed
@@ -170,7 +170,7 @@ func (s *server) fromClient(ctx context.Context, line []byte) error {
 	defer cancel()
 	if !s.until(waiting, follow) && !followed {
 		s.mu.Lock()
-		s.talk.fromClient(m)
+		s.conversation.fromClient(m)
 		s.mu.Unlock()
 	}
 	return s.write(line)

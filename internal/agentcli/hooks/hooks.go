@@ -35,8 +35,8 @@ const (
 	// every agent CLI lets the tool run after its own limit.
 	decideWithin = 65 * time.Second
 	decideLimit  = 180 * time.Second
-	tellWithin   = 3 * time.Second
-	tellLimit    = 30 * time.Second
+	reportWithin = 3 * time.Second
+	reportLimit  = 30 * time.Second
 )
 
 // Event is one event of an agent CLI.
@@ -54,7 +54,7 @@ func (e Event) Within() time.Duration {
 	if e.Decides() {
 		return decideWithin
 	}
-	return tellWithin
+	return reportWithin
 }
 
 // Limit is the agent CLI's deadline, in its own unit.
@@ -62,7 +62,7 @@ func (e Event) Limit() time.Duration {
 	if e.Decides() {
 		return decideLimit
 	}
-	return tellLimit
+	return reportLimit
 }
 
 // Form is the way in which a decision is written to the agent CLI. A denial is
@@ -111,10 +111,10 @@ type CLI struct {
 	Pasted string
 	// Usage is how its transcript accounts for tokens.
 	Usage Codec
-	// Briefed are the beginnings at which it puts a hook's context into the conversation,
+	// ContextSources are the beginnings at which it puts a hook's context into the conversation,
 	// of at most ContextLimit bytes.
-	Briefed      []string
-	ContextLimit int
+	ContextSources []string
+	ContextLimit   int
 	// WithPrompt: it takes that with a prompt alone, and calls no hook for a compaction that
 	// has taken place.
 	WithPrompt bool
@@ -123,8 +123,8 @@ type CLI struct {
 	Late bool
 }
 
-// Briefs reports whether the agent can receive context at a beginning with the source.
-func (c CLI) Briefs(source string) bool { return slices.Contains(c.Briefed, source) }
+// InjectsContext reports whether the agent can receive context at a beginning with the source.
+func (c CLI) InjectsContext(source string) bool { return slices.Contains(c.ContextSources, source) }
 
 // The marks in [CLI.Args] and [CLI.Env].
 const (
@@ -163,7 +163,7 @@ func Names() []string {
 }
 
 func (c CLI) clone() CLI {
-	c.Events, c.Args, c.Env, c.Briefed = slices.Clone(c.Events), slices.Clone(c.Args), maps.Clone(c.Env), slices.Clone(c.Briefed)
+	c.Events, c.Args, c.Env, c.ContextSources = slices.Clone(c.Events), slices.Clone(c.Args), maps.Clone(c.Env), slices.Clone(c.ContextSources)
 	c.Beside = maps.Clone(c.Beside)
 	return c
 }

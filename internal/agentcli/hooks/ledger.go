@@ -11,10 +11,10 @@ import (
 	"gascity/worker"
 )
 
-// LedgerOf is the pattern of the file in which an agent that speaks ACP keeps what its
+// UsageFileOf is the pattern of the file in which an agent that speaks ACP keeps what its
 // conversation took, for one that does not report it by the protocol: by the agent's own
 // name for itself. Not ok if none is known.
-func LedgerOf(agent, conversation string, getenv func(string) string) (pattern string, ok bool) {
+func UsageFileOf(agent, conversation string, getenv func(string) string) (pattern string, ok bool) {
 	if agent != "codex-acp" || conversation == "" || strings.ContainsAny(conversation, `*?[\/`) {
 		return "", false
 	}
@@ -25,10 +25,10 @@ func LedgerOf(agent, conversation string, getenv func(string) string) (pattern s
 	return filepath.Join(home, "sessions", "*", "*", "*", "rollout-*-"+conversation+".jsonl"), true
 }
 
-// TellsErrors reports whether an agent that speaks ACP, by its own name for itself, passes
+// ReportsErrorsToModel reports whether an agent that speaks ACP, by its own name for itself, passes
 // its model the error with which its client has answered a permission request, and does not
 // use the tool then.
-func TellsErrors(agent string) bool { return agent == "@agentclientprotocol/claude-agent-acp" }
+func ReportsErrorsToModel(agent string) bool { return agent == "@agentclientprotocol/claude-agent-acp" }
 
 // Totals are what a conversation has taken so far.
 type Totals struct {

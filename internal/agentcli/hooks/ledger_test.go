@@ -35,15 +35,15 @@ func TestTotals(t *testing.T) {
 // TestLedgerOf: a name from outside cannot lead elsewhere.
 func TestLedgerOf(t *testing.T) {
 	getenv := func(name string) string { return map[string]string{"HOME": "/home/a"}[name] }
-	if got, ok := hooks.LedgerOf("codex-acp", "01-ab", getenv); !ok || got != "/home/a/.codex/sessions/*/*/*/rollout-*-01-ab.jsonl" {
+	if got, ok := hooks.UsageFileOf("codex-acp", "01-ab", getenv); !ok || got != "/home/a/.codex/sessions/*/*/*/rollout-*-01-ab.jsonl" {
 		t.Errorf("%q, %v", got, ok)
 	}
 	for _, id := range []string{"", "*", "../../x", "a[b"} {
-		if got, ok := hooks.LedgerOf("codex-acp", id, getenv); ok {
+		if got, ok := hooks.UsageFileOf("codex-acp", id, getenv); ok {
 			t.Errorf("of %q it is %q", id, got)
 		}
 	}
-	if _, ok := hooks.LedgerOf("another", "1", getenv); ok {
+	if _, ok := hooks.UsageFileOf("another", "1", getenv); ok {
 		t.Error("another one has a ledger")
 	}
 }

@@ -26,8 +26,8 @@ func table() []CLI {
 			Reads: func(folder string) map[string]any { // "//" begins a path from the root
 				return map[string]any{"permissions": map[string]any{"allow": []string{"Read(/" + folder + "/**)"}}}
 			},
-			Args:    []string{"--settings", MarkFile},
-			Briefed: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, // more becomes a file with a preview
+			Args:           []string{"--settings", MarkFile},
+			ContextSources: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, // more becomes a file with a preview
 			Events: []Event{
 				{"SessionStart", Begin},
 				{"UserPromptSubmit", Prompt},
@@ -46,8 +46,8 @@ func table() []CLI {
 			Name: "codex", Form: FormSpecific, Unit: time.Second, File: "hooks.json", Usage: CodecRollout, Late: true,
 			// Its own folder has the user's login: the hooks are given as configuration.
 			// Its daemon would run the hooks of all sessions, with one environment.
-			Args:    []string{"--no-daemon", "--dangerously-bypass-hook-trust", "-c", MarkHooks},
-			Briefed: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000,
+			Args:           []string{"--no-daemon", "--dangerously-bypass-hook-trust", "-c", MarkHooks},
+			ContextSources: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000,
 			Events: []Event{
 				{"SessionStart", Begin},
 				{"UserPromptSubmit", Prompt}, // also of a prompt that steers a turn
@@ -65,8 +65,8 @@ func table() []CLI {
 			Env: map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile}, RootOnly: true,
 			// Its clean-up of old conversations takes the file that a loaded one leaves beside it for
 			// a broken one, and deletes the conversation with it.
-			Also:    map[string]any{"general": map[string]any{"sessionRetention": map[string]any{"enabled": false}}},
-			Briefed: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, WithPrompt: true,
+			Also:           map[string]any{"general": map[string]any{"sessionRetention": map[string]any{"enabled": false}}},
+			ContextSources: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, WithPrompt: true,
 			Events: []Event{ // never AfterModel and PreCompress: each chunk and each call
 				{"SessionStart", Begin},
 				{"BeforeAgent", Prompt},

@@ -9,10 +9,10 @@ import (
 )
 
 // app is one run of the program.
-type app struct{ *output.View }
+type app struct{ *output.Renderer }
 
 // Commands are explain, peek, logs, interrupt, keys, resume, kill, drain and session.
-func Commands(v *output.View) []*cobra.Command {
+func Commands(v *output.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{
 		explainCommand(a), peekCommand(a), logsCommand(a), interruptCommand(a), keysCommand(a), resumeCommand(a), killCommand(a), drainCommand(a), sessionCommand(a),

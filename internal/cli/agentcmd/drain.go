@@ -11,8 +11,8 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// me is the agent in whose session this program runs, and its instance.
-func (a *app) me(cmd *cobra.Command) (name, instance string, err error) {
+// currentAgent is the agent in whose session this program runs, and its instance.
+func (a *app) currentAgent(cmd *cobra.Command) (name, instance string, err error) {
 	name, token := a.Getenv("GC_AGENT"), a.Getenv("GC_INSTANCE_TOKEN")
 	if name == "" || token == "" {
 		return "", "", cmdenv.Usage(cmd, "%s is for agents, within their sessions: GC_AGENT and GC_INSTANCE_TOKEN are not set", cmd.CommandPath())
@@ -37,7 +37,7 @@ check or ack is drained with: gc session drain AGENT`
 }
 
 func drainCheckCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "check",
 		Short: "Check whether this agent should finish and stop",
 		Long: `Exit status 0: yes, finish and then run gc drain ack. Exit status 1: no. Exit status 6: the controller
@@ -45,7 +45,7 @@ does not answer; do not stop because of that.`,
 		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			name, instance, err := a.me(cmd)
+			name, instance, err := a.currentAgent(cmd)
 			if err != nil {
 				return err
 			}
@@ -57,30 +57,30 @@ does not answer; do not stop because of that.`,
 				if drain.Instance != "" && drain.Instance != instance {
 					drain = client.Drain{} // a successor's
 				}
-				return a.tellDrain(drain)
+				return a.printDrain(drain)
 			})
 		},
 	})
 }
 
-func (a *app) tellDrain(drain client.Drain) error {
+func (a *app) printDrain(drain client.Drain) error {
 	if a.JSON {
-		if err := a.Document(drain); err != nil {
+		if err := a.PrintJSON(drain); err != nil {
 			return err
 		}
 	}
 	if !drain.Draining {
 		if !a.JSON {
-			a.Talk("you are not asked to wind down")
+			a.Messagef("you are not asked to wind down")
 		}
-		return cmdenv.Said(cmdenv.Failed)
+		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	if !a.JSON {
 		left := textfmt.In(a.Now(), drain.Deadline)
 		if left != "" {
 			left = "you are ended in " + left
 		}
-		a.Talk("wind down, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(textfmt.FirstOf(drain.Reason, "no reason was given"), left)))
+		a.Messagef("wind down, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(textfmt.FirstOf(drain.Reason, "no reason was given"), left)))
 	}
 	return nil
 }
@@ -115,8 +115,8 @@ func requestRestartCommand(a *app) *cobra.Command {
 }
 
 // ofMyself carries out a verb on this agent, and on this instance only.
-func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lifeVerb, success string) error {
-	name, instance, err := a.me(cmd)
+func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lifecycleCall, success string) error {
+	name, instance, err := a.currentAgent(cmd)
 	if err != nil {
 		return err
 	}
@@ -124,9 +124,9 @@ func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lif
 	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
 		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
 		if err == nil && !done.Changed { // it was said before, which is as good
-			a.Talk("%s", textfmt.FirstOf(done.Detail, success))
+			a.Messagef("%s", textfmt.FirstOf(done.Detail, success))
 			return nil
 		}
-		return a.TellDone(done, err, success)
+		return a.PrintDone(done, err, success)
 	})
 }

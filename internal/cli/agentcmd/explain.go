@@ -9,7 +9,7 @@ import (
 )
 
 func explainCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "explain AGENT",
 		Short: "Explain an agent's state and what happens next",
 		Long: `Shows everything that decides about an agent: its state and activity with the source and age of each
@@ -22,7 +22,7 @@ ended, open questions, queued prompts, and the latest events.`,
 				if err != nil {
 					return err
 				}
-				return a.Show(e, func(s render.Sheet) string { return s.Explanation(e) })
+				return a.Show(e, func(s render.Formatter) string { return s.Explanation(e) })
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,

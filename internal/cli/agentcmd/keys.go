@@ -23,10 +23,10 @@ func interruptCommand(a *app) *cobra.Command {
 				req.InTurn = true
 				done, err := c.Interrupt(cmd.Context(), args[0], req)
 				if err == nil && !done.Changed && strings.HasSuffix(done.Detail, client.NoTurn) {
-					a.Talk("%s is %s; to press the key anyway: gc keys %s C-c", args[0], done.Detail, args[0])
+					a.Messagef("%s is %s; to press the key anyway: gc keys %s C-c", args[0], done.Detail, args[0])
 					return nil
 				}
-				return a.TellDone(done, err, "interrupted "+args[0])
+				return a.PrintDone(done, err, "interrupted "+args[0])
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -59,7 +59,7 @@ and returns when the box is empty. Use it when gc status shows "input blocked".`
 			if clearInput {
 				return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 					done, err := c.ClearInput(cmd.Context(), args[0], client.LifecycleRequest{Instance: req.Instance})
-					return a.TellDone(done, err, "cleared the input box of "+args[0])
+					return a.PrintDone(done, err, "cleared the input box of "+args[0])
 				})
 			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
@@ -68,7 +68,7 @@ and returns when the box is empty. Use it when gc status shows "input blocked".`
 				if errors.Is(err, client.ErrInvalid) {
 					err = fmt.Errorf("%w; text is sent with: gc send", err)
 				}
-				return a.TellDone(done, err, fmt.Sprintf("pressed %s in %s", textfmt.Count(len(args)-1, "key"), args[0]))
+				return a.PrintDone(done, err, fmt.Sprintf("pressed %s in %s", textfmt.Count(len(args)-1, "key"), args[0]))
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,

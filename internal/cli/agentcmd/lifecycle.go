@@ -22,22 +22,22 @@ type lifeOrder struct {
 	wait bool // for the outcome
 }
 
-// life is a verb on whether a session is to run.
-type life struct {
+// lifecycleVerb is a verb on whether a session is to run.
+type lifecycleVerb struct {
 	name, short, long string
-	do                lifeVerb
-	said              string // of the agent, once it is accepted
+	do                lifecycleCall
+	startedText       string // of the agent, once it is accepted
 	goal              string // of the agent, once it is true
 	reached           func(was, is client.Agent) cmdenv.Verdict
 }
 
 const defaultLifeTimeout = 2 * time.Minute
 
-// lifeVerb is a method of the client.
-type lifeVerb = func(*client.Client, context.Context, string, client.LifecycleRequest) (client.Done, error)
+// lifecycleCall is a method of the client.
+type lifecycleCall = func(*client.Client, context.Context, string, client.LifecycleRequest) (client.Done, error)
 
-func lives() []life {
-	return []life{
+func lifecycleVerbs() []lifecycleVerb {
+	return []lifecycleVerb{
 		{
 			"wake", "Start an agent that is asleep", `An agent that is suspended or quarantined is refused: use gc start AGENT.`,
 			(*client.Client).Wake,
@@ -61,7 +61,7 @@ func lives() []life {
 		{
 			"reset", "Clear failures, quarantine and conversation", `The agent is started at once if it should run. Its next start begins a new conversation.`,
 			(*client.Client).Reset,
-			"starts afresh", "is as new", forgiven,
+			"starts afresh", "is as new", failureCleared,
 		},
 	}
 }
@@ -71,8 +71,8 @@ usage limit is reached, the next prompt is tried at once.`
 
 // resumeCommand is "session resume" under a shorter name.
 func resumeCommand(a *app) *cobra.Command {
-	verbs := lives()
-	cmd := lifeCommand(a, verbs[slices.IndexFunc(verbs, func(l life) bool { return l.name == "resume" })])
+	verbs := lifecycleVerbs()
+	cmd := lifeCommand(a, verbs[slices.IndexFunc(verbs, func(l lifecycleVerb) bool { return l.name == "resume" })])
 	cmd.Example = "  gc resume coder"
 	return cmd
 }
@@ -82,7 +82,7 @@ func resumeCommand(a *app) *cobra.Command {
 func runsAgain(was, is client.Agent) cmdenv.Verdict {
 	switch is.State {
 	case client.StateRunning:
-		return cmdenv.Settled
+		return cmdenv.Reached
 	case client.StateFailed, client.StateQuarantined:
 		if is.State != was.State || is.Epoch != was.Epoch || len(was.Reason) > 0 && is.Reason != was.Reason {
 			return cmdenv.Failing
@@ -91,12 +91,12 @@ func runsAgain(was, is client.Agent) cmdenv.Verdict {
 	return cmdenv.Waiting
 }
 
-// forgiven waits until an agent that is wanted runs, and until any other has no
+// failureCleared waits until an agent that is wanted runs, and until any other has no
 // failure left.
-func forgiven(was, is client.Agent) cmdenv.Verdict {
+func failureCleared(was, is client.Agent) cmdenv.Verdict {
 	failing := is.State == client.StateFailed || is.State == client.StateQuarantined
 	if is.Desired != client.StateRunning && !failing {
-		return cmdenv.Settled
+		return cmdenv.Reached
 	}
 	return runsAgain(was, is)
 }
@@ -105,7 +105,7 @@ func forgiven(was, is client.Agent) cmdenv.Verdict {
 func rests(_, is client.Agent) cmdenv.Verdict {
 	switch is.State {
 	case client.StateAsleep, client.StateSuspended, client.StateStopped:
-		return cmdenv.Settled
+		return cmdenv.Reached
 	}
 	return cmdenv.Waiting
 }
@@ -113,24 +113,24 @@ func rests(_, is client.Agent) cmdenv.Verdict {
 // ended waits for the end of an instance: the next one may run already.
 func ended(was, is client.Agent) cmdenv.Verdict {
 	if is.Instance != was.Instance || is.Epoch != was.Epoch {
-		return cmdenv.Settled
+		return cmdenv.Reached
 	}
 	switch is.State {
 	case client.StateRunning, client.StateDraining, client.StateStopping, client.StateUnknown:
 		return cmdenv.Waiting
 	}
-	return cmdenv.Settled
+	return cmdenv.Reached
 }
 
 func lifeCommands(a *app) []*cobra.Command {
 	commands := []*cobra.Command{drainSessionCommand(a)}
-	for _, verb := range lives() {
+	for _, verb := range lifecycleVerbs() {
 		commands = append(commands, lifeCommand(a, verb))
 	}
 	return commands
 }
 
-func lifeCommand(a *app, verb life) *cobra.Command {
+func lifeCommand(a *app, verb lifecycleVerb) *cobra.Command {
 	var order lifeOrder
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -161,9 +161,9 @@ func drainSessionCommand(a *app) *cobra.Command {
 			if order.Timeout < 0 {
 				return cmdenv.Usage(cmd, "--timeout cannot be negative: %v", order.Timeout)
 			}
-			verb := life{
-				do:   (*client.Client).Drain,
-				said: "winds down", goal: "has wound down", reached: ended,
+			verb := lifecycleVerb{
+				do:          (*client.Client).Drain,
+				startedText: "winds down", goal: "has wound down", reached: ended,
 			}
 			return a.live(cmd.Context(), args[0], verb, order)
 		},
@@ -176,7 +176,7 @@ func drainSessionCommand(a *app) *cobra.Command {
 }
 
 // live carries out the verb and waits for its outcome if that is wanted.
-func (a *app) live(ctx context.Context, name string, verb life, order lifeOrder) error {
+func (a *app) live(ctx context.Context, name string, verb lifecycleVerb, order lifeOrder) error {
 	return a.OnTarget(ctx, name, func(c *client.Client) error {
 		was, err := agentOf(ctx, c, name)
 		if err != nil {
@@ -187,10 +187,10 @@ func (a *app) live(ctx context.Context, name string, verb life, order lifeOrder)
 		case err != nil:
 			return err
 		case !done.Changed && !order.wait:
-			a.Talk("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State))
+			a.Messagef("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State))
 			return nil
 		case !order.wait:
-			a.Talk("%s", verb.accepted(was.Name, done.Detail))
+			a.Messagef("%s", verb.accepted(was.Name, done.Detail))
 			return nil
 		}
 		return a.awaitOutcome(ctx, c, was, verb)
@@ -198,9 +198,9 @@ func (a *app) live(ctx context.Context, name string, verb life, order lifeOrder)
 }
 
 // accepted says what the controller has begun.
-func (v life) accepted(name, detail string) string {
+func (v lifecycleVerb) accepted(name, detail string) string {
 	if detail == "" {
-		return name + " " + v.said
+		return name + " " + v.startedText
 	}
 	return name + ": " + detail
 }
@@ -220,7 +220,7 @@ func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, 
 }
 
 // awaitOutcome waits until what was asked of the agent is true, or cannot be.
-func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, verb life) error {
+func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, verb lifecycleVerb) error {
 	ctx, cancel := context.WithCancel(parent)
 	changed, stopped := cmdenv.Changes(ctx, c)
 	defer func() { cancel(); <-stopped }()
@@ -234,13 +234,13 @@ func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.
 			return parent.Err()
 		case parent.Err() != nil:
 			return fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, textfmt.FirstOf(is.State, was.State), was.Name)
-		case verb.reached(was, is) == cmdenv.Settled:
-			a.Talk("%s %s", was.Name, verb.goal)
+		case verb.reached(was, is) == cmdenv.Reached:
+			a.Messagef("%s %s", was.Name, verb.goal)
 			return nil
 		case verb.reached(was, is) == cmdenv.Failing:
 			return fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, textfmt.FirstOf(render.Reason(is.Reason), is.Exit, "no reason was given"), is.Name)
 		}
-		if !cmdenv.PauseFor(ctx, cmdenv.LookAgain, changed) {
+		if !cmdenv.PauseFor(ctx, cmdenv.PollInterval, changed) {
 			continue // to say what it waited for
 		}
 	}

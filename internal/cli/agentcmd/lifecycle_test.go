@@ -20,18 +20,18 @@ func TestTheOldPictureIsNoOutcome(t *testing.T) {
 		was, is client.Agent
 		want    cmdenv.Verdict
 	}{
-		"reset, not seen yet":         {forgiven, quarantined, quarantined, cmdenv.Waiting},
-		"reset, starts":               {forgiven, quarantined, agent("running", client.StateStarting, 4, ""), cmdenv.Waiting},
-		"reset, runs":                 {forgiven, quarantined, agent("running", client.StateRunning, 4, ""), cmdenv.Settled},
-		"reset, fails again":          {forgiven, quarantined, agent("running", client.StateFailed, 4, "exit 1"), cmdenv.Failing},
-		"reset, in quarantine again":  {forgiven, quarantined, agent("running", client.StateQuarantined, 8, "5 failures"), cmdenv.Failing},
-		"reset of what is not wanted": {forgiven, quarantined, agent("stopped", client.StateStopped, 3, ""), cmdenv.Settled},
+		"reset, not seen yet":         {failureCleared, quarantined, quarantined, cmdenv.Waiting},
+		"reset, starts":               {failureCleared, quarantined, agent("running", client.StateStarting, 4, ""), cmdenv.Waiting},
+		"reset, runs":                 {failureCleared, quarantined, agent("running", client.StateRunning, 4, ""), cmdenv.Reached},
+		"reset, fails again":          {failureCleared, quarantined, agent("running", client.StateFailed, 4, "exit 1"), cmdenv.Failing},
+		"reset, in quarantine again":  {failureCleared, quarantined, agent("running", client.StateQuarantined, 8, "5 failures"), cmdenv.Failing},
+		"reset of what is not wanted": {failureCleared, quarantined, agent("stopped", client.StateStopped, 3, ""), cmdenv.Reached},
 		"resume, not seen yet":        {runsAgain, suspended, suspended, cmdenv.Waiting},
-		"resume, runs":                {runsAgain, suspended, agent("running", client.StateRunning, 4, ""), cmdenv.Settled},
+		"resume, runs":                {runsAgain, suspended, agent("running", client.StateRunning, 4, ""), cmdenv.Reached},
 		"sleep, not seen yet":         {rests, quarantined, agent("running", client.StateRunning, 3, ""), cmdenv.Waiting},
-		"sleep, sleeps":               {rests, quarantined, agent("running", client.StateAsleep, 3, ""), cmdenv.Settled},
+		"sleep, sleeps":               {rests, quarantined, agent("running", client.StateAsleep, 3, ""), cmdenv.Reached},
 		"drain, winds down":           {ended, agent("running", client.StateRunning, 3, ""), agent("running", client.StateDraining, 3, ""), cmdenv.Waiting},
-		"drain, next one runs":        {ended, agent("running", client.StateRunning, 3, ""), agent("running", client.StateRunning, 4, ""), cmdenv.Settled},
+		"drain, next one runs":        {ended, agent("running", client.StateRunning, 3, ""), agent("running", client.StateRunning, 4, ""), cmdenv.Reached},
 		"drain, not known":            {ended, agent("running", client.StateRunning, 3, ""), agent("running", client.StateUnknown, 3, ""), cmdenv.Waiting},
 	} {
 		if got := c.judge(c.was, c.is); got != c.want {

@@ -55,7 +55,7 @@ such as 'web-*'; --all shows every agent that is not suspended.`,
 					return err
 				}
 				if a.JSON {
-					return a.Document(out)
+					return a.PrintJSON(out)
 				}
 				a.PrintText(out.Text)
 				return nil
@@ -65,7 +65,7 @@ such as 'web-*'; --all shows every agent that is not suspended.`,
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "how many `lines`, from the scrollback too (default: the visible screen)")
 	of.AllFlag(cmd)
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // screenList is what gc peek prints with --json for several agents.
@@ -87,7 +87,7 @@ func (a *app) peekAtEach(ctx context.Context, of cmdenv.Selection, lines int) er
 		})
 		if a.JSON {
 			screens = slices.DeleteFunc(screens, func(out client.Output) bool { return out.Session == "" })
-			return cmp.Or(a.Document(screenList{Screens: screens}), failed)
+			return cmp.Or(a.PrintJSON(screenList{Screens: screens}), failed)
 		}
 		for i, out := range screens {
 			if out.Session == "" {
@@ -164,11 +164,11 @@ func (a *app) logQuery(cmd *cobra.Command, x excerpt) (client.LogQuery, error) {
 	case x.follow && (x.until != "" || x.turn > 1):
 		return client.LogQuery{}, cmdenv.Usage(cmd, "what is over cannot be followed: leave out --follow")
 	}
-	since, err := a.Moment("--since", x.since)
+	since, err := a.ParseTime("--since", x.since)
 	if err != nil {
 		return client.LogQuery{}, err
 	}
-	until, err := a.Moment("--until", x.until)
+	until, err := a.ParseTime("--until", x.until)
 	return client.LogQuery{Since: since, Until: until, Follow: x.follow}, err
 }
 

@@ -20,7 +20,7 @@ session too.`,
 }
 
 func sessionListCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List sessions with runtime provider and instance",
 		Args:  cmdenv.Between(0, 0),
@@ -31,17 +31,17 @@ func sessionListCommand(a *app) *cobra.Command {
 					return err
 				}
 				if len(status.Agents) == 0 && !a.JSON {
-					a.Talk("no sessions")
+					a.Messagef("no sessions")
 					return nil
 				}
-				return a.Show(cmdenv.Rows("sessions", status.Agents), func(s render.Sheet) string { return s.Sessions(status.Agents) })
+				return a.Show(cmdenv.Rows("sessions", status.Agents), func(s render.Formatter) string { return s.Sessions(status.Agents) })
 			})
 		},
 	})
 }
 
 func sessionShowCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "show AGENT",
 		Short: "Show the details of a session",
 		Args:  cmdenv.Between(1, 1),
@@ -51,7 +51,7 @@ func sessionShowCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := a.Show(s, func(sheet render.Sheet) string { return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
+				if err := a.Show(s, func(sheet render.Formatter) string { return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
 					return err
 				}
 				fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nlast screen"))
@@ -91,7 +91,7 @@ controller could not start it again, so nothing is killed then without --force.`
 	}
 	cmdenv.InstanceFlag(cmd, &req.Instance)
 	cmd.Flags().BoolVar(&req.Force, "force", false, "also while the database cannot be written; the agent is started again later")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) kill(ctx context.Context, c *client.Client, name string, req client.LifecycleRequest) error {
@@ -99,7 +99,7 @@ func (a *app) kill(ctx context.Context, c *client.Client, name string, req clien
 	if err != nil {
 		return err
 	}
-	if err := a.tellKill(name, result); err != nil || !req.Force || a.JSON {
+	if err := a.printKill(name, result); err != nil || !req.Force || a.JSON {
 		return err
 	}
 	return a.warnOfKill(ctx, c, name)
@@ -109,27 +109,27 @@ func (a *app) kill(ctx context.Context, c *client.Client, name string, req clien
 func (a *app) warnOfKill(ctx context.Context, c *client.Client, name string) error {
 	status, err := c.Status(ctx)
 	if err == nil && status.Controller.Degraded != "" {
-		a.Talk("gc: %s is not started again for now: %s", name, textfmt.OneLine(status.Controller.Degraded))
+		a.Messagef("gc: %s is not started again for now: %s", name, textfmt.OneLine(status.Controller.Degraded))
 	}
 	return err
 }
 
-func (a *app) tellKill(name string, r client.StopResult) error {
+func (a *app) printKill(name string, r client.StopResult) error {
 	if a.JSON {
-		if err := a.Document(r); err != nil {
+		if err := a.PrintJSON(r); err != nil {
 			return err
 		}
 	}
 	if why := render.NotEnded(r); why != "" {
-		a.Talk("gc: %s was not killed: %s", name, why)
-		return cmdenv.Said(cmdenv.Failed)
+		a.Messagef("gc: %s was not killed: %s", name, why)
+		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	if !a.JSON {
 		if r.Uncounted {
-			a.Talk("killed %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
+			a.Messagef("killed %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
 			return nil
 		}
-		a.Talk("killed %s: %s in %.1fs", name, textfmt.Count(r.Processes, "process"), r.Seconds)
+		a.Messagef("killed %s: %s in %.1fs", name, textfmt.Count(r.Processes, "process"), r.Seconds)
 	}
 	return nil
 }

@@ -24,25 +24,25 @@ func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Cl
 }
 
 // Stop stops agents, which stay stopped until somebody starts them, and waits for it.
-func Stop(parent context.Context, v *output.View, names []string, timeout time.Duration) error {
+func Stop(parent context.Context, v *output.Renderer, names []string, timeout time.Duration) error {
 	a := &app{v}
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) error {
 		if agent.State == client.StateSuspended {
-			a.Talk("%s is stopped already", agent.Name)
+			a.Messagef("%s is stopped already", agent.Name)
 			return nil
 		}
 		if _, err := c.Suspend(ctx, agent.Name, client.LifecycleRequest{}); err != nil {
 			return err
 		}
-		return a.awaitOutcome(ctx, c, agent, life{goal: "is stopped; to start it again: gc start " + agent.Name, reached: rests})
+		return a.awaitOutcome(ctx, c, agent, lifecycleVerb{goal: "is stopped; to start it again: gc start " + agent.Name, reached: rests})
 	})
 }
 
 // Start starts agents, whatever keeps them from running: they were stopped, are asleep, or have
 // failed. It waits until they run; without a timeout only until the controller has accepted that.
-func Start(ctx context.Context, v *output.View, names []string, timeout time.Duration) error {
+func Start(ctx context.Context, v *output.Renderer, names []string, timeout time.Duration) error {
 	a := &app{v}
 	noWait := timeout == 0
 	if !noWait {
@@ -56,16 +56,16 @@ func Start(ctx context.Context, v *output.View, names []string, timeout time.Dur
 		case err != nil:
 			return err
 		case done.Changed && noWait:
-			a.Talk("%s is being started", agent.Name)
+			a.Messagef("%s is being started", agent.Name)
 			return nil
 		case !done.Changed && agent.State == client.StateRunning:
-			a.Talk("%s runs already", agent.Name)
+			a.Messagef("%s runs already", agent.Name)
 			return nil
 		case noWait:
-			a.Talk("%s: %s", agent.Name, textfmt.FirstOf(done.Detail, "nothing to do"))
+			a.Messagef("%s: %s", agent.Name, textfmt.FirstOf(done.Detail, "nothing to do"))
 			return nil
 		}
-		return a.awaitOutcome(ctx, c, agent, life{goal: "runs", reached: runsAgain})
+		return a.awaitOutcome(ctx, c, agent, lifecycleVerb{goal: "runs", reached: runsAgain})
 	})
 }
 

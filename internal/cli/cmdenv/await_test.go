@@ -14,31 +14,31 @@ import (
 func TestAnAgentThatFailedMustProveItself(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
-	a := &Desk{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return now }}}
-	w := a.newVigil(Wanted)
+	a := &Base{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return now }}}
+	w := a.newWaiter(Wanted)
 	see := func(state string) bool {
-		return w.look(client.Status{Agents: []client.Agent{{Name: "a", Desired: client.StateRunning, State: state, StartedAt: now, Reason: "exit 1"}}})
+		return w.update(client.Status{Agents: []client.Agent{{Name: "a", Desired: client.StateRunning, State: state, StartedAt: now, Reason: "exit 1"}}})
 	}
 	if !see(client.StateFailed) || !see(client.StateRunning) {
 		t.Fatal("a failed agent that runs again is waited for")
 	}
-	if w.sum() == nil || strings.Contains(out.String(), "ok  a") {
+	if w.printSummary() == nil || strings.Contains(out.String(), "ok  a") {
 		t.Errorf("an agent that has just failed counts as running: %s", out.String())
 	}
 	started := now
-	now = now.Add(Proven)
-	w.look(client.Status{Agents: []client.Agent{{Name: "a", Desired: client.StateRunning, State: client.StateRunning, StartedAt: started}}})
-	if err := w.sum(); err != nil {
-		t.Errorf("an agent that ran for %v does not count: %s", Proven, out.String())
+	now = now.Add(StableAfter)
+	w.update(client.Status{Agents: []client.Agent{{Name: "a", Desired: client.StateRunning, State: client.StateRunning, StartedAt: started}}})
+	if err := w.printSummary(); err != nil {
+		t.Errorf("an agent that ran for %v does not count: %s", StableAfter, out.String())
 	}
 }
 
 func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
-	a := &Desk{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: time.Now}}
-	w := a.newVigil(Wanted)
+	a := &Base{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: time.Now}}
+	w := a.newWaiter(Wanted)
 	for range 3 {
-		w.look(client.Status{
+		w.update(client.Status{
 			Controller: client.Controller{Degraded: "provider pty: /tmp/x belongs to user 1"},
 			Agents:     []client.Agent{{Name: "a", Desired: client.StateRunning, State: client.StateUnknown}},
 		})
@@ -48,11 +48,11 @@ func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
 	}
 }
 
-// vigil is one that looks at pictures of the test's, and what it says.
-func vigil(now *time.Time) (*Vigil, *bytes.Buffer) {
+// testWaiter is one that looks at pictures of the test's, and what it says.
+func testWaiter(now *time.Time) (*Waiter, *bytes.Buffer) {
 	var out bytes.Buffer
-	d := &Desk{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return *now }}}
-	w := d.newVigil(Wanted)
+	d := &Base{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return *now }}}
+	w := d.newWaiter(Wanted)
 	w.until = now.Add(2 * time.Minute)
 	return w, &out
 }
@@ -82,11 +82,11 @@ func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
 			false,
 		},
 	} {
-		w, out := vigil(&now)
-		if !w.look(client.Status{Agents: c.agents}) {
+		w, out := testWaiter(&now)
+		if !w.update(client.Status{Agents: c.agents}) {
 			t.Errorf("%s is waited for: %q", name, w.open)
 		}
-		if err := w.sum(); (err != nil) != c.failed {
+		if err := w.printSummary(); (err != nil) != c.failed {
 			t.Errorf("%s ends with %v", name, err)
 		}
 		for _, want := range c.want {
@@ -114,16 +114,16 @@ func TestWhoWaitsForWhatStandsStillIsNotAwaited(t *testing.T) {
 		"stopping":       {client.Agent{Desired: "absent", State: client.StateStopping}, true},
 		"unknown":        {client.Agent{Desired: client.StateRunning, State: client.StateUnknown}, true},
 	} {
-		w, out := vigil(&now)
+		w, out := testWaiter(&now)
 		c.dep.Name = "a"
 		status := client.Status{Agents: []client.Agent{c.dep, waiting}}
 		begun := now
-		if w.look(status) {
+		if w.update(status) {
 			t.Errorf("%s: nothing is waited for at the first look", name)
 		}
 		for range 8 {
 			now = now.Add(time.Second)
-			w.look(status)
+			w.update(status)
 		}
 		if awaits := len(w.open) > 0; awaits != c.awaits || strings.Contains(out.String(), "waiting  b: it waits for a") == awaits {
 			t.Errorf("%s: waiting is %v, want %v:\n%s", name, awaits, c.awaits, out)

@@ -12,16 +12,16 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// holds marks a command that only holds others.
-const holds = "holds"
+// groupAnnotation marks a command that only holds others.
+const groupAnnotation = "holds"
 
-// OnlyHolds reports whether the command was made by [Group].
-func OnlyHolds(cmd *cobra.Command) bool { return cmd.Annotations[holds] != "" }
+// IsGroup reports whether the command was made by [Group].
+func IsGroup(cmd *cobra.Command) bool { return cmd.Annotations[groupAnnotation] != "" }
 
 // Group makes a command that only holds others.
 func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs, Annotations: map[string]string{holds: "others"},
+		Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs, Annotations: map[string]string{groupAnnotation: "others"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return UnknownCommand(cmd, args[0])

@@ -18,7 +18,7 @@ type Completion = func(cmd *cobra.Command, args []string, word string) ([]string
 // Candidates returns a completion of the first argument, or of all of them if
 // most is below zero, by what list finds. It is silent about every failure: a
 // completion cannot explain one.
-func (d *Desk) Candidates(most int, list func(context.Context, *client.Client) ([]string, error)) Completion {
+func (d *Base) Candidates(most int, list func(context.Context, *client.Client) ([]string, error)) Completion {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const nothingElse = cobra.ShellCompDirectiveNoFileComp
 		if most >= 0 && len(args) >= most {
@@ -50,18 +50,18 @@ func agents(ctx context.Context, c *client.Client) ([]string, error) {
 }
 
 // CompleteAgent completes the first argument with agents' names.
-func (d *Desk) CompleteAgent(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (d *Base) CompleteAgent(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	return d.Candidates(1, agents)(cmd, args, word)
 }
 
 // CompleteAgents completes every argument with agents' names.
-func (d *Desk) CompleteAgents(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (d *Base) CompleteAgents(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	return d.Candidates(-1, agents)(cmd, args, word)
 }
 
 // CompleteAgentThenFiles completes the first argument with agents' names and the
 // others with files.
-func (d *Desk) CompleteAgentThenFiles(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (d *Base) CompleteAgentThenFiles(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

@@ -3,7 +3,7 @@
 //
 // Data goes to standard output, talk to standard error. A message names the thing
 // and the remedy, begins in lower case and ends without a full stop. Errors
-// become exit statuses in one place, [Desk.Fail].
+// become exit statuses in one place, [Base.Fail].
 package cmdenv
 
 import (
@@ -43,9 +43,9 @@ type Env struct {
 	Version string
 }
 
-// Desk is the place of one run of the program. It is used by one goroutine, save
+// Base is the place of one run of the program. It is used by one goroutine, save
 // for Talk.
-type Desk struct {
+type Base struct {
 	Env
 
 	City            string // --city
@@ -54,12 +54,12 @@ type Desk struct {
 }
 
 // New makes the desk of a run. Its streams let nothing through that controls a terminal, see
-// [textfmt.Printer]; what has to is written to [Desk.Raw].
-func New(env Env) Desk {
-	d := Desk{Env: env}
-	d.On = d.coloured(env.Stdout)
+// [textfmt.Printer]; what has to is written to [Base.Raw].
+func New(env Env) Base {
+	d := Base{Env: env}
+	d.On = d.usesColor(env.Stdout)
 	d.Stdout = &textfmt.Printer{Out: env.Stdout, Colors: d.On}
-	d.Stderr = &textfmt.Printer{Out: env.Stderr, Colors: d.coloured(env.Stderr)}
+	d.Stderr = &textfmt.Printer{Out: env.Stderr, Colors: d.usesColor(env.Stderr)}
 	d.IsTerminal = func(stream any) bool {
 		if p, ok := stream.(*textfmt.Printer); ok {
 			stream = p.Out
@@ -79,14 +79,14 @@ func Raw(stream io.Writer) io.Writer {
 	return stream
 }
 
-// coloured reports whether a stream is a terminal that wants colour.
-func (d *Desk) coloured(stream any) bool {
+// usesColor reports whether a stream is a terminal that wants colour.
+func (d *Base) usesColor(stream any) bool {
 	return d.IsTerminal(stream) && d.Getenv("NO_COLOR") == "" && d.Getenv("TERM") != "dumb"
 }
 
 // Root returns the city that the command is about: --city, else the one around
 // the current folder, else the one that an agent finds in its environment.
-func (d *Desk) Root() (string, error) {
+func (d *Base) Root() (string, error) {
 	if d.City != "" {
 		dir := d.Path(d.City)
 		root, err := client.FindCity(dir)
@@ -94,7 +94,7 @@ func (d *Desk) Root() (string, error) {
 			err = fmt.Errorf("%w: %s has no %s; the city around it is %s", client.ErrNotFound, d.City, client.CityFile, root)
 		}
 		if err != nil {
-			return governed(dir, err)
+			return dirWithController(dir, err)
 		}
 		return root, nil
 	}
@@ -105,12 +105,12 @@ func (d *Desk) Root() (string, error) {
 	if given := d.Getenv("GC_CITY_PATH"); given != "" {
 		return client.FindCity(given)
 	}
-	return governed(d.Dir, err)
+	return dirWithController(d.Dir, err)
 }
 
-// governed returns dir in place of err if a controller works there: a city that
+// dirWithController returns dir in place of err if a controller works there: a city that
 // has lost its city.toml can still be looked at and stopped.
-func governed(dir string, err error) (string, error) {
+func dirWithController(dir string, err error) (string, error) {
 	real, realErr := filepath.EvalSymlinks(dir)
 	if realErr != nil || !errors.Is(err, client.ErrNotFound) {
 		return "", err
@@ -127,18 +127,18 @@ func sameFolder(root, dir string) bool {
 }
 
 // Path makes an argument absolute.
-func (d *Desk) Path(arg string) string {
+func (d *Base) Path(arg string) string {
 	if filepath.IsAbs(arg) {
 		return filepath.Clean(arg)
 	}
 	return filepath.Join(d.Dir, arg)
 }
 
-// patience is how long a controller may take to answer a question.
-const patience = 10 * time.Second
+// clientTimeout is how long a controller may take to answer a question.
+const clientTimeout = 10 * time.Second
 
 // Client returns a client of the city's controller. The caller closes it.
-func (d *Desk) Client() (*client.Client, error) {
+func (d *Base) Client() (*client.Client, error) {
 	root, err := d.Root()
 	if err != nil {
 		return nil, err
@@ -147,20 +147,20 @@ func (d *Desk) Client() (*client.Client, error) {
 }
 
 // ClientOf returns a client of the controller of the city at root.
-func (d *Desk) ClientOf(root string) *client.Client {
-	return &client.Client{Root: root, Version: d.Version, Patience: patience, OnSkew: func(ours, theirs string) {
-		d.Talk("gc: this is version %s but the controller is %s; hand over with: gc controller stop && gc start (agents keep running)", ours, theirs)
+func (d *Base) ClientOf(root string) *client.Client {
+	return &client.Client{Root: root, Version: d.Version, Patience: clientTimeout, OnSkew: func(ours, theirs string) {
+		d.Messagef("gc: this is version %s but the controller is %s; hand over with: gc controller stop && gc start (agents keep running)", ours, theirs)
 	}}
 }
 
-// Listing adds --json to a command.
-func (d *Desk) Listing(cmd *cobra.Command) *cobra.Command {
+// AddJSONFlag adds --json to a command.
+func (d *Base) AddJSONFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&d.JSON, "json", false, "print JSON")
 	return cmd
 }
 
-// Moment returns the time that the value of a flag means.
-func (d *Desk) Moment(flag, value string) (time.Time, error) {
+// ParseTime returns the time that the value of a flag means.
+func (d *Base) ParseTime(flag, value string) (time.Time, error) {
 	t, err := textfmt.ParseMoment(d.Now(), value)
 	if err != nil {
 		return t, fmt.Errorf("%w: %s %w", client.ErrInvalid, flag, err)

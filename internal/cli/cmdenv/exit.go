@@ -83,22 +83,22 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// Said ends the command with a status; everything has been printed.
-func Said(status int) error { return &exitError{status: status} }
+// SilentExit ends the command with a status; everything has been printed.
+func SilentExit(status int) error { return &exitError{status: status} }
 
 // Fail prints the error and returns its exit status.
-func (d *Desk) Fail(ctx context.Context, err error) int {
+func (d *Base) Fail(ctx context.Context, err error) int {
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		if exit.err != nil {
-			d.complain(exit.err)
+			d.printError(exit.err)
 		}
 		return exit.status
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		d.Talk("gc: interrupted")
+		d.Messagef("gc: interrupted")
 		return Failed
 	}
-	d.complain(err)
+	d.printError(err)
 	return StatusOf(err)
 }
 
@@ -121,8 +121,8 @@ func StatusOf(err error) int {
 	return Failed
 }
 
-// complain prints an error: on standard error, with --json as a [Failure].
-func (d *Desk) complain(err error) {
+// printError prints an error: on standard error, with --json as a [Failure].
+func (d *Base) printError(err error) {
 	message := strings.TrimRight(err.Error(), "\n")
 	if d.JSON {
 		var failure Failure
@@ -132,5 +132,5 @@ func (d *Desk) complain(err error) {
 			return
 		}
 	}
-	d.Talk("gc: %s", textfmt.Block(message))
+	d.Messagef("gc: %s", textfmt.Block(message))
 }

@@ -49,7 +49,7 @@ const (
 
 // Watch calls show at once and whenever something may have changed, until it
 // fails or ctx ends, which is how a watch ends.
-func (d *Desk) Watch(parent context.Context, c *client.Client, show func(context.Context) error) error {
+func (d *Base) Watch(parent context.Context, c *client.Client, show func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(parent)
 	changed, stopped := Changes(ctx, c)
 	defer func() { cancel(); <-stopped }()
@@ -72,7 +72,7 @@ func (d *Desk) Watch(parent context.Context, c *client.Client, show func(context
 	}
 }
 
-func (d *Desk) clear() error {
+func (d *Base) clear() error {
 	_, err := io.WriteString(Raw(d.Stdout), "\x1b[2J")
 	return err
 }

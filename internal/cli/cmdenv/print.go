@@ -12,18 +12,18 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Talk prints one line for people. Safe for concurrent use if Stderr is.
-func (d *Desk) Talk(format string, args ...any) {
+// Messagef prints one line for people. Safe for concurrent use if Stderr is.
+func (d *Base) Messagef(format string, args ...any) {
 	fmt.Fprintf(d.Stderr, format+"\n", args...)
 }
 
-// PaintTalk colours a word on standard error.
-func (d *Desk) PaintTalk(c textfmt.Color, word string) string {
-	return textfmt.Painter{On: d.coloured(d.Stderr)}.Paint(c, word)
+// PaintMessage colours a word on standard error.
+func (d *Base) PaintMessage(c textfmt.Color, word string) string {
+	return textfmt.Painter{On: d.usesColor(d.Stderr)}.Paint(c, word)
 }
 
-// Document prints a value as one indented JSON document.
-func (d *Desk) Document(value any) error {
+// PrintJSON prints a value as one indented JSON document.
+func (d *Base) PrintJSON(value any) error {
 	return d.encode(d.Stdout, value, "  ")
 }
 
@@ -33,13 +33,13 @@ func Rows[T any](name string, list []T) map[string][]T {
 	return map[string][]T{name: append([]T{}, list...)}
 }
 
-// Line prints a value of a stream as one line of JSON.
-func (d *Desk) Line(value any) error {
+// PrintJSONLine prints a value of a stream as one line of JSON.
+func (d *Base) PrintJSONLine(value any) error {
 	return d.encode(d.Stdout, value, "")
 }
 
 // encode prints JSON in which what would control a terminal is escaped.
-func (d *Desk) encode(out io.Writer, value any, indent string) error {
+func (d *Base) encode(out io.Writer, value any, indent string) error {
 	var doc bytes.Buffer
 	enc := json.NewEncoder(&doc)
 	enc.SetEscapeHTML(false)
@@ -52,10 +52,10 @@ func (d *Desk) encode(out io.Writer, value any, indent string) error {
 }
 
 // Print prints a table.
-func (d *Desk) Print(t *textfmt.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
+func (d *Base) Print(t *textfmt.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
 
 // Columns is the width of the terminal on standard output, zero if it is none.
-func (d *Desk) Columns() int {
+func (d *Base) Columns() int {
 	if d.Width == nil || !d.IsTerminal(d.Stdout) {
 		return 0
 	}
@@ -65,7 +65,7 @@ func (d *Desk) Columns() int {
 // Rows is how many rows a picture may have that is drawn over and over on the
 // terminal on standard output, zero if it is none. The row below it is the
 // cursor's.
-func (d *Desk) Rows() int {
+func (d *Base) Rows() int {
 	if d.Height == nil || !d.IsTerminal(d.Stdout) {
 		return 0
 	}
@@ -74,7 +74,7 @@ func (d *Desk) Rows() int {
 
 // PrintText prints an agent's text without what could control a terminal, also into a pipe: what is
 // piped reaches a terminal, too.
-func (d *Desk) PrintText(s string) {
+func (d *Base) PrintText(s string) {
 	s = textfmt.Block(s)
 	fmt.Fprint(d.Stdout, s)
 	if s != "" && !strings.HasSuffix(s, "\n") {
@@ -84,14 +84,14 @@ func (d *Desk) PrintText(s string) {
 
 // Progress draws one line on standard error over the one that it drew before; an empty one
 // removes that. Standard error must be a terminal.
-func (d *Desk) Progress(line string) {
+func (d *Base) Progress(line string) {
 	fmt.Fprint(Raw(d.Stderr), "\r"+textfmt.OneLine(line)+"\x1b[K")
 }
 
-// Picture prints one picture of what is watched: over the previous one on a
+// PrintFrame prints one picture of what is watched: over the previous one on a
 // terminal, so that it does not flicker, else below it. What the terminal has no
 // rows for is left out at the end, and counted.
-func (d *Desk) Picture(picture string) error {
+func (d *Base) PrintFrame(picture string) error {
 	out := d.Stdout
 	if d.IsTerminal(d.Stdout) {
 		printable := textfmt.Block

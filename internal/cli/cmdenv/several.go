@@ -80,7 +80,7 @@ func (s *Selection) Agents(ctx context.Context, c *client.Client) ([]client.Agen
 
 // ForEach runs do for each agent at the same time. Errors are printed in the order of the agents;
 // the exit status is that of the first agent that failed.
-func (d *Desk) ForEach(agents []client.Agent, do func(i int, agent client.Agent) error) error {
+func (d *Base) ForEach(agents []client.Agent, do func(i int, agent client.Agent) error) error {
 	errs := make([]error, len(agents))
 	var running sync.WaitGroup
 	for i, agent := range agents {
@@ -93,14 +93,14 @@ func (d *Desk) ForEach(agents []client.Agent, do func(i int, agent client.Agent)
 			continue
 		}
 		if exit, ok := errors.AsType[*exitError](err); !ok || exit.err != nil {
-			d.Talk("gc: %s: %s", textfmt.OneLine(agents[i].Name), textfmt.OneLine(err.Error()))
+			d.Messagef("gc: %s: %s", textfmt.OneLine(agents[i].Name), textfmt.OneLine(err.Error()))
 		}
 		if status == Done {
 			status = StatusOf(err)
 		}
 	}
 	if status != Done {
-		return Said(status)
+		return SilentExit(status)
 	}
 	return nil
 }

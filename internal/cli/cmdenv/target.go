@@ -13,7 +13,7 @@ import (
 )
 
 // OnCity runs a verb with a client of the city's controller.
-func (d *Desk) OnCity(verb func(*client.Client) error) error {
+func (d *Base) OnCity(verb func(*client.Client) error) error {
 	c, err := d.Client()
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (d *Desk) OnCity(verb func(*client.Client) error) error {
 
 // OnTarget runs a verb on the agent or session that an argument names. A name
 // that the controller does not know is followed by what may be meant.
-func (d *Desk) OnTarget(ctx context.Context, name string, verb func(*client.Client) error) error {
+func (d *Base) OnTarget(ctx context.Context, name string, verb func(*client.Client) error) error {
 	if name == "" {
 		return fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
 	}
@@ -39,7 +39,7 @@ func (d *Desk) OnTarget(ctx context.Context, name string, verb func(*client.Clie
 
 // OnTargetIfAny runs a verb on the agent that the first argument names, or on
 // the city if there is none.
-func (d *Desk) OnTargetIfAny(ctx context.Context, args []string, verb func(*client.Client) error) error {
+func (d *Base) OnTargetIfAny(ctx context.Context, args []string, verb func(*client.Client) error) error {
 	if len(args) == 0 {
 		return d.OnCity(verb)
 	}
@@ -51,7 +51,7 @@ type IDs = func(context.Context, *client.Client) ([]string, error)
 
 // OnID runs a verb on what an id names. An id that the controller does not know
 // is followed by what of the list may be meant.
-func (d *Desk) OnID(ctx context.Context, id string, list IDs, verb func(*client.Client) error) error {
+func (d *Base) OnID(ctx context.Context, id string, list IDs, verb func(*client.Client) error) error {
 	if id == "" {
 		return fmt.Errorf("%w: the id is empty", client.ErrInvalid)
 	}

@@ -28,7 +28,7 @@ func commands(cmd *cobra.Command) []*cobra.Command {
 		if !sub.IsAvailableCommand() {
 			continue
 		}
-		if !cmdenv.OnlyHolds(sub) {
+		if !cmdenv.IsGroup(sub) {
 			all = append(all, sub)
 		}
 		all = append(all, commands(sub)...)
@@ -48,7 +48,7 @@ func Reference(root *cobra.Command) string {
 			if sub.GroupID != group.ID {
 				continue
 			}
-			if cmdenv.OnlyHolds(sub) {
+			if cmdenv.IsGroup(sub) {
 				fmt.Fprintf(&out, "%s\n\n", sub.Long)
 			} else {
 				section(&out, sub)

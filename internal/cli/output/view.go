@@ -15,22 +15,22 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// View is the desk of one run of the program, on which pages can be shown.
-type View struct {
-	cmdenv.Desk
+// Renderer is the desk of one run of the program, on which pages can be shown.
+type Renderer struct {
+	cmdenv.Base
 }
 
-// Sheet is what this run writes pages on.
-func (v *View) Sheet() render.Sheet {
-	return render.Sheet{Painter: v.Painter, Now: v.Now(), Columns: v.Columns()}
+// Formatter is what this run writes pages on.
+func (v *Renderer) Formatter() render.Formatter {
+	return render.Formatter{Painter: v.Painter, Now: v.Now(), Columns: v.Columns()}
 }
 
 // Show prints data: as JSON if that is wanted, else as a page.
-func (v *View) Show(value any, paged func(render.Sheet) string) error {
+func (v *Renderer) Show(value any, paged func(render.Formatter) string) error {
 	if v.JSON {
-		return v.Document(value)
+		return v.PrintJSON(value)
 	}
-	_, err := fmt.Fprint(v.Stdout, paged(v.Sheet()))
+	_, err := fmt.Fprint(v.Stdout, paged(v.Formatter()))
 	return err
 }
 
@@ -56,8 +56,8 @@ func (f *Flags) Which() client.Which {
 type List[T any] struct {
 	// Ask fetches it.
 	Ask func(context.Context) ([]T, error)
-	// Paged makes it a page.
-	Paged func(render.Sheet, []T) string
+	// Format makes it a page.
+	Format func(render.Formatter, []T) string
 	// Empty is printed for people instead of an empty one.
 	Empty string
 	// Name is that of the list in JSON.
@@ -65,45 +65,45 @@ type List[T any] struct {
 }
 
 // Show shows the listing as the flags want it.
-func (l List[T]) Show(ctx context.Context, v *View, c *client.Client, flags Flags) error {
+func (l List[T]) Show(ctx context.Context, v *Renderer, c *client.Client, flags Flags) error {
 	if flags.watch {
-		return v.Watch(ctx, c, func(ctx context.Context) error { return l.picture(ctx, v) })
+		return v.Watch(ctx, c, func(ctx context.Context) error { return l.printFrame(ctx, v) })
 	}
 	list, err := l.Ask(ctx)
 	switch {
 	case err != nil:
 		return err
 	case v.JSON:
-		return v.Document(cmdenv.Rows(l.Name, list))
+		return v.PrintJSON(cmdenv.Rows(l.Name, list))
 	case len(list) == 0:
-		v.Talk("%s", l.Empty)
+		v.Messagef("%s", l.Empty)
 		return nil
 	}
-	_, err = fmt.Fprint(v.Stdout, l.Paged(v.Sheet(), list))
+	_, err = fmt.Fprint(v.Stdout, l.Format(v.Formatter(), list))
 	return err
 }
 
-func (l List[T]) picture(ctx context.Context, v *View) error {
+func (l List[T]) printFrame(ctx context.Context, v *Renderer) error {
 	list, err := l.Ask(ctx)
 	switch {
 	case err != nil:
 		return err
 	case v.JSON:
-		return v.Line(cmdenv.Rows(l.Name, list))
+		return v.PrintJSONLine(cmdenv.Rows(l.Name, list))
 	case len(list) == 0:
-		return v.Picture(l.Empty + "\n")
+		return v.PrintFrame(l.Empty + "\n")
 	}
-	return v.Picture(l.Paged(v.Sheet(), list))
+	return v.PrintFrame(l.Format(v.Formatter(), list))
 }
 
-// TellDone says what a verb did. A verb that did nothing was refused.
-func (v *View) TellDone(done client.Done, err error, success string) error {
+// PrintDone says what a verb did. A verb that did nothing was refused.
+func (v *Renderer) PrintDone(done client.Done, err error, success string) error {
 	if err != nil {
 		return err
 	}
 	if !done.Changed {
 		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, textfmt.FirstOf(done.Detail, "no reason was given"))
 	}
-	v.Talk("%s", success)
+	v.Messagef("%s", success)
 	return nil
 }

@@ -23,17 +23,17 @@ const (
 	// maxPrompt is the size of the longest prompt in bytes.
 	maxPrompt = 1 << 20
 
-	// handTime is how long a controller may take to keep a prompt, or the next one
+	// sendTimeout is how long a controller may take to keep a prompt, or the next one
 	// to come if it went away before it said so.
-	handTime  = 30 * time.Second
-	handAgain = 200 * time.Millisecond
-	// keepTime is how long one may say that it cannot keep a prompt: it ends, or its
+	sendTimeout = 30 * time.Second
+	sendRetry   = 200 * time.Millisecond
+	// saveTimeout is how long one may say that it cannot keep a prompt: it ends, or its
 	// store is slow. What lasts longer is a fault that must be reported.
-	keepTime = 10 * time.Second
+	saveTimeout = 10 * time.Second
 )
 
-// patience is how long is waited for a receipt.
-type patience struct {
+// waitLimit is how long is waited for a receipt.
+type waitLimit struct {
 	state   string        // submitted or consumed; empty is as far as it comes
 	timeout time.Duration // zero is the default
 	noWait  bool
@@ -44,7 +44,7 @@ const (
 	explicitPatience = 5 * time.Minute
 )
 
-func (p patience) limit() time.Duration {
+func (p waitLimit) limit() time.Duration {
 	switch {
 	case p.timeout > 0:
 		return p.timeout
@@ -54,7 +54,7 @@ func (p patience) limit() time.Duration {
 	return defaultPatience
 }
 
-func (p patience) check(cmd *cobra.Command) error {
+func (p waitLimit) check(cmd *cobra.Command) error {
 	if p.timeout < 0 {
 		return cmdenv.Usage(cmd, "--timeout cannot be negative: %v", p.timeout)
 	}
@@ -66,7 +66,7 @@ func (p patience) check(cmd *cobra.Command) error {
 
 func sendCommand(a *app) *cobra.Command {
 	var req client.NudgeRequest
-	var until patience
+	var until waitLimit
 	var to cmdenv.Selection
 	cmd := &cobra.Command{
 		Use:     "send AGENT TEXT|-",
@@ -106,7 +106,7 @@ agent.`,
 			}
 			if to.One() {
 				return a.OnTarget(cmd.Context(), to.Names[0], func(c *client.Client) error {
-					r, err := hand(cmd.Context(), c, to.Names[0], req)
+					r, err := sendPrompt(cmd.Context(), c, to.Names[0], req)
 					if err != nil {
 						return err
 					}
@@ -141,7 +141,7 @@ agent.`,
 	flags.BoolVar(&req.Successor, "successor", false, "also to a later instance than the one that runs now")
 	cmdenv.Words(cmd, "priority", "system", "urgent", "normal")
 	cmdenv.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // addressed reads from a command line which agents it sends to, and returns the text.
@@ -168,14 +168,14 @@ func addressed(cmd *cobra.Command, args []string, to *cmdenv.Selection) (content
 }
 
 // sendToEach sends a prompt to several agents and waits for all of them together.
-func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.Agent, req client.NudgeRequest, until patience) error {
+func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.Agent, req client.NudgeRequest, until waitLimit) error {
 	receipts := make([]client.Receipt, len(agents))
 	failed := a.ForEach(agents, func(i int, agent client.Agent) error {
 		each := req
 		if len(agents) > 1 {
 			each.Key += "-" + agent.Name // a key stands for one prompt
 		}
-		r, err := hand(ctx, c, agent.Name, each)
+		r, err := sendPrompt(ctx, c, agent.Name, each)
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.
 	})
 	receipts = slices.DeleteFunc(receipts, func(r client.Receipt) bool { return r.ID == "" })
 	if a.JSON {
-		if err := a.Document(receiptList{Receipts: receipts}); err != nil {
+		if err := a.PrintJSON(receiptList{Receipts: receipts}); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.
 		}
 	}
 	if status != cmdenv.Done {
-		return cmdenv.Said(status)
+		return cmdenv.SilentExit(status)
 	}
 	return nil
 }
@@ -261,24 +261,24 @@ func (a *app) prompt(cmd *cobra.Command, arg string) (string, error) {
 	return prompt, nil
 }
 
-// hand gives a prompt to the controller. If that goes away before it answers, or
+// sendPrompt gives a prompt to the controller. If that goes away before it answers, or
 // says that it cannot keep it for the moment, it or the next one is given the same
 // prompt with the same key, which is no second prompt.
-func hand(parent context.Context, c *client.Client, name string, req client.NudgeRequest) (client.Receipt, error) {
-	ctx, cancel := context.WithTimeout(parent, handTime)
+func sendPrompt(parent context.Context, c *client.Client, name string, req client.NudgeRequest) (client.Receipt, error) {
+	ctx, cancel := context.WithTimeout(parent, sendTimeout)
 	defer cancel()
 	r, err := c.Nudge(ctx, name, req)
 	if errors.Is(err, client.ErrNoController) {
 		return r, err // no controller ever had it
 	}
-	soon, cancelSoon := context.WithTimeout(ctx, keepTime)
+	soon, cancelSoon := context.WithTimeout(ctx, saveTimeout)
 	defer cancelSoon()
 	patience := soon
-	for away(err) {
+	for isAway(err) {
 		if errors.Is(err, client.ErrLost) {
 			patience = ctx // it is unknown whether it is kept: that is worth some time
 		}
-		if !cmdenv.PauseFor(patience, handAgain, nil) {
+		if !cmdenv.PauseFor(patience, sendRetry, nil) {
 			break
 		}
 		r, err = c.Nudge(ctx, name, req)
@@ -288,37 +288,37 @@ func hand(parent context.Context, c *client.Client, name string, req client.Nudg
 		return r, nil
 	case parent.Err() != nil:
 		return r, parent.Err()
-	case errors.Is(err, client.ErrTimeout), away(err) && patience == ctx, errors.Is(err, client.ErrNoController):
+	case errors.Is(err, client.ErrTimeout), isAway(err) && patience == ctx, errors.Is(err, client.ErrNoController):
 		return r, fmt.Errorf("%w: %s may get the prompt, but the controller did not say that it keeps it; ask again without doubling it: the same command with --key %s", client.ErrTimeout, name, req.Key)
 	}
 	return r, err
 }
 
-// away reports whether no controller answers for the moment.
-func away(err error) bool {
+// isAway reports whether no controller answers for the moment.
+func isAway(err error) bool {
 	return errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrNoController) || errors.Is(err, client.ErrUnavailable)
 }
 
 // pursue waits for a receipt, also across restarts of the controller, and prints it.
-func (a *app) pursue(parent context.Context, c *client.Client, r client.Receipt, until patience) error {
+func (a *app) pursue(parent context.Context, c *client.Client, r client.Receipt, until waitLimit) error {
 	r, err := a.awaitEnd(parent, c, r, until, true)
 	if err != nil {
 		return err
 	}
 	if a.JSON {
-		if err := a.Document(r); err != nil {
+		if err := a.PrintJSON(r); err != nil {
 			return err
 		}
 	}
 	if status := a.printReceipt(r, until); status != cmdenv.Done {
-		return cmdenv.Said(status)
+		return cmdenv.SilentExit(status)
 	}
 	return nil
 }
 
 // awaitEnd waits until a receipt has come as far as wanted, and returns it as it is then. With
 // remind it prints what it waits for.
-func (a *app) awaitEnd(parent context.Context, c *client.Client, r client.Receipt, until patience, remind bool) (client.Receipt, error) {
+func (a *app) awaitEnd(parent context.Context, c *client.Client, r client.Receipt, until waitLimit, remind bool) (client.Receipt, error) {
 	if until.noWait {
 		return r, nil
 	}
@@ -331,17 +331,17 @@ func (a *app) awaitEnd(parent context.Context, c *client.Client, r client.Receip
 		case err == nil:
 			return next, nil
 		case parent.Err() != nil:
-			a.Talk("gc: the prompt stays in the queue; see: gc receipt %s", r.ID)
+			a.Messagef("gc: the prompt stays in the queue; see: gc receipt %s", r.ID)
 			return r, parent.Err()
-		case !away(err) && !errors.Is(err, client.ErrTimeout):
+		case !isAway(err) && !errors.Is(err, client.ErrTimeout):
 			return r, fmt.Errorf("the prompt %s was accepted, but its delivery status is unknown: %w", r.ID, err)
 		}
 		r = lastSeen(parent, c, r)
-		if !cmdenv.PauseFor(ctx, handAgain, nil) {
+		if !cmdenv.PauseFor(ctx, sendRetry, nil) {
 			break
 		}
 		if remind && look == cmdenv.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {
-			a.Talk("%s %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(textfmt.Yellow, "waiting:"), render.Reason(textfmt.FirstOf(r.Reason, "it is "+r.State)))
+			a.Messagef("%s %s; Ctrl-C leaves the prompt in the queue", a.PaintMessage(textfmt.Yellow, "waiting:"), render.Reason(textfmt.FirstOf(r.Reason, "it is "+r.State)))
 		}
 	}
 	return r, nil
@@ -364,16 +364,16 @@ func lastSeen(ctx context.Context, c *client.Client, r client.Receipt) client.Re
 }
 
 // printReceipt prints the delivery status of a prompt in a sentence and returns the exit status.
-func (a *app) printReceipt(r client.Receipt, until patience) (status int) {
+func (a *app) printReceipt(r client.Receipt, until waitLimit) (status int) {
 	status, sentence := nudgeEnd(r, until)
 	if !a.JSON || status != cmdenv.Done {
-		a.Talk("%s", textfmt.OneLine(sentence))
+		a.Messagef("%s", textfmt.OneLine(sentence))
 	}
 	return status
 }
 
-// manner says how the text differs from what was sent, if it does.
-func manner(r client.Receipt) string {
+// changeNote says how the text differs from what was sent, if it does.
+func changeNote(r client.Receipt) string {
 	switch {
 	case r.ByFile != "":
 		return ", by file: its input box would have changed the text"
@@ -383,11 +383,11 @@ func manner(r client.Receipt) string {
 	return ""
 }
 
-func nudgeEnd(r client.Receipt, until patience) (status int, sentence string) {
+func nudgeEnd(r client.Receipt, until waitLimit) (status int, sentence string) {
 	detail := render.Because(r.Reason)
 	switch r.State {
 	case client.ReceiptConsumed:
-		return cmdenv.Done, fmt.Sprintf("%s finished processing the prompt%s", r.Agent, manner(r))
+		return cmdenv.Done, fmt.Sprintf("%s finished processing the prompt%s", r.Agent, changeNote(r))
 	case client.ReceiptSubmitted:
 		if until.state == client.ReceiptConsumed && r.Closed {
 			return cmdenv.TimedOut, fmt.Sprintf("gc: %s accepted the prompt, and nothing will show whether it processes it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
@@ -395,7 +395,7 @@ func nudgeEnd(r client.Receipt, until patience) (status int, sentence string) {
 		if until.state == client.ReceiptConsumed {
 			return cmdenv.TimedOut, fmt.Sprintf("gc: %s accepted the prompt, but nothing shows yet that it has processed it; see: gc receipt %s", r.Agent, r.ID)
 		}
-		return cmdenv.Done, fmt.Sprintf("prompt delivered to %s%s", r.Agent, manner(r))
+		return cmdenv.Done, fmt.Sprintf("prompt delivered to %s%s", r.Agent, changeNote(r))
 	case client.ReceiptUnconfirmed:
 		return cmdenv.TimedOut, fmt.Sprintf("gc: %s may have got the prompt, but nothing shows that it accepted it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
 	case client.ReceiptDead, client.ReceiptExpired, client.ReceiptCancelled:

@@ -75,9 +75,9 @@ func TestAPromptSurvivesAHandover(t *testing.T) {
 		"handover":              {[]any{busy, busy, client.ErrNoController, client.ErrNoController, "r1"}, nil, "", 3, time.Second},
 		"killed":                {[]any{"", client.ErrNoController, busy, "r1"}, nil, "", 3, time.Second},
 		"never any":             {[]any{client.ErrNoController}, client.ErrNoController, "", 0, 0},
-		"ends for good":         {[]any{busy, client.ErrNoController}, client.ErrTimeout, "--key k", 1, keepTime},
-		"its store is broken":   {[]any{busy}, client.ErrUnavailable, "the controller ends", 20, keepTime},
-		"killed, then broken":   {[]any{"", busy}, client.ErrTimeout, "--key k", 20, handTime},
+		"ends for good":         {[]any{busy, client.ErrNoController}, client.ErrTimeout, "--key k", 1, saveTimeout},
+		"its store is broken":   {[]any{busy}, client.ErrUnavailable, "the controller ends", 20, saveTimeout},
+		"killed, then broken":   {[]any{"", busy}, client.ErrTimeout, "--key k", 20, sendTimeout},
 		"refused by the second": {[]any{busy, fmt.Errorf("%w: it is suspended", client.ErrRefused)}, client.ErrRefused, "suspended", 2, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAPromptSurvivesAHandover(t *testing.T) {
 				c := &client.Client{Root: "/town", Dial: a.dial}
 				defer c.Close()
 				began := time.Now()
-				r, err := hand(t.Context(), c, "a", client.NudgeRequest{Text: "x", Key: "k"})
+				r, err := sendPrompt(t.Context(), c, "a", client.NudgeRequest{Text: "x", Key: "k"})
 				took := time.Since(began)
 				switch {
 				case test.want == nil && (err != nil || r.ID != "r1"):

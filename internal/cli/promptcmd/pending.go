@@ -15,7 +15,7 @@ import (
 
 func pendingCommand(a *app) *cobra.Command {
 	var flags output.Flags
-	return flags.On(a.Listing(&cobra.Command{
+	return flags.On(a.AddJSONFlag(&cobra.Command{
 		Use:   "pending [AGENT]",
 		Short: "List questions that agents ask you",
 		Long: `Shows each question or approval that blocks an agent, with its exact text, its options, and what
@@ -27,11 +27,11 @@ happens without an answer. Answer with: gc respond ID OPTION`,
 					Ask: func(ctx context.Context) ([]client.Pending, error) {
 						return c.Pending(ctx, cmdenv.First(args), flags.Which())
 					},
-					Paged: render.Sheet.Pending,
-					Empty: "no pending questions",
-					Name:  "pending",
+					Format: render.Formatter.Pending,
+					Empty:  "no pending questions",
+					Name:   "pending",
 				}
-				return list.Show(cmd.Context(), a.View, c, flags)
+				return list.Show(cmd.Context(), a.Renderer, c, flags)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -70,26 +70,26 @@ once: if it was answered elsewhere meanwhile, or its agent has stopped, the answ
 				if err != nil {
 					return err
 				}
-				return a.tellAnswer(p)
+				return a.printAnswer(p)
 			})
 		},
 		ValidArgsFunction: a.completeAnswer,
 	}
 	cmd.Flags().StringVar(&words, "text", "", "answer with `words`")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
-// tellAnswer prints the result of an answered question.
-func (a *app) tellAnswer(p client.Pending) error {
+// printAnswer prints the result of an answered question.
+func (a *app) printAnswer(p client.Pending) error {
 	if a.JSON {
-		if err := a.Document(p); err != nil {
+		if err := a.PrintJSON(p); err != nil {
 			return err
 		}
 	}
 	switch p.State {
 	case client.PendingAnswered:
 		if !a.JSON {
-			a.Talk("answered %s with %q", textfmt.OneLine(p.Agent), p.Answer)
+			a.Messagef("answered %s with %q", textfmt.OneLine(p.Agent), p.Answer)
 		}
 		return nil
 	case client.PendingOpen:

@@ -27,7 +27,7 @@ one waits.`
 
 func queueListCommand(a *app, use string) *cobra.Command {
 	var flags output.Flags
-	return flags.On(a.Listing(&cobra.Command{
+	return flags.On(a.AddJSONFlag(&cobra.Command{
 		Use:   use,
 		Short: "Manage queued prompts: list, edit, cancel, retry",
 		Args:  cmdenv.Between(0, 1),
@@ -37,11 +37,11 @@ func queueListCommand(a *app, use string) *cobra.Command {
 					Ask: func(ctx context.Context) ([]client.Receipt, error) {
 						return c.Queue(ctx, cmdenv.First(args), flags.Which())
 					},
-					Paged: render.Sheet.Queue,
-					Empty: "queue is empty",
-					Name:  "prompts",
+					Format: render.Formatter.Queue,
+					Empty:  "queue is empty",
+					Name:   "prompts",
 				}
-				return list.Show(cmd.Context(), a.View, c, flags)
+				return list.Show(cmd.Context(), a.Renderer, c, flags)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -82,7 +82,7 @@ func queueEditCommand(a *app) *cobra.Command {
 			}
 			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
 				r, err := c.EditPrompt(cmd.Context(), args[0], req)
-				return a.tellChange(r, err, "changed the prompt "+args[0])
+				return a.printChange(r, err, "changed the prompt "+args[0])
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.OnlyOpen)),
@@ -91,11 +91,11 @@ func queueEditCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&priority, "priority", "", "system, urgent or normal: the `rank` in the queue")
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "give up if it is not delivered within this time from now")
 	cmdenv.Words(cmd, "priority", "system", "urgent", "normal")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 func queueCancelCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Cancel prompts that the agent has not accepted",
 		Long: `Cancels prompts that wait or are being delivered. A delivery is stopped and its text removed from the
@@ -113,7 +113,7 @@ gc interrupt AGENT`,
 					if r.State != client.ReceiptCancelled {
 						said = fmt.Sprintf("the prompt %s ended as %s%s", id, r.State, render.Because(r.Reason))
 					}
-					return a.tellChange(r, err, said)
+					return a.printChange(r, err, said)
 				}))
 			}
 			return errors.Join(errs...)
@@ -136,25 +136,25 @@ twice: look with gc peek first, then use --force.`,
 			req.Source, req.Key = a.self(), "gc-"+rand.Text()
 			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
 				r, err := c.RetryPrompt(cmd.Context(), args[0], req)
-				return a.tellChange(r, err, fmt.Sprintf("queued again as %s", r.ID))
+				return a.printChange(r, err, fmt.Sprintf("queued again as %s", r.ID))
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
 	}
 	cmd.Flags().BoolVar(&req.AllowChanges, "allow-changes", false, "send it also if the agent's input box changes it")
 	cmd.Flags().BoolVar(&req.Force, "force", false, "also if the agent may have got it: it may arrive twice")
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
-// tellChange says what a verb on a receipt did.
-func (a *app) tellChange(r client.Receipt, err error, success string) error {
+// printChange says what a verb on a receipt did.
+func (a *app) printChange(r client.Receipt, err error, success string) error {
 	if err != nil {
 		return err
 	}
 	if a.JSON {
-		return a.Line(r)
+		return a.PrintJSONLine(r)
 	}
-	a.Talk("%s", success)
+	a.Messagef("%s", success)
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (a *app) onReceipt(ctx context.Context, id string, verb func(*client.Client
 }
 
 func receiptCommand(a *app) *cobra.Command {
-	var until patience
+	var until waitLimit
 	cmd := &cobra.Command{
 		Use:   "receipt ID",
 		Short: "Show a prompt's delivery status",
@@ -198,7 +198,7 @@ submitted or consumed, and the exit status is that of gc send; without, it is 0 
 				case until.state != "":
 					return a.pursue(cmd.Context(), c, r, until)
 				}
-				return a.Show(r, func(s render.Sheet) string { return s.Receipt(r) })
+				return a.Show(r, func(s render.Formatter) string { return s.Receipt(r) })
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
@@ -206,5 +206,5 @@ submitted or consumed, and the exit status is that of gc send; without, it is 0 
 	cmd.Flags().StringVar(&until.state, "wait", "", "wait until the prompt is in this `state`: submitted or consumed")
 	cmd.Flags().DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 5m)")
 	cmdenv.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }

@@ -9,16 +9,16 @@ import (
 )
 
 // app is one run of the program.
-type app struct{ *output.View }
+type app struct{ *output.Renderer }
 
 // Commands are those about prompts and waits: send, queue, receipt, wait.
-func Commands(v *output.View) []*cobra.Command {
+func Commands(v *output.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{sendCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a)}
 }
 
 // Questions are the commands about what agents ask: pending, respond.
-func Questions(v *output.View) []*cobra.Command {
+func Questions(v *output.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{pendingCommand(a), respondCommand(a)}
 }

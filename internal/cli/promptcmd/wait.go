@@ -68,7 +68,7 @@ by a prompt.`,
 	cmd.Flags().StringVar(&flags.text, "text", "", "the `words` of that prompt")
 	cmdenv.Words(cmd, "for", append(slices.Clone(agentConditions), "receipt=", "pending=", "time=", "command=")...)
 	cmd.AddCommand(waitListCommand(a), waitCancelCommand(a))
-	return a.Listing(cmd)
+	return a.AddJSONFlag(cmd)
 }
 
 // condition makes the request of the command line.
@@ -162,7 +162,7 @@ func (a *app) await(parent context.Context, c *client.Client, req client.WaitReq
 	case err != nil:
 		return err
 	}
-	return a.tellWait(w, words)
+	return a.printWait(w, words)
 }
 
 // nextController gives a controller a while to come back, or the next one to come.
@@ -170,7 +170,7 @@ func nextController(parent context.Context, c *client.Client) error {
 	ctx, cancel := context.WithTimeout(parent, client.ResumeFor)
 	defer cancel()
 	var err error
-	for cmdenv.PauseFor(ctx, handAgain, nil) {
+	for cmdenv.PauseFor(ctx, sendRetry, nil) {
 		if _, err = c.Status(ctx); err == nil {
 			return nil
 		}
@@ -178,9 +178,9 @@ func nextController(parent context.Context, c *client.Client) error {
 	return err
 }
 
-func (a *app) tellWait(w client.Wait, words string) error {
+func (a *app) printWait(w client.Wait, words string) error {
 	if a.JSON {
-		if err := a.Document(w); err != nil {
+		if err := a.PrintJSON(w); err != nil {
 			return err
 		}
 	}
@@ -196,34 +196,34 @@ func (a *app) register(ctx context.Context, c *client.Client, req client.WaitReq
 	case err != nil:
 		return err
 	case a.JSON:
-		return a.Document(w)
+		return a.PrintJSON(w)
 	}
-	a.Talk("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID)
+	a.Messagef("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID)
 	return nil
 }
 
 func waitListCommand(a *app) *cobra.Command {
 	var flags output.Flags
-	return flags.On(a.Listing(&cobra.Command{
+	return flags.On(a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List registered waits",
 		Args:  cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				list := output.List[client.Wait]{
-					Ask:   func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.Which()) },
-					Paged: render.Sheet.Waits,
-					Empty: "no registered waits",
-					Name:  "waits",
+					Ask:    func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.Which()) },
+					Format: render.Formatter.Waits,
+					Empty:  "no registered waits",
+					Name:   "waits",
 				}
-				return list.Show(cmd.Context(), a.View, c, flags)
+				return list.Show(cmd.Context(), a.Renderer, c, flags)
 			})
 		},
 	}))
 }
 
 func waitCancelCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "cancel ID",
 		Short: "Cancel a registered wait",
 		Args:  cmdenv.Between(1, 1),
@@ -234,9 +234,9 @@ func waitCancelCommand(a *app) *cobra.Command {
 				case err != nil:
 					return err
 				case a.JSON:
-					return a.Document(w)
+					return a.PrintJSON(w)
 				}
-				a.Talk("canceled: no notification when %s", render.Condition(w))
+				a.Messagef("canceled: no notification when %s", render.Condition(w))
 				return nil
 			})
 		},

@@ -10,7 +10,7 @@ import (
 )
 
 // Census is what a stop found and ended.
-func (s Sheet) Census(census client.Census) string {
+func (s Formatter) Census(census client.Census) string {
 	t := &textfmt.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
 	for _, r := range census.Sessions {
 		result := textfmt.Painted("ended", textfmt.Green)
@@ -62,7 +62,7 @@ func NotEnded(r client.StopResult) string {
 }
 
 // Providers lists what agents can run in.
-func (s Sheet) Providers(providers []client.Provider) string {
+func (s Formatter) Providers(providers []client.Provider) string {
 	t := &textfmt.Table{Heads: []string{"PROVIDER", "", "VERSION", "WHAT IT IS", "CAN"}}
 	for _, p := range providers {
 		mark := ""
@@ -79,7 +79,7 @@ func (s Sheet) Providers(providers []client.Provider) string {
 }
 
 // Config lists every value and where it comes from.
-func (s Sheet) Config(config client.Config) string {
+func (s Formatter) Config(config client.Config) string {
 	t := &textfmt.Table{Heads: []string{"KEY", "VALUE", "FROM"}}
 	here := filepath.Dir(config.Path) + string(filepath.Separator)
 	for _, v := range config.Values {

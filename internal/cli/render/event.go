@@ -15,7 +15,7 @@ const (
 )
 
 // Event is one line about an event.
-func (s Sheet) Event(e client.Event) string {
+func (s Formatter) Event(e client.Event) string {
 	who := textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session))
 	row := s.Paint(textfmt.Faint, e.Time.Local().Format(eventTime)) + "  " + s.Pad(eventColor(e.Kind), textfmt.OneLine(e.Kind), kindWidth) + "  "
 	if e.Text == "" {
@@ -38,7 +38,7 @@ func eventColor(kind string) textfmt.Color {
 }
 
 // Plan is what would be done, empty if it is nothing.
-func (s Sheet) Plan(plan client.Plan) string {
+func (s Formatter) Plan(plan client.Plan) string {
 	t := &textfmt.Table{Heads: []string{"DO", "AGENT", "SESSION", "IN", "WHY"}}
 	for _, action := range plan.Actions {
 		if action.Verb == "none" {

@@ -20,13 +20,13 @@ const (
 
 // Explanation is a page that says at its top what is so and what happens next,
 // and below it why that is thought.
-func (s Sheet) Explanation(e client.Explanation) string {
+func (s Formatter) Explanation(e client.Explanation) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(textfmt.Bold, textfmt.OneLine(e.Agent.Name)), s.headline(e.Agent))
 	out.WriteString(s.summary(e).render(s))
 	if len(e.Pending) > 0 {
 		out.WriteString(s.head("QUESTIONS FOR YOU"))
-		out.WriteString(textfmt.Indent(s.plainly().Pending(e.Pending), indent) + "\n")
+		out.WriteString(textfmt.Indent(s.withoutColor().Pending(e.Pending), indent) + "\n")
 	}
 	if len(e.Budgets) > 0 {
 		out.WriteString(s.head("BUDGETS"))
@@ -42,14 +42,14 @@ func (s Sheet) Explanation(e client.Explanation) string {
 	return out.String()
 }
 
-// plainly is the sheet without colour, for what is indented as a whole.
-func (s Sheet) plainly() Sheet {
+// withoutColor is the sheet without colour, for what is indented as a whole.
+func (s Formatter) withoutColor() Formatter {
 	s.On = false
 	return s
 }
 
 // headline is the state and the activity in one line.
-func (s Sheet) headline(a client.Agent) string {
+func (s Formatter) headline(a client.Agent) string {
 	line := s.Paint(StateColor(a.State), textfmt.OneLine(a.State))
 	if a.State == client.StateRunning && !a.StartedAt.IsZero() {
 		line += " for " + textfmt.Span(s.Now.Sub(a.StartedAt))
@@ -71,7 +71,7 @@ func guardColor(word string) textfmt.Color {
 }
 
 // summary is the answer to "what is the matter?".
-func (s Sheet) summary(e client.Explanation) *facts {
+func (s Formatter) summary(e client.Explanation) *facts {
 	a := e.Agent
 	f := &facts{}
 	if a.InputBlocked != "" {
@@ -83,12 +83,12 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	if a.Obstacle != nil {
 		f.add("no progress", s.obstacle(a.Name, a.Obstacle), textfmt.Yellow)
 	}
-	f.add("reason", Reason(a.Reason), noteColor(a))
+	f.add("reason", Reason(a.Reason), statusNoteColor(a))
 	f.plain("desired", a.Desired)
 	f.plain("controller", decision(e)+": "+textfmt.FirstOf(Reason(e.Reason), "no reason given"))
 	f.add("next", s.next(e), textfmt.Bold)
 	if !strings.Contains(a.Reason, a.Held) {
-		f.add("held", textfmt.Plainly(a.Held), textfmt.Yellow)
+		f.add("held", textfmt.ReplaceInternalTerms(a.Held), textfmt.Yellow)
 	}
 	if a.Worker != nil {
 		f.plain("worker", s.worker(a.Worker))
@@ -97,7 +97,7 @@ func (s Sheet) summary(e client.Explanation) *facts {
 		f.plain("prompts", channel(*e.Channel))
 	}
 	if a.Guard != "" {
-		f.add("guard", textfmt.Plainly(textfmt.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
+		f.add("guard", textfmt.ReplaceInternalTerms(textfmt.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
 	}
 	for _, warning := range e.Warnings {
 		f.add("warning", few(warning), textfmt.Yellow)
@@ -129,12 +129,12 @@ func channel(c client.Channel) string {
 // many quotes a program.
 func few(note string) string {
 	if strings.Count(note, "\n") < fewLines {
-		return textfmt.Plainly(note)
+		return textfmt.ReplaceInternalTerms(note)
 	}
 	return Reason(note)
 }
 
-func (s Sheet) next(e client.Explanation) string {
+func (s Formatter) next(e client.Explanation) string {
 	next := textfmt.FirstOf(e.Next, "no action until something changes")
 	left := textfmt.In(s.Now, e.NextAt)
 	switch {
@@ -160,7 +160,7 @@ func decision(e client.Explanation) string {
 	return e.Decision
 }
 
-func (s Sheet) activityFact(a client.Activity) string {
+func (s Formatter) activityFact(a client.Activity) string {
 	words := s.doing(a)
 	if !a.Since.IsZero() {
 		words += " for " + textfmt.Span(s.Now.Sub(a.Since))
@@ -200,7 +200,7 @@ func sessionFact(a client.Agent) string {
 }
 
 // lastEnd is how the last run ended, with the end of its output.
-func (s Sheet) lastEnd(e client.Explanation) string {
+func (s Formatter) lastEnd(e client.Explanation) string {
 	var out strings.Builder
 	if e.Exit != "" || len(e.Failures) > 0 {
 		out.WriteString(s.head("LAST EXIT"))
@@ -232,7 +232,7 @@ func printed(output string) string {
 }
 
 // quotation shows what an agent printed: the whole of it, or the last lines.
-func (s Sheet) quotation(title, words string, most int) string {
+func (s Formatter) quotation(title, words string, most int) string {
 	words = strings.Trim(words, "\n")
 	if strings.TrimSpace(words) == "" {
 		return ""
@@ -246,7 +246,7 @@ func (s Sheet) quotation(title, words string, most int) string {
 }
 
 // evidence shows what each source says; the one that is believed has a star.
-func (s Sheet) evidence(e client.Explanation) string {
+func (s Formatter) evidence(e client.Explanation) string {
 	var out strings.Builder
 	if len(e.Evidence) > 0 {
 		t := &textfmt.Table{Heads: []string{"", "SOURCE", "ACTIVITY", "SINCE", "READ", "CONFIDENCE", "DETAIL"}}
@@ -271,7 +271,7 @@ func (s Sheet) evidence(e client.Explanation) string {
 	return out.String()
 }
 
-func (s Sheet) recent(events []client.Event) string {
+func (s Formatter) recent(events []client.Event) string {
 	if len(events) == 0 {
 		return ""
 	}
@@ -285,16 +285,16 @@ func (s Sheet) recent(events []client.Event) string {
 }
 
 // worker is the report of a worker, in one line.
-func (s Sheet) worker(w *client.Worker) string {
+func (s Formatter) worker(w *client.Worker) string {
 	words := textfmt.FirstOf(w.Status, "unknown")
 	if w.Detail != "" {
-		words += " (" + textfmt.Plainly(w.Detail) + ")"
+		words += " (" + textfmt.ReplaceInternalTerms(w.Detail) + ")"
 	}
-	words += ", reports " + textfmt.FirstOf(textfmt.Plainly(w.State), "no state") + fmt.Sprintf(", up %s", textfmt.Span(time.Duration(w.UptimeSeconds)*time.Second))
+	words += ", reports " + textfmt.FirstOf(textfmt.ReplaceInternalTerms(w.State), "no state") + fmt.Sprintf(", up %s", textfmt.Span(time.Duration(w.UptimeSeconds)*time.Second))
 	if !w.HeardAt.IsZero() {
 		words += ", last report " + textfmt.Ago(s.Now, w.HeardAt)
 	}
-	return words + used(w) + ", run " + textfmt.Plainly(w.RunID)
+	return words + used(w) + ", run " + textfmt.ReplaceInternalTerms(w.RunID)
 }
 
 // used is how much of the context is used, empty if that is not known.

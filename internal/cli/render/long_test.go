@@ -18,7 +18,7 @@ func usage() string {
 // TestALongFailureStandsInFullOnce: everywhere else a person reads one line, with
 // the cause.
 func TestALongFailureStandsInFullOnce(t *testing.T) {
-	s := Sheet{Now: noon, Columns: 100}
+	s := Formatter{Now: noon, Columns: 100}
 	reason := "session died during startup: agent exit code 2; it printed:\n" + usage()
 	const cause = "agent exit code 2, saying: error: unknown flag --frobnicate"
 	agent := client.Agent{Name: "a", Desired: "running", State: "failed", Reason: reason, Exit: "exit code 2", NextAt: noon.Add(time.Minute)}
@@ -63,14 +63,14 @@ func TestWhatWasReportedAgainIsNotReportedOnceMore(t *testing.T) {
 		ID: "q1", State: client.PendingOpen, Policy: "escalate", Options: []string{"Yes"},
 		Deadline: noon.Add(-8 * time.Minute), Escalated: noon.Add(-8 * time.Minute),
 	}
-	got := Sheet{Now: noon}.Pending([]client.Pending{p})
+	got := Formatter{Now: noon}.Pending([]client.Pending{p})
 	if !strings.Contains(got, "reported again 8m ago; it waits on") || strings.Contains(got, "in a moment") {
 		t.Errorf("the question is\n%s", got)
 	}
 }
 
 func TestPeopleReadWords(t *testing.T) {
-	s := Sheet{Now: noon}
+	s := Formatter{Now: noon}
 	page := s.Queue([]client.Receipt{{ID: "p1", State: client.ReceiptQueued, Reason: "human_typing: a person typed 2s ago"}}) +
 		s.Receipt(client.Receipt{ID: "p2", Reason: "draft_present: it holds 3 characters", Steps: []client.ReceiptStep{{State: "queued", Detail: "dialog_up: unknown-menu: no rule knows it"}}}) +
 		s.Explanation(client.Explanation{Agent: client.Agent{Name: "a", State: "running", Activity: client.Activity{State: "waiting", Detail: "a dialog is up: unknown-menu"}}})
@@ -87,7 +87,7 @@ func TestAWatchedStatusKeepsItsHeadAndItsAlerts(t *testing.T) {
 		status.Agents = append(status.Agents, client.Agent{Name: fmt.Sprintf("agent-%02d", i), Desired: "running", State: "failed", Reason: strings.Repeat("why ", 15), Pending: 1})
 	}
 	for _, rows := range []int{12, 23, 24} {
-		got := Sheet{Now: noon, Columns: 80, Rows: rows}.Status(status, nil)
+		got := Formatter{Now: noon, Columns: 80, Rows: rows}.Status(status, nil)
 		if n := textfmt.Rows(got, 80); n > rows || n < rows-3 {
 			t.Errorf("the picture has %d rows, may have %d", n, rows)
 		}
@@ -96,7 +96,7 @@ func TestAWatchedStatusKeepsItsHeadAndItsAlerts(t *testing.T) {
 			t.Errorf("in %d rows the picture is\n%s", rows, got)
 		}
 	}
-	if got := (Sheet{Now: noon, Columns: 80, Rows: 200}).Status(status, nil); strings.Contains(got, "… ") {
+	if got := (Formatter{Now: noon, Columns: 80, Rows: 200}).Status(status, nil); strings.Contains(got, "… ") {
 		t.Errorf("a large window leaves something out:\n%s", got)
 	}
 }

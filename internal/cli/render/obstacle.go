@@ -11,7 +11,7 @@ import (
 const obstacleWidth = 160
 
 // obstacle says in one line what keeps an agent from making progress, and what happens next.
-func (s Sheet) obstacle(name string, o *client.AgentObstacle) string {
+func (s Formatter) obstacle(name string, o *client.AgentObstacle) string {
 	said := *o
 	said.Detail = ""
 	words := []string{said.String()}

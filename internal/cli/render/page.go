@@ -15,9 +15,9 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Sheet is what pages are written on. The zero value is without colour, at the
+// Formatter is what pages are written on. The zero value is without colour, at the
 // beginning of time and of unlimited width.
-type Sheet struct {
+type Formatter struct {
 	textfmt.Painter
 	Now     time.Time
 	Columns int // of the terminal; zero is unlimited
@@ -25,7 +25,7 @@ type Sheet struct {
 }
 
 // Table renders a table.
-func (s Sheet) Table(t *textfmt.Table) string { return t.Render(s.Painter, s.Columns) }
+func (s Formatter) Table(t *textfmt.Table) string { return t.Render(s.Painter, s.Columns) }
 
 // indent is how far what belongs to a heading is moved to the right.
 const indent = 2
@@ -44,13 +44,13 @@ func (f *facts) add(name, value string, c textfmt.Color) {
 func (f *facts) plain(name, value string) { f.add(name, value, textfmt.Plain) }
 
 // render leaves a long fact to the terminal to wrap.
-func (f *facts) render(s Sheet) string {
+func (f *facts) render(s Formatter) string {
 	t := &textfmt.Table{Heads: []string{"", ""}, Rows: f.rows}
 	return t.Render(s.Painter, 0)
 }
 
 // head is a heading within a page.
-func (s Sheet) head(words string) string { return "\n" + s.Paint(textfmt.Faint, words) + "\n" }
+func (s Formatter) head(words string) string { return "\n" + s.Paint(textfmt.Faint, words) + "\n" }
 
 // number returns an empty cell for zero and for an unknown number.
 func number(n int) textfmt.Cell {
@@ -81,7 +81,7 @@ func clock(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-func (s Sheet) when(t time.Time) string {
+func (s Formatter) when(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -89,7 +89,7 @@ func (s Sheet) when(t time.Time) string {
 }
 
 // Reason is a reason in one line, without names of the program's inside.
-func Reason(words string) string { return textfmt.Plainly(textfmt.Brief(words)) }
+func Reason(words string) string { return textfmt.ReplaceInternalTerms(textfmt.Brief(words)) }
 
 // FirstLine shortens what has more lines; gc session show has them all.
 func FirstLine(words string) string {

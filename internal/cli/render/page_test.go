@@ -63,7 +63,7 @@ func filled[T any]() T {
 
 // TestNothingReachesTheTerminal writes pages full of control sequences.
 func TestNothingReachesTheTerminal(t *testing.T) {
-	s := Sheet{Now: noon, Columns: 80}
+	s := Formatter{Now: noon, Columns: 80}
 	pending := filled[[]client.Pending]()
 	pending[0].State = client.PendingOpen
 	agent := filled[client.Agent]()
@@ -105,7 +105,7 @@ func TestNothingReachesTheTerminal(t *testing.T) {
 }
 
 func TestAnExplanationAnswersFirst(t *testing.T) {
-	s := Sheet{Now: noon}
+	s := Formatter{Now: noon}
 	got := s.Explanation(client.Explanation{
 		Agent: client.Agent{
 			Name: "worker", Session: "gc-town-worker", Provider: "pty", Desired: "running", State: "quarantined",
@@ -150,7 +150,7 @@ ACTIVITY SIGNALS (* = used)
 }
 
 func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
-	s := Sheet{Now: noon}
+	s := Formatter{Now: noon}
 	base := client.Pending{ID: "q1", Agent: "worker", Kind: "permission", Prompt: "Run it?", Options: []string{"Yes", "No"}, Source: "osc", Since: noon.Add(-time.Minute), State: client.PendingOpen}
 	for policy, want := range map[string]string{
 		"wait":     "  answer with: gc respond q1 N  (N is 1 to 2)\n",
@@ -192,7 +192,7 @@ func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
 }
 
 func TestActivitiesSayHowSureTheyAre(t *testing.T) {
-	s := Sheet{Now: noon}
+	s := Formatter{Now: noon}
 	for want, agent := range map[string]client.Agent{
 		"busy":                {State: client.StateRunning, Activity: client.Activity{State: "busy", Confidence: "certain"}},
 		"busy?":               {State: client.StateRunning, Activity: client.Activity{State: "busy", Confidence: "guess"}},
@@ -211,7 +211,7 @@ func TestActivitiesSayHowSureTheyAre(t *testing.T) {
 }
 
 func TestStepsTellHowLongTheyTook(t *testing.T) {
-	got := Sheet{Now: noon}.Receipt(client.Receipt{ID: "p1", State: client.ReceiptSubmitted, Text: strings.Repeat("x", 200), Bytes: 1 << 20, Steps: []client.ReceiptStep{
+	got := Formatter{Now: noon}.Receipt(client.Receipt{ID: "p1", State: client.ReceiptSubmitted, Text: strings.Repeat("x", 200), Bytes: 1 << 20, Steps: []client.ReceiptStep{
 		{State: client.ReceiptAccepted, At: noon}, {State: client.ReceiptInjected, At: noon.Add(1500 * time.Millisecond)}, {State: client.ReceiptSubmitted, At: noon.Add(2 * time.Hour), Detail: "busy"},
 	}})
 	for _, want := range []string{"  0.000s  accepted", "  1.500s  injected", "  2h00m   submitted  busy", "… (1048576 bytes)"} {
@@ -234,7 +234,7 @@ func TestProcessesAreIndentedBelowTheirParents(t *testing.T) {
 
 func TestNotesSayWhatAPersonNeeds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := Sheet{Now: now}
+	s := Formatter{Now: now}
 	tests := map[string]client.Agent{
 		"":                                  {Desired: "running", State: "running"},
 		"desired: absent":                   {Desired: "absent", State: "running"},
@@ -244,7 +244,7 @@ func TestNotesSayWhatAPersonNeeds(t *testing.T) {
 		"last seen 1m ago":                        {Desired: "running", State: "unknown", ReadAt: now.Add(-time.Minute)},
 	}
 	for want, agent := range tests {
-		if got := s.note(agent); got != want {
+		if got := s.statusNote(agent); got != want {
 			t.Errorf("the note of %+v is %q, want %q", agent, got, want)
 		}
 	}

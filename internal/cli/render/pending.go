@@ -10,7 +10,7 @@ import (
 )
 
 // Pending shows questions, each with its exact text and how to answer it.
-func (s Sheet) Pending(list []client.Pending) string {
+func (s Formatter) Pending(list []client.Pending) string {
 	var out strings.Builder
 	for i, p := range list {
 		if i > 0 {
@@ -21,7 +21,7 @@ func (s Sheet) Pending(list []client.Pending) string {
 	return out.String()
 }
 
-func (s Sheet) question(p client.Pending) string {
+func (s Formatter) question(p client.Pending) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.ID)), s.Paint(textfmt.Cyan, textfmt.OneLine(p.Agent)), s.Paint(textfmt.Yellow, textfmt.OneLine(p.Kind)),
 		s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)+", from "+textfmt.OneLine(textfmt.FirstOf(p.Source, "an unknown source"))))
@@ -34,13 +34,13 @@ func (s Sheet) question(p client.Pending) string {
 	for n, option := range p.Options {
 		fmt.Fprintf(&out, "    %s  %s\n", s.Paint(textfmt.Bold, fmt.Sprint(n+1)), textfmt.OneLine(option))
 	}
-	fmt.Fprintln(&out, textfmt.Indent(s.fate(p), indent))
+	fmt.Fprintln(&out, textfmt.Indent(s.outcome(p), indent))
 	return out.String()
 }
 
 // openQuestion is a question in short, for the status: what is asked, the options and the command
 // that answers it.
-func (s Sheet) openQuestion(p client.Pending) string {
+func (s Formatter) openQuestion(p client.Pending) string {
 	var out strings.Builder
 	asked := FirstLine(textfmt.FirstOf(p.Prompt, p.Tool))
 	if p.Input != "" {
@@ -61,8 +61,8 @@ func (s Sheet) openQuestion(p client.Pending) string {
 // questionWidth is how much of a question the status shows.
 const questionWidth = 160
 
-// fate says how a question ended, or what happens without an answer.
-func (s Sheet) fate(p client.Pending) string {
+// outcome says how a question ended, or what happens without an answer.
+func (s Formatter) outcome(p client.Pending) string {
 	if p.State != client.PendingOpen {
 		said := p.State
 		if p.Answer != "" {
@@ -98,7 +98,7 @@ func HowToAnswer(p client.Pending) string {
 
 // policy says what happens first unless somebody answers. What was reported again is
 // not reported once more.
-func (s Sheet) policy(p client.Pending) string {
+func (s Formatter) policy(p client.Pending) string {
 	if !p.Until.IsZero() && (p.Deadline.IsZero() || p.Until.Before(p.Deadline)) {
 		return "the agent stops waiting in " + textfmt.FirstOf(textfmt.In(s.Now, p.Until), "a moment")
 	}
@@ -114,7 +114,7 @@ func (s Sheet) policy(p client.Pending) string {
 }
 
 // Waits lists registered waits.
-func (s Sheet) Waits(list []client.Wait) string {
+func (s Formatter) Waits(list []client.Wait) string {
 	t := &textfmt.Table{Heads: []string{"ID", "OWNER", "WAITS UNTIL", "STATE", "AGE", "ENDS IN", "NOTE"}}
 	for _, w := range list {
 		t.Add(textfmt.Painted(w.ID, textfmt.Bold), textfmt.Cell{Text: w.Owner}, textfmt.Cell{Text: Condition(w)}, textfmt.Painted(w.State, waitColor(w.State)),

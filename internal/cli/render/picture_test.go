@@ -86,7 +86,7 @@ func TestPictureOfTheStatusIsCurrent(t *testing.T) {
 		Options: []string{"Yes", "Yes, and don't ask again for npm publish", "No"}, Suggested: "No",
 	}
 	const columns = 96
-	sheet := Sheet{Now: noon, Columns: columns, Painter: textfmt.Painter{On: true}}
+	sheet := Formatter{Now: noon, Columns: columns, Painter: textfmt.Painter{On: true}}
 	output := strings.TrimRight("\x1b[2m$\x1b[0m gc status\n"+sheet.Status(status, []client.Pending{question}), "\n")
 	want := svg(output, columns, strings.Count(output, "\n")+1)
 	path := filepath.Join("..", "..", "..", "docs", "images", "status.svg")

@@ -13,7 +13,7 @@ import (
 const textWidth = 48
 
 // Queue lists receipts.
-func (s Sheet) Queue(receipts []client.Receipt) string {
+func (s Formatter) Queue(receipts []client.Receipt) string {
 	t := &textfmt.Table{Heads: []string{"ID", "AGENT", "STATE", "POS", "PRIORITY", "FROM", "AGE", "WHY", "TEXT"}}
 	for _, r := range receipts {
 		priority := r.Priority
@@ -27,7 +27,7 @@ func (s Sheet) Queue(receipts []client.Receipt) string {
 }
 
 // waiting is why a prompt waits, or how its delivery goes.
-func (s Sheet) waiting(r client.Receipt) string {
+func (s Formatter) waiting(r client.Receipt) string {
 	words := Reason(r.Reason)
 	if left := textfmt.In(s.Now, r.Deadline); left != "" && r.State == client.ReceiptInjected {
 		words = textfmt.Join(words, "final in "+left+" at the latest")
@@ -49,12 +49,12 @@ func receiptColor(state string) textfmt.Color {
 }
 
 // Receipt is one receipt with its steps.
-func (s Sheet) Receipt(r client.Receipt) string {
+func (s Formatter) Receipt(r client.Receipt) string {
 	f := &facts{}
 	f.add("prompt", r.ID, textfmt.Bold)
 	f.plain("agent", r.Agent)
 	f.add("state", r.State, receiptColor(r.State))
-	f.plain("reason", textfmt.Plainly(r.Reason))
+	f.plain("reason", textfmt.ReplaceInternalTerms(r.Reason))
 	f.plain("final", s.decided(r))
 	f.plain("retry of", r.RetryOf)
 	f.plain("by file", r.ByFile)
@@ -74,7 +74,7 @@ func (s Sheet) Receipt(r client.Receipt) string {
 }
 
 // decided is by when the delivery of an injected prompt has ended.
-func (s Sheet) decided(r client.Receipt) string {
+func (s Formatter) decided(r client.Receipt) string {
 	if left := textfmt.In(s.Now, r.Deadline); left != "" {
 		return "in " + left + " at the latest"
 	}
@@ -89,7 +89,7 @@ func position(n int) string {
 }
 
 // expiry is said of what can still expire.
-func (s Sheet) expiry(r client.Receipt) string {
+func (s Formatter) expiry(r client.Receipt) string {
 	if r.State != client.ReceiptAccepted && r.State != client.ReceiptQueued {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (s Sheet) expiry(r client.Receipt) string {
 }
 
 // steps lists each step with the time since the first one.
-func (s Sheet) steps(r client.Receipt) string {
+func (s Formatter) steps(r client.Receipt) string {
 	if len(r.Steps) == 0 {
 		return ""
 	}

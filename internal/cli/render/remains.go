@@ -10,7 +10,7 @@ import (
 )
 
 // Remains is what a city has left, with what goes and what stays.
-func (s Sheet) Remains(r client.Remains) string {
+func (s Formatter) Remains(r client.Remains) string {
 	t := &textfmt.Table{Heads: []string{"FILES", "SIZE", "WHAT GOES"}}
 	files, bytes := 0, int64(0)
 	for _, f := range r.Folders {

@@ -10,7 +10,7 @@ import (
 )
 
 // Sessions lists sessions with their provider and instance.
-func (s Sheet) Sessions(agents []client.Agent) string {
+func (s Formatter) Sessions(agents []client.Agent) string {
 	t := &textfmt.Table{Heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
 	for _, a := range agents {
 		t.Add(textfmt.Cell{Text: a.Session}, textfmt.Cell{Text: a.Name}, textfmt.Cell{Text: a.Provider}, textfmt.Painted(a.State, StateColor(a.State)),
@@ -20,7 +20,7 @@ func (s Sheet) Sessions(agents []client.Agent) string {
 }
 
 // Session is everything that is known of one session, without its last screen.
-func (s Sheet) Session(session client.Session) string {
+func (s Formatter) Session(session client.Session) string {
 	out := s.sessionFacts(session).render(s)
 	if len(session.Processes) > 0 {
 		out += s.head("PROCESSES") + s.Table(processTable(session.Processes))
@@ -28,7 +28,7 @@ func (s Sheet) Session(session client.Session) string {
 	return out
 }
 
-func (s Sheet) sessionFacts(it client.Session) *facts {
+func (s Formatter) sessionFacts(it client.Session) *facts {
 	f := &facts{}
 	f.add("agent", it.Name, textfmt.Bold)
 	f.plain("session", it.Session)
@@ -37,7 +37,7 @@ func (s Sheet) sessionFacts(it client.Session) *facts {
 	f.add("state", it.State, StateColor(it.State))
 	f.plain("activity", s.doing(it.Activity)+sourceOf(it.Activity))
 	f.plain("reason", reasonBeside(it.LastScreen, it.Reason))
-	f.add("warning", textfmt.Plainly(it.Warning), textfmt.Yellow)
+	f.add("warning", textfmt.ReplaceInternalTerms(it.Warning), textfmt.Yellow)
 	f.plain("exit", it.Exit)
 	f.plain("title", it.Title)
 	f.plain("command", it.Command)
@@ -69,7 +69,7 @@ func reasonBeside(screen, reason string) string {
 	if strings.Contains(screen, strings.TrimSpace(printed(reason))) || !strings.Contains(strings.TrimSpace(reason), "\n") {
 		return Reason(reason)
 	}
-	return textfmt.Plainly(reason)
+	return textfmt.ReplaceInternalTerms(reason)
 }
 
 func sourceOf(a client.Activity) string {

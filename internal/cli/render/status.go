@@ -13,7 +13,7 @@ import (
 
 // Status shows the city and its agents: first the open questions, which must be all there are,
 // then what keeps agents from making progress, then a row for each agent.
-func (s Sheet) Status(status client.Status, questions []client.Pending) string {
+func (s Formatter) Status(status client.Status, questions []client.Pending) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(status.City)), s.Paint(textfmt.Faint, status.Root), summary(status))
 	if words := burn(status.Burn, " tokens"); words != "" {
@@ -113,7 +113,7 @@ func byUrgency(agents []client.Agent) []client.Agent {
 // fitted cuts the end of a table, so that a picture with what stands above and
 // below it has no more rows than the sheet. Its head stays, and the number of
 // agents that are left out.
-func (s Sheet) fitted(table, above, below string) string {
+func (s Formatter) fitted(table, above, below string) string {
 	left := s.Rows - textfmt.Rows(above, s.Columns) - textfmt.Rows(below, s.Columns)
 	if s.Rows <= 0 || textfmt.Rows(table, s.Columns) <= left {
 		return table
@@ -147,7 +147,7 @@ func tableRows(table string) []string {
 }
 
 // Controller is one line about the controller.
-func (s Sheet) Controller(c client.Controller) string {
+func (s Formatter) Controller(c client.Controller) string {
 	line := fmt.Sprintf("controller %s, process %d, started %s", textfmt.OneLine(c.Version), c.PID, textfmt.Ago(s.Now, c.StartedAt))
 	if c.Stopping {
 		line += ", " + s.Paint(textfmt.Yellow, "stopping")
@@ -155,7 +155,7 @@ func (s Sheet) Controller(c client.Controller) string {
 	return line
 }
 
-func (s Sheet) agents(agents []client.Agent) string {
+func (s Formatter) agents(agents []client.Agent) string {
 	t := &textfmt.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "PLACE", "PID", "ATTACHED", "NOTE"}}
 	mixed := slices.ContainsFunc(agents, func(a client.Agent) bool { return a.Provider != agents[0].Provider })
 	for _, agent := range agents {
@@ -172,14 +172,14 @@ func (s Sheet) agents(agents []client.Agent) string {
 		t.Add(
 			textfmt.Cell{Text: agent.Name}, textfmt.Painted(agent.State, StateColor(agent.State)), s.activity(agent), textfmt.Cell{Text: up},
 			textfmt.Cell{Text: textfmt.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
-			textfmt.Cell{Text: burn(agent.Burn, "")}, textfmt.Cell{Text: place}, number(agent.PID), number(agent.Attached), textfmt.Painted(s.note(agent), noteColor(agent)),
+			textfmt.Cell{Text: burn(agent.Burn, "")}, textfmt.Cell{Text: place}, number(agent.PID), number(agent.Attached), textfmt.Painted(s.statusNote(agent), statusNoteColor(agent)),
 		)
 	}
 	return s.Table(t)
 }
 
 // questions shows who waits for a person, with as many of the questions as there is room for.
-func (s Sheet) questions(agents []client.Agent, open []client.Pending) string {
+func (s Formatter) questions(agents []client.Agent, open []client.Pending) string {
 	n := 0
 	for _, a := range agents {
 		n += a.Pending
@@ -212,7 +212,7 @@ const (
 
 // blocked says first which agents take no prompts although they run or are stalled, and what
 // to do.
-func (s Sheet) blocked(agents []client.Agent) string {
+func (s Formatter) blocked(agents []client.Agent) string {
 	var out strings.Builder
 	for _, a := range agents {
 		if a.InputBlocked == "" {
@@ -239,7 +239,7 @@ func (s Sheet) blocked(agents []client.Agent) string {
 }
 
 // activity is only said of what runs. A question mark stands after a guess.
-func (s Sheet) activity(agent client.Agent) textfmt.Cell {
+func (s Formatter) activity(agent client.Agent) textfmt.Cell {
 	if agent.State != client.StateRunning && agent.State != client.StateDraining {
 		return textfmt.Cell{}
 	}
@@ -260,7 +260,7 @@ func (s Sheet) activity(agent client.Agent) textfmt.Cell {
 }
 
 // doing says an activity in a few words.
-func (s Sheet) doing(a client.Activity) string {
+func (s Formatter) doing(a client.Activity) string {
 	words := textfmt.FirstOf(a.State, "unknown")
 	switch {
 	case words == "unknown":
@@ -269,7 +269,7 @@ func (s Sheet) doing(a client.Activity) string {
 		words += "?"
 	}
 	if a.Kind != "" {
-		words += ": " + textfmt.Plainly(a.Kind)
+		words += ": " + textfmt.ReplaceInternalTerms(a.Kind)
 	}
 	if left := textfmt.In(s.Now, a.Until); left != "" {
 		words += " for " + left
@@ -277,7 +277,7 @@ func (s Sheet) doing(a client.Activity) string {
 	return words
 }
 
-func noteColor(agent client.Agent) textfmt.Color {
+func statusNoteColor(agent client.Agent) textfmt.Color {
 	if agent.Obstacle != nil {
 		return textfmt.Yellow
 	}
@@ -287,8 +287,8 @@ func noteColor(agent client.Agent) textfmt.Color {
 	return textfmt.Faint
 }
 
-// note is what a person should know beside the columns.
-func (s Sheet) note(agent client.Agent) string {
+// statusNote is what a person should know beside the columns.
+func (s Formatter) statusNote(agent client.Agent) string {
 	var parts []string
 	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
 		parts = append(parts, "desired: "+agent.Desired)
@@ -327,7 +327,7 @@ func (s Sheet) note(agent client.Agent) string {
 }
 
 // budgetAlert is a budget that is used up, and what follows.
-func (s Sheet) budgetAlert(b client.Budget) string {
+func (s Formatter) budgetAlert(b client.Budget) string {
 	words := textfmt.OneLine(b.Text)
 	if b.Who != "" {
 		words = textfmt.OneLine(b.Who) + ", " + words
@@ -344,7 +344,7 @@ func (s Sheet) budgetAlert(b client.Budget) string {
 }
 
 // alerts are the lines below the table: budgets that are used up, and warnings of agents.
-func (s Sheet) alerts(status client.Status) string {
+func (s Formatter) alerts(status client.Status) string {
 	var out strings.Builder
 	for _, b := range status.Budgets {
 		fmt.Fprintf(&out, "%s %s\n", s.Paint(textfmt.Yellow, "budget:"), s.budgetAlert(b))

@@ -18,7 +18,7 @@ const (
 )
 
 // Usage is what was spent, with a line for each group and one for all.
-func (s Sheet) Usage(u client.Usage) string {
+func (s Formatter) Usage(u client.Usage) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", s.usageHead(u))
 	if u.By == "tool" {
@@ -53,7 +53,7 @@ func (s Sheet) Usage(u client.Usage) string {
 	return out.String()
 }
 
-func (s Sheet) usageHead(u client.Usage) string {
+func (s Formatter) usageHead(u client.Usage) string {
 	head := "all that is kept"
 	if !u.Since.IsZero() {
 		head = "the last " + round(s.Now.Sub(u.Since))
@@ -217,7 +217,7 @@ func usageNotes(u client.Usage) string {
 	return strings.Join(parts, ", ") + ": " + notKnown + " is not known, " + atLeast + " is at least so much"
 }
 
-func (s Sheet) tools(u client.Usage) string {
+func (s Formatter) tools(u client.Usage) string {
 	grid := [][]textfmt.Cell{}
 	for _, g := range u.Groups {
 		failed := textfmt.Cell{Text: count(g.Failed)}
@@ -226,14 +226,14 @@ func (s Sheet) tools(u client.Usage) string {
 		}
 		each := ""
 		if g.Calls > 0 {
-			each = took(g.ToolSeconds / float64(g.Calls))
+			each = formatSeconds(g.ToolSeconds / float64(g.Calls))
 		}
-		grid = append(grid, []textfmt.Cell{{Text: textfmt.OneLine(g.Group)}, {Text: count(g.Calls)}, failed, {Text: took(g.ToolSeconds)}, {Text: each}, {}})
+		grid = append(grid, []textfmt.Cell{{Text: textfmt.OneLine(g.Group)}, {Text: count(g.Calls)}, failed, {Text: formatSeconds(g.ToolSeconds)}, {Text: each}, {}})
 	}
 	return s.Table(toTheRight([]string{"TOOL", "CALLS", "FAILED", "TIME", "EACH", ""}, grid))
 }
 
-func took(seconds float64) string {
+func formatSeconds(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond).String()
@@ -242,7 +242,7 @@ func took(seconds float64) string {
 }
 
 // Budgets is how much of each budget is used.
-func (s Sheet) Budgets(budgets []client.Budget) string {
+func (s Formatter) Budgets(budgets []client.Budget) string {
 	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACT", "NOTE"}}
 	for _, b := range budgets {
 		t.Add(
@@ -303,8 +303,8 @@ func meter(b client.Budget) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", meterWidth-full)
 }
 
-func (s Sheet) budgetNote(b client.Budget) string {
-	note := textfmt.Plainly(b.Unknown)
+func (s Formatter) budgetNote(b client.Budget) string {
+	note := textfmt.ReplaceInternalTerms(b.Unknown)
 	if !b.Over {
 		return note
 	}
@@ -312,7 +312,7 @@ func (s Sheet) budgetNote(b client.Budget) string {
 }
 
 // again says how a budget that is used up begins again.
-func (s Sheet) again(b client.Budget) string {
+func (s Formatter) again(b client.Budget) string {
 	lift := "gc usage lift " + textfmt.OneLine(b.Name)
 	switch left := textfmt.In(s.Now, b.Until); {
 	case left != "":

@@ -32,7 +32,7 @@ total      44        217  1.24M+      45.6M+  98.7k+  $14.00+
 
 2 responses reported no tokens, 3 responses without a known price: ? is not known, + is at least so much
 `
-	if diff := cmp.Diff(want, (Sheet{Now: noon}).Usage(u)); diff != "" {
+	if diff := cmp.Diff(want, (Formatter{Now: noon}).Usage(u)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -45,13 +45,13 @@ TOOL  CALLS  FAILED  TIME  EACH
 Bash     12       2    1m  7.5s
 Read      3       -  30ms  10ms
 `
-	if diff := cmp.Diff(want, (Sheet{Now: noon}).Usage(u)); diff != "" {
+	if diff := cmp.Diff(want, (Formatter{Now: noon}).Usage(u)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestBudgetsPage(t *testing.T) {
-	got := (Sheet{Now: noon}).Budgets([]client.Budget{
+	got := (Formatter{Now: noon}).Budgets([]client.Budget{
 		{Name: "day", Scope: "city", Measure: "usd", Used: 20.5, Limit: 20, Window: 86400, Act: "hold", Over: true, Until: noon.Add(2 * time.Hour)},
 		{Name: "tokens", Scope: "agent", Who: "coder", Measure: "tokens", Used: 850_000, Limit: 1_000_000, Window: 3600, Act: "interrupt", Unknown: "2 responses reported no numbers"},
 		{Name: "mute", Scope: "city", Measure: "tokens", Limit: 1000, Act: "stop", Over: true, Unknown: "it is silent"},
@@ -79,7 +79,7 @@ ever    gc-x      2h00m          ████████████  1h00m    
 func TestStatusTellsWhatIsSpent(t *testing.T) {
 	agent := client.Agent{Name: "a", State: client.StateRunning, Desired: client.StateRunning}
 	quiet := client.Status{City: "c", Agents: []client.Agent{agent}}
-	if got := (Sheet{Now: noon}).Status(quiet, nil); strings.Contains(strings.ToLower(got), "spends") {
+	if got := (Formatter{Now: noon}).Status(quiet, nil); strings.Contains(strings.ToLower(got), "spends") {
 		t.Errorf("a city that spends nothing has a column for it:\n%s", got)
 	}
 	busy := quiet
@@ -87,7 +87,7 @@ func TestStatusTellsWhatIsSpent(t *testing.T) {
 	busy.Agents = []client.Agent{agent}
 	busy.Burn = &client.Burn{TokensPerMinute: new(20_000.0), Partial: true}
 	busy.Budgets = []client.Budget{{Name: "day", Who: "a", Act: "hold", Over: true, Text: "budget day: 1,100 tokens of 1,000 tokens in 1h", Until: noon.Add(time.Minute)}}
-	got := (Sheet{Now: noon}).Status(busy, nil)
+	got := (Formatter{Now: noon}).Status(busy, nil)
 	for _, want := range []string{"spending: 20.0k tokens/min+\n", "12.3k/min $4.10/h+", "held by a budget", "budget: a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m, or now: gc usage lift day"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

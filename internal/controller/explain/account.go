@@ -26,13 +26,13 @@ type City struct {
 
 // Case is what is known of one session.
 type Case struct {
-	Agent   client.Agent
-	Action  plan.Action
-	Record  session.Record
-	Seen    runtime.Observation
-	Judged  []session.Judged
-	Blind   string // why nothing is known, empty if something is
-	Durable bool   // the store has the record
+	Agent         client.Agent
+	Action        plan.Action
+	Record        session.Record
+	Seen          runtime.Observation
+	Judged        []session.Judged
+	UnknownReason string // why nothing is known, empty if something is
+	Durable       bool   // the store has the record
 }
 
 // Explain explains everything but the events, and what waits for the agent.
@@ -87,7 +87,7 @@ func Starting(reason string, c *session.Conversation) map[string]string {
 // conversation says how the agent came to its conversation.
 func conversation(c *session.Conversation) string {
 	words := cmp.Or(c.ID, "of an unknown id")
-	if c.Resumed() {
+	if c.IsResumed() {
 		words += ", resumed"
 		if c.Rung == session.RungRepair {
 			words += " in " + c.Dir
@@ -147,7 +147,7 @@ func (c *Case) facts(city *City) []client.Fact {
 	out := []client.Fact{
 		{What: "session", Value: seen.Session.String(), ReadAt: seen.At},
 		{What: "agent process", Value: process, ReadAt: seen.At},
-		{What: "provider", Value: rec.Provider + ": " + cmp.Or(c.Blind, "it answers"), ReadAt: seen.At},
+		{What: "provider", Value: rec.Provider + ": " + cmp.Or(c.UnknownReason, "it answers"), ReadAt: seen.At},
 		{What: "store", Value: cmp.Or(city.Frozen, "it works"), ReadAt: city.At},
 		{What: "configuration", Value: cmp.Or(city.LoadError, "in force"), ReadAt: city.LoadedAt},
 		{What: "lifecycle", Value: fmt.Sprintf("%s, instance %d", cmp.Or(rec.State, session.StateUnknown), rec.Epoch), ReadAt: rec.StateSince},

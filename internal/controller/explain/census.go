@@ -22,7 +22,7 @@ func census(results map[string]client.StopResult) client.Census {
 // Drain returns what the present instance receives about its drain.
 func Drain(r *session.Record) client.Drain {
 	d := r.Drain
-	if !r.Draining() {
+	if !r.IsDraining() {
 		return client.Drain{}
 	}
 	return client.Drain{Draining: true, Instance: r.Instance, Reason: d.Reason, Since: d.Since, Deadline: d.Deadline, Acked: !d.Acked.IsZero()}

@@ -13,7 +13,7 @@ import (
 type End struct {
 	StopAfter time.Time // sessions that still run then are stopped
 	AwayFrom  time.Time // what is at a place that does not answer is left from then on
-	GiveUp    time.Time // what has not ended by then is reported and left
+	Deadline  time.Time // what has not ended by then is reported and left
 
 	results map[string]client.StopResult
 }
@@ -25,11 +25,11 @@ func NewEnd(stopAfter, awayFrom, giveUp time.Time) End {
 
 // Shift moves the deadlines after a jump of the clock.
 func (e *End) Shift(shift func(time.Time) time.Time) {
-	e.StopAfter, e.AwayFrom, e.GiveUp = shift(e.StopAfter), shift(e.AwayFrom), shift(e.GiveUp)
+	e.StopAfter, e.AwayFrom, e.Deadline = shift(e.StopAfter), shift(e.AwayFrom), shift(e.Deadline)
 }
 
-// Take takes a session's end into the census.
-func (e *End) Take(r client.StopResult) { e.results[r.Session] = r }
+// Add takes a session's end into the census.
+func (e *End) Add(r client.StopResult) { e.results[r.Session] = r }
 
 // With adds processes that carry the marks of the city's agents and belong to no session. An agent
 // with only such processes left was not stopped as a session.

@@ -12,8 +12,8 @@ import (
 	"gascity/runtime"
 )
 
-// Gist is what of a view others wait for.
-type Gist struct {
+// Summary is what of a view others wait for.
+type Summary struct {
 	desired, state, unknown, token string
 	reachable, running, ready      bool
 	epoch                          uint64
@@ -29,9 +29,9 @@ type Gist struct {
 	probe                          int64
 }
 
-// GistOf returns the gist of a view.
-func GistOf(v *session.View) Gist {
-	g := Gist{
+// SummaryOf returns the gist of a view.
+func SummaryOf(v *session.Snapshot) Summary {
+	g := Summary{
 		desired: v.Desired, state: string(v.State), unknown: v.Unknown, token: v.Token, reachable: v.Provider != nil,
 		running: v.Running, ready: v.Ready, epoch: v.Epoch, hold: v.Hold.Kind, draining: v.Draining,
 		activity: v.Activity.State, kind: v.Activity.Kind, attached: v.Attached, pending: Asked(v.Question()),

@@ -20,8 +20,8 @@ const (
 // progress, up to five times its limit. [Attempt.Run] is the job's, everything
 // else is the loop's; Screen and Given can be read by both once Run is over.
 type Attempt struct {
-	Given  bool   // it was given up: the deadline had passed
-	Screen string // what stood there then
+	Abandoned bool   // it was given up: the deadline had passed
+	Screen    string // what stood there then
 
 	began, due, hard, moved time.Time
 	limit                   time.Duration
@@ -72,7 +72,7 @@ func Shift(t time.Time, gap time.Duration) time.Time {
 
 // Judge moves a deadline that has come, or gives the attempt up.
 func (a *Attempt) Judge(now time.Time) {
-	if a.Given || now.Before(a.due) {
+	if a.Abandoned || now.Before(a.due) {
 		return
 	}
 	if next := a.moved.Add(progressWindow); next.After(now) && now.Before(a.hard) {
@@ -82,7 +82,7 @@ func (a *Attempt) Judge(now time.Time) {
 		}
 		return
 	}
-	a.Given = true
+	a.Abandoned = true
 	close(a.giveUp)
 }
 

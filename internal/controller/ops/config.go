@@ -34,9 +34,9 @@ type Launch struct {
 // what to do.
 type FindProgram func(ctx context.Context, s *plan.Session) (path string, missing error)
 
-// lookUp has the agent's environment lead to its program. A program that is not found does not
+// resolveProgram has the agent's environment lead to its program. A program that is not found does not
 // keep the start from being tried: the shell that starts it decides.
-func (a *Launch) lookUp(ctx context.Context, env map[string]string) {
+func (a *Launch) resolveProgram(ctx context.Context, env map[string]string) {
 	if a.FindProgram == nil {
 		return
 	}
@@ -67,8 +67,8 @@ func NotRun(exit *runtime.Exit) bool {
 	return exit != nil && exit.Signal == "" && (exit.Code == notFound || exit.Code == notRunnable)
 }
 
-func (a *Launch) notes() Notes {
-	return Notes{
+func (a *Launch) metadata() Metadata {
+	return Metadata{
 		City: a.Root, Agent: a.Session.Agent, Stored: Fingerprints(a.Session),
 		Epoch: a.Epoch, Started: session.PublicInstance(a.Token),
 	}
@@ -95,7 +95,7 @@ func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
 	if env[envSessionID] == "" {
 		env[envSessionID] = s.Name
 	}
-	a.lookUp(ctx, env)
+	a.resolveProgram(ctx, env)
 	if a.Token != "" {
 		env["GC_INSTANCE_TOKEN"] = a.Token
 	}

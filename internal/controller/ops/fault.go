@@ -39,7 +39,7 @@ func (a *Attempt) Class(err error) string {
 		return classSetup
 	}
 	switch {
-	case a.Given, errors.Is(err, context.DeadlineExceeded):
+	case a.Abandoned, errors.Is(err, context.DeadlineExceeded):
 		return classTimeout
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return classMissing
@@ -48,7 +48,7 @@ func (a *Attempt) Class(err error) string {
 }
 
 // Fault says in one line what went wrong, without the operation and the session,
-// which stand beside it everywhere. What the program printed is [startup.Said].
+// which stand beside it everywhere. What the program printed is [startup.FailureOutput].
 func Fault(err error) string {
 	if outer, ok := errors.AsType[*runtime.Error](err); ok {
 		err = outer.Err

@@ -11,11 +11,11 @@ import (
 
 // Started is how a start went.
 type Started struct {
-	Err     error
-	NoteErr error  // the session does not say what it was started with
-	Warning string // what the start left open
-	Look    Finding
-	Missing error // the program is not there, which explains Err; nil: that is not known
+	Err         error
+	MetadataErr error  // the session does not say what it was started with
+	Warning     string // what the start left open
+	Finding     Finding
+	Missing     error // the program is not there, which explains Err; nil: that is not known
 	// Unseen says that the program was not found before a start without an error: if its
 	// process exits at once because there is none, this explains it. Nil: it was found.
 	Unseen error
@@ -32,9 +32,9 @@ func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r S
 		r.Missing = l.explain(err)
 		return r
 	}
-	r.NoteErr = l.notes().Write(p, name)
-	r.Warning = ReadNote(p, name, startup.MetaWarning)
-	r.Look, r.Unseen = Look(ctx, p, name), l.Missing
+	r.MetadataErr = l.metadata().Write(p, name)
+	r.Warning = ReadMeta(p, name, startup.MetaWarning)
+	r.Finding, r.Unseen = Observe(ctx, p, name), l.Missing
 	return r
 }
 
@@ -43,7 +43,7 @@ func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r S
 type Changed struct {
 	Applied bool
 	Err     error
-	Look    Finding
+	Finding Finding
 	Renewed bool  // the instance that was to begin is there, however the change went
 	Missing error // as of [Started]
 }
@@ -58,10 +58,10 @@ func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
 		r.Err = a.relaunch(ctx, p)
 		r.Missing = a.explain(r.Err)
 	}
-	r.Look = Look(ctx, p, name)
-	r.Renewed = !a.LiveOnly && r.Look.Err == nil && a.Token != "" && r.Look.Seen.InstanceToken == a.Token
+	r.Finding = Observe(ctx, p, name)
+	r.Renewed = !a.LiveOnly && r.Finding.Err == nil && a.Token != "" && r.Finding.Seen.InstanceToken == a.Token
 	if r.Applied = r.Err == nil || a.LiveOnly && !runtime.IsSessionGone(r.Err); r.Applied {
-		notes := a.notes()
+		notes := a.metadata()
 		if !a.LiveOnly && !r.Renewed {
 			notes.Started = "" // the driver has given it no name of its own
 		}
@@ -84,27 +84,27 @@ type Ended struct {
 	Uncounted bool // the place does not report processes
 	Survivors []int
 	Err       error
-	Look      Finding
+	Finding   Finding
 }
 
 // Uncounted reports whether a place did not say which processes a session has.
 func Uncounted(seen *runtime.Observation) bool { return seen.PID <= 0 }
 
-// Victim is the instance that is to end.
-type Victim struct {
+// StopTarget is the instance that is to end.
+type StopTarget struct {
 	Name, Token string
 	Seen        runtime.Observation
 	Tree        []proc.Info // its processes as they were counted before; nil: those that it has now
 }
 
 // End ends an instance and counts what is left of it.
-func (v *Victim) End(ctx context.Context, p runtime.Provider) (r Ended) {
+func (v *StopTarget) End(ctx context.Context, p runtime.Provider) (r Ended) {
 	if v.Tree == nil {
 		v.Tree = Tree(&v.Seen)
 	}
 	r.Processes, r.Uncounted = len(v.Tree), Uncounted(&v.Seen)
 	r.Err = Stop(ctx, p, v.Name, v.Token)
 	r.Survivors = Survivors(v.Tree)
-	r.Look = Look(ctx, p, v.Name)
+	r.Finding = Observe(ctx, p, v.Name)
 	return r
 }

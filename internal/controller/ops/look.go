@@ -38,22 +38,22 @@ const screenLines = 40
 
 // Finding is what a look found.
 type Finding struct {
-	Seen   runtime.Observation
-	Err    error
-	Notes  *Notes // nil if they were not read
-	Screen string // of a dead session
+	Seen     runtime.Observation
+	Err      error
+	Metadata *Metadata // nil if they were not read
+	Screen   string    // of a dead session
 }
 
-// Notes are what a session says of itself.
-type Notes struct {
+// Metadata are what a session says of itself.
+type Metadata struct {
 	City, Agent string
 	Stored      session.Fingerprints
 	Epoch       uint64 // zero: not known
 	Started     string // public name of the last instance whose start was complete; empty: not known
 }
 
-// Look looks at a session; of a dead one it takes the last screen too.
-func Look(ctx context.Context, p runtime.Provider, name string) Finding {
+// Observe looks at a session; of a dead one it takes the last screen too.
+func Observe(ctx context.Context, p runtime.Provider, name string) Finding {
 	var f Finding
 	f.Seen, f.Err = runtime.Observe(ctx, p, name)
 	if f.Err == nil && f.Seen.Session == runtime.Alive && f.Seen.Agent == runtime.Dead {
@@ -64,10 +64,10 @@ func Look(ctx context.Context, p runtime.Provider, name string) Finding {
 	return f
 }
 
-// ReadNotes reads the notes of a session. A session that vanished meanwhile has
+// ReadMetadata reads the notes of a session. A session that vanished meanwhile has
 // none.
-func ReadNotes(p runtime.Provider, name string) (*Notes, error) {
-	n := &Notes{}
+func ReadMetadata(p runtime.Provider, name string) (*Metadata, error) {
+	n := &Metadata{}
 	var fields, epoch string
 	for key, into := range map[string]*string{
 		MetaCity: &n.City, MetaAgent: &n.Agent, metaFields: &fields,
@@ -76,7 +76,7 @@ func ReadNotes(p runtime.Provider, name string) (*Notes, error) {
 	} {
 		value, err := p.GetMeta(name, key)
 		if runtime.IsSessionGone(err) {
-			return &Notes{}, nil
+			return &Metadata{}, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot read its notes: %w", err)
@@ -90,8 +90,8 @@ func ReadNotes(p runtime.Provider, name string) (*Notes, error) {
 	return n, nil
 }
 
-// ReadNote returns one note, empty if it cannot be read.
-func ReadNote(p runtime.Provider, name, key string) string {
+// ReadMeta returns one note, empty if it cannot be read.
+func ReadMeta(p runtime.Provider, name, key string) string {
 	value, err := p.GetMeta(name, key)
 	if err != nil {
 		return ""
@@ -103,7 +103,7 @@ func ReadNote(p runtime.Provider, name, key string) string {
 func Shown(p runtime.Provider, name string) map[string]string {
 	out := map[string]string{}
 	for _, key := range []string{MetaCity, MetaAgent} {
-		if value := ReadNote(p, name, key); value != "" {
+		if value := ReadMeta(p, name, key); value != "" {
 			out[key] = value
 		}
 	}
@@ -112,7 +112,7 @@ func Shown(p runtime.Provider, name string) map[string]string {
 
 // Write notes with the session what the notes say; what is not known stays. That the
 // start is complete comes first: the sooner, the less can come between.
-func (n Notes) Write(p runtime.Provider, name string) error {
+func (n Metadata) Write(p runtime.Provider, name string) error {
 	fields, err := json.Marshal(n.Stored.Fields)
 	if err != nil {
 		return err
@@ -142,8 +142,8 @@ func (n Notes) Write(p runtime.Provider, name string) error {
 	return nil
 }
 
-// TellDrain notes with a session until when it is to wind down; empty: it is not.
-func TellDrain(p runtime.Provider, name, until string) error {
+// WriteDrain notes with a session until when it is to wind down; empty: it is not.
+func WriteDrain(p runtime.Provider, name, until string) error {
 	if until == "" {
 		return p.RemoveMeta(name, MetaDrain)
 	}
@@ -153,9 +153,9 @@ func TellDrain(p runtime.Provider, name, until string) error {
 // maxWords bounds the last words of an agent, in bytes.
 const maxWords = 200
 
-// LastWords returns what a program that gives up says of it: the line of its screen that explains it.
-func LastWords(screen string) string {
-	line := textfmt.Explaining(screen)
+// LastOutput returns what a program that gives up says of it: the line of its screen that explains it.
+func LastOutput(screen string) string {
+	line := textfmt.ErrorLine(screen)
 	if len(line) > maxWords {
 		line = strings.ToValidUTF8(line[:maxWords], "") + "…"
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Sight is what the listings of a place show: which sessions can be known there, and
+// ListingHealth is what the listings of a place show: which sessions can be known there, and
 // whether something can be started.
-type Sight struct {
+type ListingHealth struct {
 	Failures int // listings in a row that failed, in whole or in part
 
-	blind    string          // why nothing is known of any session
+	unknown  string          // why nothing is known of any session
 	gap      string          // why nothing is known of those that are not in answered
 	answered map[string]bool // with a gap: those that the listing had
 	closed   string          // why nothing can be started, although it answers
@@ -21,48 +21,50 @@ type Sight struct {
 const cannotOpen = "its provider cannot be opened: "
 
 // Unopened is the sight of a place that has not been asked yet.
-func Unopened() Sight { return Sight{blind: "its provider is being opened"} }
+func Unopened() ListingHealth { return ListingHealth{unknown: "its provider is being opened"} }
 
 // NotOpened notes that the provider cannot be opened.
-func (s *Sight) NotOpened(err error) { s.Lose(fmt.Sprint(cannotOpen, err)) }
+func (s *ListingHealth) NotOpened(err error) { s.MarkUnknown(fmt.Sprint(cannotOpen, err)) }
 
-// Lose notes that nothing is known of any session.
-func (s *Sight) Lose(why string) {
-	*s = Sight{Failures: s.Failures + 1, blind: why}
+// MarkUnknown notes that nothing is known of any session.
+func (s *ListingHealth) MarkUnknown(why string) {
+	*s = ListingHealth{Failures: s.Failures + 1, unknown: why}
 }
 
-// Take takes a listing over, and reports whether all is known again after a failure.
-func (s *Sight) Take(l *Listing) (recovered bool) {
+// Update takes a listing over, and reports whether all is known again after a failure.
+func (s *ListingHealth) Update(l *Listing) (recovered bool) {
 	why := fmt.Sprintf("its sessions cannot be listed: %v", l.Err)
 	switch {
 	case l.Partial:
-		*s = Sight{Failures: s.Failures + 1, gap: why, answered: map[string]bool{}, closed: l.Closed}
+		*s = ListingHealth{Failures: s.Failures + 1, gap: why, answered: map[string]bool{}, closed: l.Closed}
 		for _, name := range l.Names {
 			s.answered[name] = true
 		}
 		return false
 	case l.Err != nil:
-		s.Lose(why)
+		s.MarkUnknown(why)
 		return false
 	}
 	recovered = s.Failures > 0
-	*s = Sight{closed: l.Closed}
+	*s = ListingHealth{closed: l.Closed}
 	return recovered
 }
 
-// Blind reports whether nothing is known of any session.
-func (s *Sight) Blind() bool { return s.blind != "" }
+// IsUnknown reports whether nothing is known of any session.
+func (s *ListingHealth) IsUnknown() bool { return s.unknown != "" }
 
 // Fault says what is not known, and why; empty if all is.
-func (s *Sight) Fault() string { return cmp.Or(s.blind, s.gap) }
+func (s *ListingHealth) Fault() string { return cmp.Or(s.unknown, s.gap) }
 
-// To says why nothing is known of a session, empty if something may be.
-func (s *Sight) To(name string) string {
-	if s.blind == "" && !s.answered[name] {
+// WhyUnknown says why nothing is known of a session, empty if something may be.
+func (s *ListingHealth) WhyUnknown(name string) string {
+	if s.unknown == "" && !s.answered[name] {
 		return s.gap
 	}
-	return s.blind
+	return s.unknown
 }
 
 // Closed says why nothing can be started, empty if something can.
-func (s *Sight) Closed() string { return cmp.Or(strings.TrimPrefix(s.blind, cannotOpen), s.closed) }
+func (s *ListingHealth) Closed() string {
+	return cmp.Or(strings.TrimPrefix(s.unknown, cannotOpen), s.closed)
+}

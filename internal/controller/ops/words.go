@@ -12,7 +12,7 @@ func EndOf(r *session.Record, cause string) (event.Kind, string) {
 	switch exit := r.Exit; {
 	case exit != nil:
 		fault := "the agent " + exit.String()
-		if words := LastWords(r.Screen); words != "" && exit.Code != 0 && exit.Signal == "" {
+		if words := LastOutput(r.Screen); words != "" && exit.Code != 0 && exit.Signal == "" {
 			fault += ", saying: " + words
 		}
 		return event.SessionExited, fault

@@ -16,10 +16,10 @@ import (
 // changed first. A store that fails or hangs delays no caller; a write that
 // failed is tried again until it succeeds.
 type Saver struct {
-	store   session.Store
-	history session.HistoryStore // nil: there is none
-	now     func() time.Time
-	told    func(session.Key, uint64, error) // the result of one write; may block
+	store    session.Store
+	history  session.HistoryStore // nil: there is none
+	now      func() time.Time
+	onResult func(session.Key, uint64, error) // the result of one write; may block
 
 	more chan struct{} // holds a token when there may be something to do
 	over chan struct{} // closed by Finish: what is left is written once
@@ -29,7 +29,7 @@ type Saver struct {
 	open  map[session.Key]*Change
 	queue []session.Key // the keys of open, the oldest change first
 	fault error         // of the last attempt, nil if it went well
-	lives []session.Incarnation
+	lives []session.InstanceRecord
 }
 
 // Change is the newest state of a record that the store has not taken.
@@ -53,7 +53,7 @@ const (
 func New(store session.Store, now func() time.Time, told func(session.Key, uint64, error)) *Saver {
 	history, _ := store.(session.HistoryStore)
 	return &Saver{
-		store: store, history: history, now: now, told: told, open: map[session.Key]*Change{},
+		store: store, history: history, now: now, onResult: told, open: map[session.Key]*Change{},
 		more: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
 	}
 }
@@ -119,11 +119,11 @@ func (s *Saver) writeAll(ctx context.Context) (failed bool) {
 		err := s.write(ctx, next)
 		s.mu.Lock()
 		if s.fault = err; err == nil && s.open[key].Version == next.Version {
-			s.settleLocked(key)
+			s.removeLocked(key)
 		}
 		s.mu.Unlock()
 		failed = failed || err != nil
-		s.told(key, next.Version, err)
+		s.onResult(key, next.Version, err)
 		if ctx.Err() != nil {
 			return failed
 		}
@@ -138,7 +138,7 @@ func (s *Saver) writeAll(ctx context.Context) (failed bool) {
 	return failed
 }
 
-func (s *Saver) settleLocked(key session.Key) {
+func (s *Saver) removeLocked(key session.Key) {
 	delete(s.open, key)
 	for i, queued := range s.queue {
 		if queued == key {
@@ -190,18 +190,18 @@ func (s *Saver) Finish(limit time.Duration) int {
 	return len(s.queue)
 }
 
-// livesKept bounds how many lives wait for a store that fails.
-const livesKept = 1000
+// maxLives bounds how many lives wait for a store that fails.
+const maxLives = 1000
 
 // PutLife records how an instance ended, for the history. It never blocks; of a
 // store that has no history, or fails for long, it is forgotten.
-func (s *Saver) PutLife(life session.Incarnation) {
+func (s *Saver) PutLife(life session.InstanceRecord) {
 	if s.history == nil {
 		return
 	}
 	s.mu.Lock()
-	if s.lives = append(s.lives, life); len(s.lives) > livesKept {
-		s.lives = slices.Clone(s.lives[len(s.lives)-livesKept:])
+	if s.lives = append(s.lives, life); len(s.lives) > maxLives {
+		s.lives = slices.Clone(s.lives[len(s.lives)-maxLives:])
 	}
 	s.mu.Unlock()
 	s.kick()
@@ -219,11 +219,11 @@ func (s *Saver) writeLives(ctx context.Context) (failed bool) {
 		s.lives = s.lives[1:]
 		s.mu.Unlock()
 		bounded, cancel := context.WithTimeout(ctx, Limit)
-		err := s.history.SaveIncarnation(bounded, life)
+		err := s.history.SaveInstance(bounded, life)
 		cancel()
 		if err != nil {
 			s.mu.Lock()
-			s.lives = append([]session.Incarnation{life}, s.lives...)
+			s.lives = append([]session.InstanceRecord{life}, s.lives...)
 			s.mu.Unlock()
 			return true
 		}

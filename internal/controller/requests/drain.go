@@ -22,7 +22,7 @@ func Drain(reason string, limit time.Duration) Order {
 			return Outcome{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, r.Session, c.Action.Reason)
 		case !c.Running:
 			return Outcome{}, fmt.Errorf("%w: %s does not run", client.ErrRefused, r.Session)
-		case r.Draining():
+		case r.IsDraining():
 			return unchanged("it winds down already, until " + stamp(r.Drain.Deadline))
 		}
 		span := max(limit, 0)
@@ -30,15 +30,15 @@ func Drain(reason string, limit time.Duration) Order {
 			span = cmp.Or(span, max(c.Session.DrainTimeout, 0))
 		}
 		told := BeginDrain(r, session.Drain{Reason: reason, Deadline: c.Now.Add(cmp.Or(span, DrainLimit)), Then: session.HoldSleep}, c.Now)
-		return kept("it is stopped when it acknowledges, or "+stamp(r.Drain.Deadline), told), nil
+		return changedOutcome("it is stopped when it acknowledges, or "+stamp(r.Drain.Deadline), told), nil
 	}
 }
 
 // BeginDrain notes a drain of the present instance.
-func BeginDrain(r *session.Record, d session.Drain, now time.Time) Told {
+func BeginDrain(r *session.Record, d session.Drain, now time.Time) Event {
 	d.Epoch, d.Since, d.Acked = r.Epoch, now, time.Time{}
 	r.Drain = d
-	return Told{event.SessionDraining, "the agent is asked to wind down", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
+	return Event{event.SessionDraining, "the agent is asked to wind down", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
 }
 
 // EndDrain notes that the instance that was to wind down is over.
@@ -54,13 +54,13 @@ func EndDrain(r *session.Record, now time.Time) {
 func DrainAck(c *Case) (Outcome, error) {
 	r := &c.Record
 	switch {
-	case !r.Draining():
+	case !r.IsDraining():
 		return Outcome{}, fmt.Errorf("%w: %s was not asked to wind down", client.ErrRefused, r.Session)
 	case !r.Drain.Acked.IsZero():
 		return unchanged("it has said so already")
 	}
 	r.Drain.Acked = c.Now
-	return kept("it is stopped now", Told{event.SessionDrained, "the agent has wound down", nil}), nil
+	return changedOutcome("it is stopped now", Event{event.SessionDrained, "the agent has wound down", nil}), nil
 }
 
 // Renew asks for a restart at the end of the present turn, in the same conversation or,
@@ -74,13 +74,13 @@ func renew(c *Case, handOver bool) (Outcome, error) {
 	switch {
 	case handOver && c.Running && (!r.Conversation.Closed || r.Renew.IsZero()):
 		r.Renew = c.Now
-		r.Conversation.HandOver()
-		return kept("its conversation is handed over to a new one at the end of its turn"), nil
+		r.Conversation.CloseForHandoff()
+		return changedOutcome("its conversation is handed over to a new one at the end of its turn"), nil
 	case !r.Renew.IsZero():
 		return unchanged("it was asked for already")
 	case !c.Running:
 		return Outcome{}, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, r.Session, c.Action.Reason)
 	}
 	r.Renew = c.Now
-	return kept("it is restarted at the end of its turn"), nil
+	return changedOutcome("it is restarted at the end of its turn"), nil
 }

@@ -22,19 +22,19 @@ func (c *Case) configured() error {
 // free ends a hold and a drain.
 func (c *Case) free(reason, detail string) Outcome {
 	c.Record.Hold, c.Record.Drain = session.Hold{}, session.Drain{}
-	out := kept(detail, Released(reason))
+	out := changedOutcome(detail, NewReleasedEvent(reason))
 	out.Wake = wakeReason(reason)
 	return out
 }
 
-// Released reports that nothing keeps a session from running any more.
-func Released(reason string) Told {
-	return Told{event.SessionReleased, "nothing keeps the session from running", map[string]string{"reason": reason}}
+// NewReleasedEvent reports that nothing keeps a session from running any more.
+func NewReleasedEvent(reason string) Event {
+	return Event{event.SessionReleased, "nothing keeps the session from running", map[string]string{"reason": reason}}
 }
 
-// Held reports that a session is kept from running.
-func Held(h session.Hold) Told {
-	return Told{event.SessionHeld, "the session is kept from running", map[string]string{"hold": string(h.Kind), "reason": h.Reason}}
+// NewHeldEvent reports that a session is kept from running.
+func NewHeldEvent(h session.Hold) Event {
+	return Event{event.SessionHeld, "the session is kept from running", map[string]string{"hold": string(h.Kind), "reason": h.Reason}}
 }
 
 func wakeReason(reason string) string { return cmp.Or(reason, "it was asked for") }
@@ -56,7 +56,7 @@ func Wake(reason string) Order {
 			return Outcome{}, c.withheld()
 		case r.State == session.StateQuarantined:
 			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; gc session reset ends that", client.ErrRefused, r.Session, stamp(c.Action.After))
-		case r.Hold.Kind == session.HoldSleep, r.Draining():
+		case r.Hold.Kind == session.HoldSleep, r.IsDraining():
 			return c.free(reason, "it is woken"), nil
 		case c.Running:
 			return unchanged("it runs already")
@@ -72,7 +72,7 @@ func Wake(reason string) Order {
 // quarantine starts when that is over.
 func WakeFor(reason string) Order {
 	return func(c *Case) (Outcome, error) {
-		if c.Record.Draining() || c.Running || c.Record.State == session.StateQuarantined || c.Record.Hold.Kind == session.HoldBudget {
+		if c.Record.IsDraining() || c.Running || c.Record.State == session.StateQuarantined || c.Record.Hold.Kind == session.HoldBudget {
 			return Outcome{}, nil
 		}
 		return Wake(reason)(c)
@@ -90,7 +90,7 @@ func Sleep(reason string) Order {
 		case session.HoldBudget:
 			return unchanged("it is out of its budget, which is more")
 		}
-		return c.hold(session.HoldSleep, reason)
+		return c.setHold(session.HoldSleep, reason)
 	}
 }
 
@@ -100,25 +100,25 @@ func Suspend(reason string) Order {
 		if c.Record.Hold.Kind == session.HoldSuspend {
 			return unchanged("it is suspended already")
 		}
-		return c.hold(session.HoldSuspend, reason)
+		return c.setHold(session.HoldSuspend, reason)
 	}
 }
 
-func (c *Case) hold(kind session.HoldKind, reason string) (Outcome, error) {
+func (c *Case) setHold(kind session.HoldKind, reason string) (Outcome, error) {
 	if err := c.configured(); err != nil {
 		return Outcome{}, err
 	}
-	return c.keepFrom(session.Hold{Kind: kind, Reason: reason, Since: c.Now})
+	return c.applyHold(session.Hold{Kind: kind, Reason: reason, Since: c.Now})
 }
 
-// keepFrom puts a hold into force.
-func (c *Case) keepFrom(h session.Hold) (Outcome, error) {
+// applyHold puts a hold into force.
+func (c *Case) applyHold(h session.Hold) (Outcome, error) {
 	c.Record.Drain, c.Record.Hold = session.Drain{}, h
 	detail := "it does not run"
 	if c.Running || c.Unknown {
 		detail = "it is being ended"
 	}
-	out := kept(detail, Held(c.Record.Hold))
+	out := changedOutcome(detail, NewHeldEvent(c.Record.Hold))
 	out.Unwake = true
 	return out, nil
 }
@@ -133,7 +133,7 @@ func Withhold(reason string, until time.Time) Order {
 		if err := c.configured(); err != nil {
 			return Outcome{}, err
 		}
-		return c.keepFrom(session.Hold{Kind: session.HoldBudget, Reason: reason, Since: c.Now, Until: until})
+		return c.applyHold(session.Hold{Kind: session.HoldBudget, Reason: reason, Since: c.Now, Until: until})
 	}
 }
 
@@ -160,16 +160,16 @@ func Resume(reason string) Order {
 			return Outcome{}, err
 		}
 		switch {
-		case c.Record.Hold.Kind == session.HoldSuspend, c.Record.Draining():
+		case c.Record.Hold.Kind == session.HoldSuspend, c.Record.IsDraining():
 			return c.free(reason, "it is resumed"), nil
 		case c.Session.Suspended:
 			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, c.Record.Session)
 		case c.Record.Hold.Kind == session.HoldBudget:
 			return Outcome{}, c.withheld()
-		case c.Record.Obstacle.Holds() && !c.Record.Obstacle.Released:
+		case c.Record.Obstacle.BlocksPrompts() && !c.Record.Obstacle.Released:
 			o := &c.Record.Obstacle
 			o.ProbeAt, o.Probes, o.Released = c.Now, 0, true
-			return kept("the next prompt is tried at once", Released(reason)), nil
+			return changedOutcome("the next prompt is tried at once", NewReleasedEvent(reason)), nil
 		}
 		return unchanged("nothing holds it back")
 	}
@@ -190,9 +190,9 @@ func Reset(reason string) Order {
 			talk.Closed, talk.Former = true, nil
 			detail += "; the next start begins a new conversation"
 		}
-		r.Forgive()
+		r.ResetFailures()
 		r.Obstacle = session.Obstacle{}
-		out := kept(detail, Told{event.SessionReset, "what went wrong with the session is forgotten", map[string]string{"reason": reason}})
+		out := changedOutcome(detail, Event{event.SessionReset, "what went wrong with the session is forgotten", map[string]string{"reason": reason}})
 		out.Retry = true
 		return out, nil
 	}

@@ -26,18 +26,18 @@ type Case struct {
 // Outcome is what an order comes to. Without Keep it is so at once, with it when
 // the store has the record.
 type Outcome struct {
-	Keep    bool   // the record was changed
+	Save    bool   // the record was changed
 	Changed bool   // the answer: something is otherwise from now on
 	Detail  string // empty: nothing else is to be said
 
 	Wake   string // why the session is to run; empty leaves what was asked before
 	Unwake bool   // nothing of that counts any more
 	Retry  bool   // a failed stop is forgotten
-	Told   []Told
+	Events []Event
 }
 
-// Told is an event of an order.
-type Told struct {
+// Event is an event of an order.
+type Event struct {
 	Kind event.Kind
 	Text string
 	Data map[string]string
@@ -49,9 +49,9 @@ type Order func(c *Case) (Outcome, error)
 // unchanged is the outcome of an order that finds nothing to do.
 func unchanged(detail string) (Outcome, error) { return Outcome{Detail: detail}, nil }
 
-// kept is the outcome of an order that has changed the record.
-func kept(detail string, told ...Told) Outcome {
-	return Outcome{Keep: true, Changed: true, Detail: detail, Told: told}
+// changedOutcome is the outcome of an order that has changed the record.
+func changedOutcome(detail string, told ...Event) Outcome {
+	return Outcome{Save: true, Changed: true, Detail: detail, Events: told}
 }
 
 // Change is what an order changes of a record.

@@ -20,18 +20,18 @@ import (
 // Target is one session as seen by callers that reach it or report it. It is
 // immutable.
 type Target struct {
-	Agent    client.Agent
-	Record   session.Record
-	Seen     runtime.Observation
-	Provider runtime.Provider // nil if it is not open
-	Config   *runtime.Config  // nil if the session is not configured
-	Blind    string           // why nothing is known, empty otherwise
-	Running  bool
-	View     session.View
-	Action   plan.Action
-	Judged   []session.Judged
-	Durable  bool
-	Attempt  *ops.Attempt // the start that is under way; nil if none is
+	Agent         client.Agent
+	Record        session.Record
+	Seen          runtime.Observation
+	Provider      runtime.Provider // nil if it is not open
+	Config        *runtime.Config  // nil if the session is not configured
+	UnknownReason string           // why nothing is known, empty otherwise
+	Running       bool
+	Snapshot      session.Snapshot
+	Action        plan.Action
+	Judged        []session.Judged
+	Durable       bool
+	Attempt       *ops.Attempt // the start that is under way; nil if none is
 }
 
 // agent is the session as people see it now: a start shows its progress while nothing else
@@ -52,20 +52,20 @@ type City struct {
 	Pools   []plan.Pool // of the configuration in force
 }
 
-// Board is safe for concurrent readers beside one writer. The zero value is an
+// Store is safe for concurrent readers beside one writer. The zero value is an
 // empty citywithout listeners.
-type Board struct {
+type Store struct {
 	// Changed is called by the writer with each session whose summary changed in a
 	// way that others wait for. Nil: no call.
 	Changed func(session string)
 
-	now   atomic.Pointer[picture]
-	knows atomic.Bool                  // every session was known at the last call for all
-	gists map[session.Key]explain.Gist // the writer's: the summary reported last
+	now       atomic.Pointer[cityState]
+	synced    atomic.Bool                     // every session was known at the last call for all
+	summaries map[session.Key]explain.Summary // the writer's: the summary reported last
 }
 
-// picture is the city at one moment; its slots are younger.
-type picture struct {
+// cityState is the city at one moment; its slots are younger.
+type cityState struct {
 	city  City
 	order []*slot // each session once, in the order of the decisions
 	keys  map[session.Key]*slot
@@ -75,8 +75,8 @@ type picture struct {
 type slot struct{ atomic.Pointer[Target] }
 
 // Publish replaces everything.
-func (b *Board) Publish(city City, targets []*Target) {
-	p := &picture{
+func (b *Store) Publish(city City, targets []*Target) {
+	p := &cityState{
 		city: city, order: make([]*slot, 0, len(targets)),
 		keys: make(map[session.Key]*slot, len(targets)), names: make(map[string]*slot, 2*len(targets)),
 	}
@@ -92,23 +92,23 @@ func (b *Board) Publish(city City, targets []*Target) {
 	}
 	before := b.now.Swap(p)
 	for _, t := range targets {
-		b.tell(t)
+		b.notify(t)
 	}
-	b.knows.Store(b.Changed != nil && p.known())
+	b.synced.Store(b.Changed != nil && p.hasSynced())
 	if before == nil {
 		return
 	}
 	for key := range before.keys {
 		if p.keys[key] == nil {
-			delete(b.gists, key)
+			delete(b.summaries, key)
 			b.changed(key.Session)
 		}
 	}
 }
 
 // Renew replaces one session. One that is not on the board is for the next
-// [Board.Publish].
-func (b *Board) Renew(at time.Time, t *Target) {
+// [Store.Publish].
+func (b *Store) Renew(at time.Time, t *Target) {
 	before := b.read()
 	s := before.keys[t.Record.Key()]
 	if s == nil {
@@ -118,60 +118,60 @@ func (b *Board) Renew(at time.Time, t *Target) {
 	p := *before
 	p.city.Status.At, p.city.Account.At = at, at
 	b.now.Store(&p)
-	b.tell(t)
-	if b.Changed != nil && !b.knows.Load() {
-		b.knows.Store(p.known())
+	b.notify(t)
+	if b.Changed != nil && !b.synced.Load() {
+		b.synced.Store(p.hasSynced())
 	}
 }
 
-// Settled reports whether every session of the city is known and Changed was called
+// HasSynced reports whether every session of the city is known and Changed was called
 // for each.
-func (b *Board) Settled() bool { return b.knows.Load() }
+func (b *Store) HasSynced() bool { return b.synced.Load() }
 
-// known reports whether every session is.
-func (p *picture) known() bool {
+// hasSynced reports whether every session is.
+func (p *cityState) hasSynced() bool {
 	for _, s := range p.order {
-		if s.Load().View.Unknown != "" {
+		if s.Load().Snapshot.Unknown != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// tell calls Changed if the session's summary differs from the last one.
-func (b *Board) tell(t *Target) {
+// notify calls Changed if the session's summary differs from the last one.
+func (b *Store) notify(t *Target) {
 	if b.Changed == nil {
 		return
 	}
-	key, gist := t.Record.Key(), explain.GistOf(&t.View)
-	if was, known := b.gists[key]; known && was == gist {
+	key, gist := t.Record.Key(), explain.SummaryOf(&t.Snapshot)
+	if was, known := b.summaries[key]; known && was == gist {
 		return
 	}
-	if b.gists == nil {
-		b.gists = map[session.Key]explain.Gist{}
+	if b.summaries == nil {
+		b.summaries = map[session.Key]explain.Summary{}
 	}
-	b.gists[key] = gist
+	b.summaries[key] = gist
 	b.changed(key.Session)
 }
 
-func (b *Board) changed(name string) {
+func (b *Store) changed(name string) {
 	if b.Changed != nil {
 		b.Changed(name)
 	}
 }
 
-func (b *Board) read() *picture {
+func (b *Store) read() *cityState {
 	if p := b.now.Load(); p != nil {
 		return p
 	}
-	return &picture{}
+	return &cityState{}
 }
 
 // City returns what is seen beside the sessions.
-func (b *Board) City() City { return b.read().city }
+func (b *Store) City() City { return b.read().city }
 
 // Targets returns every session, in the order of the decisions.
-func (b *Board) Targets() []*Target {
+func (b *Store) Targets() []*Target {
 	p := b.read()
 	out := make([]*Target, 0, len(p.order))
 	for _, s := range p.order {
@@ -181,7 +181,7 @@ func (b *Board) Targets() []*Target {
 }
 
 // Status returns the city at a glance.
-func (b *Board) Status() client.Status {
+func (b *Store) Status() client.Status {
 	status, targets := b.City().Status, b.Targets()
 	status.Agents = make([]client.Agent, 0, len(targets))
 	for _, t := range targets {
@@ -191,7 +191,7 @@ func (b *Board) Status() client.Status {
 }
 
 // Plan returns what is decided.
-func (b *Board) Plan() client.Plan {
+func (b *Store) Plan() client.Plan {
 	targets := b.Targets()
 	actions := make([]plan.Action, 0, len(targets))
 	for _, t := range targets {
@@ -201,7 +201,7 @@ func (b *Board) Plan() client.Plan {
 }
 
 // Find finds a session by its name or its agent's.
-func (b *Board) Find(name string) (*Target, error) {
+func (b *Store) Find(name string) (*Target, error) {
 	if s := b.read().names[name]; s != nil {
 		return s.Load(), nil
 	}

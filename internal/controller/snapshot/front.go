@@ -14,60 +14,60 @@ import (
 	"gascity/runtime"
 )
 
-// Front answers what the controller's loop need not be asked: what stands on the
+// Service answers what the controller's loop need not be asked: what stands on the
 // board, and what goes straight to a session. It is safe for concurrent use.
-type Front struct {
-	Board *Board
-	Log   event.Log
-	Lines *slog.Logger
+type Service struct {
+	Store  *Store
+	Log    event.Log
+	Logger *slog.Logger
 	// Choices describes the providers that can be selected.
 	Choices func(ctx context.Context) ([]client.Provider, error)
 }
 
 // Status returns the city at a glance.
-func (f *Front) Status(context.Context) (client.Status, error) { return f.Board.Status(), nil }
+func (f *Service) Status(context.Context) (client.Status, error) { return f.Store.Status(), nil }
 
 // Plan returns what the controller is about to do, and why.
-func (f *Front) Plan(context.Context) (client.Plan, error) { return f.Board.Plan(), nil }
+func (f *Service) Plan(context.Context) (client.Plan, error) { return f.Store.Plan(), nil }
 
 // Config returns the configuration in force.
-func (f *Front) Config(context.Context) (client.Config, error) { return f.Board.City().Config, nil }
+func (f *Service) Config(context.Context) (client.Config, error) { return f.Store.City().Config, nil }
 
 // Providers returns what can be selected.
-func (f *Front) Providers(ctx context.Context) ([]client.Provider, error) { return f.Choices(ctx) }
+func (f *Service) Providers(ctx context.Context) ([]client.Provider, error) { return f.Choices(ctx) }
 
 // Events returns what came after an event, and what follows. The channel is
 // closed when ctx ends or its reader is too slow.
-func (f *Front) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the signature is the API's
+func (f *Service) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the signature is the API's
 	s, err := event.Subscribe(ctx, f.Log, after)
 	return s.Past, s.Gap, s.Next, err
 }
 
-// View returns what is known of a session, by its name or its agent's.
-func (f *Front) View(name string) (session.View, error) {
-	t, err := f.Board.Find(name)
+// Snapshot returns what is known of a session, by its name or its agent's.
+func (f *Service) Snapshot(name string) (session.Snapshot, error) {
+	t, err := f.Store.Find(name)
 	if err != nil {
-		return session.View{}, err
+		return session.Snapshot{}, err
 	}
-	return t.View, nil
+	return t.Snapshot, nil
 }
 
-// Settled reports whether every session of the city is known and has been reported.
-func (f *Front) Settled() bool { return f.Board.Settled() }
+// HasSynced reports whether every session of the city is known and has been reported.
+func (f *Service) HasSynced() bool { return f.Store.HasSynced() }
 
-// Views returns what is known of every session, in the order of the status.
-func (f *Front) Views() []session.View {
-	targets := f.Board.Targets()
-	out := make([]session.View, 0, len(targets))
+// Snapshots returns what is known of every session, in the order of the status.
+func (f *Service) Snapshots() []session.Snapshot {
+	targets := f.Store.Targets()
+	out := make([]session.Snapshot, 0, len(targets))
 	for _, t := range targets {
-		out = append(out, t.View)
+		out = append(out, t.Snapshot)
 	}
 	return out
 }
 
 // Session returns everything that is known of one session.
-func (f *Front) Session(_ context.Context, name string) (client.Session, error) {
-	t, err := f.Board.Find(name)
+func (f *Service) Session(_ context.Context, name string) (client.Session, error) {
+	t, err := f.Store.Find(name)
 	if err != nil {
 		return client.Session{}, err
 	}
@@ -92,22 +92,22 @@ func (f *Front) Session(_ context.Context, name string) (client.Session, error) 
 
 // Explain returns what is known of one agent, what is intended and why. What
 // waits for it, questions and prompts, is added by those who keep it.
-func (f *Front) Explain(_ context.Context, name string) (client.Explanation, error) {
-	t, err := f.Board.Find(name)
+func (f *Service) Explain(_ context.Context, name string) (client.Explanation, error) {
+	t, err := f.Store.Find(name)
 	if err != nil {
 		return client.Explanation{}, err
 	}
-	city := f.Board.City().Account
+	city := f.Store.City().Account
 	out := explain.Explain(&city, &explain.Case{
-		Agent: t.agent(), Action: t.Action, Record: t.Record, Seen: t.Seen, Judged: t.Judged, Blind: t.Blind, Durable: t.Durable,
+		Agent: t.agent(), Action: t.Action, Record: t.Record, Seen: t.Seen, Judged: t.Judged, UnknownReason: t.UnknownReason, Durable: t.Durable,
 	})
 	out.Recent, err = explain.Recent(f.Log, city.At, t.Record.Session)
 	return out, err
 }
 
 // DrainState reports whether an agent is to wind down.
-func (f *Front) DrainState(_ context.Context, name string) (client.Drain, error) {
-	t, err := f.Board.Find(name)
+func (f *Service) DrainState(_ context.Context, name string) (client.Drain, error) {
+	t, err := f.Store.Find(name)
 	if err != nil {
 		return client.Drain{}, err
 	}
@@ -115,7 +115,7 @@ func (f *Front) DrainState(_ context.Context, name string) (client.Drain, error)
 }
 
 // Peek returns the last lines of a session's output, of a dead one too.
-func (f *Front) Peek(_ context.Context, name string, lines int) (client.Output, error) {
+func (f *Service) Peek(_ context.Context, name string, lines int) (client.Output, error) {
 	t, err := f.reachable(name)
 	if err != nil {
 		return client.Output{}, err
@@ -128,7 +128,7 @@ func (f *Front) Peek(_ context.Context, name string, lines int) (client.Output, 
 }
 
 // Interrupt asks an agent to abandon its turn, and waits a moment for its end.
-func (f *Front) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
+func (f *Service) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	t, err := f.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
@@ -137,7 +137,7 @@ func (f *Front) Interrupt(ctx context.Context, name string, req client.Lifecycle
 	if err != nil {
 		return client.Done{}, ops.Wire(err)
 	}
-	f.Tell(event.SessionInterrupted, &t.Record, "the agent was asked to abandon its turn", nil)
+	f.AppendEvent(event.SessionInterrupted, &t.Record, "the agent was asked to abandon its turn", nil)
 	detail := "interrupted; the agent has not confirmed it"
 	if ended {
 		detail = "interrupted; its turn has ended"
@@ -146,7 +146,7 @@ func (f *Front) Interrupt(ctx context.Context, name string, req client.Lifecycle
 }
 
 // Keys sends key events to a session.
-func (f *Front) Keys(_ context.Context, name string, req client.KeysRequest) (client.Done, error) {
+func (f *Service) Keys(_ context.Context, name string, req client.KeysRequest) (client.Done, error) {
 	t, err := f.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
@@ -158,7 +158,7 @@ func (f *Front) Keys(_ context.Context, name string, req client.KeysRequest) (cl
 }
 
 // ClearInput removes all text from a session's input box.
-func (f *Front) ClearInput(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
+func (f *Service) ClearInput(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	t, err := f.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
@@ -173,7 +173,7 @@ func (f *Front) ClearInput(ctx context.Context, name string, req client.Lifecycl
 }
 
 // Copy copies a file or folder into a session's working directory.
-func (f *Front) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
+func (f *Service) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
 	t, err := f.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
@@ -185,25 +185,25 @@ func (f *Front) Copy(_ context.Context, name string, req client.CopyRequest) (cl
 }
 
 // reachable finds a session whose provider can be asked.
-func (f *Front) reachable(name string) (*Target, error) {
-	t, err := f.Board.Find(name)
+func (f *Service) reachable(name string) (*Target, error) {
+	t, err := f.Store.Find(name)
 	if err != nil {
 		return nil, err
 	}
 	if t.Provider == nil {
-		return nil, fmt.Errorf("%w: cannot reach %s: %s", client.ErrUnavailable, name, t.Blind)
+		return nil, fmt.Errorf("%w: cannot reach %s: %s", client.ErrUnavailable, name, t.UnknownReason)
 	}
 	return t, nil
 }
 
 // live finds a session that runs, as far as is known, and refuses what is meant
 // for another instance.
-func (f *Front) live(name, instance string) (*Target, error) {
+func (f *Service) live(name, instance string) (*Target, error) {
 	t, err := f.reachable(name)
 	if err != nil {
 		return nil, err
 	}
-	if !t.Running && t.Blind == "" {
+	if !t.Running && t.UnknownReason == "" {
 		return nil, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, name, t.Agent.Reason)
 	}
 	return t, Fenced(&t.Record, name, instance)
@@ -218,15 +218,15 @@ func Fenced(r *session.Record, name, instance string) error {
 	return nil
 }
 
-// Tell appends an event about a session, or about the city if r is nil, and logs
+// AppendEvent appends an event about a session, or about the city if r is nil, and logs
 // it.
-func (f *Front) Tell(kind event.Kind, r *session.Record, text string, data map[string]string) {
+func (f *Service) AppendEvent(kind event.Kind, r *session.Record, text string, data map[string]string) {
 	ev := client.Event{Kind: string(kind), Text: text, Data: data}
 	if r != nil {
 		ev.Agent, ev.Session, ev.Data = r.Agent, r.Session, explain.Incarnation(kind, r, data)
 	}
 	if _, err := f.Log.Append(ev); err != nil {
-		f.Lines.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)
+		f.Logger.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)
 	}
-	f.Lines.Info(text, explain.LogAttrs(&ev)...)
+	f.Logger.Info(text, explain.LogAttrs(&ev)...)
 }

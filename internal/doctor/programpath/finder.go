@@ -67,7 +67,7 @@ func (f *Finder) Find(ctx context.Context, program, dir, path string) (Found, er
 	f.login, f.whole = "", false
 	// Some users set PATH in files that only an interactive shell reads.
 	for _, flags := range [][]string{{"-l", "-c"}, {"-l", "-i", "-c"}} {
-		f.login = join(f.login, f.ask(limited, flags))
+		f.login = join(f.login, f.queryLoginShell(limited, flags))
 		f.asked = time.Now()
 		if known, ok := found(); ok {
 			return known, nil
@@ -77,15 +77,15 @@ func (f *Finder) Find(ctx context.Context, program, dir, path string) (Found, er
 	return Found{PATH: path}, err
 }
 
-// answer begins the line of a shell's output with its PATH.
-const answer = "gc-path="
+// pathMarker begins the line of a shell's output with its PATH.
+const pathMarker = "gc-path="
 
-// ask returns the PATH of the login shell, empty if it does not say in time. It has no terminal.
-func (f *Finder) ask(ctx context.Context, flags []string) string {
-	cmd := exec.CommandContext(ctx, cmp.Or(f.Shell, "/bin/sh"), append(slices.Clone(flags), `printf '\n`+answer+`%s\n' "$PATH"`)...)
+// queryLoginShell returns the PATH of the login shell, empty if it does not say in time. It has no terminal.
+func (f *Finder) queryLoginShell(ctx context.Context, flags []string) string {
+	cmd := exec.CommandContext(ctx, cmp.Or(f.Shell, "/bin/sh"), append(slices.Clone(flags), `printf '\n`+pathMarker+`%s\n' "$PATH"`)...)
 	cmd.Env = f.Env
 	cmd.Dir = "/"
-	out := &bounded{}
+	out := &limitedBuffer{}
 	cmd.Stdout = out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -93,17 +93,17 @@ func (f *Finder) ask(ctx context.Context, flags []string) string {
 	_ = cmd.Run() // what it printed counts, also if it failed or left something running
 	path := ""
 	for line := range strings.Lines(out.String()) {
-		if found, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), answer); ok {
+		if found, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), pathMarker); ok {
 			path = found
 		}
 	}
 	return path
 }
 
-// bounded keeps the first bytes that are written to it.
-type bounded struct{ strings.Builder }
+// limitedBuffer keeps the first bytes that are written to it.
+type limitedBuffer struct{ strings.Builder }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *limitedBuffer) Write(p []byte) (int, error) {
 	b.Builder.Write(p[:min(len(p), max(0, maxAnswer-b.Len()))])
 	return len(p), nil
 }

@@ -13,9 +13,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Of returns the first program that a shell command runs, empty if that is
+// FirstProgram returns the first program that a shell command runs, empty if that is
 // unknown without running it.
-func Of(command string) (string, error) {
+func FirstProgram(command string) (string, error) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	if err != nil {
 		return "", err

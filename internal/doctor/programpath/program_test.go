@@ -22,11 +22,11 @@ func TestOf(t *testing.T) {
 		"while true; do x; done": "",
 		"":                       "",
 	} {
-		if got, err := programpath.Of(command); got != want || err != nil {
+		if got, err := programpath.FirstProgram(command); got != want || err != nil {
 			t.Errorf("Of(%q) = %q, %v, want %q", command, got, err, want)
 		}
 	}
-	if _, err := programpath.Of("if then"); err == nil {
+	if _, err := programpath.FirstProgram("if then"); err == nil {
 		t.Error("what is no shell command is no error")
 	}
 }

@@ -16,35 +16,35 @@ import (
 // attempts is the table, in the order of a session's life.
 func attempts() []attempt {
 	return []attempt{
-		{operation: "is-running", must: true, promise: "a session that does not exist is certainly not there", try: (*visit).nobody},
-		{operation: "stop", must: true, promise: "stopping what does not exist is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(none) }},
-		{operation: "start", must: true, promise: "start makes a session that runs", try: (*visit).start},
-		{operation: "start", promise: "a name that is taken is refused", alive: true, try: (*visit).startAgain},
-		{operation: "is-running", must: true, promise: "the session is there", alive: true, try: (*visit).somebody},
-		{operation: "list-running", promise: "the session is listed, by its prefix and without", alive: true, try: (*visit).list},
-		{operation: "process-alive", promise: "the agent's process is found, another is not", alive: true, try: (*visit).processes},
-		{operation: "set-meta", promise: "metadata is kept, replaced and removed, byte for byte", alive: true, try: (*visit).meta},
-		{operation: "observe", promise: "the instance is known by its token", words: []string{"observe"}, alive: true, try: (*visit).incarnation},
-		{operation: "nudge", promise: "a prompt of two lines arrives, once", words: []string{"deliver"}, alive: true, try: (*visit).nudge},
-		{operation: "peek", promise: "peek shows what the agent printed", alive: true, try: (*visit).peek},
-		{operation: "get-last-activity", promise: "the agent's last output has a time", words: []string{"report-activity"}, alive: true, try: (*visit).activity},
-		{operation: "send-keys", promise: "a key is taken", words: []string{"tty.attach"}, alive: true, try: func(v *visit) (string, error) { return "", v.Provider.SendKeys(session, "C-u") }},
-		{operation: "interrupt", promise: "an interrupt leaves the session there", alive: true, try: (*visit).interrupt},
-		{operation: "clear-scrollback", promise: "the scrollback can be cleared", alive: true, try: func(v *visit) (string, error) { return "", v.Provider.ClearScrollback(session) }},
-		{operation: "copy-to", promise: "a file gets into the working directory", alive: true, try: (*visit).copy},
-		{operation: "is-attached", promise: "no client is attached", words: []string{"report-attachment"}, alive: true, try: (*visit).attached},
-		{operation: "exec", promise: "a command runs in the box: its output and exit code", words: []string{"proc.exec"}, alive: true, try: (*visit).exec},
-		{operation: "run-live", promise: "session_live runs again", words: []string{"run-live"}, alive: true, try: (*visit).live},
-		{operation: "watch", promise: "a watch begins", words: []string{"watch"}, try: (*visit).watch},
-		{operation: "stop", promise: "another instance's token does not stop it", words: []string{"fence"}, alive: true, try: (*visit).fence},
-		{operation: "stop", must: true, promise: "the session and its processes are gone", alive: true, try: (*visit).stop},
-		{operation: "stop", promise: "stopping twice is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(session) }},
-		{operation: "nudge", promise: "a prompt for a missing session is not delivered", try: (*visit).nudgeNobody},
-		{operation: "interrupt", promise: "interrupting a missing session is fine", try: func(v *visit) (string, error) { return "", v.Provider.Interrupt(none) }},
+		{operation: "is-running", must: true, promise: "a session that does not exist is certainly not there", try: (*probe).absentIsDead},
+		{operation: "stop", must: true, promise: "stopping what does not exist is fine", try: func(v *probe) (string, error) { return "", v.Provider.Stop(none) }},
+		{operation: "start", must: true, promise: "start makes a session that runs", try: (*probe).start},
+		{operation: "start", promise: "a name that is taken is refused", alive: true, try: (*probe).startAgain},
+		{operation: "is-running", must: true, promise: "the session is there", alive: true, try: (*probe).sessionIsAlive},
+		{operation: "list-running", promise: "the session is listed, by its prefix and without", alive: true, try: (*probe).list},
+		{operation: "process-alive", promise: "the agent's process is found, another is not", alive: true, try: (*probe).processes},
+		{operation: "set-meta", promise: "metadata is kept, replaced and removed, byte for byte", alive: true, try: (*probe).meta},
+		{operation: "observe", promise: "the instance is known by its token", words: []string{"observe"}, alive: true, try: (*probe).incarnation},
+		{operation: "nudge", promise: "a prompt of two lines arrives, once", words: []string{"deliver"}, alive: true, try: (*probe).nudge},
+		{operation: "peek", promise: "peek shows what the agent printed", alive: true, try: (*probe).peek},
+		{operation: "get-last-activity", promise: "the agent's last output has a time", words: []string{"report-activity"}, alive: true, try: (*probe).activity},
+		{operation: "send-keys", promise: "a key is taken", words: []string{"tty.attach"}, alive: true, try: func(v *probe) (string, error) { return "", v.Provider.SendKeys(session, "C-u") }},
+		{operation: "interrupt", promise: "an interrupt leaves the session there", alive: true, try: (*probe).interrupt},
+		{operation: "clear-scrollback", promise: "the scrollback can be cleared", alive: true, try: func(v *probe) (string, error) { return "", v.Provider.ClearScrollback(session) }},
+		{operation: "copy-to", promise: "a file gets into the working directory", alive: true, try: (*probe).copy},
+		{operation: "is-attached", promise: "no client is attached", words: []string{"report-attachment"}, alive: true, try: (*probe).attached},
+		{operation: "exec", promise: "a command runs in the box: its output and exit code", words: []string{"proc.exec"}, alive: true, try: (*probe).exec},
+		{operation: "run-live", promise: "session_live runs again", words: []string{"run-live"}, alive: true, try: (*probe).live},
+		{operation: "watch", promise: "a watch begins", words: []string{"watch"}, try: (*probe).watch},
+		{operation: "stop", promise: "another instance's token does not stop it", words: []string{"fence"}, alive: true, try: (*probe).fence},
+		{operation: "stop", must: true, promise: "the session and its processes are gone", alive: true, try: (*probe).stop},
+		{operation: "stop", promise: "stopping twice is fine", try: func(v *probe) (string, error) { return "", v.Provider.Stop(session) }},
+		{operation: "nudge", promise: "a prompt for a missing session is not delivered", try: (*probe).nudgeAbsent},
+		{operation: "interrupt", promise: "interrupting a missing session is fine", try: func(v *probe) (string, error) { return "", v.Provider.Interrupt(none) }},
 	}
 }
 
-func (v *visit) nobody() (string, error) {
+func (v *probe) absentIsDead() (string, error) {
 	obs, err := runtime.Observe(v.ctx, v.Provider, none)
 	if err == nil && obs.Session != runtime.Dead {
 		err = fmt.Errorf("a session that does not exist is %s", obs.Session)
@@ -52,7 +52,7 @@ func (v *visit) nobody() (string, error) {
 	return "", err
 }
 
-func (v *visit) somebody() (string, error) {
+func (v *probe) sessionIsAlive() (string, error) {
 	obs, err := runtime.Observe(v.ctx, v.Provider, session)
 	if err == nil && (obs.Session != runtime.Alive || obs.Agent == runtime.Dead) {
 		err = fmt.Errorf("session %s, agent %s", obs.Session, obs.Agent)
@@ -60,7 +60,7 @@ func (v *visit) somebody() (string, error) {
 	return "", err
 }
 
-func (v *visit) start() (string, error) {
+func (v *probe) start() (string, error) {
 	if err := v.Provider.Start(v.ctx, session, v.agent.Config); err != nil {
 		return "", err
 	}
@@ -71,7 +71,7 @@ func (v *visit) start() (string, error) {
 	return "", nil
 }
 
-func (v *visit) startAgain() (string, error) {
+func (v *probe) startAgain() (string, error) {
 	err := v.Provider.Start(v.ctx, session, v.agent.Config)
 	if errors.Is(err, runtime.ErrSessionExists) {
 		return "", nil
@@ -87,7 +87,7 @@ func orNil(err error) error {
 	return err
 }
 
-func (v *visit) list() (string, error) {
+func (v *probe) list() (string, error) {
 	for _, prefix := range []string{"", session} {
 		names, err := v.Provider.ListRunning(prefix)
 		if err != nil {
@@ -100,7 +100,7 @@ func (v *visit) list() (string, error) {
 	return "", nil
 }
 
-func (v *visit) processes() (string, error) {
+func (v *probe) processes() (string, error) {
 	if !v.until(func() bool { return v.Provider.ProcessAlive(session, []string{v.agent.Process}) }) {
 		return "", fmt.Errorf("no process %q is found", v.agent.Process)
 	}
@@ -110,7 +110,7 @@ func (v *visit) processes() (string, error) {
 	return "", nil
 }
 
-func (v *visit) meta() (string, error) {
+func (v *probe) meta() (string, error) {
 	const key = "gc check.key"
 	for _, value := range []string{"a value", "zwei\nlines 'and' \"$(quotes)\" \\"} {
 		if err := v.Provider.SetMeta(session, key, value); err != nil {
@@ -129,11 +129,11 @@ func (v *visit) meta() (string, error) {
 	return "", nil
 }
 
-func (v *visit) incarnation() (string, error) {
+func (v *probe) incarnation() (string, error) {
 	return "", runtime.CheckInstance(v.ctx, v.Provider, session, token)
 }
 
-func (v *visit) nudge() (string, error) {
+func (v *probe) nudge() (string, error) {
 	out, err := runtime.Deliver(v.ctx, v.Provider, session, runtime.Delivery{ID: "gc-check", Content: runtime.TextContent(prompt)})
 	if err == nil {
 		err = runtime.NudgeError(out)
@@ -155,16 +155,16 @@ func (v *visit) nudge() (string, error) {
 		}
 		return whole, all
 	}
-	v.taken = v.until(func() bool { whole, _ := count(); return whole > 0 })
+	v.delivered = v.until(func() bool { whole, _ := count(); return whole > 0 })
 	if whole, all := count(); whole != 1 || all != 1 {
 		return "", fmt.Errorf("the outcome is %s, and the agent got %d prompts, %d of them as they were sent", out.State, all, whole)
 	}
 	return "the outcome is " + string(out.State), nil
 }
 
-func (v *visit) peek() (string, error) {
+func (v *probe) peek() (string, error) {
 	want := "a prompt of gc"
-	if !v.taken {
+	if !v.delivered {
 		want = ""
 	}
 	var text string
@@ -186,7 +186,7 @@ func (v *visit) peek() (string, error) {
 	return "", err
 }
 
-func (v *visit) activity() (string, error) {
+func (v *probe) activity() (string, error) {
 	if !v.Provider.Capabilities().CanReportActivity {
 		return "", errors.ErrUnsupported
 	}
@@ -197,7 +197,7 @@ func (v *visit) activity() (string, error) {
 	return "", err
 }
 
-func (v *visit) interrupt() (string, error) {
+func (v *probe) interrupt() (string, error) {
 	if err := v.Provider.Interrupt(session); err != nil {
 		return "", err
 	}
@@ -207,7 +207,7 @@ func (v *visit) interrupt() (string, error) {
 	return "", nil
 }
 
-func (v *visit) copy() (string, error) {
+func (v *probe) copy() (string, error) {
 	src := filepath.Join(v.Dir, "copied")
 	if err := os.WriteFile(src, []byte("content"), 0o600); err != nil {
 		return "", err
@@ -222,7 +222,7 @@ func (v *visit) copy() (string, error) {
 	return "", nil
 }
 
-func (v *visit) attached() (string, error) {
+func (v *probe) attached() (string, error) {
 	if !v.Provider.Capabilities().CanReportAttachment {
 		return "", errors.ErrUnsupported
 	}
@@ -232,7 +232,7 @@ func (v *visit) attached() (string, error) {
 	return "", nil
 }
 
-func (v *visit) exec() (string, error) {
+func (v *probe) exec() (string, error) {
 	out, code, err := runtime.Exec(v.ctx, v.Provider, session, []string{"sh", "-c", "echo 'it''s here'; exit 7"})
 	if err == nil && (code != 7 || strings.TrimSpace(string(out)) != "its here") {
 		err = fmt.Errorf("the output is %.60q and the exit code %d, want 7", out, code)
@@ -246,11 +246,11 @@ func (v *visit) exec() (string, error) {
 	return "", nil
 }
 
-func (v *visit) live() (string, error) {
+func (v *probe) live() (string, error) {
 	return "", v.Provider.RunLive(session, runtime.Config{WorkDir: v.agent.Config.WorkDir, SessionLive: []string{"true"}})
 }
 
-func (v *visit) watch() (string, error) {
+func (v *probe) watch() (string, error) {
 	ctx, cancel := context.WithTimeout(v.ctx, v.Patience)
 	defer cancel()
 	events, err := runtime.Watch(ctx, v.Provider)
@@ -263,7 +263,7 @@ func (v *visit) watch() (string, error) {
 	return "", nil
 }
 
-func (v *visit) fence() (string, error) {
+func (v *probe) fence() (string, error) {
 	err := runtime.StopInstance(v.ctx, v.Provider, session, "gc-check-another")
 	if !v.Provider.IsRunning(session) {
 		return "", fmt.Errorf("it was stopped (%w)", orNil(err))
@@ -274,7 +274,7 @@ func (v *visit) fence() (string, error) {
 	return "", orNil(err)
 }
 
-func (v *visit) stop() (string, error) {
+func (v *probe) stop() (string, error) {
 	var pids []int
 	for _, e := range v.ledger() {
 		if e.Kind == runtimetest.LedgerStart {
@@ -296,7 +296,7 @@ func (v *visit) stop() (string, error) {
 	return "", nil
 }
 
-func (v *visit) nudgeNobody() (string, error) {
+func (v *probe) nudgeAbsent() (string, error) {
 	out, err := runtime.Deliver(v.ctx, v.Provider, none, runtime.Delivery{Content: runtime.TextContent("x")})
 	if err == nil && (out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed) {
 		err = fmt.Errorf("the outcome is %s", out.State)

@@ -74,7 +74,7 @@ func Run(ctx context.Context, s Subject) error {
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("cannot make a working directory: %w", err)
 	}
-	v := &visit{Subject: s, ctx: ctx, agent: s.Agent.Agent(nil, s.Dir, runtimetest.Behaviour{})}
+	v := &probe{Subject: s, ctx: ctx, agent: s.Agent.Agent(nil, s.Dir, runtimetest.Behaviour{})}
 	v.agent.Config.WorkDir = work
 	v.agent.Config.Env = withToken(v.agent.Config.Env)
 	defer s.Provider.Stop(session) //nolint:errcheck // the finding about stop has reported it
@@ -96,13 +96,13 @@ func withToken(env map[string]string) map[string]string {
 	return out
 }
 
-// visit is one run.
-type visit struct {
+// probe is one run.
+type probe struct {
 	Subject
-	ctx     context.Context //nolint:containedctx // it lives as long as the call
-	agent   runtimetest.Agent
-	started bool
-	taken   bool // a prompt has arrived
+	ctx       context.Context //nolint:containedctx // it lives as long as the call
+	agent     runtimetest.Agent
+	started   bool
+	delivered bool // a prompt has arrived
 }
 
 // attempt is one row of the table.
@@ -111,11 +111,11 @@ type attempt struct {
 	words              []string // of the handshake that promise it
 	alive              bool     // needs the session
 	must               bool     // nothing runs at a provider without it
-	try                func(*visit) (string, error)
+	try                func(*probe) (string, error)
 }
 
 // try makes one finding.
-func (v *visit) try(a attempt) Finding {
+func (v *probe) try(a attempt) Finding {
 	f := Finding{Operation: a.operation, Promise: a.promise, Status: Works}
 	began := time.Now()
 	var err error
@@ -141,7 +141,7 @@ func (v *visit) try(a attempt) Finding {
 	return f
 }
 
-func (v *visit) declares(words []string) bool {
+func (v *probe) declares(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(v.Declared, word) })
 }
 
@@ -151,7 +151,7 @@ func missing(err error) bool {
 }
 
 // until waits for what ought to happen.
-func (v *visit) until(ok func() bool) bool {
+func (v *probe) until(ok func() bool) bool {
 	end := time.NewTimer(v.Patience)
 	defer end.Stop()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
@@ -172,7 +172,7 @@ func (v *visit) until(ok func() bool) bool {
 }
 
 // ledger reads what the agent has recorded, as far as it does so on this machine.
-func (v *visit) ledger() []runtimetest.Entry {
+func (v *probe) ledger() []runtimetest.Entry {
 	data, err := os.ReadFile(v.agent.Ledger)
 	if err != nil {
 		return nil

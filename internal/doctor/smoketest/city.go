@@ -14,16 +14,16 @@ import (
 // workspace is the name of the city.
 const workspace = "doctor"
 
-// kept are the tables of a city that say how its agent CLIs are reached, and keptOfAgent
+// copiedTables are the tables of a city that say how its agent CLIs are reached, and copiedAgentKeys
 // the keys of an agent that do.
 var (
-	kept        = []string{"providers", "upstreams", "credentials"}
-	keptOfAgent = []string{"provider", "upstream", "credentials", "start_command", "command", "args", "args_append", "permission_mode", "env"}
+	copiedTables    = []string{"providers", "upstreams", "credentials"}
+	copiedAgentKeys = []string{"provider", "upstream", "credentials", "start_command", "command", "args", "args_append", "permission_mode", "env"}
 )
 
-// Machine returns the city.toml of a city with one agent for each of the CLIs, which has
+// ConfigForCLIs returns the city.toml of a city with one agent for each of the CLIs, which has
 // the CLI's name.
-func Machine(clis []string) ([]byte, error) {
+func ConfigForCLIs(clis []string) ([]byte, error) {
 	agents := make([]map[string]any, len(clis))
 	for i, cli := range clis {
 		agents[i] = map[string]any{"name": cli, "provider": cli}
@@ -31,17 +31,17 @@ func Machine(clis []string) ([]byte, error) {
 	return write(map[string]any{"agents": agents})
 }
 
-// Like returns the city.toml of a city with one agent for each agent CLI that the city with
+// ConfigFrom returns the city.toml of a city with one agent for each agent CLI that the city with
 // the text in the folder root uses, as the first of its agents that does. It runs here, whatever
 // place that one has, and does not get that one's prompts, files or commands. The names are those of
 // the agents that were taken.
-func Like(text []byte, root string) (made []byte, names []string, err error) {
+func ConfigFrom(text []byte, root string) (made []byte, names []string, err error) {
 	var city map[string]any
 	if err := toml.Unmarshal(text, &city); err != nil {
 		return nil, nil, fmt.Errorf("cannot read city.toml: %w", err)
 	}
 	out := map[string]any{}
-	for _, key := range kept {
+	for _, key := range copiedTables {
 		if table, ok := city[key]; ok {
 			out[key] = table
 		}
@@ -58,7 +58,7 @@ func Like(text []byte, root string) (made []byte, names []string, err error) {
 			continue
 		}
 		seen[cli] = true
-		maps.DeleteFunc(agent, func(key string, _ any) bool { return key != "name" && !slices.Contains(keptOfAgent, key) })
+		maps.DeleteFunc(agent, func(key string, _ any) bool { return key != "name" && !slices.Contains(copiedAgentKeys, key) })
 		agents, names = append(agents, agent), append(names, name)
 	}
 	if len(agents) == 0 {

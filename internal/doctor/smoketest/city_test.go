@@ -21,7 +21,7 @@ func parsed(t *testing.T, text []byte) map[string]any {
 
 // What says how a CLI is reached is taken over, and nothing of what the agents of the city do.
 func TestLike(t *testing.T) {
-	text, names, err := smoketest.Like([]byte(`
+	text, names, err := smoketest.ConfigFrom([]byte(`
 [workspace]
 name = "town"
 [daemon]
@@ -71,16 +71,16 @@ provider = "mine"
 }
 
 func TestLikeNothing(t *testing.T) {
-	if text, names, err := smoketest.Like([]byte("[[agents]]\nname = 'a'\nstart_command = 'sleep 1'\n"), "/"); text != nil || names != nil || err != nil {
+	if text, names, err := smoketest.ConfigFrom([]byte("[[agents]]\nname = 'a'\nstart_command = 'sleep 1'\n"), "/"); text != nil || names != nil || err != nil {
 		t.Errorf("Like = %q, %v, %v", text, names, err)
 	}
-	if _, _, err := smoketest.Like([]byte("[[agents"), "/"); err == nil {
+	if _, _, err := smoketest.ConfigFrom([]byte("[[agents"), "/"); err == nil {
 		t.Error("a faulty city is no error")
 	}
 }
 
 func TestMachine(t *testing.T) {
-	text, err := smoketest.Machine([]string{"one", "two"})
+	text, err := smoketest.ConfigForCLIs([]string{"one", "two"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,31 +26,31 @@ type City struct {
 	// Run is the city's controller: it calls ready when it answers, and returns after a
 	// request to stop the city, or ctx has ended.
 	Run func(ctx context.Context, root string, ready func()) error
-	// Patience is how long an agent may take to start and to answer.
-	Patience time.Duration
-	Version  string // of gc
+	// Timeout is how long an agent may take to start and to answer.
+	Timeout time.Duration
+	Version string // of gc
 }
 
-// Answer is the result of the question to one agent.
-type Answer struct {
+// Result is the result of the question to one agent.
+type Result struct {
 	Agent string
 	Took  time.Duration // to the answer, with the start of the agent
 	Err   error         // nil: it has answered right
 }
 
-// ErrLeft reports that something of the trial's city may still run.
-var ErrLeft = errors.New("something of the trial may still run")
+// ErrLeftovers reports that something of the trial's city may still run.
+var ErrLeftovers = errors.New("something of the trial may still run")
 
-// stopPatience bounds the end of the city, which also follows the end of ctx.
-const stopPatience = 30 * time.Second
+// stopTimeout bounds the end of the city, which also follows the end of ctx.
+const stopTimeout = 30 * time.Second
 
-// lookPause is the time between two looks at a screen.
-const lookPause = 100 * time.Millisecond
+// pollInterval is the time between two looks at a screen.
+const pollInterval = 100 * time.Millisecond
 
-// Ask runs the city, asks all its agents at once, reports each answer in turn, from one
+// RunTrial runs the city, asks all its agents at once, reports each answer in turn, from one
 // goroutine at a time, and ends the city. An error says that the city could not be
-// run, or, with [ErrLeft], not be ended.
-func Ask(ctx context.Context, c City, report func(Answer)) error {
+// run, or, with [ErrLeftovers], not be ended.
+func RunTrial(ctx context.Context, c City, report func(Result)) error {
 	if err := os.WriteFile(filepath.Join(c.Root, client.CityFile), c.TOML, 0o600); err != nil {
 		return fmt.Errorf("cannot make the city of the trial: %w", err)
 	}
@@ -68,8 +68,8 @@ func Ask(ctx context.Context, c City, report func(Answer)) error {
 	}
 	api := &client.Client{Root: c.Root, Version: c.Version}
 	defer api.Close()
-	askAll(ctx, c, api, report)
-	patient, cancel := context.WithTimeout(running, stopPatience)
+	runAll(ctx, c, api, report)
+	patient, cancel := context.WithTimeout(running, stopTimeout)
 	defer cancel()
 	census, err := api.StopCity(patient)
 	if err == nil && !census.Clean {
@@ -77,22 +77,22 @@ func Ask(ctx context.Context, c City, report func(Answer)) error {
 	}
 	if err != nil {
 		end() // the controller is on its own no longer
-		return errors.Join(fmt.Errorf("%w in %s: %w", ErrLeft, c.Root, err), <-ended)
+		return errors.Join(fmt.Errorf("%w in %s: %w", ErrLeftovers, c.Root, err), <-ended)
 	}
 	return <-ended
 }
 
-func askAll(ctx context.Context, c City, api *client.Client, report func(Answer)) {
+func runAll(ctx context.Context, c City, api *client.Client, report func(Result)) {
 	var wait sync.WaitGroup
 	var reporting sync.Mutex
 	for _, name := range c.Agents {
 		wait.Go(func() {
-			patient, cancel := context.WithTimeout(ctx, c.Patience)
+			patient, cancel := context.WithTimeout(ctx, c.Timeout)
 			defer cancel()
-			took, err := ask(patient, api, name)
+			took, err := runAgent(patient, api, name)
 			reporting.Lock()
 			defer reporting.Unlock()
-			report(Answer{Agent: name, Took: took, Err: err})
+			report(Result{Agent: name, Took: took, Err: err})
 		})
 	}
 	wait.Wait()
@@ -104,15 +104,15 @@ func Question() (question, answer string) {
 	return fmt.Sprintf("Reply with the words %s and %s joined by a plus sign, without spaces, and nothing else.", one, other), one + "+" + other
 }
 
-// ask gives one agent the question and waits until it shows the answer, or it is known that it never will.
-func ask(ctx context.Context, api *client.Client, name string) (time.Duration, error) {
+// runAgent gives one agent the question and waits until it shows the answer, or it is known that it never will.
+func runAgent(ctx context.Context, api *client.Client, name string) (time.Duration, error) {
 	question, answer := Question()
 	began := time.Now()
 	r, err := api.Nudge(ctx, name, client.NudgeRequest{Text: question})
 	if err != nil {
 		return 0, err
 	}
-	looks := time.NewTicker(lookPause)
+	looks := time.NewTicker(pollInterval)
 	defer looks.Stop()
 	var screen string
 	for {
@@ -122,19 +122,19 @@ func ask(ctx context.Context, api *client.Client, name string) (time.Duration, e
 		if strings.Contains(screen, answer) {
 			return time.Since(began), nil
 		}
-		if why := hopeless(ctx, api, name); why != "" {
-			return 0, told(why, screen)
+		if why := failureReason(ctx, api, name); why != "" {
+			return 0, answerError(why, screen)
 		}
 		select {
 		case <-looks.C:
 		case <-ctx.Done():
-			return 0, told(waits(ctx, api, name, r.ID), screen)
+			return 0, answerError(timeoutReason(ctx, api, name, r.ID), screen)
 		}
 	}
 }
 
-// hopeless says why an agent will not answer; empty: it may yet.
-func hopeless(ctx context.Context, api *client.Client, name string) string {
+// failureReason says why an agent will not answer; empty: it may yet.
+func failureReason(ctx context.Context, api *client.Client, name string) string {
 	status, err := api.Status(ctx)
 	if err != nil {
 		return ""
@@ -147,8 +147,8 @@ func hopeless(ctx context.Context, api *client.Client, name string) string {
 	return ""
 }
 
-// waits says what an agent that did not answer in time is at, after the end of ctx.
-func waits(ctx context.Context, api *client.Client, name, receipt string) string {
+// timeoutReason says what an agent that did not answer in time is at, after the end of ctx.
+func timeoutReason(ctx context.Context, api *client.Client, name, receipt string) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	why := []string{"it did not answer in time"}
@@ -165,8 +165,8 @@ func waits(ctx context.Context, api *client.Client, name, receipt string) string
 	return textfmt.Join(why...)
 }
 
-// told is the error of an agent that did not answer, with the end of what it shows.
-func told(why, screen string) error {
+// answerError is the error of an agent that did not answer, with the end of what it shows.
+func answerError(why, screen string) error {
 	lines := strings.Split(strings.TrimSpace(screen), "\n")
 	screen = strings.Join(lines[max(0, len(lines)-shownLines):], "\n")
 	if screen == "" {

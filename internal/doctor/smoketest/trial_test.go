@@ -31,13 +31,13 @@ func TestACityThatDoesNotComeUp(t *testing.T) {
 				cancel()
 			}
 			dir, ended := t.TempDir(), false
-			err := smoketest.Ask(ctx, smoketest.City{
-				Root: dir, TOML: []byte("# made"), Agents: []string{"a"}, Patience: time.Second,
+			err := smoketest.RunTrial(ctx, smoketest.City{
+				Root: dir, TOML: []byte("# made"), Agents: []string{"a"}, Timeout: time.Second,
 				Run: func(ctx context.Context, _ string, _ func()) error {
 					defer func() { ended = true }()
 					return c.run(ctx)
 				},
-			}, func(a smoketest.Answer) { t.Errorf("an answer is reported: %+v", a) })
+			}, func(a smoketest.Result) { t.Errorf("an answer is reported: %+v", a) })
 			if !errors.Is(err, c.want) || !ended {
 				t.Errorf("Ask = %v, want %v; the controller has ended: %v", err, c.want, ended)
 			}

@@ -41,7 +41,7 @@ func unpack(t *testing.T, packed []byte) map[string]string {
 	}
 }
 
-func said(name, text string, err error) Page {
+func textPage(name, text string, err error) Page {
 	return Page{Name: name, Printed: true, Read: func(context.Context) ([]byte, error) { return []byte(text), err }}
 }
 
@@ -51,10 +51,10 @@ func TestABundleHasWhatCanBeHadAndSaysWhatNot(t *testing.T) {
 	var out bytes.Buffer
 	w := &Writer{Folder: "gc-town", Now: time.Unix(0, 0), Hide: known.Text}
 	summary, err := w.Write(t.Context(), &out, []Page{
-		said("a/whole.txt", "it said correct-horse\n", nil),
-		said("none.txt", "", errors.New("the battery staple of correct-horse is gone")),
-		said("half.txt", "as far as it goes", errors.New("it broke off")),
-		said("empty.txt", "", nil),
+		textPage("a/whole.txt", "it said correct-horse\n", nil),
+		textPage("none.txt", "", errors.New("the battery staple of correct-horse is gone")),
+		textPage("half.txt", "as far as it goes", errors.New("it broke off")),
+		textPage("empty.txt", "", nil),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestABundleHasWhatCanBeHadAndSaysWhatNot(t *testing.T) {
 func TestAFullDiskEndsABundle(t *testing.T) {
 	w := &Writer{Folder: "gc-town", Hide: strings.Clone}
 	full := errors.New("no space left on device")
-	if _, err := w.Write(t.Context(), failing{full}, []Page{said("a", strings.Repeat("x", 1<<20), nil)}); !errors.Is(err, full) {
+	if _, err := w.Write(t.Context(), failing{full}, []Page{textPage("a", strings.Repeat("x", 1<<20), nil)}); !errors.Is(err, full) {
 		t.Errorf("the bundle ended with %v, want what its writer said", err)
 	}
 }

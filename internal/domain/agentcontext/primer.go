@@ -71,10 +71,10 @@ func (p Parts) Sections(mode worker.ContextMode) []worker.Section {
 	return kept
 }
 
-// Carried returns the types of the sections in full mode that a fresh start brings by
+// FullTypes returns the types of the sections in full mode that a fresh start brings by
 // itself: with a first prompt among the agent's arguments, and with the prompt that is typed
 // then.
-func (p Parts) Carried(argument, typed string) (argued, prompted []string) {
+func (p Parts) FullTypes(argument, typed string) (argued, prompted []string) {
 	if argument != "" {
 		argued = []string{typeIdentity, typeRole}
 	}

@@ -15,9 +15,9 @@ import (
 	"gascity/runtime"
 )
 
-// Settles is how long an agent must live before it counts as being in its
+// SettleTime is how long an agent must live before it counts as being in its
 // conversation: some take input before they look for it.
-const Settles = 10 * time.Second
+const SettleTime = 10 * time.Second
 
 // Again is the pause before a conversation that is in use is tried once more.
 const Again = time.Second
@@ -33,7 +33,7 @@ func Choose(s *plan.Session, c session.Conversation, now time.Time) session.Conv
 		_, ok := s.ResumeCommand(c, rung)
 		return ok && s.Config.Lifecycle != runtime.LifecycleOneShot
 	})
-	if next.Resumed() {
+	if next.IsResumed() {
 		return next
 	}
 	if _, ok := s.WithConversation(next.ID); !ok {
@@ -49,7 +49,7 @@ func Choose(s *plan.Session, c session.Conversation, now time.Time) session.Conv
 // ok is false if the configuration has changed since and it has to choose again.
 func Config(s *plan.Session, c session.Conversation) (cfg runtime.Config, ok bool) {
 	switch {
-	case c.Resumed():
+	case c.IsResumed():
 		return s.ResumeCommand(c, c.Rung)
 	case c.ID == "":
 		cfg, ok = s.Config, s.Resume.New == ""
@@ -57,23 +57,23 @@ func Config(s *plan.Session, c session.Conversation) (cfg runtime.Config, ok boo
 		cfg, ok = s.WithConversation(c.ID)
 	}
 	if c.Former != nil {
-		cfg = plan.HandOver(cfg, c.Former.Conversation(), string(c.Former.Failure))
+		cfg = plan.WithHandoffNote(cfg, c.Former.Conversation(), string(c.Former.Failure))
 	}
 	return cfg, ok
 }
 
-// Told takes over the conversation that a running agent says it is in, and reports
+// ApplyReading takes over the conversation that a running agent says it is in, and reports
 // whether that is news. A command that runs once is never resumed.
-func Told(c *session.Conversation, s *plan.Session, r runtime.Reading) bool {
+func ApplyReading(c *session.Conversation, s *plan.Session, r runtime.Reading) bool {
 	said := r.Conversation
 	if said == nil || s == nil || s.Config.Lifecycle == runtime.LifecycleOneShot {
 		return false
 	}
-	l := session.Learned{ID: said.ID, Dir: said.Dir, Mode: said.Mode, At: r.At, Running: true}
+	l := session.ReportedConversation{ID: said.ID, Dir: said.Dir, Mode: said.Mode, At: r.At, Running: true}
 	if l.ID != c.ID {
 		l.Dir, l.Mode = cmp.Or(l.Dir, c.Dir, s.Config.WorkDir), cmp.Or(l.Mode, s.Resume.Mode)
 	}
-	return c.Learn(l)
+	return c.Update(l)
 }
 
 // notFoundCode is what a shell says of a command that it cannot find.
@@ -112,7 +112,7 @@ func patterns() []session.ResumePattern {
 // empty if it did, if it was not to go on in one, or if its end has another
 // cause.
 func Failure(c *session.Conversation, exit *runtime.Exit, output string) session.ResumeFailure {
-	if !c.Resumed() || exit != nil && exit.Code == notFoundCode {
+	if !c.IsResumed() || exit != nil && exit.Code == notFoundCode {
 		return ""
 	}
 	words := strings.Join(strings.Fields(output), " ")

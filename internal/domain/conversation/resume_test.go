@@ -48,13 +48,13 @@ func TestTheWayOfAConversation(t *testing.T) {
 	if second.ID != first.ID || second.Rung != session.RungResume || command(second).Command != "talk --resume "+first.ID || command(second).PromptSuffix != "" {
 		t.Errorf("the second start is %+v with %+v", second, command(second))
 	}
-	second.Descend(session.ResumeNotFound)
+	second.RecordFailure(session.ResumeNotFound)
 	third := conversation.Choose(s, second, noon)
 	s.Config.WorkDir = "/moved"
 	if third.ID != first.ID || third.Rung != session.RungRepair || command(third).WorkDir != "/w" {
 		t.Errorf("the third start is %+v in %s", third, command(third).WorkDir)
 	}
-	third.Descend(session.ResumeNotFound)
+	third.RecordFailure(session.ResumeNotFound)
 	fresh := conversation.Choose(s, third, noon)
 	if fresh.ID == first.ID || fresh.Former == nil || fresh.Former.ID != first.ID || fresh.Former.Failure != session.ResumeNotFound {
 		t.Errorf("after the ladder the conversation is %+v", fresh)
@@ -71,13 +71,13 @@ func TestAFreshStartThatFailsGivesNothingAway(t *testing.T) {
 		s, c := talker(), session.Conversation{ID: "old", Begun: true}
 		for range 2 {
 			c = conversation.Choose(s, c, noon)
-			c.Descend(failure)
+			c.RecordFailure(failure)
 		}
 		c = conversation.Choose(s, c, noon)
-		if c.Resumed() {
+		if c.IsResumed() {
 			t.Fatalf("%s: the third start is %+v", failure, c)
 		}
-		c.NotBegun()
+		c.MarkNotBegun()
 		if next := conversation.Choose(s, c, noon); (next.ID == "old") != back || !back && next.Former.ID != "old" {
 			t.Errorf("%s: after a fresh start that failed the next is %+v", failure, next)
 		}
@@ -101,7 +101,7 @@ func TestWhoDoesNotResume(t *testing.T) {
 		s, c := talker(), begun
 		tt.change(s, &c)
 		next := conversation.Choose(s, c, noon)
-		if next.Resumed() || next.Former != nil || (next.ID != "") != tt.id {
+		if next.IsResumed() || next.Former != nil || (next.ID != "") != tt.id {
 			t.Errorf("%s: the next is %+v", tt.name, next)
 		}
 		if _, ok := conversation.Config(s, next); !ok {

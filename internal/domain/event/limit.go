@@ -57,9 +57,9 @@ type stream struct{ owner, kind, action string }
 
 // bucket holds the right to append: one token for each event.
 type bucket struct {
-	tokens float64
-	at     time.Time
-	held   *client.Event // the newest that was not appended; nil: none
+	tokens   float64
+	at       time.Time
+	deferred *client.Event // the newest that was not appended; nil: none
 }
 
 // drops are the events of one owner that were left out since they were last reported.
@@ -98,14 +98,14 @@ func (l *Limited) Append(e client.Event) (client.Event, error) {
 		l.streams[key] = b
 	}
 	l.refill(b, now)
-	if l.ended || b.held == nil && b.tokens >= 1 {
+	if l.ended || b.deferred == nil && b.tokens >= 1 {
 		b.tokens--
 		return l.Log.Append(e)
 	}
-	if b.held != nil {
-		l.dropLocked(owner, b.held, now)
+	if b.deferred != nil {
+		l.dropLocked(owner, b.deferred, now)
 	}
-	b.held = &e
+	b.deferred = &e
 	select {
 	case l.kick <- struct{}{}:
 	default: // it knows
@@ -138,7 +138,7 @@ func (l *Limited) sweepLocked(now time.Time) {
 	l.seen = 0
 	maps.DeleteFunc(l.streams, func(_ stream, b *bucket) bool {
 		l.refill(b, now)
-		return b.held == nil && b.tokens >= float64(l.rate.Burst)
+		return b.deferred == nil && b.tokens >= float64(l.rate.Burst)
 	})
 }
 
@@ -174,7 +174,7 @@ func (l *Limited) release(end bool) (next time.Duration) {
 		}
 	}
 	for _, b := range l.streams {
-		if b.held == nil {
+		if b.deferred == nil {
 			continue
 		}
 		if l.refill(b, now); b.tokens < 1 && !end {
@@ -182,8 +182,8 @@ func (l *Limited) release(end bool) (next time.Duration) {
 			continue
 		}
 		b.tokens = max(0, b.tokens-1)
-		_, _ = l.Log.Append(*b.held) // fails only when the log is closed: then it has no readers
-		b.held = nil
+		_, _ = l.Log.Append(*b.deferred) // fails only when the log is closed: then it has no readers
+		b.deferred = nil
 	}
 	for owner, d := range l.dropped {
 		if due := d.since.Add(l.rate.Report); now.Before(due) && !end {

@@ -53,13 +53,13 @@ type Action struct {
 	Fields  []string  // configuration fields behind a drift, sorted
 	After   time.Time // not before this; zero if nothing but an event is waited for
 
-	// Stays says that it runs on where it is not configured any more: its agent is to
+	// MovePending says that it runs on where it is not configured any more: its agent is to
 	// move, and cannot yet.
-	Stays bool
+	MovePending bool
 
-	// Spare says that it is a member that its pool does not want now: who needs it
+	// Surplus says that it is a member that its pool does not want now: who needs it
 	// has it run beyond the number.
-	Spare bool
+	Surplus bool
 
 	// Rebaseline asks to store the present fingerprints without any act: what
 	// was stored is by other rules, or was never known.
@@ -67,11 +67,11 @@ type Action struct {
 	// Drifted says that the act is due to a changed configuration.
 	Drifted bool
 
-	// Unasked says that the act has no request behind it: a running agent is to
+	// Unrequested says that the act has no request behind it: a running agent is to
 	// end for a changed configuration, its age, its idleness or the size of its
 	// pool. It is done on a look that is fresh only, for somebody may have come
 	// meanwhile.
-	Unasked bool
+	Unrequested bool
 
 	// Postponed says that a changed configuration asks for a stop that waits for a moment
 	// which interrupts no work. Observed.Apply does it at once.
@@ -80,23 +80,23 @@ type Action struct {
 	// nothing is asked.
 	Ask string
 
-	// Stalled is since when the agent shows no sign of progress in its turn, if that is longer
+	// StalledSince is since when the agent shows no sign of progress in its turn, if that is longer
 	// than it may be; zero: it is not stalled.
-	Stalled time.Time
+	StalledSince time.Time
 
-	// Cut says that the start of the instance was cut off: it is ended, which counts
+	// StartInterrupted says that the start of the instance was cut off: it is ended, which counts
 	// as a start that failed, or taken over with something left undone.
-	Cut bool
+	StartInterrupted bool
 
-	// Over says that the instance has ended by its own word: that it is cleared away is
+	// SelfEnded says that the instance has ended by its own word: that it is cleared away is
 	// the end of one that ended by itself.
-	Over bool
+	SelfEnded bool
 
 	// Drain is what VerbDrain asks to keep; zero with any other verb.
 	Drain session.Drain
 	// Hold is to be kept before the stop is carried out, so that the session
 	// sleeps afterwards. Zero: no new hold.
 	Hold session.Hold
-	// Woken says that the hold that is kept is over and is to be forgotten.
-	Woken bool
+	// ReleaseHold says that the hold that is kept is over and is to be forgotten.
+	ReleaseHold bool
 }

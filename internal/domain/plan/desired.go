@@ -26,8 +26,8 @@ type Desired struct {
 	MaxSessions int
 }
 
-// Of returns the session of an agent, nil if there is none.
-func (d *Desired) Of(agent string) *Session {
+// SessionOf returns the session of an agent, nil if there is none.
+func (d *Desired) SessionOf(agent string) *Session {
 	i := slices.IndexFunc(d.Sessions, func(s Session) bool { return s.Agent == agent })
 	if i < 0 {
 		return nil

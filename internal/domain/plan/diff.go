@@ -14,13 +14,13 @@ import (
 // configuration, then by name. Nothing is started, stopped or restarted as long
 // as it is unknown whether the session lives.
 func Diff(desired Desired, observed []Observed, now time.Time, policy Policy) []Action {
-	d := newDiffer(desired, observed, now, policy)
+	d := newPlanner(desired, observed, now, policy)
 	actions := make([]Action, 0, max(len(desired.Sessions), len(observed)))
 	for i := range desired.Sessions {
 		actions = append(actions, d.configured(&desired.Sessions[i]))
 	}
-	for _, o := range d.strays() {
-		actions = append(actions, d.stray(o))
+	for _, o := range d.undesiredActions() {
+		actions = append(actions, d.undesiredAction(o))
 	}
 	d.limitDisruptions(actions)
 	d.limitCounts(actions)
@@ -31,73 +31,73 @@ func Diff(desired Desired, observed []Observed, now time.Time, policy Policy) []
 // Preview is [Diff] for a configuration that is not in force: a session that
 // was not looked for, because nothing asked for it yet, is taken for absent.
 func Preview(desired Desired, observed []Observed, now time.Time, policy Policy) []Action {
-	seen := map[place]bool{}
+	seen := map[sessionKey]bool{}
 	for _, o := range observed {
-		seen[place{o.Provider, o.Name}] = true
+		seen[sessionKey{o.Provider, o.Name}] = true
 	}
 	all := slices.Clone(observed)
 	for _, s := range desired.Sessions {
-		if !seen[place{s.Provider, s.Name}] {
+		if !seen[sessionKey{s.Provider, s.Name}] {
 			nothing := runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead, At: now}
-			all = append(all, Observed{Name: s.Name, Provider: s.Provider, Agent: s.Agent, Seen: nothing})
+			all = append(all, Observed{Name: s.Name, Provider: s.Provider, Agent: s.Agent, Observation: nothing})
 		}
 	}
 	return Diff(desired, all, now, policy)
 }
 
-// place is where a session is: a name under a provider.
-type place struct{ provider, name string }
+// sessionKey is where a session is: a name under a provider.
+type sessionKey struct{ provider, name string }
 
-type differ struct {
-	now    time.Time
-	policy Policy
-	city   string
-	most   int // sessions of the city at any instant; zero is no limit
+type planner struct {
+	now         time.Time
+	policy      Policy
+	city        string
+	maxSessions int // sessions of the city at any instant; zero is no limit
 
-	sessions map[place]*Session
-	seen     map[place]*Observed
-	agents   map[string]*Session    // by qualified name
-	homes    map[string][]*Observed // by agent: every place where it may still be
-	pools    map[string]*pool       // by the pool's agent
-	demanded map[string]string      // agents that sleep and must not, by the one that depends on them
+	sessions  map[sessionKey]*Session
+	observed  map[sessionKey]*Observed
+	agents    map[string]*Session    // by qualified name
+	locations map[string][]*Observed // by agent: every place where it may still be
+	pools     map[string]*pool       // by the pool's agent
+	required  map[string]string      // agents that sleep and must not, by the one that depends on them
 }
 
-func newDiffer(desired Desired, observed []Observed, now time.Time, policy Policy) *differ {
-	d := &differ{
+func newPlanner(desired Desired, observed []Observed, now time.Time, policy Policy) *planner {
+	d := &planner{
 		now: now, policy: policy, city: desired.City,
-		sessions: make(map[place]*Session, len(desired.Sessions)), seen: make(map[place]*Observed, len(observed)),
-		agents: make(map[string]*Session, len(desired.Sessions)), homes: map[string][]*Observed{},
-		pools: make(map[string]*pool, len(desired.Pools)), demanded: map[string]string{}, most: desired.MaxSessions,
+		sessions: make(map[sessionKey]*Session, len(desired.Sessions)), observed: make(map[sessionKey]*Observed, len(observed)),
+		agents: make(map[string]*Session, len(desired.Sessions)), locations: map[string][]*Observed{},
+		pools: make(map[string]*pool, len(desired.Pools)), required: map[string]string{}, maxSessions: desired.MaxSessions,
 	}
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
-		d.sessions[place{s.Provider, s.Name}] = s
+		d.sessions[sessionKey{s.Provider, s.Name}] = s
 		d.agents[s.Agent] = s
 	}
 	for i := range observed {
 		o := &observed[i]
-		d.seen[place{o.Provider, o.Name}] = o
-		if o.Agent != "" && (o.Owner == OwnerUs || o.unattributed()) {
-			d.homes[o.Agent] = append(d.homes[o.Agent], o)
+		d.observed[sessionKey{o.Provider, o.Name}] = o
+		if o.Agent != "" && (o.Owner == OwnerThisCity || o.unattributed()) {
+			d.locations[o.Agent] = append(d.locations[o.Agent], o)
 		}
 	}
 	d.countPools(desired.Pools)
-	d.demand(desired.Sessions)
+	d.findRequired(desired.Sessions)
 	return d
 }
 
 // configured decides about a session that the configuration asks for.
-func (d *differ) configured(s *Session) Action {
+func (d *planner) configured(s *Session) Action {
 	o := d.at(s)
-	w := d.wants(s, o)
-	a := Action{Verb: VerbNone, Agent: s.Agent, Session: s.Name, Provider: s.Provider, Desired: w.desired, Spare: w.surplus}
+	w := d.targetFor(s, o)
+	a := Action{Verb: VerbNone, Agent: s.Agent, Session: s.Name, Provider: s.Provider, Desired: w.desired, Surplus: w.surplus}
 	if o == nil {
 		return a.with(VerbNone, client.StateUnknown, "it has not been observed yet")
 	}
 	if decided, ok := d.untouchable(a, o); ok {
 		return decided
 	}
-	a.Woken = w.woken
+	a.ReleaseHold = w.woken
 	switch {
 	case o.Owner == OwnerOther && o.exists():
 		return a.with(VerbNone, client.StateFailed, "the name is taken by a session of another city")
@@ -119,10 +119,10 @@ func (d *differ) configured(s *Session) Action {
 }
 
 // at returns what was observed of a session, nil if nothing was.
-func (d *differ) at(s *Session) *Observed { return d.seen[place{s.Provider, s.Name}] }
+func (d *planner) at(s *Session) *Observed { return d.observed[sessionKey{s.Provider, s.Name}] }
 
 // untouchable leaves a session alone that is being worked on or unknown.
-func (d *differ) untouchable(a Action, o *Observed) (Action, bool) {
+func (d *planner) untouchable(a Action, o *Observed) (Action, bool) {
 	if o.Working != "" {
 		return a.with(VerbNone, stateDuring(o.Working), string(o.Working)+" is under way"), true
 	}
@@ -144,7 +144,7 @@ func stateDuring(v Verb) string {
 }
 
 // ending decides about a session that is not to run.
-func (d *differ) ending(a Action, o *Observed, w want) Action {
+func (d *planner) ending(a Action, o *Observed, w target) Action {
 	switch {
 	case !o.exists():
 		a.After = w.until
@@ -156,19 +156,19 @@ func (d *differ) ending(a Action, o *Observed, w want) Action {
 }
 
 // stop ends a session, unless the last attempt has just failed.
-func (d *differ) stop(a Action, o *Observed, reason string) Action {
+func (d *planner) stop(a Action, o *Observed, reason string) Action {
 	if d.now.Before(o.StopAt) {
 		return a.until(o.StopAt, client.StateStopping, "the last stop failed: "+o.Fault)
 	}
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
-// strays returns what is there without being asked for, sorted. What is not
+// undesiredActions returns what is there without being asked for, sorted. What is not
 // certainly this city's is none of its business.
-func (d *differ) strays() []*Observed {
+func (d *planner) undesiredActions() []*Observed {
 	var out []*Observed
-	for at, o := range d.seen {
-		if d.sessions[at] == nil && o.Owner == OwnerUs && (o.unknown() != "" || o.exists() || o.Working != "") {
+	for at, o := range d.observed {
+		if d.sessions[at] == nil && o.Owner == OwnerThisCity && (o.unknown() != "" || o.exists() || o.Working != "") {
 			out = append(out, o)
 		}
 	}
@@ -178,8 +178,8 @@ func (d *differ) strays() []*Observed {
 	return out
 }
 
-func (d *differ) stray(o *Observed) Action {
-	w := want{desired: DesiredAbsent, state: client.StateStopped, reason: "it is not configured any more"}
+func (d *planner) undesiredAction(o *Observed) Action {
+	w := target{desired: DesiredAbsent, state: client.StateStopped, reason: "it is not configured any more"}
 	if d.policy.Stopping {
 		w = cityEnds
 	}
@@ -188,7 +188,7 @@ func (d *differ) stray(o *Observed) Action {
 		return decided
 	}
 	if s := d.agents[o.Agent]; s != nil {
-		if decided, ok := d.moved(a, s, o); ok {
+		if decided, ok := d.planMove(a, s, o); ok {
 			return decided
 		}
 	}

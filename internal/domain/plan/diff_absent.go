@@ -10,7 +10,7 @@ import (
 )
 
 // absent decides about a session that is to run and does not.
-func (d *differ) absent(a Action, s *Session, o *Observed) Action {
+func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 	oneShot := s.Config.Lifecycle == runtime.LifecycleOneShot
 	state := client.StateStopped
 	switch {
@@ -30,19 +30,19 @@ func (d *differ) absent(a Action, s *Session, o *Observed) Action {
 	case d.now.Before(o.NextAt):
 		return a.until(o.NextAt, state, o.lastEnd())
 	}
-	if former := d.former(s); former != nil && d.stays(s, former) != "" {
-		return a.with(VerbWait, client.StateStopped, d.stays(s, former))
+	if former := d.formerLocation(s); former != nil && d.moveBlockedReason(s, former) != "" {
+		return a.with(VerbWait, client.StateStopped, d.moveBlockedReason(s, former))
 	}
-	if former := d.elsewhere(s); former != "" {
+	if former := d.blockingLocation(s); former != "" {
 		return a.with(VerbWait, state, former)
 	}
-	if missing := d.missingDependency(s); missing != "" {
+	if missing := d.missingDependencyName(s); missing != "" {
 		return a.with(VerbWait, state, missing)
 	}
 	return a.with(VerbStart, client.StateStarting, o.lastEnd())
 }
 
-func (d *differ) quarantined(a Action, o *Observed) Action {
+func (d *planner) quarantined(a Action, o *Observed) Action {
 	return a.until(d.quarantine(o), client.StateQuarantined,
 		fmt.Sprintf("%d failures within %v, the last: %s", len(d.recent(o)), d.policy.RestartWindow, o.lastEnd()))
 }
@@ -54,14 +54,14 @@ func changedSince(s *Session, o *Observed) bool {
 }
 
 // recent returns the failures within the window.
-func (d *differ) recent(o *Observed) []time.Time {
+func (d *planner) recent(o *Observed) []time.Time {
 	from := d.now.Add(-d.policy.RestartWindow)
 	return slices.DeleteFunc(slices.Clone(o.Failures), func(t time.Time) bool { return !t.After(from) })
 }
 
 // quarantine returns until when the session must not start, the zero time if it
 // may.
-func (d *differ) quarantine(o *Observed) time.Time {
+func (d *planner) quarantine(o *Observed) time.Time {
 	recent := d.recent(o)
 	if d.policy.MaxRestarts <= 0 || len(recent) < d.policy.MaxRestarts {
 		return time.Time{}
@@ -69,10 +69,10 @@ func (d *differ) quarantine(o *Observed) time.Time {
 	return recent[len(recent)-d.policy.MaxRestarts].Add(d.policy.RestartWindow)
 }
 
-// elsewhere says what keeps an agent from a new place: one identity never has
+// blockingLocation says what keeps an agent from a new place: one identity never has
 // two agents.
-func (d *differ) elsewhere(s *Session) string {
-	for _, home := range d.homes[s.Agent] {
+func (d *planner) blockingLocation(s *Session) string {
+	for _, home := range d.locations[s.Agent] {
 		if home.Provider == s.Provider && home.Name == s.Name {
 			continue
 		}
@@ -83,8 +83,8 @@ func (d *differ) elsewhere(s *Session) string {
 	return ""
 }
 
-// missingDependency says which agent has to be ready before, empty if all are.
-func (d *differ) missingDependency(s *Session) string {
+// missingDependencyName says which agent has to be ready before, empty if all are.
+func (d *planner) missingDependencyName(s *Session) string {
 	for _, name := range s.DependsOn {
 		if p := d.pools[name]; p != nil {
 			if !d.anyReady(p) {
@@ -104,7 +104,7 @@ func (d *differ) missingDependency(s *Session) string {
 }
 
 // ready reports whether the session's start is complete, or its work done.
-func (d *differ) ready(s *Session) bool {
+func (d *planner) ready(s *Session) bool {
 	o := d.at(s)
 	if o == nil || o.unknown() != "" || s.Suspended || o.Hold.Kind != "" {
 		return false
@@ -112,10 +112,10 @@ func (d *differ) ready(s *Session) bool {
 	if s.Config.Lifecycle == runtime.LifecycleOneShot {
 		return o.finished() && !changedSince(s, o)
 	}
-	return o.running() && o.Known && o.Working != VerbStart && !o.Working.Ends() && !o.draining()
+	return o.running() && o.Managed && o.Working != VerbStart && !o.Working.Ends() && !o.draining()
 }
 
-func (d *differ) anyReady(p *pool) bool {
+func (d *planner) anyReady(p *pool) bool {
 	return slices.ContainsFunc(p.Members, func(name string) bool {
 		member := d.agents[name]
 		return member != nil && d.ready(member)
@@ -127,12 +127,12 @@ func (d *differ) anyReady(p *pool) bool {
 const limitSpread = time.Minute
 
 // limited returns until when a limited session must not start.
-func (d *differ) limited(s *Session, o *Observed) time.Time {
+func (d *planner) limited(s *Session, o *Observed) time.Time {
 	over := o.Obstacle.ProbeAt
 	if !o.NextAt.Before(over) {
 		return o.NextAt // spread already, or no limit
 	}
-	return over.Add(spread(limitSpread, s.Name, 0)) // not by the epoch: a start that is being saved has raised it
+	return over.Add(jitterFor(limitSpread, s.Name, 0)) // not by the epoch: a start that is being saved has raised it
 }
 
 func limitReason(o *Observed) string {

@@ -17,7 +17,7 @@ func TestAStartThatWasCutOff(t *testing.T) {
 		"only a process":     {func(s *Session, _ *Observed) { s.Config.Nudge = "" }, VerbAdopt},
 		"runs once":          {func(s *Session, _ *Observed) { s.Config.Lifecycle = runtime.LifecycleOneShot }, VerbAdopt},
 		"at work":            {func(_ *Session, o *Observed) { o.Activity.State = runtime.ActivityBusy }, VerbAdopt},
-		"attached":           {func(_ *Session, o *Observed) { o.Seen.Attached = 1 }, VerbWait},
+		"attached":           {func(_ *Session, o *Observed) { o.Observation.Attached = 1 }, VerbWait},
 		"idle, not prompted": {func(_ *Session, o *Observed) { o.Activity.State = runtime.ActivityIdle }, VerbStop},
 		"unknown":            {func(*Session, *Observed) {}, VerbStop},
 		"asks":               {func(_ *Session, o *Observed) { o.Activity.State, o.Pending = runtime.ActivityWaiting, true }, VerbStop},
@@ -33,19 +33,19 @@ func TestAStartThatWasCutOff(t *testing.T) {
 		"a restart was asked for": {func(_ *Session, o *Observed) { o.Order = OrderRestart }, VerbAdopt}, // and then it is restarted
 		"to be ended":             {func(_ *Session, o *Observed) { o.Order = OrderKill }, VerbStop},
 		"stopped a moment ago":    {func(_ *Session, o *Observed) { o.StopAt = noon.Add(time.Second) }, VerbWait},
-		"outcome unknown":         {func(_ *Session, o *Observed) { o.Blind = "no answer" }, VerbNone},
+		"outcome unknown":         {func(_ *Session, o *Observed) { o.UnknownReason = "no answer" }, VerbNone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sessionOf("a")
 			s.StartTimeout, s.Config.Nudge = time.Minute, "go"
 			o := healthy(s)
-			o.Known, o.Cut, o.Activity = false, true, session.Activity{}
+			o.Managed, o.StartInterrupted, o.Activity = false, true, session.Activity{}
 			row.change(&s, &o)
 			a := one(t, s, o, Policy{})
 			if a.Verb != row.want {
 				t.Errorf("decided %s: %s; want %s", a.Verb, a.Reason, row.want)
 			}
-			if counts := a.Cut && a.Verb == VerbStop; counts != (a.Verb == VerbStop && o.Order == OrderNone) {
+			if counts := a.StartInterrupted && a.Verb == VerbStop; counts != (a.Verb == VerbStop && o.Order == OrderNone) {
 				t.Errorf("it counts as a failure: %v", counts)
 			}
 		})

@@ -11,17 +11,17 @@ import (
 )
 
 // running decides about a session that is to run and does.
-func (d *differ) running(a Action, s *Session, o *Observed) Action {
+func (d *planner) running(a Action, s *Session, o *Observed) Action {
 	return d.stall(d.undisturbed(a, s, o), s, o)
 }
 
 // undisturbed is running for an agent that makes progress.
-func (d *differ) undisturbed(a Action, s *Session, o *Observed) Action {
+func (d *planner) undisturbed(a Action, s *Session, o *Observed) Action {
 	a.State = client.StateRunning
 	switch {
-	case o.Cut && o.Order == OrderNone:
-		return d.cut(a, s, o)
-	case !o.Known:
+	case o.StartInterrupted && o.Order == OrderNone:
+		return d.interruptedStart(a, s, o)
+	case !o.Managed:
 		return a.with(VerbAdopt, client.StateRunning, "it runs already")
 	case o.Order == OrderRestart:
 		return a.with(VerbRestart, client.StateStopping, "a restart was asked for")
@@ -32,19 +32,19 @@ func (d *differ) undisturbed(a Action, s *Session, o *Observed) Action {
 	case s.Config.Lifecycle == runtime.LifecycleOneShot:
 		return a.with(VerbNone, client.StateRunning, "it runs once, to its end")
 	}
-	if !o.Renew.IsZero() {
-		return d.renew(a, o)
+	if !o.RestartRequestedAt.IsZero() {
+		return d.restartOnRequest(a, o)
 	}
 	a = d.drift(a, s, o)
 	if a.Drifted {
 		return a
 	}
-	return d.rest(a, s, o)
+	return d.checkIdleAndAge(a, s, o)
 }
 
 // drift decides what a difference between the stored and the present
 // fingerprints means.
-func (d *differ) drift(a Action, s *Session, o *Observed) Action {
+func (d *planner) drift(a Action, s *Session, o *Observed) Action {
 	if !runtime.FingerprintCurrent(o.Stored.Core) || !runtime.FingerprintCurrent(o.Stored.Live) {
 		a.Rebaseline = true
 		return a.with(VerbNone, client.StateRunning, "what it was started with is not known by the present rules")
@@ -72,7 +72,7 @@ func (d *differ) drift(a Action, s *Session, o *Observed) Action {
 
 // deferred waits for a moment in which the restart for a changed configuration
 // interrupts no work.
-func (d *differ) deferred(a Action, o *Observed) Action {
+func (d *planner) deferred(a Action, o *Observed) Action {
 	if wait, waits := d.postponed(a, o); waits {
 		return wait
 	}
@@ -86,7 +86,7 @@ func (d *differ) deferred(a Action, o *Observed) Action {
 	if quiet := d.quietAt(o); !o.Apply && !quiet.IsZero() && (limit.IsZero() || d.now.Before(limit)) {
 		return a.until(earliest(quiet, limit), client.StateRunning, a.Reason+"; deferred until the agent is quiet")
 	}
-	a.Unasked = !o.Apply
+	a.Unrequested = !o.Apply
 	return a
 }
 

@@ -14,25 +14,25 @@ const endGrace = 10 * time.Second
 // selfEnded decides about an instance that has ended by its own word, and whose place
 // still shows a process. It is ended for good before anything takes its place, unless
 // it has shown since that it lives, or a person is there.
-func (d *differ) selfEnded(a Action, o *Observed) Action {
-	reason := "its worker says that " + spoken(o.Ended) + ", and a process of its place still runs"
+func (d *planner) selfEnded(a Action, o *Observed) Action {
+	reason := "its worker says that " + endText(o.Ended) + ", and a process of its place still runs"
 	due := latest(o.Ended.At.Add(endGrace), d.policy.graceEnd())
 	switch {
-	case o.Seen.Attached > 0:
+	case o.Observation.Attached > 0:
 		return a.with(VerbWait, client.StateRunning, reason+"; it is ended once no terminal is attached")
-	case o.turn() != "" && o.Activity.Since.After(o.Ended.At), o.Pending:
+	case o.activeTurn() != "" && o.Activity.Since.After(o.Ended.At), o.Pending:
 		return a.with(VerbWait, client.StateRunning, reason+"; it is left alone, for it has shown since that it lives")
 	case d.now.Before(o.StopAt):
 		return a.until(o.StopAt, client.StateStopping, reason+"; the last stop failed: "+o.Fault)
 	case d.now.Before(due):
 		return a.until(due, client.StateRunning, reason+"; it may be about to end")
 	}
-	a.Over, a.Unasked = true, true
+	a.SelfEnded, a.Unrequested = true, true
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
-// spoken is an end in the words of a sentence.
-func spoken(e *runtime.End) string {
+// endText is an end in the words of a sentence.
+func endText(e *runtime.End) string {
 	if e.Exit != nil {
 		return "it " + e.String()
 	}

@@ -23,14 +23,14 @@ func TestAnIncarnationThatHasEndedByItsOwnWord(t *testing.T) {
 	}{
 		"its process runs":        {func(*Observed) {}, VerbStop},
 		"just now":                {func(o *Observed) { o.Ended = &runtime.End{At: noon.Add(-time.Second)} }, VerbWait},
-		"attached":                {func(o *Observed) { o.Seen.Attached = 1 }, VerbWait},
+		"attached":                {func(o *Observed) { o.Observation.Attached = 1 }, VerbWait},
 		"busy since":              {at(runtime.ActivityBusy, noon), VerbWait},
 		"busy before":             {at(runtime.ActivityBusy, noon.Add(-time.Hour)), VerbStop},
 		"drawn idle":              {at(runtime.ActivityIdle, noon), VerbStop},
 		"a question":              {func(o *Observed) { o.Pending = true }, VerbWait},
 		"stopped a moment ago":    {func(o *Observed) { o.StopAt = noon.Add(time.Second) }, VerbWait},
-		"unknown":                 {func(o *Observed) { o.Blind = "no answer" }, VerbNone},
-		"not taken over yet":      {func(o *Observed) { o.Known = false }, VerbAdopt},
+		"unknown":                 {func(o *Observed) { o.UnknownReason = "no answer" }, VerbNone},
+		"not taken over yet":      {func(o *Observed) { o.Managed = false }, VerbAdopt},
 		"it has not said so":      {func(o *Observed) { o.Ended = nil }, VerbNone},
 		"a restart was asked for": {func(o *Observed) { o.Order = OrderRestart }, VerbRestart},
 	} {
@@ -43,7 +43,7 @@ func TestAnIncarnationThatHasEndedByItsOwnWord(t *testing.T) {
 			if a.Verb != row.want {
 				t.Errorf("decided %s: %s; want %s", a.Verb, a.Reason, row.want)
 			}
-			if a.Verb == VerbStop && (!a.Unasked || !a.Over || !strings.Contains(a.Reason, "its worker says that it exited with code 3")) {
+			if a.Verb == VerbStop && (!a.Unrequested || !a.SelfEnded || !strings.Contains(a.Reason, "its worker says that it exited with code 3")) {
 				t.Errorf("the stop is %+v", a)
 			}
 		})

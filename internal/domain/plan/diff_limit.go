@@ -8,9 +8,9 @@ import (
 )
 
 // limitDisruptions lets only a few changed sessions restart at a time.
-func (d *differ) limitDisruptions(actions []Action) {
+func (d *planner) limitDisruptions(actions []Action) {
 	left := max(1, d.policy.Disruptions)
-	for _, o := range d.seen {
+	for _, o := range d.observed {
 		if o.Disrupted || o.Working == VerbRelaunch {
 			left--
 		}
@@ -21,7 +21,7 @@ func (d *differ) limitDisruptions(actions []Action) {
 			continue
 		}
 		if left--; left < 0 {
-			a.Unasked, a.Postponed = false, false
+			a.Unrequested, a.Postponed = false, false
 			*a = a.with(VerbWait, client.StateRunning, a.Reason+"; others with a changed configuration come first")
 		}
 	}
@@ -29,10 +29,10 @@ func (d *differ) limitDisruptions(actions []Action) {
 
 // limitCounts lets no start go beyond what a pool or the city may have at any
 // instant. Everything that may live counts.
-func (d *differ) limitCounts(actions []Action) {
+func (d *planner) limitCounts(actions []Action) {
 	live := 0
-	for at, o := range d.seen {
-		if d.ours(at, o) && o.perhaps() {
+	for at, o := range d.observed {
+		if d.mayBeOurs(at, o) && o.mayBeRunning() {
 			live++
 		}
 	}
@@ -41,12 +41,12 @@ func (d *differ) limitCounts(actions []Action) {
 		if a.Verb != VerbStart {
 			continue
 		}
-		s := d.sessions[place{a.Provider, a.Session}]
+		s := d.sessions[sessionKey{a.Provider, a.Session}]
 		p := d.pools[s.Pool]
 		switch {
 		case p != nil && p.live >= p.Max:
 			*a = a.with(VerbWait, client.StateStopped, fmt.Sprintf("the pool %s has %d members already, the most that it may", p.Agent, p.live))
-		case d.most > 0 && live >= d.most:
+		case d.maxSessions > 0 && live >= d.maxSessions:
 			*a = a.with(VerbWait, client.StateStopped, fmt.Sprintf("%d sessions of the city run already, the most that may", live))
 		default:
 			live++
@@ -60,14 +60,14 @@ func (d *differ) limitCounts(actions []Action) {
 // freeze turns every act that starts, ends or changes something into a wait
 // while nothing of it could be remembered. Adopting what runs is harmless, and
 // what a person has asked to end now ends.
-func (d *differ) freeze(actions []Action) {
+func (d *planner) freeze(actions []Action) {
 	if d.policy.Frozen == "" || d.policy.Stopping {
 		return
 	}
 	for i := range actions {
 		a := &actions[i]
-		a.Rebaseline, a.Woken = false, false
-		o := d.seen[place{a.Provider, a.Session}]
+		a.Rebaseline, a.ReleaseHold = false, false
+		o := d.observed[sessionKey{a.Provider, a.Session}]
 		if !a.Verb.Acts() || a.Verb == VerbAdopt || a.Verb == VerbStop && o.Order == OrderKill {
 			continue
 		}
@@ -76,7 +76,7 @@ func (d *differ) freeze(actions []Action) {
 			state = client.StateRunning
 		}
 		frozen := a.with(VerbWait, state, fmt.Sprintf("frozen: %s; due is: %s, %s", d.policy.Frozen, a.Verb, a.Reason))
-		frozen.Drain, frozen.Hold, frozen.Unasked, frozen.Ask = session.Drain{}, session.Hold{}, false, ""
+		frozen.Drain, frozen.Hold, frozen.Unrequested, frozen.Ask = session.Drain{}, session.Hold{}, false, ""
 		*a = frozen
 	}
 }

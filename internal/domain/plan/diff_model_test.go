@@ -13,11 +13,11 @@ import (
 	"gascity/runtime"
 )
 
-// world is a model of what really runs, changed by applied actions only.
-type world map[place]*Observed
+// simulation is a model of what really runs, changed by applied actions only.
+type simulation map[sessionKey]*Observed
 
-func drawWorld(t *rapid.T) (Desired, world) {
-	desired, w := Desired{City: "town"}, world{}
+func drawSimulation(t *rapid.T) (Desired, simulation) {
+	desired, w := Desired{City: "town"}, simulation{}
 	for i := range rapid.IntRange(0, 8).Draw(t, "sessions") {
 		s := sessionOf(fmt.Sprint("a", i))
 		s.Suspended = rapid.Float64Range(0, 1).Draw(t, "suspended") > 0.8
@@ -33,12 +33,12 @@ func drawWorld(t *rapid.T) (Desired, world) {
 		}
 		desired.Sessions = append(desired.Sessions, s)
 		if o, ok := drawObserved(t, s); ok {
-			w[place{s.Provider, s.Name}] = &o
+			w[sessionKey{s.Provider, s.Name}] = &o
 		}
 		if rapid.Float64Range(0, 1).Draw(t, "moved") > 0.8 {
 			if o, ok := drawObserved(t, s); ok {
 				o.Name = "former-" + o.Name
-				w[place{s.Provider, o.Name}] = &o
+				w[sessionKey{s.Provider, o.Name}] = &o
 			}
 		}
 	}
@@ -48,14 +48,14 @@ func drawWorld(t *rapid.T) (Desired, world) {
 func drawObserved(t *rapid.T, s Session) (Observed, bool) {
 	o := healthy(s)
 	liveness := rapid.SampledFrom([]runtime.Liveness{runtime.Unknown, runtime.Alive, runtime.Alive, runtime.Dead})
-	o.Seen.Session, o.Seen.Agent = liveness.Draw(t, "session"), liveness.Draw(t, "agent")
-	if o.Seen.Session == runtime.Alive && o.Seen.Agent == runtime.Dead && rapid.Bool().Draw(t, "seen to end") {
-		o.Seen.Exit = &runtime.Exit{Code: rapid.IntRange(0, 1).Draw(t, "code")}
+	o.Observation.Session, o.Observation.Agent = liveness.Draw(t, "session"), liveness.Draw(t, "agent")
+	if o.Observation.Session == runtime.Alive && o.Observation.Agent == runtime.Dead && rapid.Bool().Draw(t, "seen to end") {
+		o.Observation.Exit = &runtime.Exit{Code: rapid.IntRange(0, 1).Draw(t, "code")}
 	}
-	o.Known = rapid.Bool().Draw(t, "known")
-	o.Cut = rapid.Float64Range(0, 1).Draw(t, "cut") > 0.9
+	o.Managed = rapid.Bool().Draw(t, "known")
+	o.StartInterrupted = rapid.Float64Range(0, 1).Draw(t, "cut") > 0.9
 	o.CanRelaunch = rapid.Bool().Draw(t, "warm")
-	o.Owner = rapid.SampledFrom([]Owner{OwnerUs, OwnerUs, OwnerUs, OwnerUnknown, OwnerOther}).Draw(t, "owner")
+	o.Owner = rapid.SampledFrom([]Owner{OwnerThisCity, OwnerThisCity, OwnerThisCity, OwnerUnknown, OwnerOther}).Draw(t, "owner")
 	o.Order = rapid.SampledFrom([]Order{OrderNone, OrderNone, OrderNone, OrderRestart, OrderKill}).Draw(t, "order")
 	o.Working = rapid.SampledFrom([]Verb{"", "", "", "", VerbStart, VerbStop, VerbRestart}).Draw(t, "working")
 	hash := rapid.SampledFrom([]string{"same", "same", "v1:other", "v0:old", ""})
@@ -66,7 +66,7 @@ func drawObserved(t *rapid.T, s Session) (Observed, bool) {
 	}
 	drawOrders(t, &o)
 	if rapid.Float64Range(0, 1).Draw(t, "blind") > 0.9 {
-		o.Blind = "the place does not answer"
+		o.UnknownReason = "the place does not answer"
 	}
 	return o, rapid.Float64Range(0, 1).Draw(t, "looked at") > 0.1
 }
@@ -79,7 +79,7 @@ func drawOrders(t *rapid.T, o *Observed) {
 	o.Activity = session.Activity{State: rapid.SampledFrom(activities).Draw(t, "activity"), Since: past.Draw(t, "since")}
 	o.Activity.Doubted = o.Activity.State == "" && maybe.Draw(t, "doubted")
 	o.Epoch, o.AgeFrom = rapid.Uint64Range(0, 2).Draw(t, "epoch"), past.Draw(t, "age from")
-	o.Pending, o.Seen.Attached = maybe.Draw(t, "pending"), rapid.SampledFrom([]int{0, 0, 0, 0, 1, -1}).Draw(t, "attached")
+	o.Pending, o.Observation.Attached = maybe.Draw(t, "pending"), rapid.SampledFrom([]int{0, 0, 0, 0, 1, -1}).Draw(t, "attached")
 	holds := rapid.SampledFrom([]session.HoldKind{"", "", "", "", session.HoldSleep, session.HoldSuspend, session.HoldBudget, "odd"})
 	o.Hold.Kind = holds.Draw(t, "hold")
 	if maybe.Draw(t, "drain") {
@@ -89,14 +89,14 @@ func drawOrders(t *rapid.T, o *Observed) {
 		o.Drain.Acked = noon
 	}
 	if maybe.Draw(t, "renew") {
-		o.Renew = noon
+		o.RestartRequestedAt = noon
 	}
 	if maybe.Draw(t, "wake") {
-		o.Wake = "it was asked for"
+		o.WakeReason = "it was asked for"
 	}
 }
 
-func (w world) observed() []Observed {
+func (w simulation) observed() []Observed {
 	var out []Observed
 	for _, o := range w { // in no order, on purpose
 		out = append(out, *o)
@@ -105,21 +105,21 @@ func (w world) observed() []Observed {
 }
 
 // apply does what the controller would have done, at once and with success.
-func (w world) apply(s *Session, a Action) {
-	o := w[place{a.Provider, a.Session}]
-	if a.Woken {
+func (w simulation) apply(s *Session, a Action) {
+	o := w[sessionKey{a.Provider, a.Session}]
+	if a.ReleaseHold {
 		o.Hold, o.Drain = session.Hold{}, session.Drain{}
 	}
 	switch a.Verb {
 	case VerbStop:
-		o.Seen, o.Known, o.Cut, o.Order = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false, false, OrderNone
+		o.Observation, o.Managed, o.StartInterrupted, o.Order = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false, false, OrderNone
 		if a.Hold.Kind != "" {
 			o.Hold = a.Hold
 		}
 	case VerbStart, VerbRestart, VerbRelaunch:
 		*o = healthy(*s)
 	case VerbAdopt:
-		o.Known, o.Cut, o.Owner = true, false, OwnerUs
+		o.Managed, o.StartInterrupted, o.Owner = true, false, OwnerThisCity
 	case VerbApplyLive:
 		o.Stored.Live, o.Stored.Fields = s.Live, s.Fields
 	default:
@@ -132,16 +132,16 @@ func (w world) apply(s *Session, a Action) {
 func drawPolicy(t *rapid.T) Policy {
 	policy := Policy{Stopping: rapid.Float64Range(0, 1).Draw(t, "stopping") > 0.8, Disruptions: rapid.IntRange(0, 3).Draw(t, "disruptions")}
 	if rapid.Bool().Draw(t, "woke") {
-		policy.Woke = noon.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "woke")) * time.Second)
+		policy.ResumedAt = noon.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "woke")) * time.Second)
 	}
 	return policy
 }
 
 func TestNothingIsDoneToTheUnknown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		desired, w := drawWorld(t)
+		desired, w := drawSimulation(t)
 		for _, a := range Diff(desired, w.observed(), noon, drawPolicy(t)) {
-			o := w[place{a.Provider, a.Session}]
+			o := w[sessionKey{a.Provider, a.Session}]
 			if !a.Verb.Acts() {
 				continue
 			}
@@ -165,7 +165,7 @@ func TestNothingIsDoneToTheUnknown(t *testing.T) {
 // and previous agents: none of the decisions about them needs a configuration.
 func TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		desired, w := drawWorld(t)
+		desired, w := drawSimulation(t)
 		observed := w.observed()
 		for i := range observed {
 			if rapid.Bool().Draw(t, "member") {
@@ -190,7 +190,7 @@ func TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded(t *testing.T) {
 			default:
 				t.Fatalf("%s of what is not configured", a.Verb)
 			}
-			if a.Rebaseline || a.Drifted || a.Woken || a.Hold != (session.Hold{}) || a.Desired == DesiredRunning {
+			if a.Rebaseline || a.Drifted || a.ReleaseHold || a.Hold != (session.Hold{}) || a.Desired == DesiredRunning {
 				t.Fatalf("a decision that needs a configuration: %+v", a)
 			}
 		}
@@ -199,14 +199,14 @@ func TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded(t *testing.T) {
 
 func TestNothingIsDoneWhileFrozen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		desired, w := drawWorld(t)
+		desired, w := drawSimulation(t)
 		policy := drawPolicy(t)
 		policy.Stopping, policy.Frozen = false, "the store is read-only"
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
-			if o := w[place{a.Provider, a.Session}]; o != nil && o.Order == OrderKill && a.Verb == VerbStop {
+			if o := w[sessionKey{a.Provider, a.Session}]; o != nil && o.Order == OrderKill && a.Verb == VerbStop {
 				continue // a person asked for it
 			}
-			if a.Verb.Acts() && a.Verb != VerbAdopt || a.Rebaseline || a.Woken || a.Hold != (session.Hold{}) || a.Drain != (session.Drain{}) {
+			if a.Verb.Acts() && a.Verb != VerbAdopt || a.Rebaseline || a.ReleaseHold || a.Hold != (session.Hold{}) || a.Drain != (session.Drain{}) {
 				t.Fatalf("while frozen: %+v", a)
 			}
 		}
@@ -215,13 +215,13 @@ func TestNothingIsDoneWhileFrozen(t *testing.T) {
 
 func TestEveryStateAcceptsStop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		desired, w := drawWorld(t)
+		desired, w := drawSimulation(t)
 		policy := drawPolicy(t)
 		policy.Stopping, policy.Frozen = true, rapid.SampledFrom([]string{"", "the disk is full"}).Draw(t, "frozen")
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
-			o := w[place{a.Provider, a.Session}]
-			stoppable := o != nil && o.Owner == OwnerUs && o.exists() && o.unknown() == "" && o.Working == ""
-			if stoppable != (a.Verb == VerbStop) && (o == nil || o.Owner == OwnerUs) {
+			o := w[sessionKey{a.Provider, a.Session}]
+			stoppable := o != nil && o.Owner == OwnerThisCity && o.exists() && o.unknown() == "" && o.Working == ""
+			if stoppable != (a.Verb == VerbStop) && (o == nil || o.Owner == OwnerThisCity) {
 				t.Fatalf("the city ends, and the decision is %+v about %+v", a, o)
 			}
 		}
@@ -230,15 +230,15 @@ func TestEveryStateAcceptsStop(t *testing.T) {
 
 func TestOnlyRestingSessionsArePutToSleepOrStartedAfresh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		desired, w := drawWorld(t)
+		desired, w := drawSimulation(t)
 		for _, a := range Diff(desired, w.observed(), noon, Policy{Disruptions: 9}) {
-			o := w[place{a.Provider, a.Session}]
+			o := w[sessionKey{a.Provider, a.Session}]
 			automatic := a.Hold.Kind != "" || a.Verb == VerbRestart && o.Order == OrderNone || a.Verb == VerbRelaunch
-			if automatic && (o.Pending || o.turn() != "" || o.Seen.Attached > 0 || o.Activity.Doubted) {
+			if automatic && (o.Pending || o.activeTurn() != "" || o.Observation.Attached > 0 || o.Activity.Doubted) {
 				t.Fatalf("%s (%s) of a session that is in use: %+v", a.Verb, a.Reason, o)
 			}
-			if automatic && a.Unasked != o.Renew.IsZero() || a.Unasked && !a.Verb.Ends() {
-				t.Fatalf("%s (%s): unasked is %v", a.Verb, a.Reason, a.Unasked)
+			if automatic && a.Unrequested != o.RestartRequestedAt.IsZero() || a.Unrequested && !a.Verb.Ends() {
+				t.Fatalf("%s (%s): unasked is %v", a.Verb, a.Reason, a.Unrequested)
 			}
 		}
 	})
@@ -246,7 +246,7 @@ func TestOnlyRestingSessionsArePutToSleepOrStartedAfresh(t *testing.T) {
 
 func TestOrderOfActionsDoesNotDependOnTheOrderOfObservations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		desired, w := drawWorld(t)
+		desired, w := drawSimulation(t)
 		policy := drawPolicy(t)
 		observed := w.observed()
 		want := Diff(desired, observed, noon, policy)
@@ -260,21 +260,21 @@ func TestOrderOfActionsDoesNotDependOnTheOrderOfObservations(t *testing.T) {
 
 func TestAppliedActionsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		desired, w := drawWorld(t)
+		desired, w := drawSimulation(t)
 		policy := drawPolicy(t)
 		for _, s := range desired.Sessions {
-			at := place{s.Provider, s.Name}
+			at := sessionKey{s.Provider, s.Name}
 			if w[at] == nil {
-				o := gone(s)
+				o := stoppedSession(s)
 				w[at] = &o
 			}
 		}
 		for _, o := range w {
 			o.Working = "" // what is under way ends in this model
 		}
-		agents := map[place]*Session{}
+		agents := map[sessionKey]*Session{}
 		for i, s := range desired.Sessions {
-			agents[place{s.Provider, s.Name}] = &desired.Sessions[i]
+			agents[sessionKey{s.Provider, s.Name}] = &desired.Sessions[i]
 		}
 		for pass := 0; ; pass++ {
 			acted := false
@@ -283,7 +283,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 				if a.Verb == VerbStart {
 					w.checkFreeToStart(t, a)
 				}
-				w.apply(agents[place{a.Provider, a.Session}], a)
+				w.apply(agents[sessionKey{a.Provider, a.Session}], a)
 			}
 			if !acted {
 				break
@@ -293,7 +293,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 			}
 		}
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
-			o, s := w[place{a.Provider, a.Session}], agents[place{a.Provider, a.Session}]
+			o, s := w[sessionKey{a.Provider, a.Session}], agents[sessionKey{a.Provider, a.Session}]
 			if a.Verb == VerbNone && a.Desired == DesiredRunning && o.running() && o.unknown() == "" && s != nil &&
 				o.Owner != OwnerOther && s.Config.Lifecycle == "" && (o.Stored.Core != s.Core || o.Stored.Live != s.Live) {
 				t.Fatalf("at rest, but %s runs with another configuration", a.Session)
@@ -310,9 +310,9 @@ func TestAppliedActionsConverge(t *testing.T) {
 
 // checkFreeToStart fails if the agent of a session that is about to start has
 // another home in which it runs, or may run.
-func (w world) checkFreeToStart(t *rapid.T, a Action) {
+func (w simulation) checkFreeToStart(t *rapid.T, a Action) {
 	for _, o := range w {
-		if o.Agent == a.Agent && o.Owner == OwnerUs && (o.running() || o.orphaned() || o.unknown() != "") {
+		if o.Agent == a.Agent && o.Owner == OwnerThisCity && (o.running() || o.orphaned() || o.unknown() != "") {
 			t.Fatalf("start of %s although %s is or may be alive as %s", a.Session, a.Agent, o.Name)
 		}
 	}
@@ -343,7 +343,7 @@ func fleet(n int) (Desired, []Observed) {
 		o := healthy(s)
 		switch i % 5 {
 		case 1:
-			o = gone(s)
+			o = stoppedSession(s)
 			o.Failures = []time.Time{noon.Add(-time.Minute)}
 		case 2:
 			s.Core, s.Launch, s.Fields = "v1:x", "v1:x", map[string]string{"Command": "9"}

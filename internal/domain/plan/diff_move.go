@@ -7,10 +7,10 @@ import (
 	"gascity/client"
 )
 
-// former returns where an agent runs that is configured for another place, nil if it
+// formerLocation returns where an agent runs that is configured for another place, nil if it
 // does not.
-func (d *differ) former(s *Session) *Observed {
-	for _, home := range d.homes[s.Agent] {
+func (d *planner) formerLocation(s *Session) *Observed {
+	for _, home := range d.locations[s.Agent] {
 		if (home.Provider != s.Provider || home.Name != s.Name) && home.unknown() == "" && home.running() {
 			return home
 		}
@@ -18,9 +18,9 @@ func (d *differ) former(s *Session) *Observed {
 	return nil
 }
 
-// stays says why an agent goes on where it is although another place is configured,
+// moveBlockedReason says why an agent goes on where it is although another place is configured,
 // empty if it does not: nothing can be started there.
-func (d *differ) stays(s *Session, o *Observed) string {
+func (d *planner) moveBlockedReason(s *Session, o *Observed) string {
 	why := d.policy.Closed[s.Provider]
 	if why == "" || s.Provider == o.Provider {
 		return ""
@@ -28,29 +28,29 @@ func (d *differ) stays(s *Session, o *Observed) string {
 	return fmt.Sprintf("the new place cannot be opened: %s; it stays at %s", why, o.Provider)
 }
 
-// moved decides about a session whose agent is configured for another place. It is not
+// planMove decides about a session whose agent is configured for another place. It is not
 // ended in the middle of something; as long as nothing can be started there, what would
 // have to start it again waits altogether. ok is false if it is to end like any other
 // that is not configured.
-func (d *differ) moved(a Action, s *Session, o *Observed) (_ Action, ok bool) {
-	w := d.wants(s, o)
-	if o.Owner != OwnerUs || !o.running() || d.policy.Stopping {
+func (d *planner) planMove(a Action, s *Session, o *Observed) (_ Action, ok bool) {
+	w := d.targetFor(s, o)
+	if o.Owner != OwnerThisCity || !o.running() || d.policy.Stopping {
 		return a, false
 	}
-	why := d.stays(s, o)
-	a.Desired, a.Woken, a.Stays = w.desired, w.woken, true
+	why := d.moveBlockedReason(s, o)
+	a.Desired, a.ReleaseHold, a.MovePending = w.desired, w.woken, true
 	switch {
 	case why != "" && w.surplus:
 		return d.shrink(a, o, d.pools[s.Pool]), true
 	case w.desired != DesiredRunning, o.Order == OrderKill:
-		a.Stays = false
-		return d.ending(a, o, want{reason: cmp.Or(w.reason, "its end was asked for")}), why != ""
-	case !o.Known:
-		a.Cut = o.Cut && leftOpen(s)
+		a.MovePending = false
+		return d.ending(a, o, target{reason: cmp.Or(w.reason, "its end was asked for")}), why != ""
+	case !o.Managed:
+		a.StartInterrupted = o.StartInterrupted && hasUnfinishedStart(s)
 		return a.with(VerbAdopt, client.StateRunning, cmp.Or(why, "it runs already")), true
 	case o.draining():
 		return d.drained(a, o), true
-	case why != "" && (o.Order == OrderRestart || !o.Renew.IsZero()):
+	case why != "" && (o.Order == OrderRestart || !o.RestartRequestedAt.IsZero()):
 		return a.with(VerbWait, client.StateRunning, "a restart was asked for; "+why), true
 	case why != "":
 		return a.with(VerbNone, client.StateRunning, why), true
@@ -62,6 +62,6 @@ func (d *differ) moved(a Action, s *Session, o *Observed) (_ Action, ok bool) {
 	if wait, waits := d.postponed(a, o); waits && o.Order != OrderRestart {
 		return wait, true
 	}
-	a.Desired, a.Stays, a.Unasked = DesiredAbsent, false, o.Order == OrderNone && !o.Apply
+	a.Desired, a.MovePending, a.Unrequested = DesiredAbsent, false, o.Order == OrderNone && !o.Apply
 	return d.stop(a, o, a.Reason), true
 }

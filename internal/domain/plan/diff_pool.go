@@ -29,12 +29,12 @@ func (p *pool) reason() string {
 }
 
 // countPools decides how many members each pool wants, and which.
-func (d *differ) countPools(pools []Pool) {
+func (d *planner) countPools(pools []Pool) {
 	for i := range pools {
 		p := &pool{Pool: &pools[i], wanted: map[string]bool{}, fault: d.policy.PoolFaults[pools[i].Agent]}
 		d.pools[p.Agent] = p
-		for at, o := range d.seen {
-			if d.ours(at, o) && d.member(p, at, o) && o.perhaps() {
+		for at, o := range d.observed {
+			if d.mayBeOurs(at, o) && d.member(p, at, o) && o.mayBeRunning() {
 				p.live++
 			}
 		}
@@ -43,15 +43,15 @@ func (d *differ) countPools(pools []Pool) {
 	}
 }
 
-// ours reports whether what is at a place is, is about to be or may be this
+// mayBeOurs reports whether what is at a place is, is about to be or may be this
 // city's.
-func (d *differ) ours(at place, o *Observed) bool {
-	return o.Owner == OwnerUs || o.Owner == OwnerUnknown && d.sessions[at] != nil || o.unattributed()
+func (d *planner) mayBeOurs(at sessionKey, o *Observed) bool {
+	return o.Owner == OwnerThisCity || o.Owner == OwnerUnknown && d.sessions[at] != nil || o.unattributed()
 }
 
 // member reports whether what is at a place belongs, or belonged, to a pool.
 // What has no known agent may belong to any, unless its name shows it.
-func (d *differ) member(p *pool, at place, o *Observed) bool {
+func (d *planner) member(p *pool, at sessionKey, o *Observed) bool {
 	if s := d.sessions[at]; s != nil {
 		return s.Pool == p.Agent
 	}
@@ -63,12 +63,12 @@ func (d *differ) member(p *pool, at place, o *Observed) bool {
 		}
 		name = told
 	}
-	return p.owns(name)
+	return p.isMember(name)
 }
 
 // count returns how many members a pool wants. Before its check has succeeded
 // once, it is unknown whether any of those that run is too many.
-func (d *differ) count(p *pool) int {
+func (d *planner) count(p *pool) int {
 	n, known := d.policy.PoolWants[p.Agent]
 	switch {
 	case p.Check == "":
@@ -92,7 +92,7 @@ const (
 // choose decides which members are to run: those that do, the busy ones first,
 // then those with the lowest numbers. A member with a prompt, or one that was
 // woken, runs beyond the count.
-func (d *differ) choose(p *pool) {
+func (d *planner) choose(p *pool) {
 	type candidate struct{ rank, number int }
 	var candidates []candidate
 	for i, name := range p.Members {
@@ -104,7 +104,7 @@ func (d *differ) choose(p *pool) {
 		if rank := d.rank(o); rank != rankOut {
 			candidates = append(candidates, candidate{rank, i})
 		}
-		if o != nil && (o.Wake != "" || o.Queued > 0 || o.Order == OrderRestart) {
+		if o != nil && (o.WakeReason != "" || o.Queued > 0 || o.Order == OrderRestart) {
 			p.wanted[name] = true
 		}
 	}
@@ -116,17 +116,17 @@ func (d *differ) choose(p *pool) {
 	}
 }
 
-func (d *differ) rank(o *Observed) int {
+func (d *planner) rank(o *Observed) int {
 	switch {
 	case o == nil:
 		return rankRunning
-	case o.held().Kind != "":
+	case o.effectiveHold().Kind != "":
 		return rankOut
-	case o.perhaps() && o.draining():
+	case o.mayBeRunning() && o.draining():
 		return rankDraining
-	case o.perhaps() && d.occupied(o) != "":
+	case o.mayBeRunning() && d.busyReason(o) != "":
 		return rankNeeded
-	case o.perhaps():
+	case o.mayBeRunning():
 		return rankRunning
 	case d.quarantine(o).After(d.now):
 		return rankOut
@@ -136,18 +136,18 @@ func (d *differ) rank(o *Observed) int {
 	return rankFree
 }
 
-// perhaps reports whether an agent may live here now: it does, it is about to,
+// mayBeRunning reports whether an agent may live here now: it does, it is about to,
 // or it is unknown.
-func (o *Observed) perhaps() bool {
+func (o *Observed) mayBeRunning() bool {
 	return o.unknown() != "" || o.Working != "" || o.running() || o.orphaned()
 }
 
 // poolOf returns the pool that the agent of a stray was a member of, the one
 // with the longest name if there are several.
-func (d *differ) poolOf(agent string) *pool {
+func (d *planner) poolOf(agent string) *pool {
 	var found *pool
 	for _, p := range d.pools {
-		if p.owns(agent) && (found == nil || len(p.Agent) > len(found.Agent)) {
+		if p.isMember(agent) && (found == nil || len(p.Agent) > len(found.Agent)) {
 			found = p
 		}
 	}
@@ -156,24 +156,24 @@ func (d *differ) poolOf(agent string) *pool {
 
 // shrink ends a member that its pool does not want: at once if it is idle, for
 // then there is nothing to wind down, else by a drain.
-func (d *differ) shrink(a Action, o *Observed, p *pool) Action {
+func (d *planner) shrink(a Action, o *Observed, p *pool) Action {
 	reason := p.reason()
 	switch {
 	case !o.running():
 		return d.stop(a, o, reason)
-	case !o.Known:
+	case !o.Managed:
 		return a.with(VerbAdopt, client.StateRunning, "it runs already")
 	case o.draining():
 		return d.drained(a, o)
 	case o.Order == OrderKill:
 		return a.with(VerbStop, client.StateStopping, "its end was asked for")
-	case o.Seen.Attached > 0 || o.Pending:
-		return a.with(VerbWait, client.StateRunning, reason+"; it stays "+d.occupied(o))
-	case o.resting():
+	case o.Observation.Attached > 0 || o.Pending:
+		return a.with(VerbWait, client.StateRunning, reason+"; it stays "+d.busyReason(o))
+	case o.isResting():
 		if quiet := d.quietAt(o); !quiet.IsZero() {
 			return a.until(quiet, client.StateRunning, reason+"; deferred until the agent is quiet")
 		}
-		a.Unasked = true
+		a.Unrequested = true
 		return d.stop(a, o, reason)
 	case o.Epoch == 0:
 		return a.with(VerbWait, client.StateRunning, reason+"; this instance cannot be asked to wind down")

@@ -22,7 +22,7 @@ func poolCity(low, high int) (Desired, []Observed) {
 		s := sessionOf(fmt.Sprint("worker-", i+1))
 		s.Pool, s.Number = "worker", i+1
 		p.Members = append(p.Members, s.Agent)
-		desired.Sessions, observed = append(desired.Sessions, s), append(observed, gone(s))
+		desired.Sessions, observed = append(desired.Sessions, s), append(observed, stoppedSession(s))
 	}
 	desired.Pools = []Pool{p}
 	return desired, observed
@@ -36,7 +36,7 @@ func wanted(n int) Policy {
 func run(desired Desired, observed []Observed, activity runtime.Activity, numbers ...int) {
 	for _, n := range numbers {
 		observed[n-1] = healthy(desired.Sessions[n-1])
-		observed[n-1].Activity, observed[n-1].Epoch = does(activity, noon.Add(-time.Hour)), 1
+		observed[n-1].Activity, observed[n-1].Epoch = observedActivity(activity, noon.Add(-time.Hour)), 1
 	}
 }
 
@@ -70,11 +70,14 @@ func TestPoolChoosesItsMembers(t *testing.T) {
 			run(d, o, busy, 1, 2)
 			o[1].Drain = session.Drain{Epoch: 1, Acked: noon}
 		}, wanted(1), "none stop none none"},
-		{"attached ones stay", func(d Desired, o []Observed) { run(d, o, resting, 1, 2); o[0].Seen.Attached, o[1].Seen.Attached = 1, 1 }, wanted(0), "wait wait none none"},
+		{"attached ones stay", func(d Desired, o []Observed) {
+			run(d, o, resting, 1, 2)
+			o[0].Observation.Attached, o[1].Observation.Attached = 1, 1
+		}, wanted(0), "wait wait none none"},
 		{"one with a question stays", func(d Desired, o []Observed) { run(d, o, busy, 1); o[0].Pending = true }, wanted(0), "wait none none none"},
-		{"one that was just typed at stays", func(d Desired, o []Observed) { run(d, o, resting, 1); o[0].Seen.LastInput = noon }, wanted(0), "wait none none none"},
-		{"unknown is left alone", func(d Desired, o []Observed) { run(d, o, resting, 1); o[0].Seen.Session = runtime.Unknown }, wanted(0), "none none none none"},
-		{"unknown counts", func(d Desired, o []Observed) { run(d, o, resting, 1); o[0].Seen.Session = runtime.Unknown }, wanted(1), "none none none none"},
+		{"one that was just typed at stays", func(d Desired, o []Observed) { run(d, o, resting, 1); o[0].Observation.LastInput = noon }, wanted(0), "wait none none none"},
+		{"unknown is left alone", func(d Desired, o []Observed) { run(d, o, resting, 1); o[0].Observation.Session = runtime.Unknown }, wanted(0), "none none none none"},
+		{"unknown counts", func(d Desired, o []Observed) { run(d, o, resting, 1); o[0].Observation.Session = runtime.Unknown }, wanted(1), "none none none none"},
 		{"one that fails keeps its place", func(_ Desired, o []Observed) { failing(&o[1]) }, wanted(1), "none wait none none"},
 		{"one in quarantine does not", func(_ Desired, o []Observed) {
 			failing(&o[0])
@@ -136,7 +139,7 @@ func TestAShrunkPoolLetsItsFormerMembersGo(t *testing.T) {
 func TestAnAgentThatBecomesAPoolIsDrained(t *testing.T) {
 	desired, observed := poolCity(1, 1)
 	former := healthy(sessionOf("worker"))
-	former.Epoch, former.Activity = 1, does(runtime.ActivityBusy, noon)
+	former.Epoch, former.Activity = 1, observedActivity(runtime.ActivityBusy, noon)
 	actions := Diff(desired, append(observed, former), noon, wanted(1))
 	if actions[0].Verb != VerbWait || actions[1].Verb != VerbDrain {
 		t.Errorf("got %+v, want the first member to wait until the agent has wound down", actions)
@@ -147,7 +150,7 @@ func TestWhatDependsOnAPoolWaitsForOneMember(t *testing.T) {
 	desired, observed := poolCity(1, 3)
 	app := sessionOf("app")
 	app.DependsOn = []string{"worker"}
-	desired.Sessions, observed = append(desired.Sessions, app), append(observed, gone(app))
+	desired.Sessions, observed = append(desired.Sessions, app), append(observed, stoppedSession(app))
 	if a := Diff(desired, observed, noon, wanted(1))[3]; a.Verb != VerbWait || !strings.Contains(a.Reason, "a member of worker") {
 		t.Errorf("no member runs: %+v", a)
 	}
@@ -186,8 +189,8 @@ func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
 		{"a member that is listed", Observed{Name: "gc-town-worker-2"}, VerbWait, VerbWait},
 		{"another agent that is listed", Observed{Name: "gc-town-other"}, VerbStart, VerbWait},
 		{"a name that shows nothing", Observed{Name: "odd"}, VerbWait, VerbWait},
-		{"one whose place is blind", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Blind: "no answer", Seen: dead}, VerbWait, VerbWait},
-		{"one that is gone", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Seen: dead}, VerbStart, VerbStart},
+		{"one whose place is blind", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, UnknownReason: "no answer", Observation: dead}, VerbWait, VerbWait},
+		{"one that is gone", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Observation: dead}, VerbStart, VerbStart},
 		{"one that is another city's", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Owner: OwnerOther}, VerbStart, VerbStart},
 	}
 	for _, row := range rows {
@@ -198,7 +201,7 @@ func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
 		}
 		lone := sessionOf("lone")
 		desired = Desired{City: "town", MaxSessions: 1, Sessions: []Session{lone}}
-		if a := Diff(desired, []Observed{gone(lone), row.stray}, noon, Policy{})[0]; a.Verb != row.city {
+		if a := Diff(desired, []Observed{stoppedSession(lone), row.stray}, noon, Policy{})[0]; a.Verb != row.city {
 			t.Errorf("%s: a city that may have one session decides %s (%s), want %s", row.name, a.Verb, a.Reason, row.city)
 		}
 	}
@@ -207,11 +210,11 @@ func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
 func TestAnAgentThatMovedWaitsForItsFormerSessionAfterARestart(t *testing.T) {
 	s := sessionOf("a")
 	former := Observed{Name: s.Name, Provider: "former", Agent: "a", Epoch: 1}
-	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
+	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
 		t.Errorf("it is unknown whether it still runs at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
 	}
 	former.Epoch = 0 // a place that was configured and never used
-	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
+	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
 		t.Errorf("it was never started at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
 	}
 }
@@ -251,7 +254,7 @@ func TestAPoolIsNeverAboveItsMaximum(t *testing.T) {
 				former := observed
 				desired, observed = poolCity(0, most)
 				for _, o := range former {
-					observed = takeOver(observed, o)
+					observed = replaceObserved(observed, o)
 				}
 			}
 			if rapid.IntRange(0, 9).Draw(t, "restart") == 0 {
@@ -284,14 +287,14 @@ func restart(observed []Observed) {
 		if o.Working != "" {
 			o.Epoch = max(o.Epoch, 1) // it is saved before a start
 		}
-		o.Working, o.Known, o.Owner = "", false, OwnerUnknown
+		o.Working, o.Managed, o.Owner = "", false, OwnerUnknown
 		if o.Epoch != 0 {
-			o.Seen, o.Activity = runtime.Observation{}, session.Activity{}
+			o.Observation, o.Activity = runtime.Observation{}, session.Activity{}
 		}
 	}
 }
 
-func takeOver(observed []Observed, o Observed) []Observed {
+func replaceObserved(observed []Observed, o Observed) []Observed {
 	for i := range observed {
 		if observed[i].Name == o.Name {
 			observed[i] = o
@@ -304,7 +307,7 @@ func takeOver(observed []Observed, o Observed) []Observed {
 func alive(observed []Observed) int {
 	n := 0
 	for _, o := range observed {
-		if o.Working != "" || o.Seen.Session != runtime.Dead {
+		if o.Working != "" || o.Observation.Session != runtime.Dead {
 			n++
 		}
 	}
@@ -321,7 +324,7 @@ func act(t *rapid.T, o *Observed, a Action) {
 		if a.Verb == VerbStart {
 			o.Epoch++ // it is saved before the start
 		}
-		if a.Verb.Ends() && o.Seen.Session == runtime.Unknown {
+		if a.Verb.Ends() && o.Observation.Session == runtime.Unknown {
 			t.Fatalf("%s of an unknown session", a.Verb)
 		}
 	default:
@@ -335,20 +338,20 @@ func chance(t *rapid.T, o *Observed) {
 	case o.Working != "" && happens < 5:
 		switch o.Working {
 		case VerbStop:
-			o.Seen, o.Known = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false
+			o.Observation, o.Managed = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false
 		default:
-			o.Seen, o.Known, o.Owner = living, true, OwnerUs
+			o.Observation, o.Managed, o.Owner = living, true, OwnerThisCity
 		}
 		o.Working = ""
 	case o.Working != "":
-	case happens == 5 && o.Seen.Session == runtime.Alive:
-		o.Seen = runtime.Observation{} // unknown
-	case happens == 6 && o.Seen.Session == runtime.Unknown:
-		o.Seen, o.Owner = living, OwnerUs
-	case happens == 7 && o.Seen.Session == runtime.Unknown:
-		o.Seen = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
-	case happens == 7 && o.Seen.Session == runtime.Alive:
-		o.Seen = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
+	case happens == 5 && o.Observation.Session == runtime.Alive:
+		o.Observation = runtime.Observation{} // unknown
+	case happens == 6 && o.Observation.Session == runtime.Unknown:
+		o.Observation, o.Owner = living, OwnerThisCity
+	case happens == 7 && o.Observation.Session == runtime.Unknown:
+		o.Observation = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
+	case happens == 7 && o.Observation.Session == runtime.Alive:
+		o.Observation = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
 	case happens == 8:
 		o.Activity.State = rapid.SampledFrom([]runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityUnknown}).Draw(t, "does")
 	case happens == 9:

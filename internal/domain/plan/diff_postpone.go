@@ -12,21 +12,21 @@ import (
 // waits for the end of a turn, for an open question and for attached terminals. An agent
 // whose activity is unknown counts as busy: after a time a person is asked, and it is not
 // stopped before the answer. a.Reason says what changed.
-func (d *differ) postponed(a Action, o *Observed) (_ Action, waits bool) {
+func (d *planner) postponed(a Action, o *Observed) (_ Action, waits bool) {
 	if o.Apply {
 		return a, false
 	}
 	wait := a
 	wait.Postponed = true
 	const now = " (gc apply --now does not wait)"
-	if why := d.occupied(o); why != "" && !o.Activity.Doubted {
+	if why := d.busyReason(o); why != "" && !o.Activity.Doubted {
 		return wait.with(VerbWait, client.StateRunning, a.Reason+"; deferred "+why+now), true
 	}
-	if o.resting() {
+	if o.isResting() {
 		return a, false
 	}
-	ask := latest(o.WaitsFrom, o.Activity.Since, d.policy.Woke).Add(cmp.Or(d.policy.AskAfter, defaultAskAfter))
-	if o.WaitsFrom.IsZero() {
+	ask := latest(o.PostponedSince, o.Activity.Since, d.policy.ResumedAt).Add(cmp.Or(d.policy.AskAfter, defaultAskAfter))
+	if o.PostponedSince.IsZero() {
 		return wait.with(VerbWait, client.StateRunning, a.Reason+"; deferred while it is unknown what the agent does"+now), true
 	}
 	if d.now.Before(ask) {
@@ -44,13 +44,13 @@ func capital(s string) string {
 }
 
 // removed decides about a session that runs and is not configured any more.
-func (d *differ) removed(a Action, o *Observed) Action {
+func (d *planner) removed(a Action, o *Observed) Action {
 	const reason = "it is not configured any more"
 	a.Reason = reason
 	switch {
 	case o.Order == OrderKill:
 		return a.with(VerbStop, client.StateStopping, "its end was asked for")
-	case !o.Known && o.Seen.Agent == runtime.Alive:
+	case !o.Managed && o.Observation.Agent == runtime.Alive:
 		return a.with(VerbAdopt, client.StateRunning, reason+"; it still runs")
 	case o.draining() && !o.Apply:
 		return d.drained(a, o)
@@ -58,6 +58,6 @@ func (d *differ) removed(a Action, o *Observed) Action {
 	if wait, waits := d.postponed(a, o); waits {
 		return wait
 	}
-	a.Unasked = !o.Apply
+	a.Unrequested = !o.Apply
 	return d.stop(a, o, reason)
 }

@@ -9,11 +9,11 @@ import (
 	"gascity/runtime"
 )
 
-// occupied says what keeps a session from being ended without harm, empty if
+// busyReason says what keeps a session from being ended without harm, empty if
 // nothing does.
-func (d *differ) occupied(o *Observed) string {
-	switch turn := o.turn(); {
-	case o.Seen.Attached > 0:
+func (d *planner) busyReason(o *Observed) string {
+	switch turn := o.activeTurn(); {
+	case o.Observation.Attached > 0:
 		return "while a terminal is attached"
 	case o.Pending:
 		return "while a question is open"
@@ -25,9 +25,9 @@ func (d *differ) occupied(o *Observed) string {
 	return ""
 }
 
-// turn returns the word of an activity that must not be cut off, empty for any
+// activeTurn returns the word of an activity that must not be cut off, empty for any
 // other.
-func (o *Observed) turn() string {
+func (o *Observed) activeTurn() string {
 	switch o.Activity.State {
 	case runtime.ActivityBusy, runtime.ActivityWaiting, runtime.ActivityLimited:
 		return string(o.Activity.State)
@@ -38,45 +38,45 @@ func (o *Observed) turn() string {
 	}
 }
 
-// resting reports whether the agent is seen to take input: idle, or ready.
-func (o *Observed) resting() bool {
+// isResting reports whether the agent is seen to take input: idle, or ready.
+func (o *Observed) isResting() bool {
 	return o.Activity.State == runtime.ActivityIdle || o.Activity.State == runtime.ActivityReady
 }
 
 // quietAt returns when the session has been silent for long enough, the zero
 // time if it has, or if its last activity is unknown.
-func (d *differ) quietAt(o *Observed) time.Time {
-	last := latest(o.Seen.LastActivity, o.Seen.LastInput)
+func (d *planner) quietAt(o *Observed) time.Time {
+	last := latest(o.Observation.LastActivity, o.Observation.LastInput)
 	if quiet := last.Add(d.policy.Quiet); !last.IsZero() && d.now.Before(quiet) {
 		return quiet
 	}
 	return time.Time{}
 }
 
-// over reports whether a timeout has passed. None has while the host has just
+// hasTimedOut reports whether a timeout has passed. None has while the host has just
 // come back from a suspend.
-func (d *differ) over(deadline time.Time) bool {
+func (d *planner) hasTimedOut(deadline time.Time) bool {
 	return !deadline.IsZero() && !d.now.Before(deadline) && !d.now.Before(d.policy.graceEnd())
 }
 
 // drained decides about a session that was asked to wind down.
-func (d *differ) drained(a Action, o *Observed) Action {
-	reason := because("it is to wind down", o.Drain.Reason)
+func (d *planner) drained(a Action, o *Observed) Action {
+	reason := appendReason("it is to wind down", o.Drain.Reason)
 	switch {
 	case !o.Drain.Acked.IsZero():
-		return d.stop(a, o, because("it has wound down", o.Drain.Reason))
-	case d.over(o.Drain.Deadline):
-		return d.stop(a, o, because("its time to wind down is over", o.Drain.Reason))
+		return d.stop(a, o, appendReason("it has wound down", o.Drain.Reason))
+	case d.hasTimedOut(o.Drain.Deadline):
+		return d.stop(a, o, appendReason("its time to wind down is over", o.Drain.Reason))
 	case o.Drain.Deadline.IsZero():
 		return a.with(VerbWait, client.StateDraining, reason)
 	}
 	return a.until(latest(o.Drain.Deadline, d.policy.graceEnd()), client.StateDraining, reason)
 }
 
-// renew restarts an agent that asked for it, once its turn is over.
-func (d *differ) renew(a Action, o *Observed) Action {
+// restartOnRequest restarts an agent that asked for it, once its turn is over.
+func (d *planner) restartOnRequest(a Action, o *Observed) Action {
 	const reason = "it asked for a restart"
-	if why := d.occupied(o); why != "" {
+	if why := d.busyReason(o); why != "" {
 		return a.with(VerbWait, client.StateRunning, reason+"; deferred "+why)
 	}
 	if d.now.Before(o.StopAt) {
@@ -88,9 +88,9 @@ func (d *differ) renew(a Action, o *Observed) Action {
 	return a.with(VerbRestart, client.StateStopping, reason)
 }
 
-// rest decides about a session that runs as it should: whether it has become
+// checkIdleAndAge decides about a session that runs as it should: whether it has become
 // too old, or has been idle for too long.
-func (d *differ) rest(a Action, s *Session, o *Observed) Action {
+func (d *planner) checkIdleAndAge(a Action, s *Session, o *Observed) Action {
 	a, done := d.age(a, s, o)
 	if done || s.IdleAfter <= 0 || s.Pool != "" {
 		return a
@@ -105,15 +105,15 @@ func (d *differ) rest(a Action, s *Session, o *Observed) Action {
 		return a
 	}
 	reason := fmt.Sprintf("it has been idle for %v", s.IdleAfter)
-	switch why := d.occupied(o); {
+	switch why := d.busyReason(o); {
 	case why != "":
 		return a.with(VerbWait, client.StateRunning, reason+"; it stays "+why)
-	case d.wake(s, o) != "":
-		return a.with(VerbWait, client.StateRunning, reason+"; it stays, for "+d.wake(s, o))
+	case d.wakeReason(s, o) != "":
+		return a.with(VerbWait, client.StateRunning, reason+"; it stays, for "+d.wakeReason(s, o))
 	case d.now.Before(o.StopAt):
 		return a.until(o.StopAt, client.StateRunning, reason+"; the last stop failed: "+o.Fault)
 	}
-	a.Unasked, a.Hold = true, session.Hold{Kind: session.HoldSleep, Reason: reason, Since: d.now}
+	a.Unrequested, a.Hold = true, session.Hold{Kind: session.HoldSleep, Reason: reason, Since: d.now}
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
@@ -121,11 +121,11 @@ func (d *differ) rest(a Action, s *Session, o *Observed) Action {
 // certain; the zero time if something is, or if it is unknown. An idle agent
 // says so itself, and what it draws then does not count. Of any other only
 // silence counts.
-func (d *differ) idleSince(o *Observed) time.Time {
-	if o.turn() != "" || o.Activity.Doubted {
+func (d *planner) idleSince(o *Observed) time.Time {
+	if o.activeTurn() != "" || o.Activity.Doubted {
 		return time.Time{}
 	}
-	since := o.Seen.LastActivity
+	since := o.Observation.LastActivity
 	switch o.Activity.State {
 	case runtime.ActivityIdle:
 		since = o.Activity.Since
@@ -136,22 +136,22 @@ func (d *differ) idleSince(o *Observed) time.Time {
 	if since.IsZero() {
 		return since
 	}
-	return latest(since, o.Seen.LastInput, o.IdleSince, o.AgeFrom, d.policy.Woke)
+	return latest(since, o.Observation.LastInput, o.IdleSince, o.AgeFrom, d.policy.ResumedAt)
 }
 
 // age decides about a session that may be too old. done says that there is
 // nothing else to decide.
-func (d *differ) age(a Action, s *Session, o *Observed) (_ Action, done bool) {
+func (d *planner) age(a Action, s *Session, o *Observed) (_ Action, done bool) {
 	if s.MaxAge <= 0 || o.AgeFrom.IsZero() {
 		return a, false
 	}
-	due := latest(o.AgeFrom.Add(s.MaxAge+spread(s.MaxAgeJitter, s.Name, o.Epoch)), d.policy.graceEnd())
+	due := latest(o.AgeFrom.Add(s.MaxAge+jitterFor(s.MaxAgeJitter, s.Name, o.Epoch)), d.policy.graceEnd())
 	if d.now.Before(due) {
 		a.After = earliest(a.After, due)
 		return a, false
 	}
 	reason := fmt.Sprintf("it is older than %v", s.MaxAge)
-	if why := d.occupied(o); why != "" {
+	if why := d.busyReason(o); why != "" {
 		return a.with(VerbWait, client.StateRunning, reason+"; deferred "+why), true
 	}
 	if d.now.Before(o.StopAt) {
@@ -160,7 +160,7 @@ func (d *differ) age(a Action, s *Session, o *Observed) (_ Action, done bool) {
 	if quiet := d.quietAt(o); !quiet.IsZero() {
 		return a.until(quiet, client.StateRunning, reason+"; deferred until the agent is quiet"), true
 	}
-	a.Unasked = true
+	a.Unrequested = true
 	return a.with(VerbRestart, client.StateStopping, reason), true
 }
 

@@ -10,14 +10,14 @@ import (
 	"gascity/runtime"
 )
 
-func does(activity runtime.Activity, since time.Time) session.Activity {
+func observedActivity(activity runtime.Activity, since time.Time) session.Activity {
 	return session.Activity{State: activity, Since: since}
 }
 
 // idle is a session that has been idle for an hour and may be so for half of one.
 func idle(s *Session, o *Observed) {
 	s.IdleAfter = 30 * time.Minute
-	o.Activity = does(runtime.ActivityIdle, noon.Add(-time.Hour))
+	o.Activity = observedActivity(runtime.ActivityIdle, noon.Add(-time.Hour))
 }
 
 func aged(s *Session, o *Observed) {
@@ -40,67 +40,74 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 		words  string // of the reason
 		after  time.Time
 	}{
-		{"asleep", func(s *Session, o *Observed) { *o = gone(*s); o.Hold = hold(session.HoldSleep) }, VerbNone, client.StateAsleep, "it sleeps: by hand", time.Time{}},
+		{"asleep", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Hold = hold(session.HoldSleep) }, VerbNone, client.StateAsleep, "it sleeps: by hand", time.Time{}},
 		{"to sleep", func(_ *Session, o *Observed) { o.Hold = hold(session.HoldSleep) }, VerbStop, client.StateStopping, "sleeps", time.Time{}},
-		{"to sleep, unknown", func(_ *Session, o *Observed) { o.Hold = hold(session.HoldSleep); o.Seen.Session = runtime.Unknown }, VerbNone, client.StateUnknown, "", time.Time{}},
-		{"suspended by hand", func(s *Session, o *Observed) { *o = gone(*s); o.Hold = hold(session.HoldSuspend) }, VerbNone, client.StateSuspended, "by hand", time.Time{}},
+		{"to sleep, unknown", func(_ *Session, o *Observed) {
+			o.Hold = hold(session.HoldSleep)
+			o.Observation.Session = runtime.Unknown
+		}, VerbNone, client.StateUnknown, "", time.Time{}},
+		{"suspended by hand", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Hold = hold(session.HoldSuspend) }, VerbNone, client.StateSuspended, "by hand", time.Time{}},
 		{"suspended by hand, a prompt waits", func(s *Session, o *Observed) {
-			*o = gone(*s)
-			o.Hold, o.Queued, o.Wake = hold(session.HoldSuspend), 1, "asked"
+			*o = stoppedSession(*s)
+			o.Hold, o.Queued, o.WakeReason = hold(session.HoldSuspend), 1, "asked"
 		}, VerbNone, client.StateSuspended, "", time.Time{}},
 		{"suspended by hand, running", func(_ *Session, o *Observed) { o.Hold = hold(session.HoldSuspend) }, VerbStop, client.StateStopping, "suspended", time.Time{}},
-		{"an unknown hold", func(s *Session, o *Observed) { *o = gone(*s); o.Hold = hold("frobnicate") }, VerbNone, client.StateSuspended, "", time.Time{}},
+		{"an unknown hold", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Hold = hold("frobnicate") }, VerbNone, client.StateSuspended, "", time.Time{}},
 
 		{"draining", func(_ *Session, o *Observed) { drain(o, "") }, VerbWait, client.StateDraining, "to wind down: to rest", noon.Add(time.Minute)},
 		{"draining, busy and attached", func(_ *Session, o *Observed) {
 			drain(o, "")
-			o.Seen.Attached, o.Activity = 1, does(runtime.ActivityBusy, noon)
+			o.Observation.Attached, o.Activity = 1, observedActivity(runtime.ActivityBusy, noon)
 		}, VerbWait, client.StateDraining, "", noon.Add(time.Minute)},
 		{"drained", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Acked = noon }, VerbStop, client.StateStopping, "has wound down", time.Time{}},
 		{"drain over time", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Deadline = noon }, VerbStop, client.StateStopping, "is over", time.Time{}},
 		{"drain without a deadline", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Deadline = time.Time{} }, VerbWait, client.StateDraining, "", time.Time{}},
 		{"drain of a predecessor", func(_ *Session, o *Observed) { drain(o, ""); o.Epoch = 5; o.Drain.Acked = noon }, VerbNone, client.StateRunning, "as configured", time.Time{}},
-		{"drain, unknown", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Acked = noon; o.Blind = "x" }, VerbNone, client.StateUnknown, "", time.Time{}},
-		{"drain, then sleep", func(s *Session, o *Observed) { *o = gone(*s); drain(o, session.HoldSleep) }, VerbNone, client.StateAsleep, "to rest", time.Time{}},
+		{"drain, unknown", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Acked = noon; o.UnknownReason = "x" }, VerbNone, client.StateUnknown, "", time.Time{}},
+		{"drain, then sleep", func(s *Session, o *Observed) { *o = stoppedSession(*s); drain(o, session.HoldSleep) }, VerbNone, client.StateAsleep, "to rest", time.Time{}},
 		{"out of its budget", func(s *Session, o *Observed) {
-			*o = gone(*s)
+			*o = stoppedSession(*s)
 			o.Hold = hold(session.HoldBudget)
-			o.Queued, o.Wake = 1, "asked"
+			o.Queued, o.WakeReason = 1, "asked"
 		}, VerbNone, client.StateSuspended, "budget", time.Time{}},
 		{"out of its budget, running", func(_ *Session, o *Observed) { o.Hold = hold(session.HoldBudget) }, VerbStop, client.StateStopping, "budget", time.Time{}},
-		{"drain, then suspended", func(s *Session, o *Observed) { *o = gone(*s); drain(o, session.HoldSuspend) }, VerbNone, client.StateSuspended, "to rest", time.Time{}},
-		{"drain, then again", func(s *Session, o *Observed) { *o = gone(*s); drain(o, "") }, VerbStart, client.StateStarting, "", time.Time{}},
+		{"drain, then suspended", func(s *Session, o *Observed) { *o = stoppedSession(*s); drain(o, session.HoldSuspend) }, VerbNone, client.StateSuspended, "to rest", time.Time{}},
+		{"drain, then again", func(s *Session, o *Observed) { *o = stoppedSession(*s); drain(o, "") }, VerbStart, client.StateStarting, "", time.Time{}},
 
 		{"renewal, idle", func(_ *Session, o *Observed) {
-			o.Renew, o.Activity, o.Seen.LastActivity = noon, does(runtime.ActivityIdle, noon), noon
+			o.RestartRequestedAt, o.Activity, o.Observation.LastActivity = noon, observedActivity(runtime.ActivityIdle, noon), noon
 		}, VerbRestart, client.StateStopping, "asked for a restart", time.Time{}},
-		{"renewal, busy", func(_ *Session, o *Observed) { o.Renew, o.Activity = noon, does(runtime.ActivityBusy, noon) }, VerbWait, client.StateRunning, "while the agent is busy", time.Time{}},
-		{"renewal, in silence", func(_ *Session, o *Observed) { o.Renew, o.Seen.LastActivity = noon, noon.Add(-time.Second) }, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
-		{"renewal, attached", func(_ *Session, o *Observed) { o.Renew, o.Seen.Attached = noon, 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
-		{"renewal, question", func(_ *Session, o *Observed) { o.Renew, o.Pending = noon, true }, VerbWait, client.StateRunning, "question", time.Time{}},
+		{"renewal, busy", func(_ *Session, o *Observed) {
+			o.RestartRequestedAt, o.Activity = noon, observedActivity(runtime.ActivityBusy, noon)
+		}, VerbWait, client.StateRunning, "while the agent is busy", time.Time{}},
+		{"renewal, in silence", func(_ *Session, o *Observed) {
+			o.RestartRequestedAt, o.Observation.LastActivity = noon, noon.Add(-time.Second)
+		}, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
+		{"renewal, attached", func(_ *Session, o *Observed) { o.RestartRequestedAt, o.Observation.Attached = noon, 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
+		{"renewal, question", func(_ *Session, o *Observed) { o.RestartRequestedAt, o.Pending = noon, true }, VerbWait, client.StateRunning, "question", time.Time{}},
 
-		{"idle for too long", func(s *Session, o *Observed) { idle(s, o); o.Seen.LastActivity = noon }, VerbStop, client.StateStopping, "idle for 30m0s", time.Time{}},
+		{"idle for too long", func(s *Session, o *Observed) { idle(s, o); o.Observation.LastActivity = noon }, VerbStop, client.StateStopping, "idle for 30m0s", time.Time{}},
 		{"idle, not yet", func(s *Session, o *Observed) { idle(s, o); s.IdleAfter = 2 * time.Hour }, VerbNone, client.StateRunning, "", noon.Add(time.Hour)},
 		{"idle, no limit", func(s *Session, o *Observed) { idle(s, o); s.IdleAfter = 0 }, VerbNone, client.StateRunning, "", time.Time{}},
-		{"idle, typed at", func(s *Session, o *Observed) { idle(s, o); o.Seen.LastInput = noon.Add(-time.Minute) }, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
+		{"idle, typed at", func(s *Session, o *Observed) { idle(s, o); o.Observation.LastInput = noon.Add(-time.Minute) }, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
 		{"idle, started since", func(s *Session, o *Observed) { idle(s, o); o.AgeFrom = noon.Add(-time.Minute) }, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
 		{"idle, used since", func(s *Session, o *Observed) { idle(s, o); o.IdleSince = noon.Add(-time.Minute) }, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
-		{"idle, attached", func(s *Session, o *Observed) { idle(s, o); o.Seen.Attached = 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
+		{"idle, attached", func(s *Session, o *Observed) { idle(s, o); o.Observation.Attached = 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
 		{"idle, question", func(s *Session, o *Observed) { idle(s, o); o.Pending = true }, VerbWait, client.StateRunning, "question", time.Time{}},
 		{"idle, prompts", func(s *Session, o *Observed) { idle(s, o); o.Queued = 2 }, VerbWait, client.StateRunning, "2 prompts", time.Time{}},
-		{"idle, liveness unknown", func(s *Session, o *Observed) { idle(s, o); o.Seen.Session = runtime.Unknown }, VerbNone, client.StateUnknown, "", time.Time{}},
+		{"idle, liveness unknown", func(s *Session, o *Observed) { idle(s, o); o.Observation.Session = runtime.Unknown }, VerbNone, client.StateUnknown, "", time.Time{}},
 		{"ready and printing", func(s *Session, o *Observed) {
 			idle(s, o)
-			o.Activity.State, o.Seen.LastActivity = runtime.ActivityReady, noon.Add(-time.Minute)
+			o.Activity.State, o.Observation.LastActivity = runtime.ActivityReady, noon.Add(-time.Minute)
 		}, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
 		{"silent, activity unknown", func(s *Session, o *Observed) {
 			idle(s, o)
-			o.Activity, o.Seen.LastActivity = session.Activity{}, noon.Add(-time.Hour)
+			o.Activity, o.Observation.LastActivity = session.Activity{}, noon.Add(-time.Hour)
 		}, VerbStop, client.StateStopping, "idle", time.Time{}},
 		{"nothing known at all", func(s *Session, o *Observed) { idle(s, o); o.Activity = session.Activity{} }, VerbNone, client.StateRunning, "as configured", time.Time{}},
 		{"in a silent turn", func(s *Session, o *Observed) {
 			idle(s, o)
-			o.Activity.State, o.Seen.LastActivity = runtime.ActivityBusy, noon.Add(-time.Hour)
+			o.Activity.State, o.Observation.LastActivity = runtime.ActivityBusy, noon.Add(-time.Hour)
 		}, VerbNone, client.StateRunning, "as configured", time.Time{}},
 		{"in the background", func(s *Session, o *Observed) { idle(s, o); o.Activity.State = runtime.ActivityBackground }, VerbNone, client.StateRunning, "", time.Time{}},
 		{"one shot, silent", func(s *Session, o *Observed) { idle(s, o); once(s) }, VerbNone, client.StateRunning, "once", time.Time{}},
@@ -108,14 +115,21 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 		{"too old", aged, VerbRestart, client.StateStopping, "older than 24h", time.Time{}},
 		{"old, not yet", func(s *Session, o *Observed) { aged(s, o); o.AgeFrom = noon }, VerbNone, client.StateRunning, "", noon.Add(24 * time.Hour)},
 		{"old, age unknown", func(s *Session, o *Observed) { aged(s, o); o.AgeFrom = time.Time{} }, VerbNone, client.StateRunning, "", time.Time{}},
-		{"too old, busy", func(s *Session, o *Observed) { aged(s, o); o.Activity = does(runtime.ActivityBusy, noon) }, VerbWait, client.StateRunning, "busy", time.Time{}},
-		{"too old, limited", func(s *Session, o *Observed) { aged(s, o); o.Activity = does(runtime.ActivityLimited, noon) }, VerbWait, client.StateRunning, "limited", time.Time{}},
-		{"too old, attached", func(s *Session, o *Observed) { aged(s, o); o.Seen.Attached = 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
-		{"too old, printing", func(s *Session, o *Observed) { aged(s, o); o.Seen.LastActivity = noon }, VerbWait, client.StateRunning, "quiet", noon.Add(time.Minute)},
+		{"too old, busy", func(s *Session, o *Observed) { aged(s, o); o.Activity = observedActivity(runtime.ActivityBusy, noon) }, VerbWait, client.StateRunning, "busy", time.Time{}},
+		{"too old, limited", func(s *Session, o *Observed) {
+			aged(s, o)
+			o.Activity = observedActivity(runtime.ActivityLimited, noon)
+		}, VerbWait, client.StateRunning, "limited", time.Time{}},
+		{"too old, attached", func(s *Session, o *Observed) { aged(s, o); o.Observation.Attached = 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
+		{"too old, printing", func(s *Session, o *Observed) { aged(s, o); o.Observation.LastActivity = noon }, VerbWait, client.StateRunning, "quiet", noon.Add(time.Minute)},
 
 		{"drift, question", func(s *Session, o *Observed) { s.Core, o.Pending = "v1:x", true }, VerbWait, client.StateRunning, "while a question is open", time.Time{}},
-		{"drift, waiting", func(s *Session, o *Observed) { s.Core, o.Activity = "v1:x", does(runtime.ActivityWaiting, noon) }, VerbWait, client.StateRunning, "waiting", time.Time{}},
-		{"drift, background", func(s *Session, o *Observed) { s.Core, o.Activity = "v1:x", does(runtime.ActivityBackground, noon) }, VerbWait, client.StateRunning, "background", time.Time{}},
+		{"drift, waiting", func(s *Session, o *Observed) {
+			s.Core, o.Activity = "v1:x", observedActivity(runtime.ActivityWaiting, noon)
+		}, VerbWait, client.StateRunning, "waiting", time.Time{}},
+		{"drift, background", func(s *Session, o *Observed) {
+			s.Core, o.Activity = "v1:x", observedActivity(runtime.ActivityBackground, noon)
+		}, VerbWait, client.StateRunning, "background", time.Time{}},
 		{"drift and idle", func(s *Session, o *Observed) { idle(s, o); s.Core = "v1:x" }, VerbRestart, client.StateStopping, "changed", time.Time{}},
 	}
 	for _, row := range rows {
@@ -137,19 +151,19 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 
 func TestSleepersAreWoken(t *testing.T) {
 	for name, change := range map[string]func(o *Observed){
-		"by hand":   func(o *Observed) { o.Wake = "it was asked for" },
+		"by hand":   func(o *Observed) { o.WakeReason = "it was asked for" },
 		"a prompt":  func(o *Observed) { o.Queued = 1 },
 		"a restart": func(o *Observed) { o.Order = OrderRestart },
 	} {
 		s := sessionOf("a")
-		o := gone(s)
+		o := stoppedSession(s)
 		o.Hold.Kind = session.HoldSleep
-		if change(&o); one(t, s, o, Policy{}).Verb != VerbStart || !one(t, s, o, Policy{}).Woken {
+		if change(&o); one(t, s, o, Policy{}).Verb != VerbStart || !one(t, s, o, Policy{}).ReleaseHold {
 			t.Errorf("%s: %+v, want a start and no hold any more", name, one(t, s, o, Policy{}))
 		}
-		o.Seen = healthy(s).Seen
-		o.Known, o.Order = true, OrderNone
-		if o.Wake != "" && (one(t, s, o, Policy{}).Verb != VerbNone || !one(t, s, o, Policy{}).Woken) {
+		o.Observation = healthy(s).Observation
+		o.Managed, o.Order = true, OrderNone
+		if o.WakeReason != "" && (one(t, s, o, Policy{}).Verb != VerbNone || !one(t, s, o, Policy{}).ReleaseHold) {
 			t.Errorf("%s, before it was stopped: %+v", name, one(t, s, o, Policy{}))
 		}
 	}
@@ -160,11 +174,11 @@ func TestADependencyThatSleepsIsWoken(t *testing.T) {
 	db.DependsOn, app.DependsOn = []string{"disk"}, []string{"db"}
 	desired := Desired{Sessions: []Session{disk, db, app}}
 	asleep := func(s Session) Observed {
-		o := gone(s)
+		o := stoppedSession(s)
 		o.Hold.Kind = session.HoldSleep
 		return o
 	}
-	actions := Diff(desired, []Observed{asleep(disk), asleep(db), gone(app)}, noon, Policy{})
+	actions := Diff(desired, []Observed{asleep(disk), asleep(db), stoppedSession(app)}, noon, Policy{})
 	if actions[0].Verb != VerbStart || actions[1].Verb != VerbWait || actions[2].Verb != VerbWait {
 		t.Errorf("app needs db and db needs disk: %+v, want disk to be woken first", actions)
 	}
@@ -173,7 +187,7 @@ func TestADependencyThatSleepsIsWoken(t *testing.T) {
 		t.Errorf("no agent is to be started: %+v, want both to sleep on", actions)
 	}
 	app.Suspended = true
-	actions = Diff(Desired{Sessions: []Session{disk, db, app}}, []Observed{asleep(disk), asleep(db), gone(app)}, noon, Policy{})
+	actions = Diff(Desired{Sessions: []Session{disk, db, app}}, []Observed{asleep(disk), asleep(db), stoppedSession(app)}, noon, Policy{})
 	if actions[0].Verb != VerbNone || actions[1].Verb != VerbNone {
 		t.Errorf("a suspended agent needs no start: %+v", actions)
 	}
@@ -181,7 +195,7 @@ func TestADependencyThatSleepsIsWoken(t *testing.T) {
 
 func TestALimitIsNoFailure(t *testing.T) {
 	s := sessionOf("a")
-	o := gone(s)
+	o := stoppedSession(s)
 	o.Obstacle = session.Obstacle{
 		Obstacle: runtime.Obstacle{Kind: runtime.ObstacleLimit, Detail: "5-hour limit", ResetAt: noon.Add(time.Hour)},
 		Since:    noon.Add(-time.Hour), ProbeAt: noon.Add(time.Hour),
@@ -220,8 +234,8 @@ func TestALimitIsNoFailure(t *testing.T) {
 func TestAFleetThatWaitsForOneLimitIsSpread(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for epoch := range uint64(100) {
-		at := spread(limitSpread, "gc-town-a", epoch)
-		if at < 0 || at >= limitSpread || at != spread(limitSpread, "gc-town-a", epoch) {
+		at := jitterFor(limitSpread, "gc-town-a", epoch)
+		if at < 0 || at >= limitSpread || at != jitterFor(limitSpread, "gc-town-a", epoch) {
 			t.Fatalf("epoch %d is spread by %v", epoch, at)
 		}
 		seen[at/time.Second] = true
@@ -238,21 +252,21 @@ func TestNothingEndsForATimeoutRightAfterASuspend(t *testing.T) {
 		"age":   aged,
 		"drain": func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Deadline = noon.Add(-time.Hour) },
 		"drift": func(s *Session, o *Observed) {
-			s.Core, o.DriftedAt, o.Seen.LastActivity = "v1:x", noon.Add(-8*time.Hour), noon.Add(-time.Second)
+			s.Core, o.DriftedAt, o.Observation.LastActivity = "v1:x", noon.Add(-8*time.Hour), noon.Add(-time.Second)
 		},
 	} {
 		s := sessionOf("a")
 		o := healthy(s)
 		change(&s, &o)
-		policy.Woke = time.Time{}
+		policy.ResumedAt = time.Time{}
 		if a := one(t, s, o, policy); !a.Verb.Ends() {
 			t.Fatalf("%s: without a suspend it ends: %+v", name, a)
 		}
-		policy.Woke = noon.Add(-29 * time.Second)
+		policy.ResumedAt = noon.Add(-29 * time.Second)
 		if a := one(t, s, o, policy); a.Verb.Ends() || a.After.Before(noon.Add(time.Second)) {
 			t.Errorf("%s: within a patrol of the suspend: %+v", name, a)
 		}
-		policy.Woke = noon.Add(-time.Hour)
+		policy.ResumedAt = noon.Add(-time.Hour)
 		if a := one(t, s, o, policy); !a.Verb.Ends() {
 			t.Errorf("%s: long after the suspend: %+v", name, a)
 		}
@@ -280,7 +294,7 @@ func TestMaxAgeIsSpreadAndStaysTheSame(t *testing.T) {
 func TestNothingIsStartedOrEndedWhileFrozen(t *testing.T) {
 	policy := Policy{Frozen: "the disk is full"}
 	s := sessionOf("a")
-	o := gone(s)
+	o := stoppedSession(s)
 	if a := one(t, s, o, policy); a.Verb != VerbWait || a.State != client.StateStopped || !strings.Contains(a.Reason, "frozen: the disk is full; due is: start") {
 		t.Errorf("a start: %+v", a)
 	}
@@ -313,17 +327,17 @@ func TestAPromptWakesASleeperIfItIsNewerThanTheHold(t *testing.T) {
 	} {
 		o := healthy(s)
 		o.Hold, o.Queued, o.PromptAt = session.Hold{Kind: session.HoldSleep, Since: noon}, 1, row.prompt
-		if a := one(t, s, o, Policy{}); a.Verb != row.want || a.Woken != (row.want == VerbNone) {
-			t.Errorf("a prompt of %v: the session that is to sleep since %v gets %s (%s), woken %v", row.prompt, noon, a.Verb, a.Reason, a.Woken)
+		if a := one(t, s, o, Policy{}); a.Verb != row.want || a.ReleaseHold != (row.want == VerbNone) {
+			t.Errorf("a prompt of %v: the session that is to sleep since %v gets %s (%s), woken %v", row.prompt, noon, a.Verb, a.Reason, a.ReleaseHold)
 		}
-		asleep := gone(s)
+		asleep := stoppedSession(s)
 		asleep.Hold, asleep.Queued, asleep.PromptAt = o.Hold, 1, row.prompt
 		if a := one(t, s, asleep, Policy{}); a.Verb != row.asleep {
 			t.Errorf("a prompt of %v: the session that sleeps since %v gets %s (%s)", row.prompt, noon, a.Verb, a.Reason)
 		}
 		s := s
 		s.IdleAfter = time.Second
-		o.Hold, o.Activity, o.IdleSince = session.Hold{}, does(runtime.ActivityIdle, noon.Add(-time.Hour)), noon.Add(-time.Hour)
+		o.Hold, o.Activity, o.IdleSince = session.Hold{}, observedActivity(runtime.ActivityIdle, noon.Add(-time.Hour)), noon.Add(-time.Hour)
 		if a := one(t, s, o, Policy{}); a.Verb == VerbStop {
 			t.Errorf("a prompt of %v: a session sleeps without a request, although the prompt waits", row.prompt)
 		}
@@ -334,7 +348,7 @@ func TestNothingIsEndedUnaskedWhileNobodyCanReadWhatTheAgentDoes(t *testing.T) {
 	s := sessionOf("a")
 	s.IdleAfter, s.MaxAge = time.Minute, time.Minute
 	o := healthy(s)
-	o.AgeFrom, o.Seen.LastActivity = noon.Add(-time.Hour), noon.Add(-time.Hour)
+	o.AgeFrom, o.Observation.LastActivity = noon.Add(-time.Hour), noon.Add(-time.Hour)
 	if a := one(t, s, o, Policy{}); a.Verb != VerbRestart {
 		t.Fatalf("an old and silent agent gets %s, the test shows nothing", a.Verb)
 	}

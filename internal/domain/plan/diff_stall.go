@@ -11,29 +11,29 @@ import (
 // stall adds to a decision what follows from an agent that shows no sign of progress in its
 // turn. Only a turn that is known to be in progress can be stalled: a question, a limit, a tool
 // that runs and a state that is unknown are none. Nothing else that is due is put off by it.
-func (d *differ) stall(a Action, s *Session, o *Observed) Action {
-	if s.Stall.After <= 0 || a.Verb != VerbNone && a.Verb != VerbWait || o.progressing() {
+func (d *planner) stall(a Action, s *Session, o *Observed) Action {
+	if s.Stall.After <= 0 || a.Verb != VerbNone && a.Verb != VerbWait || o.isProgressing() {
 		return a
 	}
-	since := latest(o.Progress.At, o.Seen.LastInput)
+	since := latest(o.Progress.At, o.Observation.LastInput)
 	if !o.Progress.Screen {
-		since = latest(since, o.Seen.LastActivity)
+		since = latest(since, o.Observation.LastActivity)
 	}
 	if due := latest(since.Add(s.Stall.After), d.policy.graceEnd()); d.now.Before(due) {
 		a.After = earliest(a.After, due)
 		return a
 	}
-	a.Stalled = since
+	a.StalledSince = since
 	const reason = "it shows no sign of progress in its turn"
 	switch act := config.OnStall(s.Stall.Act); {
-	case act != config.StallInterrupt && act != config.StallRestart, o.Seen.Attached > 0:
+	case act != config.StallInterrupt && act != config.StallRestart, o.Observation.Attached > 0:
 	case act == config.StallInterrupt && o.Progress.Interrupted.Before(since):
-		a.Unasked = true
+		a.Unrequested = true
 		return a.with(VerbInterrupt, client.StateRunning, reason)
 	case act == config.StallRestart && d.now.Before(o.StopAt):
 		return a.until(o.StopAt, client.StateRunning, reason+"; the last attempt to restart it failed: "+o.Fault)
 	case act == config.StallRestart:
-		a.Unasked = true
+		a.Unrequested = true
 		return a.with(VerbRestart, client.StateStopping, reason)
 	}
 	if a.Verb == VerbWait {
@@ -42,8 +42,8 @@ func (d *differ) stall(a Action, s *Session, o *Observed) Action {
 	return a.with(VerbNone, client.StateRunning, reason+"; the last one: "+cmp.Or(o.Progress.Sign, "unknown"))
 }
 
-// progressing reports whether the agent is not known to be in a turn without progress.
-func (o *Observed) progressing() bool {
+// isProgressing reports whether the agent is not known to be in a turn without progress.
+func (o *Observed) isProgressing() bool {
 	return o.Activity.State != runtime.ActivityBusy || o.Pending || o.draining() || o.Ended != nil ||
-		o.Progress.Tool != "" || o.Progress.At.IsZero() || !o.Progress.Reported && o.Seen.LastActivity.IsZero()
+		o.Progress.Tool != "" || o.Progress.At.IsZero() || !o.Progress.Reported && o.Observation.LastActivity.IsZero()
 }

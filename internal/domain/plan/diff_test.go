@@ -25,17 +25,17 @@ func sessionOf(agent string) Session {
 // healthy is the observation of s as it is when all is well.
 func healthy(s Session) Observed {
 	return Observed{
-		Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: OwnerUs, Known: true,
-		Seen:   runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive, InstanceToken: "t"},
-		Stored: Stored{s.Core, s.Provision, s.Launch, s.Live, s.Fields},
+		Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: OwnerThisCity, Managed: true,
+		Observation: runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive, InstanceToken: "t"},
+		Stored:      Stored{s.Core, s.Provision, s.Launch, s.Live, s.Fields},
 
 		Activity: session.Activity{State: runtime.ActivityReady},
 	}
 }
 
-func gone(s Session) Observed {
+func stoppedSession(s Session) Observed {
 	o := healthy(s)
-	o.Seen, o.Known = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false
+	o.Observation, o.Managed = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false
 	return o
 }
 
@@ -66,79 +66,95 @@ func TestDecisions(t *testing.T) {
 		after  time.Time
 	}{
 		{"as configured", func(*Session, *Observed) {}, quiet, VerbNone, client.StateRunning, "as configured", time.Time{}},
-		{"running, not known", func(_ *Session, o *Observed) { o.Known = false }, quiet, VerbAdopt, client.StateRunning, "already", time.Time{}},
-		{"gone", func(s *Session, o *Observed) { *o = gone(*s) }, quiet, VerbStart, client.StateStarting, "", time.Time{}},
+		{"running, not known", func(_ *Session, o *Observed) { o.Managed = false }, quiet, VerbAdopt, client.StateRunning, "already", time.Time{}},
+		{"gone", func(s *Session, o *Observed) { *o = stoppedSession(*s) }, quiet, VerbStart, client.StateStarting, "", time.Time{}},
 		{"corpse", func(_ *Session, o *Observed) {
-			o.Seen.Agent, o.Seen.Exit = runtime.Dead, &runtime.Exit{Code: 3}
+			o.Observation.Agent, o.Observation.Exit = runtime.Dead, &runtime.Exit{Code: 3}
 		}, quiet, VerbStart, client.StateStarting, "exited with code 3", time.Time{}},
-		{"agent unknown", func(_ *Session, o *Observed) { o.Seen.Agent = runtime.Unknown }, quiet, VerbNone, client.StateRunning, "", time.Time{}},
-		{"session unknown", func(_ *Session, o *Observed) { o.Seen.Session = runtime.Unknown }, quiet, VerbNone, client.StateUnknown, "not known", time.Time{}},
-		{"provider blind", func(s *Session, o *Observed) { *o = gone(*s); o.Blind = "the place does not answer" }, quiet, VerbNone, client.StateUnknown, "does not answer", time.Time{}},
-		{"under way", func(_ *Session, o *Observed) { o.Working = VerbStart; o.Seen = runtime.Observation{} }, quiet, VerbNone, client.StateStarting, "under way", time.Time{}},
+		{"agent unknown", func(_ *Session, o *Observed) { o.Observation.Agent = runtime.Unknown }, quiet, VerbNone, client.StateRunning, "", time.Time{}},
+		{"session unknown", func(_ *Session, o *Observed) { o.Observation.Session = runtime.Unknown }, quiet, VerbNone, client.StateUnknown, "not known", time.Time{}},
+		{"provider blind", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.UnknownReason = "the place does not answer" }, quiet, VerbNone, client.StateUnknown, "does not answer", time.Time{}},
+		{"under way", func(_ *Session, o *Observed) { o.Working = VerbStart; o.Observation = runtime.Observation{} }, quiet, VerbNone, client.StateStarting, "under way", time.Time{}},
 		{"foreign", func(_ *Session, o *Observed) { o.Owner = OwnerOther }, quiet, VerbNone, client.StateFailed, "another city", time.Time{}},
 
 		{"suspended, running", func(s *Session, _ *Observed) { s.Suspended = true }, quiet, VerbStop, client.StateStopping, "suspended", time.Time{}},
-		{"suspended, attached", func(s *Session, o *Observed) { s.Suspended, o.Seen.Attached = true, 1 }, quiet, VerbStop, client.StateStopping, "suspended", time.Time{}},
-		{"suspended, gone", func(s *Session, o *Observed) { s.Suspended = true; *o = gone(*s) }, quiet, VerbNone, client.StateSuspended, "", time.Time{}},
-		{"suspended, unknown", func(s *Session, o *Observed) { s.Suspended = true; o.Seen = runtime.Observation{} }, quiet, VerbNone, client.StateUnknown, "", time.Time{}},
-		{"orphan", func(_ *Session, o *Observed) { o.Seen.Session = runtime.Dead }, quiet, VerbWait, client.StateLost, "still runs", time.Time{}},
-		{"orphan, restart", func(_ *Session, o *Observed) { o.Seen.Session, o.Order = runtime.Dead, OrderRestart }, quiet, VerbStop, client.StateStopping, "asked", time.Time{}},
-		{"orphan, suspended", func(s *Session, o *Observed) { s.Suspended, o.Seen.Session = true, runtime.Dead }, quiet, VerbStop, client.StateStopping, "", time.Time{}},
-		{"orphan or not", func(_ *Session, o *Observed) { o.Seen.Session, o.Seen.Agent = runtime.Dead, runtime.Unknown }, quiet, VerbNone, client.StateUnknown, "not known", time.Time{}},
+		{"suspended, attached", func(s *Session, o *Observed) { s.Suspended, o.Observation.Attached = true, 1 }, quiet, VerbStop, client.StateStopping, "suspended", time.Time{}},
+		{"suspended, gone", func(s *Session, o *Observed) { s.Suspended = true; *o = stoppedSession(*s) }, quiet, VerbNone, client.StateSuspended, "", time.Time{}},
+		{"suspended, unknown", func(s *Session, o *Observed) { s.Suspended = true; o.Observation = runtime.Observation{} }, quiet, VerbNone, client.StateUnknown, "", time.Time{}},
+		{"orphan", func(_ *Session, o *Observed) { o.Observation.Session = runtime.Dead }, quiet, VerbWait, client.StateLost, "still runs", time.Time{}},
+		{"orphan, restart", func(_ *Session, o *Observed) { o.Observation.Session, o.Order = runtime.Dead, OrderRestart }, quiet, VerbStop, client.StateStopping, "asked", time.Time{}},
+		{"orphan, suspended", func(s *Session, o *Observed) { s.Suspended, o.Observation.Session = true, runtime.Dead }, quiet, VerbStop, client.StateStopping, "", time.Time{}},
+		{"orphan or not", func(_ *Session, o *Observed) {
+			o.Observation.Session, o.Observation.Agent = runtime.Dead, runtime.Unknown
+		}, quiet, VerbNone, client.StateUnknown, "not known", time.Time{}},
 		{"kill", func(_ *Session, o *Observed) { o.Order = OrderKill }, quiet, VerbStop, client.StateStopping, "asked", time.Time{}},
-		{"kill, gone", func(s *Session, o *Observed) { *o = gone(*s); o.Order = OrderKill }, quiet, VerbStart, client.StateStarting, "", time.Time{}},
-		{"restart", func(_ *Session, o *Observed) { o.Order, o.Seen.Attached = OrderRestart, 1 }, quiet, VerbRestart, client.StateStopping, "asked", time.Time{}},
-		{"restart, unknown", func(_ *Session, o *Observed) { o.Order = OrderRestart; o.Seen.Session = runtime.Unknown }, quiet, VerbNone, client.StateUnknown, "", time.Time{}},
+		{"kill, gone", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Order = OrderKill }, quiet, VerbStart, client.StateStarting, "", time.Time{}},
+		{"restart", func(_ *Session, o *Observed) { o.Order, o.Observation.Attached = OrderRestart, 1 }, quiet, VerbRestart, client.StateStopping, "asked", time.Time{}},
+		{"restart, unknown", func(_ *Session, o *Observed) { o.Order = OrderRestart; o.Observation.Session = runtime.Unknown }, quiet, VerbNone, client.StateUnknown, "", time.Time{}},
 		{"failed stop", func(s *Session, o *Observed) { s.Suspended, o.StopAt = true, noon.Add(time.Second) }, quiet, VerbWait, client.StateStopping, "failed", noon.Add(time.Second)},
 
 		{"city ends, first", func(*Session, *Observed) {}, ending, VerbWait, client.StateStopping, "interrupted", noon.Add(5 * time.Second)},
-		{"city ends, dead", func(_ *Session, o *Observed) { o.Seen.Agent = runtime.Dead }, ending, VerbStop, client.StateStopping, "", time.Time{}},
+		{"city ends, dead", func(_ *Session, o *Observed) { o.Observation.Agent = runtime.Dead }, ending, VerbStop, client.StateStopping, "", time.Time{}},
 		{"city ends, then", func(*Session, *Observed) {}, ended, VerbStop, client.StateStopping, "city ends", time.Time{}},
-		{"city ends, gone", func(s *Session, o *Observed) { *o = gone(*s); o.Order = OrderRestart }, ended, VerbNone, client.StateStopped, "", time.Time{}},
+		{"city ends, gone", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Order = OrderRestart }, ended, VerbNone, client.StateStopped, "", time.Time{}},
 
 		{"backoff", func(s *Session, o *Observed) {
-			*o = gone(*s)
+			*o = stoppedSession(*s)
 			o.Fault, o.NextAt = "exited with code 7", noon.Add(time.Second)
 		}, quiet, VerbWait, client.StateFailed, "code 7", noon.Add(time.Second)},
-		{"lost", func(s *Session, o *Observed) { *o = gone(*s); o.Lost, o.NextAt = true, noon.Add(time.Second) }, quiet, VerbWait, client.StateLost, "vanished", noon.Add(time.Second)},
+		{"lost", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Lost, o.NextAt = true, noon.Add(time.Second) }, quiet, VerbWait, client.StateLost, "vanished", noon.Add(time.Second)},
 		{"quarantine", func(s *Session, o *Observed) {
-			*o = gone(*s)
+			*o = stoppedSession(*s)
 			o.Fault = "exited with code 7"
 			o.Failures = []time.Time{noon.Add(-2 * time.Hour), noon.Add(-50 * time.Minute), noon.Add(-2 * time.Minute), noon.Add(-time.Minute)}
 		}, quiet, VerbWait, client.StateQuarantined, "3 failures within 1h0m0s, the last: exited with code 7", noon.Add(10 * time.Minute)},
 		{"quarantine over", func(s *Session, o *Observed) {
-			*o = gone(*s)
+			*o = stoppedSession(*s)
 			o.Failures = []time.Time{noon.Add(-time.Hour), noon.Add(-2 * time.Minute), noon.Add(-time.Minute)}
 		}, quiet, VerbStart, client.StateStarting, "", time.Time{}},
-		{"dependency missing", func(s *Session, o *Observed) { *o = gone(*s); s.DependsOn = []string{"db"} }, quiet, VerbWait, client.StateStopped, "not configured", time.Time{}},
+		{"dependency missing", func(s *Session, o *Observed) { *o = stoppedSession(*s); s.DependsOn = []string{"db"} }, quiet, VerbWait, client.StateStopped, "not configured", time.Time{}},
 		{"dependency missing, running", func(s *Session, _ *Observed) { s.DependsOn = []string{"db"} }, quiet, VerbNone, client.StateRunning, "", time.Time{}},
 
-		{"one shot, done", func(s *Session, o *Observed) { *o = gone(*s); once(s); o.Exit = &runtime.Exit{} }, quiet, VerbNone, client.StateStopped, "finished", time.Time{}},
-		{"one shot, done, dead", func(s *Session, o *Observed) { once(s); o.Seen.Agent, o.Seen.Exit = runtime.Dead, &runtime.Exit{} }, quiet, VerbNone, client.StateStopped, "finished", time.Time{}},
-		{"one shot, failed", func(s *Session, o *Observed) { *o = gone(*s); once(s); o.Exit = &runtime.Exit{Code: 1} }, quiet, VerbStart, client.StateStarting, "code 1", time.Time{}},
-		{"one shot, killed", func(s *Session, o *Observed) { *o = gone(*s); once(s); o.Exit = &runtime.Exit{Signal: "killed"} }, quiet, VerbStart, client.StateStarting, "killed", time.Time{}},
+		{"one shot, done", func(s *Session, o *Observed) { *o = stoppedSession(*s); once(s); o.Exit = &runtime.Exit{} }, quiet, VerbNone, client.StateStopped, "finished", time.Time{}},
+		{"one shot, done, dead", func(s *Session, o *Observed) {
+			once(s)
+			o.Observation.Agent, o.Observation.Exit = runtime.Dead, &runtime.Exit{}
+		}, quiet, VerbNone, client.StateStopped, "finished", time.Time{}},
+		{"one shot, failed", func(s *Session, o *Observed) { *o = stoppedSession(*s); once(s); o.Exit = &runtime.Exit{Code: 1} }, quiet, VerbStart, client.StateStarting, "code 1", time.Time{}},
+		{"one shot, killed", func(s *Session, o *Observed) {
+			*o = stoppedSession(*s)
+			once(s)
+			o.Exit = &runtime.Exit{Signal: "killed"}
+		}, quiet, VerbStart, client.StateStarting, "killed", time.Time{}},
 		{"one shot, again", func(s *Session, o *Observed) {
-			*o = gone(*s)
+			*o = stoppedSession(*s)
 			once(s)
 			o.Exit, o.Order = &runtime.Exit{}, OrderRestart
 		}, quiet, VerbStart, client.StateStarting, "", time.Time{}},
-		{"one shot, new job", func(s *Session, o *Observed) { *o = gone(*s); once(s); o.Exit = &runtime.Exit{}; s.Core = "v1:x" }, quiet, VerbStart, client.StateStarting, "", time.Time{}},
+		{"one shot, new job", func(s *Session, o *Observed) {
+			*o = stoppedSession(*s)
+			once(s)
+			o.Exit = &runtime.Exit{}
+			s.Core = "v1:x"
+		}, quiet, VerbStart, client.StateStarting, "", time.Time{}},
 		{"one shot, changed at work", func(s *Session, _ *Observed) { once(s); s.Core = "v1:x" }, quiet, VerbNone, client.StateRunning, "once", time.Time{}},
 
-		{"live drift", func(s *Session, o *Observed) { s.Live, o.Seen.Attached = "v1:x", 2 }, quiet, VerbApplyLive, client.StateRunning, "changed", time.Time{}},
+		{"live drift", func(s *Session, o *Observed) { s.Live, o.Observation.Attached = "v1:x", 2 }, quiet, VerbApplyLive, client.StateRunning, "changed", time.Time{}},
 		{"launch drift", func(s *Session, o *Observed) { s.Core, s.Launch, o.CanRelaunch = "v1:x", "v1:x", true }, quiet, VerbRelaunch, client.StateStarting, "changed", time.Time{}},
 		{"launch drift, no warm box", func(s *Session, _ *Observed) { s.Core, s.Launch = "v1:x", "v1:x" }, quiet, VerbRestart, client.StateStopping, "changed", time.Time{}},
 		{"provision drift", func(s *Session, o *Observed) { s.Core, s.Provision, o.CanRelaunch = "v1:x", "v1:x", true }, quiet, VerbRestart, client.StateStopping, "changed", time.Time{}},
-		{"drift, attached", func(s *Session, o *Observed) { s.Core, o.Seen.Attached, o.DriftedAt = "v1:x", 1, noon.Add(-time.Hour) }, quiet, VerbWait, client.StateRunning, "attached", time.Time{}},
+		{"drift, attached", func(s *Session, o *Observed) {
+			s.Core, o.Observation.Attached, o.DriftedAt = "v1:x", 1, noon.Add(-time.Hour)
+		}, quiet, VerbWait, client.StateRunning, "attached", time.Time{}},
 		{"drift, busy", func(s *Session, o *Observed) {
 			s.Core, o.Activity.State, o.DriftedAt = "v1:x", runtime.ActivityBusy, noon.Add(-time.Hour)
 		}, quiet, VerbWait, client.StateRunning, "busy", time.Time{}},
-		{"drift, active", func(s *Session, o *Observed) { s.Core, o.Seen.LastActivity = "v1:x", noon.Add(-time.Second) }, quiet, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
-		{"drift, typed at", func(s *Session, o *Observed) { s.Core, o.Seen.LastInput = "v1:x", noon.Add(-time.Second) }, quiet, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
+		{"drift, active", func(s *Session, o *Observed) { s.Core, o.Observation.LastActivity = "v1:x", noon.Add(-time.Second) }, quiet, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
+		{"drift, typed at", func(s *Session, o *Observed) { s.Core, o.Observation.LastInput = "v1:x", noon.Add(-time.Second) }, quiet, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
 		{"drift, active too long", func(s *Session, o *Observed) {
-			s.Core, o.Seen.LastActivity, o.DriftedAt = "v1:x", noon, noon.Add(-5*time.Minute)
+			s.Core, o.Observation.LastActivity, o.DriftedAt = "v1:x", noon, noon.Add(-5*time.Minute)
 		}, quiet, VerbRestart, client.StateStopping, "", time.Time{}},
-		{"drift, attachment unknown", func(s *Session, o *Observed) { s.Core, o.Seen.Attached = "v1:x", -1 }, quiet, VerbRestart, client.StateStopping, "", time.Time{}},
+		{"drift, attachment unknown", func(s *Session, o *Observed) { s.Core, o.Observation.Attached = "v1:x", -1 }, quiet, VerbRestart, client.StateStopping, "", time.Time{}},
 		{"other version", func(_ *Session, o *Observed) { o.Stored.Core = "v0:y" }, quiet, VerbNone, client.StateRunning, "rules", time.Time{}},
 		{"never stored", func(_ *Session, o *Observed) { o.Stored = Stored{} }, quiet, VerbNone, client.StateRunning, "rules", time.Time{}},
 	}
@@ -180,13 +196,13 @@ func TestStraysAreStoppedOnlyIfTheyAreOurs(t *testing.T) {
 		want   Verb // empty: no action at all
 	}{
 		{"ours", func(*Observed) {}, VerbStop},
-		{"ours, dead", func(o *Observed) { o.Seen.Agent = runtime.Dead }, VerbStop},
+		{"ours, dead", func(o *Observed) { o.Observation.Agent = runtime.Dead }, VerbStop},
 		{"another city's", func(o *Observed) { o.Owner = OwnerOther }, ""},
 		{"unknown owner", func(o *Observed) { o.Owner = OwnerUnknown }, ""},
-		{"unknown", func(o *Observed) { o.Seen.Session = runtime.Unknown }, VerbNone},
-		{"blind", func(o *Observed) { o.Blind = "x" }, VerbNone},
-		{"gone", func(o *Observed) { o.Seen.Session, o.Seen.Agent = runtime.Dead, runtime.Dead }, ""},
-		{"our orphan", func(o *Observed) { o.Seen.Session = runtime.Dead }, VerbStop},
+		{"unknown", func(o *Observed) { o.Observation.Session = runtime.Unknown }, VerbNone},
+		{"blind", func(o *Observed) { o.UnknownReason = "x" }, VerbNone},
+		{"gone", func(o *Observed) { o.Observation.Session, o.Observation.Agent = runtime.Dead, runtime.Dead }, ""},
+		{"our orphan", func(o *Observed) { o.Observation.Session = runtime.Dead }, VerbStop},
 	} {
 		o := healthy(s)
 		row.change(&o)
@@ -205,7 +221,7 @@ func TestWavesFollowDependencies(t *testing.T) {
 	once(&job)
 	job.DependsOn, app.DependsOn = []string{"db"}, []string{"db", "job"}
 	desired := Desired{Sessions: []Session{app, job, db}}
-	oDB, oJob, oApp := gone(db), gone(job), gone(app)
+	oDB, oJob, oApp := stoppedSession(db), stoppedSession(job), stoppedSession(app)
 	verbs := func() string {
 		var out []string
 		for _, a := range Diff(desired, []Observed{oApp, oJob, oDB}, noon, Policy{}) {
@@ -218,12 +234,12 @@ func TestWavesFollowDependencies(t *testing.T) {
 		want   string // app job db
 	}{
 		{func() {}, "wait wait start"},
-		{func() { oDB.Working = VerbStart; oDB.Seen.Session = runtime.Unknown }, "wait wait none"},
+		{func() { oDB.Working = VerbStart; oDB.Observation.Session = runtime.Unknown }, "wait wait none"},
 		{func() { oDB = healthy(db) }, "wait start none"},
 		{func() { oJob = healthy(job) }, "wait none none"},
-		{func() { oJob.Seen.Agent, oJob.Seen.Exit = runtime.Dead, &runtime.Exit{Code: 1} }, "wait start none"},
-		{func() { oJob.Seen.Exit = &runtime.Exit{} }, "start none none"},
-		{func() { oApp = healthy(app); oDB = gone(db) }, "none none start"},
+		{func() { oJob.Observation.Agent, oJob.Observation.Exit = runtime.Dead, &runtime.Exit{Code: 1} }, "wait start none"},
+		{func() { oJob.Observation.Exit = &runtime.Exit{} }, "start none none"},
+		{func() { oApp = healthy(app); oDB = stoppedSession(db) }, "none none start"},
 	}
 	for i, step := range steps {
 		step.change()
@@ -238,20 +254,20 @@ func TestAnIdentityMovesWithoutBeingTwice(t *testing.T) {
 	former := healthy(s)
 	former.Name = "town--a"
 	desired := Desired{Sessions: []Session{s}}
-	actions := Diff(desired, []Observed{gone(s), former}, noon, Policy{})
+	actions := Diff(desired, []Observed{stoppedSession(s), former}, noon, Policy{})
 	if actions[0].Verb != VerbWait || !strings.Contains(actions[0].Reason, "town--a must end first") || actions[1].Verb != VerbStop {
 		t.Errorf("while the old session runs: %+v, want wait and stop", actions)
 	}
-	former.Seen.Session = runtime.Unknown
-	if a := Diff(desired, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
+	former.Observation.Session = runtime.Unknown
+	if a := Diff(desired, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
 		t.Errorf("while the old session is unknown: %s, want wait", a.Verb)
 	}
-	former.Seen.Session, former.Seen.Agent = runtime.Dead, runtime.Alive
-	if a := Diff(desired, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
+	former.Observation.Session, former.Observation.Agent = runtime.Dead, runtime.Alive
+	if a := Diff(desired, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
 		t.Errorf("while the old agent lives without its session: %s, want wait", a.Verb)
 	}
-	former.Seen.Agent = runtime.Dead
-	if a := Diff(desired, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
+	former.Observation.Agent = runtime.Dead
+	if a := Diff(desired, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
 		t.Errorf("once the old session is gone: %s, want start", a.Verb)
 	}
 }

@@ -17,15 +17,15 @@ type Observed struct {
 	Agent string
 	Owner Owner
 
-	// Blind says why nothing is known of the session or of its whole provider.
+	// UnknownReason says why nothing is known of the session or of its whole provider.
 	// If it is not empty, Seen is worthless.
-	Blind string
-	Seen  runtime.Observation
+	UnknownReason string
+	Observation   runtime.Observation
 
-	Known       bool   // the controller has started or adopted this instance
-	Cut         bool   // its start was cut off by the end of the controller that began it
-	Stored      Stored // what the instance was started with
-	CanRelaunch bool   // the driver has warm boxes
+	Managed          bool   // the controller has started or adopted this instance
+	StartInterrupted bool   // its start was cut off by the end of the controller that began it
+	Stored           Stored // what the instance was started with
+	CanRelaunch      bool   // the driver has warm boxes
 
 	Epoch    uint64           // counts the instances; that of the one that runs, or of the last one
 	Activity session.Activity // what the agent does, by all evidence; the zero value is unknown
@@ -47,28 +47,28 @@ type Observed struct {
 	Ended *runtime.End
 
 	// What somebody asked for, as the record keeps it.
-	Hold     session.Hold
-	Drain    session.Drain
-	Obstacle session.Obstacle
-	Renew    time.Time // since when a restart at the next turn boundary is asked for
-	// Wake says why a session that sleeps, or a member that its pool does not
+	Hold               session.Hold
+	Drain              session.Drain
+	Obstacle           session.Obstacle
+	RestartRequestedAt time.Time // since when a restart at the next turn boundary is asked for
+	// WakeReason says why a session that sleeps, or a member that its pool does not
 	// want, is to run: "it was asked for", "somebody attaches". Empty: nothing
 	// wakes it. Queued prompts need no Wake.
-	Wake string
+	WakeReason string
 
 	Working Verb  // an act that is under way; empty if none
 	Order   Order // what a person asked for
 
-	Failures  []time.Time   // failed starts and ends without a request
-	Fault     string        // the last failure in words
-	Exit      *runtime.Exit // how the last instance ended
-	Lost      bool          // the last instance vanished without a trace
-	NextAt    time.Time     // no start before this
-	StopAt    time.Time     // no stop before this: the last one failed
-	DriftedAt time.Time     // since when the configuration differs
-	WaitsFrom time.Time     // since when a stop that the configuration asks for waits; zero: none does
-	Apply     bool          // a person wants what the configuration asks for now, whatever the agent does
-	Disrupted bool          // ended for its changed configuration, and not running again yet
+	Failures       []time.Time   // failed starts and ends without a request
+	Fault          string        // the last failure in words
+	Exit           *runtime.Exit // how the last instance ended
+	Lost           bool          // the last instance vanished without a trace
+	NextAt         time.Time     // no start before this
+	StopAt         time.Time     // no stop before this: the last one failed
+	DriftedAt      time.Time     // since when the configuration differs
+	PostponedSince time.Time     // since when a stop that the configuration asks for waits; zero: none does
+	Apply          bool          // a person wants what the configuration asks for now, whatever the agent does
+	Disrupted      bool          // ended for its changed configuration, and not running again yet
 }
 
 // Stored are the fingerprints that an instance was started with. Empty ones
@@ -98,7 +98,7 @@ type Owner uint8
 // not being configured.
 const (
 	OwnerUnknown Owner = iota
-	OwnerUs
+	OwnerThisCity
 	OwnerOther
 )
 
@@ -115,18 +115,18 @@ const (
 
 // exists reports whether anything of the session is there: an agent or a dead
 // session.
-func (o *Observed) exists() bool { return o.Seen.Session == runtime.Alive || o.orphaned() }
+func (o *Observed) exists() bool { return o.Observation.Session == runtime.Alive || o.orphaned() }
 
 // running reports whether the session is there and its agent has not been seen
 // to end.
 func (o *Observed) running() bool {
-	return o.Seen.Session == runtime.Alive && o.Seen.Agent != runtime.Dead
+	return o.Observation.Session == runtime.Alive && o.Observation.Agent != runtime.Dead
 }
 
 // orphaned reports whether the agent lives on without its session: it cannot be
 // reached any more, but it may still work.
 func (o *Observed) orphaned() bool {
-	return o.Seen.Session == runtime.Dead && o.Seen.Agent == runtime.Alive
+	return o.Observation.Session == runtime.Dead && o.Observation.Agent == runtime.Alive
 }
 
 // unattributed reports whether the session may exist but its owner has not been
@@ -138,11 +138,11 @@ func (o *Observed) unattributed() bool {
 // unknown returns why nothing may be done, empty if everything needed is known.
 func (o *Observed) unknown() string {
 	switch {
-	case o.Blind != "":
-		return o.Blind
-	case o.Seen.Session == runtime.Unknown:
+	case o.UnknownReason != "":
+		return o.UnknownReason
+	case o.Observation.Session == runtime.Unknown:
 		return "it is not known whether the session exists"
-	case o.Seen.Session == runtime.Dead && o.Seen.Agent == runtime.Unknown:
+	case o.Observation.Session == runtime.Dead && o.Observation.Agent == runtime.Unknown:
 		return "the session is gone, and it is not known whether its agent is too"
 	}
 	return ""
@@ -152,7 +152,7 @@ func (o *Observed) unknown() string {
 func (o *Observed) finished() bool {
 	exit := o.Exit
 	if exit == nil {
-		exit = o.Seen.Exit
+		exit = o.Observation.Exit
 	}
 	return !o.running() && exit != nil && exit.Code == 0 && exit.Signal == ""
 }
@@ -162,8 +162,8 @@ func (o *Observed) lastEnd() string {
 	switch {
 	case o.Fault != "":
 		return o.Fault
-	case o.Seen.Exit != nil:
-		return o.Seen.Exit.String()
+	case o.Observation.Exit != nil:
+		return o.Observation.Exit.String()
 	case o.Exit != nil:
 		return o.Exit.String()
 	case o.Lost:

@@ -45,11 +45,11 @@ type Policy struct {
 	// end now, the city or a session, ends nevertheless.
 	Frozen string
 
-	// Woke is when the host last came back from a suspend. For one Patrol after
+	// ResumedAt is when the host last came back from a suspend. For one Patrol after
 	// that nothing is ended for a timeout, and no idle time counts from before. A
 	// zero Patrol means 30 s.
-	Woke   time.Time
-	Patrol time.Duration
+	ResumedAt time.Time
+	Patrol    time.Duration
 
 	// PoolWants holds, by the pool's agent, how many members its check asked for
 	// when it last succeeded. It is clamped to the pool's bounds. A pool that is not
@@ -68,8 +68,8 @@ const defaultPatrol = 30 * time.Second
 // graceEnd returns until when nothing is ended for a timeout, because the host
 // slept; the zero time if it did not.
 func (p *Policy) graceEnd() time.Time {
-	if p.Woke.IsZero() {
+	if p.ResumedAt.IsZero() {
 		return time.Time{}
 	}
-	return p.Woke.Add(cmp.Or(p.Patrol, defaultPatrol))
+	return p.ResumedAt.Add(cmp.Or(p.Patrol, defaultPatrol))
 }

@@ -22,10 +22,10 @@ type Pool struct {
 	DrainTimeout time.Duration
 }
 
-// owns reports whether an agent is a member, or may have been one, by its name
+// isMember reports whether an agent is a member, or may have been one, by its name
 // alone: a pool that has shrunk knows its previous members. So it does the agent of
 // its own name, which has become a pool.
-func (p *Pool) owns(agent string) bool {
+func (p *Pool) isMember(agent string) bool {
 	if agent == p.Agent {
 		return true
 	}

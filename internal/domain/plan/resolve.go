@@ -20,7 +20,7 @@ type Inputs struct {
 	// Profiles are the built-in profiles of agent CLIs.
 	Profiles *agentcli.Set
 	// Known are the names that the configuration may use.
-	Known config.Known
+	Known config.Catalog
 	// RuntimeOverride is the value of GC_SESSION; empty if unset.
 	RuntimeOverride string
 	// LookupEnv returns a variable of the city, for $VAR in env. Nil: none.
@@ -66,7 +66,7 @@ func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
 	var errs []*config.Error
 	names := map[string]string{}
 	for i := range city.Agents {
-		family := resolveFamily(city, in, profiles, &city.Agents[i])
+		family := resolveAgent(city, in, profiles, &city.Agents[i])
 		for _, session := range family.sessions {
 			names[session.Agent] = session.Name
 		}
@@ -121,7 +121,7 @@ type resolver struct {
 	profile agentcli.Profile
 
 	pool    string   // the qualified name of the pool whose member it is; empty: none
-	speaks  bool     // its profile is that of a program that speaks the Agent Client Protocol
+	usesACP bool     // its profile is that of a program that speaks the Agent Client Protocol
 	acpMode string   // the session mode to set, by the Agent Client Protocol; empty: none
 	program string   // the shell command without its arguments
 	args    []string // each one quoted
@@ -171,7 +171,7 @@ func (r *resolver) session() Session {
 	selection := r.place()
 	protocol := r.in.Known.Protocol(selection)
 	if protocol {
-		r.speak()
+		r.useACP()
 	}
 	r.program, r.args = r.words()
 	session := Session{
@@ -197,7 +197,7 @@ func (r *resolver) session() Session {
 	session.Primer = r.parts
 	mode, _ := r.promptMode()
 	session.ByWorker = mode == config.PromptWorker
-	session.Protocol, session.Typed = protocol, r.typed()
+	session.Protocol, session.Typed = protocol, r.typedReason()
 	for _, name := range a.DependsOn {
 		if target, ok := r.city.Dependency(a, name); ok {
 			session.DependsOn = append(session.DependsOn, target)
@@ -225,20 +225,20 @@ func (r *resolver) place() string {
 	return selection
 }
 
-// speak makes the agent's CLI one that speaks the Agent Client Protocol. An agent
+// useACP makes the agent's CLI one that speaks the Agent Client Protocol. An agent
 // with a start_command has its own way.
-func (r *resolver) speak() {
+func (r *resolver) useACP() {
 	if r.profile.Name == "" || r.agent.StartCommand != "" {
 		return
 	}
-	speaking, ok := r.profile.Speaking()
+	speaking, ok := r.profile.ACPProfile()
 	if !ok {
-		r.fail(r.agent.Place("provider"), "provider %q is not known to speak the Agent Client Protocol; set acp_command and acp_args in [providers.%s], or start_command here", r.profile.Name, r.profile.Name)
+		r.fail(r.agent.Position("provider"), "provider %q is not known to speak the Agent Client Protocol; set acp_command and acp_args in [providers.%s], or start_command here", r.profile.Name, r.profile.Name)
 	}
-	r.profile, r.speaks = speaking, true
+	r.profile, r.usesACP = speaking, true
 	mode, err := speaking.ACPMode(r.agent.PermissionMode)
 	if err != nil {
-		r.fail(r.agent.Place("permission_mode"), "%v", err)
+		r.fail(r.agent.Position("permission_mode"), "%v", err)
 	}
 	r.acpMode = mode
 }

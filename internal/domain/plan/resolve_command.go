@@ -26,7 +26,7 @@ func (r *resolver) words() (command string, args []string) {
 	for i, arg := range args {
 		quoted, err := quote(arg)
 		if err != nil {
-			r.fail(a.Place("args"), "args: %v", err)
+			r.fail(a.Position("args"), "args: %v", err)
 		}
 		args[i] = quoted
 	}
@@ -39,16 +39,16 @@ func (r *resolver) profileCommand() (string, []string) {
 		profile.Args = r.expandList("args", a.Args)
 	}
 	mode := a.PermissionMode
-	if r.speaks { // its mode is set by the protocol
+	if r.usesACP { // its mode is set by the protocol
 		mode = ""
 	}
 	argv, err := profile.Argv(mode)
 	if err != nil {
-		r.fail(a.Place("permission_mode"), "%v", err)
+		r.fail(a.Position("permission_mode"), "%v", err)
 	}
 	if len(argv) == 0 {
 		if err == nil {
-			r.fail(a.Place("provider"), "provider %q has no command; set start_command here or command in [providers.%s]", profile.Name, profile.Name)
+			r.fail(a.Position("provider"), "provider %q has no command; set start_command here or command in [providers.%s]", profile.Name, profile.Name)
 		}
 		return "", nil
 	}

@@ -118,7 +118,7 @@ func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 		"GC_PROVIDER":            r.profile.Name,
 		"GC_READY_PROMPT_PREFIX": cfg.ReadyPromptPrefix,
 		"GC_BIN":                 r.in.Binary,
-		"GC_HOOKS":               r.hooked(),
+		"GC_HOOKS":               r.hookOwner(),
 		"GC_CHANNEL":             r.channel(),
 	} {
 		if value != "" {
@@ -157,7 +157,7 @@ func (r *resolver) upstreamEnv() map[string]config.Secret {
 		}
 		variable := r.profile.UpstreamEnv[key]
 		if variable == "" {
-			r.fail(r.agent.Place("upstream"), "upstream %q sets %s, but nothing says which variable takes it; set upstream_env in [providers.<name>], or the upstream's env", r.agent.Upstream, key)
+			r.fail(r.agent.Position("upstream"), "upstream %q sets %s, but nothing says which variable takes it; set upstream_env in [providers.<name>], or the upstream's env", r.agent.Upstream, key)
 			continue
 		}
 		env[variable] = value

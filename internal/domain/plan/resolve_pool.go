@@ -8,32 +8,32 @@ import (
 	"gascity/internal/config"
 )
 
-// family is what one agent of the configuration resolves to: one session, or a
+// resolution is what one agent of the configuration resolves to: one session, or a
 // pool of them.
-type family struct {
+type resolution struct {
 	sessions []Session
 	pools    []Pool // at most one
 	warnings []Warning
 	errs     []*config.Error
 }
 
-// resolveFamily resolves an agent. What is wrong with a pool is reported once,
+// resolveAgent resolves an agent. What is wrong with a pool is reported once,
 // not for each member.
-func resolveFamily(city *config.City, in Inputs, profiles *agentcli.Set, a *config.Agent) family {
+func resolveAgent(city *config.City, in Inputs, profiles *agentcli.Set, a *config.Agent) resolution {
 	scale, ok := a.Scale()
 	if !ok {
 		r := newResolver(city, in, profiles, a)
 		session := r.session()
-		return family{sessions: []Session{session}, warnings: r.warnings, errs: r.errs}
+		return resolution{sessions: []Session{session}, warnings: r.warnings, errs: r.errs}
 	}
 	r := newResolver(city, in, profiles, a)
 	pool := Pool{
 		Agent: a.QualifiedName(), Min: scale.Min, Max: scale.Max, DrainTimeout: drainTimeout(a),
 		Check: r.expand(checkOrigin(a), "check", scale.Check), Dir: city.Root, Env: r.checkEnv(),
 	}
-	f := family{errs: r.errs}
+	f := resolution{errs: r.errs}
 	if idleAfter(a) > 0 {
-		r.warn(a.Place("idle_timeout"), "idle_timeout and sleep_after_idle have no effect on the members of a pool: its count decides")
+		r.warn(a.Position("idle_timeout"), "idle_timeout and sleep_after_idle have no effect on the members of a pool: its count decides")
 		f.warnings = r.warnings
 	}
 	for number := 1; number <= scale.Max && len(f.errs) == 0; number++ {

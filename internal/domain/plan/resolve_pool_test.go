@@ -173,7 +173,7 @@ func TestAContinuedConversationIsNudgedAndInItsFolder(t *testing.T) {
 	if _, ok := s.ResumeCommand(c, session.RungFresh); ok {
 		t.Error("a fresh start continues a conversation")
 	}
-	if note := plan.HandOver(s.Config, c, "not found").Nudge; !strings.HasPrefix(note, s.Config.Nudge+"\n\nYour previous conversation x could not be continued (not found)") {
+	if note := plan.WithHandoffNote(s.Config, c, "not found").Nudge; !strings.HasPrefix(note, s.Config.Nudge+"\n\nYour previous conversation x could not be continued (not found)") {
 		t.Errorf("the note is %q", note)
 	}
 }
@@ -206,9 +206,9 @@ func observedAs(desired plan.Desired) []plan.Observed {
 	var observed []plan.Observed
 	for _, s := range desired.Sessions {
 		observed = append(observed, plan.Observed{
-			Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: plan.OwnerUs, Known: true,
-			Seen:   runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive},
-			Stored: plan.Stored{Core: s.Core, Provision: s.Provision, Launch: s.Launch, Live: s.Live, Fields: s.Fields},
+			Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: plan.OwnerThisCity, Managed: true,
+			Observation: runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive},
+			Stored:      plan.Stored{Core: s.Core, Provision: s.Provision, Launch: s.Launch, Live: s.Live, Fields: s.Fields},
 		})
 	}
 	return observed

@@ -33,20 +33,20 @@ func (r *resolver) prompt(cfg *runtime.Config) {
 			}
 		case config.PromptFlag:
 			if flag == "" {
-				r.fail(a.Place("prompt_mode"), "prompt_mode is flag, but neither the agent nor its provider has a prompt_flag")
+				r.fail(a.Position("prompt_mode"), "prompt_mode is flag, but neither the agent nor its provider has a prompt_flag")
 			}
 			fallthrough
 		default:
 			cfg.PromptFlag = flag
 			quoted, err := quote(text)
 			if err != nil {
-				r.fail(a.Place("prompt_template"), "the prompt cannot be an argument: %v", err)
+				r.fail(a.Position("prompt_template"), "the prompt cannot be an argument: %v", err)
 			}
 			cfg.PromptSuffix = quoted
 		}
 	}
 	if cfg.Lifecycle == runtime.LifecycleOneShot && cfg.Nudge != "" {
-		r.fail(a.Place("lifecycle"), "a one_shot command is never ready to be typed at, so its prompt would be lost; use prompt_mode arg or flag")
+		r.fail(a.Position("lifecycle"), "a one_shot command is never ready to be typed at, so its prompt would be lost; use prompt_mode arg or flag")
 	}
 }
 
@@ -73,7 +73,7 @@ func (r *resolver) promptText() string {
 		return ""
 	}
 	r.parts.Identity = fmt.Sprintf("[%s] %s", r.vars["City"], r.vars["Agent"])
-	beacon := runtime.FormatBeaconAt(r.vars["City"], r.vars["Agent"], !r.hooks(), r.in.Now)
+	beacon := runtime.FormatBeaconAt(r.vars["City"], r.vars["Agent"], !r.isPrimedByHooks(), r.in.Now)
 	if a.PromptTemplate == "" {
 		return beacon
 	}
@@ -81,22 +81,22 @@ func (r *resolver) promptText() string {
 	return join(beacon, r.parts.Role)
 }
 
-// hooks reports whether the agent's hooks prime it.
-func (r *resolver) hooks() bool {
+// isPrimedByHooks reports whether the agent's hooks prime it.
+func (r *resolver) isPrimedByHooks() bool {
 	if installed := r.agent.HooksInstalled; installed != nil {
 		return *installed
 	}
-	if cli, ok := hooks.Lookup(r.hooked()); ok && cli.Briefs(hooks.SourceStartup) {
+	if cli, ok := hooks.Lookup(r.hookOwner()); ok && cli.InjectsContext(hooks.SourceStartup) {
 		return true
 	}
 	names := r.installedHooks()
 	return r.profile.SupportsHooks && (slices.Contains(names, r.profile.Name) || slices.Contains(names, r.profile.Family))
 }
 
-// hooked is whose hooks the agent gets when it starts: those of its agent CLI, where
+// hookOwner is whose hooks the agent gets when it starts: those of its agent CLI, where
 // install_agent_hooks names it, or where nothing is said and the command is the agent
 // CLI's own. A command of somebody else's may not know the arguments.
-func (r *resolver) hooked() string {
+func (r *resolver) hookOwner() string {
 	p := r.profile
 	if _, known := hooks.Lookup(p.Family); !known || !p.SupportsHooks {
 		return ""
@@ -118,7 +118,7 @@ func (r *resolver) hooked() string {
 // prompts are typed because nothing else is possible, [agentcli.ChannelTyped]: because the
 // configuration says so.
 func (r *resolver) channel() string {
-	switch why := r.typed(); {
+	switch why := r.typedReason(); {
 	case why == "":
 		return r.profile.Family
 	case r.agent.Channel == config.ChannelTyped:
@@ -127,9 +127,9 @@ func (r *resolver) channel() string {
 	return ""
 }
 
-// typed returns why the prompts of the agent are typed into its terminal; empty: they go by
+// typedReason returns why the prompts of the agent are typed into its terminal; empty: they go by
 // the agent CLI's native channel. For that the command has to be the agent CLI's own.
-func (r *resolver) typed() string {
+func (r *resolver) typedReason() string {
 	section := r.city.Providers[r.profile.Name]
 	resume, _ := r.resumeCommand()
 	switch {
@@ -139,16 +139,16 @@ func (r *resolver) typed() string {
 		return "its agent CLI has no native channel that gc can use"
 	case r.agent.StartCommand != "" || section.Has("command") || resume != "":
 		return "its command is not the agent CLI's own"
-	case r.hooked() == "":
+	case r.hookOwner() == "":
 		return "its hooks are not installed"
-	case r.agent.Lifecycle == config.OneShot && r.relayed():
+	case r.agent.Lifecycle == config.OneShot && r.isRelayed():
 		return "it is started for one prompt"
 	}
 	return ""
 }
 
-// relayed reports whether the channel is a program that runs beside the agent CLI.
-func (r *resolver) relayed() bool {
+// isRelayed reports whether the channel is a program that runs beside the agent CLI.
+func (r *resolver) isRelayed() bool {
 	_, relayed := agentcli.ChannelOf(r.profile.Family)
 	return relayed
 }
@@ -160,7 +160,7 @@ func (r *resolver) render() string {
 	path := r.city.Abs(a.PromptTemplate)
 	data, err := r.in.ReadFile(path)
 	if err != nil {
-		r.fail(a.Place("prompt_template"), "cannot read prompt_template: %v", err)
+		r.fail(a.Position("prompt_template"), "cannot read prompt_template: %v", err)
 		return ""
 	}
 	vars := maps.Clone(r.vars)

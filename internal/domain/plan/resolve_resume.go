@@ -16,7 +16,7 @@ func (r *resolver) resume(protocol bool) Resume {
 	resume := Resume{Fresh: a.WakeMode == config.WakeFresh, Nudge: a.Nudge, Mode: a.PermissionMode}
 	if protocol {
 		resume.Protocol, resume.Mode = true, ""
-		if r.speaks && p.ACPResumeFlag != "" {
+		if r.usesACP && p.ACPResumeFlag != "" {
 			resume.Again = r.command() + " " + p.ACPResumeFlag + " " + ConversationMark
 		}
 		return resume

@@ -18,8 +18,8 @@ import (
 	"gascity/runtime"
 )
 
-func knownNames() config.Known {
-	return config.Known{
+func testKnownNames() config.Catalog {
+	return config.Catalog{
 		Runtimes:  []config.Runtime{{Name: "term"}, {Name: "plain"}, {Name: "wire", Protocol: true}, {Name: "script", Argument: "<script>"}},
 		AgentCLIs: agentcli.Builtin().Names(),
 	}
@@ -28,7 +28,7 @@ func knownNames() config.Known {
 func inputs(prompt string) plan.Inputs {
 	return plan.Inputs{
 		Profiles: agentcli.Builtin(),
-		Known:    knownNames(),
+		Known:    testKnownNames(),
 		LookupEnv: func(name string) (string, bool) {
 			return "city:" + name, name == "HOME" || name == "PATH"
 		},
@@ -56,7 +56,7 @@ env = { ROBOT = "1" }
 
 func resolveText(t *testing.T, text, prompt string) (plan.Desired, []plan.Warning, error) {
 	t.Helper()
-	city, err := config.Parse("/srv/lights/city.toml", []byte(text), knownNames())
+	city, err := config.Parse("/srv/lights/city.toml", []byte(text), testKnownNames())
 	if err != nil {
 		t.Fatalf("the city is refused:\n%v", err)
 	}
@@ -211,7 +211,7 @@ func TestCommand(t *testing.T) {
 // TestACPCommandOfASection: it is run for agents that speak the protocol, and not else.
 func TestACPCommandOfASection(t *testing.T) {
 	const text = "[providers.mine]\ncommand='prog'\nargs=['-x']\nacp_command='speak'\nacp_args=['a b']\n"
-	city, err := config.Parse("/srv/lights/city.toml", []byte(text), knownNames())
+	city, err := config.Parse("/srv/lights/city.toml", []byte(text), testKnownNames())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestACPCommandOfASection(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, ok := set.Lookup("mine")
-	speaking, speaks := p.Speaking()
+	speaking, speaks := p.ACPProfile()
 	if !ok || !speaks || speaking.Command != "speak" || !slices.Equal(speaking.Args, []string{"a b"}) || p.Command != "prog" {
 		t.Errorf("it speaks: %v, by %q with %q, and else by %q", speaks, speaking.Command, speaking.Args, p.Command)
 	}
@@ -277,7 +277,7 @@ func TestPermissionModesByACP(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"claude": "manual, plan, unrestricted", "codex": "auto-edit, suggest, unrestricted", "opencode": "GC_ACP_MODE"} {
-		city, err := config.Parse("/srv/lights/city.toml", []byte(agent(name, "permission_mode='nosuch'")), knownNames())
+		city, err := config.Parse("/srv/lights/city.toml", []byte(agent(name, "permission_mode='nosuch'")), testKnownNames())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ session = "script:./s"
 name = "c"
 start_command = "x"
 depends_on = ["r/b"]
-`), knownNames())
+`), testKnownNames())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +422,7 @@ func TestResolveIsDeterministicExceptForTheBeacon(t *testing.T) {
 			t.Fatalf("two resolutions differ:\n%s", cmp.Diff(first.Config, again.Config))
 		}
 	}
-	city, err := config.Parse("/srv/lights/city.toml", []byte(text), knownNames())
+	city, err := config.Parse("/srv/lights/city.toml", []byte(text), testKnownNames())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +435,7 @@ func TestResolveIsDeterministicExceptForTheBeacon(t *testing.T) {
 }
 
 func TestValuesTellWhereTheyComeFrom(t *testing.T) {
-	city, err := config.Parse("/srv/lights/city.toml", []byte(robotAgent+"ready_delay_ms=1\n"+robot), knownNames())
+	city, err := config.Parse("/srv/lights/city.toml", []byte(robotAgent+"ready_delay_ms=1\n"+robot), testKnownNames())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +472,7 @@ func TestExamplesResolve(t *testing.T) {
 		t.Fatalf("%d examples, %v", len(paths), err)
 	}
 	for _, path := range paths {
-		city, err := config.Load(t.Context(), path, knownNames())
+		city, err := config.Load(t.Context(), path, testKnownNames())
 		if err != nil {
 			t.Errorf("%s:\n%v", path, err)
 			continue

@@ -85,18 +85,18 @@ func (s *Session) WithConversation(id string) (cfg runtime.Config, ok bool) {
 	return cfg, true
 }
 
-// HandOver adds a note to a start that could not continue a conversation, so that
+// WithHandoffNote adds a note to a start that could not continue a conversation, so that
 // the agent knows that there was one.
-func HandOver(cfg runtime.Config, c session.Conversation, failure string) runtime.Config {
-	if note := HandOverNote(c.ID, failure); note != "" && cfg.Lifecycle != runtime.LifecycleOneShot {
+func WithHandoffNote(cfg runtime.Config, c session.Conversation, failure string) runtime.Config {
+	if note := HandoffNote(c.ID, failure); note != "" && cfg.Lifecycle != runtime.LifecycleOneShot {
 		cfg.Nudge = join(cfg.Nudge, note)
 	}
 	return cfg
 }
 
-// HandOverNote is what [HandOver] says of a conversation that was left, and why; empty if
+// HandoffNote is what [WithHandoffNote] says of a conversation that was left, and why; empty if
 // there is nothing to say.
-func HandOverNote(id, failure string) string {
+func HandoffNote(id, failure string) string {
 	const now = "This is a new one: look at the state of the work before you continue."
 	switch {
 	case session.ResumeFailure(failure) == session.ResumeHandedOver:

@@ -7,12 +7,12 @@ import "time"
 // more than the session itself: a pool, a limit of the city, or an act.
 func Review(before Action, s *Session, o *Observed, now time.Time, policy Policy) (a Action, ok bool) {
 	switch {
-	case before.Desired != DesiredRunning || before.Verb.Acts() || before.Woken || policy.Stopping || policy.Frozen != "",
+	case before.Desired != DesiredRunning || before.Verb.Acts() || before.ReleaseHold || policy.Stopping || policy.Frozen != "",
 		s.Suspended || s.Pool != "" || o.Hold.Kind != "",
-		o.Working != "" || o.unknown() != "" || !o.running() || !o.Known || o.Cut || o.Order != OrderNone || o.Owner == OwnerOther:
+		o.Working != "" || o.unknown() != "" || !o.running() || !o.Managed || o.StartInterrupted || o.Order != OrderNone || o.Owner == OwnerOther:
 		return before, false
 	}
-	d := &differ{now: now, policy: policy}
+	d := &planner{now: now, policy: policy}
 	a = d.running(Action{Verb: VerbNone, Agent: s.Agent, Session: s.Name, Provider: s.Provider, Desired: DesiredRunning}, s, o)
 	return a, !a.Verb.Acts()
 }

@@ -16,7 +16,7 @@ import (
 func TestReviewIsWhatDiffWouldSay(t *testing.T) {
 	tried, reviewed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		desired, w := drawWorld(t)
+		desired, w := drawSimulation(t)
 		for i := range desired.Sessions { // most are as they should be
 			s := &desired.Sessions[i]
 			o := healthy(*s)
@@ -25,7 +25,7 @@ func TestReviewIsWhatDiffWouldSay(t *testing.T) {
 				o.Stored.Core, o.Stored.Launch = "v1:other", "v1:other"
 			}
 			if rapid.Float64Range(0, 1).Draw(t, "sound") < 0.9 {
-				w[place{s.Provider, s.Name}] = &o
+				w[sessionKey{s.Provider, s.Name}] = &o
 			}
 		}
 		policy := Policy{MaxRestarts: 3, Disruptions: 1}
@@ -34,7 +34,7 @@ func TestReviewIsWhatDiffWouldSay(t *testing.T) {
 		before := Diff(desired, w.observed(), noon, policy)
 		for i := range desired.Sessions {
 			s := &desired.Sessions[i]
-			o := w[place{s.Provider, s.Name}]
+			o := w[sessionKey{s.Provider, s.Name}]
 			if o == nil || !rapid.Bool().Draw(t, "changes") {
 				continue
 			}
@@ -42,7 +42,7 @@ func TestReviewIsWhatDiffWouldSay(t *testing.T) {
 				"", runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityReady, runtime.ActivityWaiting, runtime.ActivityLimited,
 			}).Draw(t, "activity"), Since: noon}
 			o.Pending = rapid.Bool().Draw(t, "pending")
-			o.Seen.Attached = rapid.IntRange(-1, 1).Draw(t, "attached")
+			o.Observation.Attached = rapid.IntRange(-1, 1).Draw(t, "attached")
 			tried++
 			got, ok := Review(before[i], s, o, noon, policy)
 			if !ok {

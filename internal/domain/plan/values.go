@@ -100,7 +100,7 @@ func (l *inheritance) source(key string) config.Origin {
 			break
 		}
 		if section.Has(key) || key == "args" && section.Has("args_append") {
-			return section.Place(key)
+			return section.Position(key)
 		}
 		kind, base := section.BaseOf()
 		if base == "" || base == name || kind == "builtin" {

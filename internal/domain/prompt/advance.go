@@ -27,10 +27,10 @@ func Advance(from, to State) error {
 }
 
 // maxSteps bounds the account of one receipt; older steps in its middle are
-// left out. keptSteps is how many of its beginning always stay.
+// left out. firstSteps is how many of its beginning always stay.
 const (
-	maxSteps  = 40
-	keptSteps = 4
+	maxSteps   = 40
+	firstSteps = 4
 )
 
 // Move returns the receipt in another state, with a step that says why. The
@@ -48,21 +48,21 @@ func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
 	}
 	r.State = to
 	r.Reason = detail
-	return r.noted(at, detail), nil
+	return r.withStep(at, detail), nil
 }
 
-// Note returns the receipt with a step that does not change its state.
-func (r Receipt) Note(at time.Time, detail string) Receipt { return r.noted(at, detail) }
+// AddStep returns the receipt with a step that does not change its state.
+func (r Receipt) AddStep(at time.Time, detail string) Receipt { return r.withStep(at, detail) }
 
-// noted adds a step for the present state, unless the last one says the same.
-func (r Receipt) noted(at time.Time, detail string) Receipt {
+// withStep adds a step for the present state, unless the last one says the same.
+func (r Receipt) withStep(at time.Time, detail string) Receipt {
 	r.UpdatedAt = at
 	steps := slices.Clone(r.Steps)
 	if n := len(steps); n == 0 || steps[n-1].State != r.State || steps[n-1].Detail != detail {
 		steps = append(steps, Step{State: r.State, At: at, Detail: detail})
 	}
 	if over := len(steps) - maxSteps; over > 0 {
-		steps = slices.Delete(steps, keptSteps, keptSteps+over)
+		steps = slices.Delete(steps, firstSteps, firstSteps+over)
 	}
 	r.Steps = steps
 	return r
@@ -71,15 +71,15 @@ func (r Receipt) noted(at time.Time, detail string) Receipt {
 // Delivering is the reason of a receipt while an attempt is under way.
 const Delivering = "being delivered"
 
-// takenBack begins the reason of an attempt whose text was sent and taken back.
-const takenBack = "taken back unsent: "
+// withdrawnPrefix begins the reason of an attempt whose text was sent and taken back.
+const withdrawnPrefix = "taken back unsent: "
 
 // withoutRepeat leaves out the last step, an attempt that not a byte was sent by,
 // if the attempt before it was refused for the same reason: the account says it
 // once, and Attempts counts.
 func withoutRepeat(steps []Step, detail string) []Step {
 	n := len(steps)
-	if n < 3 || strings.HasPrefix(detail, takenBack) || steps[n-1].State != Injected || steps[n-3].State != Injected ||
+	if n < 3 || strings.HasPrefix(detail, withdrawnPrefix) || steps[n-1].State != Injected || steps[n-3].State != Injected ||
 		steps[n-2].State != Queued || steps[n-2].Detail != detail {
 		return steps
 	}
@@ -91,12 +91,12 @@ func (r Receipt) SubmittedAt() time.Time {
 	if r.State != Submitted {
 		return time.Time{}
 	}
-	return r.at(Submitted)
+	return r.enteredAt(Submitted)
 }
 
-// at is when the receipt last came into the state, whatever was noted in it since;
+// enteredAt is when the receipt last came into the state, whatever was noted in it since;
 // UpdatedAt if no step says so.
-func (r Receipt) at(state State) time.Time {
+func (r Receipt) enteredAt(state State) time.Time {
 	at, found := r.UpdatedAt, false
 	for _, s := range slices.Backward(r.Steps) {
 		if s.State == state {

@@ -75,7 +75,7 @@ func TestStepsKeepWhatWasTakenBack(t *testing.T) {
 	r := Receipt{State: Queued, Steps: []Step{{State: Queued, At: at}}}
 	for range 3 {
 		r, _ = r.Move(Injected, at, "")
-		r, _ = r.Settle(Attempt{Withdrawn: true, Outcome: runtime.Outcome{Detail: "no echo"}}, at)
+		r, _ = r.ApplyAttempt(Attempt{Withdrawn: true, Outcome: runtime.Outcome{Detail: "no echo"}}, at)
 	}
 	var got []State
 	for _, s := range r.Steps {

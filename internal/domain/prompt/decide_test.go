@@ -20,24 +20,28 @@ func waiting(id string, edit func(*Receipt)) Receipt {
 	return r
 }
 
-func taken(evidence string) Receipt {
+func submittedReceipt(evidence string) Receipt {
 	r := waiting("p", nil)
 	r, _ = r.Move(Injected, noon, "")
-	r, _ = r.Settle(Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: evidence}}, noon)
+	r, _ = r.ApplyAttempt(Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: evidence}}, noon)
 	return r
 }
 
-func open() Sight { return Sight{Known: true, Instance: "i1", Activity: runtime.ActivityReady} }
+func open() Observation {
+	return Observation{Known: true, Instance: "i1", Activity: runtime.ActivityReady}
+}
 
 // inTurn is an agent that reports a turn.
-func inTurn(s *Sight) { s.Activity, s.Sure, s.Since, s.ReadAt = runtime.ActivityBusy, true, noon, noon }
+func inTurn(s *Observation) {
+	s.Activity, s.IsCertain, s.Since, s.ReadAt = runtime.ActivityBusy, true, noon, noon
+}
 
 func TestDecide(t *testing.T) {
 	injected, _ := waiting("p", nil).Move(Injected, noon, "")
 	for _, c := range []struct {
 		name    string
 		receipt Receipt
-		sight   func(*Sight)
+		sight   func(*Observation)
 		after   time.Duration // since noon
 		want    Verb
 		to      State
@@ -45,66 +49,68 @@ func TestDecide(t *testing.T) {
 		{"deliverable", waiting("p", nil), nil, 0, VerbDeliver, ""},
 		{"accepted only", waiting("p", func(r *Receipt) { r.State = Accepted }), nil, 0, VerbMove, Queued},
 		{"over", waiting("p", nil), nil, time.Hour, VerbMove, Expired},
-		{"unknown", waiting("p", nil), func(s *Sight) { *s = Sight{Down: true, Gone: "x", Instance: "i9"} }, 0, VerbWait, ""},
-		{"unknown and over", waiting("p", nil), func(s *Sight) { *s = Sight{} }, time.Hour, VerbMove, Expired},
-		{"shut", waiting("p", nil), func(s *Sight) { s.Shut = "a question is up" }, 0, VerbWait, ""},
-		{"held", waiting("p", nil), func(s *Sight) { s.Held = "a budget" }, 0, VerbWait, ""},
-		{"held and over", waiting("p", nil), func(s *Sight) { s.Held = "a budget" }, time.Hour, VerbMove, Expired},
-		{"held, asleep", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Sight) { *s = Sight{Known: true, Down: true, Asleep: true, Held: "a budget"} }, 0, VerbWait, ""},
-		{"held, handed over before", injected, func(s *Sight) { s.Held = "a budget" }, 0, VerbResolve, ""},
-		{"removed", waiting("p", nil), func(s *Sight) { s.Gone = "removed" }, 0, VerbMove, Dead},
+		{"unknown", waiting("p", nil), func(s *Observation) { *s = Observation{NotRunning: true, RemovedReason: "x", Instance: "i9"} }, 0, VerbWait, ""},
+		{"unknown and over", waiting("p", nil), func(s *Observation) { *s = Observation{} }, time.Hour, VerbMove, Expired},
+		{"shut", waiting("p", nil), func(s *Observation) { s.ClosedReason = "a question is up" }, 0, VerbWait, ""},
+		{"held", waiting("p", nil), func(s *Observation) { s.HeldReason = "a budget" }, 0, VerbWait, ""},
+		{"held and over", waiting("p", nil), func(s *Observation) { s.HeldReason = "a budget" }, time.Hour, VerbMove, Expired},
+		{"held, asleep", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Observation) {
+			*s = Observation{Known: true, NotRunning: true, Asleep: true, HeldReason: "a budget"}
+		}, 0, VerbWait, ""},
+		{"held, handed over before", injected, func(s *Observation) { s.HeldReason = "a budget" }, 0, VerbResolve, ""},
+		{"removed", waiting("p", nil), func(s *Observation) { s.RemovedReason = "removed" }, 0, VerbMove, Dead},
 		{"backing off", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(time.Minute) }), nil, 0, VerbWait, ""},
-		{"backing off, changed", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(time.Minute) }), func(s *Sight) { s.ChangedAt = noon }, 0, VerbDeliver, ""},
+		{"backing off, changed", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(time.Minute) }), func(s *Observation) { s.ChangedAt = noon }, 0, VerbDeliver, ""},
 
 		{"during a turn", waiting("p", nil), inTurn, 0, VerbWait, ""},
-		{"during a turn, changed", waiting("p", nil), func(s *Sight) { inTurn(s); s.ChangedAt = noon }, 0, VerbWait, ""},
+		{"during a turn, changed", waiting("p", nil), func(s *Observation) { inTurn(s); s.ChangedAt = noon }, 0, VerbWait, ""},
 		{"during a turn, too long", waiting("p", nil), inTurn, turnBound, VerbDeliver, ""},
 		{"during a turn, too long, refused", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(turnBound + 1) }), inTurn, turnBound, VerbWait, ""},
-		{"during the turn of the one before", waiting("p", nil), func(s *Sight) { inTurn(s); s.TakenAt = noon.Add(turnBound) }, turnBound, VerbWait, ""},
-		{"during a turn that is a guess", waiting("p", nil), func(s *Sight) { inTurn(s); s.Sure = false }, 0, VerbDeliver, ""},
-		{"a hook has reported a turn", waiting("p", nil), func(s *Sight) { s.TurnAt, s.Since = noon, noon.Add(-1) }, 0, VerbWait, ""},
-		{"a hook has reported a turn, and it was over", waiting("p", nil), func(s *Sight) { s.TurnAt, s.Since = noon, noon.Add(1) }, 0, VerbDeliver, ""},
-		{"a hook has reported a turn that is never observed", waiting("p", nil), func(s *Sight) { s.TurnAt = noon }, tellingWord, VerbDeliver, ""},
-		{"urgent, a hook has reported a turn", waiting("p", func(r *Receipt) { r.Priority = Urgent }), func(s *Sight) { s.TurnAt = noon }, 0, VerbDeliver, ""},
-		{"it may begin with the prompt of its command line", waiting("p", nil), func(s *Sight) { s.OpensBy = noon.Add(time.Second) }, 0, VerbWait, ""},
-		{"it never began with it", waiting("p", nil), func(s *Sight) { s.OpensBy = noon.Add(time.Second) }, time.Second, VerbDeliver, ""},
-		{"work in the background", waiting("p", nil), func(s *Sight) { inTurn(s); s.Activity = runtime.ActivityBackground }, 0, VerbDeliver, ""},
-		{"activity not known", waiting("p", nil), func(s *Sight) { inTurn(s); s.Activity = runtime.ActivityUnknown }, 0, VerbDeliver, ""},
+		{"during the turn of the one before", waiting("p", nil), func(s *Observation) { inTurn(s); s.AcceptedAt = noon.Add(turnBound) }, turnBound, VerbWait, ""},
+		{"during a turn that is a guess", waiting("p", nil), func(s *Observation) { inTurn(s); s.IsCertain = false }, 0, VerbDeliver, ""},
+		{"a hook has reported a turn", waiting("p", nil), func(s *Observation) { s.TurnAt, s.Since = noon, noon.Add(-1) }, 0, VerbWait, ""},
+		{"a hook has reported a turn, and it was over", waiting("p", nil), func(s *Observation) { s.TurnAt, s.Since = noon, noon.Add(1) }, 0, VerbDeliver, ""},
+		{"a hook has reported a turn that is never observed", waiting("p", nil), func(s *Observation) { s.TurnAt = noon }, hookReportWait, VerbDeliver, ""},
+		{"urgent, a hook has reported a turn", waiting("p", func(r *Receipt) { r.Priority = Urgent }), func(s *Observation) { s.TurnAt = noon }, 0, VerbDeliver, ""},
+		{"it may begin with the prompt of its command line", waiting("p", nil), func(s *Observation) { s.FirstPromptUntil = noon.Add(time.Second) }, 0, VerbWait, ""},
+		{"it never began with it", waiting("p", nil), func(s *Observation) { s.FirstPromptUntil = noon.Add(time.Second) }, time.Second, VerbDeliver, ""},
+		{"work in the background", waiting("p", nil), func(s *Observation) { inTurn(s); s.Activity = runtime.ActivityBackground }, 0, VerbDeliver, ""},
+		{"activity not known", waiting("p", nil), func(s *Observation) { inTurn(s); s.Activity = runtime.ActivityUnknown }, 0, VerbDeliver, ""},
 		{"system, during a turn", waiting("p", func(r *Receipt) { r.Priority = System }), inTurn, 0, VerbDeliver, ""},
 		{"urgent, during a turn", waiting("p", func(r *Receipt) { r.Priority = Urgent }), inTurn, 0, VerbDeliver, ""},
 		{"during a turn, over", waiting("p", func(r *Receipt) { r.ExpiresAt = noon.Add(time.Minute) }), inTurn, time.Minute, VerbMove, Expired},
 
-		{"ended", waiting("p", nil), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Dead},
-		{"between", waiting("p", nil), func(s *Sight) { s.Instance = "" }, 0, VerbWait, ""},
-		{"successor", waiting("p", nil), func(s *Sight) { s.Instance = "i2" }, 0, VerbMove, Dead},
-		{"successor wanted", waiting("p", func(r *Receipt) { r.Successor = true }), func(s *Sight) { s.Instance = "i2" }, 0, VerbDeliver, ""},
-		{"same talk", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance, s.Conversation = "i2", "t" }, 0, VerbDeliver, ""},
-		{"other talk", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance, s.Conversation = "i2", "u" }, 0, VerbMove, Dead},
-		{"talk not known yet", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance = "i2" }, 0, VerbWait, ""},
-		{"talk, down", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbWait, ""},
-		{"for the next, asleep", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Sight) { *s = Sight{Known: true, Down: true, Asleep: true} }, 0, VerbWake, ""},
-		{"waited when it was put to sleep", waiting("p", func(r *Receipt) { r.Instance, r.CreatedAt = "", noon.Add(-1) }), func(s *Sight) { *s = Sight{Known: true, Down: true, Asleep: true, AsleepAt: noon} }, 0, VerbWait, ""},
-		{"came after it was put to sleep", waiting("p", func(r *Receipt) { r.Instance, r.CreatedAt = "", noon.Add(1) }), func(s *Sight) { *s = Sight{Known: true, Down: true, Asleep: true, AsleepAt: noon} }, 0, VerbWake, ""},
-		{"for the next, down", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Sight) { *s = Sight{Known: true, Down: true} }, 0, VerbWait, ""},
+		{"ended", waiting("p", nil), func(s *Observation) { s.Instance, s.NotRunning = "", true }, 0, VerbMove, Dead},
+		{"between", waiting("p", nil), func(s *Observation) { s.Instance = "" }, 0, VerbWait, ""},
+		{"successor", waiting("p", nil), func(s *Observation) { s.Instance = "i2" }, 0, VerbMove, Dead},
+		{"successor wanted", waiting("p", func(r *Receipt) { r.Successor = true }), func(s *Observation) { s.Instance = "i2" }, 0, VerbDeliver, ""},
+		{"same talk", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Observation) { s.Instance, s.Conversation = "i2", "t" }, 0, VerbDeliver, ""},
+		{"other talk", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Observation) { s.Instance, s.Conversation = "i2", "u" }, 0, VerbMove, Dead},
+		{"talk not known yet", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Observation) { s.Instance = "i2" }, 0, VerbWait, ""},
+		{"talk, down", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Observation) { s.Instance, s.NotRunning = "", true }, 0, VerbWait, ""},
+		{"for the next, asleep", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Observation) { *s = Observation{Known: true, NotRunning: true, Asleep: true} }, 0, VerbWake, ""},
+		{"waited when it was put to sleep", waiting("p", func(r *Receipt) { r.Instance, r.CreatedAt = "", noon.Add(-1) }), func(s *Observation) { *s = Observation{Known: true, NotRunning: true, Asleep: true, AsleepAt: noon} }, 0, VerbWait, ""},
+		{"came after it was put to sleep", waiting("p", func(r *Receipt) { r.Instance, r.CreatedAt = "", noon.Add(1) }), func(s *Observation) { *s = Observation{Known: true, NotRunning: true, Asleep: true, AsleepAt: noon} }, 0, VerbWake, ""},
+		{"for the next, down", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Observation) { *s = Observation{Known: true, NotRunning: true} }, 0, VerbWait, ""},
 
 		{"cut off", injected, nil, 0, VerbResolve, ""},
-		{"cut off, unknown", injected, func(s *Sight) { *s = Sight{} }, 0, VerbWait, ""},
-		{"cut off, successor", injected, func(s *Sight) { s.Instance = "i2" }, 0, VerbMove, Unconfirmed},
-		{"cut off, down", injected, func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Unconfirmed},
-		{"cut off, never known", injected, func(s *Sight) { *s = Sight{} }, time.Hour, VerbMove, Unconfirmed},
+		{"cut off, unknown", injected, func(s *Observation) { *s = Observation{} }, 0, VerbWait, ""},
+		{"cut off, successor", injected, func(s *Observation) { s.Instance = "i2" }, 0, VerbMove, Unconfirmed},
+		{"cut off, down", injected, func(s *Observation) { s.Instance, s.NotRunning = "", true }, 0, VerbMove, Unconfirmed},
+		{"cut off, never known", injected, func(s *Observation) { *s = Observation{} }, time.Hour, VerbMove, Unconfirmed},
 
-		{"a turn began", taken("composer_emptied+busy"), func(s *Sight) { s.Activity = runtime.ActivityUnknown }, 0, VerbMove, Consumed},
-		{"its status says so", taken("status"), nil, 0, VerbMove, Consumed},
-		{"only emptied", taken("composer_emptied"), nil, time.Minute, VerbWait, ""},
-		{"read and resting", taken("composer_emptied"), func(s *Sight) { s.ReadAt = noon.Add(1) }, resting, VerbMove, Consumed},
-		{"read, not resting yet", taken("composer_emptied"), func(s *Sight) { s.ReadAt = noon.Add(1) }, resting - 1, VerbWait, ""},
-		{"read before", taken("composer_emptied"), func(s *Sight) { s.ReadAt = noon.Add(-1) }, time.Minute, VerbWait, ""},
-		{"still busy", taken("composer_emptied"), func(s *Sight) { s.ReadAt, s.Activity = noon.Add(1), runtime.ActivityBusy }, time.Minute, VerbWait, ""},
-		{"waits for a person", taken("composer_emptied"), func(s *Sight) { s.ReadAt, s.Activity = noon.Add(1), runtime.ActivityWaiting }, time.Minute, VerbWait, ""},
-		{"ended without a turn", taken("composer_emptied"), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Submitted},
-		{"ended after its turn began", taken("busy"), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Consumed},
-		{"taken, unknown", taken("x"), func(s *Sight) { *s = Sight{Down: true} }, time.Hour, VerbWait, ""},
-		{"no turn for a day", taken("x"), func(s *Sight) { *s = Sight{} }, ConsumeBound, VerbMove, Submitted},
+		{"a turn began", submittedReceipt("composer_emptied+busy"), func(s *Observation) { s.Activity = runtime.ActivityUnknown }, 0, VerbMove, Consumed},
+		{"its status says so", submittedReceipt("status"), nil, 0, VerbMove, Consumed},
+		{"only emptied", submittedReceipt("composer_emptied"), nil, time.Minute, VerbWait, ""},
+		{"read and resting", submittedReceipt("composer_emptied"), func(s *Observation) { s.ReadAt = noon.Add(1) }, idleConfirmation, VerbMove, Consumed},
+		{"read, not resting yet", submittedReceipt("composer_emptied"), func(s *Observation) { s.ReadAt = noon.Add(1) }, idleConfirmation - 1, VerbWait, ""},
+		{"read before", submittedReceipt("composer_emptied"), func(s *Observation) { s.ReadAt = noon.Add(-1) }, time.Minute, VerbWait, ""},
+		{"still busy", submittedReceipt("composer_emptied"), func(s *Observation) { s.ReadAt, s.Activity = noon.Add(1), runtime.ActivityBusy }, time.Minute, VerbWait, ""},
+		{"waits for a person", submittedReceipt("composer_emptied"), func(s *Observation) { s.ReadAt, s.Activity = noon.Add(1), runtime.ActivityWaiting }, time.Minute, VerbWait, ""},
+		{"ended without a turn", submittedReceipt("composer_emptied"), func(s *Observation) { s.Instance, s.NotRunning = "", true }, 0, VerbMove, Submitted},
+		{"ended after its turn began", submittedReceipt("busy"), func(s *Observation) { s.Instance, s.NotRunning = "", true }, 0, VerbMove, Consumed},
+		{"taken, unknown", submittedReceipt("x"), func(s *Observation) { *s = Observation{NotRunning: true} }, time.Hour, VerbWait, ""},
+		{"no turn for a day", submittedReceipt("x"), func(s *Observation) { *s = Observation{} }, ConsumeBound, VerbMove, Submitted},
 	} {
 		s := open()
 		if c.sight != nil {
@@ -155,23 +161,23 @@ func TestNothingOvertakes(t *testing.T) {
 // An agent whose hook names each prompt that begins a turn rests, by what is known of it,
 // until the hook has named the one that it took: the next prompt would be typed into its turn.
 func TestAPromptWaitsForTheTurnOfTheOneBefore(t *testing.T) {
-	before, next := taken("composer_emptied+status"), waiting("next", func(r *Receipt) { r.Seq = 2 })
+	before, next := submittedReceipt("composer_emptied+status"), waiting("next", func(r *Receipt) { r.Seq = 2 })
 	tells := open()
-	tells.Tells, tells.Activity, tells.ReadAt, tells.TakenAt = true, runtime.ActivityIdle, noon.Add(1), noon
-	heard := before.Heard(noon)
-	command := taken("composer_emptied+command")
+	tells.ReportsTurns, tells.Activity, tells.ReadAt, tells.AcceptedAt = true, runtime.ActivityIdle, noon.Add(1), noon
+	heard := before.WithHookReport(noon)
+	command := submittedReceipt("composer_emptied+command")
 	for _, c := range []struct {
 		name   string
 		before Receipt
-		sight  Sight
+		sight  Observation
 		after  time.Duration
 		want   Verb
 	}{
 		{"not named yet", before, tells, 0, VerbWait},
 		{"named", heard, tells, 0, VerbDeliver}, // what is known of its turn by then keeps it waiting
-		{"never named", before, tells, tellingWord, VerbMove},
+		{"never named", before, tells, hookReportWait, VerbMove},
 		{"perhaps a command, which no hook names", command, tells, 0, VerbDeliver},
-		{"no hook names any", taken("composer_emptied"), open(), 0, VerbDeliver},
+		{"no hook names any", submittedReceipt("composer_emptied"), open(), 0, VerbDeliver},
 	} {
 		got := Decide([]*Receipt{&c.before, &next}, c.sight, noon.Add(c.after), "")
 		if got.Verb != c.want {
@@ -187,7 +193,7 @@ func TestAPromptWaitsForTheTurnOfTheOneBefore(t *testing.T) {
 // the agent rests: only a reported turn proves that.
 func TestACommandIsNotConsumedByRest(t *testing.T) {
 	rests := open()
-	rests.ReadAt = noon.Add(tellingTurns)
+	rests.ReadAt = noon.Add(workerIdleConfirmation)
 	for evidence, want := range map[string]State{
 		"composer_emptied":                  Consumed,
 		"composer_emptied+command":          Submitted,
@@ -195,26 +201,26 @@ func TestACommandIsNotConsumedByRest(t *testing.T) {
 		"status":                            Consumed,
 		SignHook:                            Consumed,
 	} {
-		r := taken(evidence)
-		got := Decide([]*Receipt{&r}, rests, noon.Add(tellingTurns), "")
+		r := submittedReceipt(evidence)
+		got := Decide([]*Receipt{&r}, rests, noon.Add(workerIdleConfirmation), "")
 		if got.Verb != VerbMove || got.To != want || want == Submitted && got.Detail != reasonCommand {
 			t.Errorf("%s: %+v, want it %s", evidence, got, want)
 		}
 	}
-	seen := taken("composer_emptied+status+command")
-	if got := Decide([]*Receipt{&seen}, rests, noon.Add(tellingTurns), ""); got.To != Consumed {
+	seen := submittedReceipt("composer_emptied+status+command")
+	if got := Decide([]*Receipt{&seen}, rests, noon.Add(workerIdleConfirmation), ""); got.To != Consumed {
 		t.Errorf("a turn that was seen: %+v, want it consumed", got)
 	}
 	told := rests
-	told.Tells = true
-	if got := Decide([]*Receipt{&seen}, told, noon.Add(tellingTurns), ""); got.To != Submitted || got.Detail != reasonCommand {
+	told.ReportsTurns = true
+	if got := Decide([]*Receipt{&seen}, told, noon.Add(workerIdleConfirmation), ""); got.To != Submitted || got.Detail != reasonCommand {
 		t.Errorf("busy for a moment, and no hook reports a turn: %+v, want it submitted", got)
 	}
-	r := taken("composer_emptied+command")
-	if got := Decide([]*Receipt{&r}, rests, noon.Add(resting), ""); got.Verb != VerbWait {
+	r := submittedReceipt("composer_emptied+command")
+	if got := Decide([]*Receipt{&r}, rests, noon.Add(idleConfirmation), ""); got.Verb != VerbWait {
 		t.Errorf("so soon: %+v, want a wait for the word of a turn", got)
 	}
-	if got := Decide([]*Receipt{new(r.Heard(noon))}, rests, noon.Add(tellingTurns), ""); got.To != Consumed {
+	if got := Decide([]*Receipt{new(r.WithHookReport(noon))}, rests, noon.Add(workerIdleConfirmation), ""); got.To != Consumed {
 		t.Errorf("a reported turn: %+v, want it consumed", got)
 	}
 }

@@ -13,9 +13,9 @@ import (
 // Memory is a [Store] that forgets everything when its process ends. The zero
 // value is empty.
 type Memory struct {
-	mu   sync.Mutex
-	seq  uint64
-	kept map[string]Receipt
+	mu       sync.Mutex
+	seq      uint64
+	receipts map[string]Receipt
 }
 
 var _ Store = (*Memory)(nil)
@@ -24,24 +24,24 @@ var _ Store = (*Memory)(nil)
 func (m *Memory) AddReceipt(_ context.Context, r Receipt) (Receipt, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, other := range m.kept {
+	for _, other := range m.receipts {
 		if r.Key != "" && other.Key == r.Key {
 			return other.clone(), true, nil
 		}
 	}
-	if _, taken := m.kept[r.ID]; taken {
+	if _, taken := m.receipts[r.ID]; taken {
 		return Receipt{}, false, fmt.Errorf("cannot keep receipt %s: the id is taken", r.ID)
 	}
-	if m.kept == nil {
-		m.kept = map[string]Receipt{}
+	if m.receipts == nil {
+		m.receipts = map[string]Receipt{}
 	}
 	m.seq++
 	r.Seq = m.seq
 	r = r.clone()
-	if !r.KeepsContent() {
+	if !r.NeedsContent() {
 		r.Content = nil
 	}
-	m.kept[r.ID] = r
+	m.receipts[r.ID] = r
 	return r.clone(), false, nil
 }
 
@@ -55,7 +55,7 @@ func (m *Memory) MoveReceipt(_ context.Context, r Receipt) error { return m.save
 func (m *Memory) save(r Receipt, moved bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	old, ok := m.kept[r.ID]
+	old, ok := m.receipts[r.ID]
 	if !ok {
 		return fmt.Errorf("cannot save receipt %s: %w", r.ID, ErrUnknown)
 	}
@@ -70,10 +70,10 @@ func (m *Memory) save(r Receipt, moved bool) error {
 	if r.Content == nil {
 		r.Content = old.Content
 	}
-	if !r.KeepsContent() {
+	if !r.NeedsContent() {
 		r.Content = nil
 	}
-	m.kept[r.ID] = r
+	m.receipts[r.ID] = r
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (m *Memory) OpenReceipts(context.Context) ([]Receipt, error) {
 func (m *Memory) Receipt(_ context.Context, id string) (Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, ok := m.kept[id]
+	r, ok := m.receipts[id]
 	if !ok {
 		return Receipt{}, fmt.Errorf("receipt %s: %w", id, ErrUnknown)
 	}
@@ -112,19 +112,19 @@ func (m *Memory) EndedReceipts(_ context.Context, session string, limit int) ([]
 	return ended, nil
 }
 
-// ForgetReceipts implements [Store].
-func (m *Memory) ForgetReceipts(_ context.Context, before time.Time) (int, error) {
+// DeleteReceipts implements [Store].
+func (m *Memory) DeleteReceipts(_ context.Context, before time.Time) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	had := len(m.kept)
-	maps.DeleteFunc(m.kept, func(_ string, r Receipt) bool { return r.Final() && r.UpdatedAt.Before(before) })
-	return had - len(m.kept), nil
+	had := len(m.receipts)
+	maps.DeleteFunc(m.receipts, func(_ string, r Receipt) bool { return r.Final() && r.UpdatedAt.Before(before) })
+	return had - len(m.receipts), nil
 }
 
 // pickLocked returns copies of those that are wanted, in the order of Seq.
 func (m *Memory) pickLocked(wanted func(Receipt) bool) []Receipt {
 	var out []Receipt
-	for _, r := range m.kept {
+	for _, r := range m.receipts {
 		if wanted(r) {
 			out = append(out, r.clone())
 		}

@@ -9,11 +9,11 @@ import (
 	"gascity/runtime"
 )
 
-// world is a model of one session and its receipts, to which anything happens.
-type world struct {
+// simulation is a model of one session and its receipts, to which anything happens.
+type simulation struct {
 	now      time.Time
 	receipts []Receipt
-	sight    Sight
+	sight    Observation
 	flight   string
 	bytes    map[string]int // how often the text may have reached an agent
 	removed  map[string]int // how often it was sent and removed again
@@ -25,7 +25,7 @@ type world struct {
 // beyond its limit.
 func TestReceiptsReconcile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{now: noon, sight: open(), bytes: map[string]int{}, removed: map[string]int{}}
+		w := &simulation{now: noon, sight: open(), bytes: map[string]int{}, removed: map[string]int{}}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
 			w.happen(t)
 			w.work(t)
@@ -33,7 +33,7 @@ func TestReceiptsReconcile(t *testing.T) {
 		}
 		w.flight = ""
 		w.now = w.now.Add(2 * ConsumeBound)
-		w.sight = Sight{}
+		w.sight = Observation{}
 		w.work(t)
 		for _, r := range w.receipts {
 			if !r.Final() {
@@ -43,7 +43,7 @@ func TestReceiptsReconcile(t *testing.T) {
 	})
 }
 
-func (w *world) happen(t *rapid.T) {
+func (w *simulation) happen(t *rapid.T) {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 4000).Draw(t, "ms")) * time.Millisecond)
 	switch rapid.SampledFrom([]string{"send", "send", "sight", "sight", "land", "land", "crash", "cancel", "sleep"}).Draw(t, "event") {
 	case "send":
@@ -53,9 +53,9 @@ func (w *world) happen(t *rapid.T) {
 			Priority:  rapid.SampledFrom([]Priority{System, Urgent, Normal}).Draw(t, "priority"), Instance: w.sight.Instance,
 			Successor: rapid.Bool().Draw(t, "successor"), Conversation: rapid.SampledFrom([]string{"", "talk"}).Draw(t, "talk"),
 		}
-		w.receipts = append(w.receipts, r.Note(w.now, "sent"))
+		w.receipts = append(w.receipts, r.AddStep(w.now, "sent"))
 	case "sight":
-		w.sight = drawSight(t, w.now)
+		w.sight = drawObservation(t, w.now)
 		w.sight.WatchedFrom = w.began
 	case "land":
 		if i := w.find(w.flight); i >= 0 {
@@ -67,7 +67,7 @@ func (w *world) happen(t *rapid.T) {
 		w.sight.WatchedFrom = w.now
 	case "cancel":
 		for i, r := range w.receipts {
-			if r.Waits() {
+			if r.IsQueued() {
 				w.move(t, i, Cancelled)
 				break
 			}
@@ -77,22 +77,22 @@ func (w *world) happen(t *rapid.T) {
 	}
 }
 
-func drawSight(t *rapid.T, now time.Time) Sight {
-	s := Sight{
+func drawObservation(t *rapid.T, now time.Time) Observation {
+	s := Observation{
 		Known: rapid.Bool().Draw(t, "known"), Instance: rapid.SampledFrom([]string{"", "i1", "i2"}).Draw(t, "instance"),
 		Conversation: rapid.SampledFrom([]string{"", "talk", "other"}).Draw(t, "conversation"),
-		Shut:         rapid.SampledFrom([]string{"", "", "busy"}).Draw(t, "shut"),
+		ClosedReason: rapid.SampledFrom([]string{"", "", "busy"}).Draw(t, "shut"),
 		Activity:     rapid.SampledFrom([]runtime.Activity{runtime.ActivityIdle, runtime.ActivityBusy, runtime.ActivityUnknown}).Draw(t, "activity"),
 		ReadAt:       now, Since: now,
 	}
-	s.Down = s.Instance == "" && rapid.Bool().Draw(t, "down")
-	s.Sure = rapid.Bool().Draw(t, "sure")
-	s.Asleep = s.Down && rapid.Bool().Draw(t, "asleep")
+	s.NotRunning = s.Instance == "" && rapid.Bool().Draw(t, "down")
+	s.IsCertain = rapid.Bool().Draw(t, "sure")
+	s.Asleep = s.NotRunning && rapid.Bool().Draw(t, "asleep")
 	return s
 }
 
 // land gives the attempt under way an outcome.
-func (w *world) land(t *rapid.T, i int) {
+func (w *simulation) land(t *rapid.T, i int) {
 	out := rapid.SampledFrom([]runtime.Outcome{
 		{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"},
 		{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied"},
@@ -110,7 +110,7 @@ func (w *world) land(t *rapid.T, i int) {
 	if withdrawn {
 		w.removed[w.receipts[i].ID]++
 	}
-	r, err := w.receipts[i].Settle(Attempt{Outcome: out, Withdrawn: withdrawn}, w.now)
+	r, err := w.receipts[i].ApplyAttempt(Attempt{Outcome: out, Withdrawn: withdrawn}, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func (w *world) land(t *rapid.T, i int) {
 }
 
 // work does what Decide says until it says to wait.
-func (w *world) work(t *rapid.T) {
+func (w *simulation) work(t *rapid.T) {
 	for range 200 {
 		var receipts []*Receipt
 		for _, r := range w.receipts {
@@ -140,7 +140,7 @@ func (w *world) work(t *rapid.T) {
 				w.move(t, i, Unconfirmed)
 			}
 		case VerbWake:
-			w.sight = Sight{Known: true}
+			w.sight = Observation{Known: true}
 		case VerbWait:
 			if len(receipts) > 0 && a.At.IsZero() && w.flight == "" {
 				t.Fatalf("it waits for ever with %d receipts open", len(receipts))
@@ -151,12 +151,12 @@ func (w *world) work(t *rapid.T) {
 	t.Fatal("it never rests")
 }
 
-func (w *world) deliver(t *rapid.T, i int) {
+func (w *simulation) deliver(t *rapid.T, i int) {
 	r := w.receipts[i]
-	if w.flight != "" || !w.sight.Known || w.sight.Instance == "" || w.sight.Shut != "" {
+	if w.flight != "" || !w.sight.Known || w.sight.Instance == "" || w.sight.ClosedReason != "" {
 		t.Fatalf("%s is delivered during %q to %+v", r.ID, w.flight, w.sight)
 	}
-	if in := w.sight; r.Priority == Normal && in.Activity == runtime.ActivityBusy && in.Sure && w.now.Before(r.CreatedAt.Add(turnBound)) {
+	if in := w.sight; r.Priority == Normal && in.Activity == runtime.ActivityBusy && in.IsCertain && w.now.Before(r.CreatedAt.Add(turnBound)) {
 		t.Fatalf("%s is delivered at %s during a turn: %+v", r.ID, w.now, in)
 	}
 	for _, other := range w.receipts {
@@ -174,7 +174,7 @@ func (w *world) deliver(t *rapid.T, i int) {
 	w.flight = r.ID
 }
 
-func (w *world) move(t *rapid.T, i int, to State) {
+func (w *simulation) move(t *rapid.T, i int, to State) {
 	before := w.receipts[i]
 	r, err := w.receipts[i].Move(to, w.now, "")
 	if err != nil || before.Final() {
@@ -186,7 +186,7 @@ func (w *world) move(t *rapid.T, i int, to State) {
 	w.receipts[i] = r
 }
 
-func (w *world) find(id string) int {
+func (w *simulation) find(id string) int {
 	for i, r := range w.receipts {
 		if id != "" && r.ID == id {
 			return i
@@ -195,7 +195,7 @@ func (w *world) find(id string) int {
 	return -1
 }
 
-func (w *world) check(t *rapid.T) {
+func (w *simulation) check(t *rapid.T) {
 	injected := 0
 	for _, r := range w.receipts {
 		if r.State == Injected {

@@ -19,14 +19,14 @@ func (r *Receipt) rank() int {
 	return 1
 }
 
-// Waits reports whether the prompt is in the queue: it can still be changed or
+// IsQueued reports whether the prompt is in the queue: it can still be changed or
 // withdrawn.
-func (r *Receipt) Waits() bool { return r.State == Accepted || r.State == Queued }
+func (r *Receipt) IsQueued() bool { return r.State == Accepted || r.State == Queued }
 
 // Queue returns those of the receipts of one session that are on their way to the
 // agent, in the order of delivery.
 func Queue(receipts []*Receipt) []*Receipt {
-	open := slices.DeleteFunc(slices.Clone(receipts), func(r *Receipt) bool { return !r.Waits() && r.State != Injected })
+	open := slices.DeleteFunc(slices.Clone(receipts), func(r *Receipt) bool { return !r.IsQueued() && r.State != Injected })
 	slices.SortFunc(open, Compare)
 	return open
 }
@@ -35,12 +35,12 @@ func Queue(receipts []*Receipt) []*Receipt {
 // next one. 0 is not in the queue.
 func Position(receipts []*Receipt, id string) int {
 	i := slices.IndexFunc(receipts, func(r *Receipt) bool { return r.ID == id })
-	if i < 0 || !receipts[i].Waits() {
+	if i < 0 || !receipts[i].IsQueued() {
 		return 0
 	}
 	place := 1
 	for _, r := range receipts {
-		if r.Waits() && Compare(r, receipts[i]) < 0 {
+		if r.IsQueued() && Compare(r, receipts[i]) < 0 {
 			place++
 		}
 	}
@@ -74,12 +74,12 @@ func (r Receipt) Bound(progress time.Duration) time.Duration {
 // Limit is the time by which the receipt has left its state, whatever happens; zero for a
 // final one. A delivery that an earlier controller began has the same time again from
 // when this one could first ask about it.
-func (r Receipt) Limit(s Sight) time.Time {
+func (r Receipt) Limit(s Observation) time.Time {
 	switch r.State {
 	case Accepted, Queued:
 		return r.ExpiresAt
 	case Injected:
-		limit := later(r.at(Injected), s.WatchedFrom).Add(r.Bound(s.Progress))
+		limit := later(r.enteredAt(Injected), s.WatchedFrom).Add(r.Bound(s.Progress))
 		if r.CancelAt.IsZero() {
 			return limit
 		}
@@ -88,7 +88,7 @@ func (r Receipt) Limit(s Sight) time.Time {
 		}
 		return limit
 	case Submitted:
-		return r.at(Submitted).Add(ConsumeBound)
+		return r.enteredAt(Submitted).Add(ConsumeBound)
 	default:
 		return time.Time{}
 	}

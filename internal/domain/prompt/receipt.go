@@ -43,9 +43,9 @@ func (s State) Final() bool {
 // becomes less than that: it is closed where it stands.
 func (r Receipt) Final() bool { return r.State.Final() || r.Closed }
 
-// KeepsContent reports whether the text of the prompt is still of use: to be delivered, or to be
+// NeedsContent reports whether the text of the prompt is still of use: to be delivered, or to be
 // sent once more by its sender after an end that was no turn.
-func (r Receipt) KeepsContent() bool { return r.State != Consumed }
+func (r Receipt) NeedsContent() bool { return r.State != Consumed }
 
 // Priority is the class of a prompt; a lower one goes first.
 type Priority int

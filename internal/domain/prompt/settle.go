@@ -22,10 +22,10 @@ type Attempt struct {
 	Attached int
 }
 
-// Settle returns the injected receipt after an attempt. Only an outcome that
+// ApplyAttempt returns the injected receipt after an attempt. Only an outcome that
 // proves that not a byte was sent, or a withdrawal, brings it back into the
 // queue; dead is only said with the same proof.
-func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
+func (r Receipt) ApplyAttempt(a Attempt, at time.Time) (Receipt, error) {
 	out := a.Outcome
 	if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn {
 		a.Withdrawn, a.Unsent, a.WorkerRefused = true, out.Unsent, WorkerRefused(out)
@@ -45,7 +45,7 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 		return r.end(Dead, at, "", fmt.Sprintf("sent %d times without success; the last time its text was removed from the input box again: %s", r.SentBack+1, detailOf(out, a.Err)))
 	case a.Withdrawn:
 		r.SentBack++
-		return r.requeue(a, at, takenBack+detailOf(out, a.Err))
+		return r.requeue(a, at, withdrawnPrefix+detailOf(out, a.Err))
 	case out.Reason == runtime.RefusedInputBlocked && out.State != runtime.OutcomeRefused:
 		return r.end(Unconfirmed, at, "", InputBlockedPrefix+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeSubmitted:
@@ -59,7 +59,7 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 		return r.requeue(a, at, string(out.Reason)+": "+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeUnsupported:
 		return r.end(Dead, at, "", "the session accepts no prompts: "+detailOf(out, a.Err))
-	case out.State == runtime.OutcomeAbsent && r.outlives():
+	case out.State == runtime.OutcomeAbsent && r.canOutliveInstance():
 		return r.requeue(a, at, "the instance is gone")
 	case out.State == runtime.OutcomeAbsent:
 		return r.end(Dead, at, "", reasonEnded)
@@ -79,8 +79,8 @@ func WorkerRefused(out runtime.Outcome) bool {
 	return out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn && out.Evidence == SignWorker
 }
 
-// Worked returns the submitted receipt consumed by the agent's own word.
-func (r Receipt) Worked(at time.Time) (Receipt, error) {
+// MarkWorked returns the submitted receipt consumed by the agent's own word.
+func (r Receipt) MarkWorked(at time.Time) (Receipt, error) {
 	r.Evidence = WithWorked(r.Evidence)
 	return r.Move(Consumed, at, r.Reason)
 }
@@ -140,7 +140,7 @@ func (r Receipt) Cancelled(at time.Time) (Receipt, error) {
 		return r.end(Cancelled, at, "", "cancelled by its sender; not a byte of it is with the agent")
 	case Unconfirmed:
 		r.Reason = strings.TrimSuffix("cancelled by its sender during its delivery; the agent may have got it: "+r.Reason, ": ")
-		return r.Note(at, r.Reason), nil
+		return r.AddStep(at, r.Reason), nil
 	default:
 		return r, nil
 	}

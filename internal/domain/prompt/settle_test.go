@@ -35,7 +35,7 @@ func TestSettle(t *testing.T) {
 		{"a word of tomorrow", Attempt{Outcome: runtime.Outcome{State: "delivered"}}, "", Unconfirmed, "no evidence"},
 	} {
 		r := Receipt{State: Injected, Instance: "i1", Conversation: c.bound, Attempts: 3}
-		got, err := r.Settle(c.attempt, at)
+		got, err := r.ApplyAttempt(c.attempt, at)
 		if err != nil || got.State != c.want || got.Reason != c.reason {
 			t.Errorf("%s: settled as %s %q, %v; want %s %q", c.name, got.State, got.Reason, err, c.want, c.reason)
 		}
@@ -61,7 +61,7 @@ func TestATextIsSentBackThreeTimes(t *testing.T) {
 		var err error
 		for n := range MaxSentBack + 1 {
 			if r, err = r.Move(Injected, at, Delivering); err == nil {
-				r, err = r.Settle(attempt, at)
+				r, err = r.ApplyAttempt(attempt, at)
 			}
 			if want := map[bool]State{true: Queued, false: Dead}[n < MaxSentBack]; err != nil || r.State != want {
 				t.Fatalf("%s: after attempt %d the receipt is %s, %v; want %s", name, n+1, r.State, err, want)

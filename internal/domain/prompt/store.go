@@ -40,9 +40,9 @@ type Store interface {
 	// first, without content; of one session if it is not empty, all if limit is
 	// not positive.
 	EndedReceipts(ctx context.Context, session string, limit int) ([]Receipt, error)
-	// ForgetReceipts removes final receipts that were last updated before the
+	// DeleteReceipts removes final receipts that were last updated before the
 	// given time, and returns how many.
-	ForgetReceipts(ctx context.Context, before time.Time) (int, error)
+	DeleteReceipts(ctx context.Context, before time.Time) (int, error)
 	Mover
 }
 

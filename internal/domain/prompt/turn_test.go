@@ -35,7 +35,7 @@ func TestAnAgentIsAboutToBegin(t *testing.T) {
 		"was worked on":       {at(time.Second, prompt.Queued, prompt.Injected, prompt.Submitted, prompt.Consumed), false},
 		"never came":          {at(time.Second, prompt.Dead), false},
 	} {
-		if got := c.r.BeginsBy(now).After(now); got != c.want {
+		if got := c.r.TurnStartDeadline(now).After(now); got != c.want {
 			t.Errorf("%s: about to begin is %v", name, got)
 		}
 	}

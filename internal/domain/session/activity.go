@@ -11,9 +11,9 @@ type Confidence string
 
 // The confidences.
 const (
-	Certain Confidence = "certain" // the program or its model provider's own channel says so
-	Likely  Confidence = "likely"  // a sign that the model provider means for programs
-	Guess   Confidence = "guess"   // concluded from what is drawn, or from processes
+	ConfidenceCertain Confidence = "certain" // the program or its model provider's own channel says so
+	ConfidenceLikely  Confidence = "likely"  // a sign that the model provider means for programs
+	ConfidenceGuess   Confidence = "guess"   // concluded from what is drawn, or from processes
 )
 
 // Activity is what an agent is doing, as concluded from all evidence.
@@ -47,7 +47,7 @@ type Rules struct {
 	// long. 10 s.
 	Doubt time.Duration
 	// StalePushed is the same for evidence that is pushed and not read, see
-	// [Senses.Push]; 6 h.
+	// [EvidenceSet.Push]; 6 h.
 	StalePushed time.Duration
 	// StaleOf overrides both for a source.
 	StaleOf map[runtime.Source]time.Duration
@@ -68,16 +68,16 @@ type grade struct {
 
 // grades are the sources, the most trusted first.
 var grades = []grade{
-	{runtime.SourceWorker, Certain},
-	{runtime.SourceACP, Certain},
-	{runtime.SourceStatus, Certain},
-	{runtime.SourceHook, Certain},
-	{runtime.SourceStatusFile, Likely},
-	{runtime.SourceTranscript, Likely},
-	{runtime.SourceProgress, Likely},
-	{runtime.SourceMark, Likely},
-	{runtime.SourceScreen, Guess},
-	{runtime.SourceProcess, Guess},
+	{runtime.SourceWorker, ConfidenceCertain},
+	{runtime.SourceACP, ConfidenceCertain},
+	{runtime.SourceStatus, ConfidenceCertain},
+	{runtime.SourceHook, ConfidenceCertain},
+	{runtime.SourceStatusFile, ConfidenceLikely},
+	{runtime.SourceTranscript, ConfidenceLikely},
+	{runtime.SourceProgress, ConfidenceLikely},
+	{runtime.SourceMark, ConfidenceLikely},
+	{runtime.SourceScreen, ConfidenceGuess},
+	{runtime.SourceProcess, ConfidenceGuess},
 }
 
 // trust returns a source's rank, the lower the more trusted, and its confidence.
@@ -88,5 +88,5 @@ func trust(source runtime.Source) (rank int, confidence Confidence) {
 			return i, grades[i].confidence
 		}
 	}
-	return len(grades), Guess
+	return len(grades), ConfidenceGuess
 }

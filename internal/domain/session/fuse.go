@@ -24,8 +24,8 @@ const (
 	// certainFactor is how much longer what is certain is relied on although it
 	// may not hold any more.
 	certainFactor = 6
-	// questionSettles is how long a screen may take to show that a question stands.
-	questionSettles = 2 * time.Second
+	// questionGrace is how long a screen may take to show that a question stands.
+	questionGrace = 2 * time.Second
 )
 
 // Fuse concludes what the agent is doing. It is pure and forgets nothing between
@@ -43,23 +43,23 @@ const (
 //
 // Next is when the result is due to change without new evidence, or would with a
 // fresh reading; zero if never. Read again and fuse then.
-func Fuse(s *Senses, now time.Time, rules Rules) (activity Activity, explanation []Judged, next time.Time) {
-	f := fusion{senses: s, now: now, rules: rules.withDefaults(), judged: make([]Judged, len(s.latest))}
+func Fuse(s *EvidenceSet, now time.Time, rules Rules) (activity Activity, explanation []Judged, next time.Time) {
+	f := fusion{evidence: s, now: now, rules: rules.withDefaults(), judged: make([]Judged, len(s.latest))}
 	for i := range s.latest {
 		f.admit(i)
 	}
 	if len(f.live) == 0 {
-		a := Activity{State: runtime.ActivityUnknown, Confidence: Guess, Detail: "no signal", Doubted: f.doubted}
+		a := Activity{State: runtime.ActivityUnknown, Confidence: ConfidenceGuess, Detail: "no signal", Doubted: f.doubted}
 		if f.doubted {
 			a.Detail = "what it does could not be read for too long"
 		}
 		return a, f.judged, f.next
 	}
 	f.choose(f.live[0], "it is the most trusted", s.latest[f.live[0]].confidence)
-	for i := range surpassing {
-		f.surpass(&surpassing[i])
+	for i := range overrides {
+		f.applyOverride(&overrides[i])
 	}
-	f.heal()
+	f.replaceContradicted()
 	return f.conclude(), f.judged, f.next
 }
 
@@ -71,7 +71,7 @@ func (r Rules) withDefaults() Rules {
 	return r
 }
 
-func (r *Rules) staleAt(e *sensed) time.Time {
+func (r *Rules) staleAt(e *ratedEvidence) time.Time {
 	if d, ok := r.StaleOf[e.Source]; ok {
 		return e.At.Add(d)
 	}
@@ -83,23 +83,23 @@ func (r *Rules) staleAt(e *sensed) time.Time {
 
 // doubtAt is when evidence is not relied on any more that may not hold; zero:
 // it holds.
-func (r *Rules) doubtAt(s *Senses, e *sensed) time.Time {
-	since := s.outdated()
+func (r *Rules) doubtAt(s *EvidenceSet, e *ratedEvidence) time.Time {
+	since := s.outdatedSince()
 	if since.IsZero() || e.pushed {
 		return time.Time{}
 	}
-	if e.confidence == Certain {
+	if e.confidence == ConfidenceCertain {
 		return since.Add(certainFactor * r.Doubt)
 	}
 	return since.Add(r.Doubt)
 }
 
 type fusion struct {
-	senses *Senses
-	now    time.Time
-	rules  Rules
-	judged []Judged // beside senses.latest
-	live   []int    // indexes of what counts, the most trusted first
+	evidence *EvidenceSet
+	now      time.Time
+	rules    Rules
+	judged   []Judged // beside senses.latest
+	live     []int    // indexes of what counts, the most trusted first
 
 	choice     int
 	confidence Confidence
@@ -116,16 +116,16 @@ func (f *fusion) due(at time.Time) {
 
 // admit lets in what says something and is neither stale nor over.
 func (f *fusion) admit(i int) {
-	e := &f.senses.latest[i]
+	e := &f.evidence.latest[i]
 	j := &f.judged[i]
 	j.Evidence, j.Confidence = e.Evidence, e.confidence
-	stale, doubt := f.rules.staleAt(e), f.rules.doubtAt(f.senses, e)
+	stale, doubt := f.rules.staleAt(e), f.rules.doubtAt(f.evidence, e)
 	switch {
 	case e.Activity == runtime.ActivityUnknown:
 		j.Why = "it says nothing"
 		return
 	case !doubt.IsZero() && !doubt.After(f.now):
-		j.Why = "unreadable since " + f.senses.outdated().Format(time.TimeOnly) + " whether it still holds"
+		j.Why = "unreadable since " + f.evidence.outdatedSince().Format(time.TimeOnly) + " whether it still holds"
 		f.doubted = true
 	case !stale.After(f.now):
 		j.Why = fmt.Sprintf("it was read %v ago and is stale", f.now.Sub(e.At).Round(time.Second))
@@ -144,20 +144,20 @@ func (f *fusion) admit(i int) {
 
 func (f *fusion) choose(i int, why string, confidence Confidence) {
 	if f.judged[f.choice].Used {
-		f.judged[f.choice].Used, f.judged[f.choice].Why = false, fmt.Sprintf("%s says otherwise: %s", f.senses.latest[i].Source, why)
+		f.judged[f.choice].Used, f.judged[f.choice].Why = false, fmt.Sprintf("%s says otherwise: %s", f.evidence.latest[i].Source, why)
 	}
 	f.choice, f.confidence = i, confidence
 	f.judged[i].Used, f.judged[i].Why = true, why
 }
 
-// exception is a word that wins over certain others of higher trust at once.
-type exception struct {
-	word runtime.Activity
-	over []runtime.Activity
-	why  string
+// override is a word that wins over certain others of higher trust at once.
+type override struct {
+	word      runtime.Activity
+	outranked []runtime.Activity
+	why       string
 }
 
-var surpassing = []exception{
+var overrides = []override{
 	{
 		runtime.ActivityWaiting,
 		[]runtime.Activity{
@@ -177,33 +177,33 @@ var surpassing = []exception{
 	},
 }
 
-// surpass lets a word of lower trust win, unless it was read before the present
+// applyOverride lets a word of lower trust win, unless it was read before the present
 // choice began.
-func (f *fusion) surpass(c *exception) {
-	chosen := &f.senses.latest[f.choice]
-	if !slices.Contains(c.over, chosen.Activity) {
+func (f *fusion) applyOverride(c *override) {
+	chosen := &f.evidence.latest[f.choice]
+	if !slices.Contains(c.outranked, chosen.Activity) {
 		return
 	}
-	for _, i := range f.below() {
-		if e := &f.senses.latest[i]; e.Activity == c.word && !e.At.Before(chosen.Since) {
+	for _, i := range f.lowerTrust() {
+		if e := &f.evidence.latest[i]; e.Activity == c.word && !e.At.Before(chosen.Since) {
 			f.choose(i, c.why, e.confidence)
 			return
 		}
 	}
 }
 
-// below are the live sources of lower trust than the choice.
-func (f *fusion) below() []int { return f.live[slices.Index(f.live, f.choice)+1:] }
+// lowerTrust are the live sources of lower trust than the choice.
+func (f *fusion) lowerTrust() []int { return f.live[slices.Index(f.live, f.choice)+1:] }
 
-// heal believes the next source that has an opinion if it has contradicted the
+// replaceContradicted believes the next source that has an opinion if it has contradicted the
 // choice for long enough.
-func (f *fusion) heal() {
-	chosen := &f.senses.latest[f.choice]
-	if chosen.Activity == runtime.ActivityWaiting && (f.senses.asked || !chosen.pushed) {
+func (f *fusion) replaceContradicted() {
+	chosen := &f.evidence.latest[f.choice]
+	if chosen.Activity == runtime.ActivityWaiting && (f.evidence.asked || !chosen.pushed) {
 		return // no edge was missed: it is still so
 	}
-	for _, i := range f.below() {
-		e := &f.senses.latest[i]
+	for _, i := range f.lowerTrust() {
+		e := &f.evidence.latest[i]
 		switch opinion(chosen.Activity, e.Activity) {
 		case agrees:
 			return
@@ -211,56 +211,56 @@ func (f *fusion) heal() {
 			continue
 		case contradicts:
 		}
-		due, ok := f.healsAt(chosen, e)
+		due, ok := f.replaceableAt(chosen, e)
 		if !ok {
 			return
 		}
 		f.due(due)
-		if due.After(f.now) || !f.seenUntil(e, due) {
+		if due.After(f.now) || !f.isConfirmedUntil(e, due) {
 			f.judged[i].Why = fmt.Sprintf("it contradicts %s, not for long enough yet", chosen.Source)
 			return
 		}
-		f.choose(i, fmt.Sprintf("it has contradicted %s for so long that an edge was missed", chosen.Source), Guess)
+		f.choose(i, fmt.Sprintf("it has contradicted %s for so long that an edge was missed", chosen.Source), ConfidenceGuess)
 		return
 	}
 }
 
-// healsAt is when e may replace the choice that it contradicts.
-func (f *fusion) healsAt(chosen, e *sensed) (time.Time, bool) {
+// replaceableAt is when e may replace the choice that it contradicts.
+func (f *fusion) replaceableAt(chosen, e *ratedEvidence) (time.Time, bool) {
 	bound := f.rules.HealAfter
 	since := latest(chosen.Since, e.Since)
 	takesInput := e.Activity == runtime.ActivityIdle || e.Activity == runtime.ActivityReady
 	if chosen.Activity == runtime.ActivityWaiting && takesInput {
 		// A screen that shows no question never saw it, unless it has changed since.
-		if !e.Since.After(chosen.Since.Add(questionSettles)) {
+		if !e.Since.After(chosen.Since.Add(questionGrace)) {
 			return time.Time{}, false
 		}
 	} else if !e.Since.After(chosen.Since) {
 		bound *= blindFactor
 	}
 	due := since.Add(bound)
-	if quiet, known := f.senses.quietFor(f.now); known && takesInput && quiet < bound {
-		due = latest(due, latest(f.senses.output, f.senses.changed).Add(bound))
+	if quiet, known := f.evidence.quietFor(f.now); known && takesInput && quiet < bound {
+		due = latest(due, latest(f.evidence.lastOutput, f.evidence.changed).Add(bound))
 	}
 	return due, true
 }
 
-// seenUntil reports whether e was still so at a time: read then, or nothing was
+// isConfirmedUntil reports whether e was still so at a time: read then, or nothing was
 // written since it was read.
-func (f *fusion) seenUntil(e *sensed, at time.Time) bool {
-	return e.pushed || !e.At.Before(at) || !f.senses.output.IsZero() && !f.senses.output.After(e.At)
+func (f *fusion) isConfirmedUntil(e *ratedEvidence, at time.Time) bool {
+	return e.pushed || !e.At.Before(at) || !f.evidence.lastOutput.IsZero() && !f.evidence.lastOutput.After(e.At)
 }
 
 func (f *fusion) conclude() Activity {
-	e := &f.senses.latest[f.choice]
+	e := &f.evidence.latest[f.choice]
 	a := Activity{State: e.Activity, Kind: e.Kind, Source: e.Source, Since: e.Since, Confidence: f.confidence, Detail: e.Detail}
 	a.Obstacle = f.obstacle(a.State)
 	switch a.State {
 	case runtime.ActivityLimited:
 		a.Until = e.Until
 	case runtime.ActivityWaiting:
-		for _, i := range f.below() {
-			if low := &f.senses.latest[i]; a.Kind == "" && low.Activity == runtime.ActivityWaiting {
+		for _, i := range f.lowerTrust() {
+			if low := &f.evidence.latest[i]; a.Kind == "" && low.Activity == runtime.ActivityWaiting {
 				a.Kind = low.Kind
 			}
 		}
@@ -270,11 +270,11 @@ func (f *fusion) conclude() Activity {
 	return a
 }
 
-// stance is how one word stands to another of higher trust.
-type stance uint8
+// relation is how one word stands to another of higher trust.
+type relation uint8
 
 const (
-	neutral stance = iota
+	neutral relation = iota
 	agrees
 	contradicts
 )
@@ -282,7 +282,7 @@ const (
 // opinion says how a lower word stands to the chosen one. Ready says nothing
 // about turns, so it contradicts a question alone; idle does not end background
 // work or a limit, which only say more.
-func opinion(chosen, lower runtime.Activity) stance {
+func opinion(chosen, lower runtime.Activity) relation {
 	if chosen == lower {
 		return agrees
 	}

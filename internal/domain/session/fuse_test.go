@@ -17,19 +17,19 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // at is so many seconds after noon.
 func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
 
-// says is evidence since a second, as read in the given one.
-func says(source runtime.Source, word runtime.Activity, since, read float64) runtime.Evidence {
+// evidenceAt is evidence since a second, as read in the given one.
+func evidenceAt(source runtime.Source, word runtime.Activity, since, read float64) runtime.Evidence {
 	return runtime.Evidence{Source: source, Activity: word, Since: at(since), At: at(read)}
 }
 
 func asks(source runtime.Source, kind string, since, read float64) runtime.Evidence {
-	e := says(source, runtime.ActivityWaiting, since, read)
+	e := evidenceAt(source, runtime.ActivityWaiting, since, read)
 	e.Kind = kind
 	return e
 }
 
 func limited(source runtime.Source, until, since, read float64) runtime.Evidence {
-	e := says(source, runtime.ActivityLimited, since, read)
+	e := evidenceAt(source, runtime.ActivityLimited, since, read)
 	if until > 0 {
 		e.Until = at(until)
 	}
@@ -46,8 +46,8 @@ const (
 )
 
 // sense folds one reading of the given evidence, read in the latest second of it.
-func sense(evidence ...runtime.Evidence) *Senses {
-	var s Senses
+func sense(evidence ...runtime.Evidence) *EvidenceSet {
+	var s EvidenceSet
 	r := runtime.Reading{Instance: "i", Evidence: evidence}
 	for _, e := range evidence {
 		r.At = latest(r.At, e.At)
@@ -66,115 +66,115 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 		next  float64
 	}{
 		{"nothing is known: unknown, never idle", nil, 0, 1, "unknown  guess", 0},
-		{"a source that does not know says nothing", []runtime.Evidence{says(screen, unknown, 0, 1)}, 0, 1, "unknown  guess", 0},
-		{"a word from the future says nothing", []runtime.Evidence{says(status, "dreaming", 0, 1)}, 0, 1, "unknown  guess", 0},
-		{"a screen alone is a guess", []runtime.Evidence{says(screen, idle, 0, 1)}, 0, 1, "idle screen guess", 121},
-		{"the program's word is certain", []runtime.Evidence{says(status, idle, 0, 1)}, 0, 1, "idle osc7501 certain", 121},
-		{"a transcript is likely", []runtime.Evidence{says(transcript, busy, 0, 1)}, 0, 1, "busy transcript likely", 121},
-		{"trust goes before time", []runtime.Evidence{says(screen, idle, 90, 100), says(status, busy, 95, 100)}, 0, 100, "busy osc7501 certain", 155},
+		{"a source that does not know says nothing", []runtime.Evidence{evidenceAt(screen, unknown, 0, 1)}, 0, 1, "unknown  guess", 0},
+		{"a word from the future says nothing", []runtime.Evidence{evidenceAt(status, "dreaming", 0, 1)}, 0, 1, "unknown  guess", 0},
+		{"a screen alone is a guess", []runtime.Evidence{evidenceAt(screen, idle, 0, 1)}, 0, 1, "idle screen guess", 121},
+		{"the program's word is certain", []runtime.Evidence{evidenceAt(status, idle, 0, 1)}, 0, 1, "idle osc7501 certain", 121},
+		{"a transcript is likely", []runtime.Evidence{evidenceAt(transcript, busy, 0, 1)}, 0, 1, "busy transcript likely", 121},
+		{"trust goes before time", []runtime.Evidence{evidenceAt(screen, idle, 90, 100), evidenceAt(status, busy, 95, 100)}, 0, 100, "busy osc7501 certain", 155},
 		{
 			"a question on the screen wins over a busy word at once",
-			[]runtime.Evidence{says(status, busy, 0, 100), asks(screen, "permission", 100, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 0, 100), asks(screen, "permission", 100, 100)},
 			100, 100, "waiting/permission screen guess", 220,
 		},
 		{
 			"a question on the screen wins over an idle word at once",
-			[]runtime.Evidence{says(status, idle, 0, 100), asks(screen, "menu", 100, 100)},
+			[]runtime.Evidence{evidenceAt(status, idle, 0, 100), asks(screen, "menu", 100, 100)},
 			100, 100, "waiting/menu screen guess", 220,
 		},
 		{
 			"a question that was seen before the newer busy word is over",
-			[]runtime.Evidence{says(status, busy, 101, 102), asks(screen, "menu", 90, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 101, 102), asks(screen, "menu", 90, 100)},
 			100, 102, "busy osc7501 certain", 220,
 		},
 		{
 			"the kind of a question comes from the source that knows it",
-			[]runtime.Evidence{says(status, waiting, 99, 100), asks(screen, "login", 99, 100)},
+			[]runtime.Evidence{evidenceAt(status, waiting, 99, 100), asks(screen, "login", 99, 100)},
 			0, 100, "waiting/login osc7501 certain", 220,
 		},
 		{
 			"idle on the screen does not flip a busy word",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 92, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 0, 100), evidenceAt(screen, idle, 92, 100)},
 			80, 100, "busy osc7501 certain", 102,
 		},
 		{
 			"idle on a silent screen heals a busy word after the bound",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 90, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 0, 100), evidenceAt(screen, idle, 90, 100)},
 			80, 100, "idle screen guess", 220,
 		},
 		{
 			"an agent that writes is not idle, whatever a rule says",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 50, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 0, 100), evidenceAt(screen, idle, 50, 100)},
 			99, 100, "busy osc7501 certain", 109,
 		},
 		{
 			"a screen that never changed may be blind to the turn: six times as long",
-			[]runtime.Evidence{says(status, busy, 60, 100), says(screen, idle, 0, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 60, 100), evidenceAt(screen, idle, 0, 100)},
 			30, 100, "busy osc7501 certain", 120,
 		},
 		{
 			"and heals after that",
-			[]runtime.Evidence{says(status, busy, 40, 100), says(screen, idle, 0, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 40, 100), evidenceAt(screen, idle, 0, 100)},
 			30, 100, "idle screen guess", 220,
 		},
 		{
 			"busy on the screen heals an idle word",
-			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, busy, 89, 100)},
+			[]runtime.Evidence{evidenceAt(status, idle, 0, 100), evidenceAt(screen, busy, 89, 100)},
 			100, 100, "busy screen guess", 220,
 		},
 		{
 			"an input box heals nothing: it may be there during a turn",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, ready, 10, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 0, 100), evidenceAt(screen, ready, 10, 100)},
 			10, 100, "busy osc7501 certain", 220,
 		},
 		{
 			"a process that works does not argue against the screen that agrees",
-			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, idle, 0, 100), says(process, busy, 1, 100)},
+			[]runtime.Evidence{evidenceAt(status, idle, 0, 100), evidenceAt(screen, idle, 0, 100), evidenceAt(process, busy, 1, 100)},
 			0, 100, "idle osc7501 certain", 220,
 		},
 		{
 			"a question that the program reported is not healed by a screen that never showed it",
-			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 11, 100)},
+			[]runtime.Evidence{asks(status, "permission", 10, 100), evidenceAt(screen, idle, 11, 100)},
 			11, 100, "waiting/permission osc7501 certain", 220,
 		},
 		{
 			"a question that the program still reports is not over, whatever the screen shows",
-			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, busy, 50, 100)},
+			[]runtime.Evidence{asks(status, "permission", 10, 100), evidenceAt(screen, busy, 50, 100)},
 			99, 100, "waiting/permission osc7501 certain", 220,
 		},
 		{
 			"nor when the screen has changed and is silent",
-			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 50, 100)},
+			[]runtime.Evidence{asks(status, "permission", 10, 100), evidenceAt(screen, idle, 50, 100)},
 			50, 100, "waiting/permission osc7501 certain", 220,
 		},
 		{
 			"background work is not idle",
-			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, background, 20, 100)},
+			[]runtime.Evidence{evidenceAt(status, idle, 0, 100), evidenceAt(screen, background, 20, 100)},
 			0, 100, "background screen guess", 220,
 		},
 		{
 			"background work is kept although the screen says idle",
-			[]runtime.Evidence{says(hook, background, 0, 100), says(screen, idle, 20, 100)},
+			[]runtime.Evidence{evidenceAt(hook, background, 0, 100), evidenceAt(screen, idle, 20, 100)},
 			20, 100, "background hook certain", 220,
 		},
 		{
 			"background work does not hide a turn",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, background, 99, 100)},
+			[]runtime.Evidence{evidenceAt(status, busy, 0, 100), evidenceAt(screen, background, 99, 100)},
 			100, 100, "busy osc7501 certain", 109,
 		},
-		{"a limit wins over an idle word", []runtime.Evidence{says(status, idle, 0, 100), limited(screen, 150, 99, 100)}, 0, 100, "limited screen guess", 150},
-		{"a limit does not win over a turn", []runtime.Evidence{says(status, busy, 98, 100), limited(screen, 150, 99, 100)}, 0, 100, "busy osc7501 certain", 109},
-		{"a limit ends when it said", []runtime.Evidence{says(screen, ready, 0, 100), limited(hook, 100, 0, 100)}, 0, 100, "ready screen guess", 220},
+		{"a limit wins over an idle word", []runtime.Evidence{evidenceAt(status, idle, 0, 100), limited(screen, 150, 99, 100)}, 0, 100, "limited screen guess", 150},
+		{"a limit does not win over a turn", []runtime.Evidence{evidenceAt(status, busy, 98, 100), limited(screen, 150, 99, 100)}, 0, 100, "busy osc7501 certain", 109},
+		{"a limit ends when it said", []runtime.Evidence{evidenceAt(screen, ready, 0, 100), limited(hook, 100, 0, 100)}, 0, 100, "ready screen guess", 220},
 		{"a limit that is over leaves nothing", []runtime.Evidence{limited(hook, 100, 0, 100)}, 0, 101, "unknown  guess", 0},
 		{"a limit without an end stays", []runtime.Evidence{limited(screen, 0, 0, 100)}, 0, 100, "limited screen guess", 220},
-		{"what is stale says nothing", []runtime.Evidence{says(status, idle, 0, 1), says(screen, busy, 0, 1)}, 0, 121, "unknown  guess", 0},
-		{"an unknown source is the last", []runtime.Evidence{says("crystal ball", busy, 0, 1), says(process, idle, 0, 1)}, 0, 1, "idle process guess", 60},
+		{"what is stale says nothing", []runtime.Evidence{evidenceAt(status, idle, 0, 1), evidenceAt(screen, busy, 0, 1)}, 0, 121, "unknown  guess", 0},
+		{"an unknown source is the last", []runtime.Evidence{evidenceAt("crystal ball", busy, 0, 1), evidenceAt(process, idle, 0, 1)}, 0, 1, "idle process guess", 60},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := sense(tt.has...)
 			if tt.wrote > 0 {
-				s.Heard(at(tt.wrote))
+				s.RecordOutput(at(tt.wrote))
 			}
 			a, judged, next := Fuse(s, at(tt.now), Rules{})
 			state := string(a.State)
@@ -182,7 +182,7 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 				state += "/" + a.Kind
 			}
 			if got := fmt.Sprintf("%s %s %s", state, a.Source, a.Confidence); got != tt.want {
-				t.Errorf("fused to %q, want %q\n%s", got, tt.want, told(judged))
+				t.Errorf("fused to %q, want %q\n%s", got, tt.want, formatJudged(judged))
 			}
 			if want := at(tt.next); tt.next == 0 && !next.IsZero() || tt.next != 0 && !next.Equal(want) {
 				t.Errorf("it is due to change at %v, want after %v s", next.Sub(noon), tt.next)
@@ -194,7 +194,7 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 	}
 }
 
-func told(judged []Judged) string {
+func formatJudged(judged []Judged) string {
 	var b strings.Builder
 	for _, j := range judged {
 		fmt.Fprintf(&b, "%s %s used=%v: %s\n", j.Source, j.Activity, j.Used, j.Why)
@@ -203,8 +203,8 @@ func told(judged []Judged) string {
 }
 
 func TestAnotherIncarnationKnowsNothingOfTheFormer(t *testing.T) {
-	s := sense(says(status, busy, 0, 10))
-	s.Push(says(hook, idle, 5, 5))
+	s := sense(evidenceAt(status, busy, 0, 10))
+	s.Push(evidenceAt(hook, idle, 5, 5))
 	s.Fold(runtime.Reading{Instance: "successor", At: at(11)})
 	if a, judged, _ := Fuse(s, at(11), Rules{}); a.State != unknown || len(judged) != 0 {
 		t.Errorf("the successor is %s on %d pieces of evidence, want unknown on none", a.State, len(judged))
@@ -212,7 +212,7 @@ func TestAnotherIncarnationKnowsNothingOfTheFormer(t *testing.T) {
 }
 
 func TestASourceThatFallsSilentIsNotIdle(t *testing.T) {
-	s := sense(says(screen, idle, 0, 10))
+	s := sense(evidenceAt(screen, idle, 0, 10))
 	s.Fold(runtime.Reading{Instance: "i", At: at(11)})
 	if a, _, _ := Fuse(s, at(11), Rules{}); a.State != unknown {
 		t.Errorf("a screen that no rule knows any more is %s, want unknown", a.State)
@@ -220,11 +220,11 @@ func TestASourceThatFallsSilentIsNotIdle(t *testing.T) {
 }
 
 func TestPushedEvidenceOutlivesReadingsThatDoNotRepeatIt(t *testing.T) {
-	s := sense(says(screen, ready, 0, 1))
-	s.Push(says(hook, idle, 5, 5))
-	s.Push(says(hook, busy, 3, 3)) // late
-	s.Fold(runtime.Reading{Instance: "i", At: at(3600), Evidence: []runtime.Evidence{says(screen, ready, 0, 3600)}})
-	if a, _, _ := Fuse(s, at(3600), Rules{}); a.State != idle || a.Source != hook || a.Confidence != Certain {
+	s := sense(evidenceAt(screen, ready, 0, 1))
+	s.Push(evidenceAt(hook, idle, 5, 5))
+	s.Push(evidenceAt(hook, busy, 3, 3)) // late
+	s.Fold(runtime.Reading{Instance: "i", At: at(3600), Evidence: []runtime.Evidence{evidenceAt(screen, ready, 0, 3600)}})
+	if a, _, _ := Fuse(s, at(3600), Rules{}); a.State != idle || a.Source != hook || a.Confidence != ConfidenceCertain {
 		t.Errorf("an hour after the hook's word it is %+v, want idle by the hook", a)
 	}
 	if a, _, _ := Fuse(s, at(3600), Rules{StaleOf: map[runtime.Source]time.Duration{hook: time.Minute}}); a.State != ready {
@@ -233,8 +233,8 @@ func TestPushedEvidenceOutlivesReadingsThatDoNotRepeatIt(t *testing.T) {
 }
 
 func TestALateReadingIsIgnored(t *testing.T) {
-	s := sense(says(status, idle, 50, 60))
-	s.Fold(runtime.Reading{Instance: "i", At: at(40), Evidence: []runtime.Evidence{says(screen, ready, 40, 40)}})
+	s := sense(evidenceAt(status, idle, 50, 60))
+	s.Fold(runtime.Reading{Instance: "i", At: at(40), Evidence: []runtime.Evidence{evidenceAt(screen, ready, 40, 40)}})
 	if a, _, _ := Fuse(s, at(60), Rules{}); a.State != idle {
 		t.Errorf("after a reading that came late it is %s, want idle", a.State)
 	}
@@ -242,9 +242,9 @@ func TestALateReadingIsIgnored(t *testing.T) {
 
 func TestAPendingQuestionIsWaitingWhateverItsSourceSays(t *testing.T) {
 	for _, source := range []runtime.Source{"", screen, status} {
-		var s Senses
+		var s EvidenceSet
 		s.Fold(runtime.Reading{
-			Instance: "i", At: at(10), Evidence: []runtime.Evidence{says(status, busy, 0, 10), says(screen, idle, 0, 10)},
+			Instance: "i", At: at(10), Evidence: []runtime.Evidence{evidenceAt(status, busy, 0, 10), evidenceAt(screen, idle, 0, 10)},
 			Pending: &runtime.PendingInteraction{Kind: runtime.WaitQuestion, Metadata: map[string]string{runtime.MetaSource: string(source)}},
 		})
 		if a, _, _ := Fuse(&s, at(10), Rules{}); a.State != waiting || a.Kind != runtime.WaitQuestion {
@@ -272,7 +272,7 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 				continue
 			}
 			read := rapid.Float64Range(0, 200).Draw(rt, "read")
-			e := says(g.source, rapid.SampledFrom(words).Draw(rt, "word"), read-rapid.Float64Range(0, 100).Draw(rt, "lasts"), read)
+			e := evidenceAt(g.source, rapid.SampledFrom(words).Draw(rt, "word"), read-rapid.Float64Range(0, 100).Draw(rt, "lasts"), read)
 			if e.Activity == runtime.ActivityLimited && rapid.Bool().Draw(rt, "bounded") {
 				e.Until = at(rapid.Float64Range(0, 300).Draw(rt, "until"))
 			}
@@ -280,10 +280,10 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 		}
 		s := sense(has...)
 		if wrote := rapid.Float64Range(-100, 200).Draw(rt, "wrote"); wrote > 0 {
-			s.Heard(at(wrote))
+			s.RecordOutput(at(wrote))
 		}
 		if rapid.Bool().Draw(rt, "reads fail") {
-			s.Failed(at(rapid.Float64Range(100, 200).Draw(rt, "failed")))
+			s.RecordFailure(at(rapid.Float64Range(100, 200).Draw(rt, "failed")))
 		}
 		now := at(200)
 		for range 50 {
@@ -309,7 +309,7 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 func checkWord(rt *rapid.T, a Activity, judged []Judged) {
 	used := slices.DeleteFunc(slices.Clone(judged), func(j Judged) bool { return !j.Used })
 	if a.State == unknown && len(used) != 0 || a.State != unknown && (len(used) != 1 || used[0].Activity != a.State || used[0].Source != a.Source) {
-		rt.Fatalf("%+v rests on %s", a, told(used))
+		rt.Fatalf("%+v rests on %s", a, formatJudged(used))
 	}
 	for _, j := range judged {
 		if j.Why == "" {
@@ -319,8 +319,8 @@ func checkWord(rt *rapid.T, a Activity, judged []Judged) {
 }
 
 func BenchmarkFuse(b *testing.B) {
-	s := sense(says(status, busy, 0, 100), says(transcript, busy, 0, 100), says(screen, idle, 90, 100), says(process, busy, 0, 100))
-	s.Heard(at(80))
+	s := sense(evidenceAt(status, busy, 0, 100), evidenceAt(transcript, busy, 0, 100), evidenceAt(screen, idle, 90, 100), evidenceAt(process, busy, 0, 100))
+	s.RecordOutput(at(80))
 	b.ReportAllocs()
 	for b.Loop() {
 		Fuse(s, at(100), Rules{})

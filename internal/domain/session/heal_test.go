@@ -9,8 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// truth is what an agent really does, in phases of whole seconds.
-type truth struct {
+// agentTrace is what an agent really does, in phases of whole seconds.
+type agentTrace struct {
 	word runtime.Activity
 	from int
 }
@@ -22,7 +22,7 @@ type truth struct {
 func TestLostEdgesHeal(t *testing.T) {
 	const settle = 13 // seconds: HealAfter, one reading, and a screen that is late
 	rapid.Check(t, func(rt *rapid.T) {
-		s := Senses{instance: "i"}
+		s := EvidenceSet{instance: "i"}
 		var fused []runtime.Activity
 		phases, end := drawPhases(rt)
 		lost := 0
@@ -38,15 +38,15 @@ func TestLostEdgesHeal(t *testing.T) {
 			}
 			for now := phase.from; now < until; now++ {
 				if phase.word == busy || now == phase.from {
-					s.Heard(at(float64(now)))
+					s.RecordOutput(at(float64(now)))
 				}
 				s.Fold(runtime.Reading{Instance: "i", At: at(float64(now)), Evidence: []runtime.Evidence{drawn(phases[:i+1], now)}})
 				a, judged, _ := Fuse(&s, at(float64(now)), Rules{})
 				if now >= phase.from+settle && a.State != phase.word {
-					rt.Fatalf("%d s into %s it is %s\n%s", now-phase.from, phase.word, a.State, told(judged))
+					rt.Fatalf("%d s into %s it is %s\n%s", now-phase.from, phase.word, a.State, formatJudged(judged))
 				}
 				if phase.word == waiting && now > phase.from && (a.State == idle || a.State == busy) {
-					rt.Fatalf("a question reads as %s\n%s", a.State, told(judged))
+					rt.Fatalf("a question reads as %s\n%s", a.State, formatJudged(judged))
 				}
 				if len(fused) == 0 || fused[len(fused)-1] != a.State {
 					fused = append(fused, a.State)
@@ -60,55 +60,55 @@ func TestLostEdgesHeal(t *testing.T) {
 }
 
 // asEdge is what a hook says at the beginning of a phase.
-func asEdge(phase truth) runtime.Evidence {
-	return says(hook, phase.word, float64(phase.from), float64(phase.from))
+func asEdge(phase agentTrace) runtime.Evidence {
+	return evidenceAt(hook, phase.word, float64(phase.from), float64(phase.from))
 }
 
 // drawn is what the screen shows: the truth, a second late.
-func drawn(phases []truth, now int) runtime.Evidence {
+func drawn(phases []agentTrace, now int) runtime.Evidence {
 	i := len(phases) - 1
 	if phases[i].from == now && i > 0 {
 		i--
 	}
-	return says(screen, phases[i].word, float64(phases[i].from+1), float64(now))
+	return evidenceAt(screen, phases[i].word, float64(phases[i].from+1), float64(now))
 }
 
-func drawPhases(rt *rapid.T) (phases []truth, end int) {
+func drawPhases(rt *rapid.T) (phases []agentTrace, end int) {
 	for range rapid.IntRange(2, 30).Draw(rt, "phases") {
 		word := rapid.SampledFrom([]runtime.Activity{busy, idle, waiting}).Draw(rt, "word")
 		if len(phases) > 0 && phases[len(phases)-1].word == word {
 			continue
 		}
-		phases = append(phases, truth{word, end})
+		phases = append(phases, agentTrace{word, end})
 		end += rapid.IntRange(3, 40).Draw(rt, "seconds")
 	}
 	return phases, end
 }
 
 func TestAMissedEdgeIsHealedByWhatIsStillSeen(t *testing.T) {
-	has := []runtime.Evidence{says(status, busy, 0, 5), says(screen, idle, 1, 5)}
+	has := []runtime.Evidence{evidenceAt(status, busy, 0, 5), evidenceAt(screen, idle, 1, 5)}
 	if a, _, _ := Fuse(sense(has...), at(100), Rules{}); a.State != busy {
 		t.Errorf("95 s after the only reading it is %s, want busy: there was no look since", a.State)
 	}
 	s := sense(has...)
-	s.Heard(at(1))
-	if a, _, _ := Fuse(s, at(100), Rules{}); a.State != idle || a.Confidence != Guess {
+	s.RecordOutput(at(1))
+	if a, _, _ := Fuse(s, at(100), Rules{}); a.State != idle || a.Confidence != ConfidenceGuess {
 		t.Errorf("99 s after the last output it is %+v, want idle as a guess: the screen cannot have changed", a)
 	}
 }
 
 func TestAHealIsNotUndoneByALittleOutput(t *testing.T) {
-	s := sense(says(status, busy, 0, 100), says(screen, idle, 50, 100))
-	s.Heard(at(50))
+	s := sense(evidenceAt(status, busy, 0, 100), evidenceAt(screen, idle, 50, 100))
+	s.RecordOutput(at(50))
 	for now := 101.0; now < 130; now++ {
-		s.Heard(at(now))
-		s.Fold(runtime.Reading{Instance: "i", At: at(now), Evidence: []runtime.Evidence{says(status, busy, 0, now), says(screen, idle, 50, now)}})
+		s.RecordOutput(at(now))
+		s.Fold(runtime.Reading{Instance: "i", At: at(now), Evidence: []runtime.Evidence{evidenceAt(status, busy, 0, now), evidenceAt(screen, idle, 50, now)}})
 		if a, judged, _ := Fuse(s, at(now), Rules{}); a.State != idle {
-			t.Fatalf("with output after the heal it is %s again\n%s", a.State, told(judged))
+			t.Fatalf("with output after the heal it is %s again\n%s", a.State, formatJudged(judged))
 		}
 	}
-	s.Fold(runtime.Reading{Instance: "i", At: at(130), Evidence: []runtime.Evidence{says(status, busy, 130, 130), says(screen, idle, 50, 130)}})
-	if a, _, _ := Fuse(s, at(130), Rules{}); a.State != busy || a.Confidence != Certain {
+	s.Fold(runtime.Reading{Instance: "i", At: at(130), Evidence: []runtime.Evidence{evidenceAt(status, busy, 130, 130), evidenceAt(screen, idle, 50, 130)}})
+	if a, _, _ := Fuse(s, at(130), Rules{}); a.State != busy || a.Confidence != ConfidenceCertain {
 		t.Errorf("after the next edge it is %+v, want busy for certain", a)
 	}
 }
@@ -116,18 +116,18 @@ func TestAHealIsNotUndoneByALittleOutput(t *testing.T) {
 func TestAQuestionIsNeverHealedAwayWhileItStands(t *testing.T) {
 	for _, source := range []runtime.Source{status, screen, transcript} {
 		for _, lower := range []runtime.Activity{idle, busy, ready} {
-			var s Senses
+			var s EvidenceSet
 			for now := range 3600 {
-				shown := says(process, lower, 10, float64(now))
+				shown := evidenceAt(process, lower, 10, float64(now))
 				if now < 10 {
-					shown = says(process, busy, 0, float64(now))
+					shown = evidenceAt(process, busy, 0, float64(now))
 				}
 				s.Fold(runtime.Reading{
 					Instance: "i", At: at(float64(now)), Evidence: []runtime.Evidence{asks(source, "permission", 0, float64(now)), shown},
 					Pending: &runtime.PendingInteraction{Kind: "permission", Metadata: map[string]string{runtime.MetaSource: string(source)}},
 				})
 				if a, judged, _ := Fuse(&s, at(float64(now)), Rules{}); a.State != waiting {
-					t.Fatalf("%s still asks after %d s, and it is %s\n%s", source, now, a.State, told(judged))
+					t.Fatalf("%s still asks after %d s, and it is %s\n%s", source, now, a.State, formatJudged(judged))
 				}
 			}
 		}
@@ -136,13 +136,13 @@ func TestAQuestionIsNeverHealedAwayWhileItStands(t *testing.T) {
 
 func TestAQuestionThatAHookToldOfIsOverWhenTheScreenGoesOn(t *testing.T) {
 	for _, shown := range []runtime.Activity{busy, idle} {
-		var s Senses
+		var s EvidenceSet
 		s.Fold(runtime.Reading{Instance: "i", At: at(1)})
 		s.Push(asks(hook, "permission", 2, 2))
-		s.Heard(at(50))
-		s.Fold(runtime.Reading{Instance: "i", At: at(100), Evidence: []runtime.Evidence{says(screen, shown, 50, 100)}})
-		if a, judged, _ := Fuse(&s, at(100), Rules{}); a.State != shown || a.Confidence != Guess {
-			t.Errorf("50 s after the screen went on it is %+v, want %s\n%s", a, shown, told(judged))
+		s.RecordOutput(at(50))
+		s.Fold(runtime.Reading{Instance: "i", At: at(100), Evidence: []runtime.Evidence{evidenceAt(screen, shown, 50, 100)}})
+		if a, judged, _ := Fuse(&s, at(100), Rules{}); a.State != shown || a.Confidence != ConfidenceGuess {
+			t.Errorf("50 s after the screen went on it is %+v, want %s\n%s", a, shown, formatJudged(judged))
 		}
 	}
 }
@@ -150,16 +150,16 @@ func TestAQuestionThatAHookToldOfIsOverWhenTheScreenGoesOn(t *testing.T) {
 // TestWhatNobodyCouldReadForLongIsUnknown covers readings that fail and output
 // that is not read.
 func TestWhatNobodyCouldReadForLongIsUnknown(t *testing.T) {
-	doubts := map[string]func(s *Senses, at time.Time){
-		"reads fail":         (*Senses).Failed,
-		"output is not read": (*Senses).Heard,
+	doubts := map[string]func(s *EvidenceSet, at time.Time){
+		"reads fail":         (*EvidenceSet).RecordFailure,
+		"output is not read": (*EvidenceSet).RecordOutput,
 	}
 	for name, doubt := range doubts {
 		for _, tt := range []struct {
 			source runtime.Source
 			holds  float64 // seconds after the first sign
 		}{{screen, 10}, {transcript, 10}, {status, 60}} {
-			s := sense(says(tt.source, idle, 0, 100))
+			s := sense(evidenceAt(tt.source, idle, 0, 100))
 			for now := 110.0; now < 110+tt.holds; now++ {
 				doubt(s, at(now))
 				a, _, next := Fuse(s, at(now), Rules{})
@@ -171,9 +171,9 @@ func TestWhatNobodyCouldReadForLongIsUnknown(t *testing.T) {
 				}
 			}
 			if a, judged, _ := Fuse(s, at(110+tt.holds), Rules{}); a.State != unknown || !a.Doubted {
-				t.Errorf("%s, %s: after the bound it is %+v, want unknown\n%s", name, tt.source, a, told(judged))
+				t.Errorf("%s, %s: after the bound it is %+v, want unknown\n%s", name, tt.source, a, formatJudged(judged))
 			}
-			s.Fold(runtime.Reading{Instance: "i", At: at(300), Evidence: []runtime.Evidence{says(tt.source, idle, 0, 300)}})
+			s.Fold(runtime.Reading{Instance: "i", At: at(300), Evidence: []runtime.Evidence{evidenceAt(tt.source, idle, 0, 300)}})
 			if a, _, _ := Fuse(s, at(300), Rules{}); a.State != idle || a.Doubted {
 				t.Errorf("%s, %s: after a fresh reading it is %+v, want idle", name, tt.source, a)
 			}
@@ -182,10 +182,10 @@ func TestWhatNobodyCouldReadForLongIsUnknown(t *testing.T) {
 }
 
 func TestWhatIsPushedIsNotDoubtedForReadsThatFail(t *testing.T) {
-	var s Senses
-	s.Push(says(hook, busy, 0, 0))
-	s.Failed(at(1))
-	s.Heard(at(2))
+	var s EvidenceSet
+	s.Push(evidenceAt(hook, busy, 0, 0))
+	s.RecordFailure(at(1))
+	s.RecordOutput(at(2))
 	if a, _, _ := Fuse(&s, at(600), Rules{}); a.State != busy {
 		t.Errorf("ten minutes of failing reads after a hook's word it is %+v, want busy", a)
 	}

@@ -32,6 +32,6 @@ func (r *Record) enter(s State, at time.Time) {
 	}
 }
 
-// Draining reports whether the present instance is to wind down. A drain that
+// IsDraining reports whether the present instance is to wind down. A drain that
 // was meant for another one means nothing.
-func (r *Record) Draining() bool { return r.Drain.Epoch != 0 && r.Drain.Epoch == r.Epoch }
+func (r *Record) IsDraining() bool { return r.Drain.Epoch != 0 && r.Drain.Epoch == r.Epoch }

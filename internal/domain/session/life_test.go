@@ -7,7 +7,7 @@ import (
 func TestADrainOfAnotherIncarnationMeansNothing(t *testing.T) {
 	for epoch, want := range map[uint64]bool{0: false, 2: false, 3: true} {
 		r := Record{Epoch: 3, Drain: Drain{Epoch: epoch, Then: HoldSleep}}
-		if got := r.Draining(); got != want {
+		if got := r.IsDraining(); got != want {
 			t.Errorf("instance 3 drains for instance %d: %v", epoch, got)
 		}
 	}

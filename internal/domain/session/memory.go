@@ -15,7 +15,7 @@ type Memory struct {
 	records map[Key]Record
 	pending map[string]Pending
 	waits   map[string]Wait
-	history map[Key][]Incarnation // ascending epochs
+	history map[Key][]InstanceRecord // ascending epochs
 }
 
 var (
@@ -120,26 +120,26 @@ func (m *Memory) RemoveWait(_ context.Context, id string) error {
 	return nil
 }
 
-// SaveIncarnation implements [HistoryStore].
-func (m *Memory) SaveIncarnation(_ context.Context, i Incarnation) error {
+// SaveInstance implements [HistoryStore].
+func (m *Memory) SaveInstance(_ context.Context, i InstanceRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.history == nil {
-		m.history = map[Key][]Incarnation{}
+		m.history = map[Key][]InstanceRecord{}
 	}
 	kept := m.history[i.Key()]
-	at, known := slices.BinarySearchFunc(kept, i, func(a, b Incarnation) int { return cmp.Compare(a.Epoch, b.Epoch) })
+	at, known := slices.BinarySearchFunc(kept, i, func(a, b InstanceRecord) int { return cmp.Compare(a.Epoch, b.Epoch) })
 	if known {
 		kept[at] = i
 	} else {
 		kept = slices.Insert(kept, at, i)
 	}
-	m.history[i.Key()] = kept[max(0, len(kept)-IncarnationsKept):]
+	m.history[i.Key()] = kept[max(0, len(kept)-MaxInstances):]
 	return nil
 }
 
-// Incarnations implements [HistoryStore].
-func (m *Memory) Incarnations(_ context.Context, key Key, limit int) ([]Incarnation, error) {
+// Instances implements [HistoryStore].
+func (m *Memory) Instances(_ context.Context, key Key, limit int) ([]InstanceRecord, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := slices.Clone(m.history[key])

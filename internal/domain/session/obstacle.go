@@ -26,9 +26,9 @@ type Obstacle struct {
 	Released bool `json:"released,omitempty"`
 }
 
-// Holds reports whether prompts wait while there is an obstacle of the kind: only a person, or
+// BlocksPrompts reports whether prompts wait while there is an obstacle of the kind: only a person, or
 // time, ends it, and each prompt would be lost to it.
-func (o *Obstacle) Holds() bool {
+func (o *Obstacle) BlocksPrompts() bool {
 	return o.Kind == runtime.ObstacleLogin || o.Kind == runtime.ObstacleLimit
 }
 
@@ -45,7 +45,7 @@ var probePauses = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute,
 func (o *Obstacle) Schedule(now time.Time) {
 	o.Released = false
 	switch {
-	case !o.Holds():
+	case !o.BlocksPrompts():
 		o.ProbeAt = time.Time{}
 	case o.ResetAt.After(now):
 		o.ProbeAt = o.ResetAt
@@ -54,10 +54,10 @@ func (o *Obstacle) Schedule(now time.Time) {
 	}
 }
 
-// Same reports whether another reading is about the same obstacle. Attempts and times of a
+// IsSame reports whether another reading is about the same obstacle. Attempts and times of a
 // program that repeats its request change with each attempt, and a refusal may name the request.
-func (o *Obstacle) Same(other *Obstacle) bool {
-	return o.Kind == other.Kind && (o.Holds() || o.Detail == other.Detail || o.Kind == runtime.ObstacleRetrying || o.Kind == runtime.ObstacleNoNetwork || other.Detail == "")
+func (o *Obstacle) IsSame(other *Obstacle) bool {
+	return o.Kind == other.Kind && (o.BlocksPrompts() || o.Detail == other.Detail || o.Kind == runtime.ObstacleRetrying || o.Kind == runtime.ObstacleNoNetwork || other.Detail == "")
 }
 
 // UnmarshalJSON reads a record, also one of before there were obstacles, which has a limit.
@@ -105,8 +105,8 @@ func obstacleOf(e *runtime.Evidence) (o runtime.Obstacle) {
 // atRest are the activities in which no turn is in progress: what ended the last turn is seen then.
 var atRest = []runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle, runtime.ActivityBackground, runtime.ActivityLimited, runtime.ActivityWaiting}
 
-// fits reports whether evidence of one activity may explain another one.
-func fits(of, concluded runtime.Activity) bool {
+// canExplain reports whether evidence of one activity may explain another one.
+func canExplain(of, concluded runtime.Activity) bool {
 	return of == concluded || slices.Contains(atRest, of) && slices.Contains(atRest, concluded)
 }
 
@@ -116,9 +116,9 @@ func fits(of, concluded runtime.Activity) bool {
 func (f *fusion) obstacle(concluded runtime.Activity) Obstacle {
 	var out Obstacle
 	for _, i := range f.live {
-		e := &f.senses.latest[i]
+		e := &f.evidence.latest[i]
 		o := obstacleOf(&e.Evidence)
-		if o.Kind == "" || !fits(e.Activity, concluded) {
+		if o.Kind == "" || !canExplain(e.Activity, concluded) {
 			continue
 		}
 		switch {

@@ -41,7 +41,7 @@ func TestAnObstacleOfAnySourceIsConcluded(t *testing.T) {
 		},
 		"nothing": {[]runtime.Evidence{ev(runtime.SourceStatus, runtime.ActivityBusy, runtime.Obstacle{})}, runtime.Obstacle{}},
 	} {
-		var s Senses
+		var s EvidenceSet
 		s.Fold(runtime.Reading{At: at(0), Evidence: c.says})
 		if a, _, _ := Fuse(&s, at(1), Rules{}); a.Obstacle.Obstacle != c.want {
 			t.Errorf("%s: concluded %+v, want %+v", name, a.Obstacle.Obstacle, c.want)

@@ -51,9 +51,9 @@ type Wait struct {
 	CreatedAt         time.Time `json:"created_at"`
 	Deadline          time.Time `json:"deadline"`
 
-	State   string    `json:"state"` // a client.Wait state
-	Reason  string    `json:"reason,omitempty"`
-	Receipt string    `json:"receipt,omitempty"`
-	Told    bool      `json:"told,omitempty"` // the owner has been notified of the end, or is not to be
-	EndedAt time.Time `json:"ended_at,omitzero"`
+	State    string    `json:"state"` // a client.Wait state
+	Reason   string    `json:"reason,omitempty"`
+	Receipt  string    `json:"receipt,omitempty"`
+	Notified bool      `json:"told,omitempty"` // the owner has been notified of the end, or is not to be
+	EndedAt  time.Time `json:"ended_at,omitzero"`
 }

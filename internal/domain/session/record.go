@@ -43,7 +43,7 @@ type Record struct {
 	Conversation Conversation `json:"conversation,omitzero"`
 	// Former is how the instance before the present one ended, or the present
 	// one if it is over; nil if none has.
-	Former *Ending `json:"former,omitempty"` // replaced and never changed
+	Former *EndRecord `json:"former,omitempty"` // replaced and never changed
 
 	// What the identity went through.
 	Failures []time.Time `json:"failures,omitempty"` // starts that failed and ends without a request, oldest first
@@ -103,8 +103,8 @@ type Drain struct {
 	Then     HoldKind  `json:"then,omitempty"`    // the hold that follows its end
 }
 
-// Ending is how an instance ended.
-type Ending struct {
+// EndRecord is how an instance ended.
+type EndRecord struct {
 	Epoch  uint64        `json:"epoch"`
 	At     time.Time     `json:"at"`
 	Exit   *runtime.Exit `json:"exit,omitempty"`   // nil: unknown, or its end was ordered
@@ -155,23 +155,23 @@ type Key struct{ Provider, Session string }
 // Key returns the record's key.
 func (r *Record) Key() Key { return Key{r.Provider, r.Session} }
 
-// Fail notes a failure at the given time. Failures that are older than keep are
+// AddFailure notes a failure at the given time. Failures that are older than keep are
 // forgotten; the streak goes on.
-func (r *Record) Fail(at time.Time, keep time.Duration, fault string) {
+func (r *Record) AddFailure(at time.Time, keep time.Duration, fault string) {
 	kept := slices.DeleteFunc(slices.Clone(r.Failures), func(f time.Time) bool { return at.Sub(f) >= keep })
 	r.Failures = append(kept, at) //nolint:gocritic // kept is a copy
 	r.Streak++
 	r.Fault = fault
 }
 
-// Forgive forgets every failure: the next start is at once.
-func (r *Record) Forgive() {
+// ResetFailures forgets every failure: the next start is at once.
+func (r *Record) ResetFailures() {
 	r.Failures, r.Streak, r.NextAt, r.Fault = nil, 0, time.Time{}, ""
 }
 
-// SetBack moves the failures, and the pause after them, by the time by which the
+// ShiftFailures moves the failures, and the pause after them, by the time by which the
 // clock was set.
-func (r *Record) SetBack(gap time.Duration) {
+func (r *Record) ShiftFailures(gap time.Duration) {
 	if !r.NextAt.IsZero() {
 		r.NextAt = r.NextAt.Add(gap)
 	}
@@ -182,11 +182,11 @@ func (r *Record) SetBack(gap time.Duration) {
 	r.Failures = failures
 }
 
-// Inherit takes over what belongs to the agent and not to the place where previous ran,
+// CopyAgentState takes over what belongs to the agent and not to the place where previous ran,
 // as far as the record has none of its own: what holds it, the number of its last
 // instance and its conversation, its obstacle. What holds it holds it at one
 // place: previous is rid of that. Nothing of r runs. It reports whether r has changed.
-func (r *Record) Inherit(former *Record) (changed bool) {
+func (r *Record) CopyAgentState(former *Record) (changed bool) {
 	if r.Hold.Kind == "" && former.Hold.Kind != "" {
 		r.Hold, former.Hold, changed = former.Hold, Hold{}, true
 	}

@@ -48,7 +48,7 @@ func (f *Facts) orphaned() bool { return f.Session == runtime.Dead && f.Agent ==
 // that was held stays so.
 func Repair(stored string, facts Facts) (state State, reason string) {
 	was := State(stored)
-	known := was.Known()
+	known := was.IsValid()
 	if !known {
 		was = StateUnknown
 	}
@@ -56,8 +56,8 @@ func Repair(stored string, facts Facts) (state State, reason string) {
 	if !known && facts.orphaned() {
 		next = StateQuarantined
 	}
-	if was == StateUnknown && next.Down() && !next.Held() && !facts.orphaned() {
-		next = held(next, facts.Hold)
+	if was == StateUnknown && next.IsDown() && !next.IsHeld() && !facts.orphaned() {
+		next = stateUnderHold(next, facts.Hold)
 	}
 	switch {
 	case !known && stored != "" && next == StateQuarantined:
@@ -73,7 +73,7 @@ func Repair(stored string, facts Facts) (state State, reason string) {
 func repaired(was State, facts *Facts) State {
 	t := facts.trigger()
 	switch {
-	case was.Held(), t == "" && !facts.orphaned():
+	case was.IsHeld(), t == "" && !facts.orphaned():
 		return was
 	case facts.orphaned():
 		return StateLost
@@ -90,8 +90,8 @@ func repaired(was State, facts *Facts) State {
 	return next
 }
 
-// held is the state of a session that does not run, under a hold.
-func held(s State, hold HoldKind) State {
+// stateUnderHold is the state of a session that does not run, under a hold.
+func stateUnderHold(s State, hold HoldKind) State {
 	switch hold {
 	case HoldSleep:
 		return StateAsleep

@@ -83,9 +83,9 @@ func Ladder(c Conversation, failure ResumeFailure) Rung {
 
 const maxRungs = 2
 
-// Descend notes that an attempt to resume the conversation failed. One that has
+// RecordFailure notes that an attempt to resume the conversation failed. One that has
 // expired is not tried again, nor one of an agent that cannot.
-func (c *Conversation) Descend(failure ResumeFailure) {
+func (c *Conversation) RecordFailure(failure ResumeFailure) {
 	if failure != "" {
 		c.Failure = failure
 	}
@@ -98,8 +98,8 @@ func (c *Conversation) Descend(failure ResumeFailure) {
 	}
 }
 
-// Reached notes that the agent is in the conversation: the ladder is whole again.
-func (c *Conversation) Reached() { c.Rungs, c.Failure = 0, "" }
+// MarkReached notes that the agent is in the conversation: the ladder is whole again.
+func (c *Conversation) MarkReached() { c.Rungs, c.Failure = 0, "" }
 
 // Next returns the conversation of the next start: the present one, by the next
 // rung of its ladder, or a new one with the given id. resumable says for a rung
@@ -129,14 +129,14 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 	return c
 }
 
-// Resumed reports whether the present instance was started to go on in a
+// IsResumed reports whether the present instance was started to go on in a
 // conversation that there was.
-func (c *Conversation) Resumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
+func (c *Conversation) IsResumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
 
-// NotBegun notes that a start that was to begin the conversation failed. If nothing
+// MarkNotBegun notes that a start that was to begin the conversation failed. If nothing
 // showed that the previous one was at fault, it may well be sound: its ladder is
 // whole again.
-func (c *Conversation) NotBegun() {
+func (c *Conversation) MarkNotBegun() {
 	if !c.Begun && c.Former != nil && c.Former.Failure == ResumeOther {
 		former := *c.Former
 		former.Rungs, former.Failure = 0, ""
@@ -144,9 +144,9 @@ func (c *Conversation) NotBegun() {
 	}
 }
 
-// Aside is the conversation of an instance that somebody else has started: its id
+// WithoutPresent is the conversation of an instance that somebody else has started: its id
 // is not known. The one that there was is resumed after it.
-func (c Conversation) Aside() Conversation {
+func (c Conversation) WithoutPresent() Conversation {
 	switch {
 	case c.Closed || c.ID == "" && c.Former == nil:
 		return Conversation{}
@@ -156,9 +156,9 @@ func (c Conversation) Aside() Conversation {
 	return Conversation{Former: c.abandoned()}
 }
 
-// HandOver closes the conversation: the next start begins a new one, which receives a
+// CloseForHandoff closes the conversation: the next start begins a new one, which receives a
 // note about it.
-func (c *Conversation) HandOver() {
+func (c *Conversation) CloseForHandoff() {
 	former := c.abandoned()
 	former.Failure = ResumeHandedOver
 	c.Closed, c.Former = true, former
@@ -173,8 +173,8 @@ func (a *Abandoned) Conversation() Conversation {
 	return Conversation{ID: a.ID, Dir: a.Dir, Mode: a.Mode, Rungs: a.Rungs, At: a.At, Begun: true, Failure: a.Failure}
 }
 
-// Learned is a conversation that an agent reported.
-type Learned struct {
+// ReportedConversation is a conversation that an agent reported.
+type ReportedConversation struct {
 	ID, Dir, Mode string
 	At            time.Time
 	// Running says that the agent that reported it is ready and runs. What a start
@@ -184,14 +184,14 @@ type Learned struct {
 
 const maxConversationID = 256
 
-// Learn takes over a conversation that was reported, and reports whether that was
+// Update takes over a conversation that was reported, and reports whether that was
 // news. Of the one that the agent is known to be in only folder and mode are. An id
 // from an error is never kept, nor one that cannot be an id: longer than 256 bytes,
 // or with blanks or control characters in it.
 //
 // An agent whose conversation had no id yet is in the same one as before: what it is
 // in place of is remembered. That a person asked for a new one holds for any.
-func (c *Conversation) Learn(l Learned) bool {
+func (c *Conversation) Update(l ReportedConversation) bool {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }
 	if !l.Running || l.ID == "" || len(l.ID) > maxConversationID || strings.HasPrefix(l.ID, "-") || strings.ContainsFunc(l.ID, odd) {
 		return false

@@ -56,7 +56,7 @@ func TestTheLadder(t *testing.T) {
 		c := Conversation{ID: "c"}
 		rungs := []string{string(Ladder(c, ""))}
 		for range 2 {
-			c.Descend(tt.failure)
+			c.RecordFailure(tt.failure)
 			rungs = append(rungs, string(Ladder(c, tt.failure)))
 		}
 		if got := strings.Join(rungs, " "); got != tt.want {
@@ -67,7 +67,7 @@ func TestTheLadder(t *testing.T) {
 		t.Errorf("without a conversation the rung is %s, want fresh", got)
 	}
 	c := Conversation{ID: "c", Rungs: 2}
-	if c.Reached(); Ladder(c, "") != RungResume {
+	if c.MarkReached(); Ladder(c, "") != RungResume {
 		t.Errorf("a conversation that was reached is brought back by %s, want resume", Ladder(c, ""))
 	}
 }
@@ -91,7 +91,7 @@ func TestResumingIsGivenUpInTime(t *testing.T) {
 				rt.Fatalf("resumed %d times, fresh before %v", resumes, fresh)
 			}
 			failure = failures.Draw(rt, "failure")
-			c.Descend(failure)
+			c.RecordFailure(failure)
 			if rapid.Bool().Draw(rt, "the controller restarts") {
 				failure = ""
 			}
@@ -104,7 +104,7 @@ func TestResumingIsGivenUpInTime(t *testing.T) {
 
 func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 	kept := Conversation{ID: "old", Dir: "/w", Mode: "auto", Rungs: 1, At: at(0)}
-	for name, l := range map[string]Learned{
+	for name, l := range map[string]ReportedConversation{
 		"from a start that failed": {ID: "new"},
 		"empty":                    {Running: true},
 		"words":                    {ID: "not found", Running: true},
@@ -114,12 +114,12 @@ func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 		"very long":                {ID: strings.Repeat("a", 257), Running: true},
 	} {
 		c := kept
-		if c.Learn(l) || c != kept {
+		if c.Update(l) || c != kept {
 			t.Errorf("%s: %q was kept", name, l.ID)
 		}
 	}
 	c := kept
-	if want := (Conversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Begun: true}); !c.Learn(Learned{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Running: true}) || c != want {
+	if want := (Conversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Begun: true}); !c.Update(ReportedConversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Running: true}) || c != want {
 		t.Errorf("the conversation is %+v, want %+v", c, want)
 	}
 }
@@ -129,18 +129,18 @@ func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 func TestWhatIsLearnedKeepsTheRest(t *testing.T) {
 	former := &Abandoned{ID: "old", Failure: ResumeUnable}
 	c := Conversation{Begun: true, Rung: RungFresh, Former: former, Dir: "/w"}
-	l := Learned{ID: "new", Dir: "/w", At: at(1), Running: true}
-	if !c.Learn(l) || c.Former != former || !c.Begun || c.Rung != RungFresh {
+	l := ReportedConversation{ID: "new", Dir: "/w", At: at(1), Running: true}
+	if !c.Update(l) || c.Former != former || !c.Begun || c.Rung != RungFresh {
 		t.Errorf("after the first word: %+v", c)
 	}
-	if l.At = at(2); c.Learn(l) || !c.At.Equal(at(1)) {
+	if l.At = at(2); c.Update(l) || !c.At.Equal(at(1)) {
 		t.Errorf("the same again is news: %+v", c)
 	}
-	if l.Mode = "careful"; !c.Learn(l) || c.Mode != "careful" || c.Former != former {
+	if l.Mode = "careful"; !c.Update(l) || c.Mode != "careful" || c.Former != former {
 		t.Errorf("after a change of mode: %+v", c)
 	}
 	c.Closed, l.ID = true, "cleared"
-	if !c.Learn(l) || !c.Closed || c.Former != nil {
+	if !c.Update(l) || !c.Closed || c.Former != nil {
 		t.Errorf("in another conversation: %+v", c)
 	}
 }

@@ -6,7 +6,7 @@ import "slices"
 // transitions that are expected. It is nil if there is no way, and empty from a
 // state to itself.
 func Route(from, to State) []Trigger {
-	if !from.Known() {
+	if !from.IsValid() {
 		from = StateUnknown
 	}
 	ways := map[State][]Trigger{from: {}}

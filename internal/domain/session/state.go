@@ -35,14 +35,14 @@ func States() []State {
 	}
 }
 
-// Known reports whether s is one of [States].
-func (s State) Known() bool { return slices.Contains(States(), s) }
+// IsValid reports whether s is one of [States].
+func (s State) IsValid() bool { return slices.Contains(States(), s) }
 
-// Held reports whether s is only left by its own release.
-func (s State) Held() bool { return s == StateSuspended || s == StateQuarantined }
+// IsHeld reports whether s is only left by its own release.
+func (s State) IsHeld() bool { return s == StateSuspended || s == StateQuarantined }
 
-// Down reports whether nothing of the session is believed to run.
-func (s State) Down() bool {
+// IsDown reports whether nothing of the session is believed to run.
+func (s State) IsDown() bool {
 	switch s {
 	case StateStopped, StateAsleep, StateSuspended, StateQuarantined, StateFailed, StateLost:
 		return true
@@ -60,7 +60,7 @@ type TransitionError struct {
 }
 
 func (e *TransitionError) Error() string {
-	if e.From.Held() {
+	if e.From.IsHeld() {
 		return fmt.Sprintf("%q does not apply to a session that is %s; release it first", e.Trigger, e.From)
 	}
 	return fmt.Sprintf("%q does not apply to a session that is %s; it is taken to be %s", e.Trigger, e.From, e.To)
@@ -72,7 +72,7 @@ func (e *TransitionError) Error() string {
 // was seen wins over what was expected, and what was merely intended changes
 // nothing.
 func Next(s State, t Trigger) (State, error) {
-	if !s.Known() {
+	if !s.IsValid() {
 		s = StateUnknown
 	}
 	i := slices.IndexFunc(transitions, func(row transition) bool { return row.trigger == t })
@@ -89,7 +89,7 @@ func Next(s State, t Trigger) (State, error) {
 		return s, nil
 	}
 	to := s
-	if row.seen != "" && !s.Held() {
+	if row.seen != "" && !s.IsHeld() {
 		to = row.seen
 	}
 	return to, &TransitionError{From: s, Trigger: t, To: to}

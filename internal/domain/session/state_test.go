@@ -107,7 +107,7 @@ func TestEveryHistoryEndsInAKnownStateAndAcceptsStop(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		from := rapid.OneOf(rapid.SampledFrom(States()), rapid.Map(rapid.String(), func(s string) State { return State(s) })).Draw(rt, "from")
 		got := after(from, triggersOf(rt))
-		if !got.Known() && got != from {
+		if !got.IsValid() && got != from {
 			rt.Fatalf("the history ends in %q", got)
 		}
 		got, err := Next(got, TriggerStop)
@@ -115,7 +115,7 @@ func TestEveryHistoryEndsInAKnownStateAndAcceptsStop(t *testing.T) {
 			rt.Fatalf("a stop is refused: %v", err)
 		}
 		got, err = Next(got, TriggerStopped)
-		if err != nil || !got.Down() {
+		if err != nil || !got.IsDown() {
 			rt.Fatalf("a stop that is complete leaves it %s, %v", got, err)
 		}
 		if !slices.Contains([]State{StateStopped, StateAsleep, StateSuspended, StateQuarantined}, got) {
@@ -261,14 +261,14 @@ func TestARepairIsFinal(t *testing.T) {
 			Hold: rapid.SampledFrom([]HoldKind{"", HoldSleep, HoldSuspend, HoldBudget}).Draw(rt, "hold"),
 		}
 		got, _ := Repair(word, facts)
-		if !got.Known() {
+		if !got.IsValid() {
 			rt.Fatalf("%q is repaired to %q", word, got)
 		}
 		again, reason := Repair(string(got), facts)
 		if again != got || reason != "" {
 			rt.Fatalf("%q was repaired to %s, and that to %s: %s", word, got, again, reason)
 		}
-		if facts.trigger() == TriggerSeen && !got.Held() && got != StateRunning && got != StateDraining {
+		if facts.trigger() == TriggerSeen && !got.IsHeld() && got != StateRunning && got != StateDraining {
 			rt.Fatalf("%q is repaired to %s although it is seen to run", word, got)
 		}
 	})

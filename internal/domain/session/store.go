@@ -35,8 +35,8 @@ type WaitStore interface {
 	RemoveWait(ctx context.Context, id string) error
 }
 
-// Incarnation is one life of a session, for its history.
-type Incarnation struct {
+// InstanceRecord is one life of a session, for its history.
+type InstanceRecord struct {
 	Session   string        `json:"session"`
 	Provider  string        `json:"provider"`
 	Epoch     uint64        `json:"epoch"`
@@ -48,17 +48,17 @@ type Incarnation struct {
 }
 
 // Key returns the key of the record that the instance belongs to.
-func (i *Incarnation) Key() Key { return Key{i.Provider, i.Session} }
+func (i *InstanceRecord) Key() Key { return Key{i.Provider, i.Session} }
 
-// IncarnationsKept is how many instances of one session a [HistoryStore]
+// MaxInstances is how many instances of one session a [HistoryStore]
 // keeps; the one with the lowest epoch is forgotten first.
-const IncarnationsKept = 100
+const MaxInstances = 100
 
 // HistoryStore keeps how each instance ended. Its rules are those of [Store].
 type HistoryStore interface {
-	// SaveIncarnation replaces the instance of the same key and epoch.
-	SaveIncarnation(ctx context.Context, i Incarnation) error
-	// Incarnations returns the instances of one session, the latest epoch first,
+	// SaveInstance replaces the instance of the same key and epoch.
+	SaveInstance(ctx context.Context, i InstanceRecord) error
+	// Instances returns the instances of one session, the latest epoch first,
 	// at most limit of them; all if limit is not positive.
-	Incarnations(ctx context.Context, key Key, limit int) ([]Incarnation, error)
+	Instances(ctx context.Context, key Key, limit int) ([]InstanceRecord, error)
 }

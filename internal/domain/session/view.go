@@ -7,17 +7,17 @@ import (
 	"gascity/runtime"
 )
 
-// View is what the controller knows of one session at one moment, for those who
+// Snapshot is what the controller knows of one session at one moment, for those who
 // deal with it beside the controller: deliveries, pending questions, waits.
 // It is a copy and never changes.
-type View struct {
+type Snapshot struct {
 	Agent    string
 	Session  string
 	Provider runtime.Provider // nil: it cannot be reached
 	Desired  string           // a client Desired word
 	State    State
 	Reason   string // of the state, in words
-	Spare    bool   // a member that its pool does not want now: a prompt makes it run beyond the number
+	Surplus  bool   // a member that its pool does not want now: a prompt makes it run beyond the number
 	// MovesTo is the session that its agent has next, for it was renamed; empty: none.
 	MovesTo string
 	Unknown string // why nothing is known of it; empty if the rest can be relied on
@@ -42,17 +42,17 @@ type View struct {
 	Pending *runtime.PendingInteraction
 	ReadAt  time.Time
 
-	// Asks is what the city itself asks a person about the agent; it does not block the agent.
+	// CityQuestion is what the city itself asks a person about the agent; it does not block the agent.
 	// Answer takes the answer; it is set together with Asks.
-	Asks   *runtime.PendingInteraction
-	Answer func(context.Context, runtime.InteractionResponse) error
+	CityQuestion       *runtime.PendingInteraction
+	AnswerCityQuestion func(context.Context, runtime.InteractionResponse) error
 }
 
 // Question is what a person is asked about the agent: by the agent, else by the city. Nil if
 // nothing is.
-func (v *View) Question() *runtime.PendingInteraction {
+func (v *Snapshot) Question() *runtime.PendingInteraction {
 	if v.Pending != nil {
 		return v.Pending
 	}
-	return v.Asks
+	return v.CityQuestion
 }

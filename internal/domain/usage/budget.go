@@ -160,25 +160,25 @@ func Uses(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now tim
 // accounts are those of a budget by whose they are.
 type accounts map[string]*account
 
-// of is the account that a session's spending goes to; nil if it goes to none.
-func (as accounts) of(b Budget, session, agent string) *account {
-	who, ok := b.who(session, agent)
+// accountFor is the account that a session's spending goes to; nil if it goes to none.
+func (as accounts) accountFor(b Budget, session, agent string) *account {
+	who, ok := b.accountName(session, agent)
 	if !ok {
 		return nil
 	}
 	if as[who] == nil {
-		as[who] = &account{who: who, told: map[string]time.Time{}, silences: map[string]silence{}}
+		as[who] = &account{who: who, reportedAt: map[string]time.Time{}, lastSilences: map[string]silence{}}
 	}
 	return as[who]
 }
 
-// lift notes when each account was lifted last.
-func (as accounts) lift(b Budget, entries []Entry) {
+// recordLifts notes when each account was lifted last.
+func (as accounts) recordLifts(b Budget, entries []Entry) {
 	for _, e := range entries {
 		if e.Lift != b.Name || e.Lift == "" {
 			continue
 		}
-		if a := as.of(b, e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
+		if a := as.accountFor(b, e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
 			a.lifted = e.At
 		}
 	}
@@ -187,46 +187,46 @@ func (as accounts) lift(b Budget, entries []Entry) {
 func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) accounts {
 	as := accounts{}
 	if b.Scope == ScopeCity {
-		as.of(b, "", "")
+		as.accountFor(b, "", "")
 	}
-	as.lift(b, entries)
+	as.recordLifts(b, entries)
 	for _, e := range entries {
 		if e.Lift != "" || b.Window > 0 && !e.At.After(now.Add(-b.Window)) {
 			continue
 		}
-		if a := as.of(b, e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
+		if a := as.accountFor(b, e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
 			a.entry(b, e, prices)
 		}
 	}
 	for _, s := range busy {
-		if a := as.of(b, s.Session, s.Agent); a != nil {
+		if a := as.accountFor(b, s.Session, s.Agent); a != nil {
 			a.busy(b, s, now)
 		}
 	}
 	return as
 }
 
-// who is the account that a session's spending goes to.
-func (b Budget) who(session, agent string) (string, bool) {
+// accountName is the account that a session's spending goes to.
+func (b Budget) accountName(session, agent string) (string, bool) {
 	switch b.Scope {
 	case ScopeSession:
-		return session, b.fits(session) || b.fits(agent)
+		return session, b.isMatch(session) || b.isMatch(agent)
 	case ScopeAgent:
-		return agent, b.fits(agent)
+		return agent, b.isMatch(agent)
 	case ScopeCity:
 	}
 	return "", true
 }
 
-// Binds reports whether the budget is for a session.
-func (b Budget) Binds(session, agent string) bool {
-	_, ok := b.who(session, agent)
+// AppliesTo reports whether the budget is for a session.
+func (b Budget) AppliesTo(session, agent string) bool {
+	_, ok := b.accountName(session, agent)
 	return ok
 }
 
-// fits reports whether the budget is for somebody. An invalid pattern fits no
+// isMatch reports whether the budget is for somebody. An invalid pattern fits no
 // name; it was refused before.
-func (b Budget) fits(name string) bool {
+func (b Budget) isMatch(name string) bool {
 	if b.Match == "" || b.Match == name {
 		return true
 	}
@@ -236,15 +236,15 @@ func (b Budget) fits(name string) bool {
 
 // account adds up for one budget and one spender.
 type account struct {
-	who      string
-	lifted   time.Time // what came until then does not count
-	used     float64
-	unknown  int
-	spends   []spend
-	told     map[string]time.Time // when a session last reported what the budget counts
-	silences map[string]silence   // of sessions, the last
-	silent   map[string]time.Time // sessions that are silent now, since when
-	mute     string
+	who          string
+	lifted       time.Time // what came until then does not count
+	used         float64
+	unknown      int
+	spends       []spend
+	reportedAt   map[string]time.Time // when a session last reported what the budget counts
+	lastSilences map[string]silence   // of sessions, the last
+	silentSince  map[string]time.Time // sessions that are silent now, since when
+	silenceText  string
 }
 
 type spend struct {
@@ -262,8 +262,8 @@ type silence struct {
 func (a *account) entry(b Budget, e Entry, prices Prices) {
 	switch {
 	case e.Silent > 0:
-		if b.Silence > 0 && e.Silent >= b.Silence && e.At.After(a.silences[e.Session].at) {
-			a.silences[e.Session] = silence{e.At, e.Silent, cmp.Or(e.Agent, e.Session)}
+		if b.Silence > 0 && e.Silent >= b.Silence && e.At.After(a.lastSilences[e.Session].at) {
+			a.lastSilences[e.Session] = silence{e.At, e.Silent, cmp.Or(e.Agent, e.Session)}
 		}
 		return
 	case e.Busy > 0:
@@ -275,8 +275,8 @@ func (a *account) entry(b Budget, e Entry, prices Prices) {
 	amount, known := b.amount(e, prices)
 	switch {
 	case known:
-		if e.At.After(a.told[e.Session]) {
-			a.told[e.Session] = e.At
+		if e.At.After(a.reportedAt[e.Session]) {
+			a.reportedAt[e.Session] = e.At
 		}
 	case e.Model != "" || e.Tokens != (Tokens{}):
 		a.unknown++
@@ -318,7 +318,7 @@ func (a *account) busy(b Budget, s Busy, now time.Time) {
 		return
 	}
 	last := s.Since
-	for _, at := range []time.Time{a.told[s.Session], a.lifted} {
+	for _, at := range []time.Time{a.reportedAt[s.Session], a.lifted} {
 		if at.After(last) {
 			last = at
 		}
@@ -326,23 +326,23 @@ func (a *account) busy(b Budget, s Busy, now time.Time) {
 	if now.Sub(last) < b.Silence {
 		return
 	}
-	if a.silent == nil {
-		a.silent = map[string]time.Time{}
+	if a.silentSince == nil {
+		a.silentSince = map[string]time.Time{}
 	}
-	a.silent[s.Session] = last
-	a.mute = fmt.Sprintf("%s has been busy for %s without a usage report", cmp.Or(s.Agent, s.Session), now.Sub(last).Round(time.Second))
+	a.silentSince[s.Session] = last
+	a.silenceText = fmt.Sprintf("%s has been busy for %s without a usage report", cmp.Or(s.Agent, s.Session), now.Sub(last).Round(time.Second))
 }
 
 func (a *account) use(b Budget) Use {
-	out := Use{Budget: b, Who: a.who, Used: a.used, Silent: a.silent, Unknown: a.mute}
+	out := Use{Budget: b, Who: a.who, Used: a.used, Silent: a.silentSince, Unknown: a.silenceText}
 	over := a.used >= b.Limit
 	if over {
 		out.Until = a.until(b)
 	}
-	ends := len(a.silent) == 0 && (!over || !out.Until.IsZero())
-	for _, session := range slices.Sorted(maps.Keys(a.silences)) {
-		s := a.silences[session]
-		if a.told[session].After(s.at) {
+	ends := len(a.silentSince) == 0 && (!over || !out.Until.IsZero())
+	for _, session := range slices.Sorted(maps.Keys(a.lastSilences)) {
+		s := a.lastSilences[session]
+		if a.reportedAt[session].After(s.at) {
 			continue // it reports again
 		}
 		over = true
@@ -355,7 +355,7 @@ func (a *account) use(b Budget) Use {
 			out.Until = end
 		}
 	}
-	out.Over = over || len(a.silent) > 0
+	out.Over = over || len(a.silentSince) > 0
 	if !ends {
 		out.Until = time.Time{}
 	}
@@ -387,9 +387,9 @@ func (a *account) until(b Budget) time.Time {
 	return time.Time{}
 }
 
-// Of reports whether a use binds a session.
-func (u Use) Of(session, agent string) bool {
-	who, ok := u.Budget.who(session, agent)
+// AppliesTo reports whether a use binds a session.
+func (u Use) AppliesTo(session, agent string) bool {
+	who, ok := u.Budget.accountName(session, agent)
 	return ok && who == u.Who
 }
 
@@ -399,7 +399,7 @@ func Worst(breaches []Use, session, agent string) (Act, Use) {
 	var act Act
 	var worst Use
 	for _, u := range breaches {
-		if !u.Over || !u.Of(session, agent) {
+		if !u.Over || !u.AppliesTo(session, agent) {
 			continue
 		}
 		more := cmp.Compare(u.Budget.Act.Severity(), act.Severity())

@@ -71,18 +71,18 @@ type CostSource string
 
 // The ways to know a cost.
 const (
-	Told        CostSource = "told"    // by the source of the numbers
-	Priced      CostSource = "priced"  // by the table
-	CostUnknown CostSource = "unknown" // no price, or not all numbers
+	CostReported CostSource = "told"    // by the source of the numbers
+	CostPriced   CostSource = "priced"  // by the table
+	CostUnknown  CostSource = "unknown" // no price, or not all numbers
 )
 
 // Cost is what an entry cost, in US dollars. A model without a price, and an entry
 // with no numbers, have an unknown cost.
 func (p Prices) Cost(e Entry) (float64, CostSource) {
 	if e.Cost != nil {
-		return *e.Cost, Told
+		return *e.Cost, CostReported
 	}
-	price, ok := p.of(e.Model, e.At)
+	price, ok := p.priceAt(e.Model, e.At)
 	if _, known := e.Tokens.Total(); !ok || !known || e.Tokens.Input == nil || e.Tokens.Output == nil {
 		return 0, CostUnknown
 	}
@@ -101,7 +101,7 @@ func (p Prices) Cost(e Entry) (float64, CostSource) {
 			sum += float64(*row.tokens) * row.price / 1e6
 		}
 	}
-	return sum, Priced
+	return sum, CostPriced
 }
 
 // Provider is who serves a model, empty if the table does not say.
@@ -114,9 +114,9 @@ func (p Prices) Provider(model string) string {
 	return ""
 }
 
-// of is the price of a model at a time: the latest that was in force, and among
+// priceAt is the price of a model at a time: the latest that was in force, and among
 // those of one day the one that stands first.
-func (p Prices) of(model string, at time.Time) (Price, bool) {
+func (p Prices) priceAt(model string, at time.Time) (Price, bool) {
 	var found Price
 	ok := false
 	for _, price := range p.Prices {

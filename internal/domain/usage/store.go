@@ -19,45 +19,45 @@ type Store interface {
 	// replaced by what [Merge] makes of the two. The answer has, in the order of
 	// the entries, the result of each. They survive the end of the process when it
 	// returns.
-	PutUsage(ctx context.Context, entries []Entry) ([]Kept, error)
+	PutUsage(ctx context.Context, entries []Entry) ([]StoreResult, error)
 	// Usage returns the entries since a time, oldest first; all that are kept if it
 	// is zero. What cannot be read is left out and named in the error; the others
 	// are returned beside it.
 	Usage(ctx context.Context, since time.Time) ([]Entry, error)
 }
 
-// Kept is the result of storing an entry.
-type Kept struct {
-	Was *Entry // what was kept under its key before; nil: nothing
-	Now Entry
+// StoreResult is the result of storing an entry.
+type StoreResult struct {
+	Before *Entry // what was kept under its key before; nil: nothing
+	After  Entry
 }
 
 // Changed reports whether the entry reported anything new.
-func (k Kept) Changed() bool { return k.Was == nil || !reflect.DeepEqual(*k.Was, k.Now) }
+func (k StoreResult) Changed() bool { return k.Before == nil || !reflect.DeepEqual(*k.Before, k.After) }
 
 // Memory is a [Store] that forgets everything when its process ends. The zero value
 // is empty.
 type Memory struct {
-	mu   sync.Mutex
-	kept map[Key]Entry
+	mu      sync.Mutex
+	entries map[Key]Entry
 }
 
 var _ Store = (*Memory)(nil)
 
 // PutUsage implements [Store].
-func (m *Memory) PutUsage(_ context.Context, entries []Entry) ([]Kept, error) {
+func (m *Memory) PutUsage(_ context.Context, entries []Entry) ([]StoreResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept == nil {
-		m.kept = map[Key]Entry{}
+	if m.entries == nil {
+		m.entries = map[Key]Entry{}
 	}
-	out := make([]Kept, 0, len(entries))
+	out := make([]StoreResult, 0, len(entries))
 	for _, e := range entries {
-		k := Kept{Now: e}
-		if was, known := m.kept[e.Key()]; known {
-			k = Kept{&was, Merge(was, e)}
+		k := StoreResult{After: e}
+		if was, known := m.entries[e.Key()]; known {
+			k = StoreResult{&was, Merge(was, e)}
 		}
-		m.kept[e.Key()] = k.Now
+		m.entries[e.Key()] = k.After
 		out = append(out, k)
 	}
 	return out, nil
@@ -68,7 +68,7 @@ func (m *Memory) Usage(_ context.Context, since time.Time) ([]Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := []Entry{}
-	for _, e := range m.kept {
+	for _, e := range m.entries {
 		if !e.At.Before(since) {
 			out = append(out, e)
 		}

@@ -67,7 +67,7 @@ func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 		return groups[name]
 	}
 	for _, e := range entries {
-		if e.own() {
+		if e.isFromCity() {
 			continue // it says nothing that was spent
 		}
 		if by == ByTool {

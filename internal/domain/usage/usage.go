@@ -71,9 +71,9 @@ type Entry struct {
 	Lift   string        `json:"lift,omitempty"`   // a person has lifted the budget of that name: what was spent before At counts no more
 }
 
-// own reports whether the city has made the entry, and no worker has reported
+// isFromCity reports whether the city has made the entry, and no worker has reported
 // it.
-func (e Entry) own() bool { return e.Busy > 0 || e.Silent > 0 || e.Lift != "" }
+func (e Entry) isFromCity() bool { return e.Busy > 0 || e.Silent > 0 || e.Lift != "" }
 
 // Tool is how often a tool was used in a turn.
 type Tool struct {

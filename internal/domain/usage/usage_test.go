@@ -156,9 +156,9 @@ output = 1
 		want   float64
 		source usage.CostSource
 	}{
-		{"table", response("a", 0, tokens), 3 + 0.3 + 1.5, usage.Priced},
-		{"later price", response("a", 24*time.Hour, tokens), 1.1, usage.Priced},
-		{"told", response("a", 0, told), 0.2325, usage.Told},
+		{"table", response("a", 0, tokens), 3 + 0.3 + 1.5, usage.CostPriced},
+		{"later price", response("a", 24*time.Hour, tokens), 1.1, usage.CostPriced},
+		{"told", response("a", 0, told), 0.2325, usage.CostReported},
 		{"no price", response("a", 0, other), 0, usage.CostUnknown},
 		{"no numbers", response("a", 0, worker.Usage{Model: "m-1"}), 0, usage.CostUnknown},
 	} {

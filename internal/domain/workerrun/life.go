@@ -9,10 +9,10 @@ import (
 	"gascity/worker"
 )
 
-// Life is what a worker has reported about its run. Reports may come repeated, late
+// History is what a worker has reported about its run. Reports may come repeated, late
 // and in any order: a life keeps the latest of each kind, and what follows is a
 // function of those alone.
-type Life struct {
+type History struct {
 	Reports map[worker.Transition]worker.Lifecycle `json:"reports,omitempty"`
 }
 
@@ -20,9 +20,9 @@ type Life struct {
 // is taken for the time of its arrival.
 const skew = 5 * time.Second
 
-// Told returns the life after a report that came at the given time. late says that
+// Apply returns the life after a report that came at the given time. late says that
 // it changed nothing. A life is never changed in place.
-func (l Life) Told(r worker.Lifecycle, at time.Time) (after Life, late bool) {
+func (l History) Apply(r worker.Lifecycle, at time.Time) (after History, late bool) {
 	r = clipped(r)
 	if r.Timestamp.IsZero() || r.Timestamp.After(at.Add(skew)) {
 		r.Timestamp = at
@@ -30,9 +30,9 @@ func (l Life) Told(r worker.Lifecycle, at time.Time) (after Life, late bool) {
 	if was, ok := l.Reports[r.Event]; ok && order(r, was) <= 0 {
 		return l, true
 	}
-	r.Timestamp = l.apart(r)
+	r.Timestamp = l.uniqueTime(r)
 	before := l.State()
-	after = Life{Reports: map[worker.Transition]worker.Lifecycle{r.Event: r}}
+	after = History{Reports: map[worker.Transition]worker.Lifecycle{r.Event: r}}
 	for event, report := range l.Reports {
 		if event != r.Event {
 			after.Reports[event] = report
@@ -41,10 +41,10 @@ func (l Life) Told(r worker.Lifecycle, at time.Time) (after Life, late bool) {
 	return after, after.State() == before && before != r.Event
 }
 
-// apart is the time of a report, moved behind those of other reports that have no
+// uniqueTime is the time of a report, moved behind those of other reports that have no
 // number and the same time: with a clock of whole seconds a short turn would look
 // like one that never ends.
-func (l Life) apart(r worker.Lifecycle) time.Time {
+func (l History) uniqueTime(r worker.Lifecycle) time.Time {
 	at := r.Timestamp
 	taken := map[int64]bool{}
 	for event, report := range l.Reports {
@@ -57,10 +57,10 @@ func (l Life) apart(r worker.Lifecycle) time.Time {
 }
 
 // With returns the life with the reports of another one, as remembered.
-func (l Life) With(other Life, at time.Time) Life {
+func (l History) With(other History, at time.Time) History {
 	for _, event := range []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Errored, worker.Stopping, worker.Stopped, worker.Crashed} {
 		if r, ok := other.Reports[event]; ok {
-			l, _ = l.Told(r, at)
+			l, _ = l.Apply(r, at)
 		}
 	}
 	return l
@@ -73,7 +73,7 @@ func order(a, b worker.Lifecycle) int {
 
 // State is the transition that holds; empty if nothing was reported. An end holds
 // until a later start; a start is over with the first word after it.
-func (l Life) State() worker.Transition {
+func (l History) State() worker.Transition {
 	started, begun := l.Reports[worker.Started]
 	since := func(r worker.Lifecycle) bool { return !begun || order(r, started) >= 0 }
 	for _, end := range []worker.Transition{worker.Crashed, worker.Stopped, worker.Stopping} {
@@ -95,16 +95,16 @@ func (l Life) State() worker.Transition {
 }
 
 // Last is the report of the state that holds; zero if nothing was reported.
-func (l Life) Last() worker.Lifecycle { return l.Reports[l.State()] }
+func (l History) Last() worker.Lifecycle { return l.Reports[l.State()] }
 
-// Offers reports whether the worker has offered an ability.
-func (l Life) Offers(ability string) bool {
+// HasOffer reports whether the worker has offered an ability.
+func (l History) HasOffer(ability string) bool {
 	return slices.Contains(l.Reports[worker.Started].Metadata.Offers, ability)
 }
 
 // Conversation is the model provider's id of the conversation, as reported
 // last.
-func (l Life) Conversation() string {
+func (l History) Conversation() string {
 	var last worker.Lifecycle
 	for _, r := range l.Reports {
 		if r.Metadata.ConversationID != "" && (last.Event == "" || order(r, last) > 0) {
@@ -116,7 +116,7 @@ func (l Life) Conversation() string {
 
 // ContextUsage is the fraction of the context that is used, as reported last; nil
 // if it never was.
-func (l Life) ContextUsage() *float64 {
+func (l History) ContextUsage() *float64 {
 	var last worker.Lifecycle
 	for _, r := range l.Reports {
 		if r.Metadata.ContextUsage != nil && (last.Event == "" || order(r, last) > 0) {
@@ -127,7 +127,7 @@ func (l Life) ContextUsage() *float64 {
 }
 
 // Evidence is what the life says of the agent's activity; not ok if it says nothing.
-func (l Life) Evidence(now time.Time) (runtime.Evidence, bool) {
+func (l History) Evidence(now time.Time) (runtime.Evidence, bool) {
 	r := l.Last()
 	e := runtime.Evidence{Source: runtime.SourceWorker, Since: r.Timestamp, At: now, Detail: "the worker says " + string(r.Event)}
 	if r.Metadata.Via == worker.ViaHook {
@@ -159,7 +159,7 @@ func (l Life) Evidence(now time.Time) (runtime.Evidence, bool) {
 
 // End is how the agent ended by its worker's word, nil if it has not said that it has.
 // It proves nothing of a process.
-func (l Life) End() *runtime.End {
+func (l History) End() *runtime.End {
 	r := l.Last()
 	if r.Event != worker.Stopped && r.Event != worker.Crashed {
 		return nil

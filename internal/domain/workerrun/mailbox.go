@@ -12,11 +12,11 @@ import (
 // zero value is empty.
 type Mailbox struct {
 	seq      uint64
-	messages []*Letter
+	messages []*PendingMessage
 }
 
-// Letter is a message on its way.
-type Letter struct {
+// PendingMessage is a message on its way.
+type PendingMessage struct {
 	worker.Message
 	State  worker.Progress // empty: nothing was said of it
 	Detail string
@@ -24,39 +24,39 @@ type Letter struct {
 	Nonces []string
 }
 
-// Ended reports whether a letter gets no further report; false for nil.
-func (l *Letter) Ended() bool {
+// IsDone reports whether a letter gets no further report; false for nil.
+func (l *PendingMessage) IsDone() bool {
 	return l != nil && (l.State == worker.Consumed || l.State == worker.Refused || l.State == worker.Failed)
 }
 
 // The bounds of a mailbox. What was acknowledged goes first, and what was not stays.
 const (
-	maxLetters = 256
-	maxEnded   = 64       // of them, remembered so that a repetition is known as one
-	maxBytes   = 32 << 20 // of what was not acknowledged
+	maxMessages = 256
+	maxEnded    = 64       // of them, remembered so that a repetition is known as one
+	maxBytes    = 32 << 20 // of what was not acknowledged
 )
 
 // ErrFull reports a mailbox whose worker fetches nothing.
 var ErrFull = errors.New("too much waits for the worker already")
 
 // Put adds a message, or finds the one that is there with its ID.
-func (b *Mailbox) Put(m worker.Message) (*Letter, error) {
+func (b *Mailbox) Put(m worker.Message) (*PendingMessage, error) {
 	if l := b.Find(m.ID); l != nil {
 		return l, nil
 	}
-	if !b.room(len(m.Data)) {
+	if !b.makeRoom(len(m.Data)) {
 		return nil, ErrFull
 	}
 	b.seq++
 	m.Seq = b.seq
-	l := &Letter{Message: m}
+	l := &PendingMessage{Message: m}
 	b.messages = append(b.messages, l)
 	return l, nil
 }
 
-// room makes space for one letter more: the oldest that ended goes, else the oldest
+// makeRoom makes space for one letter more: the oldest that ended goes, else the oldest
 // with a report.
-func (b *Mailbox) room(size int) bool {
+func (b *Mailbox) makeRoom(size int) bool {
 	for _, l := range b.messages {
 		if l.State == "" {
 			size += len(l.Data)
@@ -67,16 +67,16 @@ func (b *Mailbox) room(size int) bool {
 	}
 	ended := 0
 	for _, l := range b.messages {
-		if l.Ended() {
+		if l.IsDone() {
 			ended++
 		}
 	}
 	if ended >= maxEnded {
-		at := slices.IndexFunc(b.messages, (*Letter).Ended)
+		at := slices.IndexFunc(b.messages, (*PendingMessage).IsDone)
 		b.messages = slices.Delete(b.messages, at, at+1)
 	}
-	for _, may := range []func(*Letter) bool{(*Letter).Ended, func(l *Letter) bool { return l.State != "" }} {
-		for len(b.messages) >= maxLetters {
+	for _, may := range []func(*PendingMessage) bool{(*PendingMessage).IsDone, func(l *PendingMessage) bool { return l.State != "" }} {
+		for len(b.messages) >= maxMessages {
 			at := slices.IndexFunc(b.messages, may)
 			if at < 0 {
 				break
@@ -84,11 +84,11 @@ func (b *Mailbox) room(size int) bool {
 			b.messages = slices.Delete(b.messages, at, at+1)
 		}
 	}
-	return len(b.messages) < maxLetters
+	return len(b.messages) < maxMessages
 }
 
 // Find returns the letter with an ID, nil if there is none.
-func (b *Mailbox) Find(id string) *Letter {
+func (b *Mailbox) Find(id string) *PendingMessage {
 	for _, l := range slices.Backward(b.messages) {
 		if l.ID == id {
 			return l
@@ -97,23 +97,23 @@ func (b *Mailbox) Find(id string) *Letter {
 	return nil
 }
 
-// Waits reports whether a message of a kind has not ended.
-func (b *Mailbox) Waits(kind worker.MessageKind) bool {
-	return slices.ContainsFunc(b.messages, func(l *Letter) bool { return l.Kind == kind && !l.Ended() })
+// HasOpen reports whether a message of a kind has not ended.
+func (b *Mailbox) HasOpen(kind worker.MessageKind) bool {
+	return slices.ContainsFunc(b.messages, func(l *PendingMessage) bool { return l.Kind == kind && !l.IsDone() })
 }
 
-// Take takes a message back that no reader has had. It reports whether it could.
-func (b *Mailbox) Take(id string) bool {
+// Withdraw takes a message back that no reader has had. It reports whether it could.
+func (b *Mailbox) Withdraw(id string) bool {
 	if l := b.Find(id); l == nil || l.Sent || l.State != "" {
 		return false
 	}
-	b.Drop(id)
+	b.Remove(id)
 	return true
 }
 
-// Drop forgets a message: it is not sent again.
-func (b *Mailbox) Drop(id string) {
-	b.messages = slices.DeleteFunc(b.messages, func(l *Letter) bool { return l.ID == id })
+// Remove forgets a message: it is not sent again.
+func (b *Mailbox) Remove(id string) {
+	b.messages = slices.DeleteFunc(b.messages, func(l *PendingMessage) bool { return l.ID == id })
 }
 
 // Open returns what a new reader is to get, which has read up to the given number:
@@ -125,8 +125,8 @@ func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 		gap = &worker.Gap{From: after, Next: after + 1}
 		b.seq = after
 	}
-	waiting := slices.DeleteFunc(slices.Clone(b.messages), func(l *Letter) bool { return l.State != "" })
-	renumber := slices.ContainsFunc(waiting, func(l *Letter) bool { return l.Seq <= after })
+	waiting := slices.DeleteFunc(slices.Clone(b.messages), func(l *PendingMessage) bool { return l.State != "" })
+	renumber := slices.ContainsFunc(waiting, func(l *PendingMessage) bool { return l.Seq <= after })
 	for _, l := range waiting {
 		if renumber {
 			b.seq++
@@ -141,9 +141,9 @@ func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 // never goes back: one that the agent has taken cannot be refused any more. An
 // unknown one is not noted. The content of a message is dropped then, except
 // context, whose arrival is verified.
-func (b *Mailbox) Ack(a worker.Ack) (l *Letter, news bool) {
+func (b *Mailbox) Ack(a worker.Ack) (l *PendingMessage, news bool) {
 	l = b.Find(a.ID)
-	if l == nil || l.Ended() || rank(a.State) <= rank(l.State) || a.State == worker.Refused && l.State == worker.Submitted {
+	if l == nil || l.IsDone() || rank(a.State) <= rank(l.State) || a.State == worker.Refused && l.State == worker.Submitted {
 		return l, false
 	}
 	l.State, l.Detail, l.Sent = a.State, clip(a.Detail), true
@@ -154,8 +154,8 @@ func (b *Mailbox) Ack(a worker.Ack) (l *Letter, news bool) {
 	return l, true
 }
 
-// Heard notes an acknowledgement of a message that was sent before this mailbox was.
-func (b *Mailbox) Heard(a worker.Ack) *Letter {
+// AckUnknown notes an acknowledgement of a message that was sent before this mailbox was.
+func (b *Mailbox) AckUnknown(a worker.Ack) *PendingMessage {
 	l, err := b.Put(worker.Message{ID: a.ID, At: a.At})
 	if err != nil { // full of what the worker has not fetched: it can repeat itself
 		return nil

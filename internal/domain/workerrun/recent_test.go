@@ -27,7 +27,7 @@ func TestRecent(t *testing.T) {
 				there = append(there, name)
 				continue
 			}
-			had, newest := names.Take(name), at >= 0 && at >= len(there)+1-256
+			had, newest := names.Remove(name), at >= 0 && at >= len(there)+1-256
 			if had && at < 0 || newest && !had {
 				t.Fatalf("%q, number %d of %d, was there: %v", name, at, len(there)+1, had)
 			}

@@ -36,8 +36,8 @@ func Token(instance string, generation int) string {
 	return token
 }
 
-// Fold is a token as it is looked for: tokens are never compared themselves.
-func Fold(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
+// HashToken is a token as it is looked for: tokens are never compared themselves.
+func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // Caller is who speaks: the worker of a run, or the owner of the city, who directs
 // them all.
@@ -46,12 +46,12 @@ type Caller struct {
 	Owner bool
 }
 
-// Speaks reports whether the caller may speak for a run.
-func (c Caller) Speaks(run string) bool { return c.Run != "" && c.Run == run }
+// CanReportFor reports whether the caller may speak for a run.
+func (c Caller) CanReportFor(run string) bool { return c.Run != "" && c.Run == run }
 
-// Directs reports whether the caller may give a run orders: the owner may, and a
+// CanDirect reports whether the caller may give a run orders: the owner may, and a
 // worker its own run.
-func (c Caller) Directs(run string) bool { return c.Owner || c.Speaks(run) }
+func (c Caller) CanDirect(run string) bool { return c.Owner || c.CanReportFor(run) }
 
 // Item is one event of a stream: a message, a gap, or why it ends.
 type Item struct {

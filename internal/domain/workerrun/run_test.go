@@ -22,10 +22,10 @@ func report(event worker.Transition, at int) worker.Lifecycle {
 	return worker.Lifecycle{Event: event, Timestamp: start.Add(time.Duration(at) * time.Second)}
 }
 
-func told(reports ...worker.Lifecycle) workerrun.Life {
-	var l workerrun.Life
+func historyOf(reports ...worker.Lifecycle) workerrun.History {
+	var l workerrun.History
 	for _, r := range reports {
-		l, _ = l.Told(r, start.Add(time.Hour))
+		l, _ = l.Apply(r, start.Add(time.Hour))
 	}
 	return l
 }
@@ -47,7 +47,7 @@ func TestStates(t *testing.T) {
 		{"begun again", []worker.Lifecycle{report(worker.Stopped, 3), report(worker.Started, 4), report(worker.Idle, 2)}, worker.Started, runtime.ActivityUnknown},
 		{"a word that is not known", []worker.Lifecycle{report(worker.Idle, 3), report("dreaming", 4)}, worker.Idle, runtime.ActivityIdle},
 	} {
-		l := told(c.reports...)
+		l := historyOf(c.reports...)
 		e, _ := l.Evidence(start)
 		if l.State() != c.want || e.Activity != c.shows {
 			t.Errorf("%s: got %q, %q; want %q, %q", c.name, l.State(), e.Activity, c.want, c.shows)
@@ -66,17 +66,17 @@ func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 			r.Seq = uint64(i + 1)
 			reports = append(reports, r)
 		}
-		want := told(reports...)
+		want := historyOf(reports...)
 		shuffled := append(rapid.Permutation(reports).Draw(t, "order"), reports[:len(reports)/2]...)
-		if diff := cmp.Diff(want, told(shuffled...)); diff != "" {
+		if diff := cmp.Diff(want, historyOf(shuffled...)); diff != "" {
 			t.Fatalf("(-in order +shuffled)\n%s", diff)
 		}
 	})
 }
 
 func TestAFutureReportHappensNow(t *testing.T) {
-	l, _ := workerrun.Life{}.Told(report(worker.Busy, 3600*24), start)
-	l, _ = l.Told(report(worker.Idle, 1), start.Add(time.Second))
+	l, _ := workerrun.History{}.Apply(report(worker.Busy, 3600*24), start)
+	l, _ = l.Apply(report(worker.Idle, 1), start.Add(time.Second))
 	if l.State() != worker.Idle {
 		t.Errorf("a clock that is a day ahead holds the run in %q", l.State())
 	}
@@ -104,7 +104,7 @@ func TestTokensAreBoundToTheirRun(t *testing.T) {
 // TestAShortTurnOfACoarseClockEnds: reports of one second hold in the order in which
 // they come.
 func TestAShortTurnOfACoarseClockEnds(t *testing.T) {
-	l := told(report(worker.Started, 1), report(worker.Ready, 1), report(worker.Busy, 1), report(worker.Idle, 1), report(worker.Busy, 1))
+	l := historyOf(report(worker.Started, 1), report(worker.Ready, 1), report(worker.Busy, 1), report(worker.Idle, 1), report(worker.Busy, 1))
 	if l.State() != worker.Idle {
 		t.Errorf("after a turn within a second, and a repetition, the run is %q", l.State())
 	}
@@ -116,13 +116,13 @@ func TestWhatAWorkerTellsIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)
 	r := report(worker.Started, 1)
 	r.Metadata = worker.Detail{Reason: long, Agent: long, Offers: slices.Repeat([]string{long}, 1000)}
-	text, err := json.Marshal(told(r))
+	text, err := json.Marshal(historyOf(r))
 	if err != nil || len(text) > 16<<10 {
 		t.Errorf("a report is remembered with %d bytes, %v", len(text), err)
 	}
 	var box workerrun.Mailbox
 	for i := range 10_000 { // acknowledged, and never ended
-		box.Heard(worker.Ack{ID: strconv.Itoa(i), State: worker.Received, Detail: long})
+		box.AckUnknown(worker.Ack{ID: strconv.Itoa(i), State: worker.Received, Detail: long})
 	}
 	if box.Find("9999") == nil || box.Find("1") != nil {
 		t.Error("what was acknowledged is not forgotten, or the newest is")
@@ -228,7 +228,7 @@ func TestMailbox(t *testing.T) {
 		t.Errorf("got %s", ids(open))
 	}
 	box.Find("a").Sent = true
-	if box.Take("a") || !box.Take("b") {
+	if box.Withdraw("a") || !box.Withdraw("b") {
 		t.Error("a message that was sent was taken back, or one that was not was kept")
 	}
 	if _, news := box.Ack(worker.Ack{ID: "a", State: worker.Submitted}); !news {

@@ -6,10 +6,10 @@ import (
 	"gascity/worker"
 )
 
-// maxWord is how many bytes of a text that a worker reports are remembered.
-const maxWord = 256
+// maxText is how many bytes of a text that a worker reports are remembered.
+const maxText = 256
 
-func clip(text string) string { return text[:min(len(text), maxWord)] }
+func clip(text string) string { return text[:min(len(text), maxText)] }
 
 // clipped is a report with its texts cut to what is remembered of them.
 func clipped(r worker.Lifecycle) worker.Lifecycle {

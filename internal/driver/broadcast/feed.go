@@ -13,56 +13,56 @@ import (
 // look at everything.
 const buffer = 512
 
-// Feeds are all who watch. It is safe for concurrent use; the zero value has none.
-type Feeds struct {
-	mu  sync.Mutex
-	all map[*feed]struct{}
-	wg  sync.WaitGroup
+// Broadcaster are all who watch. It is safe for concurrent use; the zero value has none.
+type Broadcaster struct {
+	mu          sync.Mutex
+	subscribers map[*subscriber]struct{}
+	wg          sync.WaitGroup
 }
 
-// feed is one consumer. What it had no room for is lost, and then a resync follows as soon
+// subscriber is one consumer. What it had no room for is lost, and then a resync follows as soon
 // as there is room, whether or not anything else happens.
-type feed struct {
+type subscriber struct {
 	events chan runtime.Event
 	lost   chan struct{} // full when something was lost since the last resync
 }
 
-// Add returns a channel of all events from now on, begun by a resync. It is closed when
+// Subscribe returns a channel of all events from now on, begun by a resync. It is closed when
 // ctx or life ends.
-func (f *Feeds) Add(ctx, life context.Context) <-chan runtime.Event {
-	one := &feed{events: make(chan runtime.Event, buffer), lost: make(chan struct{}, 1)}
+func (f *Broadcaster) Subscribe(ctx, life context.Context) <-chan runtime.Event {
+	one := &subscriber{events: make(chan runtime.Event, buffer), lost: make(chan struct{}, 1)}
 	one.send(resync())
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.all == nil {
-		f.all = map[*feed]struct{}{}
+	if f.subscribers == nil {
+		f.subscribers = map[*subscriber]struct{}{}
 	}
-	f.all[one] = struct{}{}
+	f.subscribers[one] = struct{}{}
 	f.wg.Go(func() {
-		one.repair(ctx, life)
+		one.sendResyncs(ctx, life)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.all, one)
+		delete(f.subscribers, one)
 		close(one.events)
 	})
 	return one.events
 }
 
-// Tell hands an event to all. It never waits.
-func (f *Feeds) Tell(e runtime.Event) {
+// Publish hands an event to all. It never waits.
+func (f *Broadcaster) Publish(e runtime.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for one := range f.all {
+	for one := range f.subscribers {
 		one.send(e)
 	}
 }
 
 // Wait returns when all channels are closed.
-func (f *Feeds) Wait() { f.wg.Wait() }
+func (f *Broadcaster) Wait() { f.wg.Wait() }
 
 func resync() runtime.Event { return runtime.Event{Kind: runtime.EventResync, Time: time.Now()} }
 
-func (f *feed) send(e runtime.Event) {
+func (f *subscriber) send(e runtime.Event) {
 	select {
 	case f.events <- e:
 	default:
@@ -73,8 +73,8 @@ func (f *feed) send(e runtime.Event) {
 	}
 }
 
-// repair sends the resyncs until a context ends.
-func (f *feed) repair(ctx, life context.Context) {
+// sendResyncs sends the resyncs until a context ends.
+func (f *subscriber) sendResyncs(ctx, life context.Context) {
 	for {
 		select {
 		case <-f.lost:

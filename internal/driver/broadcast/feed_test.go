@@ -10,14 +10,14 @@ import (
 // A consumer that falls behind gets a resync, one that keeps up loses nothing, and an
 // end closes the channel.
 func TestFeeds(t *testing.T) {
-	var f Feeds
+	var f Broadcaster
 	ctx, cancel := context.WithCancel(t.Context())
-	slow, quick := f.Add(ctx, t.Context()), f.Add(t.Context(), ctx)
+	slow, quick := f.Subscribe(ctx, t.Context()), f.Subscribe(t.Context(), ctx)
 	if e := <-quick; e.Kind != runtime.EventResync {
 		t.Errorf("it begins with %s", e.Kind)
 	}
 	for range 2 * buffer {
-		f.Tell(runtime.Event{Kind: runtime.EventOutput, Session: "s"})
+		f.Publish(runtime.Event{Kind: runtime.EventOutput, Session: "s"})
 		if e := <-quick; e.Kind != runtime.EventOutput {
 			t.Fatalf("who keeps up gets %s", e.Kind)
 		}
@@ -37,5 +37,5 @@ func TestFeeds(t *testing.T) {
 		}
 	}
 	f.Wait()
-	f.Tell(runtime.Event{Kind: runtime.EventOutput})
+	f.Publish(runtime.Event{Kind: runtime.EventOutput})
 }

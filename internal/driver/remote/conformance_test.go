@@ -15,8 +15,8 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// far is the other machine: each connection is served by its own outpost.
-type far struct {
+// remoteMachine is the other machine: each connection is served by its own outpost.
+type remoteMachine struct {
 	provider runtime.Provider
 	dir      string
 	work     sync.WaitGroup
@@ -29,13 +29,13 @@ type far struct {
 	down  error // why no connection can be made
 }
 
-func newFar(p runtime.Provider, dir string) *far {
-	f := &far{provider: p, dir: dir}
+func newRemoteMachine(p runtime.Provider, dir string) *remoteMachine {
+	f := &remoteMachine{provider: p, dir: dir}
 	f.life, f.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with close
 	return f
 }
 
-func (f *far) dial(context.Context) (io.ReadWriteCloser, error) {
+func (f *remoteMachine) dial(context.Context) (io.ReadWriteCloser, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.down != nil {
@@ -50,9 +50,9 @@ func (f *far) dial(context.Context) (io.ReadWriteCloser, error) {
 	return here, nil
 }
 
-// cut ends all connections as a lost link does, and lets no new one be made until err is
+// closeConnections ends all connections as a lost link does, and lets no new one be made until err is
 // nil.
-func (f *far) cut(err error) {
+func (f *remoteMachine) closeConnections(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.down = err
@@ -62,7 +62,7 @@ func (f *far) cut(err error) {
 	f.conns = nil
 }
 
-func (f *far) close() {
+func (f *remoteMachine) close() {
 	f.end()
 	f.work.Wait()
 }
@@ -78,7 +78,7 @@ func TestConformance(t *testing.T) {
 	var mu sync.Mutex
 	var ends []func()
 	h := fake.Harness(func(f *fake.Provider) runtime.Provider {
-		there := newFar(f, filepath.Join(t.TempDir(), "far"))
+		there := newRemoteMachine(f, filepath.Join(t.TempDir(), "far"))
 		p := remote.Open(remote.Options{Where: "the far machine", Dial: there.dial, Capabilities: capabilities(f)})
 		mu.Lock()
 		ends = append(ends, func() { p.Close(); there.close() })

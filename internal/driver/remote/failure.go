@@ -82,7 +82,7 @@ func (f *failure) unpack() error {
 	if f == nil {
 		return nil
 	}
-	e := &farError{text: f.Text}
+	e := &remoteError{text: f.Text}
 	for _, s := range sentinels() {
 		for _, word := range f.Is {
 			if s.word == word {
@@ -112,11 +112,11 @@ func (f *failure) unpack() error {
 	return e
 }
 
-// farError is an error that happened at the far end.
-type farError struct {
+// remoteError is an error that happened at the far end.
+type remoteError struct {
 	text   string
 	causes []error
 }
 
-func (e *farError) Error() string   { return e.text }
-func (e *farError) Unwrap() []error { return e.causes }
+func (e *remoteError) Error() string   { return e.text }
+func (e *remoteError) Unwrap() []error { return e.causes }

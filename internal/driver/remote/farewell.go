@@ -12,21 +12,21 @@ import (
 
 // What is kept of a grace for ending an agent's processes, and for a turn that is interrupted to be over.
 const (
-	endReserve   = 7 * time.Second
-	interruptLag = 3 * time.Second
+	endReserve    = 7 * time.Second
+	interruptWait = 3 * time.Second
 )
 
-// Farewell ends all sessions of a place that goes away after grace. An agent in the middle of a turn may
+// StopAll ends all sessions of a place that goes away after grace. An agent in the middle of a turn may
 // bring it to its end; when that takes too long it is interrupted, so that the conversation that is resumed
 // elsewhere knows of it.
-func Farewell(ctx context.Context, p runtime.Provider, grace time.Duration) error {
+func StopAll(ctx context.Context, p runtime.Provider, grace time.Duration) error {
 	names, err := p.ListRunning("")
 	errs := make([]error, len(names)+1)
 	errs[len(names)] = err
 	var sessions sync.WaitGroup
 	for i, name := range names {
 		sessions.Go(func() {
-			rest(ctx, p, name, grace-endReserve)
+			waitForTurnEnd(ctx, p, name, grace-endReserve)
 			errs[i] = p.Stop(name)
 		})
 	}
@@ -34,12 +34,12 @@ func Farewell(ctx context.Context, p runtime.Provider, grace time.Duration) erro
 	return errors.Join(errs...)
 }
 
-// rest returns when no turn of the session is under way, or left is over.
-func rest(ctx context.Context, p runtime.Provider, name string, left time.Duration) {
-	if left <= 0 || !busy(ctx, p, name) {
+// waitForTurnEnd returns when no turn of the session is under way, or left is over.
+func waitForTurnEnd(ctx context.Context, p runtime.Provider, name string, left time.Duration) {
+	if left <= 0 || !isBusy(ctx, p, name) {
 		return
 	}
-	lag := min(interruptLag, left)
+	lag := min(interruptWait, left)
 	if left > lag && runtime.WaitForIdle(ctx, p, name, left-lag) == nil {
 		return
 	}
@@ -48,8 +48,8 @@ func rest(ctx context.Context, p runtime.Provider, name string, left time.Durati
 	}
 }
 
-// busy reports whether a turn is seen to be under way.
-func busy(ctx context.Context, p runtime.Provider, name string) bool {
+// isBusy reports whether a turn is seen to be under way.
+func isBusy(ctx context.Context, p runtime.Provider, name string) bool {
 	reading, err := runtime.Sense(ctx, p, name)
 	return err == nil && slices.ContainsFunc(reading.Evidence, func(e runtime.Evidence) bool { return e.Activity == runtime.ActivityBusy })
 }

@@ -14,9 +14,9 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// place has sessions that are called by what they do: "busy" for ever, "ending" until it is waited for,
+// fakeSessions has sessions that are called by what they do: "busy" for ever, "ending" until it is waited for,
 // "idle".
-type place struct {
+type fakeSessions struct {
 	runtime.Provider
 
 	mu    sync.Mutex
@@ -25,19 +25,21 @@ type place struct {
 	stop  chan struct{} // closed when Stop may return
 }
 
-func (p *place) note(format string, args ...any) {
+func (p *fakeSessions) record(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done = append(p.done, fmt.Sprintf(format, args...))
 }
 
-func (p *place) of(name string) []string {
+func (p *fakeSessions) of(name string) []string {
 	return slices.DeleteFunc(slices.Clone(p.done), func(s string) bool { return !strings.HasPrefix(s, name+" ") })
 }
 
-func (*place) ListRunning(string) ([]string, error) { return []string{"busy", "ending", "idle"}, nil }
+func (*fakeSessions) ListRunning(string) ([]string, error) {
+	return []string{"busy", "ending", "idle"}, nil
+}
 
-func (*place) Sense(_ context.Context, name string) (runtime.Reading, error) {
+func (*fakeSessions) Sense(_ context.Context, name string) (runtime.Reading, error) {
 	activity := runtime.ActivityBusy
 	if name == "idle" {
 		activity = runtime.ActivityIdle
@@ -45,21 +47,21 @@ func (*place) Sense(_ context.Context, name string) (runtime.Reading, error) {
 	return runtime.Reading{Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: activity}}}, nil
 }
 
-func (p *place) WaitForIdle(_ context.Context, name string, limit time.Duration) error {
-	p.note("%s waits %v", name, limit)
+func (p *fakeSessions) WaitForIdle(_ context.Context, name string, limit time.Duration) error {
+	p.record("%s waits %v", name, limit)
 	if name == "busy" {
 		return context.DeadlineExceeded
 	}
 	return nil
 }
 
-func (p *place) Interrupt(name string) error {
-	p.note("%s interrupted", name)
+func (p *fakeSessions) Interrupt(name string) error {
+	p.record("%s interrupted", name)
 	return nil
 }
 
-func (p *place) Stop(name string) error {
-	p.note("%s stopped", name)
+func (p *fakeSessions) Stop(name string) error {
+	p.record("%s stopped", name)
 	p.stops <- struct{}{}
 	<-p.stop
 	return nil
@@ -80,9 +82,9 @@ func TestFarewell(t *testing.T) {
 		},
 		time.Second: {"busy": {"busy stopped"}, "ending": {"ending stopped"}, "idle": {"idle stopped"}},
 	} {
-		p := &place{Provider: fake.New(), stops: make(chan struct{}), stop: make(chan struct{})}
+		p := &fakeSessions{Provider: fake.New(), stops: make(chan struct{}), stop: make(chan struct{})}
 		ended := make(chan error, 1)
-		go func() { ended <- remote.Farewell(t.Context(), p, grace) }()
+		go func() { ended <- remote.StopAll(t.Context(), p, grace) }()
 		for range 3 { // all are ended at once: none has returned
 			select {
 			case <-p.stops:

@@ -25,10 +25,10 @@ func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Read
 		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails; nothing is read after it
 		cancel()
 	})
-	reply(stream, nothing{}, nil)
-	out := bufio.NewWriterSize(stream, piece)
+	reply(stream, empty{}, nil)
+	out := bufio.NewWriterSize(stream, chunkSize)
 	chunks := httputil.NewChunkedWriter(out)
-	archive := bufio.NewWriterSize(chunks, piece)
+	archive := bufio.NewWriterSize(chunks, chunkSize)
 	var src string
 	err := json.Unmarshal(r.Body, &src)
 	if err == nil {
@@ -45,7 +45,7 @@ func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Read
 // CopyFrom keeps the contract of runtime.CopyFromProvider.
 func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
 	fail := func(err error) error { return &runtime.Error{Op: "copy from", Session: name, Err: err} }
-	body, err := jsonOf(src)
+	body, err := encodeBody(src)
 	if err != nil {
 		return fail(err)
 	}
@@ -56,7 +56,7 @@ func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) 
 	defer abort(stream)
 	stop := context.AfterFunc(ctx, func() { abort(stream) })
 	defer stop()
-	in := bufio.NewReaderSize(stream, piece)
+	in := bufio.NewReaderSize(stream, chunkSize)
 	var a answer
 	err = writeLine(stream, request{Op: opFetch, Name: name, Body: body})
 	if err == nil {
@@ -73,7 +73,7 @@ func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) 
 		}
 	}
 	if err != nil {
-		return fail(p.link.lost(ctx, err))
+		return fail(p.link.lostError(ctx, err))
 	}
 	return a.Err.unpack()
 }

@@ -25,9 +25,9 @@ func (s source) CopyFrom(ctx context.Context, _, src string, w io.Writer) error 
 	return s.send(ctx, src, w)
 }
 
-func fetching(t *testing.T, send func(ctx context.Context, src string, w io.Writer) error) (*remote.Provider, *far) {
+func fetching(t *testing.T, send func(ctx context.Context, src string, w io.Writer) error) (*remote.Provider, *remoteMachine) {
 	t.Helper()
-	f := newFar(source{fake.New(), send}, t.TempDir())
+	f := newRemoteMachine(source{fake.New(), send}, t.TempDir())
 	t.Cleanup(f.close)
 	p := remote.Open(remote.Options{Where: "there", Dial: f.dial})
 	t.Cleanup(func() { p.Close() })
@@ -97,7 +97,7 @@ func TestFetchWaitsForItsReader(t *testing.T) {
 		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	reader := held{make(chan struct{}, 1<<10), make(chan struct{})}
+	reader := pausedWriter{make(chan struct{}, 1<<10), make(chan struct{})}
 	got := make(chan error, 1)
 	go func() { got <- runtime.CopyFrom(ctx, p, "a", "big", reader) }()
 	<-reader.took
@@ -119,10 +119,10 @@ func TestFetchWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// held reports each piece, and returns when it may go on.
-type held struct{ took, on chan struct{} }
+// pausedWriter reports each piece, and returns when it may go on.
+type pausedWriter struct{ took, on chan struct{} }
 
-func (h held) Write(p []byte) (int, error) {
+func (h pausedWriter) Write(p []byte) (int, error) {
 	h.took <- struct{}{}
 	<-h.on
 	return len(p), nil
@@ -130,10 +130,10 @@ func (h held) Write(p []byte) (int, error) {
 
 // A connection that is lost in the middle is an error, and not an end.
 func TestFetchIsCutOff(t *testing.T) {
-	var f *far
+	var f *remoteMachine
 	p, f := fetching(t, func(_ context.Context, _ string, w io.Writer) error {
 		err := zeros(w, 2)
-		f.cut(nil)
+		f.closeConnections(nil)
 		return err
 	})
 	if err := runtime.CopyFrom(t.Context(), p, "a", "big", io.Discard); !errors.Is(err, runtime.ErrRuntimeUnavailable) {

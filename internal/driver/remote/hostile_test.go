@@ -24,7 +24,7 @@ import (
 // the connection that the first one had asked for.
 func TestADialOutlivesItsCaller(t *testing.T) {
 	dialled, release := make(chan struct{}), make(chan struct{})
-	there := newFar(fake.New(), filepath.Join(t.TempDir(), "far"))
+	there := newRemoteMachine(fake.New(), filepath.Join(t.TempDir(), "far"))
 	defer there.close()
 	var dials atomic.Int32
 	p := remote.Open(remote.Options{Where: "host alpha", Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
@@ -48,7 +48,7 @@ func TestADialOutlivesItsCaller(t *testing.T) {
 		t.Errorf("Observe that was given up = %v, want cancelled and unavailable", err)
 	}
 	close(release)
-	if err := p.Reach(t.Context()); err != nil || dials.Load() != 1 {
+	if err := p.Connect(t.Context()); err != nil || dials.Load() != 1 {
 		t.Errorf("Reach = %v after %d dials, want nil after 1", err, dials.Load())
 	}
 }
@@ -81,9 +81,9 @@ func TestManyCallsShareAFailure(t *testing.T) {
 	}
 }
 
-// late delays what is read from the far end, as a long way does, and counts in how many
+// delayedReader delays what is read from the far end, as a long way does, and counts in how many
 // bursts it came.
-type late struct {
+type delayedReader struct {
 	io.ReadWriteCloser
 
 	chunks chan arrived
@@ -96,7 +96,7 @@ type arrived struct {
 }
 
 func delayed(conn io.ReadWriteCloser, by time.Duration) io.ReadWriteCloser {
-	l := &late{ReadWriteCloser: conn, chunks: make(chan arrived, 1<<14)}
+	l := &delayedReader{ReadWriteCloser: conn, chunks: make(chan arrived, 1<<14)}
 	go func() {
 		defer close(l.chunks)
 		buf := make([]byte, 64<<10)
@@ -113,7 +113,7 @@ func delayed(conn io.ReadWriteCloser, by time.Duration) io.ReadWriteCloser {
 	return l
 }
 
-func (l *late) Read(p []byte) (int, error) {
+func (l *delayedReader) Read(p []byte) (int, error) {
 	if len(l.rest) == 0 {
 		c, ok := <-l.chunks
 		if !ok {
@@ -131,7 +131,7 @@ func (l *late) Read(p []byte) (int, error) {
 func TestASweepIsOneRoundTrip(t *testing.T) {
 	const sessions, way = 200, 500 * time.Millisecond
 	f := fake.New()
-	there := newFar(f, filepath.Join(t.TempDir(), "far"))
+	there := newRemoteMachine(f, filepath.Join(t.TempDir(), "far"))
 	defer there.close()
 	p := remote.Open(remote.Options{Where: "host alpha", Capabilities: capabilities(f), Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
 		conn, err := there.dial(ctx)
@@ -143,7 +143,7 @@ func TestASweepIsOneRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Reach(t.Context()); err != nil {
+	if err := p.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -167,7 +167,7 @@ func TestASweepIsOneRoundTrip(t *testing.T) {
 // is made again; nothing hangs and nothing is taken for an answer.
 func TestCutAnywhere(t *testing.T) {
 	f := fake.New()
-	there := newFar(f, filepath.Join(t.TempDir(), "far"))
+	there := newRemoteMachine(f, filepath.Join(t.TempDir(), "far"))
 	defer there.close()
 	var budget atomic.Int64
 	p := remote.Open(remote.Options{Where: "host alpha", Capabilities: capabilities(f), Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
@@ -252,14 +252,14 @@ func (s *stalled) Close() error {
 // A far end that stalls delays no caller beyond its own limit, and not the end either.
 func TestAStalledFarEnd(t *testing.T) {
 	f := fake.New()
-	there := newFar(f, filepath.Join(t.TempDir(), "far"))
+	there := newRemoteMachine(f, filepath.Join(t.TempDir(), "far"))
 	defer there.close()
 	stop := make(chan struct{})
 	p := remote.Open(remote.Options{Where: "host alpha", Capabilities: capabilities(f), Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
 		conn, err := there.dial(ctx)
 		return &stalled{ReadWriteCloser: conn, stopped: stop, closed: make(chan struct{})}, err
 	}})
-	if err := p.Reach(t.Context()); err != nil {
+	if err := p.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	close(stop)
@@ -294,11 +294,11 @@ func TestAQuietWorkerEndsWithTheLink(t *testing.T) {
 			heard <- conn // and never closed by itself
 		}
 	}()
-	r := newRig(t, func(o *remote.Options) {
+	r := newTestLink(t, func(o *remote.Options) {
 		o.Socket = socket
 		o.Worker = func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", socket) }
 	})
-	if err := r.Reach(t.Context()); err != nil {
+	if err := r.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	worker, err := new(net.Dialer).DialContext(t.Context(), "unix", filepath.Join(r.far.dir, "worker.sock"))
@@ -308,9 +308,9 @@ func TestAQuietWorkerEndsWithTheLink(t *testing.T) {
 	defer worker.Close()
 	city := <-heard
 	defer city.Close()
-	r.far.cut(errors.New("away"))
+	r.far.closeConnections(errors.New("away"))
 	for name, conn := range map[string]net.Conn{"the worker": worker, "the city": city} {
-		if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(waitLimit)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -321,7 +321,7 @@ func TestAQuietWorkerEndsWithTheLink(t *testing.T) {
 	go func() { r.far.work.Wait(); close(served) }()
 	select {
 	case <-served:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("the far end goes on for a worker that keeps its connection")
 	}
 }
@@ -344,7 +344,7 @@ func TestASocketThatIsTakenOver(t *testing.T) {
 			}
 		}
 	}
-	first := newRig(t, opts("the first"))
+	first := newTestLink(t, opts("the first"))
 	second := remote.Open(func() remote.Options {
 		o := remote.Options{Where: "host alpha", Dial: first.far.dial, Capabilities: capabilities(first.fake)}
 		opts("the second")(&o)
@@ -352,13 +352,13 @@ func TestASocketThatIsTakenOver(t *testing.T) {
 	}())
 	defer second.Close()
 	for _, p := range []*remote.Provider{first.Provider, second} {
-		if err := p.Reach(t.Context()); err != nil {
+		if err := p.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	far := filepath.Join(first.far.dir, "worker.sock")
 	for _, when := range []string{"with both", "without the first"} {
-		if got, err := say(t.Context(), far, "who\n"); got != "I am the second\n" {
+		if got, err := exchangeLine(t.Context(), far, "who\n"); got != "I am the second\n" {
 			t.Errorf("%s: the socket answers %q, %v, want the second", when, got, err)
 		}
 		if err := first.Provider.Close(); err != nil {
@@ -370,18 +370,18 @@ func TestASocketThatIsTakenOver(t *testing.T) {
 // A far end that cannot take what is carried over says so: no caller waits for space, and
 // the call that it was for is not made.
 func TestAnUploadThatFails(t *testing.T) {
-	r := newRig(t, nil)
+	r := newTestLink(t, nil)
 	big := filepath.Join(t.TempDir(), "big")
 	if err := os.WriteFile(big, make([]byte, 8<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Reach(t.Context()); err != nil {
+	if err := r.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(r.far.dir); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	err := r.Start(ctx, "a", runtime.Config{Command: "agent", OverlayDir: big})
 	if err == nil || ctx.Err() != nil || !errors.Is(err, os.ErrNotExist) {
@@ -394,7 +394,7 @@ func TestAnUploadThatFails(t *testing.T) {
 
 // Trees as people have them are carried over, or it is said what is in the way.
 func TestOddTrees(t *testing.T) {
-	r := newRig(t, nil)
+	r := newTestLink(t, nil)
 	r.start("a", runtime.Config{Command: "agent", WorkDir: t.TempDir()})
 	tree := filepath.Join(t.TempDir(), "tree")
 	names := []string{"a\nb", "with space", "-dash", "ünï", "latin\xff1", "'q\"", "..."}

@@ -41,16 +41,16 @@ type Options struct {
 
 // link is the near end of the connection: made when it is needed, again after it was lost.
 type link struct {
-	opts Options
-	life context.Context //nolint:containedctx // of the provider, for the calls that have none
-	end  context.CancelFunc
-	work sync.WaitGroup // the goroutines of connections
+	opts   Options
+	ctx    context.Context //nolint:containedctx // of the provider, for the calls that have none
+	cancel context.CancelFunc
+	work   sync.WaitGroup // the goroutines of connections
 
-	carrying chan struct{} // holds a token for each upload that is under way
+	uploadSlots chan struct{} // holds a token for each upload that is under way
 
 	mu      sync.Mutex
 	session *yamux.Session // nil before the first dial
-	far     greeting
+	reply   helloReply
 	attempt *attempt // under way, else nil
 	failed  error    // of the last attempt
 	closed  bool
@@ -64,18 +64,18 @@ type attempt struct {
 }
 
 const (
-	usualConnect = 2 * time.Minute
-	// carriedAtOnce keeps what waits on its way to a far end over a slow link below what
+	defaultConnect = 2 * time.Minute
+	// maxUploads keeps what waits on its way to a far end over a slow link below what
 	// the keep-alive stands.
-	carriedAtOnce = 4
+	maxUploads = 4
 )
 
 func newLink(opts Options) *link {
 	if opts.Connect <= 0 {
-		opts.Connect = usualConnect
+		opts.Connect = defaultConnect
 	}
 	life, end := context.WithCancel(context.Background()) //nolint:forbidigo // ends with close
-	return &link{opts: opts, life: life, end: end, carrying: make(chan struct{}, carriedAtOnce)}
+	return &link{opts: opts, ctx: life, cancel: end, uploadSlots: make(chan struct{}, maxUploads)}
 }
 
 // errClosed is the answer of a provider that was closed.
@@ -86,7 +86,7 @@ func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
-		return nil, l.unreachable(errClosed)
+		return nil, l.newUnreachable(errClosed)
 	}
 	if s := l.session; s != nil && !s.IsClosed() {
 		l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
 	if a == nil {
 		a = &attempt{done: make(chan struct{})}
 		l.attempt = a
-		l.work.Go(func() { l.try(a) })
+		l.work.Go(func() { l.dialOnce(a) })
 	}
 	l.mu.Unlock()
 	select {
@@ -107,12 +107,12 @@ func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
 		if before != nil {
 			err = fmt.Errorf("%w; the last time: %w", err, before)
 		}
-		return nil, l.unreachable(err)
+		return nil, l.newUnreachable(err)
 	}
 }
 
-// try dials once, and notifies all who wait.
-func (l *link) try(a *attempt) {
+// dialOnce dials once, and notifies all who wait.
+func (l *link) dialOnce(a *attempt) {
 	session, far, err := l.dial()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,55 +121,55 @@ func (l *link) try(a *attempt) {
 		err = errClosed
 	}
 	if l.failed = err; err != nil {
-		a.err = l.unreachable(err)
+		a.err = l.newUnreachable(err)
 	} else {
-		a.session, l.session, l.far = session, session, far
+		a.session, l.session, l.reply = session, session, far
 		l.work.Go(func() { l.forward(session) })
 	}
 	l.attempt = nil
 	close(a.done)
 }
 
-func (l *link) dial() (*yamux.Session, greeting, error) {
-	ctx, cancel := context.WithTimeout(l.life, l.opts.Connect)
+func (l *link) dial() (*yamux.Session, helloReply, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.opts.Connect)
 	defer cancel()
 	conn, err := l.opts.Dial(ctx)
 	if err != nil {
-		return nil, greeting{}, err
+		return nil, helloReply{}, err
 	}
 	session, err := yamux.Client(conn, settings())
 	if err != nil {
-		return nil, greeting{}, errors.Join(err, conn.Close())
+		return nil, helloReply{}, errors.Join(err, conn.Close())
 	}
-	far, err := greet(ctx, session, l.opts.Worker != nil)
+	far, err := sendHello(ctx, session, l.opts.Worker != nil)
 	if err != nil {
 		session.Close() //nolint:errcheck // the reason is known
-		return nil, greeting{}, err
+		return nil, helloReply{}, err
 	}
 	return session, far, nil
 }
 
-// greet proves that the far end is an outpost of the same protocol.
-func greet(ctx context.Context, session *yamux.Session, takesWorkers bool) (greeting, error) {
+// sendHello proves that the far end is an outpost of the same protocol.
+func sendHello(ctx context.Context, session *yamux.Session, takesWorkers bool) (helloReply, error) {
 	stream, err := session.OpenStream()
 	if err != nil {
-		return greeting{}, err
+		return helloReply{}, err
 	}
 	defer abort(stream)
 	stop := context.AfterFunc(ctx, func() { abort(stream) })
 	defer stop()
 	a, err := exchange(stream, "hello", "", hello{Protocol: Protocol, Worker: takesWorkers})
 	if err != nil {
-		return greeting{}, errors.Join(context.Cause(ctx), err)
+		return helloReply{}, errors.Join(context.Cause(ctx), err)
 	}
 	if a.Err != nil {
-		return greeting{}, a.Err.unpack()
+		return helloReply{}, a.Err.unpack()
 	}
-	return decode[greeting](a.Body)
+	return decode[helloReply](a.Body)
 }
 
 func exchange(stream *yamux.Stream, op, name string, body any) (answer, error) {
-	raw, err := jsonOf(body)
+	raw, err := encodeBody(body)
 	if err != nil {
 		return answer{}, err
 	}
@@ -188,7 +188,7 @@ func (l *link) open(ctx context.Context) (*yamux.Stream, error) {
 	}
 	stream, err := session.OpenStream()
 	if err != nil {
-		return nil, l.unreachable(err)
+		return nil, l.newUnreachable(err)
 	}
 	return stream, nil
 }
@@ -205,36 +205,36 @@ func (e *unreachableError) Error() string {
 
 func (e *unreachableError) Unwrap() []error { return []error{runtime.ErrRuntimeUnavailable, e.cause} }
 
-func (l *link) unreachable(cause error) error { return &unreachableError{l.opts.Where, cause} }
+func (l *link) newUnreachable(cause error) error { return &unreachableError{l.opts.Where, cause} }
 
-// lost is the error of a call whose answer did not come.
-func (l *link) lost(ctx context.Context, cause error) error {
+// lostError is the error of a call whose answer did not come.
+func (l *link) lostError(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("%w: the connection to %s was lost: %w", runtime.ErrRuntimeUnavailable, l.opts.Where, cause)
 }
 
-// goodbyePause is how long a call that was given up waits for the far end's last word, so
+// actionGrace is how long a call that was given up waits for the far end's last word, so
 // that nothing is under way there when it returns; of a launch it is what taking it back
 // may last. A look changes nothing and waits for nothing.
 const (
-	lookPause    = 0
-	goodbyePause = 5 * time.Second
-	launchPause  = 45 * time.Second
+	queryGrace  = 0
+	actionGrace = 5 * time.Second
+	launchGrace = 45 * time.Second
 )
 
 // ask makes one call. An error of the far end comes as it was there, together with the rest
 // of its answer.
 func ask[Out any](ctx context.Context, l *link, op, name string, body any) (Out, error) {
-	return askFor[Out](ctx, l, call{op, name, body, goodbyePause})
+	return askFor[Out](ctx, l, call{op, name, body, actionGrace})
 }
 
 // call is a request and how long its last word is waited for.
 type call struct {
 	op, name string
 	body     any
-	goodbye  time.Duration
+	grace    time.Duration
 }
 
 func askFor[Out any](ctx context.Context, l *link, c call) (Out, error) {
@@ -249,43 +249,43 @@ func askFor[Out any](ctx context.Context, l *link, c call) (Out, error) {
 	}
 	defer abort(stream)
 	stop := context.AfterFunc(ctx, func() {
-		_ = stream.SetReadDeadline(time.Now().Add(c.goodbye)) // never fails
-		stream.Close()                                        //nolint:errcheck // of the writing side: a goodbye
+		_ = stream.SetReadDeadline(time.Now().Add(c.grace)) // never fails
+		stream.Close()                                      //nolint:errcheck // of the writing side: a goodbye
 	})
 	defer stop()
 	a, err := exchange(stream, c.op, c.name, c.body)
 	if err != nil {
-		return fail(l.lost(ctx, err))
+		return fail(l.lostError(ctx, err))
 	}
 	out, err := decode[Out](a.Body)
 	switch {
 	case a.Err != nil:
-		return out, ended(ctx, a.Err.unpack())
+		return out, withCause(ctx, a.Err.unpack())
 	case err != nil:
 		return fail(fmt.Errorf("the answer cannot be read: %w", err))
 	}
 	return out, nil
 }
 
-// ended adds why the caller gave a call up, which the far end cannot know.
-func ended(ctx context.Context, err error) error {
+// withCause adds why the caller gave a call up, which the far end cannot know.
+func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return errors.Join(cause, err)
 	}
 	return err
 }
 
-// brief is a context for calls of the contract that have none.
-func (l *link) brief(limit, usual time.Duration) (context.Context, context.CancelFunc) {
+// callContext is a context for calls of the contract that have none.
+func (l *link) callContext(limit, usual time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		limit = usual
 	}
-	return context.WithTimeout(l.life, limit)
+	return context.WithTimeout(l.ctx, limit)
 }
 
 // close ends the connection; the far end lives on without it.
 func (l *link) close() {
-	l.end()
+	l.cancel()
 	l.mu.Lock()
 	l.closed = true
 	session := l.session

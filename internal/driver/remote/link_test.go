@@ -21,21 +21,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second
+const waitLimit = 20 * time.Second
 
-// rig is a fake over there and its provider here.
-type rig struct {
+// testLink is a fake over there and its provider here.
+type testLink struct {
 	*testing.T
 	*remote.Provider
 
 	fake *fake.Provider
-	far  *far
+	far  *remoteMachine
 }
 
-func newRig(t *testing.T, edit func(*remote.Options)) *rig {
+func newTestLink(t *testing.T, edit func(*remote.Options)) *testLink {
 	t.Helper()
-	r := &rig{T: t, fake: fake.New()}
-	r.far = newFar(r.fake, filepath.Join(t.TempDir(), "far"))
+	r := &testLink{T: t, fake: fake.New()}
+	r.far = newRemoteMachine(r.fake, filepath.Join(t.TempDir(), "far"))
 	opts := remote.Options{Where: "host alpha", Dial: r.far.dial, Capabilities: capabilities(r.fake)}
 	if edit != nil {
 		edit(&opts)
@@ -50,7 +50,7 @@ func newRig(t *testing.T, edit func(*remote.Options)) *rig {
 	return r
 }
 
-func (r *rig) start(name string, cfg runtime.Config) {
+func (r *testLink) start(name string, cfg runtime.Config) {
 	r.Helper()
 	if err := r.Start(r.Context(), name, cfg); err != nil {
 		r.Fatalf("Start(%s): %v", name, err)
@@ -59,10 +59,10 @@ func (r *rig) start(name string, cfg runtime.Config) {
 
 // A link that is lost says nothing about sessions, and is made again by the next call.
 func TestALostLinkIsUnknown(t *testing.T) {
-	r := newRig(t, nil)
+	r := newTestLink(t, nil)
 	r.start("a", runtime.Config{Command: "agent"})
 	down := errors.New("no route to host")
-	r.far.cut(down)
+	r.far.closeConnections(down)
 	o, err := r.Observe(t.Context(), "a")
 	if !errors.Is(err, runtime.ErrRuntimeUnavailable) || o.Session != runtime.Unknown || o.Agent != runtime.Unknown {
 		t.Errorf("Observe without a link = %s, %s, %v, want unknown, unknown and unavailable", o.Session, o.Agent, err)
@@ -83,7 +83,7 @@ func TestALostLinkIsUnknown(t *testing.T) {
 	if err := r.SetMeta("a", "k", "v"); !errors.Is(err, down) {
 		t.Errorf("SetMeta without a link = %v, want the reason", err)
 	}
-	r.far.cut(nil)
+	r.far.closeConnections(nil)
 	if o, err := r.Observe(t.Context(), "a"); err != nil || o.Agent != runtime.Alive || o.InstanceToken == "" {
 		t.Errorf("Observe with the link again = %+v, %v, want alive", o, err)
 	}
@@ -91,7 +91,7 @@ func TestALostLinkIsUnknown(t *testing.T) {
 
 // A watcher that watches through a loss gets a resync, and goes on watching.
 func TestAWatchOutlivesTheLink(t *testing.T) {
-	r := newRig(t, nil)
+	r := newTestLink(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	events, err := r.Watch(ctx)
@@ -100,7 +100,7 @@ func TestAWatchOutlivesTheLink(t *testing.T) {
 	}
 	await := func(kind runtime.EventKind, name string) {
 		t.Helper()
-		timeout := time.After(patience)
+		timeout := time.After(waitLimit)
 		for {
 			select {
 			case e := <-events:
@@ -115,7 +115,7 @@ func TestAWatchOutlivesTheLink(t *testing.T) {
 	await(runtime.EventResync, "")
 	r.start("a", runtime.Config{Command: "agent"})
 	await(runtime.EventStarted, "a")
-	r.far.cut(nil)
+	r.far.closeConnections(nil)
 	await(runtime.EventResync, "")
 	r.start("b", runtime.Config{Command: "agent"})
 	await(runtime.EventStarted, "b")
@@ -127,7 +127,7 @@ func TestAWatchOutlivesTheLink(t *testing.T) {
 // Files of this machine are carried over for a start, as they are, and are gone
 // afterwards.
 func TestFilesAreCarriedOver(t *testing.T) {
-	r := newRig(t, nil)
+	r := newTestLink(t, nil)
 	here, work := t.TempDir(), t.TempDir()
 	write := func(name, text string, mode os.FileMode) {
 		path := filepath.Join(here, name)
@@ -180,7 +180,7 @@ func TestTheWorkerAPIIsReached(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	r := newRig(t, func(o *remote.Options) {
+	r := newTestLink(t, func(o *remote.Options) {
 		o.Socket = socket
 		o.Worker = func(ctx context.Context) (net.Conn, error) {
 			var d net.Dialer
@@ -190,27 +190,27 @@ func TestTheWorkerAPIIsReached(t *testing.T) {
 	far := filepath.Join(r.far.dir, "worker.sock")
 	r.start("a", runtime.Config{Command: "agent", Env: map[string]string{"GC_WORKER_SOCKET": socket, "OTHER": "x"}})
 	for _, when := range []string{"at first", "after a loss"} {
-		for deadline := time.Now().Add(patience); ; { // a loss is noticed a moment later
-			got, err := say(t.Context(), far, when+"\n")
+		for deadline := time.Now().Add(waitLimit); ; { // a loss is noticed a moment later
+			got, err := exchangeLine(t.Context(), far, when+"\n")
 			if got == "city received "+when+"\n" {
 				break
 			}
-			if err := r.Reach(t.Context()); err != nil {
+			if err := r.Connect(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: got %q, %v", when, got, err)
 			}
 		}
-		r.far.cut(nil)
+		r.far.closeConnections(nil)
 	}
 	if info, err := os.Stat(far); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the far socket: %v, %v, want mode 0600", info, err)
 	}
 }
 
-// say writes a line to a socket and returns the line that comes back.
-func say(ctx context.Context, socket, line string) (string, error) {
+// exchangeLine writes a line to a socket and returns the line that comes back.
+func exchangeLine(ctx context.Context, socket, line string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return "", err
@@ -237,9 +237,9 @@ func TestAStrangeFarEnd(t *testing.T) {
 				return here, nil
 			}})
 			defer p.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
-			if err := p.Reach(ctx); !errors.Is(err, runtime.ErrRuntimeUnavailable) || ctx.Err() != nil {
+			if err := p.Connect(ctx); !errors.Is(err, runtime.ErrRuntimeUnavailable) || ctx.Err() != nil {
 				t.Errorf("Reach = %v, want unavailable at once", err)
 			}
 		})

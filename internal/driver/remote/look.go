@@ -9,13 +9,13 @@ import (
 
 // IsRunning keeps the contract of runtime.Inspector.
 func (p *Provider) IsRunning(name string) bool {
-	yes, err := look[bool](p, "is-running", name, nothing{})
+	yes, err := askBriefly[bool](p, "is-running", name, empty{})
 	return yes && err == nil
 }
 
 // IsAttached keeps the contract of runtime.Inspector.
 func (p *Provider) IsAttached(name string) bool {
-	yes, err := look[bool](p, "is-attached", name, nothing{})
+	yes, err := askBriefly[bool](p, "is-attached", name, empty{})
 	return yes && err == nil
 }
 
@@ -24,23 +24,23 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	if len(processNames) == 0 {
 		return true // no check is possible
 	}
-	yes, err := look[bool](p, "process-alive", name, processNames)
+	yes, err := askBriefly[bool](p, "process-alive", name, processNames)
 	return yes && err == nil
 }
 
 // ListRunning keeps the contract of runtime.Inspector.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
-	return look[[]string](p, "list-running", "", prefix)
+	return askBriefly[[]string](p, "list-running", "", prefix)
 }
 
 // GetLastActivity keeps the contract of runtime.Inspector.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
-	return look[time.Time](p, "last-activity", name, nothing{})
+	return askBriefly[time.Time](p, "last-activity", name, empty{})
 }
 
 // Observe keeps the contract of runtime.Observer.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	o, err := askFor[observation](ctx, p.link, call{"observe", name, nothing{}, lookPause})
+	o, err := askFor[observation](ctx, p.link, call{"observe", name, empty{}, queryGrace})
 	if o.At.IsZero() { // there was no answer
 		o.At = time.Now()
 	}
@@ -49,47 +49,49 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 
 // Sense keeps the contract of runtime.Sensor.
 func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
-	r, err := askFor[reading](ctx, p.link, call{"sense", name, nothing{}, lookPause})
+	r, err := askFor[reading](ctx, p.link, call{"sense", name, empty{}, queryGrace})
 	return r.unpack(), err
 }
 
 // Peek keeps the contract of runtime.Output.
 func (p *Provider) Peek(name string, lines int) (string, error) {
-	return look[string](p, "peek", name, lines)
+	return askBriefly[string](p, "peek", name, lines)
 }
 
 // Pending keeps the contract of runtime.InteractionProvider.
 func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
-	return look[*runtime.PendingInteraction](p, "pending", name, nothing{})
+	return askBriefly[*runtime.PendingInteraction](p, "pending", name, empty{})
 }
 
 // WaitForIdle keeps the contract of runtime.IdleWaitProvider.
 func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
-	_, err := askFor[nothing](ctx, p.link, call{"wait-for-idle", name, bounded{Limit: timeout}, lookPause})
+	_, err := askFor[empty](ctx, p.link, call{"wait-for-idle", name, waitRequest{Limit: timeout}, queryGrace})
 	return err
 }
 
 // WaitForInterruptBoundary keeps the contract of runtime.InterruptBoundaryWaitProvider.
 func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
-	_, err := askFor[nothing](ctx, p.link, call{"wait-for-boundary", name, bounded{since, timeout}, lookPause})
+	_, err := askFor[empty](ctx, p.link, call{"wait-for-boundary", name, waitRequest{since, timeout}, queryGrace})
 	return err
 }
 
 // FindRuntimesBySessionID keeps the contract of runtime.ProcessTableScanner, on the far
 // machine.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
-	return look[[]runtime.LiveRuntime](p, "find-runtimes", "", id)
+	return askBriefly[[]runtime.LiveRuntime](p, "find-runtimes", "", id)
 }
 
 // TerminateRuntime keeps the contract of runtime.ProcessTableScanner.
-func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error { return act(p, "terminate", "", r) }
+func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
+	return askAction(p, "terminate", "", r)
+}
 
 // SupportsTransport keeps the contract of runtime.TransportCapabilityProvider. It waits as long
 // as a change: it cannot answer that it does not know, and the first call over a slow
 // connection sets the far side up.
 func (p *Provider) SupportsTransport(transport string) bool {
-	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
+	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()
-	yes, err := askFor[bool](ctx, p.link, call{"supports-transport", "", transport, lookPause})
+	yes, err := askFor[bool](ctx, p.link, call{"supports-transport", "", transport, queryGrace})
 	return yes && err == nil
 }

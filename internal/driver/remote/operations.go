@@ -13,27 +13,27 @@ import (
 
 // operation is a call of the contract at the far end.
 type operation struct {
-	// finishes: what was begun is brought to its end, although no caller waits for
+	// uninterruptible: what was begun is brought to its end, although no caller waits for
 	// it.
-	finishes bool
-	run      func(ctx context.Context, s *server, r request) (any, error)
+	uninterruptible bool
+	run             func(ctx context.Context, s *server, r request) (any, error)
 }
 
 // The bodies of calls with more than one argument.
 type (
-	pair struct {
+	keyValue struct {
 		Key   string `json:"key,omitempty"`
 		Value string `json:"value,omitempty"`
 	}
-	bounded struct {
+	waitRequest struct {
 		Since time.Time     `json:"since,omitzero"`
 		Limit time.Duration `json:"limit"`
 	}
-	copied struct {
+	copyRequest struct {
 		Source      string `json:"source"`
 		Destination string `json:"destination"`
 	}
-	ran struct {
+	execResult struct {
 		Output []byte `json:"output,omitempty"`
 		Code   int    `json:"code"`
 	}
@@ -42,8 +42,8 @@ type (
 	}
 )
 
-// on makes an operation of a function: In is read from the request, Out is the answer.
-func on[In, Out any](f func(ctx context.Context, p runtime.Provider, name string, in In) (Out, error)) operation {
+// newOperation makes an operation of a function: In is read from the request, Out is the answer.
+func newOperation[In, Out any](f func(ctx context.Context, p runtime.Provider, name string, in In) (Out, error)) operation {
 	return operation{run: func(ctx context.Context, s *server, r request) (any, error) {
 		var in In
 		if len(r.Body) > 0 {
@@ -55,19 +55,19 @@ func on[In, Out any](f func(ctx context.Context, p runtime.Provider, name string
 	}}
 }
 
-// toEnd is on for what must not be left half done.
-func toEnd[In, Out any](f func(ctx context.Context, p runtime.Provider, name string, in In) (Out, error)) operation {
-	op := on(f)
-	op.finishes = true
+// newUninterruptible is on for what must not be left half done.
+func newUninterruptible[In, Out any](f func(ctx context.Context, p runtime.Provider, name string, in In) (Out, error)) operation {
+	op := newOperation(f)
+	op.uninterruptible = true
 	return op
 }
 
-type nothing struct{}
+type empty struct{}
 
-// does is for functions whose only answer is an error.
-func does[In any](f func(ctx context.Context, p runtime.Provider, name string, in In) error) func(context.Context, runtime.Provider, string, In) (nothing, error) {
-	return func(ctx context.Context, p runtime.Provider, name string, in In) (nothing, error) {
-		return nothing{}, f(ctx, p, name, in)
+// withoutResult is for functions whose only answer is an error.
+func withoutResult[In any](f func(ctx context.Context, p runtime.Provider, name string, in In) error) func(context.Context, runtime.Provider, string, In) (empty, error) {
+	return func(ctx context.Context, p runtime.Provider, name string, in In) (empty, error) {
+		return empty{}, f(ctx, p, name, in)
 	}
 }
 
@@ -79,9 +79,9 @@ func operations() map[string]operation {
 			if err := json.Unmarshal(r.Body, &h); err != nil {
 				return nil, errors.New("the caller does not say which protocol it speaks")
 			}
-			return s.greet(context.WithoutCancel(ctx), h)
+			return s.handleHello(context.WithoutCancel(ctx), h)
 		}},
-		"remove": {finishes: true, run: func(_ context.Context, s *server, _ request) (any, error) {
+		"remove": {uninterruptible: true, run: func(_ context.Context, s *server, _ request) (any, error) {
 			running, err := s.provider.ListRunning("")
 			switch {
 			case err != nil:
@@ -101,85 +101,85 @@ func operations() map[string]operation {
 			return nil, s.discard(n.Names)
 		}},
 	}
-	for _, some := range []map[string]operation{lifeOperations(), lookOperations(), inputOperations(), noteOperations()} {
+	for _, some := range []map[string]operation{lifecycleOperations(), inspectOperations(), inputOperations(), metadataOperations()} {
 		maps.Copy(ops, some)
 	}
 	return ops
 }
 
-func lifeOperations() map[string]operation {
+func lifecycleOperations() map[string]operation {
 	return map[string]operation{
-		"start": on(does(func(ctx context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
+		"start": newOperation(withoutResult(func(ctx context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
 			return p.Start(ctx, name, cfg)
 		})),
-		"stop":               toEnd(does(func(_ context.Context, p runtime.Provider, name string, _ nothing) error { return p.Stop(name) })),
-		"stop-instance":      toEnd(does(runtime.StopInstance)),
-		"interrupt":          toEnd(does(func(_ context.Context, p runtime.Provider, name string, _ nothing) error { return p.Interrupt(name) })),
-		"interrupt-instance": toEnd(does(runtime.InterruptInstance)),
-		"relaunch":           on(does(runtime.Relaunch)),
-		"recover":            on(does(runtime.Recover)),
-		"run-live": toEnd(does(func(_ context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
+		"stop":               newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, _ empty) error { return p.Stop(name) })),
+		"stop-instance":      newUninterruptible(withoutResult(runtime.StopInstance)),
+		"interrupt":          newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, _ empty) error { return p.Interrupt(name) })),
+		"interrupt-instance": newUninterruptible(withoutResult(runtime.InterruptInstance)),
+		"relaunch":           newOperation(withoutResult(runtime.Relaunch)),
+		"recover":            newOperation(withoutResult(runtime.Recover)),
+		"run-live": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
 			return p.RunLive(name, cfg)
 		})),
-		"copy-to": toEnd(does(func(_ context.Context, p runtime.Provider, name string, c copied) error {
+		"copy-to": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, c copyRequest) error {
 			return p.CopyTo(name, c.Source, c.Destination)
 		})),
-		"reset-turn": on(does(func(ctx context.Context, p runtime.Provider, name string, _ nothing) error {
+		"reset-turn": newOperation(withoutResult(func(ctx context.Context, p runtime.Provider, name string, _ empty) error {
 			return runtime.ResetInterruptedTurn(ctx, p, name)
 		})),
-		"terminate": toEnd(does(func(_ context.Context, p runtime.Provider, _ string, r runtime.LiveRuntime) error {
+		"terminate": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, _ string, r runtime.LiveRuntime) error {
 			return runtime.TerminateRuntime(p, r)
 		})),
-		"configure-server": toEnd(does(func(_ context.Context, p runtime.Provider, _ string, _ nothing) error {
+		"configure-server": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, _ string, _ empty) error {
 			return runtime.ConfigureServer(p)
 		})),
-		"teardown-server": toEnd(does(func(_ context.Context, p runtime.Provider, _ string, _ nothing) error {
+		"teardown-server": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, _ string, _ empty) error {
 			return runtime.TeardownServer(p)
 		})),
 	}
 }
 
-func lookOperations() map[string]operation {
+func inspectOperations() map[string]operation {
 	return map[string]operation{
-		"is-running": on(func(_ context.Context, p runtime.Provider, name string, _ nothing) (bool, error) {
+		"is-running": newOperation(func(_ context.Context, p runtime.Provider, name string, _ empty) (bool, error) {
 			return p.IsRunning(name), nil
 		}),
-		"is-attached": on(func(_ context.Context, p runtime.Provider, name string, _ nothing) (bool, error) {
+		"is-attached": newOperation(func(_ context.Context, p runtime.Provider, name string, _ empty) (bool, error) {
 			return p.IsAttached(name), nil
 		}),
-		"process-alive": on(func(_ context.Context, p runtime.Provider, name string, n []string) (bool, error) {
+		"process-alive": newOperation(func(_ context.Context, p runtime.Provider, name string, n []string) (bool, error) {
 			return p.ProcessAlive(name, n), nil
 		}),
-		"list-running": on(func(_ context.Context, p runtime.Provider, _, prefix string) ([]string, error) {
+		"list-running": newOperation(func(_ context.Context, p runtime.Provider, _, prefix string) ([]string, error) {
 			return p.ListRunning(prefix)
 		}),
-		"last-activity": on(func(_ context.Context, p runtime.Provider, name string, _ nothing) (time.Time, error) {
+		"last-activity": newOperation(func(_ context.Context, p runtime.Provider, name string, _ empty) (time.Time, error) {
 			return p.GetLastActivity(name)
 		}),
-		"observe": on(func(ctx context.Context, p runtime.Provider, name string, _ nothing) (observation, error) {
+		"observe": newOperation(func(ctx context.Context, p runtime.Provider, name string, _ empty) (observation, error) {
 			o, err := runtime.Observe(ctx, p, name)
 			return packObservation(o), err
 		}),
-		"sense": on(func(ctx context.Context, p runtime.Provider, name string, _ nothing) (reading, error) {
+		"sense": newOperation(func(ctx context.Context, p runtime.Provider, name string, _ empty) (reading, error) {
 			r, err := runtime.Sense(ctx, p, name)
 			return packReading(r), err
 		}),
-		"peek": on(func(_ context.Context, p runtime.Provider, name string, lines int) (string, error) {
+		"peek": newOperation(func(_ context.Context, p runtime.Provider, name string, lines int) (string, error) {
 			return p.Peek(name, lines)
 		}),
-		"pending": on(func(_ context.Context, p runtime.Provider, name string, _ nothing) (*runtime.PendingInteraction, error) {
+		"pending": newOperation(func(_ context.Context, p runtime.Provider, name string, _ empty) (*runtime.PendingInteraction, error) {
 			return runtime.Pending(p, name)
 		}),
-		"wait-for-idle": on(does(func(ctx context.Context, p runtime.Provider, name string, b bounded) error {
+		"wait-for-idle": newOperation(withoutResult(func(ctx context.Context, p runtime.Provider, name string, b waitRequest) error {
 			return runtime.WaitForIdle(ctx, p, name, b.Limit)
 		})),
-		"wait-for-boundary": on(does(func(ctx context.Context, p runtime.Provider, name string, b bounded) error {
+		"wait-for-boundary": newOperation(withoutResult(func(ctx context.Context, p runtime.Provider, name string, b waitRequest) error {
 			return runtime.WaitForInterruptBoundary(ctx, p, name, b.Since, b.Limit)
 		})),
-		"find-runtimes": on(func(_ context.Context, p runtime.Provider, _, id string) ([]runtime.LiveRuntime, error) {
+		"find-runtimes": newOperation(func(_ context.Context, p runtime.Provider, _, id string) ([]runtime.LiveRuntime, error) {
 			return runtime.FindRuntimesBySessionID(p, id)
 		}),
-		"supports-transport": on(func(_ context.Context, p runtime.Provider, _, transport string) (bool, error) {
+		"supports-transport": newOperation(func(_ context.Context, p runtime.Provider, _, transport string) (bool, error) {
 			return runtime.SupportsTransport(p, transport), nil
 		}),
 	}
@@ -187,52 +187,52 @@ func lookOperations() map[string]operation {
 
 func inputOperations() map[string]operation {
 	return map[string]operation{
-		"nudge": toEnd(does(func(_ context.Context, p runtime.Provider, name string, c content) error {
+		"nudge": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, c content) error {
 			return p.Nudge(name, c.unpack())
 		})),
-		"nudge-now": toEnd(does(func(_ context.Context, p runtime.Provider, name string, c content) error {
+		"nudge-now": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, c content) error {
 			return runtime.NudgeNow(p, name, c.unpack())
 		})),
-		"deliver": on(func(ctx context.Context, p runtime.Provider, name string, d delivery) (runtime.Outcome, error) {
+		"deliver": newOperation(func(ctx context.Context, p runtime.Provider, name string, d delivery) (runtime.Outcome, error) {
 			return runtime.Deliver(ctx, p, name, d.unpack())
 		}),
-		"settle": on(func(ctx context.Context, p runtime.Provider, name string, d delivery) (runtime.Outcome, error) {
+		"settle": newOperation(func(ctx context.Context, p runtime.Provider, name string, d delivery) (runtime.Outcome, error) {
 			return runtime.Settle(ctx, p, name, d.unpack())
 		}),
-		"withdraw": on(func(ctx context.Context, p runtime.Provider, name string, d delivery) (bool, error) {
+		"withdraw": newOperation(func(ctx context.Context, p runtime.Provider, name string, d delivery) (bool, error) {
 			return runtime.Withdraw(ctx, p, name, d.unpack())
 		}),
-		"clear-input": on(does(runtime.ClearInput)),
-		"set-hints": on(does(func(ctx context.Context, p runtime.Provider, name string, h hints) error {
+		"clear-input": newOperation(withoutResult(runtime.ClearInput)),
+		"set-hints": newOperation(withoutResult(func(ctx context.Context, p runtime.Provider, name string, h hints) error {
 			return runtime.SetHints(ctx, p, name, h.Instance, h.Hints)
 		})),
-		"send-keys": toEnd(does(func(_ context.Context, p runtime.Provider, name string, keys []string) error {
+		"send-keys": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, keys []string) error {
 			return p.SendKeys(name, keys...)
 		})),
-		"respond": toEnd(does(func(_ context.Context, p runtime.Provider, name string, r runtime.InteractionResponse) error {
+		"respond": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, r runtime.InteractionResponse) error {
 			return runtime.Respond(p, name, r)
 		})),
-		"dismiss-dialogs": on(does(func(ctx context.Context, p runtime.Provider, name string, b bounded) error {
+		"dismiss-dialogs": newOperation(withoutResult(func(ctx context.Context, p runtime.Provider, name string, b waitRequest) error {
 			return runtime.DismissKnownDialogs(ctx, p, name, b.Limit)
 		})),
-		"exec": on(func(ctx context.Context, p runtime.Provider, name string, argv []string) (ran, error) {
+		"exec": newOperation(func(ctx context.Context, p runtime.Provider, name string, argv []string) (execResult, error) {
 			output, code, err := runtime.Exec(ctx, p, name, argv)
-			return ran{output, code}, err
+			return execResult{output, code}, err
 		}),
-		"clear-scrollback": on(does(func(_ context.Context, p runtime.Provider, name string, _ nothing) error {
+		"clear-scrollback": newOperation(withoutResult(func(_ context.Context, p runtime.Provider, name string, _ empty) error {
 			return p.ClearScrollback(name)
 		})),
 	}
 }
 
-func noteOperations() map[string]operation {
+func metadataOperations() map[string]operation {
 	return map[string]operation{
-		"set-meta": toEnd(does(func(_ context.Context, p runtime.Provider, name string, m pair) error {
+		"set-meta": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, m keyValue) error {
 			return p.SetMeta(name, m.Key, m.Value)
 		})),
-		"get-meta": on(func(_ context.Context, p runtime.Provider, name, key string) (string, error) {
+		"get-meta": newOperation(func(_ context.Context, p runtime.Provider, name, key string) (string, error) {
 			return p.GetMeta(name, key)
 		}),
-		"remove-meta": toEnd(does(func(_ context.Context, p runtime.Provider, name, key string) error { return p.RemoveMeta(name, key) })),
+		"remove-meta": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name, key string) error { return p.RemoveMeta(name, key) })),
 	}
 }

@@ -26,35 +26,35 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// Reach connects now, if there is no connection: an error says why it cannot be had.
-func (p *Provider) Reach(ctx context.Context) error {
+// Connect connects now, if there is no connection: an error says why it cannot be had.
+func (p *Provider) Connect(ctx context.Context) error {
 	_, err := p.link.connected(ctx)
 	return err
 }
 
 // Remove removes the far end's folders. It is refused while a session is there.
 func (p *Provider) Remove(ctx context.Context) error {
-	_, err := ask[nothing](ctx, p.link, "remove", "", nothing{})
+	_, err := ask[empty](ctx, p.link, "remove", "", empty{})
 	return err
 }
 
 const (
-	usualAsk = 15 * time.Second
-	usualAct = 2 * time.Minute
+	defaultAsk = 15 * time.Second
+	defaultAct = 2 * time.Minute
 )
 
-// look asks without a context of the caller's.
-func look[Out any](p *Provider, op, name string, body any) (Out, error) {
-	ctx, cancel := p.link.brief(p.link.opts.Ask, usualAsk)
+// askBriefly asks without a context of the caller's.
+func askBriefly[Out any](p *Provider, op, name string, body any) (Out, error) {
+	ctx, cancel := p.link.callContext(p.link.opts.Ask, defaultAsk)
 	defer cancel()
-	return askFor[Out](ctx, p.link, call{op, name, body, lookPause})
+	return askFor[Out](ctx, p.link, call{op, name, body, queryGrace})
 }
 
-// act changes something without a context of the caller's.
-func act(p *Provider, op, name string, body any) error {
-	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
+// askAction changes something without a context of the caller's.
+func askAction(p *Provider, op, name string, body any) error {
+	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()
-	_, err := ask[nothing](ctx, p.link, op, name, body)
+	_, err := ask[empty](ctx, p.link, op, name, body)
 	return err
 }
 
@@ -73,16 +73,16 @@ func (p *Provider) launch(ctx context.Context, op, name string, cfg runtime.Conf
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	bag := &baggage{link: p.link}
-	defer bag.drop()
-	cfg, err := bag.config(ctx, cfg)
+	bag := &uploads{link: p.link}
+	defer bag.discard()
+	cfg, err := bag.rewriteConfig(ctx, cfg)
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
 	if cfg.Env, err = p.environ(ctx, cfg.Env); err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	_, err = askFor[nothing](ctx, p.link, call{op, name, cfg, launchPause})
+	_, err = askFor[empty](ctx, p.link, call{op, name, cfg, launchGrace})
 	return err
 }
 
@@ -95,7 +95,7 @@ func (p *Provider) environ(ctx context.Context, env map[string]string) (map[stri
 		return nil, err
 	}
 	p.link.mu.Lock()
-	far := p.link.far.Worker
+	far := p.link.reply.Worker
 	p.link.mu.Unlock()
 	env = maps.Clone(env)
 	for name, value := range env {
@@ -111,81 +111,81 @@ func (p *Provider) environ(ctx context.Context, env map[string]string) (map[stri
 }
 
 // Stop keeps the contract of runtime.Runner.
-func (p *Provider) Stop(name string) error { return act(p, "stop", name, nothing{}) }
+func (p *Provider) Stop(name string) error { return askAction(p, "stop", name, empty{}) }
 
 // Interrupt keeps the contract of runtime.Runner.
-func (p *Provider) Interrupt(name string) error { return act(p, "interrupt", name, nothing{}) }
+func (p *Provider) Interrupt(name string) error { return askAction(p, "interrupt", name, empty{}) }
 
 // StopInstance keeps the contract of runtime.Fencer.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
-	_, err := ask[nothing](ctx, p.link, "stop-instance", name, token)
+	_, err := ask[empty](ctx, p.link, "stop-instance", name, token)
 	return err
 }
 
 // InterruptInstance keeps the contract of runtime.Fencer.
 func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
-	_, err := ask[nothing](ctx, p.link, "interrupt-instance", name, token)
+	_, err := ask[empty](ctx, p.link, "interrupt-instance", name, token)
 	return err
 }
 
 // Recover keeps the contract of runtime.Recoverer.
 func (p *Provider) Recover(ctx context.Context, name, handle string) error {
-	_, err := ask[nothing](ctx, p.link, "recover", name, handle)
+	_, err := ask[empty](ctx, p.link, "recover", name, handle)
 	return err
 }
 
 // RunLive keeps the contract of runtime.Stager.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
-	return act(p, "run-live", name, cfg)
+	return askAction(p, "run-live", name, cfg)
 }
 
 // CopyTo keeps the contract of runtime.Stager: src lies on this machine.
 func (p *Provider) CopyTo(name, src, relDst string) error {
-	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
+	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()
-	bag := &baggage{link: p.link}
-	defer bag.drop()
-	if err := bag.take(ctx, &src); err != nil {
+	bag := &uploads{link: p.link}
+	defer bag.discard()
+	if err := bag.add(ctx, &src); err != nil {
 		return &runtime.Error{Op: "copy to", Session: name, Err: err}
 	}
 	if len(bag.paths) == 0 {
 		return nil // there is no such file
 	}
-	_, err := ask[nothing](ctx, p.link, "copy-to", name, copied{src, relDst})
+	_, err := ask[empty](ctx, p.link, "copy-to", name, copyRequest{src, relDst})
 	return err
 }
 
 // ResetInterruptedTurn keeps the contract of runtime.InterruptedTurnResetProvider.
 func (p *Provider) ResetInterruptedTurn(ctx context.Context, name string) error {
-	_, err := ask[nothing](ctx, p.link, "reset-turn", name, nothing{})
+	_, err := ask[empty](ctx, p.link, "reset-turn", name, empty{})
 	return err
 }
 
 // ConfigureServer keeps the contract of runtime.ServerLifecycleProvider.
-func (p *Provider) ConfigureServer() error { return act(p, "configure-server", "", nothing{}) }
+func (p *Provider) ConfigureServer() error { return askAction(p, "configure-server", "", empty{}) }
 
 // TeardownServer keeps the contract of runtime.ServerLifecycleProvider.
-func (p *Provider) TeardownServer() error { return act(p, "teardown-server", "", nothing{}) }
+func (p *Provider) TeardownServer() error { return askAction(p, "teardown-server", "", empty{}) }
 
 // Capabilities keeps the contract of runtime.Describer.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities { return p.link.opts.Capabilities }
 
 // SetMeta keeps the contract of runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
-	return act(p, "set-meta", name, pair{key, value})
+	return askAction(p, "set-meta", name, keyValue{key, value})
 }
 
 // GetMeta keeps the contract of runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
-	return look[string](p, "get-meta", name, key)
+	return askBriefly[string](p, "get-meta", name, key)
 }
 
 // RemoveMeta keeps the contract of runtime.MetaStore.
-func (p *Provider) RemoveMeta(name, key string) error { return act(p, "remove-meta", name, key) }
+func (p *Provider) RemoveMeta(name, key string) error { return askAction(p, "remove-meta", name, key) }
 
 // Attach keeps the contract of runtime.Input.
 func (p *Provider) Attach(name string) error {
-	return p.AttachTerminal(p.link.life, name, runtime.AttachOptions{})
+	return p.AttachTerminal(p.link.ctx, name, runtime.AttachOptions{})
 }
 
 // AttachTerminal keeps the contract of runtime.Attacher.
@@ -210,24 +210,24 @@ func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 }
 
 func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error {
-	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
+	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()
-	bag := &baggage{link: p.link}
-	defer bag.drop()
-	content, err := bag.content(ctx, content)
+	bag := &uploads{link: p.link}
+	defer bag.discard()
+	content, err := bag.rewriteContent(ctx, content)
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	_, err = ask[nothing](ctx, p.link, op, name, packContent(content))
+	_, err = ask[empty](ctx, p.link, op, name, packContent(content))
 	return err
 }
 
 // Deliver keeps the contract of runtime.Deliverer. Without a connection not a byte was
 // sent; when it is lost meanwhile, Settle reports its outcome afterwards.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	bag := &baggage{link: p.link}
-	defer bag.drop()
-	content, err := bag.content(ctx, d.Content)
+	bag := &uploads{link: p.link}
+	defer bag.discard()
+	content, err := bag.rewriteContent(ctx, d.Content)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: err.Error()}, nil
 	}
@@ -258,39 +258,39 @@ func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery
 
 // ClearInput keeps the contract of runtime.InputClearer.
 func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
-	_, err := ask[nothing](ctx, p.link, "clear-input", name, instance)
+	_, err := ask[empty](ctx, p.link, "clear-input", name, instance)
 	return err
 }
 
 // SetHints keeps the contract of runtime.Hinter.
 func (p *Provider) SetHints(ctx context.Context, name, instance string, h runtime.Hints) error {
-	_, err := ask[nothing](ctx, p.link, "set-hints", name, hints{h, instance})
+	_, err := ask[empty](ctx, p.link, "set-hints", name, hints{h, instance})
 	return err
 }
 
 // SendKeys keeps the contract of runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
-	return act(p, "send-keys", name, keys)
+	return askAction(p, "send-keys", name, keys)
 }
 
 // Respond keeps the contract of runtime.InteractionProvider.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
-	return act(p, "respond", name, response)
+	return askAction(p, "respond", name, response)
 }
 
 // Exec keeps the contract of runtime.ExecProvider.
 func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
-	r, err := ask[ran](ctx, p.link, "exec", name, argv)
+	r, err := ask[execResult](ctx, p.link, "exec", name, argv)
 	return r.Output, r.Code, err
 }
 
 // DismissKnownDialogs keeps the contract of runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
-	_, err := ask[nothing](ctx, p.link, "dismiss-dialogs", name, bounded{Limit: timeout})
+	_, err := ask[empty](ctx, p.link, "dismiss-dialogs", name, waitRequest{Limit: timeout})
 	return err
 }
 
 // ClearScrollback keeps the contract of runtime.Output.
 func (p *Provider) ClearScrollback(name string) error {
-	return act(p, "clear-scrollback", name, nothing{})
+	return askAction(p, "clear-scrollback", name, empty{})
 }

@@ -50,7 +50,7 @@ func Serve(ctx context.Context, p runtime.Provider, conn io.ReadWriteCloser, opt
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &server{provider: p, opts: opts, session: session, uploads: map[string]bool{}}
-	s.sweep()
+	s.removeStaleUploads()
 	var closing sync.WaitGroup
 	closing.Go(func() {
 		<-ctx.Done()
@@ -122,7 +122,7 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 		farewell(stream)
 		cancel()
 	})
-	if op.finishes {
+	if op.uninterruptible {
 		ctx = context.WithoutCancel(ctx)
 	}
 	body, err := op.run(ctx, s, r)
@@ -135,13 +135,13 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 // farewell bounds what is written to a caller that has said goodbye: it may not read any
 // more, and then nothing would ever make room.
 func farewell(stream *yamux.Stream) {
-	_ = stream.SetWriteDeadline(time.Now().Add(launchPause)) // never fails
+	_ = stream.SetWriteDeadline(time.Now().Add(launchGrace)) // never fails
 }
 
 func reply(stream io.Writer, body any, err error) {
 	a := answer{Err: packError(err)}
 	if body != nil {
-		raw, encodeErr := jsonOf(body)
+		raw, encodeErr := encodeBody(body)
 		if encodeErr != nil && a.Err == nil {
 			a.Err = packError(encodeErr)
 		}
@@ -168,7 +168,7 @@ func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
 		cancel()
 	})
 	for e := range events {
-		raw, err := jsonOf(e)
+		raw, err := encodeBody(e)
 		if err == nil {
 			err = writeLine(stream, answer{Body: raw})
 		}
@@ -181,9 +181,9 @@ func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
 	goodbye.Wait()
 }
 
-// greet is the first operation of a connection.
-func (s *server) greet(ctx context.Context, h hello) (greeting, error) {
-	g := greeting{Protocol: Protocol, Version: s.opts.Version}
+// handleHello is the first operation of a connection.
+func (s *server) handleHello(ctx context.Context, h hello) (helloReply, error) {
+	g := helloReply{Protocol: Protocol, Version: s.opts.Version}
 	if h.Protocol != Protocol {
 		return g, fmt.Errorf("the outpost speaks protocol %d, the caller %d: let gc install its own program there", Protocol, h.Protocol)
 	}
@@ -191,7 +191,7 @@ func (s *server) greet(ctx context.Context, h hello) (greeting, error) {
 		return g, nil
 	}
 	path := cmp.Or(s.opts.Socket, filepath.Join(s.opts.Dir, workerSocket))
-	if err := s.listen(ctx, path); err != nil {
+	if err := s.listenWorker(ctx, path); err != nil {
 		return g, err
 	}
 	g.Worker = path

@@ -9,17 +9,17 @@ import (
 // that makes a connection. Safe for concurrent use.
 type Tail struct {
 	mu   sync.Mutex
-	kept []byte
+	data []byte
 }
 
-const tailKept = 4 << 10
+const tailSize = 4 << 10
 
 // Write keeps p, and the end of what came before. It never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	t.kept = t.kept[max(0, len(t.kept)-tailKept):]
+	t.data = append(t.data, p...)
+	t.data = t.data[max(0, len(t.data)-tailSize):]
 	return len(p), nil
 }
 
@@ -27,5 +27,5 @@ func (t *Tail) Write(p []byte) (int, error) {
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.kept))
+	return string(bytes.TrimSpace(t.data))
 }

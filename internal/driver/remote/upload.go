@@ -55,8 +55,8 @@ func complete(in *bufio.Reader) error {
 // staleAfter is the age of what an outpost left that was killed.
 const staleAfter = 24 * time.Hour
 
-// sweep removes what previous outposts left.
-func (s *server) sweep() {
+// removeStaleUploads removes what previous outposts left.
+func (s *server) removeStaleUploads() {
 	left, _ := filepath.Glob(filepath.Join(s.opts.Dir, uploadPattern)) // the pattern is right
 	for _, dir := range left {
 		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > staleAfter {
@@ -95,9 +95,9 @@ func (s *server) discardAll() {
 	}
 }
 
-// carry uploads one file or folder and returns its far path. One that is not there is
+// upload uploads one file or folder and returns its far path. One that is not there is
 // left as it is: what that means is the far driver's decision.
-func (l *link) carry(ctx context.Context, path string) (far string, carried bool, err error) {
+func (l *link) upload(ctx context.Context, path string) (far string, carried bool, err error) {
 	if path == "" {
 		return "", false, nil
 	}
@@ -107,8 +107,8 @@ func (l *link) carry(ctx context.Context, path string) (far string, carried bool
 		return "", false, err
 	}
 	select {
-	case l.carrying <- struct{}{}:
-		defer func() { <-l.carrying }()
+	case l.uploadSlots <- struct{}{}:
+		defer func() { <-l.uploadSlots }()
 	case <-ctx.Done():
 		return "", false, context.Cause(ctx)
 	}
@@ -152,7 +152,7 @@ func (l *link) send(ctx context.Context, stream *yamux.Stream, path string) (a a
 	}
 	<-told
 	if unread != nil {
-		return answer{}, l.lost(ctx, unread)
+		return answer{}, l.lostError(ctx, unread)
 	}
 	return a, nil
 }
@@ -172,24 +172,24 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// baggage is what was carried over for one call.
-type baggage struct {
+// uploads is what was carried over for one call.
+type uploads struct {
 	link  *link
 	paths []string
 }
 
-// drop removes it at the far end; what cannot be removed goes with the connection.
-func (b *baggage) drop() {
+// discard removes it at the far end; what cannot be removed goes with the connection.
+func (b *uploads) discard() {
 	if len(b.paths) == 0 {
 		return
 	}
-	ctx, cancel := b.link.brief(b.link.opts.Ask, usualAsk)
+	ctx, cancel := b.link.callContext(b.link.opts.Ask, defaultAsk)
 	defer cancel()
-	_, _ = ask[nothing](ctx, b.link, "discard", "", names{b.paths}) // see above
+	_, _ = ask[empty](ctx, b.link, "discard", "", names{b.paths}) // see above
 }
 
-func (b *baggage) take(ctx context.Context, path *string) error {
-	far, carried, err := b.link.carry(ctx, *path)
+func (b *uploads) add(ctx context.Context, path *string) error {
+	far, carried, err := b.link.upload(ctx, *path)
 	if err != nil {
 		return err
 	}
@@ -200,8 +200,8 @@ func (b *baggage) take(ctx context.Context, path *string) error {
 	return nil
 }
 
-// config returns cfg with far paths for everything that lies on this machine.
-func (b *baggage) config(ctx context.Context, cfg runtime.Config) (runtime.Config, error) {
+// rewriteConfig returns cfg with far paths for everything that lies on this machine.
+func (b *uploads) rewriteConfig(ctx context.Context, cfg runtime.Config) (runtime.Config, error) {
 	cfg.PackOverlayDirs, cfg.CopyFiles = slices.Clone(cfg.PackOverlayDirs), slices.Clone(cfg.CopyFiles)
 	paths := []*string{&cfg.OverlayDir, &cfg.SessionSetupScript}
 	for i := range cfg.PackOverlayDirs {
@@ -211,19 +211,19 @@ func (b *baggage) config(ctx context.Context, cfg runtime.Config) (runtime.Confi
 		paths = append(paths, &cfg.CopyFiles[i].Src)
 	}
 	for _, path := range paths {
-		if err := b.take(ctx, path); err != nil {
+		if err := b.add(ctx, path); err != nil {
 			return cfg, err
 		}
 	}
 	return cfg, nil
 }
 
-// content returns a prompt with far paths for its files.
-func (b *baggage) content(ctx context.Context, content []runtime.ContentBlock) ([]runtime.ContentBlock, error) {
+// rewriteContent returns a prompt with far paths for its files.
+func (b *uploads) rewriteContent(ctx context.Context, content []runtime.ContentBlock) ([]runtime.ContentBlock, error) {
 	content = slices.Clone(content)
 	for i := range content {
 		if content[i].Type == runtime.ContentFilePath {
-			if err := b.take(ctx, &content[i].Path); err != nil {
+			if err := b.add(ctx, &content[i].Path); err != nil {
 				return nil, err
 			}
 		}

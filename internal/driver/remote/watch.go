@@ -17,8 +17,8 @@ const eventsKept = 256
 // Watch keeps the contract of runtime.Watcher. The channel outlives the connection: after
 // a loss it is made again, with growing pauses, and the watcher gets a resync.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
-	w := &watcher{link: p.link, out: make(chan runtime.Event, eventsKept), tried: make(chan struct{})}
-	if p.link.life.Err() != nil {
+	w := &watcher{link: p.link, out: make(chan runtime.Event, eventsKept), attempted: make(chan struct{})}
+	if p.link.ctx.Err() != nil {
 		close(w.out)
 		return w.out, nil //nolint:nilerr // the channel's end says it
 	}
@@ -27,7 +27,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 		w.run(ctx)
 	})
 	select {
-	case <-w.tried: // what happens from now on is reported
+	case <-w.attempted: // what happens from now on is reported
 	case <-ctx.Done():
 	}
 	return w.out, nil
@@ -35,28 +35,28 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 
 // watcher hands the far events to one channel.
 type watcher struct {
-	link *link
-	out  chan runtime.Event
-	lost bool // an event could not be handed on: a resync is owed
+	link      *link
+	out       chan runtime.Event
+	resyncDue bool // an event could not be handed on: a resync is owed
 
-	tried chan struct{} // closed once the far end watches, or could not be reached
-	once  sync.Once
+	attempted chan struct{} // closed once the far end watches, or could not be reached
+	once      sync.Once
 }
 
 func (w *watcher) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(w.link.life, cancel)()
+	defer context.AfterFunc(w.link.ctx, cancel)()
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 10*time.Second
 	for ctx.Err() == nil {
 		if w.follow(ctx) {
 			pause.Reset()
 		}
-		w.lost = true // whatever happened meanwhile was not seen
+		w.resyncDue = true // whatever happened meanwhile was not seen
 		w.once.Do(func() {
-			w.hand(runtime.Event{Time: time.Now()})
-			close(w.tried)
+			w.deliver(runtime.Event{Time: time.Now()})
+			close(w.attempted)
 		})
 		timer := time.NewTimer(pause.NextBackOff())
 		select {
@@ -89,20 +89,20 @@ func (w *watcher) follow(ctx context.Context) bool {
 		if err != nil {
 			return told
 		}
-		w.hand(e)
-		w.once.Do(func() { close(w.tried) })
+		w.deliver(e)
+		w.once.Do(func() { close(w.attempted) })
 	}
 }
 
-// hand never blocks: a watcher that is too slow gets a resync.
-func (w *watcher) hand(e runtime.Event) {
-	if w.lost {
+// deliver never blocks: a watcher that is too slow gets a resync.
+func (w *watcher) deliver(e runtime.Event) {
+	if w.resyncDue {
 		e = runtime.Event{Kind: runtime.EventResync, Time: e.Time}
 	}
 	select {
 	case w.out <- e:
-		w.lost = false
+		w.resyncDue = false
 	default:
-		w.lost = true
+		w.resyncDue = true
 	}
 }

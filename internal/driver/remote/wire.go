@@ -44,8 +44,8 @@ const (
 	opWorker = "worker" // the far end opens it: a connection of an agent to the worker API
 )
 
-// greeting is the first answer on a connection.
-type greeting struct {
+// helloReply is the first answer on a connection.
+type helloReply struct {
 	Protocol int    `json:"protocol"`
 	Version  string `json:"version"`
 	Worker   string `json:"worker,omitempty"` // the far socket of the worker API
@@ -72,18 +72,18 @@ func settings() *yamux.Config {
 }
 
 func writeLine(w io.Writer, v any) error {
-	line, err := jsonOf(v)
+	line, err := encodeBody(v)
 	if err != nil {
 		return fmt.Errorf("cannot encode %T: %w", v, err)
 	}
-	return inPieces(w, append(line, '\n'))
+	return writeChunks(w, append(line, '\n'))
 }
 
-// piece is how much is written at once: other streams get their turn in between.
-const piece = 32 << 10
+// chunkSize is how much is written at once: other streams get their turn in between.
+const chunkSize = 32 << 10
 
-func inPieces(w io.Writer, data []byte) error {
-	for some := range slices.Chunk(data, piece) {
+func writeChunks(w io.Writer, data []byte) error {
+	for some := range slices.Chunk(data, chunkSize) {
 		if _, err := w.Write(some); err != nil {
 			return err
 		}
@@ -91,16 +91,16 @@ func inPieces(w io.Writer, data []byte) error {
 	return nil
 }
 
-// jsonOf encodes v, and refuses text that would not arrive as it is.
-func jsonOf(v any) (json.RawMessage, error) {
-	if text, ok := unfit(reflect.ValueOf(v)); ok {
+// encodeBody encodes v, and refuses text that would not arrive as it is.
+func encodeBody(v any) (json.RawMessage, error) {
+	if text, ok := findInvalidUTF8(reflect.ValueOf(v)); ok {
 		return nil, fmt.Errorf("%q is not valid UTF-8 and cannot be sent", text)
 	}
 	return json.Marshal(v)
 }
 
-// unfit finds a string in v that is no UTF-8.
-func unfit(v reflect.Value) (text string, found bool) {
+// findInvalidUTF8 finds a string in v that is no UTF-8.
+func findInvalidUTF8(v reflect.Value) (text string, found bool) {
 	var parts []reflect.Value
 	switch v.Kind() {
 	case reflect.String:
@@ -124,7 +124,7 @@ func unfit(v reflect.Value) (text string, found bool) {
 	default:
 	}
 	for _, part := range parts {
-		if text, found := unfit(part); found {
+		if text, found := findInvalidUTF8(part); found {
 			return text, true
 		}
 	}

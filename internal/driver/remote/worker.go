@@ -16,9 +16,9 @@ import (
 	"github.com/hashicorp/yamux"
 )
 
-// listen makes the far socket of the worker API. A previous outpost's is replaced: the
+// listenWorker makes the far socket of the worker API. A previous outpost's is replaced: the
 // connection that asked last is the one that has a controller behind it.
-func (s *server) listen(ctx context.Context, path string) error {
+func (s *server) listenWorker(ctx context.Context, path string) error {
 	own := path + "." + strconv.FormatInt(int64(os.Getpid()), 36)
 	if err := os.Remove(own); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the socket of the worker API is in the way: %w", err)
@@ -69,7 +69,7 @@ func (l *link) forward(session *yamux.Session) {
 	var open sync.WaitGroup
 	defer open.Wait()
 	for {
-		stream, err := session.AcceptStreamWithContext(l.life)
+		stream, err := session.AcceptStreamWithContext(l.ctx)
 		if err != nil {
 			session.Close() //nolint:errcheck // it is lost, or not wanted any more
 			return
@@ -81,7 +81,7 @@ func (l *link) forward(session *yamux.Session) {
 			if readLine(in, &r) != nil || r.Op != opWorker || l.opts.Worker == nil {
 				return
 			}
-			ctx, cancel := context.WithCancel(l.life)
+			ctx, cancel := context.WithCancel(l.ctx)
 			defer cancel()
 			conn, err := l.opts.Worker(ctx)
 			if err != nil {
@@ -123,7 +123,7 @@ func splice(conn net.Conn, stream channel, lost <-chan struct{}) {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite() //nolint:errcheck // the peer has gone
 	}
-	_ = stream.SetWriteDeadline(time.Now().Add(launchPause)) // never fails; who has ended may read no more
+	_ = stream.SetWriteDeadline(time.Now().Add(launchGrace)) // never fails; who has ended may read no more
 	sides.Wait()
 	close(over)
 	watching.Wait()

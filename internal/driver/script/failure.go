@@ -12,8 +12,8 @@ import (
 // failurePrefix begins the line of standard error that names a sentinel.
 const failurePrefix = "gc-error: "
 
-// wordDied may be followed by how the agent ended: an exit code or a signal's name.
-const wordDied = "session-died"
+// diedWord may be followed by how the agent ended: an exit code or a signal's name.
+const diedWord = "session-died"
 
 // exitWord says how an agent ended.
 func exitWord(e runtime.Exit) string {
@@ -31,7 +31,7 @@ var failures = []struct {
 	{"session-not-found", runtime.ErrSessionNotFound},
 	{"session-exists", runtime.ErrSessionExists},
 	{"session-initializing", runtime.ErrSessionInitializing},
-	{wordDied, runtime.ErrSessionDiedDuringStartup},
+	{diedWord, runtime.ErrSessionDiedDuringStartup},
 	{"stale-instance", runtime.ErrStaleInstance},
 	{"unavailable", runtime.ErrRuntimeUnavailable},
 	{"no-terminal", runtime.ErrAttachUnsupported},
@@ -43,7 +43,7 @@ var failures = []struct {
 // if it has one, and the text for people.
 func Failure(err error) string {
 	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
-		return failurePrefix + wordDied + " " + exitWord(death.Exit) + "\n" + death.Output + "\n"
+		return failurePrefix + diedWord + " " + exitWord(death.Exit) + "\n" + death.Output + "\n"
 	}
 	return failureLine(err) + err.Error() + "\n"
 }
@@ -85,7 +85,7 @@ func sentinelOf(word string) error {
 	if reason, ok := strings.CutPrefix(word, "refused "); ok {
 		return &runtime.RefusedError{Reason: runtime.RefusalReason(reason)}
 	}
-	if how, ok := strings.CutPrefix(word, wordDied); ok {
+	if how, ok := strings.CutPrefix(word, diedWord); ok {
 		return death(strings.TrimSpace(how))
 	}
 	for _, f := range failures {

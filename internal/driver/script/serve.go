@@ -100,7 +100,7 @@ func handlers() map[string]func(*server, context.Context) error {
 		},
 		OpNudge:           (*server).nudge,
 		OpDeliver:         (*server).deliver,
-		OpSettle:          (*server).settle,
+		OpSettle:          (*server).resolveDelivery,
 		OpSendKeys:        func(s *server, _ context.Context) error { return s.p.SendKeys(s.name, s.args...) },
 		OpPeek:            (*server).peek,
 		OpClearScrollback: func(s *server, _ context.Context) error { return s.p.ClearScrollback(s.name) },
@@ -210,7 +210,7 @@ func (s *server) nudge(ctx context.Context) error {
 	if err != nil {
 		return unsent(err)
 	}
-	return s.hand(runtime.Deliver(ctx, s.p, s.name, runtime.Delivery{Content: runtime.TextContent(string(text))}))
+	return s.printOutcome(runtime.Deliver(ctx, s.p, s.name, runtime.Delivery{Content: runtime.TextContent(string(text))}))
 }
 
 func (s *server) deliver(ctx context.Context) error {
@@ -218,19 +218,19 @@ func (s *server) deliver(ctx context.Context) error {
 	if err := s.read(&doc); err != nil {
 		return unsent(err)
 	}
-	return s.hand(runtime.Deliver(ctx, s.p, s.name, doc.Delivery()))
+	return s.printOutcome(runtime.Deliver(ctx, s.p, s.name, doc.Delivery()))
 }
 
-func (s *server) settle(ctx context.Context) error {
+func (s *server) resolveDelivery(ctx context.Context) error {
 	var doc Delivery
 	if err := s.read(&doc); err != nil {
 		return err
 	}
-	return s.hand(runtime.Settle(ctx, s.p, s.name, doc.Delivery()))
+	return s.printOutcome(runtime.Settle(ctx, s.p, s.name, doc.Delivery()))
 }
 
-// hand prints an outcome, also beside an error.
-func (s *server) hand(out runtime.Outcome, err error) error {
+// printOutcome prints an outcome, also beside an error.
+func (s *server) printOutcome(out runtime.Outcome, err error) error {
 	if out.State == "" {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"gascity/runtime"
 )
 
-// box is one session's place while the start sequence works on it.
-type box struct {
+// backend is one session's place while the start sequence works on it.
+type backend struct {
 	sessions *Sessions
 	name     string
 	cfg      runtime.Config
@@ -24,15 +24,15 @@ type box struct {
 	client   *shim.Client
 }
 
-var _ startup.Box = (*box)(nil)
+var _ startup.Backend = (*backend)(nil)
 
-// Claim keeps the contract of startup.Box. Two of one identity must never run: before the name is
+// Claim keeps the contract of startup.Backend. Two of one identity must never run: before the name is
 // taken, live processes of the session are searched for, by its folder and by their marks.
-func (b *box) Claim(ctx context.Context) error {
+func (b *backend) Claim(ctx context.Context) error {
 	claim, fresh, err := b.sessions.fleet.Claim(ctx, b.name)
 	if err == nil && fresh {
-		if err = b.alone(); err != nil {
-			return errors.Join(err, claim.GiveUp())
+		if err = b.checkNoOrphan(); err != nil {
+			return errors.Join(err, claim.Release())
 		}
 	}
 	b.claim = claim
@@ -42,16 +42,16 @@ func (b *box) Claim(ctx context.Context) error {
 	return translate(err)
 }
 
-// alone returns an error if an agent of the session runs although nothing is on the disk of it.
-func (b *box) alone() error {
+// checkNoOrphan returns an error if an agent of the session runs although nothing is on the disk of it.
+func (b *backend) checkNoOrphan() error {
 	live, err := b.sessions.searcher.Agents(b.cfg.Env[envscan.CityKey], b.name)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.StrayError{Session: b.name, PIDs: envscan.PIDs(live)}}
+	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.OrphanError{Session: b.name, PIDs: envscan.PIDs(live)}}
 }
 
-func (b *box) Create(ctx context.Context, spec startup.Spec) error {
+func (b *backend) Create(ctx context.Context, spec startup.Spec) error {
 	argv := shellCommand(spec.Command, b.sessions.opts.Env)
 	if b.claim == nil { // a relaunch: the place stands
 		return b.succeed(ctx, argv, spec)
@@ -77,14 +77,14 @@ func (b *box) Create(ctx context.Context, spec startup.Spec) error {
 }
 
 // succeed replaces the agent by that of another instance.
-func (b *box) succeed(ctx context.Context, argv []string, spec startup.Spec) error {
+func (b *backend) succeed(ctx context.Context, argv []string, spec startup.Spec) error {
 	next := shim.Successor{Instance: spec.Instance, Env: b.environ(spec), ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg)}
-	if err := b.client.Succeed(ctx, argv, b.sessions.opts.StopGrace, next); err != nil {
+	if err := b.client.StartSuccessor(ctx, argv, b.sessions.opts.StopGrace, next); err != nil {
 		return translate(err)
 	}
-	sight, err := b.sessions.fleet.Look(ctx, b.name)
+	sight, err := b.sessions.fleet.Observe(ctx, b.name)
 	if err == nil && sight.Client == nil {
-		err = shim.ErrNone
+		err = shim.ErrNoShim
 	}
 	b.client = sight.Client
 	return translate(err)
@@ -92,7 +92,7 @@ func (b *box) succeed(ctx context.Context, argv []string, spec startup.Spec) err
 
 // environ is the agent's environment: the base, the session's own, and what a
 // program needs to know of the terminal that the shim is.
-func (b *box) environ(spec startup.Spec) []string {
+func (b *backend) environ(spec startup.Spec) []string {
 	env := spec.Environ(b.sessions.opts.Env)
 	if !b.sessions.terminal {
 		return env
@@ -129,20 +129,20 @@ func shellCommand(command string, env []string) []string {
 	return []string{"/bin/sh"}
 }
 
-func (b *box) Terminal() screen.Terminal {
+func (b *backend) Terminal() screen.Terminal {
 	if !b.sessions.terminal {
 		return listener{terminal{b.client}}
 	}
 	return terminal{b.client}
 }
 
-func (b *box) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
+func (b *backend) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
 	if wait > 0 {
 		if err := awaitExit(ctx, b.client, wait); err != nil {
 			return startup.Life{}, err
 		}
 	}
-	sight, err := b.sessions.fleet.Look(ctx, b.name)
+	sight, err := b.sessions.fleet.Observe(ctx, b.name)
 	switch {
 	case err != nil:
 		return startup.Life{}, err
@@ -153,8 +153,8 @@ func (b *box) Life(ctx context.Context, wait time.Duration) (startup.Life, error
 	case sight.Client != nil:
 		text, err := sight.Client.Text(ctx, lastLines)
 		return startup.Life{Exit: exitOf(*sight.State.Exit), Output: text}, err
-	case sight.Corpse != nil:
-		return startup.Life{Exit: exitOf(sight.Corpse.Exit), Output: tail(sight.Corpse.Text, lastLines)}, nil
+	case sight.ExitRecord != nil:
+		return startup.Life{Exit: exitOf(sight.ExitRecord.Exit), Output: tail(sight.ExitRecord.Text, lastLines)}, nil
 	default:
 		return startup.Life{}, runtime.ErrSessionNotFound
 	}
@@ -176,18 +176,18 @@ func awaitExit(ctx context.Context, client *shim.Client, wait time.Duration) err
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if waiting.Err() != nil || errors.Is(err, shim.ErrNone) {
+	if waiting.Err() != nil || errors.Is(err, shim.ErrNoShim) {
 		return nil
 	}
 	return err
 }
 
-func (b *box) Destroy(ctx context.Context) error {
+func (b *backend) Destroy(ctx context.Context) error {
 	if b.claim == nil {
 		return nil // a relaunch: the place stays
 	}
 	if b.client == nil {
-		return b.claim.GiveUp()
+		return b.claim.Release()
 	}
 	token := b.client.Token()
 	_, err := b.sessions.fleet.Stop(ctx, b.name, &token, 0)

@@ -20,11 +20,11 @@ type Host interface {
 	// Interrupt cuts the agent's turn off.
 	Interrupt(ctx context.Context, l Live) error
 	// Sense is what the program knows of the agent.
-	Sense(ctx context.Context, l Live) (Said, error)
+	Sense(ctx context.Context, l Live) (HostReport, error)
 }
 
-// Said is what such a program knows of its agent.
-type Said struct {
+// HostReport is what such a program knows of its agent.
+type HostReport struct {
 	Evidence     runtime.Evidence
 	Pending      *runtime.PendingInteraction
 	Conversation *runtime.Conversation // nil: not known yet

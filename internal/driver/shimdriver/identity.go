@@ -40,7 +40,7 @@ func (s *Sessions) identify(ctx context.Context, name string) {
 
 // identified reports whether it is known which process the agent is, and finds it out
 // if it can be. Without names the agent is what was started.
-func (s *Sessions) identified(ctx context.Context, sight *shim.Sight) bool {
+func (s *Sessions) identified(ctx context.Context, sight *shim.Observation) bool {
 	r := *sight.Record
 	if len(r.ProcessNames) == 0 || sight.State.Agent != r.Root {
 		return true
@@ -69,7 +69,7 @@ func (s *Sessions) identified(ctx context.Context, sight *shim.Sight) bool {
 }
 
 // agentLife reports whether the agent lives.
-func agentLife(sight shim.Sight) runtime.Liveness {
+func agentLife(sight shim.Observation) runtime.Liveness {
 	alive, err := proc.AgentAlive(sight.State.Agent, func() ([]proc.Info, error) { return agentTree(sight) }, sight.Record.ProcessNames)
 	switch {
 	case err != nil:

@@ -204,7 +204,7 @@ func TestDeadWithItsExit(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := observe(t, s, "d")
-	sight, err := s.fleet.Look(t.Context(), "d")
+	sight, err := s.fleet.Observe(t.Context(), "d")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,14 +32,14 @@ func (s *Sessions) IsAttached(name string) bool {
 func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
 	ctx, cancel := bounded()
 	defer cancel()
-	sight, err := s.look(ctx, "look at", name)
+	sight, err := s.inspect(ctx, "look at", name)
 	switch {
 	case err != nil:
 		return time.Time{}, err
 	case sight.Client != nil:
 		return sight.State.LastOutput, nil
-	case sight.Corpse != nil:
-		return sight.Corpse.LastActivity, nil
+	case sight.ExitRecord != nil:
+		return sight.ExitRecord.LastActivity, nil
 	}
 	return time.Time{}, nil
 }
@@ -86,7 +86,7 @@ func (s *Sessions) ProcessAlive(name string, processNames []string) bool {
 
 // agentTree returns the live processes of a session, parents first. The shim is
 // their ancestor, also of those that left their parents.
-func agentTree(sight shim.Sight) ([]proc.Info, error) {
+func agentTree(sight shim.Observation) ([]proc.Info, error) {
 	tree, err := proc.Tree(sight.Record.Shim.PID)
 	return proc.Live(tree, sight.Record.Shim.PID), err
 }
@@ -113,7 +113,7 @@ const noteLimit = 2 * time.Second
 // up its end yet.
 func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observation, noting *shim.Client, err error) {
 	obs.At = time.Now()
-	sight, err := s.look(ctx, "observe", name)
+	sight, err := s.inspect(ctx, "observe", name)
 	if err != nil {
 		return obs, nil, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
 	}
@@ -126,11 +126,11 @@ func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observ
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
 	case sight.Client != nil:
 		noting = s.observeLive(ctx, &obs, sight)
-	case sight.Lost():
+	case sight.IsLost():
 		observeLost(&obs, sight)
 	default:
 		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-		if c := sight.Corpse; c != nil {
+		if c := sight.ExitRecord; c != nil {
 			exit := exitOf(c.Exit)
 			obs.Session, obs.Exit, obs.LastActivity, obs.Title = runtime.Alive, &exit, c.LastActivity, c.Title
 			obs.Last = screen.Last(tail(c.Text, lastLines), s.rules(*sight.Record), exit.At)
@@ -139,7 +139,7 @@ func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observ
 	return obs, noting, nil
 }
 
-func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, sight shim.Sight) (noting *shim.Client) {
+func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, sight shim.Observation) (noting *shim.Client) {
 	state := sight.State
 	obs.Session, obs.Attached, obs.LastActivity, obs.LastInput, obs.Title = runtime.Alive, state.Attached, state.LastOutput, state.LastHuman, state.Title
 	if state.Exit != nil {
@@ -164,7 +164,7 @@ func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, si
 
 // observeLost looks at a session whose shim was killed. The session is dead; its
 // agent is alive as long as any process carries its token.
-func observeLost(obs *runtime.Observation, sight shim.Sight) {
+func observeLost(obs *runtime.Observation, sight shim.Observation) {
 	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
 	pids, err := sight.Orphans()
 	switch {

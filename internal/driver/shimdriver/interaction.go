@@ -25,8 +25,8 @@ func (s *Sessions) Answer(name string, response runtime.InteractionResponse) err
 	defer cancel()
 	return s.Drive(ctx, "respond to", name, nil, func(l Live) error {
 		asked, err := inject.Respond(ctx, l.Terminal, l.Rules, inject.Answer{
-			InteractionResponse: response, Life: l.life,
-			Say: func(ctx context.Context, p inject.Prompt) (runtime.Outcome, error) {
+			InteractionResponse: response, InstanceID: l.life,
+			Deliver: func(ctx context.Context, p inject.Prompt) (runtime.Outcome, error) {
 				l.Delivery = inputlog.ID("", p.Text)
 				return s.deliver(ctx, l, p)
 			},

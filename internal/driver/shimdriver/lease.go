@@ -29,7 +29,7 @@ var (
 func (l Live) Lease(ctx context.Context) (*Leased, error) {
 	lease, err := l.Client.Lease(ctx)
 	if err != nil {
-		return nil, gone(err)
+		return nil, translateExit(err)
 	}
 	return &Leased{l.Terminal, lease}, nil
 }
@@ -38,42 +38,44 @@ func (l Live) Lease(ctx context.Context) (*Leased, error) {
 func (t *Leased) Close() { t.lease.Close() }
 
 // Send keeps the contract of screen.Terminal.
-func (t *Leased) Send(ctx context.Context, p []byte) error { return gone(t.lease.Send(ctx, p)) }
+func (t *Leased) Send(ctx context.Context, p []byte) error {
+	return translateExit(t.lease.Send(ctx, p))
+}
 
 // Hold keeps the contract of screen.Holder.
 func (t *Leased) Hold(ctx context.Context) (release func(), err error) {
 	release, err = t.lease.Hold(ctx)
-	return release, gone(err)
+	return release, translateExit(err)
 }
 
-// Begin keeps the contract of inject.Book.
+// Begin keeps the contract of inject.Journal.
 func (t *Leased) Begin(ctx context.Context, id, text string, undo []byte) error {
-	return gone(t.lease.Begin(ctx, id, text, undo))
+	return translateExit(t.lease.Begin(ctx, id, text, undo))
 }
 
-// Type keeps the contract of inject.Book.
+// Type keeps the contract of inject.Journal.
 func (t *Leased) Type(ctx context.Context, in inputlog.Input, p []byte) error {
-	return gone(t.lease.Type(ctx, in, p))
+	return translateExit(t.lease.Type(ctx, in, p))
 }
 
-// Account keeps the contract of inject.Book.
+// Account keeps the contract of inject.Journal.
 func (t *Leased) Account(ctx context.Context, id string) (inputlog.Account, error) {
 	a, err := t.lease.Account(ctx, id)
-	return a, gone(err)
+	return a, translateExit(err)
 }
 
-// Settle keeps the contract of inject.Book.
-func (t *Leased) Settle(ctx context.Context, e inputlog.Entry) error {
-	return gone(t.lease.Settle(ctx, e))
+// RecordOutcome keeps the contract of inject.Journal.
+func (t *Leased) RecordOutcome(ctx context.Context, e inputlog.Entry) error {
+	return translateExit(t.lease.RecordOutcome(ctx, e))
 }
 
-// gone puts console's errors in the place of the shim's. One that leaves open whether the
-// shim did what it was asked matches [shim.ErrCut] still.
-func gone(err error) error {
+// translateExit puts console's errors in the place of the shim's. One that leaves open whether the
+// shim did what it was asked matches [shim.ErrDisconnected] still.
+func translateExit(err error) error {
 	switch {
-	case errors.Is(err, shim.ErrCut):
-		return fmt.Errorf("%w (%w)", screen.ErrExited, shim.ErrCut)
-	case errors.Is(err, shim.ErrNone), errors.Is(err, shim.ErrExited):
+	case errors.Is(err, shim.ErrDisconnected):
+		return fmt.Errorf("%w (%w)", screen.ErrExited, shim.ErrDisconnected)
+	case errors.Is(err, shim.ErrNoShim), errors.Is(err, shim.ErrExited):
 		return screen.ErrExited
 	}
 	return err
@@ -81,11 +83,11 @@ func gone(err error) error {
 
 // Settle keeps the contract of runtime.Settler.
 func (s *Sessions) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	return inject.Patiently(ctx, func() (runtime.Outcome, error) { return s.settleOnce(ctx, name, d) })
+	return inject.RetryUntilKnown(ctx, func() (runtime.Outcome, error) { return s.resolveOnce(ctx, name, d) })
 }
 
-// settleOnce asks with the session's input to itself.
-func (s *Sessions) settleOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+// resolveOnce asks with the session's input to itself.
+func (s *Sessions) resolveOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var token *string
 	if d.Instance != "" {
 		token = &d.Instance

@@ -16,13 +16,13 @@ func (s *Sessions) Deliver(ctx context.Context, name string, d runtime.Delivery)
 	}
 	var out runtime.Outcome
 	err := s.Drive(ctx, "nudge", name, token, func(l Live) (err error) {
-		out, err = inject.Hand(d, l.WorkDir, func(id string, p inject.Prompt) (runtime.Outcome, error) {
+		out, err = inject.Submit(d, l.WorkDir, func(id string, p inject.Prompt) (runtime.Outcome, error) {
 			l.Delivery, l.Once = id, d.ID != ""
 			return s.deliver(ctx, l, p)
 		})
 		return err
 	})
-	return inject.Handed(out, err)
+	return inject.DeliveryResult(out, err)
 }
 
 // nudgeTime bounds a nudge, whose signature has no context. A megabyte takes as

@@ -22,7 +22,7 @@ func (s *Sessions) Start(ctx context.Context, name string, cfg runtime.Config) e
 		}
 		cfg = prepared
 	}
-	b := &box{sessions: s, name: name, cfg: cfg}
+	b := &backend{sessions: s, name: name, cfg: cfg}
 	if err := s.sequence(b).Start(ctx, name, cfg); err != nil {
 		return ErrorOf("start", name, err)
 	}
@@ -33,14 +33,14 @@ func (s *Sessions) Start(ctx context.Context, name string, cfg runtime.Config) e
 // LaunchAgain keeps the contract of runtime.RelaunchProvider.Relaunch for the drivers
 // that have it: a box whose agent may change without it.
 func (s *Sessions) LaunchAgain(ctx context.Context, name string, cfg runtime.Config) error {
-	sight, err := s.look(ctx, "relaunch", name)
+	sight, err := s.inspect(ctx, "relaunch", name)
 	if err != nil {
 		return err
 	}
 	if sight.Client == nil {
 		return &runtime.Error{Op: "relaunch", Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	b := &box{sessions: s, name: name, cfg: cfg, client: sight.Client}
+	b := &backend{sessions: s, name: name, cfg: cfg, client: sight.Client}
 	if err := s.sequence(b).Relaunch(ctx, name, cfg); err != nil {
 		return ErrorOf("relaunch", name, err)
 	}
@@ -56,14 +56,14 @@ func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
 	if err != nil {
 		return err
 	}
-	b := &box{sessions: s, name: name, cfg: cfg, client: sight.Client}
+	b := &backend{sessions: s, name: name, cfg: cfg, client: sight.Client}
 	return ErrorOf("run live commands of", name, s.sequence(b).Live(ctx, name, cfg))
 }
 
-func (s *Sessions) sequence(b *box) startup.Sequence {
+func (s *Sessions) sequence(b *backend) startup.Sequence {
 	var warnings []string
 	return startup.Sequence{
-		Box: b, Profiles: s.opts.Profiles, Environ: s.opts.Env, PrivateDir: s.fleet.Dir(b.name),
+		Backend: b, Profiles: s.opts.Profiles, Environ: s.opts.Env, PrivateDir: s.fleet.Dir(b.name),
 		Stage: s.stageFiles, Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
 			return s.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
 		},

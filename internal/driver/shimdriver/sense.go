@@ -63,7 +63,7 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 
 // process is what the agent's process shows: not what it does, only that it is there.
 // [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
-func (s *Sessions) process(ctx context.Context, sight *shim.Sight) (runtime.Evidence, error) {
+func (s *Sessions) process(ctx context.Context, sight *shim.Observation) (runtime.Evidence, error) {
 	s.identified(ctx, sight)
 	e := runtime.Evidence{
 		Source: runtime.SourceProcess, Activity: runtime.ActivityUnknown, Since: sight.Record.StartedAt,
@@ -80,7 +80,7 @@ func (s *Sessions) process(ctx context.Context, sight *shim.Sight) (runtime.Evid
 }
 
 // lifeOf is one life of a session and what was answered in it so far.
-func lifeOf(sight shim.Sight) screen.Life {
+func lifeOf(sight shim.Observation) screen.Life {
 	return screen.Life{
 		Name:     fmt.Sprintf("%s %d", sight.Token, sight.Record.StartedAt.UnixNano()),
 		Answered: sight.State.Answered, Last: sight.State.Last,

@@ -125,9 +125,9 @@ func ErrorOf(op, name string, err error) error {
 
 func translate(err error) error {
 	for _, pair := range []struct{ from, to error }{
-		{shim.ErrTaken, runtime.ErrSessionExists},
-		{shim.ErrOrphans, runtime.ErrSessionExists},
-		{shim.ErrNone, runtime.ErrSessionNotFound},
+		{shim.ErrNameInUse, runtime.ErrSessionExists},
+		{shim.ErrOrphanProcesses, runtime.ErrSessionExists},
+		{shim.ErrNoShim, runtime.ErrSessionNotFound},
 		{shim.ErrExited, runtime.ErrSessionNotFound},
 		{screen.ErrExited, runtime.ErrSessionNotFound},
 		{shim.ErrStale, runtime.ErrStaleInstance},
@@ -144,7 +144,7 @@ type translated struct{ sentinel, err error }
 
 func (t *translated) Error() string {
 	switch {
-	case errors.Is(t.err, shim.ErrTaken):
+	case errors.Is(t.err, shim.ErrNameInUse):
 		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
 	case errors.Is(t.sentinel, runtime.ErrSessionExists):
 		return t.err.Error() // which says what runs, and the remedy
@@ -155,19 +155,19 @@ func (t *translated) Unwrap() []error { return []error{t.sentinel, t.err} }
 
 // live returns the session's live shim; [runtime.ErrSessionNotFound] if it has
 // none or its agent has ended.
-func (s *Sessions) live(ctx context.Context, op, name string) (shim.Sight, error) {
-	sight, err := s.look(ctx, op, name)
+func (s *Sessions) live(ctx context.Context, op, name string) (shim.Observation, error) {
+	sight, err := s.inspect(ctx, op, name)
 	if err == nil && (sight.Client == nil || sight.State.Exit != nil) {
 		err = &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
 	return sight, err
 }
 
-func (s *Sessions) look(ctx context.Context, op, name string) (shim.Sight, error) {
+func (s *Sessions) inspect(ctx context.Context, op, name string) (shim.Observation, error) {
 	if runtime.ValidateName(name) != nil {
-		return shim.Sight{}, nil //nolint:nilerr // such a session cannot exist
+		return shim.Observation{}, nil //nolint:nilerr // such a session cannot exist
 	}
-	sight, err := s.fleet.Look(ctx, name)
+	sight, err := s.fleet.Observe(ctx, name)
 	return sight, ErrorOf(op, name, err)
 }
 
@@ -217,7 +217,7 @@ func (s *Sessions) Session(ctx context.Context, op, name string) (Live, error) {
 	return s.liveOf(sight), nil
 }
 
-func (s *Sessions) liveOf(sight shim.Sight) Live {
+func (s *Sessions) liveOf(sight shim.Observation) Live {
 	live := Live{
 		Name: sight.Record.Name, WorkDir: sight.Record.WorkDir, Client: sight.Client,
 		Labels: sight.Record.Labels, Rules: s.rules(*sight.Record),

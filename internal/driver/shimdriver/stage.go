@@ -31,7 +31,7 @@ func (s *Sessions) stageFiles(ctx context.Context, cfg runtime.Config) error {
 func (s *Sessions) CopyTo(name, src, relDst string) error {
 	ctx, cancel := bounded()
 	defer cancel()
-	sight, err := s.look(ctx, "copy to", name)
+	sight, err := s.inspect(ctx, "copy to", name)
 	if err != nil || sight.Client == nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Sessions) CopyTo(name, src, relDst string) error {
 // CopyFrom keeps the contract of runtime.CopyFromProvider.
 func (s *Sessions) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
 	const op = "copy from"
-	sight, err := s.look(ctx, op, name)
+	sight, err := s.inspect(ctx, op, name)
 	if err == nil && sight.Client == nil {
 		err = runtime.ErrSessionNotFound
 	}

@@ -21,7 +21,7 @@ var (
 
 func (t terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, error) {
 	f, err := t.client.Frame(ctx, after)
-	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+	if errors.Is(err, shim.ErrNoShim) || errors.Is(err, shim.ErrExited) {
 		return screenreader.Frame{Seq: after + 1, Exited: true}, nil
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ func signOf(s shim.Sign) screenreader.Sign { return screenreader.Sign{Text: s.Te
 // Hold keeps back what people type through attached terminals.
 func (t terminal) Hold(ctx context.Context) (release func(), err error) {
 	release, err = t.client.Hold(ctx)
-	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+	if errors.Is(err, shim.ErrNoShim) || errors.Is(err, shim.ErrExited) {
 		return nil, screenreader.ErrExited
 	}
 	return release, err
@@ -82,7 +82,7 @@ func (listener) Send(context.Context, []byte) error {
 
 func (t terminal) Send(ctx context.Context, p []byte) error {
 	err := t.client.Send(ctx, p)
-	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+	if errors.Is(err, shim.ErrNoShim) || errors.Is(err, shim.ErrExited) {
 		return screenreader.ErrExited
 	}
 	return err

@@ -21,7 +21,7 @@ func (s *Sessions) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 		watching, cancel := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		wg.Go(func() { f.repair(watching) })
-		err := s.fleet.Watch(ctx, func(sighting shim.Sighting) {
+		err := s.fleet.Watch(ctx, func(sighting shim.SessionEvent) {
 			if e, ok := eventOf(sighting); ok {
 				f.send(e)
 			}
@@ -75,7 +75,7 @@ func (f *feed) repair(ctx context.Context) {
 	}
 }
 
-func eventOf(s shim.Sighting) (runtime.Event, bool) {
+func eventOf(s shim.SessionEvent) (runtime.Event, bool) {
 	e := runtime.Event{Session: s.Name, Time: s.Time}
 	switch s.Kind {
 	case shim.EventResync:
@@ -105,7 +105,7 @@ func eventOf(s shim.Sighting) (runtime.Event, bool) {
 	return e, true
 }
 
-func exited(e runtime.Event, s shim.Sighting) runtime.Event {
+func exited(e runtime.Event, s shim.SessionEvent) runtime.Event {
 	exit := exitOf(*s.Exit)
 	e.Kind, e.Exit = runtime.EventExited, &exit
 	return e

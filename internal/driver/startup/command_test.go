@@ -17,7 +17,7 @@ import (
 )
 
 func TestCommandEnvironment(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	out := filepath.Join(w.dir, "env")
 	w.cfg.Env = map[string]string{"GONE": "", "MINE": "a b"}
 	w.cfg.ProviderName = "claude"
@@ -65,7 +65,7 @@ func TestTokenAndOwnValuesAreKept(t *testing.T) {
 }
 
 func TestCommandIsKilledWithItsGroup(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	pidFile := filepath.Join(w.dir, "pid")
 	w.SetupTimeout = 300 * time.Millisecond
 	w.cfg.PreStart = []string{"sleep 60 & echo $! > " + pidFile + "; wait"}
@@ -104,7 +104,7 @@ func zombie(pid int) bool {
 }
 
 func TestCommandMayLeaveABackgroundProcess(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	pidFile := filepath.Join(w.dir, "pid")
 	w.cfg.SessionSetup = []string{"sleep 60 & echo $! > " + pidFile}
 	began := time.Now()
@@ -120,7 +120,7 @@ func TestCommandMayLeaveABackgroundProcess(t *testing.T) {
 }
 
 func TestCommandOutputIsBounded(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	w.cfg.PreStart = []string{"i=0; while [ $i -lt 2000 ]; do echo line$i; i=$((i+1)); done; exit 1"}
 	e, ok := errors.AsType[*CommandError](w.Start(t.Context(), "worker", w.cfg))
 	if !ok || len(e.Output) > maxOutput || !strings.HasSuffix(e.Output, "line1999\n") {

@@ -73,7 +73,7 @@ type UndeliveredError struct {
 func (e *UndeliveredError) Error() string {
 	words := undelivered + string(e.Outcome.State)
 	if e.Outcome.Reason != "" {
-		words += ": " + textfmt.Plainly(string(e.Outcome.Reason))
+		words += ": " + textfmt.ReplaceInternalTerms(string(e.Outcome.Reason))
 	}
 	if e.Outcome.Detail != "" {
 		words += ": " + e.Outcome.Detail
@@ -96,13 +96,13 @@ func Missed(warning string) bool {
 const undelivered = "the first prompt is "
 
 // Brief describes a failure in one bounded line: the output of the failed program is left
-// out, except the line that explains the failure. [error.Error] has all of it, and [Said] the
+// out, except the line that explains the failure. [error.Error] has all of it, and [FailureOutput] the
 // output.
 func Brief(err error) string {
 	words := err.Error()
 	for _, output := range outputs(err) {
 		if printed := strings.TrimSpace(output); printed != "" {
-			words = strings.Replace(words, "; it printed:\n"+printed, ", saying: "+textfmt.Bound(textfmt.Explaining(printed), maxSaid), 1)
+			words = strings.Replace(words, "; it printed:\n"+printed, ", saying: "+textfmt.Bound(textfmt.ErrorLine(printed), maxOutputLine), 1)
 		}
 	}
 	if failed, ok := errors.AsType[*CommandError](err); ok {
@@ -112,13 +112,13 @@ func Brief(err error) string {
 }
 
 const (
-	maxSaid  = 200 // characters of the line of an output that explains a failure
-	maxNamed = 80  // characters of a command that name it
+	maxOutputLine = 200 // characters of the line of an output that explains a failure
+	maxNamed      = 80  // characters of a command that name it
 )
 
-// Said is what the program that failed has printed: the agent, or a command of
+// FailureOutput is what the program that failed has printed: the agent, or a command of
 // the start. Empty if nothing is known of it.
-func Said(err error) string {
+func FailureOutput(err error) string {
 	for _, output := range outputs(err) {
 		if strings.TrimSpace(output) != "" {
 			return output

@@ -25,13 +25,13 @@ func TestAFailureIsToldInOneLine(t *testing.T) {
 		if strings.Contains(got, "\n") || len(got) > 500 || !strings.Contains(got, "saying: error: unknown flag --frobnicate") {
 			t.Errorf("%s is reported as %d bytes: %s", name, len(got), got)
 		}
-		if startup.Said(err) != usage || !strings.Contains(err.Error(), strings.TrimSpace(usage)) {
+		if startup.FailureOutput(err) != usage || !strings.Contains(err.Error(), strings.TrimSpace(usage)) {
 			t.Errorf("%s has lost its output: %q", name, err)
 		}
 	}
 	plain := errors.New("no such folder")
-	if startup.Brief(plain) != "no such folder" || startup.Said(plain) != "" {
-		t.Errorf("a failure without output is reported as %q with %q", startup.Brief(plain), startup.Said(plain))
+	if startup.Brief(plain) != "no such folder" || startup.FailureOutput(plain) != "" {
+		t.Errorf("a failure without output is reported as %q with %q", startup.Brief(plain), startup.FailureOutput(plain))
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *run) deliver(ctx context.Context, text string) error {
 	defer cancel()
 	for {
 		var seq uint64
-		if t := r.Box.Terminal(); t != nil {
+		if t := r.Backend.Terminal(); t != nil {
 			f, err := t.Frame(ctx, 0)
 			if err != nil {
 				return err
@@ -49,7 +49,7 @@ func (r *run) deliver(ctx context.Context, text string) error {
 		case outcome.Reason == runtime.RefusedContent:
 			return undelivered
 		case outcome.State == runtime.OutcomeAbsent:
-			return errors.Join(r.outlives(ctx, lastWords), ctx.Err())
+			return errors.Join(r.outlives(ctx, lastOutputTime), ctx.Err())
 		case ctx.Err() != nil:
 			return errors.Join(undelivered, context.Cause(ctx))
 		case outcome.State != runtime.OutcomeRefused || !r.changes(patience, seq):
@@ -77,7 +77,7 @@ func (r *run) send(ctx context.Context, text string) (runtime.Outcome, error) {
 	if r.Deliver != nil {
 		return r.Deliver(ctx, text)
 	}
-	t := r.Box.Terminal()
+	t := r.Backend.Terminal()
 	if t == nil {
 		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "the session has no terminal"}, nil
 	}
@@ -91,7 +91,7 @@ const again = time.Second
 // changes waits until the terminal has changed since seq, or a moment has
 // passed; false when ctx has ended.
 func (r *run) changes(ctx context.Context, seq uint64) bool {
-	t := r.Box.Terminal()
+	t := r.Backend.Terminal()
 	if t == nil {
 		return false
 	}

@@ -1,5 +1,5 @@
 // Package startup is the start sequence of package runtime, written once for all
-// drivers that run agents on this machine. A driver brings a [Box]; the
+// drivers that run agents on this machine. A driver brings a [Backend]; the
 // [Sequence] does the rest in the documented order, and undoes what it did when
 // a step fails or the caller gives up.
 package startup
@@ -16,9 +16,9 @@ import (
 // DefaultSetupTimeout bounds each set-up command.
 const DefaultSetupTimeout = 10 * time.Second
 
-// Box is the place for one session, as a driver provides it. Its methods are
+// Backend is the place for one session, as a driver provides it. Its methods are
 // called one after the other.
-type Box interface {
+type Backend interface {
 	// Claim takes the name; [runtime.ErrSessionExists] if a live session has it.
 	// A dead session of that name is removed.
 	Claim(ctx context.Context) error
@@ -53,7 +53,7 @@ type Spec struct {
 
 // Sequence starts sessions. Box and Profiles are required.
 type Sequence struct {
-	Box      Box
+	Backend  Backend
 	Profiles *agentcli.Set
 
 	// Environ is the base environment ("K=V") of set-up commands and, through

@@ -17,9 +17,9 @@ import (
 	"gascity/runtime"
 )
 
-// fakeBox writes down what was asked of it, fails on request, and has a terminal
+// fakeBackend writes down what was asked of it, fails on request, and has a terminal
 // that shows a prompt.
-type fakeBox struct {
+type fakeBackend struct {
 	mu       sync.Mutex
 	log      []string
 	fail     map[string]error
@@ -34,9 +34,9 @@ type fakeBox struct {
 	refusals []runtime.RefusalReason // what Deliver answers first
 }
 
-var errBox = errors.New("box is broken")
+var errBackend = errors.New("box is broken")
 
-func (b *fakeBox) call(what string) error {
+func (b *fakeBackend) call(what string) error {
 	b.mu.Lock()
 	b.log = append(b.log, what)
 	err, hook := b.fail[what], b.onCall
@@ -47,7 +47,7 @@ func (b *fakeBox) call(what string) error {
 	return err
 }
 
-func (b *fakeBox) Claim(context.Context) error {
+func (b *fakeBackend) Claim(context.Context) error {
 	if err := b.call("claim"); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (b *fakeBox) Claim(context.Context) error {
 	return nil
 }
 
-func (b *fakeBox) Create(_ context.Context, spec Spec) error {
+func (b *fakeBackend) Create(_ context.Context, spec Spec) error {
 	b.spec = spec
 	if err := b.call("create"); err != nil {
 		return err
@@ -64,14 +64,14 @@ func (b *fakeBox) Create(_ context.Context, spec Spec) error {
 	return nil
 }
 
-func (b *fakeBox) Terminal() screen.Terminal {
+func (b *fakeBackend) Terminal() screen.Terminal {
 	if b.mute {
 		return nil
 	}
 	return (*fakeTerminal)(b)
 }
 
-func (b *fakeBox) Life(ctx context.Context, wait time.Duration) (Life, error) {
+func (b *fakeBackend) Life(ctx context.Context, wait time.Duration) (Life, error) {
 	if err := b.call("life"); err != nil {
 		return Life{}, err
 	}
@@ -89,7 +89,7 @@ func (b *fakeBox) Life(ctx context.Context, wait time.Duration) (Life, error) {
 	}
 }
 
-func (b *fakeBox) Destroy(ctx context.Context) error {
+func (b *fakeBackend) Destroy(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -97,7 +97,7 @@ func (b *fakeBox) Destroy(ctx context.Context) error {
 	return b.call("destroy")
 }
 
-func (b *fakeBox) deliver(ctx context.Context, text string) (runtime.Outcome, error) {
+func (b *fakeBackend) deliver(ctx context.Context, text string) (runtime.Outcome, error) {
 	if err := b.call("deliver"); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
@@ -111,11 +111,11 @@ func (b *fakeBox) deliver(ctx context.Context, text string) (runtime.Outcome, er
 }
 
 // fakeTerminal is a box's terminal. Its screen stands still.
-type fakeTerminal fakeBox
+type fakeTerminal fakeBackend
 
 func (t *fakeTerminal) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	f := screen.Frame{Seq: 1, Rows: strings.Split(t.screen, "\n"), Modes: vt.Modes{BracketedPaste: true}, Exited: t.dies}
-	if err := (*fakeBox)(t).call("frame"); err != nil {
+	if err := (*fakeBackend)(t).call("frame"); err != nil {
 		return f, err
 	}
 	if after < f.Seq || f.Exited {
@@ -127,19 +127,19 @@ func (t *fakeTerminal) Frame(ctx context.Context, after uint64) (screen.Frame, e
 
 func (t *fakeTerminal) Send(context.Context, []byte) error { return nil }
 
-// world is a box, a sequence over it and a working directory.
-type world struct {
-	*fakeBox
+// startFixture is a box, a sequence over it and a working directory.
+type startFixture struct {
+	*fakeBackend
 	Sequence
 	cfg   runtime.Config
 	dir   string
 	warns []error
 }
 
-func newWorld(t *testing.T) *world {
+func newStartFixture(t *testing.T) *startFixture {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{fakeBox: &fakeBox{fail: map[string]error{}, screen: "> "}, dir: dir}
+	w := &startFixture{fakeBackend: &fakeBackend{fail: map[string]error{}, screen: "> "}, dir: dir}
 	trace := filepath.Join(dir, "trace")
 	echo := func(what string) string { return "printf '" + what + " ' >> " + trace }
 	w.cfg = runtime.Config{
@@ -150,7 +150,7 @@ func newWorld(t *testing.T) *world {
 		SessionLive:        []string{echo("live")},
 	}
 	w.Sequence = Sequence{
-		Box: w.fakeBox, Profiles: agentcli.Builtin(), Environ: []string{"PATH=/usr/bin:/bin", "CI=1", "GONE=1"},
+		Backend: w.fakeBackend, Profiles: agentcli.Builtin(), Environ: []string{"PATH=/usr/bin:/bin", "CI=1", "GONE=1"},
 		PrivateDir: filepath.Join(dir, "private"), Deliver: w.deliver,
 		Stage: func(ctx context.Context, _ runtime.Config) error {
 			return errors.Join(w.call("stage"), w.runTrace(ctx, "stage "))
@@ -160,7 +160,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) runTrace(_ context.Context, what string) error {
+func (w *startFixture) runTrace(_ context.Context, what string) error {
 	f, err := os.OpenFile(filepath.Join(w.dir, "trace"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -169,18 +169,18 @@ func (w *world) runTrace(_ context.Context, what string) error {
 	return errors.Join(err, f.Close())
 }
 
-func (w *world) trace() string {
+func (w *startFixture) trace() string {
 	data, _ := os.ReadFile(filepath.Join(w.dir, "trace")) // nothing ran: nothing to read
 	return strings.TrimSpace(string(data))
 }
 
 // calls returns the box's calls without looks at its terminal.
-func (w *world) calls() string {
+func (w *startFixture) calls() string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(w.log), func(s string) bool { return s == "frame" }), " ")
 }
 
 func TestStartOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	if err := w.Start(t.Context(), "worker", w.cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestStartWithoutHintsAndOneShot(t *testing.T) {
 		"one shot": {Command: "agent", Lifecycle: runtime.LifecycleOneShot, ReadyPromptPrefix: "$ ", Nudge: "go", SessionSetup: []string{"false"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newStartFixture(t)
 			w.dies = true // is no failure here
 			if err := w.Start(t.Context(), "worker", cfg); err != nil {
 				t.Fatal(err)
@@ -217,28 +217,28 @@ func TestStartWithoutHintsAndOneShot(t *testing.T) {
 func TestFailureLeavesNothing(t *testing.T) {
 	long := "'" + strings.Repeat("x", 4<<10) + "'"
 	tests := map[string]struct {
-		breaks func(*world)
+		breaks func(*startFixture)
 		step   string
 		want   func(error) bool
 	}{
-		"name":      {func(*world) {}, "validate", is(runtime.ErrInvalidName)},
-		"folder":    {func(w *world) { w.cfg.WorkDir = "work" }, "validate", nil},
-		"claim":     {func(w *world) { w.fail["claim"] = runtime.ErrSessionExists }, "claim", is(runtime.ErrSessionExists)},
-		"pre_start": {func(w *world) { w.cfg.PreStart = append(w.cfg.PreStart, "echo broken >&2; exit 3") }, "pre_start", printed("broken")},
-		"work_dir":  {func(w *world) { w.cfg.PreStart = nil }, "work_dir", is(os.ErrNotExist)},
-		"a file":    {func(w *world) { w.cfg.PreStart = []string{"touch " + w.cfg.WorkDir} }, "work_dir", nil},
-		"stage":     {func(w *world) { w.fail["stage"] = errBox }, "stage", is(errBox)},
-		"create":    {func(w *world) { w.fail["create"] = errBox }, "create", is(errBox)},
-		"ready":     {func(w *world) { w.fail["frame"] = errBox }, "ready", is(errBox)},
-		"death":     {func(w *world) { w.dies = true }, "ready", is(runtime.ErrSessionDiedDuringStartup)},
-		"alive":     {func(w *world) { w.mute, w.dies = true, true }, "alive", is(runtime.ErrSessionDiedDuringStartup)},
-		"life":      {func(w *world) { w.fail["life"] = errBox }, "alive", is(errBox)},
-		"prompt":    {func(w *world) { w.fail["deliver"] = errBox }, "prompt", is(errBox)},
-		"content":   {func(w *world) { w.refusals = []runtime.RefusalReason{runtime.RefusedContent} }, "prompt", nil},
+		"name":      {func(*startFixture) {}, "validate", is(runtime.ErrInvalidName)},
+		"folder":    {func(w *startFixture) { w.cfg.WorkDir = "work" }, "validate", nil},
+		"claim":     {func(w *startFixture) { w.fail["claim"] = runtime.ErrSessionExists }, "claim", is(runtime.ErrSessionExists)},
+		"pre_start": {func(w *startFixture) { w.cfg.PreStart = append(w.cfg.PreStart, "echo broken >&2; exit 3") }, "pre_start", printed("broken")},
+		"work_dir":  {func(w *startFixture) { w.cfg.PreStart = nil }, "work_dir", is(os.ErrNotExist)},
+		"a file":    {func(w *startFixture) { w.cfg.PreStart = []string{"touch " + w.cfg.WorkDir} }, "work_dir", nil},
+		"stage":     {func(w *startFixture) { w.fail["stage"] = errBackend }, "stage", is(errBackend)},
+		"create":    {func(w *startFixture) { w.fail["create"] = errBackend }, "create", is(errBackend)},
+		"ready":     {func(w *startFixture) { w.fail["frame"] = errBackend }, "ready", is(errBackend)},
+		"death":     {func(w *startFixture) { w.dies = true }, "ready", is(runtime.ErrSessionDiedDuringStartup)},
+		"alive":     {func(w *startFixture) { w.mute, w.dies = true, true }, "alive", is(runtime.ErrSessionDiedDuringStartup)},
+		"life":      {func(w *startFixture) { w.fail["life"] = errBackend }, "alive", is(errBackend)},
+		"prompt":    {func(w *startFixture) { w.fail["deliver"] = errBackend }, "prompt", is(errBackend)},
+		"content":   {func(w *startFixture) { w.refusals = []runtime.RefusalReason{runtime.RefusedContent} }, "prompt", nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newStartFixture(t)
 			w.cfg.PromptSuffix = long
 			test.breaks(w)
 			session := "worker"
@@ -264,7 +264,7 @@ func printed(text string) func(error) bool {
 	}
 }
 
-func (w *world) nothingLeft(t *testing.T) {
+func (w *startFixture) nothingLeft(t *testing.T) {
 	t.Helper()
 	if w.live || w.exists {
 		t.Errorf("a session is left: live %v, claimed %v", w.live, w.exists)
@@ -283,7 +283,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 	cause := errors.New("the caller has changed its mind")
 	for _, at := range []string{"claim", "stage", "create", "frame", "life", "deliver", "pre", "setup"} {
 		t.Run(at, func(t *testing.T) {
-			w := newWorld(t)
+			w := newStartFixture(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			switch at {
 			case "pre":
@@ -316,7 +316,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 }
 
 func TestSoftStepsWarn(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	w.cfg.SessionSetup = []string{"echo bad; exit 1", "touch " + filepath.Join(w.dir, "second")}
 	w.cfg.SessionLive = []string{"exit 2"}
 	if err := w.Start(t.Context(), "worker", w.cfg); err != nil {
@@ -334,7 +334,7 @@ func TestSoftStepsWarn(t *testing.T) {
 }
 
 func TestPromptWaitsForARefusalToPass(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	w.mute = false
 	w.refusals = []runtime.RefusalReason{runtime.RefusedUnready, runtime.RefusedTyping}
 	if err := w.Start(t.Context(), "worker", w.cfg); err != nil || !slices.Equal(w.prompts, []string{"go"}) {
@@ -343,7 +343,7 @@ func TestPromptWaitsForARefusalToPass(t *testing.T) {
 }
 
 func TestUndeliveredPromptIsAWarning(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	w.Deliver = func(context.Context, string) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "no sign"}, nil
 	}
@@ -356,10 +356,10 @@ func TestUndeliveredPromptIsAWarning(t *testing.T) {
 }
 
 func TestRelaunchKeepsTheBox(t *testing.T) {
-	w := newWorld(t)
+	w := newStartFixture(t)
 	w.exists = true
-	w.fail["life"] = errBox
-	if err := w.Relaunch(t.Context(), "worker", w.cfg); !errors.Is(err, errBox) {
+	w.fail["life"] = errBackend
+	if err := w.Relaunch(t.Context(), "worker", w.cfg); !errors.Is(err, errBackend) {
 		t.Error(err)
 	}
 	if got := w.calls(); got != "create life" || !w.exists {

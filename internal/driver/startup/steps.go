@@ -22,9 +22,9 @@ const (
 	// promptPatience is how long the first prompt waits for an agent that
 	// refuses it for now.
 	promptPatience = 15 * time.Second
-	// lastWords bounds the wait for the exit of an agent whose terminal has
+	// lastOutputTime bounds the wait for the exit of an agent whose terminal has
 	// ended.
-	lastWords = 2 * time.Second
+	lastOutputTime = 2 * time.Second
 )
 
 // run is one start in progress.
@@ -147,7 +147,7 @@ func (r *run) undo(ctx context.Context) error {
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTimeout)
 	defer cancel()
-	if err := r.Box.Destroy(own); err != nil {
+	if err := r.Backend.Destroy(own); err != nil {
 		return &StepError{Step: "undo", Err: err}
 	}
 	return nil
@@ -168,7 +168,7 @@ func (r *run) validate(context.Context) error {
 }
 
 func (r *run) claim(ctx context.Context) error {
-	err := r.Box.Claim(ctx)
+	err := r.Backend.Claim(ctx)
 	r.claimed = err == nil
 	return err
 }
@@ -209,13 +209,13 @@ func (r *run) create(ctx context.Context) error {
 		return err
 	}
 	r.command, r.spec.Command = command, command.command
-	return r.Box.Create(ctx, r.spec)
+	return r.Backend.Create(ctx, r.spec)
 }
 
 // ready waits until the agent can take a prompt. That it cannot by the end of
 // the wait is a warning.
 func (r *run) ready(ctx context.Context) error {
-	t, rules := r.Box.Terminal(), r.rules()
+	t, rules := r.Backend.Terminal(), r.rules()
 	if t == nil {
 		if rules.ReadyDelay > 0 {
 			return r.outlives(ctx, rules.ReadyDelay)
@@ -231,7 +231,7 @@ func (r *run) ready(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, screen.ErrExited):
-		return r.outlives(ctx, lastWords)
+		return r.outlives(ctx, lastOutputTime)
 	case err != nil:
 		return err
 	case seen.Unanswered != nil:
@@ -248,7 +248,7 @@ func (r *run) alive(ctx context.Context) error { return r.outlives(ctx, 0) }
 
 // outlives waits for d and returns how the agent ended, nil if it did not.
 func (r *run) outlives(ctx context.Context, d time.Duration) error {
-	life, err := r.Box.Life(ctx, d)
+	life, err := r.Backend.Life(ctx, d)
 	if err != nil {
 		return err
 	}

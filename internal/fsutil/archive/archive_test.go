@@ -15,9 +15,9 @@ import (
 	"gascity/internal/fsutil/archive"
 )
 
-// lay makes files of names and contents: one that ends with a slash is a folder, one that
+// writeFiles makes files of names and contents: one that ends with a slash is a folder, one that
 // begins with "->" in its content a link.
-func lay(t *testing.T, dir string, files map[string]string) {
+func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
@@ -115,8 +115,8 @@ func TestRoundTrip(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			from, to := t.TempDir(), t.TempDir()
-			lay(t, from, work)
-			lay(t, to, tt.there)
+			writeFiles(t, from, work)
+			writeFiles(t, to, tt.there)
 			report, err := archive.Unpack(packed(t, from, tt.name), filepath.Join(to, tt.destination))
 			if err != nil {
 				t.Fatal(err)
@@ -155,7 +155,7 @@ func TestContentAndMode(t *testing.T) {
 // Nothing outside of the folder is packed.
 func TestPackingIsConfined(t *testing.T) {
 	dir := t.TempDir()
-	lay(t, dir, map[string]string{"secret": "s", "work/out": "->../secret", "work/up": "->..", "work/abs": "->/etc/passwd", "work/none": "->nowhere"})
+	writeFiles(t, dir, map[string]string{"secret": "s", "work/out": "->../secret", "work/up": "->..", "work/abs": "->/etc/passwd", "work/none": "->nowhere"})
 	for name, want := range map[string]error{
 		"../secret": fs.ErrInvalid, "/etc/passwd": fs.ErrInvalid, "a/../../secret": fs.ErrInvalid, "out": nil, "up/secret": nil, "abs": nil, "missing": fs.ErrNotExist, "none": fs.ErrNotExist,
 	} {
@@ -223,7 +223,7 @@ func TestNothingLeavesTheRoot(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			place := t.TempDir()
-			lay(t, place, map[string]string{"victim": "v", "to/victim": "v", "to/r/old": "->../.."})
+			writeFiles(t, place, map[string]string{"victim": "v", "to/victim": "v", "to/r/old": "->../.."})
 			report, err := archive.Unpack(hostile(t, headers...), filepath.Join(place, "to"))
 			if err == nil && len(report.Left) == 0 {
 				t.Error("it was taken as it is")
@@ -244,7 +244,7 @@ func TestNothingLeavesTheRoot(t *testing.T) {
 // What is cut off is an error, and leaves whole files only.
 func TestCutOff(t *testing.T) {
 	from := t.TempDir()
-	lay(t, from, map[string]string{"d/a": strings.Repeat("a", 5000), "d/b": strings.Repeat("b", 5000)})
+	writeFiles(t, from, map[string]string{"d/a": strings.Repeat("a", 5000), "d/b": strings.Repeat("b", 5000)})
 	whole, err := io.ReadAll(packed(t, from, "d"))
 	if err != nil {
 		t.Fatal(err)

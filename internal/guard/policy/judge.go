@@ -25,37 +25,37 @@ type Options struct {
 	Fault func() error
 }
 
-// Judge decides about calls by the rules in force, and keeps what it decided. It is
+// Evaluator decides about calls by the rules in force, and keeps what it decided. It is
 // safe for concurrent use.
-type Judge struct {
+type Evaluator struct {
 	opts   Options
 	rules  atomic.Pointer[Rules]
-	record *record // nil: none is kept
+	record *auditLog // nil: none is kept
 }
 
-// NewJudge returns a judge without rules: it denies everything. It is closed by
-// [Judge.Close].
-func NewJudge(opts Options) *Judge {
-	j := &Judge{opts: opts}
+// NewEvaluator returns a judge without rules: it denies everything. It is closed by
+// [Evaluator.Close].
+func NewEvaluator(opts Options) *Evaluator {
+	j := &Evaluator{opts: opts}
 	if opts.Record != nil {
-		j.record = newRecord(opts)
+		j.record = newAuditLog(opts)
 	}
 	return j
 }
 
 // Close waits until what was decided is written down. It is called once, after the
 // last request.
-func (j *Judge) Close() {
+func (j *Evaluator) Close() {
 	if j.record != nil {
 		j.record.close()
 	}
 }
 
-// Use puts rules in force, in the place of the previous ones.
-func (j *Judge) Use(r *Rules) { j.rules.Store(r) }
+// SetRules puts rules in force, in the place of the previous ones.
+func (j *Evaluator) SetRules(r *Rules) { j.rules.Store(r) }
 
 // AskTimeout is how long a person has, by the rules in force.
-func (j *Judge) AskTimeout() time.Duration {
+func (j *Evaluator) AskTimeout() time.Duration {
 	if r := j.rules.Load(); r != nil {
 		return r.asking
 	}
@@ -64,7 +64,7 @@ func (j *Judge) AskTimeout() time.Duration {
 
 // Regime is what the city wants of its guard, by the rules in force. As long as there
 // are none it is on: no agent gets work before it is known.
-func (j *Judge) Regime() guard.Regime {
+func (j *Evaluator) Regime() guard.Regime {
 	if r := j.rules.Load(); r != nil {
 		return r.regime
 	}
@@ -73,7 +73,7 @@ func (j *Judge) Regime() guard.Regime {
 
 // Readers are the tools that a session may use while no decision can be made,
 // see [guard.Policy.Readers].
-func (j *Judge) Readers(v session.View) (tools, except []string) {
+func (j *Evaluator) Readers(v session.Snapshot) (tools, except []string) {
 	r := j.rules.Load()
 	if r == nil {
 		return nil, nil
@@ -81,15 +81,15 @@ func (j *Judge) Readers(v session.View) (tools, except []string) {
 	return r.readers(v.Agent)
 }
 
-func (j *Judge) fault() error {
+func (j *Evaluator) fault() error {
 	if j.opts.Fault == nil {
 		return nil
 	}
 	return j.opts.Fault()
 }
 
-// Judge decides about a call of a session. A fault of the guard itself denies.
-func (j *Judge) Judge(v session.View, c worker.Call) (verdict guard.Verdict) {
+// Evaluate decides about a call of a session. A fault of the guard itself denies.
+func (j *Evaluator) Evaluate(v session.Snapshot, c worker.Call) (verdict guard.Verdict) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			j.opts.Logger.Error("the guard failed; the call was denied", "tool", c.Tool, "fault", fault)
@@ -104,11 +104,11 @@ func (j *Judge) Judge(v session.View, c worker.Call) (verdict guard.Verdict) {
 		return guard.Verdict{Action: guard.Allow}
 	}
 	req, verdict := r.decide(v.Agent, c)
-	if fault := j.fault(); fault != nil && verdict.Action != guard.Deny && !r.reads(v.Agent, c) {
+	if fault := j.fault(); fault != nil && verdict.Action != guard.Deny && !r.isReadOnly(v.Agent, c) {
 		return guard.Verdict{Action: guard.Deny, Rule: RuleUnrecorded, Reason: "nothing is allowed but to read as long as it cannot be recorded: " + fault.Error()}
 	}
 	if j.record != nil { // that it cannot be kept changes nothing of what was decided
-		j.record.keep(guard.Call{At: j.opts.Now().UTC(), Session: v.Session, Request: req, Verdict: verdict})
+		j.record.enqueue(guard.Call{At: j.opts.Now().UTC(), Session: v.Session, Request: req, Verdict: verdict})
 	}
 	return verdict
 }

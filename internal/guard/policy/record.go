@@ -20,61 +20,61 @@ const (
 	maxBatch = 256 << 10
 )
 
-// record writes calls down, those that wait in one write, apart from those who decide.
-type record struct {
-	opts  Options
-	calls chan guard.Call
-	lost  atomic.Int64
-	ended chan struct{}
+// auditLog writes calls down, those that wait in one write, apart from those who decide.
+type auditLog struct {
+	opts    Options
+	calls   chan guard.Call
+	dropped atomic.Int64
+	ended   chan struct{}
 	// of the writer alone
 	failing bool // that nothing can be kept has been said
 }
 
-func newRecord(opts Options) *record {
-	r := &record{opts: opts, calls: make(chan guard.Call, maxWaiting), ended: make(chan struct{})}
+func newAuditLog(opts Options) *auditLog {
+	r := &auditLog{opts: opts, calls: make(chan guard.Call, maxWaiting), ended: make(chan struct{})}
 	go r.work()
 	return r
 }
 
-// keep has a call written down. It never waits.
-func (r *record) keep(c guard.Call) {
+// enqueue has a call written down. It never waits.
+func (r *auditLog) enqueue(c guard.Call) {
 	if len(c.Input) > MaxInput {
 		c.Input, c.Cut = nil, true
 	}
 	select {
 	case r.calls <- c:
 	default:
-		r.lost.Add(1)
+		r.dropped.Add(1)
 	}
 }
 
 // close waits until all is written.
-func (r *record) close() {
+func (r *auditLog) close() {
 	close(r.calls)
 	<-r.ended
 }
 
 // work writes until the channel is closed.
-func (r *record) work() {
+func (r *auditLog) work() {
 	defer close(r.ended)
 	var batch bytes.Buffer
 	for c := range r.calls {
 		batch.Reset()
-		err := r.line(&batch, c)
+		err := r.appendLine(&batch, c)
 		for waiting := len(r.calls); waiting > 0 && batch.Len() < maxBatch && err == nil; waiting-- {
-			err = r.line(&batch, <-r.calls)
+			err = r.appendLine(&batch, <-r.calls)
 		}
 		if batch.Len() > 0 {
 			if _, fault := r.opts.Record.Write(batch.Bytes()); fault != nil {
 				err = fault
 			}
 		}
-		r.say(err)
+		r.reportLoss(err)
 	}
 }
 
-// say reports once that calls are not kept, and of each number that was lost.
-func (r *record) say(err error) {
+// reportLoss reports once that calls are not kept, and of each number that was lost.
+func (r *auditLog) reportLoss(err error) {
 	switch {
 	case err == nil:
 		r.failing = false
@@ -82,14 +82,14 @@ func (r *record) say(err error) {
 		r.failing = true
 		r.opts.Logger.Warn("calls of tools are not kept for gc guard replay", "error", err)
 	}
-	if n := r.lost.Swap(0); n > 0 {
+	if n := r.dropped.Swap(0); n > 0 {
 		r.opts.Logger.Warn("calls of tools came faster than they can be kept for gc guard replay", "lost", n)
 	}
 }
 
-// line appends a call without the values of credentials. A line whose secrets cannot
+// appendLine appends a call without the values of credentials. A line whose secrets cannot
 // be removed is not kept.
-func (r *record) line(batch *bytes.Buffer, c guard.Call) (err error) {
+func (r *auditLog) appendLine(batch *bytes.Buffer, c guard.Call) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("a call cannot be made discreet: %v", fault)
@@ -97,7 +97,7 @@ func (r *record) line(batch *bytes.Buffer, c guard.Call) (err error) {
 	}()
 	c.Reason, c.Part = r.opts.Conceal(c.Reason), r.opts.Conceal(c.Part)
 	if !c.Cut {
-		c.Input, c.Cut = r.discreet(c.Input)
+		c.Input, c.Cut = r.redactInput(c.Input)
 	}
 	text, err := json.Marshal(c)
 	if err == nil {
@@ -106,9 +106,9 @@ func (r *record) line(batch *bytes.Buffer, c guard.Call) (err error) {
 	return err
 }
 
-// discreet returns an input without the values of credentials. One that is no JSON is
+// redactInput returns an input without the values of credentials. One that is no JSON is
 // left out.
-func (r *record) discreet(input json.RawMessage) (kept json.RawMessage, cut bool) {
+func (r *auditLog) redactInput(input json.RawMessage) (kept json.RawMessage, cut bool) {
 	var value any
 	switch {
 	case len(input) == 0:
@@ -116,23 +116,23 @@ func (r *record) discreet(input json.RawMessage) (kept json.RawMessage, cut bool
 	case json.Unmarshal(input, &value) != nil:
 		return nil, true
 	}
-	kept, err := json.Marshal(r.concealed(value))
+	kept, err := json.Marshal(r.redactValue(value))
 	return kept, err != nil
 }
 
-// concealed is a JSON value without the values of credentials.
-func (r *record) concealed(value any) any {
+// redactValue is a JSON value without the values of credentials.
+func (r *auditLog) redactValue(value any) any {
 	switch v := value.(type) {
 	case string:
 		return r.opts.Conceal(v)
 	case []any:
 		for i := range v {
-			v[i] = r.concealed(v[i])
+			v[i] = r.redactValue(v[i])
 		}
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, one := range v {
-			out[r.opts.Conceal(name)] = r.concealed(one)
+			out[r.opts.Conceal(name)] = r.redactValue(one)
 		}
 		return out
 	}

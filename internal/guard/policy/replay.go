@@ -18,7 +18,7 @@ var ErrNoSet = errors.New("there is no such rule set or file")
 
 // With returns the policy of the rules and of further sets, by their names or files.
 func (r *Rules) With(more []string, read func(string) ([]byte, error)) (*guard.Policy, error) {
-	sheet := r.policy.Sheet()
+	sheet := r.policy.Source()
 	sheet.Sets = slices.Clone(sheet.Sets)
 	for _, name := range more {
 		set, err := furtherSet(name, read)
@@ -45,7 +45,7 @@ func furtherSet(name string, read func(string) ([]byte, error)) (guard.Set, erro
 	return set, err
 }
 
-// ReadCalls reads calls as a [Judge] keeps them, those before a moment left out. A
+// ReadCalls reads calls as a [Evaluator] keeps them, those before a moment left out. A
 // line that cannot be read, as of a write that was cut off, is left out too.
 func ReadCalls(from io.Reader, since time.Time) ([]guard.Call, error) {
 	var calls []guard.Call
@@ -53,7 +53,7 @@ func ReadCalls(from io.Reader, since time.Time) ([]guard.Call, error) {
 	for {
 		line, err := lines.ReadBytes('\n')
 		var c guard.Call
-		if json.Unmarshal(line, &c) == nil && c.Action.Known() && !c.At.Before(since) {
+		if json.Unmarshal(line, &c) == nil && c.Action.IsValid() && !c.At.Before(since) {
 			calls = append(calls, c)
 		}
 		if errors.Is(err, io.EOF) {

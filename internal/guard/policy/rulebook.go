@@ -46,7 +46,7 @@ func Compile(src Source) (*Rules, error) {
 		return nil, faultsOf(src, sheet, err)
 	}
 	r := &Rules{policy: policy, on: src.City.Guarded(), agents: map[string]guard.Request{}, home: src.Home, asking: src.City.Guard.AskTimeout}
-	r.regime = guard.Regime{On: r.on, Lenient: src.City.Guard.Unguarded == config.LapseReport, OnBypass: guard.Bypass(src.City.Guard.OnBypass)}
+	r.regime = guard.Regime{On: r.on, Lenient: src.City.Guard.Unguarded == config.UnguardedReport, OnBypass: guard.Bypass(src.City.Guard.OnBypass)}
 	for _, a := range src.Agents {
 		r.agents[a.Agent] = a
 	}
@@ -64,7 +64,7 @@ func (r *Rules) AskTimeout() time.Duration { return r.asking }
 
 // Count returns the number of rules in force.
 func (r *Rules) Count() int {
-	sheet, count := r.policy.Sheet(), 0
+	sheet, count := r.policy.Source(), 0
 	for _, set := range allSets(sheet) {
 		for _, rule := range set.Rules {
 			if !sheet.Disabled(rule.ID) {
@@ -104,18 +104,18 @@ func (r *Rules) readers(agent string) (tools, except []string) {
 	return r.policy.Readers(req)
 }
 
-// reads reports whether a call is one of those, and no person is to be asked about
+// isReadOnly reports whether a call is one of those, and no person is to be asked about
 // it.
-func (r *Rules) reads(agent string, c worker.Call) bool {
+func (r *Rules) isReadOnly(agent string, c worker.Call) bool {
 	tools, except := r.readers(agent)
 	return !c.Ask && worker.Allowance{Tools: tools, Except: except}.Allows(c)
 }
 
 // sheetOf turns the configuration into what the guard compiles.
-func sheetOf(src Source) (guard.Sheet, error) {
+func sheetOf(src Source) (guard.Source, error) {
 	city, g := src.City, &src.City.Guard
 	b := sheetBuilder{city: city, read: src.Read}
-	sheet := guard.Sheet{Default: guard.Action(g.Default), Disable: g.Disable, Sets: b.sets(g.Keys, g.RuleSources)}
+	sheet := guard.Source{Default: guard.Action(g.Default), Disable: g.Disable, Sets: b.sets(g.Keys, g.RuleSources)}
 	if len(g.Rules) > 0 {
 		own := guard.Set{Name: city.Path}
 		for i := range g.Rules {
@@ -125,7 +125,7 @@ func sheetOf(src Source) (guard.Sheet, error) {
 	}
 	for _, pattern := range g.Patterns() {
 		role := g.Roles[pattern]
-		sheet.Roles = append(sheet.Roles, guard.RoleSheet{Role: pattern, Default: guard.Action(role.Default), Sets: b.sets(role.Keys, role.RuleSources)})
+		sheet.Roles = append(sheet.Roles, guard.RoleSource{Role: pattern, Default: guard.Action(role.Default), Sets: b.sets(role.Keys, role.RuleSources)})
 	}
 	return sheet, config.Join(b.faults)
 }
@@ -187,7 +187,7 @@ func fileFault(path string, data []byte, err error) *config.Error {
 }
 
 // faultsOf gives the mistakes of rules their places.
-func faultsOf(src Source, sheet guard.Sheet, err error) error {
+func faultsOf(src Source, sheet guard.Source, err error) error {
 	city := src.City
 	var faults []*config.Error
 	for _, each := range unjoined(err) {
@@ -208,7 +208,7 @@ func faultsOf(src Source, sheet guard.Sheet, err error) error {
 	return config.Join(faults)
 }
 
-func ruleFault(src Source, sheet guard.Sheet, fault *guard.RuleError) *config.Error {
+func ruleFault(src Source, sheet guard.Source, fault *guard.RuleError) *config.Error {
 	city := src.City
 	message := fmt.Sprintf("rule %q: %s", fault.Rule, fault.Fault)
 	if fault.Set == city.Path {
@@ -240,7 +240,7 @@ func unjoined(err error) []error {
 	return []error{err}
 }
 
-func allSets(sheet guard.Sheet) []guard.Set {
+func allSets(sheet guard.Source) []guard.Set {
 	sets := slices.Clone(sheet.Sets)
 	for _, r := range sheet.Roles {
 		sets = append(sets, r.Sets...)
@@ -248,7 +248,7 @@ func allSets(sheet guard.Sheet) []guard.Set {
 	return sets
 }
 
-func ruleIDs(sheet guard.Sheet) map[string]bool {
+func ruleIDs(sheet guard.Source) map[string]bool {
 	ids := map[string]bool{}
 	for _, set := range allSets(sheet) {
 		for _, r := range set.Rules {

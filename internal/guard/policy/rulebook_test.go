@@ -32,7 +32,7 @@ func compile(t *testing.T, toml string, files map[string]string) (*policy.Rules,
 	if err := os.WriteFile(path, []byte(toml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	city, err := config.Load(t.Context(), path, config.Known{RuleSets: guard.Shipped()})
+	city, err := config.Load(t.Context(), path, config.Catalog{RuleSets: guard.Shipped()})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func compile(t *testing.T, toml string, files map[string]string) (*policy.Rules,
 	return policy.Compile(policy.Source{City: city, Agents: agents, Home: "/home/z", Read: os.ReadFile})
 }
 
-func judge(t *testing.T, rules *policy.Rules, record *bytes.Buffer) *policy.Judge {
+func judge(t *testing.T, rules *policy.Rules, record *bytes.Buffer) *policy.Evaluator {
 	t.Helper()
 	opts := policy.Options{
 		Conceal: func(s string) string { return strings.ReplaceAll(s, "hunter2", "********") }, Logger: slog.New(slog.DiscardHandler),
@@ -52,9 +52,9 @@ func judge(t *testing.T, rules *policy.Rules, record *bytes.Buffer) *policy.Judg
 	if record != nil {
 		opts.Record = record
 	}
-	j := policy.NewJudge(opts)
+	j := policy.NewEvaluator(opts)
 	if rules != nil {
-		j.Use(rules)
+		j.SetRules(rules)
 	}
 	return j
 }
@@ -107,13 +107,13 @@ sets = ["protected-branch"]
 		{"shop/polecat-2", "cat ../.ssh/config", "secret-file", guard.Deny}, // by the folder that it works in
 		{"gone", "cat /home/z/.ssh/config", "secret-file", guard.Deny},
 	} {
-		if v := j.Judge(session.View{Agent: c.agent}, bash(c.script)); v.Action != c.want || v.Rule != c.rule {
+		if v := j.Evaluate(session.Snapshot{Agent: c.agent}, bash(c.script)); v.Action != c.want || v.Rule != c.rule {
 			t.Errorf("%s: %s: got %s by %q (%s), want %s by %q", c.agent, c.script, v.Action, v.Rule, v.Reason, c.want, c.rule)
 		}
 	}
 	elsewhere := bash("cat config")
 	elsewhere.Context = map[string]string{"cwd": "/home/a/.ssh", "role": "mayor"}
-	if v := j.Judge(session.View{Agent: "shop/polecat-2"}, elsewhere); v.Action != guard.Deny {
+	if v := j.Evaluate(session.Snapshot{Agent: "shop/polecat-2"}, elsewhere); v.Action != guard.Deny {
 		t.Errorf("where the agent says that it is does not count: %+v", v)
 	}
 }
@@ -124,10 +124,10 @@ func TestWithoutAGuardAllIsAllowedAndWithoutRulesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var record bytes.Buffer
-	if v := judge(t, rules, &record).Judge(session.View{}, bash("curl x | sh; git push -f")); v.Action != guard.Allow || record.Len() > 0 {
+	if v := judge(t, rules, &record).Evaluate(session.Snapshot{}, bash("curl x | sh; git push -f")); v.Action != guard.Allow || record.Len() > 0 {
 		t.Errorf("a city without a guard: %+v, kept %q", v, record.String())
 	}
-	if v := judge(t, nil, nil).Judge(session.View{}, bash("ls")); v.Action != guard.Deny {
+	if v := judge(t, nil, nil).Evaluate(session.Snapshot{}, bash("ls")); v.Action != guard.Deny {
 		t.Errorf("before the rules were read: %+v", v)
 	}
 }
@@ -141,10 +141,10 @@ func TestNothingButReadingIsAllowedUnrecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fault error
-	j := policy.NewJudge(policy.Options{
+	j := policy.NewEvaluator(policy.Options{
 		Conceal: strings.Clone, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Fault: func() error { return fault },
 	})
-	j.Use(rules)
+	j.SetRules(rules)
 	file := func(tool, path string) worker.Call {
 		return worker.Call{Tool: tool, Input: fmt.Appendf(nil, `{"file_path":%q}`, path)}
 	}
@@ -166,7 +166,7 @@ func TestNothingButReadingIsAllowedUnrecorded(t *testing.T) {
 		"safe":              {file("Read", "/home/a/w/main.go"), guard.Allow, ""},
 	} {
 		for _, fault = range []error{nil, errors.New("the disk is full"), nil} {
-			v := j.Judge(session.View{Agent: "shop/polecat-2"}, c.call)
+			v := j.Evaluate(session.Snapshot{Agent: "shop/polecat-2"}, c.call)
 			switch {
 			case fault == nil && c.want != "" && v.Action != c.want:
 				t.Errorf("%s: %+v, want %s", name, v, c.want)
@@ -223,8 +223,8 @@ func TestCallsAreKeptWithoutCredentials(t *testing.T) {
 	j := judge(t, rules, &record)
 	call := bash("git push https://u:hunter2@h/r --force")
 	call.Input = []byte(strings.ReplaceAll(string(call.Input), "hunter2", `\u0068unter2`)) // however it is written
-	j.Judge(session.View{Agent: "shop/polecat-2", Session: "s"}, call)
-	j.Judge(session.View{Agent: "shop/polecat-2"}, bash("echo "+strings.Repeat("x", policy.MaxInput)))
+	j.Evaluate(session.Snapshot{Agent: "shop/polecat-2", Session: "s"}, call)
+	j.Evaluate(session.Snapshot{Agent: "shop/polecat-2"}, bash("echo "+strings.Repeat("x", policy.MaxInput)))
 	j.Close()
 	record.WriteString(`{"at":"2026-`)
 	if strings.Contains(record.String(), "hunter2") {
@@ -257,10 +257,10 @@ func TestAFullDiskChangesNoDecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	j := policy.NewJudge(policy.Options{Record: failing{}, Conceal: func(s string) string { return s }, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
-	j.Use(rules)
+	j := policy.NewEvaluator(policy.Options{Record: failing{}, Conceal: func(s string) string { return s }, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
+	j.SetRules(rules)
 	for range 3 {
-		if v := j.Judge(session.View{}, bash("git push -f")); v.Action != guard.Deny {
+		if v := j.Evaluate(session.Snapshot{}, bash("git push -f")); v.Action != guard.Deny {
 			t.Errorf("got %+v", v)
 		}
 	}
@@ -277,10 +277,10 @@ func TestAFaultOfTheGuardDenies(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts := policy.Options{Record: &bytes.Buffer{}, Conceal: strings.Clone, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { panic("x") }}
-	j := policy.NewJudge(opts)
+	j := policy.NewEvaluator(opts)
 	defer j.Close()
-	j.Use(rules)
-	if v := j.Judge(session.View{}, bash("ls")); v.Action != guard.Deny {
+	j.SetRules(rules)
+	if v := j.Evaluate(session.Snapshot{}, bash("ls")); v.Action != guard.Deny {
 		t.Errorf("got %+v", v)
 	}
 }
@@ -299,10 +299,10 @@ func TestNothingIsKeptThatCannotBeMadeDiscreet(t *testing.T) {
 		}
 		return s
 	}
-	j := policy.NewJudge(policy.Options{Record: &record, Conceal: conceal, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
-	j.Use(rules)
+	j := policy.NewEvaluator(policy.Options{Record: &record, Conceal: conceal, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	j.SetRules(rules)
 	for _, script := range []string{"echo one", "echo two"} {
-		if v := j.Judge(session.View{}, bash(script)); v.Action != guard.Allow {
+		if v := j.Evaluate(session.Snapshot{}, bash(script)); v.Action != guard.Allow {
 			t.Errorf("got %+v", v)
 		}
 	}
@@ -332,11 +332,11 @@ func TestAHungDiskHoldsNoDecisionUp(t *testing.T) {
 	}
 	var log bytes.Buffer
 	disk := &hung{free: make(chan struct{})}
-	j := policy.NewJudge(policy.Options{Record: disk, Conceal: strings.Clone, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
-	j.Use(rules)
+	j := policy.NewEvaluator(policy.Options{Record: disk, Conceal: strings.Clone, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
+	j.SetRules(rules)
 	const calls = 5000
 	for range calls {
-		if v := j.Judge(session.View{}, bash("ls")); v.Action != guard.Allow {
+		if v := j.Evaluate(session.Snapshot{}, bash("ls")); v.Action != guard.Allow {
 			t.Fatalf("got %+v", v)
 		}
 	}

@@ -4,7 +4,7 @@ import "strings"
 
 // Plain reports whether a script is read without the parser.
 func Plain(script string) bool {
-	_, ok := plainWords(script, NewRoom())
+	_, ok := plainWords(script, NewScratch())
 	return ok
 }
 

@@ -135,13 +135,13 @@ const (
 	maxTails = 12
 )
 
-// talkers say or look for what their words are, and run nothing of it.
-var talkers = sync.OnceValue(set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls"))
+// textPrograms say or look for what their words are, and run nothing of it.
+var textPrograms = sync.OnceValue(set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls"))
 
 // tails judges each rest of the words that may be a command: where it begins depends
 // on options that are not known here.
 func (r *reader) tails(c Command, program string, words []Word, depth int) {
-	if talkers()[program] {
+	if textPrograms()[program] {
 		return
 	}
 	c = behind(c, program)

@@ -15,11 +15,11 @@ var reserved = sync.OnceValue(set("if then else elif fi do done case esac while 
 
 // plainWords are the words of a script that is one program with its words, and in which
 // nothing stands for something else: what most calls are. The parser comes to the same.
-func plainWords(text string, room *Room) (words []Word, ok bool) {
+func plainWords(text string, room *Scratch) (words []Word, ok bool) {
 	if len(text) > maxPlain || !utf8.ValidString(text) { // the parser refuses the latter
 		return nil, false
 	}
-	words = room.take(1 + strings.Count(text, " "))
+	words = room.allocWords(1 + strings.Count(text, " "))
 	for i := 0; i < len(text); {
 		if text[i] == ' ' {
 			i++

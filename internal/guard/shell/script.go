@@ -217,7 +217,7 @@ func (r *reader) find(c Command, program string, depth int) {
 			marked := placeholders(w, "{}")
 			if !marked.Known && w.Known && !slices.ContainsFunc(words[:i], elsewhere) {
 				marked.Listed, marked.Text = true, "./"+strings.TrimPrefix(marked.Text, "./")
-				if pattern := sought(words[:i]); w.Text == "{}" && program == "find" {
+				if pattern := nameSuffix(words[:i]); w.Text == "{}" && program == "find" {
 					marked.Text += pattern
 				}
 			}
@@ -229,8 +229,8 @@ func (r *reader) find(c Command, program string, depth int) {
 	}
 }
 
-// sought is what the names end with that find looks for, if it looks for one name only.
-func sought(words []Word) string {
+// nameSuffix is what the names end with that find looks for, if it looks for one name only.
+func nameSuffix(words []Word) string {
 	pattern := ""
 	for i, w := range words {
 		switch {

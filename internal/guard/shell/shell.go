@@ -63,8 +63,8 @@ type Command struct {
 type Options struct {
 	Home string // of the user; empty is unknown
 	Dir  string // where the script begins; empty is unknown
-	// Room is where it is read, and where what is found stays; nil makes a new one.
-	Room *Room
+	// Scratch is where it is read, and where what is found stays; nil makes a new one.
+	Scratch *Scratch
 }
 
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
@@ -82,7 +82,7 @@ func Parse(script string, opts Options) ([]Command, error) {
 // Argv returns the commands of one program that is started without a shell.
 func Argv(argv []string, opts Options) ([]Command, error) {
 	r := newReader(opts)
-	words := r.opts.Room.take(len(argv))
+	words := r.opts.Scratch.allocWords(len(argv))
 	for _, arg := range argv {
 		if err := fit(arg); err != nil {
 			return nil, err
@@ -104,10 +104,10 @@ type reader struct {
 }
 
 func newReader(opts Options) *reader {
-	if opts.Room == nil {
-		opts.Room = NewRoom()
+	if opts.Scratch == nil {
+		opts.Scratch = NewScratch()
 	}
-	return &reader{opts: opts, found: opts.Room.found[len(opts.Room.found):]}
+	return &reader{opts: opts, found: opts.Scratch.found[len(opts.Scratch.found):]}
 }
 
 var errTooMuch = errors.New("the script runs too many commands to be judged")
@@ -116,7 +116,7 @@ func (r *reader) result() ([]Command, error) {
 	if r.full {
 		return nil, errTooMuch
 	}
-	if room := r.opts.Room; len(room.found)+len(r.found) <= cap(room.found) { // they are there
+	if room := r.opts.Scratch; len(room.found)+len(r.found) <= cap(room.found) { // they are there
 		room.found = room.found[:len(room.found)+len(r.found)]
 	}
 	if len(r.folders)*len(r.found) > maxPlaces {
@@ -160,13 +160,13 @@ func (r *reader) script(text string, within Command, in input, depth int) error 
 	if err := fit(text); err != nil {
 		return err
 	}
-	if words, ok := plainWords(text, r.opts.Room); ok {
+	if words, ok := plainWords(text, r.opts.Scratch); ok {
 		within.Words, within.Reads, within.Writes, within.More, within.Listed, within.Hidden = words, nil, nil, false, false, ""
 		within.Text = brief(strings.Trim(text, " "))
 		r.command(within, in, depth)
 		return nil
 	}
-	file, err := r.opts.Room.parse(text)
+	file, err := r.opts.Scratch.parse(text)
 	if err != nil {
 		return fmt.Errorf("the script cannot be read: %w", err)
 	}

@@ -36,7 +36,7 @@ type Word struct {
 // words returns what a word of the source becomes: several with braces, or where
 // the words of a variable are known.
 func (s *scope) words(list []*syntax.Word) []Word {
-	out := s.reader.opts.Room.take(len(list))
+	out := s.reader.opts.Scratch.allocWords(len(list))
 	for _, w := range list {
 		if values, ok := s.fields(w); ok {
 			out = append(out, values...)

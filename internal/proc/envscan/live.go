@@ -32,11 +32,11 @@ type Process struct {
 	Token   string // instance token
 }
 
-// Live returns the live processes of this user that carry the marks of an agent of the city:
+// LiveProcesses returns the live processes of this user that carry the marks of an agent of the city:
 // GC_CITY_PATH with this value, a session and an instance token. The calling process and those that
 // it descends from are left out, and so are set-up commands. Processes that may not be read are not
 // in the result.
-func Live(city string) ([]Process, error) {
+func LiveProcesses(city string) ([]Process, error) {
 	if city == "" {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func (s *Searcher) Agents(city, session string) ([]Process, error) {
 	defer s.mu.Unlock()
 	if s.city != city || !s.began.After(asked) {
 		began := time.Now()
-		found, err := Live(city)
+		found, err := LiveProcesses(city)
 		if err != nil {
 			return nil, err
 		}
@@ -119,14 +119,14 @@ func (s *Searcher) Agents(city, session string) ([]Process, error) {
 	return out, nil
 }
 
-// StrayError reports an agent that runs and cannot be reached: nothing is on the disk of its session, and
+// OrphanError reports an agent that runs and cannot be reached: nothing is on the disk of its session, and
 // the process that could change that is gone.
-type StrayError struct {
+type OrphanError struct {
 	Session string
 	PIDs    []int
 }
 
-func (e *StrayError) Error() string {
+func (e *OrphanError) Error() string {
 	pids := strings.Trim(fmt.Sprint(e.PIDs), "[]")
 	return fmt.Sprintf("an agent of session %q runs already (process %s) but cannot be reached any more; stop it with: kill %s", e.Session, pids, pids)
 }
@@ -140,24 +140,24 @@ func PIDs(processes []Process) []int {
 	return out
 }
 
-// Ended is the result for the processes of one session.
-type Ended struct {
+// StopResult is the result for the processes of one session.
+type StopResult struct {
 	Session   string
 	Found     int
 	Survivors []int
 }
 
-// endAtOnce bounds how many processes are stopped side by side.
-const endAtOnce = 16
+// maxParallelStops bounds how many processes are stopped side by side.
+const maxParallelStops = 16
 
-// End stops every process that [Live] finds, with what descends from it: SIGTERM, then SIGKILL to
+// StopAll stops every process that [LiveProcesses] finds, with what descends from it: SIGTERM, then SIGKILL to
 // what does not exit. It reports each session with processes.
-func End(ctx context.Context, city string) ([]Ended, error) {
-	live, err := Live(city)
+func StopAll(ctx context.Context, city string) ([]StopResult, error) {
+	live, err := LiveProcesses(city)
 	if err != nil || len(live) == 0 {
 		return nil, err
 	}
-	errs, turn := make([]error, len(live)), make(chan struct{}, endAtOnce)
+	errs, turn := make([]error, len(live)), make(chan struct{}, maxParallelStops)
 	var wg sync.WaitGroup
 	for i, p := range live {
 		wg.Go(func() {
@@ -169,11 +169,11 @@ func End(ctx context.Context, city string) ([]Ended, error) {
 		})
 	}
 	wg.Wait()
-	sessions := map[string]*Ended{}
+	sessions := map[string]*StopResult{}
 	for _, p := range live {
 		e := sessions[p.Session]
 		if e == nil {
-			e = &Ended{Session: p.Session}
+			e = &StopResult{Session: p.Session}
 			sessions[p.Session] = e
 		}
 		e.Found++
@@ -181,7 +181,7 @@ func End(ctx context.Context, city string) ([]Ended, error) {
 			e.Survivors = append(e.Survivors, p.PID)
 		}
 	}
-	out := make([]Ended, 0, len(sessions))
+	out := make([]StopResult, 0, len(sessions))
 	for _, name := range slices.Sorted(maps.Keys(sessions)) {
 		out = append(out, *sessions[name])
 	}

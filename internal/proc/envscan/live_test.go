@@ -59,14 +59,14 @@ func TestLiveAgentsAreFoundByTheirMarks(t *testing.T) {
 	if got, err := s.Agents("", "one"); err != nil || len(got) > 0 {
 		t.Errorf("of no city there are %v, %v", got, err)
 	}
-	ended, err := End(t.Context(), city)
-	want := []Ended{{Session: "one", Found: 1}, {Session: "two", Found: 1}}
-	if err != nil || !slices.EqualFunc(ended, want, func(a, b Ended) bool {
+	ended, err := StopAll(t.Context(), city)
+	want := []StopResult{{Session: "one", Found: 1}, {Session: "two", Found: 1}}
+	if err != nil || !slices.EqualFunc(ended, want, func(a, b StopResult) bool {
 		return a.Session == b.Session && a.Found == b.Found && len(a.Survivors) == 0
 	}) {
 		t.Errorf("ended %+v, %v, want %+v", ended, err, want)
 	}
-	if left, err := Live(city); err != nil || len(left) > 0 {
+	if left, err := LiveProcesses(city); err != nil || len(left) > 0 {
 		t.Errorf("after the end there are %v, %v", left, err)
 	}
 	for _, pid := range others {

@@ -55,7 +55,7 @@ func bindWait[I, O any](h waiter[I, O]) binding {
 		huma.Register(s.api, op, func(parent context.Context, in *I) (*O, error) {
 			ctx, cancel := context.WithCancelCause(parent)
 			defer cancel(nil)
-			defer unixhttp.LifeOf(parent).OnClosing(func() { cancel(errEnding) })()
+			defer unixhttp.LifetimeOf(parent).OnClosing(func() { cancel(errEnding) })()
 			out, err := h(ctx, s, in)
 			if ended := errors.Is(err, context.Canceled) || errors.Is(err, client.ErrTimeout); ended && errors.Is(context.Cause(ctx), errEnding) {
 				err = errEnding
@@ -80,7 +80,7 @@ func (s *Server) bound(parent context.Context, row route) (context.Context, cont
 // detached returns a context that outlives the connection.
 func (s *Server) detached(parent context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), limit)
-	unhook := unixhttp.LifeOf(parent).OnEnd(cancel)
+	unhook := unixhttp.LifetimeOf(parent).OnEnd(cancel)
 	return ctx, func() { unhook(); cancel() }
 }
 
@@ -96,7 +96,7 @@ func stream(contentType string, h streamer) binding {
 		s.routes.HandleFunc(row.method+" "+row.path, func(w http.ResponseWriter, r *http.Request) {
 			ctx, cancel := context.WithCancel(r.Context())
 			defer cancel()
-			defer unixhttp.LifeOf(ctx).OnClosing(cancel)()
+			defer unixhttp.LifetimeOf(ctx).OnClosing(cancel)()
 			counted := &countingWriter{ResponseWriter: w, masked: redact.Stream{Redactor: s.secrets, To: w}}
 			counted.Header().Set("Content-Type", contentType)
 			err := h(ctx, s, counted, r)

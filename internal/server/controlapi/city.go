@@ -19,7 +19,7 @@ type City interface {
 	Views
 	Agents
 	Lifecycle
-	Winding
+	Draining
 	Prompts
 	Questions
 	Conditions
@@ -59,9 +59,9 @@ type Lifecycle interface {
 	Reset(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 }
 
-// Winding is how a session comes to its end in good order. The requests name the
+// Draining is how a session comes to its end in good order. The requests name the
 // instance; another one's are client.ErrRefused.
-type Winding interface {
+type Draining interface {
 	Drain(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	DrainState(ctx context.Context, target string) (client.Drain, error)
 	DrainAck(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
@@ -143,9 +143,9 @@ type Previewer interface {
 	Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error)
 }
 
-// Dated is the extension of a City that finds events by their time. Without it
+// EventFinder is the extension of a City that finds events by their time. Without it
 // all that are remembered are read.
-type Dated interface {
+type EventFinder interface {
 	// Since returns the id of the newest event that is older than t, zero if
 	// there is none.
 	Since(ctx context.Context, t time.Time) (id uint64, err error)

@@ -54,7 +54,7 @@ func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client
 
 // since returns the id to read after so that nothing that the query wants is left out.
 func since(ctx context.Context, city City, q client.EventQuery) (uint64, error) {
-	dated, ok := city.(Dated)
+	dated, ok := city.(EventFinder)
 	if !ok || q.Since.IsZero() {
 		return q.After, nil
 	}

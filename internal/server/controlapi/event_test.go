@@ -82,7 +82,7 @@ func TestAForgottenEventIsAGap(t *testing.T) {
 	for range 5 {
 		city.Emit("test", client.Agent{}, "")
 	}
-	city.Log().Forget(3)
+	city.Log().DropUntil(3)
 	if ids, gaps := collect(t, c, 1, 2, nil); !slices.Equal(ids, []uint64{4, 5}) || gaps != 1 {
 		t.Errorf("read events %v with %d gaps, want 4, 5 and one gap", ids, gaps)
 	}

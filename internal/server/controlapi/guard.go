@@ -12,9 +12,9 @@ import (
 	"gascity/internal/server/unixhttp"
 )
 
-// meet asks the kernel who has connected.
-func (s *Server) meet(ctx context.Context, conn net.Conn) context.Context {
-	return unixhttp.Meet(ctx, conn, s.peerUID)
+// connContext asks the kernel who has connected.
+func (s *Server) connContext(ctx context.Context, conn net.Conn) context.Context {
+	return unixhttp.RecordPeer(ctx, conn, s.peerUID)
 }
 
 // admit refuses who may not speak to the controller at all: another user, and a

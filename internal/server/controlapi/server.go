@@ -86,7 +86,7 @@ func NewServer(city City, opts Options) *Server {
 // Run serves on l until ctx ends, then lets handlers finish for 5 s, and returns
 // nil when all have. It closes l.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	return unixhttp.Service{Name: "control socket", Handler: s.Handler(), Log: s.log, Connect: s.meet}.Run(ctx, l)
+	return unixhttp.Service{Name: "control socket", Handler: s.Handler(), Log: s.log, Connect: s.connContext}.Run(ctx, l)
 }
 
 // Handler returns the routes behind their checks. A request's connection has to

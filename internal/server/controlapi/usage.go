@@ -21,9 +21,9 @@ type Spending interface {
 	LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error)
 }
 
-// Metered is the extension of a City that can be measured. Without it metrics are
+// MetricsSource is the extension of a City that can be measured. Without it metrics are
 // client.ErrUnsupported.
-type Metered interface {
+type MetricsSource interface {
 	// Metrics writes the metrics in the text format of Prometheus. Nothing in them is
 	// secret.
 	Metrics(ctx context.Context, w io.Writer) error
@@ -69,7 +69,7 @@ func liftBudget(ctx context.Context, city City, in *liftInput) (*reply[client.Do
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
 func metrics(ctx context.Context, s *Server, w http.ResponseWriter, _ *http.Request) error {
-	m, ok := s.city.(Metered)
+	m, ok := s.city.(MetricsSource)
 	if !ok {
 		return fmt.Errorf("%w: this city is not measured", client.ErrUnsupported)
 	}

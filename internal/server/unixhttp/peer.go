@@ -14,20 +14,20 @@ type Peer struct {
 
 type peerKey struct{}
 
-// Meet asks the kernel who has connected, by ask, and keeps the answer in the
+// RecordPeer asks the kernel who has connected, by ask, and keeps the answer in the
 // connection's context.
-func Meet(ctx context.Context, conn net.Conn, ask func(*net.UnixConn) (uid, pid int, err error)) context.Context {
+func RecordPeer(ctx context.Context, conn net.Conn, ask func(*net.UnixConn) (uid, pid int, err error)) context.Context {
 	var who Peer
 	if unix, ok := conn.(*net.UnixConn); ok {
 		who.UID, who.PID, who.Err = ask(unix)
 	} else {
 		who.Err = fmt.Errorf("%T is not a Unix connection", conn)
 	}
-	return Met(ctx, who)
+	return WithPeer(ctx, who)
 }
 
-// Met notes a peer that is known otherwise, for [PeerOf].
-func Met(ctx context.Context, who Peer) context.Context {
+// WithPeer notes a peer that is known otherwise, for [PeerOf].
+func WithPeer(ctx context.Context, who Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, who)
 }
 

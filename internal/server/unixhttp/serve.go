@@ -28,28 +28,28 @@ type Service struct {
 	Connect func(ctx context.Context, conn net.Conn) context.Context
 }
 
-// Life is one run of a service, as its handlers see it: the context of a request has it.
-type Life struct {
-	closing, hard context.Context //nolint:containedctx // the life of the service, not of a request
+// Lifetime is one run of a service, as its handlers see it: the context of a request has it.
+type Lifetime struct {
+	closing, ended context.Context //nolint:containedctx // the life of the service, not of a request
 }
 
-type lifeKey struct{}
+type lifetimeKey struct{}
 
-// LifeOf returns the run of the service that serves a request, one that never ends where
+// LifetimeOf returns the run of the service that serves a request, one that never ends where
 // there is none.
-func LifeOf(ctx context.Context) *Life {
-	if own, ok := ctx.Value(lifeKey{}).(*Life); ok {
+func LifetimeOf(ctx context.Context) *Lifetime {
+	if own, ok := ctx.Value(lifetimeKey{}).(*Lifetime); ok {
 		return own
 	}
 	forever := context.WithoutCancel(ctx)
-	return &Life{forever, forever}
+	return &Lifetime{forever, forever}
 }
 
 // OnClosing calls f when long answers have to end. The result takes that back.
-func (l *Life) OnClosing(f func()) (stop func() bool) { return context.AfterFunc(l.closing, f) }
+func (l *Lifetime) OnClosing(f func()) (stop func() bool) { return context.AfterFunc(l.closing, f) }
 
 // OnEnd calls f when everything has to end.
-func (l *Life) OnEnd(f func()) (stop func() bool) { return context.AfterFunc(l.hard, f) }
+func (l *Lifetime) OnEnd(f func()) (stop func() bool) { return context.AfterFunc(l.ended, f) }
 
 // Run serves on l until ctx ends, then lets handlers finish for 5 s, and returns nil when
 // all have. It closes l. It may be called for several listeners at once.
@@ -58,7 +58,7 @@ func (s Service) Run(ctx context.Context, l net.Listener) error {
 	defer startClosing()
 	hard, endHard := context.WithCancel(context.WithoutCancel(ctx))
 	defer endHard()
-	base := context.WithValue(hard, lifeKey{}, &Life{closing, hard})
+	base := context.WithValue(hard, lifetimeKey{}, &Lifetime{closing, hard})
 	server := &http.Server{
 		Handler:           s.Handler,
 		ReadHeaderTimeout: headerTime,

@@ -55,15 +55,15 @@ func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 // reader's progress only when a good part of that is gone: a large one hides a slow reader.
 const sendBuffer = 16 << 10
 
-// meet notes who is at the other end of a connection.
-func (s *Server) meet(ctx context.Context, c net.Conn) context.Context {
+// recordPeer notes who is at the other end of a connection.
+func (s *Server) recordPeer(ctx context.Context, c net.Conn) context.Context {
 	if c, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		if err := c.SetWriteBuffer(sendBuffer); err != nil {
 			s.log.Debug("a connection of the worker API keeps the buffer that it has", "error", err)
 		}
 	}
 	if _, tcp := c.(*net.TCPConn); !tcp {
-		return unixhttp.Meet(ctx, c, s.peerUID)
+		return unixhttp.RecordPeer(ctx, c, s.peerUID)
 	}
 	who := unixhttp.Peer{}
 	local, err := netip.ParseAddrPort(c.LocalAddr().String())
@@ -71,7 +71,7 @@ func (s *Server) meet(ctx context.Context, c net.Conn) context.Context {
 	if who.Err = errors.Join(err, bad); who.Err == nil {
 		who.UID, who.Err = s.loopbackUID(local, remote)
 	}
-	return unixhttp.Met(ctx, who)
+	return unixhttp.WithPeer(ctx, who)
 }
 
 func admitNoPage(r *http.Request) error {
@@ -97,7 +97,7 @@ func (row route) may(who workerrun.Caller, id string) error {
 		return nil
 	case id == "":
 		return fmt.Errorf("%w: run_id is missing", worker.ErrInvalid)
-	case row.who == workers && who.Speaks(id), row.who == directors && who.Directs(id):
+	case row.who == workers && who.CanReportFor(id), row.who == directors && who.CanDirect(id):
 		return nil
 	case row.who == workers && who.Owner:
 		return fmt.Errorf("%w: only the run's own worker may do this", worker.ErrForbidden)

@@ -63,7 +63,7 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 			}
 			out, err := do(ctx, s.city, *id, in, q)
 			if err != nil {
-				return late(ctx, err)
+				return timeoutError(ctx, err)
 			}
 			return write(s, row, w, out)
 		},
@@ -90,7 +90,7 @@ func query[O any](do func(ctx context.Context, c City, id string, q url.Values) 
 			defer cancel()
 			out, err := do(ctx, s.city, id, q)
 			if err != nil {
-				return late(ctx, err)
+				return timeoutError(ctx, err)
 			}
 			return write(s, row, w, out)
 		},
@@ -131,8 +131,8 @@ func number(text string) (uint64, error) {
 // errEnding is why a wait is over that nothing else has ended.
 var errEnding = fmt.Errorf("%w: the city's controller is ending; ask the next one again", worker.ErrUnavailable)
 
-// late says in the words of the API that a time is over.
-func late(ctx context.Context, err error) error {
+// timeoutError says in the words of the API that a time is over.
+func timeoutError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 	case errors.Is(cause, errEnding):

@@ -12,9 +12,9 @@ import (
 	"gascity/worker"
 )
 
-// paper is a city that knows two runs and the owner, says something to everything, and
+// fakeCity is a city that knows two runs and the owner, says something to everything, and
 // keeps what reached it.
-type paper struct {
+type fakeCity struct {
 	mu    sync.Mutex
 	calls []string
 	left  int // streams that have ended
@@ -30,7 +30,7 @@ const (
 	tokenOwner = "token-of-the-owner-4711"
 )
 
-func (c *paper) called(name, id string) error {
+func (c *fakeCity) called(name, id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if name == "left" {
@@ -41,7 +41,7 @@ func (c *paper) called(name, id string) error {
 	return c.fail
 }
 
-func (c *paper) took() []string {
+func (c *fakeCity) resetCalls() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	calls := c.calls
@@ -49,19 +49,19 @@ func (c *paper) took() []string {
 	return calls
 }
 
-func (c *paper) ended() int {
+func (c *fakeCity) ended() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.left
 }
 
-func (c *paper) failWith(err error) {
+func (c *fakeCity) failWith(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fail = err
 }
 
-func (c *paper) Authenticate(token string) (workerrun.Caller, error) {
+func (c *fakeCity) Authenticate(token string) (workerrun.Caller, error) {
 	switch token {
 	case tokenOne:
 		return workerrun.Caller{Run: "one"}, nil
@@ -75,54 +75,54 @@ func (c *paper) Authenticate(token string) (workerrun.Caller, error) {
 	return workerrun.Caller{}, fmt.Errorf("%w: this token is unknown", worker.ErrUnauthorized)
 }
 
-func (c *paper) Lifecycle(_ context.Context, id string, _ worker.Lifecycle) (worker.LifecycleAnswer, error) {
+func (c *fakeCity) Lifecycle(_ context.Context, id string, _ worker.Lifecycle) (worker.LifecycleAnswer, error) {
 	return worker.LifecycleAnswer{Accepted: true, Late: true}, c.called("lifecycle", id)
 }
 
-func (c *paper) Telemetry(_ context.Context, id string, _ worker.Telemetry) (worker.TelemetryAnswer, error) {
+func (c *fakeCity) Telemetry(_ context.Context, id string, _ worker.Telemetry) (worker.TelemetryAnswer, error) {
 	return worker.TelemetryAnswer{Recorded: 1, Known: 2}, c.called("telemetry", id)
 }
 
-func (c *paper) Interaction(_ context.Context, id string, _ worker.Interaction) (worker.InteractionAnswer, error) {
+func (c *fakeCity) Interaction(_ context.Context, id string, _ worker.Interaction) (worker.InteractionAnswer, error) {
 	return worker.InteractionAnswer{ID: "q"}, c.called("interaction", id)
 }
 
-func (c *paper) ReportHealth(_ context.Context, id string, _ worker.Health) error {
+func (c *fakeCity) ReportHealth(_ context.Context, id string, _ worker.Health) error {
 	return c.called("report-health", id)
 }
 
-func (c *paper) Ack(_ context.Context, id string, _ worker.Ack) error { return c.called("ack", id) }
+func (c *fakeCity) Ack(_ context.Context, id string, _ worker.Ack) error { return c.called("ack", id) }
 
-func (c *paper) Prompt(_ context.Context, p worker.Prompt, wait worker.Progress) (worker.PromptAnswer, error) {
+func (c *fakeCity) Prompt(_ context.Context, p worker.Prompt, wait worker.Progress) (worker.PromptAnswer, error) {
 	return worker.PromptAnswer{Accepted: true, Queued: true, Position: 1, ID: "r", State: "queued", Reason: string(wait)}, c.called("prompt", p.RunID)
 }
 
-func (c *paper) Context(_ context.Context, x worker.Context) (worker.ContextAnswer, error) {
+func (c *fakeCity) Context(_ context.Context, x worker.Context) (worker.ContextAnswer, error) {
 	return worker.ContextAnswer{Accepted: true, ID: "c", Skipped: []string{"role"}}, c.called("context", x.RunID)
 }
 
-func (c *paper) ClaimContext(_ context.Context, id string, _ worker.ContextClaim) (worker.Context, error) {
+func (c *fakeCity) ClaimContext(_ context.Context, id string, _ worker.ContextClaim) (worker.Context, error) {
 	return worker.Context{RunID: id, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "x", Nonce: "gc-n"}}}, c.called("claim-context", id)
 }
 
-func (c *paper) Identity(_ context.Context, x worker.Identity) (worker.IdentityAnswer, error) {
+func (c *fakeCity) Identity(_ context.Context, x worker.Identity) (worker.IdentityAnswer, error) {
 	return worker.IdentityAnswer{Accepted: true, ID: "i"}, c.called("identity", x.RunID)
 }
 
-func (c *paper) Interrupt(_ context.Context, x worker.Interrupt) (worker.InterruptAnswer, error) {
+func (c *fakeCity) Interrupt(_ context.Context, x worker.Interrupt) (worker.InterruptAnswer, error) {
 	return worker.InterruptAnswer{Confirmed: true, Detail: "d"}, c.called("interrupt", x.RunID)
 }
 
-func (c *paper) Health(_ context.Context, id string) (worker.Health, error) {
+func (c *fakeCity) Health(_ context.Context, id string) (worker.Health, error) {
 	at := time.Now()
 	return worker.Health{Status: worker.Healthy, RunID: id, CurrentState: "idle", LastActivity: &at}, c.called("health", id)
 }
 
-func (c *paper) Authorize(_ context.Context, id string, _ worker.Call) (worker.Decision, error) {
+func (c *fakeCity) Authorize(_ context.Context, id string, _ worker.Call) (worker.Decision, error) {
 	return worker.Decision{Allowed: true, Effect: worker.Allow, Rule: "r", Reason: "w", Interaction: "q"}, c.called("authorize", id)
 }
 
-func (c *paper) Stream(ctx context.Context, id string, _ uint64) (<-chan workerrun.Item, error) {
+func (c *fakeCity) Stream(ctx context.Context, id string, _ uint64) (<-chan workerrun.Item, error) {
 	if err := c.called("stream", id); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (c *paper) Stream(ctx context.Context, id string, _ uint64) (<-chan workerr
 	return out, nil
 }
 
-func (c *paper) Events(_ context.Context, id string, _ uint64, _ int) ([]worker.Event, error) {
+func (c *fakeCity) Events(_ context.Context, id string, _ uint64, _ int) ([]worker.Event, error) {
 	return []worker.Event{{Seq: 1, At: time.Now(), RunID: id, Kind: "lifecycle", Data: json.RawMessage(`{"event":"idle"}`)}, {Seq: 2, At: time.Now(), RunID: id, Kind: "connected"}}, c.called("events", id)
 }
 

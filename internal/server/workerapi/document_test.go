@@ -94,8 +94,8 @@ func (doc document) check(t *testing.T, e endpoint, a answer) {
 	}
 }
 
-// takes holds the body of a request against the description.
-func (doc document) takes(t *testing.T, e endpoint) {
+// checkRequest holds the body of a request against the description.
+func (doc document) checkRequest(t *testing.T, e endpoint) {
 	t.Helper()
 	route, _, _ := strings.Cut(e.path, "?")
 	if e.method != http.MethodPost {
@@ -125,7 +125,7 @@ func TestTheValidatorCanFail(t *testing.T) {
 // TestTheSocketServesItsDescription proves that the worker socket answers GET /openapi.json with the
 // document that the reference has, without a token, and answers no other user.
 func TestTheSocketServesItsDescription(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestServer(t, false)
 	get := func() (int, []byte) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.base+"/openapi.json", nil)

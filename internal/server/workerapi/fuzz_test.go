@@ -26,9 +26,9 @@ func FuzzBodies(f *testing.F) {
 		if e.method != http.MethodPost {
 			t.Skip("it has no body")
 		}
-		d := newDesk(t, false)
+		d := newTestServer(t, false)
 		e.body = string(body)
-		a := d.ask(e, tokenOne, func(r *http.Request) { r.Header.Set("Content-Type", "application/json") })
+		a := d.request(e, tokenOne, func(r *http.Request) { r.Header.Set("Content-Type", "application/json") })
 		if a.status >= http.StatusInternalServerError {
 			t.Errorf("%s %q: status %d, %s", e.path, body, a.status, a.body)
 		}

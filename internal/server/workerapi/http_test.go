@@ -37,7 +37,7 @@ func TestWhatHTTPItselfRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, false)
+			d := newTestServer(t, false)
 			conn, err := new(net.Dialer).DialContext(t.Context(), d.addr.Network(), d.addr.String())
 			if err != nil {
 				t.Fatal(err)
@@ -60,7 +60,7 @@ func TestWhatHTTPItselfRefuses(t *testing.T) {
 			if res.StatusCode != c.want || !res.Close || len(text) > 200 || strings.Contains(string(text), "4711") {
 				t.Errorf("got %s, closed: %t, %q; want %d", res.Status, res.Close, text, c.want)
 			}
-			if took := d.city.took(); len(took) != 0 {
+			if took := d.city.resetCalls(); len(took) != 0 {
 				t.Errorf("it has reached the city: %v", took)
 			}
 			<-sent

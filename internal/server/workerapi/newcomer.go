@@ -13,8 +13,8 @@ import (
 	"gascity/worker"
 )
 
-// meanings explain each code in answers.
-var meanings = map[string]string{
+// codeDescriptions explain each code in answers.
+var codeDescriptions = map[string]string{
 	"unauthorized": "no token, or an unknown one",
 	"forbidden":    "the token is another run's or may not do this, or the request comes from another user or a web page",
 	"fenced":       "another instance has taken the run's place: the worker ends",
@@ -32,9 +32,9 @@ func problems(schemas huma.Registry) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
 	schema := schemas.Schema(reflect.TypeFor[worker.Problem](), true, "Problem")
 	for _, c := range append(worker.Codes(), worker.Code{Code: "internal", Status: http.StatusInternalServerError, Title: "Internal error"}) {
-		all[c.Code] = &huma.Response{Description: c.Code + ": " + meanings[c.Code], Content: map[string]*huma.MediaType{problemType: {
+		all[c.Code] = &huma.Response{Description: c.Code + ": " + codeDescriptions[c.Code], Content: map[string]*huma.MediaType{problemType: {
 			Schema:  schema,
-			Example: worker.Problem{Type: "urn:gascity:worker:" + c.Code, Title: c.Title, Status: c.Status, Detail: meanings[c.Code], Code: c.Code},
+			Example: worker.Problem{Type: "urn:gascity:worker:" + c.Code, Title: c.Title, Status: c.Status, Detail: codeDescriptions[c.Code], Code: c.Code},
 		}}}
 	}
 	return all
@@ -59,8 +59,8 @@ func servers() []*huma.Server {
 	}
 }
 
-// about describes a row for those who have not seen it before.
-func (row route) about() string {
+// describe describes a row for those who have not seen it before.
+func (row route) describe() string {
 	text := "Who may: the run's worker, by its token."
 	switch {
 	case row.all:

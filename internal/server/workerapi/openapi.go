@@ -83,7 +83,7 @@ func relax(name string, schema *huma.Schema) {
 
 // operation describes one row.
 func (row route) operation(schemas huma.Registry, responses map[string]*huma.Response) *huma.Operation {
-	op := &huma.Operation{OperationID: row.id, Method: row.method, Path: row.path, Summary: row.summary, Description: row.about(), Responses: responses}
+	op := &huma.Operation{OperationID: row.id, Method: row.method, Path: row.path, Summary: row.summary, Description: row.describe(), Responses: responses}
 	ok := &huma.Response{Description: "The answer"}
 	switch answer := row.serve.answer; {
 	case answer == nil:

@@ -67,8 +67,8 @@ func (p *Port) Announce(session string) error {
 	return WritePort(p.dir, session, p.listener)
 }
 
-// Forget takes the port file of a session away.
-func (p *Port) Forget(session string) error {
+// RemoveFile takes the port file of a session away.
+func (p *Port) RemoveFile(session string) error {
 	if p == nil {
 		return nil
 	}

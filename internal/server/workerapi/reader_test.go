@@ -20,7 +20,7 @@ import (
 // TestASlowReaderIsCutOff: it gets the reason if it can, and the handler ends
 // although it takes nothing.
 func TestASlowReaderIsCutOff(t *testing.T) {
-	city := &paper{items: make(chan workerrun.Item)}
+	city := &fakeCity{items: make(chan workerrun.Item)}
 	path := serve(t, city)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "unix", path)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			city := &paper{items: make(chan workerrun.Item, 2)}
+			city := &fakeCity{items: make(chan workerrun.Item, 2)}
 			serveOn(t, l, city, stall)
 			if network != "unix" {
 				host = l.Addr().String()
@@ -108,12 +108,12 @@ func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
 }
 
 func TestLaggedIsTheLastEvent(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestServer(t, false)
 	d.city.items = make(chan workerrun.Item, 3)
 	d.city.items <- workerrun.Item{Gap: &worker.Gap{From: 4, Next: 9}}
 	d.city.items <- workerrun.Item{Lagged: true}
 	close(d.city.items)
-	body := d.ask(endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil).body
+	body := d.request(endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil).body
 	if !strings.HasSuffix(body, "event: gap\ndata: {\"from\":4,\"next\":9}\n\nevent: lagged\ndata: {}\n\n") {
 		t.Errorf("got %q", body)
 	}

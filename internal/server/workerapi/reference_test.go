@@ -193,7 +193,7 @@ func TestEveryBodyHasAnExampleThatIsOne(t *testing.T) {
 		}
 	}
 	for _, c := range worker.Codes() {
-		if meanings[c.Code] == "" {
+		if codeDescriptions[c.Code] == "" {
 			t.Errorf("the meaning of %s is documented nowhere", c.Code)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"gascity/worker"
 )
 
-// who may call a route.
-type who int
+// access may call a route.
+type access int
 
 const (
-	workers   who = iota // the run's own worker
-	directors            // the owner of the city, and a worker for its own run
+	workers   access = iota // the run's own worker
+	directors               // the owner of the city, and a worker for its own run
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 // route is one row of the table.
 type route struct {
 	method, path string
-	who          who
+	who          access
 	all          bool          // without a run it is about all, for the owner
 	exact        bool          // the answer is for the agent itself: nothing is masked in it
 	limit        time.Duration // of the handler; zero is none

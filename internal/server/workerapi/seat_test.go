@@ -14,7 +14,7 @@ import (
 // the first one reads, the first one loses nothing by it, and the second one gets the
 // stream when the first has gone.
 func TestOneWorkerReadsAStream(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestServer(t, false)
 	d.city.items = make(chan workerrun.Item)
 	reads := func(ctx context.Context) (<-chan worker.Message, *worker.Client) {
 		c := &worker.Client{Socket: d.addr.String(), Token: tokenOne, RunID: "one"}
@@ -51,7 +51,7 @@ func TestOneWorkerReadsAStream(t *testing.T) {
 	first, _ := reads(ctx)
 	d.city.items <- workerrun.Item{Message: &worker.Message{Seq: 1, ID: "first", Kind: worker.HealthMessage}}
 	<-first
-	d.refusedTwin()
+	d.refusesSecondReader()
 	send(2, first)
 	second, c := reads(t.Context()) // it waits for its turn, and may speak
 	if err := c.ReportHealth(t.Context(), worker.Health{Status: worker.Healthy}); err != nil {
@@ -70,10 +70,10 @@ func TestOneWorkerReadsAStream(t *testing.T) {
 	send(3, second)
 }
 
-// refusedTwin checks that a second stream is unavailable.
-func (d *desk) refusedTwin() {
+// refusesSecondReader checks that a second stream is unavailable.
+func (d *testServer) refusesSecondReader() {
 	d.t.Helper()
-	d.city.took()
+	d.city.resetCalls()
 	d.refused("a second worker", endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil, "unavailable")
 	if d.city.ended() != 0 {
 		d.t.Error("the first stream has ended")
@@ -83,7 +83,7 @@ func (d *desk) refusedTwin() {
 // TestAWorkerComesAgainAtOnce: the next stream of a worker that has hung up is not refused,
 // however soon it comes.
 func TestAWorkerComesAgainAtOnce(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestServer(t, false)
 	d.city.items = make(chan workerrun.Item)
 	c := &worker.Client{Socket: d.addr.String(), Token: tokenOne, RunID: "one"}
 	defer c.Close()

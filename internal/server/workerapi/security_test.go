@@ -47,10 +47,10 @@ var endpoints = []endpoint{
 	{id: "events", method: "GET", path: "/events?run_id=one", directs: true},
 }
 
-// desk is a server under test, by one of its transports.
-type desk struct {
+// testServer is a server under test, by one of its transports.
+type testServer struct {
 	t      *testing.T
-	city   *paper
+	city   *fakeCity
 	client *http.Client
 	base   string
 	addr   net.Addr
@@ -60,13 +60,13 @@ type desk struct {
 	log bytes.Buffer
 }
 
-func (d *desk) Write(p []byte) (int, error) {
+func (d *testServer) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.log.Write(p)
 }
 
-func (d *desk) logged() string {
+func (d *testServer) logged() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	text := d.log.String()
@@ -74,9 +74,9 @@ func (d *desk) logged() string {
 	return text
 }
 
-func newDesk(t *testing.T, tcp bool) *desk {
+func newTestServer(t *testing.T, tcp bool) *testServer {
 	t.Helper()
-	d := &desk{t: t, city: &paper{}, base: "http://city"}
+	d := &testServer{t: t, city: &fakeCity{}, base: "http://city"}
 	d.uid.Store(int64(os.Getuid()))
 	closed := make(chan workerrun.Item)
 	close(closed)
@@ -172,8 +172,8 @@ type answer struct {
 	body   string
 }
 
-// ask sends a request, edited, and returns the answer.
-func (d *desk) ask(e endpoint, token string, edit func(*http.Request)) answer {
+// request sends a request, edited, and returns the answer.
+func (d *testServer) request(e endpoint, token string, edit func(*http.Request)) answer {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
 	defer cancel()
@@ -244,7 +244,7 @@ var attacks = []attack{
 // city, and with a line in the log that has no token.
 func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
 	for _, place := range []string{"unix", "tcp", "second user", "second user by TCP"} {
-		d := newDesk(t, strings.HasSuffix(strings.ToLower(place), "tcp"))
+		d := newTestServer(t, strings.HasSuffix(strings.ToLower(place), "tcp"))
 		second := strings.HasPrefix(place, "second user")
 		if second {
 			d.uid.Store(int64(os.Getuid()) + 1)
@@ -267,14 +267,14 @@ func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
 	}
 }
 
-func (d *desk) refused(name string, e endpoint, token string, edit func(*http.Request), code string) {
+func (d *testServer) refused(name string, e endpoint, token string, edit func(*http.Request), code string) {
 	d.t.Helper()
-	got := d.ask(e, token, edit)
+	got := d.request(e, token, edit)
 	var p worker.Problem
 	if err := json.Unmarshal([]byte(got.body), &p); err != nil || p.Code != code || p.Status != got.status || got.kind != "application/problem+json" {
 		d.t.Errorf("%s: %d %.300s, want %s", name, got.status, got.body, code)
 	}
-	if took := d.city.took(); len(took) != 0 {
+	if took := d.city.resetCalls(); len(took) != 0 {
 		d.t.Errorf("%s: it has reached the city: %v", name, took)
 	}
 	log := d.logged()
@@ -292,15 +292,15 @@ func (d *desk) refused(name string, e endpoint, token string, edit func(*http.Re
 func TestWhatIsInOrderIsServed(t *testing.T) {
 	doc := described(t)
 	for _, tcp := range []bool{false, true} {
-		d := newDesk(t, tcp)
+		d := newTestServer(t, tcp)
 		for _, e := range endpoints {
 			tokens := []string{tokenOne}
 			if e.directs {
 				tokens = append(tokens, tokenOwner)
 			}
 			for _, token := range tokens {
-				answer := d.ask(e, token, nil)
-				if got := d.city.took(); answer.status >= 300 || len(got) != 1 || got[0] != e.id+" one" {
+				answer := d.request(e, token, nil)
+				if got := d.city.resetCalls(); answer.status >= 300 || len(got) != 1 || got[0] != e.id+" one" {
 					t.Errorf("%s, TCP %t: %d %s, reached the city as %v", e.id, tcp, answer.status, answer.body, got)
 				}
 				doc.check(t, e, answer)
@@ -309,13 +309,13 @@ func TestWhatIsInOrderIsServed(t *testing.T) {
 		for _, err := range []error{worker.ErrNotFound, worker.ErrUnavailable, errOdd} {
 			d.city.failWith(err)
 			for _, e := range endpoints {
-				answer := d.ask(e, tokenOne, nil)
+				answer := d.request(e, tokenOne, nil)
 				doc.check(t, e, answer)
 				if answer.status < 400 || strings.Contains(answer.body, "secret detail") {
 					t.Errorf("%s with a city that says %v: %d %s", e.id, err, answer.status, answer.body)
 				}
 			}
-			d.city.took()
+			d.city.resetCalls()
 		}
 		if log := d.logged(); strings.Contains(log, "4711") {
 			t.Errorf("a token is in the log:\n%s", log)
@@ -324,7 +324,7 @@ func TestWhatIsInOrderIsServed(t *testing.T) {
 }
 
 func TestPathsAndMethodsThatThereAreNot(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestServer(t, false)
 	for _, e := range []endpoint{{method: "GET", path: "/"}, {method: "DELETE", path: "/prompt"}, {method: "GET", path: "/authorize"}, {method: "POST", path: "/stream", body: "{}"}, {method: "POST", path: "//prompt", body: "{}"}, {method: "POST", path: "/x/../prompt", body: "{}"}, {method: "GET", path: "/health/"}} {
 		d.refused(e.method+" "+e.path, e, tokenOne, nil, "not_found")
 	}
@@ -332,24 +332,24 @@ func TestPathsAndMethodsThatThereAreNot(t *testing.T) {
 
 // TestAMissingRunIsTheCallersOwn, but not the owner's, who has none.
 func TestAMissingRunIsTheCallersOwn(t *testing.T) {
-	d, doc := newDesk(t, false), described(t)
+	d, doc := newTestServer(t, false), described(t)
 	for _, e := range endpoints {
 		e.path, _, _ = strings.Cut(e.path, "?")
 		e.body = strings.Replace(e.body, `"run_id":"one"`, `"x":0`, 1)
-		doc.takes(t, e)
-		d.ask(e, tokenTwo, nil)
-		if got := d.city.took(); len(got) != 1 || got[0] != e.id+" two" {
+		doc.checkRequest(t, e)
+		d.request(e, tokenTwo, nil)
+		if got := d.city.resetCalls(); len(got) != 1 || got[0] != e.id+" two" {
 			t.Errorf("%s without a run reached the city as %v", e.id, got)
 		}
-		answer := d.ask(e, tokenOwner, nil)
-		if got := d.city.took(); e.id == "events" && (len(got) != 1 || got[0] != "events ") || e.id != "events" && (len(got) != 0 || answer.status < 400) {
+		answer := d.request(e, tokenOwner, nil)
+		if got := d.city.resetCalls(); e.id == "events" && (len(got) != 1 || got[0] != "events ") || e.id != "events" && (len(got) != 0 || answer.status < 400) {
 			t.Errorf("%s of the owner without a run: %d %s, %v", e.id, answer.status, answer.body, got)
 		}
 	}
 }
 
 func TestNumbersOfEvents(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestServer(t, false)
 	for _, number := range []string{"-1", "x", "18446744073709551615", "9007199254740993"} {
 		d.refused("stream after "+number, endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, with("Last-Event-ID", number), "invalid")
 		d.refused("so many events: "+number, endpoint{method: "GET", path: "/events?run_id=one&limit=" + number}, tokenOne, nil, "invalid")
@@ -359,7 +359,7 @@ func TestNumbersOfEvents(t *testing.T) {
 
 // TestTheLoopbackFallback: the port stands in a file that only we can read.
 func TestTheLoopbackFallback(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestServer(t, true)
 	dir := t.TempDir()
 	l, err := workerapi.ListenLoopback(t.Context(), 0)
 	if err != nil {

@@ -55,8 +55,8 @@ type Server struct {
 
 	loopbackUID func(local, remote netip.AddrPort) (uid int, err error)
 
-	mux   *http.ServeMux
-	seats seats
+	mux     *http.ServeMux
+	streams streamSlots
 }
 
 // NewServer makes a server. It serves nothing before [Server.Run].
@@ -91,7 +91,7 @@ func NewServer(city City, opts Options) *Server {
 // handlers finish for 5 s, and returns nil when all have. It closes l. It may be
 // called for several listeners at once.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	return unixhttp.Service{Name: "worker socket", Handler: s.handler(l.Addr()), Log: s.log, Connect: s.meet}.Run(ctx, l)
+	return unixhttp.Service{Name: "worker socket", Handler: s.handler(l.Addr()), Log: s.log, Connect: s.recordPeer}.Run(ctx, l)
 }
 
 func noSuchPath(r *http.Request) error {

@@ -34,14 +34,14 @@ func serveStream(s *Server, row route, who workerrun.Caller, w http.ResponseWrit
 	}
 	ctx, cancel := s.bound(r, row)
 	defer cancel()
-	leave, err := s.seats.take(ctx, id)
+	leave, err := s.streams.acquire(ctx, id)
 	if err != nil {
-		return late(ctx, err)
+		return timeoutError(ctx, err)
 	}
 	defer leave()
 	items, err := s.city.Stream(ctx, id, after)
 	if err != nil {
-		return late(ctx, err)
+		return timeoutError(ctx, err)
 	}
 	out := &sse{w: w, control: http.NewResponseController(w), stall: s.stall}
 	out.follow(items, cancel, s.heartbeat)
@@ -129,20 +129,20 @@ const maxPiece = 8 << 10
 func (out *sse) send(texts ...[]byte) {
 	for _, text := range texts {
 		for piece := range slices.Chunk(text, maxPiece) {
-			out.patience()
+			out.setWriteDeadline()
 			if out.err == nil {
 				_, out.err = out.w.Write(piece)
 			}
 		}
 	}
-	out.patience()
+	out.setWriteDeadline()
 	if out.err == nil {
 		out.err = out.control.Flush()
 	}
 }
 
-// patience gives the reader its time for what is written next.
-func (out *sse) patience() {
+// setWriteDeadline gives the reader its time for what is written next.
+func (out *sse) setWriteDeadline() {
 	if out.err != nil {
 		return
 	}

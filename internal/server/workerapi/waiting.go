@@ -26,11 +26,11 @@ type bounds struct {
 // boundsOf makes the context that ends with a request and with its server.
 func boundsOf(ctx context.Context) *bounds {
 	inner, cancel := context.WithCancelCause(ctx)
-	unhook := unixhttp.LifeOf(ctx).OnClosing(func() { cancel(errEnding) })
+	unhook := unixhttp.LifetimeOf(ctx).OnClosing(func() { cancel(errEnding) })
 	return &bounds{inner, func() { unhook(); cancel(nil) }}
 }
 
-func (w *waiting) arranged() *bounds {
+func (w *waiting) getBounds() *bounds {
 	if known := w.bound.Load(); known != nil {
 		return known
 	}
@@ -43,10 +43,10 @@ func (w *waiting) arranged() *bounds {
 }
 
 // Done implements [context.Context].
-func (w *waiting) Done() <-chan struct{} { return w.arranged().Done() }
+func (w *waiting) Done() <-chan struct{} { return w.getBounds().Done() }
 
 // Err implements [context.Context].
-func (w *waiting) Err() error { return w.arranged().Err() }
+func (w *waiting) Err() error { return w.getBounds().Err() }
 
 // Value implements [context.Context].
 func (w *waiting) Value(key any) any {
@@ -56,8 +56,8 @@ func (w *waiting) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// over is called when the handler has returned.
-func (w *waiting) over() {
+// finish is called when the handler has returned.
+func (w *waiting) finish() {
 	if known := w.bound.Load(); known != nil {
 		known.end()
 	}
@@ -68,7 +68,7 @@ func (w *waiting) over() {
 func (s *Server) bound(r *http.Request, row route) (context.Context, context.CancelFunc) {
 	if row.limit == always {
 		w := &waiting{Context: r.Context()}
-		return w, w.over
+		return w, w.finish
 	}
 	b := boundsOf(r.Context())
 	limited, stop := context.WithTimeout(b, row.limit)

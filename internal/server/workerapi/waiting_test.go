@@ -16,7 +16,7 @@ import (
 
 // waits is a city whose decisions wait for their context to end.
 type waits struct {
-	*paper
+	*fakeCity
 
 	how          func(context.Context) error
 	began, ended chan struct{}
@@ -68,7 +68,7 @@ func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			city := waits{&paper{}, how, make(chan struct{}, 1), make(chan struct{}, 1)}
+			city := waits{&fakeCity{}, how, make(chan struct{}, 1), make(chan struct{}, 1)}
 			path := filepath.Join(shortDir(t), "w.sock")
 			l, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
 			if err != nil {
@@ -84,7 +84,7 @@ func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			asked := func(ctx context.Context) <-chan answer {
 				told := make(chan answer, 1)
-				go func() { told <- (&desk{t: t, client: &http.Client{Transport: transport}}).authorize(ctx) }()
+				go func() { told <- (&testServer{t: t, client: &http.Client{Transport: transport}}).authorize(ctx) }()
 				after(t, city.began)
 				return told
 			}
@@ -109,7 +109,7 @@ func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
 }
 
 // authorize asks the guard until ctx ends; no answer is the zero value.
-func (d *desk) authorize(ctx context.Context) answer {
+func (d *testServer) authorize(ctx context.Context) answer {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://city/authorize", strings.NewReader(`{"tool":"Bash"}`))
 	if err != nil {
 		d.t.Error(err)

@@ -16,8 +16,8 @@ import (
 // account is somebody's share of a budget.
 type account struct{ budget, who string }
 
-// episode is a budget that is used up, from then until it is not any more.
-type episode struct {
+// overrun is a budget that is used up, from then until it is not any more.
+type overrun struct {
 	use         usage.Use
 	interrupted map[string]bool // instances, by their public names
 }
@@ -30,7 +30,7 @@ const acts = 8
 
 // act has the city do what the budgets in force demand. It is false if something is
 // to be tried again.
-func (r *runner) act(ctx context.Context, views []session.View) bool {
+func (r *runner) act(ctx context.Context, views []session.Snapshot) bool {
 	r.mu.Lock()
 	uses := r.uses
 	r.mu.Unlock()
@@ -70,19 +70,19 @@ func (r *runner) follow(uses []usage.Use) {
 			continue
 		}
 		over[key] = true
-		if ep := r.episodes[key]; ep != nil {
+		if ep := r.overruns[key]; ep != nil {
 			ep.use = u
 			continue
 		}
-		r.episodes[key] = &episode{use: u, interrupted: map[string]bool{}}
+		r.overruns[key] = &overrun{use: u, interrupted: map[string]bool{}}
 		r.mu.Lock()
 		r.tripped[u.Budget.Name]++
 		r.mu.Unlock()
 		r.record(event.BudgetExceeded, u, "the budget is used up: "+u.Text(), exceeded(u))
 	}
-	for key, ep := range r.episodes {
+	for key, ep := range r.overruns {
 		if !over[key] {
-			delete(r.episodes, key)
+			delete(r.overruns, key)
 			r.record(event.BudgetReleased, ep.use, "the budget "+key.budget+" is not used up any more", nil)
 		}
 	}
@@ -126,7 +126,7 @@ func (e *Engine) record(kind event.Kind, u usage.Use, text string, data map[stri
 }
 
 // due returns what is to be done about a session, nil if nothing is.
-func (r *runner) due(v *session.View, uses []usage.Use) func(context.Context) error {
+func (r *runner) due(v *session.Snapshot, uses []usage.Use) func(context.Context) error {
 	act, use := usage.Worst(uses, v.Session, v.Agent)
 	held := v.Hold.Kind == session.HoldBudget
 	switch {
@@ -151,7 +151,7 @@ const desiredRunning = "running"
 
 // stop ends a session and keeps it from running. As long as that cannot be
 // remembered, it is at least interrupted.
-func (r *runner) stop(v session.View, use usage.Use) func(context.Context) error {
+func (r *runner) stop(v session.Snapshot, use usage.Use) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := r.opts.City.Withhold(ctx, v.Session, r.inForce(use), use.Until)
 		if err != nil && working(&v) {
@@ -164,8 +164,8 @@ func (r *runner) stop(v session.View, use usage.Use) func(context.Context) error
 }
 
 // interrupt ends the turn of an instance, once in an episode.
-func (r *runner) interrupt(v session.View, use usage.Use) func(context.Context) error {
-	ep := r.episodes[account{use.Budget.Name, use.Who}]
+func (r *runner) interrupt(v session.Snapshot, use usage.Use) func(context.Context) error {
+	ep := r.overruns[account{use.Budget.Name, use.Who}]
 	r.mu.Lock()
 	done := ep == nil || ep.interrupted[v.Instance]
 	r.mu.Unlock()

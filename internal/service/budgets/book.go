@@ -16,19 +16,19 @@ import (
 	"gascity/worker"
 )
 
-// book is what is in the store and counts, without what is not asked for again,
+// entryCache is what is in the store and counts, without what is not asked for again,
 // and what is to be written into it. The engine's lock guards it.
-type book struct {
+type entryCache struct {
 	entries map[usage.Key]usage.Entry
 	unsaved map[usage.Key]usage.Entry // of entries: what the city noted and the store has not taken
 	stale   bool                      // the store may have more
-	working map[string]*stretch       // sessions that are busy
+	working map[string]*busyPeriod    // sessions that are busy
 	awake   time.Time                 // when the host was last seen to wake
 	span    time.Duration             // how far back anything counts; zero is for ever
 }
 
-// stretch is how long a session has been busy.
-type stretch struct {
+// busyPeriod is how long a session has been busy.
+type busyPeriod struct {
 	run, agent string
 	since      time.Time // of the activity
 	from       time.Time // of the entry that is open
@@ -44,8 +44,8 @@ const (
 	saveEvery = time.Minute
 )
 
-// reach is the time from which on entries count for the budgets; zero: all do.
-func reach(budgets []usage.Budget, now time.Time) time.Time {
+// earliestCounted is the time from which on entries count for the budgets; zero: all do.
+func earliestCounted(budgets []usage.Budget, now time.Time) time.Time {
 	span := spanOf(budgets)
 	if span == 0 {
 		return time.Time{}
@@ -69,7 +69,7 @@ func spanOf(budgets []usage.Budget) time.Duration {
 // left out.
 func unreadable(err error) bool { return errors.Is(err, client.ErrUnavailable) }
 
-func (b *book) put(e usage.Entry, prices usage.Prices) {
+func (b *entryCache) put(e usage.Entry, prices usage.Prices) {
 	if b.entries == nil {
 		b.entries = map[usage.Key]usage.Entry{}
 	}
@@ -78,14 +78,14 @@ func (b *book) put(e usage.Entry, prices usage.Prices) {
 
 // light is an entry without what does not count. Its cost is settled once.
 func light(e usage.Entry, prices usage.Prices) usage.Entry {
-	if cost, source := prices.Cost(e); source == usage.Priced {
+	if cost, source := prices.Cost(e); source == usage.CostPriced {
 		e.Cost = &cost
 	}
 	e.Reported, e.Tools, e.Source = worker.Usage{}, nil, ""
 	return e
 }
 
-func (b *book) replace(entries []usage.Entry, prices usage.Prices) {
+func (b *entryCache) replace(entries []usage.Entry, prices usage.Prices) {
 	b.entries = make(map[usage.Key]usage.Entry, len(entries))
 	for _, e := range entries {
 		b.put(e, prices)
@@ -93,8 +93,8 @@ func (b *book) replace(entries []usage.Entry, prices usage.Prices) {
 	maps.Copy(b.entries, b.unsaved)
 }
 
-// note takes an entry of the city's own, to be saved.
-func (b *book) note(e usage.Entry) {
+// addUnsaved takes an entry of the city's own, to be saved.
+func (b *entryCache) addUnsaved(e usage.Entry) {
 	b.put(e, usage.Prices{})
 	if b.unsaved == nil {
 		b.unsaved = map[usage.Key]usage.Entry{}
@@ -103,7 +103,7 @@ func (b *book) note(e usage.Entry) {
 }
 
 // list returns what counts, and forgets what does not any more.
-func (b *book) list(now time.Time) []usage.Entry {
+func (b *entryCache) list(now time.Time) []usage.Entry {
 	out := make([]usage.Entry, 0, len(b.entries))
 	for key, e := range b.entries {
 		if b.span > 0 && now.Sub(e.At) > b.span {
@@ -116,13 +116,13 @@ func (b *book) list(now time.Time) []usage.Entry {
 }
 
 // working reports whether a session spends, as far as gc knows.
-func working(v *session.View) bool {
+func working(v *session.Snapshot) bool {
 	return v.Unknown == "" && v.Running && (v.Activity.State == runtime.ActivityBusy || v.Activity.State == runtime.ActivityBackground)
 }
 
 // busy is every session, in the terms of budgets. Nothing was reported while the
 // host slept.
-func (b *book) busy(views []session.View) []usage.Busy {
+func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 	out := make([]usage.Busy, 0, len(views))
 	for i := range views {
 		v := &views[i]
@@ -140,9 +140,9 @@ func (b *book) busy(views []session.View) []usage.Busy {
 
 // follow notes who is busy, and with timed for how long: in entries that grow, each
 // of at most [longest].
-func (b *book) follow(views []session.View, now time.Time, timed bool) {
+func (b *entryCache) follow(views []session.Snapshot, now time.Time, timed bool) {
 	if b.working == nil {
-		b.working = map[string]*stretch{}
+		b.working = map[string]*busyPeriod{}
 	}
 	seen := map[string]bool{}
 	for i := range views {
@@ -153,19 +153,19 @@ func (b *book) follow(views []session.View, now time.Time, timed bool) {
 		}
 		w := b.working[v.Session]
 		if w != nil && w.run != runOf(v) {
-			b.stretch(v.Session, w, now, timed)
+			b.extendBusy(v.Session, w, now, timed)
 			w = nil
 		}
 		if w == nil {
 			w = b.begin(v, now)
 		}
 		if timed && now.Sub(w.from) >= longest || now.Sub(w.savedAt) >= saveEvery {
-			b.stretch(v.Session, w, now, timed)
+			b.extendBusy(v.Session, w, now, timed)
 		}
 	}
 	for name, w := range b.working {
 		if !seen[name] {
-			b.stretch(name, w, now, timed)
+			b.extendBusy(name, w, now, timed)
 			delete(b.working, name)
 		}
 	}
@@ -173,22 +173,22 @@ func (b *book) follow(views []session.View, now time.Time, timed bool) {
 
 // begin notes that a session is busy since it said so, and counts from now on what
 // somebody before us has counted.
-func (b *book) begin(v *session.View, now time.Time) *stretch {
+func (b *entryCache) begin(v *session.Snapshot, now time.Time) *busyPeriod {
 	since := v.Activity.Since
 	if since.IsZero() || since.After(now) {
 		since = now
 	}
-	w := &stretch{run: runOf(v), agent: v.Agent, since: since, from: since, savedAt: now}
-	if b.noted(v.Session, since) {
+	w := &busyPeriod{run: runOf(v), agent: v.Agent, since: since, from: since, savedAt: now}
+	if b.hasWorkSince(v.Session, since) {
 		w.from = now
 	}
 	b.working[v.Session] = w
 	return w
 }
 
-// noted reports whether something is noted already of a session's work after a time,
+// hasWorkSince reports whether something is noted already of a session's work after a time,
 // as by a controller before this one.
-func (b *book) noted(name string, from time.Time) bool {
+func (b *entryCache) hasWorkSince(name string, from time.Time) bool {
 	for _, e := range b.entries {
 		if e.Session == name && e.Busy > 0 && e.At.After(from) {
 			return true
@@ -197,12 +197,12 @@ func (b *book) noted(name string, from time.Time) bool {
 	return false
 }
 
-// stretch notes how long a session has been busy in the entry that is open, and
+// extendBusy notes how long a session has been busy in the entry that is open, and
 // begins the next one if it is long enough.
-func (b *book) stretch(name string, w *stretch, now time.Time, timed bool) {
+func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed bool) {
 	w.savedAt = now
 	if long := now.Sub(w.from); timed && long > 0 {
-		b.note(usage.Entry{
+		b.addUnsaved(usage.Entry{
 			Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Source: ownSource, Busy: long,
 		})
 	}
@@ -212,7 +212,7 @@ func (b *book) stretch(name string, w *stretch, now time.Time, timed bool) {
 }
 
 // growing puts the time that is not noted yet into the book, and not into the store.
-func (b *book) growing(now time.Time) {
+func (b *entryCache) growing(now time.Time) {
 	for name, w := range b.working {
 		e := usage.Entry{Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Busy: now.Sub(w.from)}
 		if e.Busy > 0 {
@@ -225,24 +225,24 @@ func (b *book) growing(now time.Time) {
 const ownSource = "city"
 
 // silence notes that a session is silent, since when.
-func (b *book) silence(name string, since, now time.Time) {
+func (b *entryCache) silence(name string, since, now time.Time) {
 	w := b.working[name]
 	if w == nil {
 		return
 	}
 	e := usage.Entry{Run: w.run, Message: fmt.Sprintf("silent %d", since.UnixNano()), Session: name, Agent: w.agent, At: now, Source: ownSource, Silent: now.Sub(since)}
-	b.note(e)
+	b.addUnsaved(e)
 }
 
 // open returns what is to be saved.
-func (b *book) open() []usage.Entry {
+func (b *entryCache) open() []usage.Entry {
 	out := slices.Collect(maps.Values(b.unsaved))
 	slices.SortFunc(out, func(x, y usage.Entry) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Message, y.Message)) })
 	return out
 }
 
 // saved notes that the store has entries, as far as they have not grown since.
-func (b *book) saved(entries []usage.Entry) {
+func (b *entryCache) saved(entries []usage.Entry) {
 	for _, e := range entries {
 		if now := b.unsaved[e.Key()]; now.At.Equal(e.At) {
 			delete(b.unsaved, e.Key())
@@ -250,16 +250,16 @@ func (b *book) saved(entries []usage.Entry) {
 	}
 }
 
-// slept ends what was busy when the host went to sleep.
-func (b *book) slept(at, now time.Time, timed bool) {
+// endBusyOnSleep ends what was busy when the host went to sleep.
+func (b *entryCache) endBusyOnSleep(at, now time.Time, timed bool) {
 	for name, w := range b.working {
-		b.stretch(name, w, at, timed)
+		b.extendBusy(name, w, at, timed)
 		w.from, w.since = now, now
 	}
 	b.awake = now
 }
 
-func runOf(v *session.View) string {
+func runOf(v *session.Snapshot) string {
 	if v.Token == "" {
 		return cmp.Or(v.Instance, v.Session)
 	}

@@ -27,10 +27,10 @@ import (
 )
 
 // City is what the engine knows of the controller. Its methods are called
-// concurrently, and never by [Engine.Look], [Engine.Spend] or [Engine.Hold].
+// concurrently, and never by [Engine.SessionChanged], [Engine.Spend] or [Engine.PromptHold].
 type City interface {
-	// Views returns what is known of every session.
-	Views() []session.View
+	// Snapshots returns what is known of every session.
+	Snapshots() []session.Snapshot
 	// Interrupt asks an instance to abandon its turn.
 	Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error)
 	// Withhold ends a session and keeps it from running until [City.Allow]. That is
@@ -56,7 +56,7 @@ type Options struct {
 	// returned is not changed.
 	Rules func() Rules
 
-	// Changed is called with the sessions for which [Engine.Hold] answers
+	// Changed is called with the sessions for which [Engine.PromptHold] answers
 	// otherwise than before. It must not block. Nil: no call.
 	Changed func(session string)
 	Logger  *slog.Logger     // nil: nothing is logged
@@ -66,21 +66,21 @@ type Options struct {
 // Engine is the book-keeper of one city. Its methods are safe for concurrent use.
 type Engine struct {
 	opts Options
-	poke chan struct{} // has room for one: there is something to look at
+	wake chan struct{} // has room for one: there is something to look at
 
-	mu       sync.Mutex
-	rules    Rules
-	book     book
-	loaded   bool   // the book is complete
-	missing  string // why it is not
-	uses     []usage.Use
-	judgedAt time.Time
-	cost     time.Duration // of the last judgement
-	held     map[string]string
-	unjudged bool            // something was spent that the verdict does not know
-	waiting  map[string]bool // sessions that were held for that alone
-	counted  map[spender]total
-	tripped  map[string]int // budgets that were used up since the engine began, by name
+	mu          sync.Mutex
+	rules       Rules
+	cache       entryCache
+	loaded      bool   // the book is complete
+	missing     string // why it is not
+	uses        []usage.Use
+	evaluatedAt time.Time
+	cost        time.Duration // of the last judgement
+	held        map[string]string
+	unevaluated bool            // something was spent that the verdict does not know
+	waiting     map[string]bool // sessions that were held for that alone
+	counted     map[spender]total
+	tripped     map[string]int // budgets that were used up since the engine began, by name
 }
 
 // New returns an engine that does nothing until [Engine.Run].
@@ -92,17 +92,17 @@ func New(opts Options) *Engine {
 		opts.Now = time.Now
 	}
 	return &Engine{
-		opts: opts, poke: make(chan struct{}, 1), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{}, waiting: map[string]bool{},
+		opts: opts, wake: make(chan struct{}, 1), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{}, waiting: map[string]bool{},
 		counted: map[spender]total{}, tripped: map[string]int{},
 	}
 }
 
-// Look says that a session has changed. It never blocks.
-func (e *Engine) Look(string) { e.rouse() }
+// SessionChanged says that a session has changed. It never blocks.
+func (e *Engine) SessionChanged(string) { e.wakeLoop() }
 
-func (e *Engine) rouse() {
+func (e *Engine) wakeLoop() {
 	select {
-	case e.poke <- struct{}{}:
+	case e.wake <- struct{}{}:
 	default: // it is going to look
 	}
 }
@@ -114,26 +114,26 @@ func (e *Engine) rouse() {
 func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) {
 	kept, err := e.opts.Store.PutUsage(ctx, entries)
 	e.mu.Lock()
-	changed := e.keptLocked(kept, err)
+	changed := e.applySavedLocked(kept, err)
 	due := e.loaded && !e.dueLocked().After(e.opts.Now())
-	e.unjudged = e.unjudged || changed > 0
+	e.unevaluated = e.unevaluated || changed > 0
 	e.mu.Unlock()
 	if due && changed > 0 {
-		e.judge(e.opts.City.Views())
+		e.evaluate(e.opts.City.Snapshots())
 	}
-	e.rouse()
+	e.wakeLoop()
 	return changed, err
 }
 
-// keptLocked takes over what the store has. When it failed, the content of the store
+// applySavedLocked takes over what the store has. When it failed, the content of the store
 // is unknown.
-func (e *Engine) keptLocked(kept []usage.Kept, err error) (changed int) {
+func (e *Engine) applySavedLocked(kept []usage.StoreResult, err error) (changed int) {
 	if err != nil {
-		e.book.stale = true
+		e.cache.stale = true
 		return 0
 	}
 	for _, k := range kept {
-		e.book.put(k.Now, e.rules.Prices)
+		e.cache.put(k.After, e.rules.Prices)
 		if k.Changed() {
 			changed++
 			e.countLocked(k)
@@ -146,19 +146,19 @@ func (e *Engine) keptLocked(kept []usage.Kept, err error) (changed int) {
 const pace = 20
 
 // dueLocked is when to judge again at the earliest.
-func (e *Engine) dueLocked() time.Time { return e.judgedAt.Add(pace * e.cost) }
+func (e *Engine) dueLocked() time.Time { return e.evaluatedAt.Add(pace * e.cost) }
 
-// judge compares what is known with the budgets, and puts the verdict into force.
-func (e *Engine) judge(views []session.View) {
+// evaluate compares what is known with the budgets, and puts the verdict into force.
+func (e *Engine) evaluate(views []session.Snapshot) {
 	e.mu.Lock()
 	began := time.Now()
 	now := e.opts.Now()
 	if timed(e.rules.Budgets) {
-		e.book.growing(now)
+		e.cache.growing(now)
 	}
-	e.uses = usage.Uses(e.rules.Budgets, e.book.list(now), e.book.busy(views), e.rules.Prices, now)
-	e.judgedAt, e.cost, e.unjudged = now, time.Since(began), false
-	changed := e.holdLocked(views)
+	e.uses = usage.Uses(e.rules.Budgets, e.cache.list(now), e.cache.busy(views), e.rules.Prices, now)
+	e.evaluatedAt, e.cost, e.unevaluated = now, time.Since(began), false
+	changed := e.updateHeldLocked(views)
 	for name := range e.waiting {
 		if e.held[name] == "" && !slices.Contains(changed, name) {
 			changed = append(changed, name)
@@ -166,10 +166,10 @@ func (e *Engine) judge(views []session.View) {
 	}
 	clear(e.waiting)
 	e.mu.Unlock()
-	e.tell(changed)
+	e.notifyChanged(changed)
 }
 
-func (e *Engine) tell(sessions []string) {
+func (e *Engine) notifyChanged(sessions []string) {
 	if e.opts.Changed == nil {
 		return
 	}
@@ -178,38 +178,38 @@ func (e *Engine) tell(sessions []string) {
 	}
 }
 
-// Hold says why a session gets no new prompts; empty: it may have them. It never
+// PromptHold says why a session gets no new prompts; empty: it may have them. It never
 // blocks for long.
-func (e *Engine) Hold(v session.View) string {
+func (e *Engine) PromptHold(v session.Snapshot) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	why := e.holdOfLocked(v)
-	if why == "" && e.unjudged && e.holdableLocked(v) {
+	why := e.promptHoldLocked(v)
+	if why == "" && e.unevaluated && e.canHoldLocked(v) {
 		e.waiting[v.Session] = true
 		return "what was just spent is being counted"
 	}
 	return why
 }
 
-// holdableLocked reports whether a budget could hold a session.
-func (e *Engine) holdableLocked(v session.View) bool {
+// canHoldLocked reports whether a budget could hold a session.
+func (e *Engine) canHoldLocked(v session.Snapshot) bool {
 	return slices.ContainsFunc(e.rules.Budgets, func(b usage.Budget) bool {
-		return b.Act.Severity() >= usage.ActHold.Severity() && b.Binds(v.Session, v.Agent)
+		return b.Act.Severity() >= usage.ActHold.Severity() && b.AppliesTo(v.Session, v.Agent)
 	})
 }
 
-// Held reports whether a session gets no new prompts, as [Engine.Hold] says it of the
+// IsHeld reports whether a session gets no new prompts, as [Engine.PromptHold] says it of the
 // view that it was last judged by.
-func (e *Engine) Held(name string) bool {
+func (e *Engine) IsHeld(name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.held[name] != ""
 }
 
-func (e *Engine) holdOfLocked(v session.View) string {
+func (e *Engine) promptHoldLocked(v session.Snapshot) string {
 	if !e.loaded {
 		for _, b := range e.rules.Budgets {
-			if b.Act.Severity() >= usage.ActHold.Severity() && b.Binds(v.Session, v.Agent) {
+			if b.Act.Severity() >= usage.ActHold.Severity() && b.AppliesTo(v.Session, v.Agent) {
 				return fmt.Sprintf("budget %s: what was spent is not known: %s", b.Name, e.missing)
 			}
 		}
@@ -237,11 +237,11 @@ func (e *Engine) inForce(u usage.Use) string {
 	return fmt.Sprintf("%s; until %s, or: gc usage lift %s", u.Text(), u.Until.Local().Format(form), u.Budget.Name)
 }
 
-// holdLocked notes who is held, and returns for whom that has changed.
-func (e *Engine) holdLocked(views []session.View) (changed []string) {
+// updateHeldLocked notes who is held, and returns for whom that has changed.
+func (e *Engine) updateHeldLocked(views []session.Snapshot) (changed []string) {
 	held := make(map[string]string, len(e.held))
 	for _, v := range views {
-		why := e.holdOfLocked(v)
+		why := e.promptHoldLocked(v)
 		if why != "" {
 			held[v.Session] = why
 		}
@@ -259,12 +259,12 @@ func (e *Engine) refresh(ctx context.Context) error {
 	rules := e.opts.Rules()
 	e.mu.Lock()
 	if !reflect.DeepEqual(rules, e.rules) {
-		e.book.stale = true
+		e.cache.stale = true
 	}
 	e.rules = rules
-	fresh := e.loaded && !e.book.stale
-	e.book.stale = false // what fails from here on makes it so again
-	from := reach(rules.Budgets, e.opts.Now())
+	fresh := e.loaded && !e.cache.stale
+	e.cache.stale = false // what fails from here on makes it so again
+	from := earliestCounted(rules.Budgets, e.opts.Now())
 	e.mu.Unlock()
 	if fresh {
 		return nil
@@ -273,14 +273,14 @@ func (e *Engine) refresh(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if unreadable(err) {
-		e.book.stale, e.missing = true, err.Error()
+		e.cache.stale, e.missing = true, err.Error()
 		return err
 	}
 	if err != nil {
 		e.opts.Logger.Error("some of what was spent cannot be read and does not count", "error", err)
 	}
-	e.book.span = spanOf(rules.Budgets)
-	e.book.replace(entries, rules.Prices)
+	e.cache.span = spanOf(rules.Budgets)
+	e.cache.replace(entries, rules.Prices)
 	e.loaded, e.missing = true, ""
 	return nil
 }

@@ -18,47 +18,47 @@ import (
 
 func TestWarningHoldsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a"), tokens(usage.ActWarn, 100, time.Hour))
+		r := start(t, newFakeCity("a"), tokens(usage.ActWarn, 100, time.Hour))
 		defer func() { r.stop() }()
 		r.must(r.spend("a", "1", 100))
-		if why := r.hold("a"); why != "" {
+		if why := r.promptHold("a"); why != "" {
 			t.Errorf("a warning holds: %s", why)
 		}
 		r.acts()
-		r.told(event.BudgetExceeded)
+		r.wantEvents(event.BudgetExceeded)
 		time.Sleep(time.Hour + time.Second)
-		r.told(event.BudgetExceeded, event.BudgetReleased)
+		r.wantEvents(event.BudgetExceeded, event.BudgetReleased)
 	})
 }
 
 // TestHoldIsInForceWhenTheReportIsAnswered: no prompt can slip in between.
 func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a", "bb"), tokens(usage.ActHold, 100, time.Hour))
+		r := start(t, newFakeCity("a", "bb"), tokens(usage.ActHold, 100, time.Hour))
 		defer func() { r.stop() }()
 		r.must(r.spend("a", "1", 60))
-		if why := r.hold("a"); why != "" {
+		if why := r.promptHold("a"); why != "" {
 			t.Errorf("held below the limit: %s", why)
 		}
 		r.must(r.spend("a", "2", 40))
-		if why := r.hold("a"); !strings.Contains(why, "budget b: 100 of 100 tokens in 1h; until ") || !strings.HasSuffix(why, ", or: gc usage lift b") {
+		if why := r.promptHold("a"); !strings.Contains(why, "budget b: 100 of 100 tokens in 1h; until ") || !strings.HasSuffix(why, ", or: gc usage lift b") {
 			t.Errorf("held because of %q, want what is used up and until when", why)
 		}
-		if why := r.hold("bb"); why != "" {
+		if why := r.promptHold("bb"); why != "" {
 			t.Errorf("another agent is held: %s", why)
 		}
 		time.Sleep(time.Hour - time.Minute)
 		synctest.Wait()
-		if r.hold("a") == "" {
+		if r.promptHold("a") == "" {
 			t.Error("the hold ended before the window did")
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if why := r.hold("a"); why != "" {
+		if why := r.promptHold("a"); why != "" {
 			t.Errorf("held beyond the window: %s", why)
 		}
 		r.acts()
-		if got := strings.Join(r.town.toldOf(), " "); got != "s-a s-a" {
+		if got := strings.Join(r.city.changedSessions(), " "); got != "s-a s-a" {
 			t.Errorf("those who wait received %q, want the begin and the end", got)
 		}
 	})
@@ -66,7 +66,7 @@ func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 
 func TestInterruptIsOnceInAnEpisodeForEachIncarnation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a"), tokens(usage.ActInterrupt, 100, time.Hour))
+		r := start(t, newFakeCity("a"), tokens(usage.ActInterrupt, 100, time.Hour))
 		defer func() { r.stop() }()
 		r.sees("a", runtime.ActivityBusy)
 		r.must(r.spend("a", "1", 100))
@@ -74,12 +74,12 @@ func TestInterruptIsOnceInAnEpisodeForEachIncarnation(t *testing.T) {
 		r.must(r.spend("a", "2", 100))
 		r.sees("a", runtime.ActivityBusy)
 		r.acts("interrupt s-a i-a")
-		if r.hold("a") == "" {
+		if r.promptHold("a") == "" {
 			t.Error("an interrupted agent gets new prompts")
 		}
-		r.town.mu.Lock()
-		r.town.at("a").Instance = "i-2"
-		r.town.mu.Unlock()
+		r.city.mu.Lock()
+		r.city.at("a").Instance = "i-2"
+		r.city.mu.Unlock()
 		r.sees("a", runtime.ActivityBusy)
 		r.acts("interrupt s-a i-a", "interrupt s-a i-2")
 		r.sees("a", runtime.ActivityIdle)
@@ -92,13 +92,13 @@ func TestInterruptIsOnceInAnEpisodeForEachIncarnation(t *testing.T) {
 
 func TestInterruptThatFailsIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a"), tokens(usage.ActInterrupt, 100, 0))
+		r := start(t, newFakeCity("a"), tokens(usage.ActInterrupt, 100, 0))
 		defer func() { r.stop() }()
-		r.town.refuse(errors.New("no"))
+		r.city.refuse(errors.New("no"))
 		r.sees("a", runtime.ActivityBusy)
 		r.must(r.spend("a", "1", 100))
 		time.Sleep(time.Second)
-		r.town.refuse(nil)
+		r.city.refuse(nil)
 		time.Sleep(10 * time.Second)
 		r.acts("interrupt s-a i-a")
 	})
@@ -108,17 +108,17 @@ func TestInterruptThatFailsIsTriedAgain(t *testing.T) {
 // again; what another controller finds is the same.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a", "bb"), tokens(usage.ActStop, 100, time.Hour))
+		r := start(t, newFakeCity("a", "bb"), tokens(usage.ActStop, 100, time.Hour))
 		defer func() { r.stop() }()
 		r.sees("a", runtime.ActivityBusy)
 		r.must(r.spend("a", "1", 100))
 		r.acts("withhold s-a")
 		r.restart()
 		r.acts("withhold s-a")
-		if r.hold("a") == "" {
+		if r.promptHold("a") == "" {
 			t.Error("another controller does not know that the budget is used up")
 		}
-		if until := r.town.until("a"); time.Until(until) > time.Hour || time.Until(until) < 59*time.Minute {
+		if until := r.city.until("a"); time.Until(until) > time.Hour || time.Until(until) < 59*time.Minute {
 			t.Errorf("it is held until %s", until)
 		}
 		time.Sleep(time.Hour + time.Second)
@@ -130,14 +130,14 @@ func TestStop(t *testing.T) {
 // tried until it can.
 func TestStopWithoutAMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a"), tokens(usage.ActStop, 100, time.Hour))
+		r := start(t, newFakeCity("a"), tokens(usage.ActStop, 100, time.Hour))
 		defer func() { r.stop() }()
 		r.sees("a", runtime.ActivityBusy)
-		r.town.refuse(client.ErrUnavailable)
+		r.city.refuse(client.ErrUnavailable)
 		r.must(r.spend("a", "1", 100))
 		time.Sleep(time.Minute)
 		r.acts()
-		r.town.refuse(nil)
+		r.city.refuse(nil)
 		time.Sleep(time.Minute)
 		r.acts("withhold s-a")
 	})
@@ -146,7 +146,7 @@ func TestStopWithoutAMemory(t *testing.T) {
 // TestPersonsSuspensionIsLeftAlone: the budget adds nothing to it.
 func TestPersonsSuspensionIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown("a")
+		w := newFakeCity("a")
 		w.at("a").Hold = session.Hold{Kind: session.HoldSuspend}
 		r := start(t, w, tokens(usage.ActStop, 100, time.Hour))
 		defer func() { r.stop() }()
@@ -160,12 +160,12 @@ func TestLimitOfTheCityIsEverybodys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActStop, 100, time.Hour)
 		b.Scope = usage.ScopeCity
-		r := start(t, newTown("a", "bb"), b)
+		r := start(t, newFakeCity("a", "bb"), b)
 		defer func() { r.stop() }()
 		r.must(r.spend("a", "1", 50))
 		r.must(r.spend("bb", "1", 50))
 		synctest.Wait()
-		if got := len(r.town.taken()); got != 2 {
+		if got := len(r.city.recordedActs()); got != 2 {
 			t.Errorf("%d sessions were stopped, want both", got)
 		}
 	})
@@ -174,7 +174,7 @@ func TestLimitOfTheCityIsEverybodys(t *testing.T) {
 // TestRaisedLimitReleases: a changed configuration is in force at once.
 func TestRaisedLimitReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a"), tokens(usage.ActStop, 100, 0))
+		r := start(t, newFakeCity("a"), tokens(usage.ActStop, 100, 0))
 		defer func() { r.stop() }()
 		r.must(r.spend("a", "1", 100))
 		r.acts("withhold s-a")
@@ -184,13 +184,13 @@ func TestRaisedLimitReleases(t *testing.T) {
 		r.acts("withhold s-a", "allow s-a", "withhold s-a")
 		r.set()
 		r.acts("withhold s-a", "allow s-a", "withhold s-a", "allow s-a")
-		r.told(event.BudgetExceeded, event.BudgetReleased, event.BudgetExceeded, event.BudgetReleased)
+		r.wantEvents(event.BudgetExceeded, event.BudgetReleased, event.BudgetExceeded, event.BudgetReleased)
 	})
 }
 
 func TestLiftedBudgetBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a"), tokens(usage.ActStop, 100, 0))
+		r := start(t, newFakeCity("a"), tokens(usage.ActStop, 100, 0))
 		defer func() { r.stop() }()
 		r.must(r.spend("a", "1", 150))
 		r.acts("withhold s-a")
@@ -204,7 +204,7 @@ func TestLiftedBudgetBeginsAnew(t *testing.T) {
 		}
 		r.acts("withhold s-a", "allow s-a")
 		r.restart()
-		if why := r.hold("a"); why != "" {
+		if why := r.promptHold("a"); why != "" {
 			t.Errorf("another controller does not know of it: %s", why)
 		}
 		time.Sleep(time.Second)
@@ -222,7 +222,7 @@ func TestSilenceTripsTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActInterrupt, 1e9, 0)
 		b.Silence = time.Minute
-		r := start(t, newTown("a"), b)
+		r := start(t, newFakeCity("a"), b)
 		defer func() { r.stop() }()
 		r.sees("a", runtime.ActivityBusy)
 		for i := range 10 { // it reports for five minutes
@@ -234,18 +234,18 @@ func TestSilenceTripsTheBreaker(t *testing.T) {
 		r.acts()
 		time.Sleep(16 * time.Second)
 		r.acts("interrupt s-a i-a")
-		r.told(event.BudgetExceeded)
+		r.wantEvents(event.BudgetExceeded)
 		r.sees("a", runtime.ActivityIdle)
 		time.Sleep(time.Hour)
-		if why := r.hold("a"); !strings.Contains(why, "without a usage report; until city.toml allows a longer silence, or: gc usage lift b") {
+		if why := r.promptHold("a"); !strings.Contains(why, "without a usage report; until city.toml allows a longer silence, or: gc usage lift b") {
 			t.Errorf("a silent agent that rests gets prompts: %q", why)
 		}
 		r.restart()
-		if r.hold("a") == "" {
+		if r.promptHold("a") == "" {
 			t.Error("another controller has forgotten the silence")
 		}
 		r.must(r.spend("a", "late", 1))
-		if why := r.hold("a"); why != "" {
+		if why := r.promptHold("a"); why != "" {
 			t.Errorf("an agent that reports again is held: %s", why)
 		}
 	})
@@ -256,7 +256,7 @@ func TestTimeIsCountedWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActHold, time.Hour.Seconds(), 0)
 		b.Measure = usage.MeasureTime
-		r := start(t, newTown("a"), b)
+		r := start(t, newFakeCity("a"), b)
 		defer func() { r.stop() }()
 		r.sees("a", runtime.ActivityBusy)
 		time.Sleep(40 * time.Minute)
@@ -267,12 +267,12 @@ func TestTimeIsCountedWhileItRuns(t *testing.T) {
 		r.restart() // in the midst of it
 		time.Sleep(9*time.Minute + 55*time.Second)
 		synctest.Wait()
-		if why := r.hold("a"); why != "" {
+		if why := r.promptHold("a"); why != "" {
 			t.Errorf("held before the hour was over: %s", why)
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if r.hold("a") == "" {
+		if r.promptHold("a") == "" {
 			uses, err := r.Budgets(t.Context())
 			t.Errorf("not held after an hour of work: %+v, %v", uses, err)
 		}
@@ -283,17 +283,17 @@ func TestTimeIsCountedWhileItRuns(t *testing.T) {
 // anything left.
 func TestUnknownSpendingHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a"), tokens(usage.ActHold, 100, time.Hour))
+		r := start(t, newFakeCity("a"), tokens(usage.ActHold, 100, time.Hour))
 		defer func() { r.stop() }()
 		r.store.Set(storetest.Fails)
 		r.restart()
-		if why := r.hold("a"); !strings.Contains(why, "not known") {
+		if why := r.promptHold("a"); !strings.Contains(why, "not known") {
 			t.Errorf("with a store that cannot be read: %q", why)
 		}
 		r.store.Set(storetest.Works)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if why := r.hold("a"); why != "" {
+		if why := r.promptHold("a"); why != "" {
 			t.Errorf("with a store that works again: %s", why)
 		}
 	})
@@ -303,7 +303,7 @@ func TestUnknownSpendingHolds(t *testing.T) {
 // taken although the answer was lost counts, once.
 func TestBrokenStoreLosesNoAnsweredReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newTown("a"), tokens(usage.ActHold, 100, time.Hour))
+		r := start(t, newFakeCity("a"), tokens(usage.ActHold, 100, time.Hour))
 		defer func() { r.stop() }()
 		answered := int64(0)
 		send := func(message string) {

@@ -24,31 +24,31 @@ type total struct {
 }
 
 // countLocked adds what an entry reported beyond what was known.
-func (e *Engine) countLocked(k usage.Kept) {
-	if k.Now.Busy > 0 || k.Now.Silent > 0 || k.Now.Lift != "" {
+func (e *Engine) countLocked(k usage.StoreResult) {
+	if k.After.Busy > 0 || k.After.Silent > 0 || k.After.Lift != "" {
 		return
 	}
-	key := spender{k.Now.Agent, k.Now.Model}
+	key := spender{k.After.Agent, k.After.Model}
 	if _, known := e.counted[key]; !known && len(e.counted) >= maxSpenders {
 		key.model = "other" // workers name models as they like
 	}
 	t := e.counted[key]
 	var was usage.Entry
-	if k.Was != nil {
-		was = *k.Was
-	} else if k.Now.Model != "" || k.Now.Cost != nil || k.Now.Tokens != (usage.Tokens{}) {
+	if k.Before != nil {
+		was = *k.Before
+	} else if k.After.Model != "" || k.After.Cost != nil || k.After.Tokens != (usage.Tokens{}) {
 		t.responses++
 	}
-	if k.Now.Turn && !was.Turn {
+	if k.After.Turn && !was.Turn {
 		t.turns++
 	}
-	grow(&t.tokens.Input, was.Tokens.Input, k.Now.Tokens.Input)
-	grow(&t.tokens.CacheRead, was.Tokens.CacheRead, k.Now.Tokens.CacheRead)
-	grow(&t.tokens.CacheWrite, was.Tokens.CacheWrite, k.Now.Tokens.CacheWrite)
-	grow(&t.tokens.Output, was.Tokens.Output, k.Now.Tokens.Output)
-	grow(&t.tokens.Reasoning, was.Tokens.Reasoning, k.Now.Tokens.Reasoning)
+	grow(&t.tokens.Input, was.Tokens.Input, k.After.Tokens.Input)
+	grow(&t.tokens.CacheRead, was.Tokens.CacheRead, k.After.Tokens.CacheRead)
+	grow(&t.tokens.CacheWrite, was.Tokens.CacheWrite, k.After.Tokens.CacheWrite)
+	grow(&t.tokens.Output, was.Tokens.Output, k.After.Tokens.Output)
+	grow(&t.tokens.Reasoning, was.Tokens.Reasoning, k.After.Tokens.Reasoning)
 	before, _ := e.rules.Prices.Cost(was)
-	after, _ := e.rules.Prices.Cost(k.Now)
+	after, _ := e.rules.Prices.Cost(k.After)
 	t.usd += max(0, after-before) // a counter never falls
 	e.counted[key] = t
 }

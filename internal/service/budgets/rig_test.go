@@ -18,19 +18,19 @@ import (
 	"gascity/runtime"
 )
 
-// town is a city that carries out its orders and records them.
-type town struct {
+// fakeCity is a city that carries out its orders and records them.
+type fakeCity struct {
 	mu      sync.Mutex
-	views   map[string]*session.View
+	views   map[string]*session.Snapshot
 	acts    []string
 	changed []string
 	fail    error // of every act
 }
 
-func newTown(names ...string) *town {
-	w := &town{views: map[string]*session.View{}}
+func newFakeCity(names ...string) *fakeCity {
+	w := &fakeCity{views: map[string]*session.Snapshot{}}
 	for _, name := range names {
-		w.views[name] = &session.View{
+		w.views[name] = &session.Snapshot{
 			Agent: name, Session: "s-" + name, Desired: "running", State: session.StateRunning, Running: true, Ready: true,
 			Token: "token of " + name, Instance: "i-" + name, Activity: session.Activity{State: runtime.ActivityIdle},
 		}
@@ -38,18 +38,18 @@ func newTown(names ...string) *town {
 	return w
 }
 
-func (w *town) Views() []session.View {
+func (w *fakeCity) Snapshots() []session.Snapshot {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := []session.View{}
+	out := []session.Snapshot{}
 	for _, v := range w.views {
 		out = append(out, *v)
 	}
-	slices.SortFunc(out, func(a, b session.View) int { return len(a.Session) - len(b.Session) })
+	slices.SortFunc(out, func(a, b session.Snapshot) int { return len(a.Session) - len(b.Session) })
 	return out
 }
 
-func (w *town) at(name string) *session.View {
+func (w *fakeCity) at(name string) *session.Snapshot {
 	for _, v := range w.views {
 		if v.Session == name || v.Agent == name {
 			return v
@@ -58,7 +58,7 @@ func (w *town) at(name string) *session.View {
 	panic("no " + name)
 }
 
-func (w *town) do(format string, args ...any) error {
+func (w *fakeCity) do(format string, args ...any) error {
 	if w.fail != nil {
 		return w.fail
 	}
@@ -66,13 +66,13 @@ func (w *town) do(format string, args ...any) error {
 	return nil
 }
 
-func (w *town) Interrupt(_ context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
+func (w *fakeCity) Interrupt(_ context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return client.Done{}, w.do("interrupt %s %s", name, req.Instance)
 }
 
-func (w *town) Withhold(_ context.Context, name, reason string, until time.Time) error {
+func (w *fakeCity) Withhold(_ context.Context, name, reason string, until time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.do("withhold %s", name); err != nil {
@@ -83,7 +83,7 @@ func (w *town) Withhold(_ context.Context, name, reason string, until time.Time)
 	return nil
 }
 
-func (w *town) Allow(_ context.Context, name, _ string) error {
+func (w *fakeCity) Allow(_ context.Context, name, _ string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.do("allow %s", name); err != nil {
@@ -94,31 +94,31 @@ func (w *town) Allow(_ context.Context, name, _ string) error {
 	return nil
 }
 
-func (w *town) be(name string, a runtime.Activity) {
+func (w *fakeCity) be(name string, a runtime.Activity) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.at(name).Activity = session.Activity{State: a, Since: time.Now()}
 }
 
-func (w *town) refuse(err error) {
+func (w *fakeCity) refuse(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fail = err
 }
 
-func (w *town) until(name string) time.Time {
+func (w *fakeCity) until(name string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.at(name).Hold.Until
 }
 
-func (w *town) toldOf() []string {
+func (w *fakeCity) changedSessions() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.changed)
 }
 
-func (w *town) taken() []string {
+func (w *fakeCity) recordedActs() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.acts)
@@ -128,7 +128,7 @@ func (w *town) taken() []string {
 type rig struct {
 	*budgetservice.Engine
 	t     *testing.T
-	town  *town
+	city  *fakeCity
 	store *storetest.Faulty
 	under storetest.Stores
 	stop  func()
@@ -147,13 +147,13 @@ func (r *rig) set(budgets ...usage.Budget) {
 	r.mu.Lock()
 	r.rules.Budgets = budgets
 	r.mu.Unlock()
-	r.Look("")
+	r.SessionChanged("")
 }
 
-func start(t *testing.T, w *town, budgets ...usage.Budget) *rig {
+func start(t *testing.T, w *fakeCity, budgets ...usage.Budget) *rig {
 	t.Helper()
 	under := storetest.Memory(time.Now)
-	r := &rig{t: t, town: w, store: storetest.NewFaulty(under), under: under, rules: budgetservice.Rules{Budgets: budgets}}
+	r := &rig{t: t, city: w, store: storetest.NewFaulty(under), under: under, rules: budgetservice.Rules{Budgets: budgets}}
 	r.begin()
 	return r
 }
@@ -161,11 +161,11 @@ func start(t *testing.T, w *town, budgets ...usage.Budget) *rig {
 // begin starts an engine on what is kept.
 func (r *rig) begin() {
 	e := budgetservice.New(budgetservice.Options{
-		City: r.town, Store: r.store, Events: r.under.Events, Rules: r.inForce,
+		City: r.city, Store: r.store, Events: r.under.Events, Rules: r.inForce,
 		Changed: func(name string) {
-			r.town.mu.Lock()
-			defer r.town.mu.Unlock()
-			r.town.changed = append(r.town.changed, name)
+			r.city.mu.Lock()
+			defer r.city.mu.Unlock()
+			r.city.changed = append(r.city.changed, name)
 		},
 	})
 	ctx, cancel := context.WithCancel(r.t.Context())
@@ -188,7 +188,7 @@ func (r *rig) restart() {
 }
 
 func (r *rig) spend(name, message string, output int64) error {
-	w := r.town
+	w := r.city
 	w.mu.Lock()
 	v := *w.at(name)
 	w.mu.Unlock()
@@ -205,28 +205,28 @@ func (r *rig) must(err error) {
 	}
 }
 
-func (r *rig) hold(name string) string {
-	r.town.mu.Lock()
-	v := *r.town.at(name)
-	r.town.mu.Unlock()
-	return r.Hold(v)
+func (r *rig) promptHold(name string) string {
+	r.city.mu.Lock()
+	v := *r.city.at(name)
+	r.city.mu.Unlock()
+	return r.PromptHold(v)
 }
 
 func (r *rig) sees(name string, activity runtime.Activity) {
-	r.town.be(name, activity)
-	r.Look("s-" + name)
+	r.city.be(name, activity)
+	r.SessionChanged("s-" + name)
 	synctest.Wait()
 }
 
 func (r *rig) acts(want ...string) {
 	r.t.Helper()
 	synctest.Wait()
-	if got := r.town.taken(); !slices.Equal(got, want) {
+	if got := r.city.recordedActs(); !slices.Equal(got, want) {
 		r.t.Errorf("the city was asked for %q, want %q", got, want)
 	}
 }
 
-func (r *rig) told(want ...event.Kind) {
+func (r *rig) wantEvents(want ...event.Kind) {
 	r.t.Helper()
 	synctest.Wait()
 	all, _, err := r.under.Events.After(0)

@@ -35,7 +35,7 @@ act = "stop"
 silence = "5m"
 `)
 	write("my.toml", "version = \"mine\"\n[[price]]\nmodel = \"m\"\noutput = 2\n")
-	city, err := config.Load(t.Context(), filepath.Join(dir, "city.toml"), config.Known{})
+	city, err := config.Load(t.Context(), filepath.Join(dir, "city.toml"), config.Catalog{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const (
 
 // Run works until ctx ends. It is called once.
 func (e *Engine) Run(ctx context.Context) error {
-	r := &runner{Engine: e, episodes: map[account]*episode{}, retry: retryFirst}
+	r := &runner{Engine: e, overruns: map[account]*overrun{}, retry: retryFirst}
 	for {
 		began := e.opts.Now()
 		next := r.work(ctx, began)
@@ -31,13 +31,13 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
-		case <-e.poke:
+		case <-e.wake:
 		case <-timer.C:
 		}
 		timer.Stop()
 		if now := e.opts.Now(); !next.IsZero() && now.Round(0).Sub(later(next, began).Round(0)) > slept {
 			e.mu.Lock()
-			e.book.slept(began, now, timed(e.rules.Budgets))
+			e.cache.endBusyOnSleep(began, now, timed(e.rules.Budgets))
 			e.mu.Unlock()
 		}
 	}
@@ -71,7 +71,7 @@ func earlier(a, b time.Time) time.Time {
 // runner is what only the loop does.
 type runner struct {
 	*Engine
-	episodes map[account]*episode
+	overruns map[account]*overrun
 	again    time.Time // when to try again what has failed; zero: nothing has
 	retry    time.Duration
 }
@@ -84,24 +84,24 @@ func (r *runner) work(ctx context.Context, now time.Time) time.Time {
 		r.opts.Logger.Warn("what was spent is not known", "error", err)
 		failed = true
 	}
-	views := r.opts.City.Views()
+	views := r.opts.City.Snapshots()
 	r.mu.Lock()
 	rules, ready, due := r.rules, r.loaded, r.dueLocked()
-	r.book.follow(views, now, timed(rules.Budgets))
+	r.cache.follow(views, now, timed(rules.Budgets))
 	r.mu.Unlock()
 	switch {
 	case !ready:
 		r.mu.Lock()
-		changed := r.holdLocked(views)
+		changed := r.updateHeldLocked(views)
 		r.mu.Unlock()
-		r.tell(changed)
+		r.notifyChanged(changed)
 		return r.later(true)
 	case now.Before(due):
 		return due
 	}
-	r.judge(views)
-	if r.noteSilence(now) {
-		r.judge(views) // it is in the book: from now on it counts as that
+	r.evaluate(views)
+	if r.recordSilence(now) {
+		r.evaluate(views) // it is in the book: from now on it counts as that
 	}
 	failed = !r.save(ctx) || failed
 	failed = !r.act(ctx, views) || failed
@@ -128,13 +128,13 @@ func (r *runner) later(failed bool) time.Time {
 	return r.again
 }
 
-// noteSilence writes down who is silent, so that it is not forgotten when they rest.
-func (r *runner) noteSilence(now time.Time) (noted bool) {
+// recordSilence writes down who is silent, so that it is not forgotten when they rest.
+func (r *runner) recordSilence(now time.Time) (noted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, u := range r.uses {
 		for name, since := range u.Silent {
-			r.book.silence(name, since, now)
+			r.cache.silence(name, since, now)
 			noted = true
 		}
 	}
@@ -144,7 +144,7 @@ func (r *runner) noteSilence(now time.Time) (noted bool) {
 // save hands the store what the city noted; it is false if the store did not take it.
 func (r *runner) save(ctx context.Context) bool {
 	r.mu.Lock()
-	open := r.book.open()
+	open := r.cache.open()
 	r.mu.Unlock()
 	if len(open) == 0 {
 		return true
@@ -157,7 +157,7 @@ func (r *runner) save(ctx context.Context) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.book.saved(open)
+	r.cache.saved(open)
 	return true
 }
 
@@ -172,7 +172,7 @@ const tick = 30 * time.Second
 
 // next is when time alone may change the verdict: a window ends, somebody is silent
 // for too long, or has worked for too long.
-func (r *runner) next(views []session.View, now time.Time) time.Time {
+func (r *runner) next(views []session.Snapshot, now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var next time.Time
@@ -181,12 +181,12 @@ func (r *runner) next(views []session.View, now time.Time) time.Time {
 			next = earlier(next, later(u.Until, now).Add(time.Millisecond))
 		}
 	}
-	for _, s := range r.book.busy(views) {
+	for _, s := range r.cache.busy(views) {
 		if s.Since.IsZero() {
 			continue
 		}
 		for _, b := range r.rules.Budgets {
-			if b.Binds(s.Session, s.Agent) {
+			if b.AppliesTo(s.Session, s.Agent) {
 				next = earlier(next, r.dueFor(b, s, now))
 			}
 		}
@@ -203,7 +203,7 @@ func (r *runner) dueFor(b usage.Budget, s usage.Busy, now time.Time) time.Time {
 	if b.Measure == usage.MeasureTime {
 		next = earlier(next, now.Add(tick))
 		for _, u := range r.uses {
-			if left := b.Limit - u.Used; u.Budget == b && u.Of(s.Session, s.Agent) && left > 0 {
+			if left := b.Limit - u.Used; u.Budget == b && u.AppliesTo(s.Session, s.Agent) && left > 0 {
 				next = earlier(next, now.Add(time.Duration(left*float64(time.Second))+time.Millisecond))
 			}
 		}

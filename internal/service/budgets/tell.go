@@ -70,7 +70,7 @@ func (e *Engine) Budgets(context.Context) ([]client.Budget, error) {
 	if !loaded {
 		return nil, fmt.Errorf("%w: what was spent is not known: %s", client.ErrUnavailable, missing)
 	}
-	e.judge(e.opts.City.Views()) // what a window has left since the last time does not count
+	e.evaluate(e.opts.City.Snapshots()) // what a window has left since the last time does not count
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out := shown(e.uses)
@@ -137,7 +137,7 @@ func (e *Engine) LiftBudget(ctx context.Context, name string, req client.LiftReq
 }
 
 func (e *Engine) agentOf(name string) string {
-	for _, v := range e.opts.City.Views() {
+	for _, v := range e.opts.City.Snapshots() {
 		if v.Session == name {
 			return v.Agent
 		}
@@ -153,8 +153,8 @@ func (e *Engine) Status(s *client.Status) {
 	now := e.opts.Now()
 	burns := map[string]*burn{}
 	var city burn
-	for _, entry := range e.book.entries {
-		if e.book.recent(entry, now) {
+	for _, entry := range e.cache.entries {
+		if e.cache.recent(entry, now) {
 			city.add(entry, e.rules.Prices)
 			of(burns, entry.Session).add(entry, e.rules.Prices)
 		}
@@ -162,7 +162,7 @@ func (e *Engine) Status(s *client.Status) {
 	s.Burn = city.shown(now)
 	for i := range s.Agents {
 		a := &s.Agents[i]
-		a.Burn, a.Held = of(burns, a.Session).shown(now), e.heldLocked(a)
+		a.Burn, a.Held = of(burns, a.Session).shown(now), e.agentHoldLocked(a)
 	}
 	s.Budgets = nil
 	for _, b := range shown(e.uses) {
@@ -172,18 +172,18 @@ func (e *Engine) Status(s *client.Status) {
 	}
 }
 
-func (e *Engine) heldLocked(a *client.Agent) string {
-	return e.holdOfLocked(session.View{Session: a.Session, Agent: a.Name})
+func (e *Engine) agentHoldLocked(a *client.Agent) string {
+	return e.promptHoldLocked(session.Snapshot{Session: a.Session, Agent: a.Name})
 }
 
 // Explain adds to an explanation what binds the agent.
 func (e *Engine) Explain(x *client.Explanation) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	x.Agent.Held = e.heldLocked(&x.Agent)
+	x.Agent.Held = e.agentHoldLocked(&x.Agent)
 	var bind []usage.Use
 	for _, u := range e.uses {
-		if u.Of(x.Agent.Session, x.Agent.Name) {
+		if u.AppliesTo(x.Agent.Session, x.Agent.Name) {
 			bind = append(bind, u)
 		}
 	}
@@ -191,16 +191,16 @@ func (e *Engine) Explain(x *client.Explanation) {
 }
 
 // recent reports whether an entry counts for the speed of spending.
-func (b *book) recent(e usage.Entry, now time.Time) bool {
+func (b *entryCache) recent(e usage.Entry, now time.Time) bool {
 	return e.Busy == 0 && e.Silent == 0 && e.Lift == "" && now.Sub(e.At) < burning
 }
 
 // burn is what was spent of late.
 type burn struct {
-	first             time.Time
-	tokens            int64
-	usd               float64
-	told, priced, all int
+	first                time.Time
+	tokens               int64
+	usd                  float64
+	counted, priced, all int
 }
 
 func of(burns map[string]*burn, name string) *burn {
@@ -219,7 +219,7 @@ func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	}
 	if n, known := e.Tokens.Fresh(); known {
 		b.tokens += n
-		b.told++
+		b.counted++
 	}
 	if cost, source := prices.Cost(e); source != usage.CostUnknown {
 		b.usd += cost
@@ -233,8 +233,8 @@ func (b *burn) shown(now time.Time) *client.Burn {
 		return nil
 	}
 	over := max(now.Sub(b.first), time.Minute)
-	out := &client.Burn{Partial: b.told < b.all, Unpriced: b.priced < b.all}
-	if b.told > 0 {
+	out := &client.Burn{Partial: b.counted < b.all, Unpriced: b.priced < b.all}
+	if b.counted > 0 {
 		v := float64(b.tokens) / over.Minutes()
 		out.TokensPerMinute = &v
 	}

@@ -27,8 +27,8 @@ import (
 // patience is how long a test waits for what ought to happen.
 const patience = 30 * time.Second
 
-// hall is a city of one session, with every engine between a worker and its prompts.
-type hall struct {
+// wiredCity is a city of one session, with every engine between a worker and its prompts.
+type wiredCity struct {
 	place    *fake.Provider
 	provider runtime.Provider
 	prompts  *prompts.Engine
@@ -40,13 +40,13 @@ type hall struct {
 	last  runtime.Activity
 }
 
-func (h *hall) View(name string) (session.View, error) {
+func (h *wiredCity) Snapshot(name string) (session.Snapshot, error) {
 	ctx := context.Background() //nolint:forbidigo // the method has no ctx
 	seen, err := runtime.Observe(ctx, h.place, name)
 	if err != nil {
-		return session.View{}, err
+		return session.Snapshot{}, err
 	}
-	v := session.View{
+	v := session.Snapshot{
 		Session: name, Agent: name, Provider: h.provider, Desired: "running", State: session.StateRunning, Running: true, Ready: true,
 		Token: seen.InstanceToken, Instance: session.PublicInstance(seen.InstanceToken), ReadAt: time.Now(),
 	}
@@ -61,41 +61,41 @@ func (h *hall) View(name string) (session.View, error) {
 			if e.Activity != h.last {
 				h.last, h.since = e.Activity, time.Now()
 			}
-			v.Activity = session.Activity{State: e.Activity, Source: e.Source, Since: h.since, Confidence: session.Certain}
+			v.Activity = session.Activity{State: e.Activity, Source: e.Source, Since: h.since, Confidence: session.ConfidenceCertain}
 		}
 	}
 	return v, nil
 }
 
-func (h *hall) Views() []session.View {
-	v, err := h.View("a")
+func (h *wiredCity) Snapshots() []session.Snapshot {
+	v, err := h.Snapshot("a")
 	if err != nil {
 		return nil
 	}
-	return []session.View{v}
+	return []session.Snapshot{v}
 }
 
-func (h *hall) Sense(name string) {
-	h.prompts.Look(name)
-	h.spending.Look(name)
+func (h *wiredCity) Sense(name string) {
+	h.prompts.SessionChanged(name)
+	h.spending.SessionChanged(name)
 }
 
-func (h *hall) Settled() bool                                 { return true }
-func (h *hall) WakeFor(context.Context, string, string) error { return nil }
+func (h *wiredCity) HasSynced() bool                               { return true }
+func (h *wiredCity) WakeFor(context.Context, string, string) error { return nil }
 
-func (h *hall) Interrupt(ctx context.Context, name string, _ client.LifecycleRequest) (client.Done, error) {
-	v, err := h.View(name)
+func (h *wiredCity) Interrupt(ctx context.Context, name string, _ client.LifecycleRequest) (client.Done, error) {
+	v, err := h.Snapshot(name)
 	if err != nil {
 		return client.Done{}, err
 	}
 	return client.Done{}, runtime.InterruptInstance(ctx, h.provider, name, v.Token)
 }
 
-func (h *hall) Withhold(context.Context, string, string, time.Time) error { return nil }
-func (h *hall) Allow(context.Context, string, string) error               { return nil }
+func (h *wiredCity) Withhold(context.Context, string, string, time.Time) error { return nil }
+func (h *wiredCity) Allow(context.Context, string, string) error               { return nil }
 
 // open opens a hall with a session, and returns the client of its worker.
-func open(t *testing.T, rules budgets.Rules) (*hall, *worker.Client) {
+func open(t *testing.T, rules budgets.Rules) (*wiredCity, *worker.Client) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcb") //nolint:usetesting // a socket path must be short
 	if err != nil {
@@ -106,14 +106,14 @@ func open(t *testing.T, rules budgets.Rules) (*hall, *worker.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hall{place: fake.New()}
+	h := &wiredCity{place: fake.New()}
 	kept := storetest.Memory(time.Now)
 	h.spending = budgets.New(budgets.Options{
-		City: h, Store: kept.Usage, Events: kept.Events, Rules: func() budgets.Rules { return rules }, Changed: func(name string) { h.prompts.Look(name) },
+		City: h, Store: kept.Usage, Events: kept.Events, Rules: func() budgets.Rules { return rules }, Changed: func(name string) { h.prompts.SessionChanged(name) },
 	})
-	h.prompts = prompts.New(prompts.Options{Store: kept.Receipts, City: h, Events: kept.Events, Hold: h.spending.Hold})
+	h.prompts = prompts.New(prompts.Options{Store: kept.Receipts, City: h, Events: kept.Events, PromptHold: h.spending.PromptHold})
 	h.workers = workers.New(workers.Options{City: h, Events: kept.Events, Socket: path, Spend: h.spending.Spend, Owner: "owner"})
-	h.provider = h.workers.Over(h.place)
+	h.provider = h.workers.WrapProvider(h.place)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var ended sync.WaitGroup
 	for _, run := range []func(context.Context) error{
@@ -139,7 +139,7 @@ func open(t *testing.T, rules budgets.Rules) (*hall, *worker.Client) {
 	if err := h.provider.Start(t.Context(), "a", cfg); err != nil {
 		t.Fatal(err)
 	}
-	h.workers.Look("a")
+	h.workers.SessionChanged("a")
 	for _, call := range h.place.Calls("Start") {
 		if cfg, ok := call.Args[0].(runtime.Config); ok {
 			c := &worker.Client{Socket: cfg.Env["GC_WORKER_SOCKET"], Token: cfg.Env["GC_WORKER_TOKEN"], RunID: cfg.Env["GC_RUN_ID"]}
@@ -218,14 +218,14 @@ func (l *ledger) work(t *testing.T, c *worker.Client, turn func(ctx context.Cont
 	})
 }
 
-func tell(ctx context.Context, c *worker.Client, message string, output int64) error {
+func sendTurnComplete(ctx context.Context, c *worker.Client, message string, output int64) error {
 	_, err := c.Telemetry(ctx, worker.TelemetryEvent{
 		Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: message, Usage: &worker.Usage{Model: "m", OutputTokens: &output},
 	})
 	return err
 }
 
-func (h *hall) queue(t *testing.T, n int) {
+func (h *wiredCity) queue(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
 		if _, err := h.prompts.Nudge(t.Context(), "a", client.NudgeRequest{Text: fmt.Sprint("prompt ", i)}); err != nil {
@@ -246,7 +246,7 @@ func TestBreakerOfAFastSpender(t *testing.T) {
 		_ = c.Report(ctx, worker.Busy, worker.Detail{PromptID: id}) // ends with the test
 		_ = c.Ack(ctx, worker.Ack{ID: id, State: worker.Submitted}) // as above
 		for i := range 5 {
-			_ = tell(ctx, c, fmt.Sprint(id, i), each) // as above
+			_ = sendTurnComplete(ctx, c, fmt.Sprint(id, i), each) // as above
 		}
 		_ = c.Report(ctx, worker.Idle, worker.Detail{PromptID: id}) // as above
 		_ = c.Ack(ctx, worker.Ack{ID: id, State: worker.Consumed})  // as above
@@ -260,7 +260,7 @@ func TestBreakerOfAFastSpender(t *testing.T) {
 		queue, err := h.prompts.Queue(t.Context(), "a", client.OnlyOpen)
 		return err == nil && len(queue) == 18 && strings.Contains(queue[0].Reason, "budget hour: 1,000 of 1,000 tokens")
 	})
-	h.prompts.Look("a")
+	h.prompts.SessionChanged("a")
 	quiet := time.After(500 * time.Millisecond)
 	<-quiet
 	if got, _ := did.count(); got != limit/each/5 {
@@ -278,7 +278,7 @@ func TestBreakerOfASilentWorker(t *testing.T) {
 	did.work(t, c, func(ctx context.Context, id string) {
 		_ = c.Report(ctx, worker.Busy, worker.Detail{PromptID: id}) // ends with the test
 		_ = c.Ack(ctx, worker.Ack{ID: id, State: worker.Submitted}) // as above
-		_ = tell(ctx, c, id, 1)                                     // and never again
+		_ = sendTurnComplete(ctx, c, id, 1)                         // and never again
 	})
 	h.queue(t, 5)
 	eventually(t, "the turn is interrupted", func() bool { _, n := did.count(); return n > 0 })
@@ -291,7 +291,7 @@ func TestBreakerOfASilentWorker(t *testing.T) {
 	if prompts, interrupts := did.count(); prompts != 1 || interrupts != 1 {
 		t.Errorf("the worker got %d prompts and %d interrupts, want one of each", prompts, interrupts)
 	}
-	if err := tell(t.Context(), c, "late", 1); err != nil {
+	if err := sendTurnComplete(t.Context(), c, "late", 1); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a worker that reports again gets prompts", func() bool { n, _ := did.count(); return n == 2 })

@@ -29,16 +29,16 @@ type Lease struct {
 
 // Options is what a broker needs. World and Push are required.
 type Options struct {
-	World World
+	Environment Environment
 	// Push gives a credential to the worker of a session, and returns for which run. An
-	// error says that it has none who takes it; it gets it once [Broker.Look] is called.
+	// error says that it has none who takes it; it gets it once [Broker.SessionChanged] is called.
 	Push func(session string, c worker.Credentials) (run string, err error)
 	// Hide is called with each value before any use of it. It may be nil.
 	Hide func(value string)
-	// Told is called when an account's state has become another one, never with two at
+	// OnState is called when an account's state has become another one, never with two at
 	// a time of one account. It may be nil.
-	Told   func(State)
-	Logger *slog.Logger
+	OnState func(State)
+	Logger  *slog.Logger
 }
 
 // Broker has the credentials of a city. Its methods are safe for concurrent use.
@@ -46,17 +46,17 @@ type Broker struct {
 	opts  Options
 	kicks chan struct{} // has room for one: there is something to do
 
-	mu       sync.Mutex
-	accounts map[string]*account
-	leases   map[string][]string // by session
-	pending  map[string]bool     // sessions to look at
-	told     map[string]map[string]telling
-	over     bool // nothing is renewed any more
-	flights  sync.WaitGroup
+	mu        sync.Mutex
+	accounts  map[string]*account
+	leases    map[string][]string // by session
+	pending   map[string]bool     // sessions to look at
+	delivered map[string]map[string]delivered
+	stopped   bool // nothing is renewed any more
+	renewals  sync.WaitGroup
 }
 
-// telling is what the worker of a session was given: which value, to which run.
-type telling struct {
+// delivered is what the worker of a session was given: which value, to which run.
+type delivered struct {
 	run    string
 	serial int
 }
@@ -65,18 +65,18 @@ type telling struct {
 type account struct {
 	Account
 
-	value  Value
-	serial int // of the value; zero: there is none
-	since  time.Time
-	flight *flight
-	err    error     // of the last try; nil: it succeeded
-	failed int       // tries in a row
-	again  time.Time // when to try again after a failure
-	phase  Phase     // as reported last
+	value   Value
+	serial  int // of the value; zero: there is none
+	since   time.Time
+	renewal *renewal
+	err     error     // of the last try; nil: it succeeded
+	failed  int       // tries in a row
+	again   time.Time // when to try again after a failure
+	phase   Phase     // as reported last
 }
 
-// flight is one renewal that is under way.
-type flight struct {
+// renewal is one renewal that is under way.
+type renewal struct {
 	done   chan struct{}
 	cancel context.CancelFunc
 }
@@ -91,7 +91,7 @@ func New(opts Options) *Broker {
 	}
 	return &Broker{
 		opts: opts, kicks: make(chan struct{}, 1), accounts: map[string]*account{}, leases: map[string][]string{},
-		pending: map[string]bool{}, told: map[string]map[string]telling{},
+		pending: map[string]bool{}, delivered: map[string]map[string]delivered{},
 	}
 }
 
@@ -105,13 +105,13 @@ func (b *Broker) Use(accounts []Account, leases []Lease) {
 		was := b.accounts[a.Name]
 		if was == nil || was.Source != a.Source {
 			was = &account{}
-			for _, of := range b.told {
+			for _, of := range b.delivered {
 				delete(of, a.Name)
 			}
 		}
 		was.Account = a
 		if a.Source.File != "" && was.serial > 0 {
-			was.again = b.opts.World.Now()
+			was.again = b.opts.Environment.Now()
 		}
 		now[a.Name] = was
 	}
@@ -121,17 +121,17 @@ func (b *Broker) Use(accounts []Account, leases []Lease) {
 		b.leases[l.Session] = l.Accounts
 		b.pending[l.Session] = true
 	}
-	for session := range b.told {
+	for session := range b.delivered {
 		if b.leases[session] == nil {
-			delete(b.told, session)
+			delete(b.delivered, session)
 		}
 	}
 	b.kick()
 }
 
-// Look says that a session has changed: its worker may take credentials now. It
+// SessionChanged says that a session has changed: its worker may take credentials now. It
 // never blocks.
-func (b *Broker) Look(session string) {
+func (b *Broker) SessionChanged(session string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.leases[session]) > 0 {
@@ -161,13 +161,13 @@ func (b *Broker) Get(ctx context.Context, name string) (Value, error) {
 			b.mu.Unlock()
 			return Value{}, fmt.Errorf("%w as %s", ErrUnknown, name)
 		}
-		now := b.opts.World.Now()
+		now := b.opts.Environment.Now()
 		if a.good(now) {
 			v := a.value
 			b.mu.Unlock()
 			return v, nil
 		}
-		if a.failed > 0 && now.Before(a.again) && a.flight == nil { // not each caller again
+		if a.failed > 0 && now.Before(a.again) && a.renewal == nil { // not each caller again
 			err := a.err
 			b.mu.Unlock()
 			return Value{}, fmt.Errorf("cannot get the credential %s: %w", name, err)
@@ -210,18 +210,18 @@ const shortest = time.Second
 
 // renewLocked begins a renewal, or joins the one that is under way. Nil: it is too
 // late for one. The renewal does not end with its first caller.
-func (b *Broker) renewLocked(ctx context.Context, a *account) *flight {
-	if a.flight != nil || b.over {
-		return a.flight
+func (b *Broker) renewLocked(ctx context.Context, a *account) *renewal {
+	if a.renewal != nil || b.stopped {
+		return a.renewal
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{make(chan struct{}), cancel}
-	a.flight = f
+	f := &renewal{make(chan struct{}), cancel}
+	a.renewal = f
 	source := a.Source
-	b.flights.Go(func() {
+	b.renewals.Go(func() {
 		defer cancel()
-		v, err := source.Read(ctx, b.opts.World)
-		b.landed(a, f, v, err)
+		v, err := source.Read(ctx, b.opts.Environment)
+		b.finishRenewal(a, f, v, err)
 	})
 	return f
 }
@@ -232,15 +232,15 @@ const (
 	longPause  = 2 * time.Minute
 )
 
-// landed notes the result of a renewal. A failed one takes no value away.
-func (b *Broker) landed(a *account, f *flight, v Value, err error) {
+// finishRenewal notes the result of a renewal. A failed one takes no value away.
+func (b *Broker) finishRenewal(a *account, f *renewal, v Value, err error) {
 	if err == nil {
 		b.opts.Hide(string(v.Secret))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.opts.World.Now()
-	a.flight, a.err = nil, err
+	now := b.opts.Environment.Now()
+	a.renewal, a.err = nil, err
 	if err != nil {
 		a.again = now.Add(min(longPause, firstPause<<min(a.failed, 10)))
 		a.failed++
@@ -274,8 +274,8 @@ func (b *Broker) Expiring(session string, until time.Time) {
 		return
 	}
 	a := b.accounts[names[0]]
-	now := b.opts.World.Now()
-	if a == nil || a.serial == 0 || b.told[session][a.Name].serial != a.serial || now.Sub(a.since) < soonest {
+	now := b.opts.Environment.Now()
+	if a == nil || a.serial == 0 || b.delivered[session][a.Name].serial != a.serial || now.Sub(a.since) < soonest {
 		return
 	}
 	if a.value.Expires.IsZero() || until.Before(a.value.Expires) {
@@ -303,14 +303,14 @@ func (b *Broker) Run(ctx context.Context) error {
 
 func (b *Broker) end() {
 	b.mu.Lock()
-	b.over = true
+	b.stopped = true
 	for _, a := range b.accounts {
-		if a.flight != nil {
-			a.flight.cancel()
+		if a.renewal != nil {
+			a.renewal.cancel()
 		}
 	}
 	b.mu.Unlock()
-	b.flights.Wait()
+	b.renewals.Wait()
 }
 
 // longest bounds how long nothing is looked at: clocks are set.
@@ -320,7 +320,7 @@ const longest = time.Minute
 func (b *Broker) step(ctx context.Context) time.Duration {
 	var tell []State
 	b.mu.Lock()
-	now := b.opts.World.Now()
+	now := b.opts.Environment.Now()
 	next := now.Add(longest)
 	used := map[string]bool{}
 	for _, names := range b.leases {
@@ -345,30 +345,30 @@ func (b *Broker) step(ctx context.Context) time.Duration {
 			tell = append(tell, s)
 		}
 	}
-	gifts := b.giftsLocked(ctx, now)
+	gifts := b.duePushesLocked(ctx, now)
 	b.mu.Unlock()
 	for _, s := range tell {
-		if b.opts.Told != nil {
-			b.opts.Told(s)
+		if b.opts.OnState != nil {
+			b.opts.OnState(s)
 		}
 	}
 	for _, g := range gifts {
-		b.give(g)
+		b.push(g)
 	}
 	return max(time.Millisecond, next.Sub(now))
 }
 
-// gift is a value on its way to a session.
-type gift struct {
+// duePush is a value on its way to a session.
+type duePush struct {
 	session string
 	serial  int
 	body    worker.Credentials
 }
 
-// giftsLocked takes the sessions that are to be looked at. For a value that is not
+// duePushesLocked takes the sessions that are to be looked at. For a value that is not
 // there a renewal begins, at whose end they are looked at again.
-func (b *Broker) giftsLocked(ctx context.Context, now time.Time) []gift {
-	var out []gift
+func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
+	var out []duePush
 	for session := range b.pending {
 		delete(b.pending, session)
 		for _, name := range b.leases[session] {
@@ -385,16 +385,16 @@ func (b *Broker) giftsLocked(ctx context.Context, now time.Time) []gift {
 					end := a.value.Expires
 					body.ExpiresAt = &end
 				}
-				out = append(out, gift{session, a.serial, body})
+				out = append(out, duePush{session, a.serial, body})
 			}
 		}
 	}
 	return out
 }
 
-// give hands a value over. Push is asked even if it was given before: only it knows
+// push hands a value over. Push is asked even if it was given before: only it knows
 // which run the session has now, and gives one that has it nothing.
-func (b *Broker) give(g gift) {
+func (b *Broker) push(g duePush) {
 	run, err := b.opts.Push(g.session, g.body)
 	if err != nil {
 		b.opts.Logger.Debug("a credential was not passed to a worker", "session", g.session, "credential", g.body.Account, "error", err)
@@ -402,8 +402,8 @@ func (b *Broker) give(g gift) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.told[g.session] == nil {
-		b.told[g.session] = map[string]telling{}
+	if b.delivered[g.session] == nil {
+		b.delivered[g.session] = map[string]delivered{}
 	}
-	b.told[g.session][g.body.Account] = telling{run, g.serial}
+	b.delivered[g.session][g.body.Account] = delivered{run, g.serial}
 }

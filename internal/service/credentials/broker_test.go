@@ -122,7 +122,7 @@ func (c *clock) pass(d time.Duration) {
 }
 
 // shared is a login that a service serves, and the source of it.
-func shared(t *testing.T, c *clock) (*vendor, credentials.Source, credentials.World) {
+func shared(t *testing.T, c *clock) (*vendor, credentials.Source, credentials.Environment) {
 	t.Helper()
 	v := &vendor{clock: c, life: time.Hour, refresh: "refresh-0"}
 	server := httptest.NewServer(v)
@@ -136,7 +136,7 @@ func shared(t *testing.T, c *clock) (*vendor, credentials.Source, credentials.Wo
 		t.Fatal(err)
 	}
 	environ := []string{"CREDENTIAL_TEST_LOGIN=" + server.URL, "GORACE=atexit_sleep_ms=0"}
-	return v, credentials.Source{Command: "'" + self + "' '" + path + "'"}, credentials.World{Environ: environ, Dir: t.TempDir(), Now: c.Now}
+	return v, credentials.Source{Command: "'" + self + "' '" + path + "'"}, credentials.Environment{Environ: environ, Dir: t.TempDir(), Now: c.Now}
 }
 
 // TestAgentsShareALogin: 24 agents over 50 expiries, in two cities, whose controllers are
@@ -147,7 +147,7 @@ func TestAgentsShareALogin(t *testing.T) {
 	v, source, world := shared(t, c)
 	world.Locks = credentials.Locks{Dir: filepath.Join(t.TempDir(), "locks")}
 	begin := func() *credentials.Broker {
-		b := credentials.New(credentials.Options{World: world})
+		b := credentials.New(credentials.Options{Environment: world})
 		b.Use([]credentials.Account{{Name: "shared", Source: source}}, nil)
 		return b
 	}
@@ -194,8 +194,8 @@ func TestAgentsShareALogin(t *testing.T) {
 	}
 }
 
-// board takes what is pushed, and reports states.
-type board struct {
+// pushRecorder takes what is pushed, and reports states.
+type pushRecorder struct {
 	mu     sync.Mutex
 	had    map[string][]string // by session
 	absent map[string]bool     // sessions without a worker
@@ -203,11 +203,11 @@ type board struct {
 	news   chan struct{}
 }
 
-func newBoard() *board {
-	return &board{had: map[string][]string{}, absent: map[string]bool{}, news: make(chan struct{}, 1000)}
+func newPushRecorder() *pushRecorder {
+	return &pushRecorder{had: map[string][]string{}, absent: map[string]bool{}, news: make(chan struct{}, 1000)}
 }
 
-func (b *board) push(session string, c worker.Credentials) (string, error) {
+func (b *pushRecorder) push(session string, c worker.Credentials) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.absent[session] {
@@ -220,14 +220,14 @@ func (b *board) push(session string, c worker.Credentials) (string, error) {
 	return "run-" + session, nil
 }
 
-func (b *board) told(s credentials.State) {
+func (b *pushRecorder) recordState(s credentials.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.states = append(b.states, s)
 	b.news <- struct{}{}
 }
 
-func (b *board) await(t *testing.T, what string, is func() bool) {
+func (b *pushRecorder) await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	end := time.After(30 * time.Second)
 	for {
@@ -245,7 +245,7 @@ func (b *board) await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func (b *board) phases() string {
+func (b *pushRecorder) phases() string {
 	var out []string
 	for _, s := range b.states {
 		out = append(out, string(s.Phase))
@@ -269,9 +269,9 @@ func run(t *testing.T, b *credentials.Broker) {
 func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
-	desk := newBoard()
+	desk := newPushRecorder()
 	desk.absent["late"] = true
-	b := credentials.New(credentials.Options{World: world, Push: desk.push, Told: desk.told})
+	b := credentials.New(credentials.Options{Environment: world, Push: desk.push, OnState: desk.recordState})
 	leases := []credentials.Lease{{Session: "late", Accounts: []string{"shared"}}}
 	for i := range 24 {
 		leases = append(leases, credentials.Lease{Session: fmt.Sprint("s", i), Accounts: []string{"shared"}})
@@ -292,28 +292,28 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	desk.mu.Lock()
 	desk.absent["late"] = false
 	desk.mu.Unlock()
-	b.Look("late")
+	b.SessionChanged("late")
 	desk.await(t, "who came late has it", func() bool { return len(desk.had["late"]) == 1 })
 
 	c.pass(51 * time.Minute) // 9 before its end
-	b.Look("s0")
+	b.SessionChanged("s0")
 	desk.await(t, "everybody has the second", everybody("access-2"))
 
 	v.mu.Lock()
 	v.down = true
 	v.mu.Unlock()
 	c.pass(51 * time.Minute)
-	b.Look("s0")
+	b.SessionChanged("s0")
 	desk.await(t, "the outage is reported", func() bool { return desk.phases() == "good failing" })
 	if got, err := b.Get(t.Context(), "shared"); err != nil || got.Secret != "access-2" {
 		t.Errorf("a failed renewal took away what is good still: %v", err)
 	}
 	for range 3 { // it fails again and again
 		c.pass(4 * time.Minute)
-		b.Look("s0")
+		b.SessionChanged("s0")
 	}
 	desk.await(t, "the end is reported", func() bool { return desk.phases() == "good failing expired" })
-	if why := b.Hold("s3"); !strings.Contains(why, "shared") || !strings.Contains(why, "log in again") {
+	if why := b.PromptHold("s3"); !strings.Contains(why, "shared") || !strings.Contains(why, "log in again") {
 		t.Errorf("held for %q", why)
 	}
 	if _, err := b.Get(t.Context(), "shared"); err == nil {
@@ -323,10 +323,10 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	v.down = false
 	v.mu.Unlock()
 	c.pass(5 * time.Minute)
-	b.Look("s0")
+	b.SessionChanged("s0")
 	desk.await(t, "everybody has the third", everybody("access-3"))
 	desk.await(t, "the end of the outage is reported", func() bool { return desk.phases() == "good failing expired good" })
-	if why := b.Hold("s3"); why != "" {
+	if why := b.PromptHold("s3"); why != "" {
 		t.Errorf("still held: %s", why)
 	}
 	if grants, stolen := v.counts(); grants != 3 || stolen != 0 {
@@ -339,20 +339,20 @@ func TestAWorkersWordCounts(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
 	v.life = 1000 * time.Hour
-	desk := newBoard()
-	b := credentials.New(credentials.Options{World: world, Push: desk.push})
+	desk := newPushRecorder()
+	b := credentials.New(credentials.Options{Environment: world, Push: desk.push})
 	b.Use([]credentials.Account{{Name: "shared", Source: source, Before: 5 * time.Minute}}, []credentials.Lease{{Session: "a", Accounts: []string{"shared"}}})
 	run(t, b)
 	desk.await(t, "the first is there", func() bool { return len(desk.had["a"]) == 1 })
-	b.Look("a")
+	b.SessionChanged("a")
 	c.pass(time.Minute)
 	deadline := time.Now().Add(30 * time.Second)
 	for b.States()[0].Expires.Sub(c.Now()) > time.Hour && time.Now().Before(deadline) { // until the giving is noted
 		b.Expiring("a", c.Now().Add(2*time.Minute))
-		b.Look("a")
+		b.SessionChanged("a")
 	}
 	c.pass(time.Minute + 30*time.Second)
-	b.Look("a")
+	b.SessionChanged("a")
 	desk.await(t, "it is renewed", func() bool { return len(desk.had["a"]) == 2 })
 }
 
@@ -363,7 +363,7 @@ func TestWhatHelpersDo(t *testing.T) {
 	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	world := credentials.World{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: dir, Now: time.Now, Lookup: func(name string) (string, bool) {
+	world := credentials.Environment{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: dir, Now: time.Now, Lookup: func(name string) (string, bool) {
 		return secret, name == "THERE"
 	}}
 	for name, row := range map[string]struct {
@@ -407,9 +407,9 @@ func TestWhatHelpersDo(t *testing.T) {
 // TestAHangingHelperHoldsUpNobodyElse: another account is served meanwhile, and the end
 // of the broker does not wait for it.
 func TestAHangingHelperHoldsUpNobodyElse(t *testing.T) {
-	desk := newBoard()
-	world := credentials.World{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
-	b := credentials.New(credentials.Options{World: world, Push: desk.push})
+	desk := newPushRecorder()
+	world := credentials.Environment{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
+	b := credentials.New(credentials.Options{Environment: world, Push: desk.push})
 	b.Use([]credentials.Account{
 		{Name: "hangs", Source: credentials.Source{Command: "sleep 1000", Timeout: time.Second}}, {Name: "works", Source: credentials.Source{Command: "echo fine"}},
 	}, []credentials.Lease{{Session: "a", Accounts: []string{"hangs", "works"}}})
@@ -419,7 +419,7 @@ func TestAHangingHelperHoldsUpNobodyElse(t *testing.T) {
 
 // TestAChangedFileIsReadAgain as soon as the configuration is.
 func TestAChangedFileIsReadAgain(t *testing.T) {
-	desk := newBoard()
+	desk := newPushRecorder()
 	file := filepath.Join(t.TempDir(), "cred")
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -427,7 +427,7 @@ func TestAChangedFileIsReadAgain(t *testing.T) {
 		}
 	}
 	write("one")
-	b := credentials.New(credentials.Options{World: credentials.World{Now: time.Now}, Push: desk.push})
+	b := credentials.New(credentials.Options{Environment: credentials.Environment{Now: time.Now}, Push: desk.push})
 	use := func() {
 		b.Use([]credentials.Account{{Name: "x", Source: credentials.Source{File: file}}}, []credentials.Lease{{Session: "a", Accounts: []string{"x"}}})
 	}

@@ -37,8 +37,8 @@ func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
 	b.Use(accounts, leases)
 }
 
-// Herald reports states in the city's time line, once for each change.
-func Herald(events event.Log, logger *slog.Logger) func(State) {
+// NewStateReporter reports states in the city's time line, once for each change.
+func NewStateReporter(events event.Log, logger *slog.Logger) func(State) {
 	return func(s State) {
 		kinds := map[Phase]event.Kind{Good: event.CredentialGood, Failing: event.CredentialFailing, Expired: event.CredentialExpired}
 		kind, known := kinds[s.Phase]

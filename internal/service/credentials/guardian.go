@@ -25,21 +25,21 @@ const (
 	orphanGrace = 2 * time.Second
 )
 
-// guardian is the shell around a helper, $1. Between the answer of the login service and the moment
+// wrapperScript is the shell around a helper, $1. Between the answer of the login service and the moment
 // at which it has kept the new login a helper must not be disturbed, or everybody is logged out. So
 // the guardian has the lock of the login (5), which is not free before the helper has ended although
 // its controller was killed, and the reading ends of its output (3, 4), whose closing would kill it;
 // and it ends the helper after $2 seconds should no controller do so. The helper itself, and what it
 // leaves behind, have none of these.
-const guardian = `(sleep "$2"; kill -9 0) >/dev/null 2>&1 3<&- 4<&- 5<&- &
+const wrapperScript = `(sleep "$2"; kill -9 0) >/dev/null 2>&1 3<&- 4<&- 5<&- &
 /bin/sh -c "$1" 3<&- 4<&- 5<&-
 exit $?`
 
 // run runs the command in a process group of its own. Its standard error is for
 // people, and a part of it is in the error. When ctx ends the helper is left to its guardian.
-func (s Source) run(ctx context.Context, w World) ([]byte, error) {
+func (s Source) run(ctx context.Context, w Environment) ([]byte, error) {
 	limit := cmp.Or(max(s.Timeout, 0), defaultTimeout)
-	lock, err := w.Locks.hold(ctx, s.Command, 2*limit)
+	lock, err := w.Locks.acquire(ctx, s.Command, 2*limit)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s Source) run(ctx context.Context, w World) ([]byte, error) {
 	case errors.Is(err, errLeftOpen):
 		return nil, fmt.Errorf("the command failed: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("the command failed: %w%s", err, h.said())
+		return nil, fmt.Errorf("the command failed: %w%s", err, h.complaintText())
 	}
 	return h.out.Bytes(), nil
 }
@@ -84,9 +84,9 @@ type helper struct {
 
 // start starts the command, and has what it prints read until its end: by goroutines that
 // end with it, also if no caller waits for it any more.
-func (h *helper) start(command string, w World, limit time.Duration, lock *os.File) error {
+func (h *helper) start(command string, w Environment, limit time.Duration, lock *os.File) error {
 	seconds := int((limit + orphanGrace + time.Second - 1) / time.Second)
-	h.cmd = exec.Command("/bin/sh", "-c", guardian, "sh", command, strconv.Itoa(seconds)) //nolint:noctx // it outlives us
+	h.cmd = exec.Command("/bin/sh", "-c", wrapperScript, "sh", command, strconv.Itoa(seconds)) //nolint:noctx // it outlives us
 	h.cmd.Env, h.cmd.Dir = w.Environ, w.Dir
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var ends []*os.File
@@ -151,8 +151,8 @@ func (h *helper) wait(copies *sync.WaitGroup) {
 // kill ends what is left of the group; mostly nothing but the guardian's clock.
 func (h *helper) kill() { _ = syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL) }
 
-// said is what it complained of.
-func (h *helper) said() string {
+// complaintText is what it complained of.
+func (h *helper) complaintText() string {
 	words := strings.Join(strings.Fields(strings.ToValidUTF8(h.complaint.String(), "")), " ")
 	if words == "" {
 		return ""

@@ -16,13 +16,13 @@ import (
 // that two cities of one user do not do so at the same time.
 type Locks struct{ Dir string }
 
-// lockAgain is the pause between two tries for a lock that another process has: there
+// lockRetry is the pause between two tries for a lock that another process has: there
 // is no event for it.
-const lockAgain = 50 * time.Millisecond
+const lockRetry = 50 * time.Millisecond
 
-// hold waits for the lock of a command, at most so long. It is held until every process that
+// acquire waits for the lock of a command, at most so long. It is held until every process that
 // has the file has closed it. No folder: there is nothing to lock, and no file.
-func (l Locks) hold(ctx context.Context, command string, within time.Duration) (*os.File, error) {
+func (l Locks) acquire(ctx context.Context, command string, within time.Duration) (*os.File, error) {
 	if l.Dir == "" {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (l Locks) hold(ctx context.Context, command string, within time.Duration) (
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return nil, errors.Join(fmt.Errorf("cannot lock the login: %w", err), file.Close())
 		}
-		timer := time.NewTimer(lockAgain)
+		timer := time.NewTimer(lockRetry)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

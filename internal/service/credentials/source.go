@@ -31,8 +31,8 @@ type Source struct {
 	Timeout time.Duration // of the command; zero is 30 s
 }
 
-// World is what sources are read from.
-type World struct {
+// Environment is what sources are read from.
+type Environment struct {
 	Lookup  func(name string) (string, bool)
 	Environ []string // of commands
 	Dir     string   // of commands
@@ -52,7 +52,7 @@ type answer struct {
 }
 
 // Read reads the credential. The error never has anything of what was read.
-func (s Source) Read(ctx context.Context, w World) (Value, error) {
+func (s Source) Read(ctx context.Context, w Environment) (Value, error) {
 	var text []byte
 	var err error
 	now := w.Now()

@@ -45,7 +45,7 @@ func (a *account) state(now time.Time) State {
 func (b *Broker) States() []State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.opts.World.Now()
+	now := b.opts.Environment.Now()
 	var out []State
 	for _, name := range slices.Sorted(maps.Keys(b.accounts)) {
 		out = append(out, b.accounts[name].state(now))
@@ -53,12 +53,12 @@ func (b *Broker) States() []State {
 	return out
 }
 
-// Hold says why a session gets no new prompts: a credential that it has to have has
+// PromptHold says why a session gets no new prompts: a credential that it has to have has
 // ended. Empty: it may have them.
-func (b *Broker) Hold(session string) string {
+func (b *Broker) PromptHold(session string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.opts.World.Now()
+	now := b.opts.Environment.Now()
 	for _, name := range b.leases[session] {
 		if a := b.accounts[name]; a != nil {
 			if s := a.state(now); s.Phase == Expired {

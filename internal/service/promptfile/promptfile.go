@@ -100,8 +100,8 @@ func (s Store) Remove(session, id string) error {
 	return nil
 }
 
-// Keep removes all files but those of the given prompts, by their IDs.
-func (s Store) Keep(ids map[string]bool) error {
+// RemoveExcept removes all files but those of the given prompts, by their IDs.
+func (s Store) RemoveExcept(ids map[string]bool) error {
 	files, err := filepath.Glob(filepath.Join(s.Dir, "*", "*"))
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func TestFilesOfASession(t *testing.T) {
 	if _, err := s.Write("one", "../p-2", "text"); err == nil {
 		t.Error("an ID leads out of the folder")
 	}
-	if err := errors.Join(s.Keep(map[string]bool{"p-1": true}), s.Remove("one", "p-2")); err != nil {
+	if err := errors.Join(s.RemoveExcept(map[string]bool{"p-1": true}), s.Remove("one", "p-2")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err != nil {

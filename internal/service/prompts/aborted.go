@@ -14,11 +14,11 @@ const reasonAborted = "the agent accepted it, and its turn was aborted"
 // TurnAborted says that the turn of an instance, by its public name, was interrupted. The prompt
 // that it worked on is closed as submitted: it is not said to be consumed.
 func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
-	found, ok := e.named.Load(session)
+	found, ok := e.bySession.Load(session)
 	if !ok || e.ready(ctx) != nil {
 		return
 	}
-	b := found.(*box)
+	b := found.(*sessionQueue)
 	id := e.inTurn(b, instance)
 	if id == "" {
 		return
@@ -26,23 +26,23 @@ func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		switch {
 		case r.Instance != instance:
-			return r, errOver
+			return r, errEnded
 		case r.State == prompt.Injected:
 			e.abortInjected(b, id)
-			return r, errOver
+			return r, errEnded
 		case r.State != prompt.Submitted:
-			return r, errOver
+			return r, errEnded
 		}
 		return r.Move(prompt.Submitted, e.opts.Now(), reasonAborted)
 	})
-	if err != nil && !errors.Is(err, errOver) {
+	if err != nil && !errors.Is(err, errEnded) {
 		e.opts.Logger.Warn("cannot save that a turn was aborted", "receipt", id, "error", err)
 	}
 }
 
 // abortInjected notes that the turn of a prompt was aborted before the result of its attempt
 // was saved. The end of the attempt closes the receipt.
-func (e *Engine) abortInjected(b *box, id string) {
+func (e *Engine) abortInjected(b *sessionQueue, id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !b.worked[id] {
@@ -54,22 +54,22 @@ func (e *Engine) abortInjected(b *box, id string) {
 func (o *owner) wasAborted(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.box.aborted[id]
+	return o.queue.aborted[id]
 }
 
 // inTurn is the prompt that the turn of an instance works on: the last one that a hook
 // said to have begun a turn, else the first that the agent accepted. Empty: there is none.
-func (e *Engine) inTurn(b *box, instance string) string {
+func (e *Engine) inTurn(b *sessionQueue, instance string) string {
 	var begun, first *prompt.Receipt
 	for _, r := range e.open(b) {
-		at := e.heardAt(b, r)
+		at := e.reportedAt(b, r)
 		if r.Instance != instance || r.State != prompt.Submitted && (r.State != prompt.Injected || at.IsZero()) {
 			continue
 		}
 		if first == nil || r.Seq < first.Seq {
 			first = r
 		}
-		if !at.IsZero() && (begun == nil || at.After(e.heardAt(b, begun))) {
+		if !at.IsZero() && (begun == nil || at.After(e.reportedAt(b, begun))) {
 			begun = r
 		}
 	}

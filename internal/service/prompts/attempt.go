@@ -12,8 +12,8 @@ import (
 	"gascity/runtime"
 )
 
-// landing is the end of a flight.
-type landing struct {
+// opResult is the end of a flight.
+type opResult struct {
 	id      string
 	bound   string // the instance that the prompt was for
 	went    string // the instance that it was delivered to
@@ -21,20 +21,20 @@ type landing struct {
 	note    string    // of an interrupt, instead of an attempt
 	quiet   time.Time // nothing was interrupted, since a person types; not before
 	failed  error     // of saving that it is interrupted: it was not
-	woke    error     // of a wake
-	kind    flightKind
+	wakeErr error     // of a wake
+	kind    opKind
 	later   string // why the outcome is not known yet; empty: it is known
 	cut     bool   // it was ended by the engine's end or its sender: nothing is known
 }
 
-// flightKind is what a flight does.
-type flightKind int
+// opKind is what a flight does.
+type opKind int
 
 const (
-	flightDelivery flightKind = iota
-	flightResolve
-	flightInterrupt
-	flightWake
+	opDelivery opKind = iota
+	opResolve
+	opInterrupt
+	opWake
 )
 
 // The bounds of what is done beside an attempt.
@@ -44,8 +44,8 @@ const (
 	wakeTime      = 30 * time.Second
 	// typing is how long after a person's key no turn is interrupted.
 	typing = 3 * time.Second
-	// settleAgain is the pause before an unknown outcome is asked for again.
-	settleAgain = 2 * time.Second
+	// resolveRetry is the pause before an unknown outcome is asked for again.
+	resolveRetry = 2 * time.Second
 )
 
 // attemptTime is how long one attempt may take: its outcome is asked for within the rest
@@ -58,22 +58,22 @@ func (o *owner) attemptTime(r *prompt.Receipt) time.Duration {
 // interrupting is the step of an urgent prompt whose turn is interrupted.
 const interrupting = "the agent is busy: interrupting its turn"
 
-// fly begins a flight, for at most the given time. Only the owner calls it.
-func (o *owner) fly(ctx context.Context, kind flightKind, id string, limit time.Duration, do func(ctx context.Context) landing) {
+// startOp begins a flight, for at most the given time. Only the owner calls it.
+func (o *owner) startOp(ctx context.Context, kind opKind, id string, limit time.Duration, do func(ctx context.Context) opResult) {
 	fctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	cut, abort := context.WithCancel(fctx)
-	o.flight, o.flightKind, o.cancel = id, kind, abort
+	o.currentOp, o.currentOpKind, o.cancel = id, kind, abort
 	go func() { // own and leave wait for it
 		defer cancel()
 		defer abort()
 		l := do(cut)
 		l.cut = cut.Err() != nil && fctx.Err() == nil
-		o.landed <- l
+		o.results <- l
 	}()
 }
 
 // deliver begins an attempt: the receipt is saved as injected first.
-func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time.Time, wait bool) {
+func (o *owner) deliver(ctx context.Context, id string, v session.Snapshot) (at time.Time, wait bool) {
 	waiting, ok := o.find(id)
 	if !ok {
 		return time.Time{}, false
@@ -84,9 +84,9 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 		}
 	}
 	bound := waiting.Instance
-	r, err := o.change(ctx, o.box, id, func(r prompt.Receipt) (prompt.Receipt, error) {
-		if !r.Waits() {
-			return r, errOver
+	r, err := o.change(ctx, o.queue, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		if !r.IsQueued() {
+			return r, errEnded
 		}
 		r.Instance, r.NextAt = v.Instance, time.Time{}
 		r.Attempts++
@@ -97,15 +97,15 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 	}
 	o.name(&r)
 	o.tries(v)
-	o.fly(ctx, flightDelivery, id, o.attemptTime(&r), func(ctx context.Context) landing {
-		d := handed(&r, v)
+	o.startOp(ctx, opDelivery, id, o.attemptTime(&r), func(ctx context.Context) opResult {
+		d := newDelivery(&r, v)
 		out, err := o.send(ctx, v, d)
 		if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedChanged {
 			out, err = o.byFile(ctx, &r, v, d, out)
 		}
-		l := landing{id: id, bound: bound, went: r.Instance, attempt: prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}}
+		l := opResult{id: id, bound: bound, went: r.Instance, attempt: prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}}
 		if uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
-			l.settle(ctx, v, d)
+			l.resolve(ctx, v, d)
 		}
 		return l
 	})
@@ -123,7 +123,7 @@ type noChannel struct {
 }
 
 // send delivers a prompt. A text that is not to be taken for a command is not typed.
-func (o *owner) send(ctx context.Context, v session.View, d runtime.Delivery) (runtime.Outcome, error) {
+func (o *owner) send(ctx context.Context, v session.Snapshot, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
 		why, forGood := o.opts.Typed(v)
 		switch {
@@ -143,8 +143,8 @@ func (o *owner) send(ctx context.Context, v session.View, d runtime.Delivery) (r
 	return runtime.Deliver(ctx, v.Provider, v.Session, d)
 }
 
-// handed is a receipt as it is handed to the instance of a view.
-func handed(r *prompt.Receipt, v session.View) runtime.Delivery {
+// newDelivery is a receipt as it is handed to the instance of a view.
+func newDelivery(r *prompt.Receipt, v session.Snapshot) runtime.Delivery {
 	return runtime.Delivery{
 		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata, Literal: r.Literal,
 		AllowChanges: r.AllowChanges,
@@ -161,10 +161,10 @@ func uncertain(out runtime.Outcome) bool {
 	}
 }
 
-// settle asks for the outcome of an attempt that ended without a result: the
+// resolve asks for the outcome of an attempt that ended without a result: the
 // agent accepted the text, or certainly never will, or the outcome cannot be
 // known, or not yet.
-func (l *landing) settle(ctx context.Context, v session.View, d runtime.Delivery) {
+func (l *opResult) resolve(ctx context.Context, v session.Snapshot, d runtime.Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
 	out, err := runtime.Settle(ctx, v.Provider, v.Session, d)
@@ -183,13 +183,13 @@ func (l *landing) settle(ctx context.Context, v session.View, d runtime.Delivery
 		}
 	case out.State == runtime.OutcomeUnconfirmed && out.Reason != "":
 		l.later = cmp.Or(out.Detail, string(out.Reason))
-	case out.State == runtime.OutcomeUnconfirmed && out.Detail != "" && l.kind == flightResolve:
+	case out.State == runtime.OutcomeUnconfirmed && out.Detail != "" && l.kind == opResolve:
 		l.attempt.Outcome, l.attempt.Err = out, nil
 	}
 }
 
 // resolve asks what came of an attempt that was cut off.
-func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time.Time, wait bool) {
+func (o *owner) resolve(ctx context.Context, id string, v session.Snapshot) (at time.Time, wait bool) {
 	r, ok := o.find(id)
 	if !ok {
 		return time.Time{}, false
@@ -197,14 +197,14 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 	if v.Provider == nil {
 		return time.Time{}, true
 	}
-	if o.opts.Now().Before(o.settleAt) {
-		return o.settleAt, true
+	if o.opts.Now().Before(o.resolveAt) {
+		return o.resolveAt, true
 	}
 	o.name(r)
-	o.fly(ctx, flightResolve, id, withdrawTime, func(ctx context.Context) landing {
+	o.startOp(ctx, opResolve, id, withdrawTime, func(ctx context.Context) opResult {
 		cut := prompt.Attempt{Err: errors.New("the delivery was cut off before its result was known")}
-		l := landing{id: id, bound: r.Instance, went: r.Instance, kind: flightResolve, attempt: cut}
-		l.settle(ctx, v, handed(r, v))
+		l := opResult{id: id, bound: r.Instance, went: r.Instance, kind: opResolve, attempt: cut}
+		l.resolve(ctx, v, newDelivery(r, v))
 		return l
 	})
 	return time.Time{}, false
@@ -212,10 +212,10 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 
 // interrupt asks a busy agent to abandon its turn for an urgent prompt, once.
 // done is false if the prompt is to be delivered now.
-func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v session.View) (at time.Time, wait, done bool) {
+func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v session.Snapshot) (at time.Time, wait, done bool) {
 	now := o.opts.Now()
 	if !waiting.Interrupted.IsZero() {
-		return o.calmBy, true, now.Before(o.calmBy)
+		return o.idleBy, true, now.Before(o.idleBy)
 	}
 	if now.Before(o.quietBy) {
 		return o.quietBy, true, true
@@ -223,14 +223,14 @@ func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v sessio
 	if calm := v.LastInput.Add(typing); v.Attached > 0 && now.Before(calm) {
 		return calm, true, true
 	}
-	o.calmBy = now.Add(interruptTime)
+	o.idleBy = now.Add(interruptTime)
 	id := waiting.ID
-	o.fly(ctx, flightInterrupt, id, 3*interruptTime, func(ctx context.Context) landing {
-		l := landing{id: id, kind: flightInterrupt, went: v.Instance}
+	o.startOp(ctx, opInterrupt, id, 3*interruptTime, func(ctx context.Context) opResult {
+		l := opResult{id: id, kind: opInterrupt, went: v.Instance}
 		if l.quiet = o.quietFrom(ctx, v); !l.quiet.IsZero() {
 			return l
 		}
-		if _, l.failed = o.change(ctx, o.box, id, o.noteInterrupt); l.failed != nil {
+		if _, l.failed = o.change(ctx, o.queue, id, o.markInterrupted); l.failed != nil {
 			return l
 		}
 		l.note = "not interrupted: a person types"
@@ -242,19 +242,19 @@ func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v sessio
 	return time.Time{}, false, true
 }
 
-// noteInterrupt notes that the turn is about to be interrupted, before it is.
-func (o *owner) noteInterrupt(r prompt.Receipt) (prompt.Receipt, error) {
-	if !r.Waits() {
-		return r, errOver
+// markInterrupted notes that the turn is about to be interrupted, before it is.
+func (o *owner) markInterrupted(r prompt.Receipt) (prompt.Receipt, error) {
+	if !r.IsQueued() {
+		return r, errEnded
 	}
 	r.Interrupted = o.opts.Now()
-	return r.Note(r.Interrupted, interrupting), nil
+	return r.AddStep(r.Interrupted, interrupting), nil
 }
 
 // quietFrom checks whether a person types, or that this is unknown, and returns
 // when to look again; zero if no person types. What the view says of it may be
 // old.
-func (o *owner) quietFrom(ctx context.Context, v session.View) time.Time {
+func (o *owner) quietFrom(ctx context.Context, v session.Snapshot) time.Time {
 	now := o.opts.Now()
 	seen, err := runtime.Observe(ctx, v.Provider, v.Session)
 	switch calm := seen.LastInput.Add(typing); {
@@ -269,7 +269,7 @@ func (o *owner) quietFrom(ctx context.Context, v session.View) time.Time {
 
 // interruptTurn interrupts and waits for the boundary; it returns what came of
 // it, in words.
-func interruptTurn(ctx context.Context, v session.View, since time.Time) string {
+func interruptTurn(ctx context.Context, v session.Snapshot, since time.Time) string {
 	if err := runtime.InterruptInstance(ctx, v.Provider, v.Session, v.Token); err != nil {
 		return fmt.Sprintf("not interrupted: %v", err)
 	}
@@ -289,14 +289,14 @@ func interruptTurn(ctx context.Context, v session.View, since time.Time) string 
 const interruptConfirmed = "interrupted; its turn has ended"
 
 // wake asks for the session to run.
-func (o *owner) wake(ctx context.Context, v session.View) (at time.Time, wait bool) {
+func (o *owner) wake(ctx context.Context, v session.Snapshot) (at time.Time, wait bool) {
 	now := o.opts.Now()
 	if now.Before(o.wakeAt) {
 		return o.wakeAt, true
 	}
 	o.wakeAt, o.wakeWait = now.Add(o.wakeWait), min(2*o.wakeWait, wakeMax)
-	o.fly(ctx, flightWake, anything, wakeTime, func(ctx context.Context) landing {
-		return landing{kind: flightWake, woke: o.opts.City.WakeFor(ctx, v.Session, "a prompt waits for it")}
+	o.startOp(ctx, opWake, anything, wakeTime, func(ctx context.Context) opResult {
+		return opResult{kind: opWake, wakeErr: o.opts.City.WakeFor(ctx, v.Session, "a prompt waits for it")}
 	})
 	return time.Time{}, false
 }
@@ -305,60 +305,60 @@ func (o *owner) wake(ctx context.Context, v session.View) (at time.Time, wait bo
 func (o *owner) find(id string) (*prompt.Receipt, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r, ok := o.box.receipts[id]
+	r, ok := o.queue.receipts[id]
 	return r, ok
 }
 
-// land takes the end of a flight over. The outcome of an attempt is saved
+// finishOp takes the end of a flight over. The outcome of an attempt is saved
 // however often it takes: until then nothing else is done for the session.
-func (o *owner) land(ctx context.Context, l landing) {
-	o.flight, o.cancel = "", nil
+func (o *owner) finishOp(ctx context.Context, l opResult) {
+	o.currentOp, o.cancel = "", nil
 	switch {
-	case l.kind == flightWake:
-		if l.woke != nil {
-			o.opts.Logger.Warn("cannot wake a session for its prompts", "session", o.box.session, "error", l.woke)
+	case l.kind == opWake:
+		if l.wakeErr != nil {
+			o.opts.Logger.Warn("cannot wake a session for its prompts", "session", o.queue.session, "error", l.wakeErr)
 		}
 		return
-	case l.kind == flightInterrupt:
-		o.landInterrupt(ctx, l)
+	case l.kind == opInterrupt:
+		o.saveInterrupt(ctx, l)
 		return
 	case l.cut && uncertain(l.attempt.Outcome): // the next Run resolves it
 		return
-	case l.later != "" && o.word(l.id, "") == "": // behind a dialog, or a person types: it is asked for again
-		o.settleAt = o.opts.Now().Add(settleAgain)
-		o.noteUndecided(ctx, l)
+	case l.later != "" && o.reportEvidence(l.id, "") == "": // behind a dialog, or a person types: it is asked for again
+		o.resolveAt = o.opts.Now().Add(resolveRetry)
+		o.recordUndecided(ctx, l)
 		return
 	}
 	at := o.opts.Now()
-	o.landOutcome(ctx, l, at)
+	o.saveOutcome(ctx, l, at)
 	o.seeInput(l.went, l.attempt)
 }
 
-// noteUndecided records why the outcome of an attempt is not known yet, once.
-func (o *owner) noteUndecided(ctx context.Context, l landing) {
+// recordUndecided records why the outcome of an attempt is not known yet, once.
+func (o *owner) recordUndecided(ctx context.Context, l opResult) {
 	why := "its delivery was cut off, and whether the agent got it cannot be found out yet: " + l.later
-	_, err := o.change(ctx, o.box, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
+	_, err := o.change(ctx, o.queue, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if r.State != prompt.Injected || r.Reason == why {
-			return r, errOver
+			return r, errEnded
 		}
 		r.Reason = why
-		return r.Note(o.opts.Now(), why), nil
+		return r.AddStep(o.opts.Now(), why), nil
 	})
 	_, _ = o.saved(err) // what it says is kept in the owner
 }
 
-// landOutcome saves what came of an attempt. A worker's own report of submission
+// saveOutcome saves what came of an attempt. A worker's own report of submission
 // overrides the attempt's outcome, unless the attempt sent no bytes (then a person
 // typed the same text).
-func (o *owner) landOutcome(ctx context.Context, l landing, at time.Time) {
+func (o *owner) saveOutcome(ctx context.Context, l opResult, at time.Time) {
 	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		went := r.Instance
 		r.Instance = l.bound
 		out := l.attempt.Outcome
-		if word := o.word(l.id, out.Evidence); word != "" && (l.attempt.Withdrawn || o.hasWorked(l.id) || out.State == runtime.OutcomeSubmitted || uncertain(out)) {
+		if word := o.reportEvidence(l.id, out.Evidence); word != "" && (l.attempt.Withdrawn || o.hasWorked(l.id) || out.State == runtime.OutcomeSubmitted || uncertain(out)) {
 			l.attempt = prompt.Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: word, Detail: out.Detail, Changes: out.Changes}}
 		}
-		r, err := r.Settle(l.attempt, at)
+		r, err := r.ApplyAttempt(l.attempt, at)
 		if err == nil && !r.CancelAt.IsZero() {
 			r, err = r.Cancelled(at)
 		}
@@ -369,22 +369,22 @@ func (o *owner) landOutcome(ctx context.Context, l landing, at time.Time) {
 			r, err = r.Move(prompt.Submitted, at, reasonAborted)
 		}
 		if r.State == prompt.Submitted {
-			o.note(taking{went, at})
+			o.recordAccepted(acceptance{went, at})
 		}
 		return r, err
 	})
 }
 
-// note keeps what the agent took last.
-func (o *owner) note(t taking) {
+// recordAccepted keeps what the agent took last.
+func (o *owner) recordAccepted(t acceptance) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.box.took, o.readAt = t, t.at.Add(quiet)
+	o.queue.accepted, o.readAt = t, t.at.Add(quiet)
 }
 
-// landInterrupt takes over what came of an interrupt. One that a person's typing
+// saveInterrupt takes over what came of an interrupt. One that a person's typing
 // prevented is tried again when that has rested.
-func (o *owner) landInterrupt(ctx context.Context, l landing) {
+func (o *owner) saveInterrupt(ctx context.Context, l opResult) {
 	o.quietBy = l.quiet
 	switch {
 	case l.failed != nil:
@@ -393,12 +393,12 @@ func (o *owner) landInterrupt(ctx context.Context, l landing) {
 	case l.note == "":
 		return
 	case l.note == interruptConfirmed:
-		o.calmBy = time.Time{}
+		o.idleBy = time.Time{}
 	}
 	if l.note == interruptConfirmed {
-		o.TurnAborted(ctx, o.box.session, l.went)
+		o.TurnAborted(ctx, o.queue.session, l.went)
 	}
-	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.Note(o.opts.Now(), l.note), nil })
+	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.AddStep(o.opts.Now(), l.note), nil })
 }
 
 // lastTime is how long what is known may be saved after the engine's end.
@@ -421,8 +421,8 @@ func (o *owner) until(ctx context.Context, id string, edit func(prompt.Receipt) 
 // first.
 func (o *owner) insist(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
-		_, err := o.change(ctx, o.box, id, edit)
-		if err == nil || errors.Is(err, errOver) {
+		_, err := o.change(ctx, o.queue, id, edit)
+		if err == nil || errors.Is(err, errEnded) {
 			return true
 		}
 		o.opts.Logger.Warn("cannot save what came of a prompt", "receipt", id, "error", err)

@@ -22,13 +22,13 @@ type inputState struct {
 // into it until it is empty. why says what is in the way. changed is when the answer last
 // changed; zero: never.
 func (e *Engine) InputBlocked(session, instance string) (why string, changed time.Time) {
-	found, ok := e.named.Load(session)
+	found, ok := e.bySession.Load(session)
 	if !ok {
 		return "", time.Time{}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	in := found.(*box).input
+	in := found.(*sessionQueue).input
 	if in.why == "" || in.instance != "" && instance != in.instance {
 		return "", in.since
 	}
@@ -39,31 +39,31 @@ func (e *Engine) InputBlocked(session, instance string) (why string, changed tim
 // pressing keys. The next prompt is tried at once. If none waits, the box counts as not
 // blocked until the next prompt finds it so.
 func (e *Engine) RecheckInput(session string) {
-	found, ok := e.named.Load(session)
+	found, ok := e.bySession.Load(session)
 	if !ok {
 		return
 	}
-	b := found.(*box)
+	b := found.(*sessionQueue)
 	e.mu.Lock()
 	b.recheck = true
-	waits := slices.ContainsFunc(b.listLocked(), (*prompt.Receipt).Waits)
+	waits := slices.ContainsFunc(b.listLocked(), (*prompt.Receipt).IsQueued)
 	e.mu.Unlock()
 	if !waits {
 		e.inputFree(b)
 	}
-	b.rouse()
+	b.wakeOwner()
 }
 
 // InputCleared says that an agent's input box was proved empty.
 func (e *Engine) InputCleared(session string) {
-	if found, ok := e.named.Load(session); ok {
-		e.inputFree(found.(*box))
+	if found, ok := e.bySession.Load(session); ok {
+		e.inputFree(found.(*sessionQueue))
 	}
 	e.RecheckInput(session)
 }
 
 // inputBlocked notes that the input box of an instance is blockedand reports it once.
-func (e *Engine) inputBlocked(b *box, instance, why string) {
+func (e *Engine) inputBlocked(b *sessionQueue, instance, why string) {
 	now := e.opts.Now()
 	e.mu.Lock()
 	news := b.input.why == "" || b.input.instance != instance
@@ -79,7 +79,7 @@ func (e *Engine) inputBlocked(b *box, instance, why string) {
 }
 
 // inputFree notes that nothing is known to block the input box.
-func (e *Engine) inputFree(b *box) {
+func (e *Engine) inputFree(b *sessionQueue) {
 	e.mu.Lock()
 	was := b.input
 	if was.why != "" {
@@ -96,11 +96,11 @@ func (e *Engine) inputFree(b *box) {
 func (o *owner) seeInput(instance string, a prompt.Attempt) {
 	switch out := a.Outcome; {
 	case out.Reason == runtime.RefusedInputBlocked:
-		o.inputBlocked(o.box, instance, out.Detail)
+		o.inputBlocked(o.queue, instance, out.Detail)
 	case a.Unsent, out.Unsent:
 	case out.State == runtime.OutcomeRefused && out.Reason != runtime.RefusedDraft && out.Reason != runtime.RefusedWithdrawn:
 	default: // the driver found the box empty, or the instance is gone
-		o.inputFree(o.box)
+		o.inputFree(o.queue)
 	}
 }
 
@@ -108,14 +108,14 @@ func (o *owner) seeInput(instance string, a prompt.Attempt) {
 func (o *owner) blockedInstance() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.box.input.instance
+	return o.queue.input.instance
 }
 
 // rechecks reports whether the input box may have changed since the last attempt.
 func (o *owner) rechecks() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.box.recheck
+	return o.queue.recheck
 }
 
 // restoreBlockedLocked finds the sessions that were input blocked under an earlier
@@ -131,7 +131,7 @@ func (e *Engine) restoreBlockedLocked(receipts []prompt.Receipt) {
 	}
 	for session, r := range newest {
 		if why, ok := strings.CutPrefix(r.Reason, prompt.InputBlockedPrefix); ok {
-			e.boxLocked(session, r.Agent).input = inputState{instance: r.Instance, why: why, since: r.UpdatedAt}
+			e.queueLocked(session, r.Agent).input = inputState{instance: r.Instance, why: why, since: r.UpdatedAt}
 		}
 	}
 }

@@ -115,10 +115,10 @@ func TestANewControllerDoesNotWaitForEver(t *testing.T) {
 		r.edit("a", func(a *agent) {
 			a.view.StartedAt = time.Now().Add(-time.Hour)
 			a.view.Activity.State = runtime.ActivityUnknown
-			a.held = "held"
+			a.promptHold = "held"
 		})
 		id := r.send("a", "next").ID
-		r.edit("a", func(a *agent) { a.held = "" })
+		r.edit("a", func(a *agent) { a.promptHold = "" })
 		r.pass(4 * time.Second)
 		r.want(id, client.ReceiptConsumed)
 	}, newAgent("a"))

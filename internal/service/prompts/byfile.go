@@ -20,11 +20,11 @@ import (
 type TextFiles interface {
 	// Write writes the text of a prompt for an agent and returns the path of the file. The
 	// error says, for people, why the agent cannot be given a file.
-	Write(v session.View, id, text string) (path string, err error)
+	Write(v session.Snapshot, id, text string) (path string, err error)
 	// Remove removes the file of a prompt; none is no error.
 	Remove(session, id string) error
-	// Keep removes all files but those of the given prompts, by their IDs.
-	Keep(ids map[string]bool) error
+	// RemoveExcept removes all files but those of the given prompts, by their IDs.
+	RemoveExcept(ids map[string]bool) error
 }
 
 // noFiles is TextFiles where no agent can be given a file.
@@ -32,14 +32,14 @@ type noFiles struct{}
 
 var errNoFiles = errors.New("the agent is not known to read files without a question")
 
-func (noFiles) Write(session.View, string, string) (string, error) { return "", errNoFiles }
-func (noFiles) Remove(string, string) error                        { return nil }
-func (noFiles) Keep(map[string]bool) error                         { return nil }
+func (noFiles) Write(session.Snapshot, string, string) (string, error) { return "", errNoFiles }
+func (noFiles) Remove(string, string) error                            { return nil }
+func (noFiles) RemoveExcept(map[string]bool) error                     { return nil }
 
 // byFile delivers a prompt whose text the agent's input box would change: the text in a file,
 // and a line that refers to it. refused is the outcome of the attempt to type the text; it is
 // returned, with the reason, if the agent cannot be given a file.
-func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.View, d runtime.Delivery, refused runtime.Outcome) (runtime.Outcome, error) {
+func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.Snapshot, d runtime.Delivery, refused runtime.Outcome) (runtime.Outcome, error) {
 	path, err := o.writeText(v, r)
 	if failed := new(fs.PathError); errors.As(err, &failed) { // such as a full disk: it is tried again
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Unsent: true, Detail: err.Error()}, nil
@@ -48,12 +48,12 @@ func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.View, d
 		refused.Detail = strings.TrimSuffix(refused.Detail+"; it was not given to the agent in a file: "+err.Error(), ": ")
 		return refused, nil //nolint:nilerr // the outcome says it
 	}
-	_, err = o.change(ctx, o.box, r.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
+	_, err = o.change(ctx, o.queue, r.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if r.State != prompt.Injected {
-			return r, errOver
+			return r, errEnded
 		}
 		r.ByFile = path
-		return r.Note(o.opts.Now(), "given by file, because the input box would change the text: "+refused.Detail), nil
+		return r.AddStep(o.opts.Now(), "given by file, because the input box would change the text: "+refused.Detail), nil
 	})
 	if err != nil {
 		if err := o.opts.Texts.Remove(v.Session, r.ID); err != nil {
@@ -63,7 +63,7 @@ func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.View, d
 	}
 	line := prompt.FileLine(path)
 	o.mu.Lock()
-	o.box.names[r.ID] = worker.PromptHash(line)
+	o.queue.names[r.ID] = worker.PromptHash(line)
 	o.mu.Unlock()
 	d.Content = runtime.TextContent(line)
 	out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
@@ -74,7 +74,7 @@ func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.View, d
 }
 
 // writeText writes the text of a prompt into a file for the agent.
-func (o *owner) writeText(v session.View, r *prompt.Receipt) (path string, err error) {
+func (o *owner) writeText(v session.Snapshot, r *prompt.Receipt) (path string, err error) {
 	text := runtime.FlattenText(textOf(r.Content))
 	switch {
 	case len(filesOf(r.Content)) > 0:
@@ -87,9 +87,9 @@ func (o *owner) writeText(v session.View, r *prompt.Receipt) (path string, err e
 
 // textFile is a file that an agent was given.
 type textFile struct {
-	instance string    // the agent's
-	over     time.Time // since when the receipt is final; zero: it is not
-	given    bool      // the agent may have got the line that refers to it
+	instance   string    // the agent's
+	finalAt    time.Time // since when the receipt is final; zero: it is not
+	referenced bool      // the agent may have got the line that refers to it
 }
 
 const (
@@ -102,31 +102,31 @@ const (
 )
 
 // trackFileLocked notes the file of a receipt.
-func (b *box) trackFileLocked(r *prompt.Receipt) {
+func (b *sessionQueue) trackFileLocked(r *prompt.Receipt) {
 	if r.ByFile == "" {
 		return
 	}
-	f := textFile{instance: r.Instance, given: r.State == prompt.Injected || gives(*r)}
+	f := textFile{instance: r.Instance, referenced: r.State == prompt.Injected || wasPrompted(*r)}
 	if r.Final() {
-		f.over = r.UpdatedAt
+		f.finalAt = r.UpdatedAt
 	}
 	b.files[r.ID] = f
 }
 
 // removable reports whether the agent has no more use for a file; again is when to look
 // again if nothing changes before, zero: never.
-func (f textFile) removable(v session.View, now time.Time) (ok bool, again time.Time) {
+func (f textFile) removable(v session.Snapshot, now time.Time) (ok bool, again time.Time) {
 	switch {
-	case f.over.IsZero():
+	case f.finalAt.IsZero():
 		return false, time.Time{}
-	case !f.given, v.Unknown == "" && v.Instance != f.instance, now.Sub(f.over) >= fileLimit:
+	case !f.referenced, v.Unknown == "" && v.Instance != f.instance, now.Sub(f.finalAt) >= fileLimit:
 		return true, time.Time{}
 	}
 	a := v.Activity
-	if a.State != runtime.ActivityIdle && a.State != runtime.ActivityReady || !v.ReadAt.After(f.over) {
+	if a.State != runtime.ActivityIdle && a.State != runtime.ActivityReady || !v.ReadAt.After(f.finalAt) {
 		return false, now.Add(fileLook)
 	}
-	if until := later(f.over, a.Since).Add(fileRest); now.Before(until) {
+	if until := later(f.finalAt, a.Since).Add(fileRest); now.Before(until) {
 		return false, until
 	}
 	return true, time.Time{}
@@ -143,14 +143,14 @@ func later(a, b time.Time) time.Time {
 // again, zero if no file is left or only a receipt can change that.
 func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	o.mu.Lock()
-	files := maps.Clone(o.box.files)
+	files := maps.Clone(o.queue.files)
 	o.mu.Unlock()
 	if len(files) == 0 {
 		return time.Time{}
 	}
-	v, err := o.opts.City.View(o.box.session)
+	v, err := o.opts.City.Snapshot(o.queue.session)
 	if err != nil {
-		v = session.View{Unknown: err.Error()} // perhaps a controller that has just begun
+		v = session.Snapshot{Unknown: err.Error()} // perhaps a controller that has just begun
 	}
 	for id, f := range files {
 		ok, again := f.removable(v, now)
@@ -158,13 +158,13 @@ func (o *owner) removeFiles(now time.Time) (next time.Time) {
 			next = earlier(next, again)
 			continue
 		}
-		if err := o.opts.Texts.Remove(o.box.session, id); err != nil {
+		if err := o.opts.Texts.Remove(o.queue.session, id); err != nil {
 			o.opts.Logger.Warn("the file with the text of a prompt cannot be removed", "receipt", id, "error", err)
 			next = earlier(next, now.Add(fileLook))
 			continue
 		}
 		o.mu.Lock()
-		delete(o.box.files, id)
+		delete(o.queue.files, id)
 		o.mu.Unlock()
 	}
 	return next
@@ -179,20 +179,20 @@ func (e *Engine) restoreFilesLocked(receipts []prompt.Receipt) {
 			continue
 		}
 		keep[r.ID] = true
-		b := e.boxLocked(r.Session, r.Agent)
+		b := e.queueLocked(r.Session, r.Agent)
 		b.trackFileLocked(&r)
 		e.needOwnerLocked(b)
 	}
-	if err := e.opts.Texts.Keep(keep); err != nil {
+	if err := e.opts.Texts.RemoveExcept(keep); err != nil {
 		e.opts.Logger.Warn("files with texts of prompts cannot be removed", "error", err)
 	}
 }
 
 // needOwnerLocked makes sure that somebody acts for a box.
-func (e *Engine) needOwnerLocked(b *box) {
+func (e *Engine) needOwnerLocked(b *sessionQueue) {
 	if !b.owned && len(b.receipts)+len(b.files) > 0 {
 		b.owned = true
-		e.orphans = append(e.orphans, b)
-		e.rouse()
+		e.ownerless = append(e.ownerless, b)
+		e.wakeLoop()
 	}
 }

@@ -49,7 +49,7 @@ func (f *files) Remove(session, id string) error {
 	return f.Store.Remove(session, id)
 }
 
-func (f *files) Write(v session.View, id, text string) (string, error) {
+func (f *files) Write(v session.Snapshot, id, text string) (string, error) {
 	if none, _ := f.failures(); none != nil {
 		return "", none
 	}
@@ -84,7 +84,7 @@ func changing(allowed *bool) func(context.Context, *agent, string) (runtime.Outc
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		took := a.took(text)
+		took := a.accept(text)
 		took.Changes = out.Changes
 		return took, nil
 	}
@@ -101,7 +101,7 @@ func byFileRig(t *testing.T, do func(r *rig, f *files)) {
 		r.texts = f
 		r.crash() // the next life has the files
 		allowed := false
-		r.town.watch = func(d runtime.Delivery) { allowed = d.AllowChanges }
+		r.fakeCity.watch = func(d runtime.Delivery) { allowed = d.AllowChanges }
 		r.edit("a", func(a *agent) { a.deliver = changing(&allowed) })
 		do(r, f)
 	}, newAgent("a"))

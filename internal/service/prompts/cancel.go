@@ -27,7 +27,7 @@ func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, e
 			return e.answer(b, r), nil
 		case r.Final(), r.State == prompt.Submitted:
 			return client.Receipt{}, notCancelled(r)
-		case r.Waits():
+		case r.IsQueued():
 			done, err := e.amend(ctx, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 				return r.Move(prompt.Cancelled, e.opts.Now(), "cancelled by its sender; not a byte of it is with the agent")
 			})
@@ -58,16 +58,16 @@ func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, e
 }
 
 // cancelDelivery keeps that the prompt is to be cancelled, and has its owner see to it.
-func (e *Engine) cancelDelivery(ctx context.Context, b *box, id string) error {
+func (e *Engine) cancelDelivery(ctx context.Context, b *sessionQueue, id string) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if r.State != prompt.Injected || !r.CancelAt.IsZero() {
-			return r, errOver
+			return r, errEnded
 		}
 		r.CancelAt = e.opts.Now()
 		return r, nil
 	})
 	switch {
-	case err == nil, errors.Is(err, errOver):
+	case err == nil, errors.Is(err, errEnded):
 		return nil
 	case errors.Is(err, client.ErrTimeout):
 		return err
@@ -90,10 +90,10 @@ func notCancelled(r prompt.Receipt) error {
 // abortCancelled ends the attempt under way if its prompt was cancelled: its driver then
 // removes what it has typed, or says that it does not know.
 func (o *owner) abortCancelled() {
-	if o.flight == "" || o.flightKind != flightDelivery {
+	if o.currentOp == "" || o.currentOpKind != opDelivery {
 		return
 	}
-	if r, ok := o.find(o.flight); ok && r.State == prompt.Injected && !r.CancelAt.IsZero() {
+	if r, ok := o.find(o.currentOp); ok && r.State == prompt.Injected && !r.CancelAt.IsZero() {
 		o.cancel()
 	}
 }

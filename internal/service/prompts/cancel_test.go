@@ -85,7 +85,7 @@ func TestACancelOutlivesItsController(t *testing.T) {
 // arrived only with consent.
 func TestRetry(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.edit("a", func(a *agent) { a.held = "held" })
+		r.edit("a", func(a *agent) { a.promptHold = "held" })
 		cancelled := r.send("a", "first", func(q *client.NudgeRequest) { q.Priority = "urgent" })
 		if _, err := r.engine.RetryPrompt(r.Context(), cancelled.ID, client.RetryRequest{}); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "needs no retry") {
 			t.Errorf("the retry of a prompt that waits is %v", err)
@@ -93,7 +93,7 @@ func TestRetry(t *testing.T) {
 		if _, err := r.engine.CancelPrompt(r.Context(), cancelled.ID); err != nil {
 			t.Fatal(err)
 		}
-		r.edit("a", func(a *agent) { a.held = "" })
+		r.edit("a", func(a *agent) { a.promptHold = "" })
 		r.crash()
 		again, err := r.engine.RetryPrompt(r.Context(), cancelled.ID, client.RetryRequest{Key: "k"})
 		if err != nil || again.ID == cancelled.ID || again.RetryOf != cancelled.ID || again.Priority != "urgent" {

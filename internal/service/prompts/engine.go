@@ -13,7 +13,7 @@
 // # Owners
 //
 // Each session with open receipts has one goroutine that acts for it, and that
-// ends with the last of them. It is moved by [Engine.Look], by what senders do, by
+// ends with the last of them. It is moved by [Engine.SessionChanged], by what senders do, by
 // the end of an attempt, and by times that the rules name; it never polls, and an
 // engine without open receipts does nothing at all.
 package prompts
@@ -35,18 +35,18 @@ import (
 )
 
 // City is what the engine knows of the controller. Its methods are called
-// concurrently, and never by [Engine.Look].
+// concurrently, and never by [Engine.SessionChanged].
 type City interface {
-	// View returns what is known of the target, an agent or a session, at once. An
+	// Snapshot returns what is known of the target, an agent or a session, at once. An
 	// error matching client.ErrNotFound that lasts is positive: the target is not in
 	// the city, and its prompts are dead. A session that is not observed yet is a
 	// View with Unknown.
-	View(name string) (session.View, error)
+	Snapshot(name string) (session.Snapshot, error)
 	// WakeFor asks for a target to run that sleeps, or that its pool does not want.
 	// It may return before it does.
 	WakeFor(ctx context.Context, name, reason string) error
 	// Sense asks for a fresh reading of what the target is doing. It returns before
-	// that is there; the view has it then, and [Engine.Look] is called if it shows
+	// that is there; the view has it then, and [Engine.SessionChanged] is called if it shows
 	// anything new.
 	Sense(name string)
 }
@@ -57,18 +57,18 @@ type Options struct {
 	City   City         // required
 	Events event.Log    // required
 
-	// Hold says why a session gets no new prompts for now; empty: it may have them.
+	// PromptHold says why a session gets no new prompts for now; empty: it may have them.
 	// Such a session is not woken for them either. It must not block; call
-	// [Engine.Look] when its answer changes. Nil: nothing is ever held.
-	Hold func(v session.View) string
+	// [Engine.SessionChanged] when its answer changes. Nil: nothing is ever held.
+	PromptHold func(v session.Snapshot) string
 
 	// Opens reports whether the instance of a session has a prompt in its command line,
 	// whose turn a hook reports. It must not block. Nil: none has.
-	Opens func(v session.View) bool
+	Opens func(v session.Snapshot) bool
 
 	// Typed says why the prompts of a session are typed into its terminal now; empty: they are
 	// not. forGood: that is so by its configuration. It must not block. Nil: nothing is typed.
-	Typed func(v session.View) (why string, forGood bool)
+	Typed func(v session.Snapshot) (why string, forGood bool)
 
 	// Progress is how long a delivery may go without progress before it ends. It must not
 	// block. Nil, or zero: prompt.DefaultProgress.
@@ -93,22 +93,22 @@ type Engine struct {
 	opts   Options
 	loaded chan struct{} // closed when the receipts are read
 	done   chan struct{} // closed when Run returns
-	poke   chan struct{} // there is a box without an owner, or something to forget
+	wakeup chan struct{} // there is a box without an owner, or something to forget
 	began  time.Time     // when the engine was made: what ran before was not started by this controller
 
-	named   sync.Map      // the boxes by their session, for who may not wait for mu
-	calls   atomic.Int64  // that wait for a receipt
-	haunted chan struct{} // there are uncertain receipts
+	bySession      sync.Map      // the boxes by their session, for who may not wait for mu
+	calls          atomic.Int64  // that wait for a receipt
+	uncertainAdded chan struct{} // there are uncertain receipts
 
-	mu       sync.Mutex // guards the rest and the memory of boxes
-	boxes    map[string]*box
-	index    map[string]*box // by the ID of an open receipt
-	orphans  []*box          // with open receipts and without an owner
-	ghosts   []ghost
-	tells    map[string]telling // by session, whose hooks report its prompts
-	prompted map[string]string  // the instance, by its session, that was given a prompt
-	degraded string             // the store's last failure, empty when it works
-	forgot   time.Time          // when ended receipts were last forgotten
+	mu            sync.Mutex // guards the rest and the memory of boxes
+	queues        map[string]*sessionQueue
+	index         map[string]*sessionQueue // by the ID of an open receipt
+	ownerless     []*sessionQueue          // with open receipts and without an owner
+	uncertain     []uncertainReceipt
+	hookReporters map[string]hookReporter // by session, whose hooks report its prompts
+	prompted      map[string]string       // the instance, by its session, that was given a prompt
+	degraded      string                  // the store's last failure, empty when it works
+	forgot        time.Time               // when ended receipts were last forgotten
 }
 
 // New returns an engine that does nothing until [Engine.Run].
@@ -119,14 +119,14 @@ func New(opts Options) *Engine {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Hold == nil {
-		opts.Hold = func(session.View) string { return "" }
+	if opts.PromptHold == nil {
+		opts.PromptHold = func(session.Snapshot) string { return "" }
 	}
 	if opts.Opens == nil {
-		opts.Opens = func(session.View) bool { return false }
+		opts.Opens = func(session.Snapshot) bool { return false }
 	}
 	if opts.Typed == nil {
-		opts.Typed = func(session.View) (string, bool) { return "", false }
+		opts.Typed = func(session.Snapshot) (string, bool) { return "", false }
 	}
 	if opts.Progress == nil {
 		opts.Progress = func() time.Duration { return prompt.DefaultProgress }
@@ -141,9 +141,9 @@ func New(opts Options) *Engine {
 		opts.NewID = rand.Text
 	}
 	return &Engine{
-		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), poke: make(chan struct{}, 1),
-		haunted: make(chan struct{}, 1), boxes: map[string]*box{}, index: map[string]*box{},
-		tells: map[string]telling{}, prompted: map[string]string{}, began: opts.Now(),
+		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), wakeup: make(chan struct{}, 1),
+		uncertainAdded: make(chan struct{}, 1), queues: map[string]*sessionQueue{}, index: map[string]*sessionQueue{},
+		hookReporters: map[string]hookReporter{}, prompted: map[string]string{}, began: opts.Now(),
 	}
 }
 
@@ -172,7 +172,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	close(e.loaded)
 	var owners sync.WaitGroup
 	defer owners.Wait()
-	owners.Go(func() { e.layGhosts(ctx) })
+	owners.Go(func() { e.resolveUncertain(ctx) })
 	for {
 		for _, b := range e.unowned() {
 			owners.Go(func() { e.own(ctx, b) })
@@ -181,7 +181,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-e.poke:
+		case <-e.wakeup:
 		}
 	}
 }
@@ -202,13 +202,13 @@ func (e *Engine) load(ctx context.Context) bool {
 			}
 			e.mu.Lock()
 			for _, r := range open {
-				b := e.boxLocked(r.Session, r.Agent)
+				b := e.queueLocked(r.Session, r.Agent)
 				e.putLocked(b, r)
-				if at := r.SubmittedAt(); at.After(b.took.at) {
-					b.took = taking{r.Instance, at}
+				if at := r.SubmittedAt(); at.After(b.accepted.at) {
+					b.accepted = acceptance{r.Instance, at}
 				}
 			}
-			e.tellsLocked(slices.Concat(ended, open))
+			e.restoreReportersLocked(slices.Concat(ended, open))
 			e.promptedLocked(slices.Concat(open, ended))
 			e.restoreBlockedLocked(slices.Concat(open, ended))
 			e.restoreFilesLocked(slices.Concat(open, ended))
@@ -247,24 +247,24 @@ func (e *Engine) forget(ctx context.Context) {
 	if !due {
 		return
 	}
-	if _, err := e.opts.Store.ForgetReceipts(ctx, now.Add(-retention)); err != nil && ctx.Err() == nil {
+	if _, err := e.opts.Store.DeleteReceipts(ctx, now.Add(-retention)); err != nil && ctx.Err() == nil {
 		e.opts.Logger.Warn("cannot forget old receipts", "error", err)
 	}
 }
 
-// Look says that what is known of a session has changed. It does not block, and
+// SessionChanged says that what is known of a session has changed. It does not block, and
 // costs nothing if the session has no open receipts.
-func (e *Engine) Look(name string) {
-	if b, ok := e.named.Load(name); ok {
-		b.(*box).rouse()
+func (e *Engine) SessionChanged(name string) {
+	if b, ok := e.bySession.Load(name); ok {
+		b.(*sessionQueue).wakeOwner()
 	}
 }
 
 // Queued returns how many prompts wait for each session that has any.
 func (e *Engine) Queued() map[string]int {
 	counts := map[string]int{}
-	e.named.Range(func(name, b any) bool {
-		if n := b.(*box).queued.Load(); n > 0 {
+	e.bySession.Range(func(name, b any) bool {
+		if n := b.(*sessionQueue).queued.Load(); n > 0 {
 			counts[name.(string)] = int(n)
 		}
 		return true
@@ -275,11 +275,11 @@ func (e *Engine) Queued() map[string]int {
 // QueuedFor returns how many prompts wait for one session, and when the newest was
 // accepted. It does not block.
 func (e *Engine) QueuedFor(session string) (n int, newest time.Time) {
-	found, ok := e.named.Load(session)
+	found, ok := e.bySession.Load(session)
 	if !ok {
 		return 0, time.Time{}
 	}
-	b := found.(*box)
+	b := found.(*sessionQueue)
 	if n = int(b.queued.Load()); n == 0 {
 		return 0, time.Time{}
 	}

@@ -188,7 +188,7 @@ func TestSpareMemberIsStarted(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) {
 			a.end(client.StateStopping)
-			a.view.Desired, a.view.Spare = "stopped", true
+			a.view.Desired, a.view.Surplus = "stopped", true
 		})
 		sent := r.send("a", "come")
 		r.pass(time.Minute)
@@ -201,7 +201,7 @@ func TestSpareMemberIsStarted(t *testing.T) {
 		}
 		r.edit("a", func(a *agent) {
 			a.end(client.StateStopped)
-			a.view.Spare, a.view.Reason = false, "it has finished"
+			a.view.Surplus, a.view.Reason = false, "it has finished"
 		})
 		_, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x"})
 		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "it has finished") || !strings.Contains(err.Error(), "gc explain a") {
@@ -298,15 +298,15 @@ func TestRemovedAgent(t *testing.T) {
 		synctest.Wait()
 		gone := r.agents["a"]
 		delete(r.agents, "a")
-		r.engine.Look("s-a")
+		r.engine.SessionChanged("s-a")
 		r.pass(5 * time.Second) // a controller that has just begun may not know it yet
 		r.want(sent.ID, client.ReceiptQueued)
 		r.agents["a"] = gone
-		r.engine.Look("s-a")
+		r.engine.SessionChanged("s-a")
 		r.pass(time.Hour)
 		r.want(sent.ID, client.ReceiptQueued)
 		delete(r.agents, "a")
-		r.engine.Look("s-a")
+		r.engine.SessionChanged("s-a")
 		r.pass(11 * time.Second)
 		r.want(sent.ID, client.ReceiptDead)
 		if kinds := r.kinds(sent.ID); !slices.Contains(kinds, "prompt.dead") {
@@ -327,7 +327,7 @@ func TestBusyAgentGetsAttempts(t *testing.T) {
 			if a.view.Activity.State == runtime.ActivityBusy {
 				return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
 			}
-			return a.took(text), nil
+			return a.accept(text), nil
 		}
 		sent := r.send("a", "x")
 		r.pass(10 * time.Minute)
@@ -350,7 +350,7 @@ func TestNormalWaitsForTheEndOfATurn(t *testing.T) {
 	a, endless := newAgent("a"), newAgent("endless")
 	inBubble(t, func(r *rig) {
 		for _, a := range []*agent{a, endless} {
-			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.Certain, Since: time.Now()}
+			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.ConfidenceCertain, Since: time.Now()}
 		}
 		last, lost := r.send("a", "normal"), r.send("endless", "normal")
 		first := r.send("a", "system", func(q *client.NudgeRequest) { q.Priority = "system" })
@@ -382,7 +382,7 @@ func TestDraftIsWaitedFor(t *testing.T) {
 			if a.line != "" {
 				return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedDraft}, nil
 			}
-			return a.took(text), nil
+			return a.accept(text), nil
 		}
 		sent := r.send("a", "x")
 		r.pass(time.Hour)
@@ -462,7 +462,7 @@ func TestConsumedByTurnBoundary(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {
 		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
-			out := a.took(text)
+			out := a.accept(text)
 			out.Evidence = "composer_emptied"
 			return out, nil
 		}
@@ -492,7 +492,7 @@ func TestConsumedThoughNothingChanges(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {
 		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
-			out := a.took(text)
+			out := a.accept(text)
 			out.Evidence = "composer_emptied"
 			return out, nil
 		}

@@ -26,7 +26,7 @@ func TestCutOffDelivery(t *testing.T) {
 	}{
 		{"before the first byte", func(*agent, string) {}, client.ReceiptUnconfirmed, 0},
 		{"before Enter", func(a *agent, text string) { a.line = text }, client.ReceiptConsumed, 1},
-		{"after Enter", func(a *agent, text string) { a.took(text) }, client.ReceiptUnconfirmed, 1},
+		{"after Enter", func(a *agent, text string) { a.accept(text) }, client.ReceiptUnconfirmed, 1},
 		{"a person typed on", func(a *agent, text string) { a.line = text + " and more" }, client.ReceiptUnconfirmed, 0},
 		{"the agent died", func(a *agent, text string) { a.line = text; a.start() }, client.ReceiptUnconfirmed, 0},
 	} {
@@ -133,7 +133,7 @@ func TestOutcomeIsSavedLater(t *testing.T) {
 		r.crash()
 		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 			faulty.Set(storetest.FailsWrites)
-			return a.took(text), nil
+			return a.accept(text), nil
 		}
 		sent := r.send("a", "x")
 		r.pass(time.Hour)
@@ -157,7 +157,7 @@ func TestIdleEngineRests(t *testing.T) {
 		synctest.Wait()
 		before := faulty.Writes()
 		for range 1000 {
-			r.engine.Look("s-a")
+			r.engine.SessionChanged("s-a")
 			r.pass(time.Minute)
 		}
 		if n := faulty.Writes() - before; n > 0 {
@@ -180,7 +180,7 @@ func TestOutcomeIsSavedAtTheEnd(t *testing.T) {
 				if heals > grace { // it is under way when the end comes
 					<-time.After(3 * time.Second)
 				}
-				return a.took(text), nil
+				return a.accept(text), nil
 			}
 			sent := r.send("a", "x")
 			synctest.Wait()
@@ -212,7 +212,7 @@ func TestTimePassesDuringAnAttempt(t *testing.T) {
 		want string
 		took int
 	}{
-		{"taken", func(a *agent, text string) (runtime.Outcome, error) { return a.took(text), nil }, client.ReceiptConsumed, 1},
+		{"taken", func(a *agent, text string) (runtime.Outcome, error) { return a.accept(text), nil }, client.ReceiptConsumed, 1},
 		{"not a byte was sent", func(*agent, string) (runtime.Outcome, error) {
 			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
 		}, client.ReceiptExpired, 0},
@@ -267,7 +267,7 @@ func TestUrgentWaitsForWhoTypes(t *testing.T) {
 			if a.view.Activity.State == runtime.ActivityBusy {
 				return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
 			}
-			return a.took(text), nil
+			return a.accept(text), nil
 		}
 		sent := r.send("a", "stop that", func(q *client.NudgeRequest) { q.Priority = "urgent" })
 		for range 10 {

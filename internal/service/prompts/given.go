@@ -10,9 +10,9 @@ func (e *Engine) Prompted(session, instance string) bool {
 	return instance != "" && e.prompted[session] == instance
 }
 
-// gaveLocked notes whom a receipt shows to have been given a prompt.
-func (e *Engine) gaveLocked(r prompt.Receipt) {
-	if gives(r) {
+// markPromptedLocked notes whom a receipt shows to have been given a prompt.
+func (e *Engine) markPromptedLocked(r prompt.Receipt) {
+	if wasPrompted(r) {
 		e.prompted[r.Session] = r.Instance
 	}
 }
@@ -22,11 +22,11 @@ func (e *Engine) gaveLocked(r prompt.Receipt) {
 func (e *Engine) promptedLocked(receipts []prompt.Receipt) {
 	for _, r := range receipts {
 		if e.prompted[r.Session] == "" {
-			e.gaveLocked(r)
+			e.markPromptedLocked(r)
 		}
 	}
 }
 
-func gives(r prompt.Receipt) bool {
+func wasPrompted(r prompt.Receipt) bool {
 	return r.Instance != "" && (r.State == prompt.Submitted || r.State == prompt.Consumed || r.State == prompt.Unconfirmed)
 }

@@ -12,22 +12,22 @@ import (
 	"gascity/worker"
 )
 
-// Heard takes what the hooks of an agent CLI say of the prompts that reach it, however
+// RecordHookReport takes what the hooks of an agent CLI say of the prompts that reach it, however
 // they did: that one has begun a turn, or that the turn is over. A receipt whose prompt
 // it is goes on by that. What is said of a prompt that a person typed, of another
 // instance or of a time before the prompt was handed over changes nothing. It is kept
 // when it returns nil.
-func (e *Engine) Heard(ctx context.Context, w prompt.Word) error {
+func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) error {
 	if err := e.ready(ctx); err != nil {
 		return err
 	}
 	e.mu.Lock()
 	if w.Hash != "" {
-		e.tells[w.Session] = telling{w.Instance, e.opts.Now()}
-	} else if e.tells[w.Session].instance == w.Instance {
-		e.tells[w.Session] = telling{instance: w.Instance}
+		e.hookReporters[w.Session] = hookReporter{w.Instance, e.opts.Now()}
+	} else if e.hookReporters[w.Session].instance == w.Instance {
+		e.hookReporters[w.Session] = hookReporter{instance: w.Instance}
 	}
-	b := e.boxes[w.Session]
+	b := e.queues[w.Session]
 	e.mu.Unlock()
 	if b == nil {
 		return nil
@@ -37,23 +37,23 @@ func (e *Engine) Heard(ctx context.Context, w prompt.Word) error {
 		for _, r := range e.open(b) {
 			failed = append(failed, e.turnEnded(ctx, b, r.ID, w))
 		}
-	} else if id := e.taken(b, w); id != "" {
+	} else if id := e.findTurnReceipt(b, w); id != "" {
 		failed = append(failed, e.begun(ctx, b, id, w))
 	} else {
-		b.rouse() // the prompt of its command line, or a person's: what waits for that goes on
+		b.wakeOwner() // the prompt of its command line, or a person's: what waits for that goes on
 	}
 	return errors.Join(failed...)
 }
 
-// taken finds the receipt whose prompt has begun a turn: the first delivered one
+// findTurnReceipt finds the receipt whose prompt has begun a turn: the first delivered one
 // without a reported turn.
-func (e *Engine) taken(b *box, w prompt.Word) (id string) {
+func (e *Engine) findTurnReceipt(b *sessionQueue, w prompt.HookReport) (id string) {
 	e.mu.Lock()
 	open := b.listLocked()
 	e.mu.Unlock()
 	var first *prompt.Receipt
 	for _, r := range open {
-		if !r.Begins(w) || e.nameOf(b, r) != w.Hash || !e.heardAt(b, r).IsZero() {
+		if !r.MatchesTurnStart(w) || e.nameOf(b, r) != w.Hash || !e.reportedAt(b, r).IsZero() {
 			continue
 		}
 		if first == nil || r.Seq < first.Seq {
@@ -68,7 +68,7 @@ func (e *Engine) taken(b *box, w prompt.Word) (id string) {
 
 // nameOf names the prompt of a receipt, as a hook does. The text of a submitted one is
 // not kept, its name is.
-func (e *Engine) nameOf(b *box, r *prompt.Receipt) string {
+func (e *Engine) nameOf(b *sessionQueue, r *prompt.Receipt) string {
 	e.mu.Lock()
 	name := b.names[r.ID]
 	e.mu.Unlock()
@@ -85,11 +85,11 @@ func (e *Engine) nameOf(b *box, r *prompt.Receipt) string {
 	return worker.PromptHash(m.Text)
 }
 
-// heardAt is when the agent's hook said that the prompt began a turn; zero: it has not.
-func (e *Engine) heardAt(b *box, r *prompt.Receipt) time.Time {
+// reportedAt is when the agent's hook said that the prompt began a turn; zero: it has not.
+func (e *Engine) reportedAt(b *sessionQueue, r *prompt.Receipt) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if at, ok := b.heard[r.ID]; ok {
+	if at, ok := b.reported[r.ID]; ok {
 		return at
 	}
 	if r.State == prompt.Submitted && strings.Contains(r.Evidence, prompt.SignHook) {
@@ -99,29 +99,29 @@ func (e *Engine) heardAt(b *box, r *prompt.Receipt) time.Time {
 }
 
 // begun notes that a prompt has begun a turn. The end of its attempt takes that over.
-func (e *Engine) begun(ctx context.Context, b *box, id string, w prompt.Word) error {
+func (e *Engine) begun(ctx context.Context, b *sessionQueue, id string, w prompt.HookReport) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
-		if !r.Begins(w) {
-			return r, errOver
+		if !r.MatchesTurnStart(w) {
+			return r, errEnded
 		}
 		e.mu.Lock()
-		b.heard[id] = w.At
+		b.reported[id] = w.At
 		e.mu.Unlock()
 		if r.State == prompt.Submitted {
-			return r.Heard(e.opts.Now()), nil
+			return r.WithHookReport(e.opts.Now()), nil
 		}
-		b.rouse()
-		return r, errOver
+		b.wakeOwner()
+		return r, errEnded
 	})
-	return unlessOver(err)
+	return ignoreEnded(err)
 }
 
 // turnEnded notes that the turn is over which a prompt has begun.
-func (e *Engine) turnEnded(ctx context.Context, b *box, id string, w prompt.Word) error {
+func (e *Engine) turnEnded(ctx context.Context, b *sessionQueue, id string, w prompt.HookReport) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
-		at := e.heardAt(b, &r)
+		at := e.reportedAt(b, &r)
 		if r.Instance != w.Instance || at.IsZero() || !w.At.After(at) {
-			return r, errOver
+			return r, errEnded
 		}
 		switch {
 		case w.Aborted && r.State == prompt.Submitted:
@@ -130,20 +130,20 @@ func (e *Engine) turnEnded(ctx context.Context, b *box, id string, w prompt.Word
 			e.abortInjected(b, id)
 		case w.Aborted:
 		case r.State == prompt.Submitted:
-			return r.Worked(e.opts.Now())
+			return r.MarkWorked(e.opts.Now())
 		case r.State == prompt.Injected:
 			e.mu.Lock()
 			b.worked[id] = !b.aborted[id]
 			e.mu.Unlock()
-			b.rouse()
+			b.wakeOwner()
 		}
-		return r, errOver
+		return r, errEnded
 	})
-	return unlessOver(err)
+	return ignoreEnded(err)
 }
 
-func unlessOver(err error) error {
-	if errors.Is(err, errOver) {
+func ignoreEnded(err error) error {
+	if errors.Is(err, errEnded) {
 		return nil
 	}
 	return err
@@ -153,27 +153,27 @@ func unlessOver(err error) error {
 // report prompts.
 const recentlyEnded = 1000
 
-// tellsLocked finds the sessions whose hooks report prompts, by the receipts that
+// restoreReportersLocked finds the sessions whose hooks report prompts, by the receipts that
 // their reports advanced under a previous controller.
-func (e *Engine) tellsLocked(receipts []prompt.Receipt) {
+func (e *Engine) restoreReportersLocked(receipts []prompt.Receipt) {
 	for _, r := range receipts {
-		if strings.Contains(r.Evidence, prompt.SignHook) && r.Instance != "" && e.tells[r.Session].instance == "" {
-			e.tells[r.Session] = telling{instance: r.Instance}
+		if strings.Contains(r.Evidence, prompt.SignHook) && r.Instance != "" && e.hookReporters[r.Session].instance == "" {
+			e.hookReporters[r.Session] = hookReporter{instance: r.Instance}
 		}
 	}
 }
 
-// telling is an instance whose hooks report its prompts.
-type telling struct {
+// hookReporter is an instance whose hooks report its prompts.
+type hookReporter struct {
 	instance string
 	began    time.Time // of the present turn, when its begin was reported; zero: its end was
 }
 
-// tellsOf reports whether an instance's hooks report its prompts.
-func (e *Engine) tellsOf(session, instance string) bool {
+// hasReports reports whether an instance's hooks report its prompts.
+func (e *Engine) hasReports(session, instance string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return instance != "" && e.tells[session].instance == instance
+	return instance != "" && e.hookReporters[session].instance == instance
 }
 
 // turnOf returns when the hooks of an instance reported the beginning of the present
@@ -181,7 +181,7 @@ func (e *Engine) tellsOf(session, instance string) bool {
 func (e *Engine) turnOf(session, instance string) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t := e.tells[session]; instance != "" && t.instance == instance {
+	if t := e.hookReporters[session]; instance != "" && t.instance == instance {
 		return t.began
 	}
 	return time.Time{}
@@ -194,8 +194,8 @@ const opening = time.Minute
 // opensBy returns until when nothing is typed at an instance because it may be about to
 // begin with the prompt of its command line, which its hook reports like any other: it
 // shows an input box and rests before. Zero: it has begun, or has none.
-func (o *owner) opensBy(v session.View) time.Time {
-	if !v.Running || !o.opts.Opens(v) || o.tellsOf(v.Session, v.Instance) {
+func (o *owner) opensBy(v session.Snapshot) time.Time {
+	if !v.Running || !o.opts.Opens(v) || o.hasReports(v.Session, v.Instance) {
 		return time.Time{}
 	}
 	return v.StartedAt.Add(opening)
@@ -203,22 +203,22 @@ func (o *owner) opensBy(v session.View) time.Time {
 
 // name keeps the name of a prompt that is about to be handed over.
 func (o *owner) name(r *prompt.Receipt) {
-	name := o.nameOf(o.box, r)
+	name := o.nameOf(o.queue, r)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.box.names[r.ID] = name
+	o.queue.names[r.ID] = name
 }
 
-// word is the agent's own word of an injected prompt as evidence; empty: it has none.
-func (o *owner) word(id, seen string) string {
+// reportEvidence is the agent's own word of an injected prompt as evidence; empty: it has none.
+func (o *owner) reportEvidence(id, seen string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, ok := o.box.heard[id]; ok {
+	if _, ok := o.queue.reported[id]; ok {
 		seen = prompt.SignHook
-	} else if !o.box.worked[id] {
+	} else if !o.queue.worked[id] {
 		return ""
 	}
-	if o.box.worked[id] {
+	if o.queue.worked[id] {
 		return prompt.WithWorked(seen)
 	}
 	return seen

@@ -44,8 +44,8 @@ var (
 // hook says by a hook that a prompt has begun a turn; empty: that the turn is over.
 func (r *rig) hook(text string) {
 	r.Helper()
-	w := prompt.Word{Session: "s-a", Instance: r.agents["a"].view.Instance, Hash: worker.PromptHash(text), At: time.Now()}
-	if err := r.engine.Heard(r.Context(), w); err != nil {
+	w := prompt.HookReport{Session: "s-a", Instance: r.agents["a"].view.Instance, Hash: worker.PromptHash(text), At: time.Now()}
+	if err := r.engine.RecordHookReport(r.Context(), w); err != nil {
 		r.Error(err)
 	}
 	time.Sleep(time.Millisecond) // of the bubble
@@ -148,7 +148,7 @@ func TestAPromptWaitsForTheCommandLine(t *testing.T) {
 						r.Errorf("during the turn that its hook has reported it has taken %q", got)
 					}
 					r.hook("")
-					r.engine.Look("s-a")
+					r.engine.SessionChanged("s-a")
 				} else {
 					time.Sleep(2 * time.Second) // of the bubble
 				}
@@ -198,9 +198,9 @@ func anyOrder(r *rig, words []string, out runtime.Outcome) (failed string) {
 			land()
 			synctest.Wait()
 		case "foreign one":
-			_ = r.engine.Heard(r.Context(), prompt.Word{Session: "s-a", Instance: "inc-of-another", Hash: worker.PromptHash("one"), At: time.Now()})
+			_ = r.engine.RecordHookReport(r.Context(), prompt.HookReport{Session: "s-a", Instance: "inc-of-another", Hash: worker.PromptHash("one"), At: time.Now()})
 		case "late one":
-			_ = r.engine.Heard(r.Context(), prompt.Word{Session: "s-a", Instance: instance, Hash: worker.PromptHash("one"), At: began})
+			_ = r.engine.RecordHookReport(r.Context(), prompt.HookReport{Session: "s-a", Instance: instance, Hash: worker.PromptHash("one"), At: began})
 		default:
 			for i, text := range []string{"one", "two"} {
 				now, _ := r.engine.Receipt(r.Context(), ids[i], "")

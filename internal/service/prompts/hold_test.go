@@ -15,7 +15,7 @@ import (
 // everything in its order when the hold ends.
 func TestHeldAgentGetsNothing(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.edit("a", func(a *agent) { a.held = "budget day is used up" })
+		r.edit("a", func(a *agent) { a.promptHold = "budget day is used up" })
 		first := r.send("a", "one", func(q *client.NudgeRequest) { q.Successor = true })
 		urgent := r.send("a", "two", func(q *client.NudgeRequest) { q.Successor, q.Priority = true, "urgent" })
 		r.pass(time.Hour)
@@ -38,7 +38,7 @@ func TestHeldAgentGetsNothing(t *testing.T) {
 		if a.woken != 0 || a.interrupted != 0 || len(a.ledger) != 0 {
 			t.Errorf("it was woken %d times, interrupted %d times, and took %q", a.woken, a.interrupted, a.ledger)
 		}
-		r.edit("a", func(a *agent) { a.held = "" })
+		r.edit("a", func(a *agent) { a.promptHold = "" })
 		r.pass(time.Minute)
 		if got := strings.Join(a.ledger, " "); got != "two one" || a.woken != 1 {
 			t.Errorf("after the hold it took %q and was woken %d times, want both prompts and once", got, a.woken)
@@ -51,7 +51,7 @@ func TestHeldAgentGetsNothing(t *testing.T) {
 func TestEachPromptSaysWhyItWaits(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) {
-			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.Certain, Since: time.Now()}
+			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.ConfidenceCertain, Since: time.Now()}
 		})
 		for _, text := range []string{"one", "two", "three"} {
 			r.send("a", text)
@@ -78,14 +78,14 @@ func TestOutOfItsBudgetTakesPromptsForLater(t *testing.T) {
 		r.edit("a", func(a *agent) {
 			a.end(client.StateSuspended)
 			a.view.Desired, a.view.Hold = "suspended", session.Hold{Kind: session.HoldBudget}
-			a.held = "budget day is used up"
+			a.promptHold = "budget day is used up"
 		})
 		sent := r.send("a", "one")
 		synctest.Wait()
 		r.want(sent.ID, client.ReceiptQueued)
 		r.edit("a", func(a *agent) {
 			a.start()
-			a.view.Desired, a.view.Hold, a.held = "running", session.Hold{}, ""
+			a.view.Desired, a.view.Hold, a.promptHold = "running", session.Hold{}, ""
 		})
 		r.pass(time.Minute)
 		if got := r.agents["a"].ledger; len(got) != 1 {

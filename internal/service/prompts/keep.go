@@ -11,25 +11,25 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// ghost is an uncertain receipt: it is unknown whether the store keeps it, and
+// uncertainReceipt is an uncertain receipt: it is unknown whether the store keeps it, and
 // its sender got the error that it does not.
-type ghost struct {
-	box     *box
+type uncertainReceipt struct {
+	queue   *sessionQueue
 	receipt prompt.Receipt // without content
 }
 
-// maxGhosts is how many there may be before nothing new is tried.
-const maxGhosts = 1000
+// maxUncertain is how many there may be before nothing new is tried.
+const maxUncertain = 1000
 
-// keep saves a new receipt. If the store fails after it may have kept it, keep
-// asks the store; without an answer the receipt is uncertain, see layGhosts.
+// saveNew saves a new receipt. If the store fails after it may have kept it, keep
+// asks the store; without an answer the receipt is uncertain, see resolveUncertain.
 // The caller has the turn of b.
-func (e *Engine) keep(ctx context.Context, b *box, r prompt.Receipt) (prompt.Receipt, bool, error) {
+func (e *Engine) saveNew(ctx context.Context, b *sessionQueue, r prompt.Receipt) (prompt.Receipt, bool, error) {
 	e.mu.Lock()
-	many := len(e.ghosts) >= maxGhosts
+	many := len(e.uncertain) >= maxUncertain
 	e.mu.Unlock()
 	if many {
-		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: the store has not answered for %d others whether it keeps them", client.ErrUnavailable, maxGhosts)
+		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: the store has not answered for %d others whether it keeps them", client.ErrUnavailable, maxUncertain)
 	}
 	sctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
@@ -44,41 +44,41 @@ func (e *Engine) keep(ctx context.Context, b *box, r prompt.Receipt) (prompt.Rec
 		return kept, false, nil
 	}
 	e.degrade("keep a prompt", err)
-	e.haunt(b, r)
+	e.markUncertain(b, r)
 	if r.Key != "" {
 		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt; asked again with the key %q it is not sent twice: %w", client.ErrUnavailable, r.Key, err)
 	}
 	return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: %w", client.ErrUnavailable, err)
 }
 
-func (e *Engine) haunt(b *box, r prompt.Receipt) {
+func (e *Engine) markUncertain(b *sessionQueue, r prompt.Receipt) {
 	r.Content = nil // the store has it, or it is not needed
 	e.mu.Lock()
-	e.ghosts = append(e.ghosts, ghost{b, r})
+	e.uncertain = append(e.uncertain, uncertainReceipt{b, r})
 	e.mu.Unlock()
 	select {
-	case e.haunted <- struct{}{}:
+	case e.uncertainAdded <- struct{}{}:
 	default: // it is going to look
 	}
 }
 
-// layGhosts asks for each uncertain receipt until the store answers.
-func (e *Engine) layGhosts(ctx context.Context) {
+// resolveUncertain asks for each uncertain receipt until the store answers.
+func (e *Engine) resolveUncertain(ctx context.Context) {
 	for wait := retryFirst; ; {
 		e.mu.Lock()
-		ghosts := slices.Clone(e.ghosts)
+		ghosts := slices.Clone(e.uncertain)
 		e.mu.Unlock()
 		if len(ghosts) == 0 {
 			select {
-			case <-e.haunted:
+			case <-e.uncertainAdded:
 				continue
 			case <-ctx.Done():
 				return
 			}
 		}
-		if e.lay(ctx, ghosts[0]) {
+		if e.resolveUncertainOne(ctx, ghosts[0]) {
 			e.mu.Lock()
-			e.ghosts = slices.Delete(e.ghosts, 0, 1)
+			e.uncertain = slices.Delete(e.uncertain, 0, 1)
 			e.mu.Unlock()
 			wait = retryFirst
 			continue
@@ -90,25 +90,25 @@ func (e *Engine) layGhosts(ctx context.Context) {
 	}
 }
 
-// forlorn is why a prompt without a key is withdrawn: its sender may have sent
+// reasonNotSaved is why a prompt without a key is withdrawn: its sender may have sent
 // another one instead, and that cannot be detected.
-const forlorn = "its sender got an error: it could not be kept"
+const reasonNotSaved = "its sender got an error: it could not be kept"
 
-// lay asks the store whether it keeps an uncertain receipt: by a change, because
+// resolveUncertainOne asks the store whether it keeps an uncertain receipt: by a change, because
 // changes take effect in their order, so that no write comes after the answer. One
 // with a key is taken in, since its sender can ask for it by that; another one is
 // withdrawn. It is false if the store did not answer.
-func (e *Engine) lay(ctx context.Context, g ghost) bool {
-	if g.box.begin(ctx) != nil {
+func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bool {
+	if g.queue.begin(ctx) != nil {
 		return false
 	}
-	defer g.box.end()
+	defer g.queue.end()
 	if e.has(g.receipt.ID) { // its sender has asked again
 		return true
 	}
 	r := g.receipt
 	if r.Key == "" {
-		r, _ = r.Move(prompt.Cancelled, e.opts.Now(), forlorn) // a new receipt can be withdrawn
+		r, _ = r.Move(prompt.Cancelled, e.opts.Now(), reasonNotSaved) // a new receipt can be withdrawn
 	}
 	switch err := e.save(ctx, r); {
 	case errors.Is(err, prompt.ErrUnknown), errors.Is(err, prompt.ErrEnded):
@@ -117,7 +117,7 @@ func (e *Engine) lay(ctx context.Context, g ghost) bool {
 	case err != nil:
 		return false
 	case r.Final():
-		e.tell(r)
+		e.emitState(r)
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
@@ -126,7 +126,7 @@ func (e *Engine) lay(ctx context.Context, g ghost) bool {
 	if err != nil {
 		return errors.Is(err, prompt.ErrUnknown)
 	}
-	e.put(g.box, kept)
+	e.put(g.queue, kept)
 	return true
 }
 
@@ -138,7 +138,7 @@ func (e *Engine) has(id string) bool {
 
 // put takes a receipt that the store keeps into its box, unless it is there or has
 // ended. The caller has the turn of b, and read the receipt in it.
-func (e *Engine) put(b *box, kept prompt.Receipt) {
+func (e *Engine) put(b *sessionQueue, kept prompt.Receipt) {
 	if kept.Final() || e.has(kept.ID) {
 		return
 	}
@@ -148,10 +148,10 @@ func (e *Engine) put(b *box, kept prompt.Receipt) {
 	e.putLocked(b, kept)
 }
 
-// takeIn is put for a receipt that was read at another time.
-func (e *Engine) takeIn(ctx context.Context, r prompt.Receipt) error {
+// putStored is put for a receipt that was read at another time.
+func (e *Engine) putStored(ctx context.Context, r prompt.Receipt) error {
 	e.mu.Lock()
-	b := e.boxLocked(r.Session, r.Agent)
+	b := e.queueLocked(r.Session, r.Agent)
 	e.mu.Unlock()
 	if err := b.begin(ctx); err != nil {
 		return err
@@ -184,8 +184,8 @@ func samePrompt(known, r prompt.Receipt) error {
 // listed.
 const recent = 200
 
-// known finds the receipt of a key.
-func (e *Engine) known(ctx context.Context, b *box, key string) (prompt.Receipt, bool) {
+// findByKey finds the receipt of a key.
+func (e *Engine) findByKey(ctx context.Context, b *sessionQueue, key string) (prompt.Receipt, bool) {
 	if key == "" {
 		return prompt.Receipt{}, false
 	}

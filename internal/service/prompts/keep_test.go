@@ -69,9 +69,9 @@ func sleep(ctx context.Context) error {
 	}
 }
 
-// ghost sends a prompt that the store keeps although its sender gets an error, and
+// storedUnacknowledged sends a prompt that the store keeps although its sender gets an error, and
 // returns its receipt.
-func (r *rig) ghost(key string) prompt.Receipt {
+func (r *rig) storedUnacknowledged(key string) prompt.Receipt {
 	r.Helper()
 	disk := &slowDisk{}
 	r.store = disk
@@ -95,7 +95,7 @@ func (r *rig) ghost(key string) prompt.Receipt {
 func TestLateReceiptWithKeyIsTakenIn(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {
-		kept := r.ghost("k")
+		kept := r.storedUnacknowledged("k")
 		r.want(kept.ID, client.ReceiptConsumed)
 		again := r.send("a", "x", func(q *client.NudgeRequest) { q.Key = "k" })
 		if again.ID != kept.ID || len(a.ledger) != 1 {
@@ -109,7 +109,7 @@ func TestLateReceiptWithKeyIsTakenIn(t *testing.T) {
 func TestLateReceiptWithoutKeyIsWithdrawn(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {
-		kept := r.ghost("")
+		kept := r.storedUnacknowledged("")
 		r.want(kept.ID, client.ReceiptCancelled)
 		r.crash()
 		r.pass(time.Minute)
@@ -213,7 +213,7 @@ func TestKeyOfAnotherPromptIsRefused(t *testing.T) {
 func fill(t *testing.T, n int, calls bool) (e *prompts.Engine, ids []string, stop func()) {
 	a := newAgent("a")
 	a.view.Ready = false
-	w := &town{agents: map[string]*agent{"a": a}}
+	w := &fakeCity{agents: map[string]*agent{"a": a}}
 	e = prompts.New(prompts.Options{Store: &prompt.Memory{}, City: w, Events: event.NewMemory(1, 0, time.Now)})
 	w.engine = e
 	ctx, cancel := context.WithCancel(t.Context())
@@ -254,7 +254,7 @@ func TestWaitingCallsCostNothing(t *testing.T) {
 				if _, err := e.EditPrompt(t.Context(), ids[0], client.EditRequest{Text: &text}); err != nil {
 					t.Fatal(err)
 				}
-				e.Look("s-a")
+				e.SessionChanged("s-a")
 			}
 			best = min(best, time.Since(began))
 		}

@@ -51,7 +51,7 @@ func engineMain(dir string, names []string) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHamlet(dir, db)
+	h, err := newPTYCity(dir, db)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func TestKilledControllersReconcile(t *testing.T) {
 	t.Parallel()
 	prompts, kills := 100*(*soak), 10*(*soak)
 	dir := shortDir(t)
-	h, err := newHamlet(dir, &prompt.Memory{}) // starts and stops the agents, and delivers nothing
+	h, err := newPTYCity(dir, &prompt.Memory{}) // starts and stops the agents, and delivers nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestKilledControllersReconcile(t *testing.T) {
 		"slow":  h.begin(t, "slow", "--think", "60ms"),
 	}
 	names := []string{"deaf", "osc", "plain", "slow"}
-	w := &war{T: t, dir: dir, names: names, peek: h.Peek, receipts: map[string]sentPrompt{}}
+	w := &killTest{T: t, dir: dir, names: names, peek: h.Peek, receipts: map[string]sentPrompt{}}
 	w.victim = startVictim(t, dir, names)
 	var killing sync.WaitGroup
 	killing.Go(func() { w.slaughter(kills) })
@@ -197,11 +197,11 @@ func TestKilledControllersReconcile(t *testing.T) {
 	}
 	sending.Wait()
 	killing.Wait()
-	w.settle(books)
+	w.checkDelivered(books)
 }
 
-// war is the test in progress.
-type war struct {
+// killTest is the test in progress.
+type killTest struct {
 	*testing.T
 	dir   string
 	names []string
@@ -214,7 +214,7 @@ type war struct {
 }
 
 // slaughter kills controllers at random times.
-func (w *war) slaughter(kills int) {
+func (w *killTest) slaughter(kills int) {
 	for range kills {
 		life := 50 + rand.IntN(500)
 		if rand.IntN(3) == 0 {
@@ -232,7 +232,7 @@ func (w *war) slaughter(kills int) {
 
 var sizes = []int{0, 0, 0, 0, 100, 600, 1015, 4096, 9995, 70_000}
 
-func (w *war) sender(id, prompts int) {
+func (w *killTest) sender(id, prompts int) {
 	for n := range prompts {
 		name := w.names[(id+n)%len(w.names)]
 		text := fmt.Sprintf("sender %d prompt %04d for %s", id, n, name)
@@ -264,8 +264,8 @@ func (w *war) sender(id, prompts int) {
 	}
 }
 
-// settle waits until the last controller has delivered everything, and compares.
-func (w *war) settle(books map[string]string) {
+// checkDelivered waits until the last controller has delivered everything, and compares.
+func (w *killTest) checkDelivered(books map[string]string) {
 	final := w.drain()
 	taken := map[string]int{} // by sum
 	for name, book := range books {
@@ -324,7 +324,7 @@ func (w *war) settle(books map[string]string) {
 
 // drain waits until no receipt is open, ends the last controller, and returns the
 // receipts.
-func (w *war) drain() map[string]client.Receipt {
+func (w *killTest) drain() map[string]client.Receipt {
 	final := map[string]client.Receipt{}
 	for id := range w.receipts {
 		got, err := w.victim.ask(order{Wait: id})

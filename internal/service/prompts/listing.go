@@ -21,7 +21,7 @@ func (e *Engine) Queue(ctx context.Context, target string, which client.Which) (
 	}
 	name := ""
 	if target != "" {
-		v, err := e.opts.City.View(target)
+		v, err := e.opts.City.Snapshot(target)
 		if err != nil {
 			return nil, err
 		}
@@ -49,13 +49,13 @@ func (e *Engine) Queue(ctx context.Context, target string, which client.Which) (
 func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Receipt) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var boxes []*box
-	for _, b := range e.boxes {
+	var boxes []*sessionQueue
+	for _, b := range e.queues {
 		if name == "" || b.session == name {
 			boxes = append(boxes, b)
 		}
 	}
-	slices.SortFunc(boxes, func(a, b *box) int { return strings.Compare(a.session, b.session) })
+	slices.SortFunc(boxes, func(a, b *sessionQueue) int { return strings.Compare(a.session, b.session) })
 	queue = []client.Receipt{}
 	for _, b := range boxes {
 		place := 0
@@ -63,7 +63,7 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 			listed := wire(r)
 			listed.Steps = nil
 			listed.Deadline = e.deadlineLocked(b, r)
-			if r.Waits() {
+			if r.IsQueued() {
 				place++
 				listed.Position = place
 				listed.Reason = e.whyLocked(b, listed)
@@ -82,15 +82,15 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 // BeginsBy returns until when the agent of a session, which seems to rest, may be about to begin
 // with a prompt that it was given; zero: with none.
 func (e *Engine) BeginsBy(session string) (latest time.Time) {
-	found, ok := e.named.Load(session)
+	found, ok := e.bySession.Load(session)
 	if !ok {
 		return time.Time{}
 	}
 	now := e.opts.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, r := range found.(*box).receipts {
-		if at := r.BeginsBy(now); at.After(latest) {
+	for _, r := range found.(*sessionQueue).receipts {
+		if at := r.TurnStartDeadline(now); at.After(latest) {
 			latest = at
 		}
 	}
@@ -166,7 +166,7 @@ func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, er
 
 // changeOf returns what the next change of an open receipt of b closes; same is
 // false if it is not any more as it was read.
-func (e *Engine) changeOf(b *box, r prompt.Receipt) (changed <-chan struct{}, same bool) {
+func (e *Engine) changeOf(b *sessionQueue, r prompt.Receipt) (changed <-chan struct{}, same bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if now := b.receipts[r.ID]; now == nil || now.State != r.State {
@@ -177,7 +177,7 @@ func (e *Engine) changeOf(b *box, r prompt.Receipt) (changed <-chan struct{}, sa
 
 // read returns a receipt, and the box that it is open in, nil if it is final. An
 // open one that only the store knows of is taken in.
-func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *box, error) {
+func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *sessionQueue, error) {
 	for {
 		e.mu.Lock()
 		if b := e.index[id]; b != nil {
@@ -194,7 +194,7 @@ func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *box, err
 		case kept.Final():
 			return kept, nil, nil
 		}
-		if err := e.takeIn(ctx, kept); err != nil {
+		if err := e.putStored(ctx, kept); err != nil {
 			return kept, nil, err
 		}
 	}

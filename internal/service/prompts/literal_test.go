@@ -78,8 +78,8 @@ func TestATurnThatAHookCallsInterruptedDoesNotConsume(t *testing.T) {
 		r.hook("do it")
 		land()
 		r.pass(time.Second)
-		w := prompt.Word{Session: "s-a", Instance: r.agents["a"].view.Instance, At: time.Now(), Aborted: true}
-		if err := r.engine.Heard(r.Context(), w); err != nil {
+		w := prompt.HookReport{Session: "s-a", Instance: r.agents["a"].view.Instance, At: time.Now(), Aborted: true}
+		if err := r.engine.RecordHookReport(r.Context(), w); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(10 * time.Second)
@@ -103,7 +103,7 @@ func TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume(t *testing.T) {
 					r.hook("do it")
 					instance := r.agents["a"].view.Instance
 					if by == "a hook" {
-						if err := r.engine.Heard(r.Context(), prompt.Word{Session: "s-a", Instance: instance, At: time.Now(), Aborted: true}); err != nil {
+						if err := r.engine.RecordHookReport(r.Context(), prompt.HookReport{Session: "s-a", Instance: instance, At: time.Now(), Aborted: true}); err != nil {
 							t.Fatal(err)
 						}
 					} else {
@@ -135,7 +135,7 @@ func TestAPromptThatAWorkerRefusesEnds(t *testing.T) {
 			}
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			return a.took(text), nil
+			return a.accept(text), nil
 		}
 		sent := r.send("a", "no")
 		next := r.send("a", "yes")

@@ -18,13 +18,13 @@ import (
 func TestWhatGoesAlongWithAPrompt(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		metadata := map[string]string{"bead_id": "gt-abc12"}
-		r.edit("a", func(a *agent) { a.held = "not yet" })
+		r.edit("a", func(a *agent) { a.promptHold = "not yet" })
 		sent := r.send("a", "hello", func(q *client.NudgeRequest) { q.Source, q.Priority, q.Metadata = "sling", "urgent", metadata })
 		metadata["bead_id"] = "changed by its sender"
 		r.crash()
 		var got runtime.Delivery
 		r.watch = func(d runtime.Delivery) { got = d }
-		r.edit("a", func(a *agent) { a.held = "" })
+		r.edit("a", func(a *agent) { a.promptHold = "" })
 		synctest.Wait()
 		receipt := r.want(sent.ID, client.ReceiptConsumed)
 		want := map[string]string{"bead_id": "gt-abc12"}

@@ -12,12 +12,12 @@ import (
 // renamed, has next. Each is moved in one step of the store, so that it is in one queue only. One
 // that is being delivered finishes where it is.
 func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
-	b := o.box
+	b := o.queue
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
 	defer b.end()
-	waiting := slices.DeleteFunc(o.open(b), func(r *prompt.Receipt) bool { return !r.Waits() || r.ID == o.flight })
+	waiting := slices.DeleteFunc(o.open(b), func(r *prompt.Receipt) bool { return !r.IsQueued() || r.ID == o.currentOp })
 	slices.SortFunc(waiting, func(x, y *prompt.Receipt) int { return int(x.Seq) - int(y.Seq) })
 	for _, r := range waiting {
 		moved, now := *r, o.opts.Now()
@@ -47,7 +47,7 @@ func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 		o.dropLocked(b, r.ID)
 		delete(b.files, r.ID)
 		if err == nil {
-			o.putLocked(o.boxLocked(session, agent), moved)
+			o.putLocked(o.queueLocked(session, agent), moved)
 		}
 		o.mu.Unlock()
 	}
@@ -57,5 +57,5 @@ func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 func (e *Engine) saveMoved(ctx context.Context, r prompt.Receipt) error {
 	ctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
-	return e.noteSave(r.ID, e.opts.Store.MoveReceipt(ctx, r))
+	return e.trackSave(r.ID, e.opts.Store.MoveReceipt(ctx, r))
 }

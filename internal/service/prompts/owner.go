@@ -14,27 +14,27 @@ import (
 // owner acts for one session. One goroutine owns it; flights answer on landed.
 type owner struct {
 	*Engine
-	box    *box
-	landed chan landing
+	queue   *sessionQueue
+	results chan opResult
 
-	flight     string             // the receipt that an attempt is under way for; "" none
-	flightKind flightKind         // what is under way
-	cancel     context.CancelFunc // of the flight
+	currentOp     string             // the receipt that an attempt is under way for; "" none
+	currentOpKind opKind             // what is under way
+	cancel        context.CancelFunc // of the flight
 
 	noChannel noChannel // belongs to the flight
 
-	hold     time.Time // nothing is done before: the store failed
-	retry    time.Duration
-	wakeAt   time.Time // no wake before
-	wakeWait time.Duration
-	calmBy   time.Time // an interrupted agent has until then to leave its turn
-	quietBy  time.Time // no interrupt before: a person types
-	watched  time.Time // since when the session is known to this controller; zero: it is not
-	settleAt time.Time // not before that it is asked again what came of a text
-	readAt   time.Time // when to ask for a reading if none has come since a prompt was taken; zero: it was asked
-	missing  time.Time // since when the city does not know the target; zero: it does
-	tried    scene     // at the last attempt
-	triedAt  time.Time
+	hold      time.Time // nothing is done before: the store failed
+	retry     time.Duration
+	wakeAt    time.Time // no wake before
+	wakeWait  time.Duration
+	idleBy    time.Time    // an interrupted agent has until then to leave its turn
+	quietBy   time.Time    // no interrupt before: a person types
+	watched   time.Time    // since when the session is known to this controller; zero: it is not
+	resolveAt time.Time    // not before that it is asked again what came of a text
+	readAt    time.Time    // when to ask for a reading if none has come since a prompt was taken; zero: it was asked
+	missing   time.Time    // since when the city does not know the target; zero: it does
+	tried     retryTrigger // at the last attempt
+	triedAt   time.Time
 }
 
 // anything is the flight of something that is for no receipt.
@@ -57,8 +57,8 @@ const (
 )
 
 // own works until no receipt is open or ctx ends.
-func (e *Engine) own(ctx context.Context, b *box) {
-	o := &owner{Engine: e, box: b, landed: make(chan landing, 1), retry: retryFirst, wakeWait: wakeFirst}
+func (e *Engine) own(ctx context.Context, b *sessionQueue) {
+	o := &owner{Engine: e, queue: b, results: make(chan opResult, 1), retry: retryFirst, wakeWait: wakeFirst}
 	for {
 		next, idle := o.work(ctx)
 		if idle && e.release(b) {
@@ -70,9 +70,9 @@ func (e *Engine) own(ctx context.Context, b *box) {
 			timer.Stop()
 			o.leave(ctx)
 			return
-		case <-b.look:
-		case l := <-o.landed:
-			o.land(ctx, l)
+		case <-b.wakeup:
+		case l := <-o.results:
+			o.finishOp(ctx, l)
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -92,34 +92,34 @@ func newTimer(next, now time.Time) *time.Timer {
 // leave waits for a flight under way, and cuts it off after a while. What then
 // came of it is not known: the receipt stays injected.
 func (o *owner) leave(ctx context.Context) {
-	if o.flight == "" {
+	if o.currentOp == "" {
 		return
 	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case l := <-o.landed:
-		o.landLast(ctx, l)
+	case l := <-o.results:
+		o.finishLastOp(ctx, l)
 	case <-timer.C:
 		o.cancel()
-		o.landLast(ctx, <-o.landed)
+		o.finishLastOp(ctx, <-o.results)
 	}
 }
 
-// landLast is land after the end of ctx.
-func (o *owner) landLast(ctx context.Context, l landing) {
+// finishLastOp is land after the end of ctx.
+func (o *owner) finishLastOp(ctx context.Context, l opResult) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	o.land(ctx, l)
+	o.finishOp(ctx, l)
 }
 
 // work does what there is to do now. It returns when to look again, zero if only
 // something else can change anything, and whether nothing is open.
 func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 	for ctx.Err() == nil {
-		open := o.open(o.box)
+		open := o.open(o.queue)
 		remove := o.removeFiles(o.opts.Now())
-		if len(open) == 0 && o.flight == "" {
+		if len(open) == 0 && o.currentOp == "" {
 			return remove, true
 		}
 		o.abortCancelled()
@@ -127,8 +127,8 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		if now.Before(o.hold) {
 			return o.hold, false
 		}
-		v, err := o.opts.City.View(o.box.session)
-		if err == nil && v.MovesTo != "" && slices.ContainsFunc(open, func(r *prompt.Receipt) bool { return r.Waits() && r.ID != o.flight }) {
+		v, err := o.opts.City.Snapshot(o.queue.session)
+		if err == nil && v.MovesTo != "" && slices.ContainsFunc(open, func(r *prompt.Receipt) bool { return r.IsQueued() && r.ID != o.currentOp }) {
 			if at, wait := o.saved(o.moveWaiting(ctx, v.MovesTo, v.Agent)); wait {
 				return at, false
 			}
@@ -136,61 +136,61 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		}
 		s, sure := o.judge(v, err, now)
 		if err == nil {
-			s.Held = o.opts.Hold(v)
-			s.OpensBy = o.opensBy(v)
+			s.HeldReason = o.opts.PromptHold(v)
+			s.FirstPromptUntil = o.opensBy(v)
 		}
 		o.watch(&s, v, now)
-		s.TakenAt = o.takenBy(o.box, s.Instance)
-		s.Tells, s.TurnAt = o.tellsOf(o.box.session, s.Instance), o.turnOf(o.box.session, s.Instance)
-		if o.rechecks() || !o.triedAt.IsZero() && sceneOf(v) != o.tried {
+		s.AcceptedAt = o.lastAccepted(o.queue, s.Instance)
+		s.ReportsTurns, s.TurnAt = o.hasReports(o.queue.session, s.Instance), o.turnOf(o.queue.session, s.Instance)
+		if o.rechecks() || !o.triedAt.IsZero() && retryTriggerOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}
 		reading := o.read(s, now)
-		a := prompt.Decide(open, s, now, o.flight)
+		a := prompt.Decide(open, s, now, o.currentOp)
 		if at, wait := o.do(ctx, a, v); wait {
-			o.explain(a.Detail, s.Held)
+			o.explain(a.Detail, s.HeldReason)
 			return earlier(earlier(earlier(at, a.At), earlier(sure, reading)), remove), false
 		}
 	}
 	return time.Time{}, false
 }
 
-// judge is sightOf, save that a target is gone only when the city has not known
+// judge is observationOf, save that a target is gone only when the city has not known
 // it for a while: one that has just begun, or reads its configuration again, may
 // not know it yet. sure is when that is over; zero: now.
-func (o *owner) judge(v session.View, err error, now time.Time) (s prompt.Sight, sure time.Time) {
+func (o *owner) judge(v session.Snapshot, err error, now time.Time) (s prompt.Observation, sure time.Time) {
 	if !errors.Is(err, client.ErrNotFound) {
 		o.missing = time.Time{}
-		return sightOf(v, err), time.Time{}
+		return observationOf(v, err), time.Time{}
 	}
 	if o.missing.IsZero() {
 		o.missing = now
 	}
 	if sure = o.missing.Add(goneAfter); now.Before(sure) {
-		return prompt.Sight{Shut: err.Error()}, sure
+		return prompt.Observation{ClosedReason: err.Error()}, sure
 	}
-	return sightOf(v, err), time.Time{}
+	return observationOf(v, err), time.Time{}
 }
 
 // read asks for a fresh reading of an agent that accepted a prompt and has shown
 // nothing since: the result of the prompt may have been seen before its
 // submission was reported, and then nothing changes any more. It returns when to
 // do so, zero: not.
-func (o *owner) read(s prompt.Sight, now time.Time) time.Time {
+func (o *owner) read(s prompt.Observation, now time.Time) time.Time {
 	switch {
-	case o.readAt.IsZero() || s.TakenAt.IsZero() || s.ReadAt.After(s.TakenAt):
+	case o.readAt.IsZero() || s.AcceptedAt.IsZero() || s.ReadAt.After(s.AcceptedAt):
 		return time.Time{}
 	case now.Before(o.readAt):
 		return o.readAt
 	}
 	o.readAt = time.Time{}
-	o.opts.City.Sense(o.box.session)
+	o.opts.City.Sense(o.queue.session)
 	return now.Add(settled)
 }
 
 // do does one action; wait says that nothing else is to be done before at or a
 // change.
-func (o *owner) do(ctx context.Context, a prompt.Action, v session.View) (at time.Time, wait bool) {
+func (o *owner) do(ctx context.Context, a prompt.Action, v session.Snapshot) (at time.Time, wait bool) {
 	switch a.Verb {
 	case prompt.VerbMove:
 		return o.move(ctx, a)
@@ -218,13 +218,13 @@ func earlier(a, b time.Time) time.Time {
 func (o *owner) explain(why, held string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.box.why, o.box.held = why, held
+	o.queue.why, o.queue.holdReason = why, held
 }
 
 // saved notes how a change went. After a failure of the store nothing is done for
 // a while; a receipt that is over is no failure.
 func (o *owner) saved(err error) (at time.Time, wait bool) {
-	if err == nil || errors.Is(err, errOver) {
+	if err == nil || errors.Is(err, errEnded) {
 		o.retry, o.hold = retryFirst, time.Time{}
 		return time.Time{}, false
 	}
@@ -234,9 +234,9 @@ func (o *owner) saved(err error) (at time.Time, wait bool) {
 }
 
 func (o *owner) move(ctx context.Context, a prompt.Action) (at time.Time, wait bool) {
-	_, err := o.change(ctx, o.box, a.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
+	_, err := o.change(ctx, o.queue, a.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if prompt.Advance(r.State, a.To) != nil {
-			return r, errOver // somebody changed it since it was looked at
+			return r, errEnded // somebody changed it since it was looked at
 		}
 		if a.Evidence != "" {
 			r.Evidence = a.Evidence

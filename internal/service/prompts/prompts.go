@@ -30,7 +30,7 @@ func (e *Engine) nudge(ctx context.Context, target string, req client.NudgeReque
 	if err != nil {
 		return client.Receipt{}, err
 	}
-	v, err := e.opts.City.View(target)
+	v, err := e.opts.City.Snapshot(target)
 	if err != nil {
 		return client.Receipt{}, err
 	}
@@ -77,24 +77,24 @@ func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 }
 
 // accept binds the receipt to the instance that it is for, and keeps it.
-func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.View, req client.NudgeRequest) (prompt.Receipt, error) {
+func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.Snapshot, req client.NudgeRequest) (prompt.Receipt, error) {
 	e.mu.Lock()
-	b := e.boxLocked(v.Session, v.Agent)
+	b := e.queueLocked(v.Session, v.Agent)
 	e.mu.Unlock()
 	if err := b.begin(ctx); err != nil {
 		return prompt.Receipt{}, err
 	}
 	defer b.end()
 	if err := bind(&r, v, req); err != nil {
-		if known, ok := e.known(ctx, b, r.Key); ok {
+		if known, ok := e.findByKey(ctx, b, r.Key); ok {
 			return known, samePrompt(known, r)
 		}
 		return prompt.Receipt{}, err
 	}
-	if err := e.room(b, r); err != nil {
+	if err := e.checkCapacity(b, r); err != nil {
 		return prompt.Receipt{}, err
 	}
-	kept, known, err := e.keep(ctx, b, r)
+	kept, known, err := e.saveNew(ctx, b, r)
 	if err != nil {
 		return kept, err
 	}
@@ -108,7 +108,7 @@ func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.View, r
 }
 
 // bind says which instance the receipt is for, or why there can be none.
-func bind(r *prompt.Receipt, v session.View, req client.NudgeRequest) error {
+func bind(r *prompt.Receipt, v session.Snapshot, req client.NudgeRequest) error {
 	if err := refusal(v, v.Agent); err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func bind(r *prompt.Receipt, v session.View, req client.NudgeRequest) error {
 	return nil
 }
 
-// room refuses what a queue cannot hold.
-func (e *Engine) room(b *box, r prompt.Receipt) error {
+// checkCapacity refuses what a queue cannot hold.
+func (e *Engine) checkCapacity(b *sessionQueue, r prompt.Receipt) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(b.receipts) >= maxWaiting || b.bytes+r.Bytes > maxWaitingBytes {
@@ -177,7 +177,7 @@ func (e *Engine) EditPrompt(ctx context.Context, id string, req client.EditReque
 			}
 			r.ExpiresAt = now.Add(ttl)
 		}
-		return r.Note(now, "changed by its sender"), nil
+		return r.AddStep(now, "changed by its sender"), nil
 	})
 }
 
@@ -200,7 +200,7 @@ func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt)
 		b = found
 	}
 	r, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
-		if !r.Waits() {
+		if !r.IsQueued() {
 			return r, tooLate(id, string(r.State))
 		}
 		return edit(r)
@@ -208,7 +208,7 @@ func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt)
 	switch {
 	case err == nil:
 		return e.answer(b, r), nil
-	case errors.Is(err, errOver):
+	case errors.Is(err, errEnded):
 		return client.Receipt{}, tooLate(id, "over")
 	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrTimeout):
 		return client.Receipt{}, err

@@ -50,20 +50,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hamlet is a city of real sessions in embedded terminals: it observes them as
+// ptyCity is a city of real sessions in embedded terminals: it observes them as
 // the controller does, by their events.
-type hamlet struct {
+type ptyCity struct {
 	*pty.Provider
 	dir    string
 	engine *prompts.Engine
 
 	mu     sync.Mutex
-	views  map[string]session.View
-	senses map[string]*session.Senses
+	views  map[string]session.Snapshot
+	senses map[string]*session.EvidenceSet
 }
 
-// newHamlet opens the sessions below dir.
-func newHamlet(dir string, store prompt.Store) (*hamlet, error) {
+// newPTYCity opens the sessions below dir.
+func newPTYCity(dir string, store prompt.Store) (*ptyCity, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -76,13 +76,13 @@ func newHamlet(dir string, store prompt.Store) (*hamlet, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &hamlet{Provider: p, dir: dir, views: map[string]session.View{}, senses: map[string]*session.Senses{}}
+	h := &ptyCity{Provider: p, dir: dir, views: map[string]session.Snapshot{}, senses: map[string]*session.EvidenceSet{}}
 	h.engine = prompts.New(prompts.Options{Store: store, City: h, Events: event.NewMemory(10_000, 0, time.Now)})
 	return h, nil
 }
 
 // run observes the sessions and delivers until ctx ends.
-func (h *hamlet) run(ctx context.Context) error {
+func (h *ptyCity) run(ctx context.Context) error {
 	events, err := h.Watch(ctx)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (h *hamlet) run(ctx context.Context) error {
 }
 
 // concerned returns the sessions that an event is about: all, if some were lost.
-func (h *hamlet) concerned(e runtime.Event) []string {
+func (h *ptyCity) concerned(e runtime.Event) []string {
 	if e.Session != "" {
 		return []string{e.Session}
 	}
@@ -109,9 +109,9 @@ func (h *hamlet) concerned(e runtime.Event) []string {
 	return slices.Collect(maps.Keys(h.views))
 }
 
-func openHamlet(t *testing.T, dir string) *hamlet {
+func openPTYCity(t *testing.T, dir string) *ptyCity {
 	t.Helper()
-	h, err := newHamlet(dir, &prompt.Memory{})
+	h, err := newPTYCity(dir, &prompt.Memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func openHamlet(t *testing.T, dir string) *hamlet {
 }
 
 // close ends every session and leaves nothing behind.
-func (h *hamlet) close(t *testing.T) {
+func (h *ptyCity) close(t *testing.T) {
 	for name := range h.views {
 		if err := h.Stop(name); err != nil {
 			t.Error(err)
@@ -154,7 +154,7 @@ func shortDir(t *testing.T) string {
 }
 
 // begin starts a fake agent with the flags, and returns its ledger.
-func (h *hamlet) begin(t *testing.T, name string, flags ...string) string {
+func (h *ptyCity) begin(t *testing.T, name string, flags ...string) string {
 	t.Helper()
 	book := filepath.Join(h.dir, name+".ledger")
 	words := append([]string{build.Build(t), "--ledger", book}, flags...)
@@ -167,9 +167,9 @@ func (h *hamlet) begin(t *testing.T, name string, flags ...string) string {
 }
 
 // read observes a session.
-func (h *hamlet) read(ctx context.Context, name string) {
+func (h *ptyCity) read(ctx context.Context, name string) {
 	obs, err := runtime.Observe(ctx, h.Provider, name)
-	v := session.View{Agent: name, Session: name, Provider: h.Provider, Desired: "running", State: client.StateRunning}
+	v := session.Snapshot{Agent: name, Session: name, Provider: h.Provider, Desired: "running", State: client.StateRunning}
 	switch {
 	case err != nil:
 		v.Unknown = err.Error()
@@ -184,7 +184,7 @@ func (h *hamlet) read(ctx context.Context, name string) {
 	if err == nil {
 		s := h.senses[name]
 		if s == nil {
-			s = &session.Senses{}
+			s = &session.EvidenceSet{}
 			h.senses[name] = s
 		}
 		s.Fold(reading)
@@ -193,10 +193,10 @@ func (h *hamlet) read(ctx context.Context, name string) {
 	}
 	h.views[name] = v
 	h.mu.Unlock()
-	h.engine.Look(name)
+	h.engine.SessionChanged(name)
 }
 
-func (h *hamlet) View(name string) (session.View, error) {
+func (h *ptyCity) Snapshot(name string) (session.Snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v, ok := h.views[name]
@@ -206,9 +206,9 @@ func (h *hamlet) View(name string) (session.View, error) {
 	return v, nil
 }
 
-func (h *hamlet) Sense(name string) { h.read(context.Background(), name) } //nolint:forbidigo // the method has no ctx
+func (h *ptyCity) Sense(name string) { h.read(context.Background(), name) } //nolint:forbidigo // the method has no ctx
 
-func (h *hamlet) WakeFor(context.Context, string, string) error { return client.ErrUnsupported }
+func (h *ptyCity) WakeFor(context.Context, string, string) error { return client.ErrUnsupported }
 
 // corpus are texts that have been cut, eaten or taken for keys.
 func corpus() map[string]string {
@@ -239,7 +239,7 @@ func sized(n int) string {
 // nothing at all.
 func TestCorpusArrivesOrIsRefused(t *testing.T) {
 	t.Parallel()
-	h := openHamlet(t, shortDir(t))
+	h := openPTYCity(t, shortDir(t))
 	texts := corpus()
 	screen := agentcli.Builtin().Resolve("claude", "").Screen
 	books := []string{h.begin(t, "one", "--think", "1ms"), h.begin(t, "two", "--think", "1ms"), h.begin(t, "three", "--think", "1ms")}

@@ -19,76 +19,76 @@ import (
 	"gascity/runtime"
 )
 
-// fate is one way for a delivery to go. It may fail between any two of its steps
+// scriptedOutcome is one way for a delivery to go. It may fail between any two of its steps
 // when the process dies.
-type fate struct {
+type scriptedOutcome struct {
 	weight int
-	do     func(w *town, a *agent, text string) (runtime.Outcome, error)
+	do     func(w *fakeCity, a *agent, text string) (runtime.Outcome, error)
 }
 
 var errPipe = errors.New("broken pipe")
 
-// fates are the scripted faults. Whatever they claim, the ledger has the truth.
-var fates = []fate{
-	{60, func(_ *town, a *agent, text string) (runtime.Outcome, error) { return a.took(text), nil }},
-	{10, func(_ *town, a *agent, text string) (runtime.Outcome, error) { // no sign of a turn
-		a.took(text)
+// scriptedOutcomes are the scripted faults. Whatever they claim, the ledger has the truth.
+var scriptedOutcomes = []scriptedOutcome{
+	{60, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { return a.accept(text), nil }},
+	{10, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { // no sign of a turn
+		a.accept(text)
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied"}, nil
 	}},
-	{8, func(_ *town, _ *agent, _ string) (runtime.Outcome, error) {
+	{8, func(_ *fakeCity, _ *agent, _ string) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
 	}},
-	{4, func(_ *town, a *agent, text string) (runtime.Outcome, error) { // every Enter is lost
+	{4, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { // every Enter is lost
 		a.line = text
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "Enter was lost"}, nil
 	}},
-	{4, func(_ *town, a *agent, text string) (runtime.Outcome, error) { // it took it in silence
-		a.took(text)
+	{4, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { // it took it in silence
+		a.accept(text)
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
 	}},
-	{2, func(_ *town, a *agent, text string) (runtime.Outcome, error) {
+	{2, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) {
 		a.line = text
 		return runtime.Outcome{}, errPipe
 	}},
-	{2, func(_ *town, a *agent, text string) (runtime.Outcome, error) {
-		a.took(text)
+	{2, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) {
+		a.accept(text)
 		return runtime.Outcome{}, errPipe
 	}},
-	{1, func(_ *town, a *agent, _ string) (runtime.Outcome, error) { // it died before
+	{1, func(_ *fakeCity, a *agent, _ string) (runtime.Outcome, error) { // it died before
 		a.end(client.StateStopped)
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
 	}},
-	{1, func(_ *town, a *agent, text string) (runtime.Outcome, error) { // it died after
-		a.took(text)
+	{1, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { // it died after
+		a.accept(text)
 		a.end(client.StateStopped)
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the agent exited"}, nil
 	}},
-	{1, func(_ *town, a *agent, _ string) (runtime.Outcome, error) {
+	{1, func(_ *fakeCity, a *agent, _ string) (runtime.Outcome, error) {
 		a.start()
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "deliver", Session: a.name, Err: runtime.ErrStaleInstance}
 	}},
-	{1, func(_ *town, _ *agent, _ string) (runtime.Outcome, error) {
+	{1, func(_ *fakeCity, _ *agent, _ string) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "a NUL"}, nil
 	}},
 }
 
 // draw picks a fate.
-func draw(random *rand.Rand) fate {
+func draw(random *rand.Rand) scriptedOutcome {
 	total := 0
-	for _, f := range fates {
+	for _, f := range scriptedOutcomes {
 		total += f.weight
 	}
 	n := random.IntN(total)
-	for _, f := range fates {
+	for _, f := range scriptedOutcomes {
 		if n -= f.weight; n < 0 {
 			return f
 		}
 	}
-	return fates[0]
+	return scriptedOutcomes[0]
 }
 
-// storm is a reconciliation in progress.
-type storm struct {
+// stressTest is a reconciliation in progress.
+type stressTest struct {
 	*rig
 	random *rand.Rand // guarded by mu
 	mu     sync.Mutex
@@ -100,18 +100,18 @@ type sentPrompt struct {
 	sender, n   int
 }
 
-func (s *storm) intN(n int) int {
+func (s *stressTest) intN(n int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.random.IntN(n)
 }
 
 // script makes the agent behave badly at random.
-func (s *storm) script(a *agent) {
+func (s *stressTest) script(a *agent) {
 	a.deliver = func(ctx context.Context, a *agent, text string) (out runtime.Outcome, err error) {
 		s.mu.Lock()
 		f, wait := draw(s.random), time.Duration(s.random.IntN(60))*time.Millisecond
-		w := s.town
+		w := s.fakeCity
 		s.mu.Unlock()
 		for _, part := range []time.Duration{wait, wait / 2} {
 			select {
@@ -133,7 +133,7 @@ func (s *storm) script(a *agent) {
 		if dead != nil {
 			return runtime.Outcome{}, dead
 		}
-		w.engine.Look("s-" + a.name)
+		w.engine.SessionChanged("s-" + a.name)
 		// The process may die between what the agent did and the report of it.
 		select {
 		case <-time.After(wait / 4):
@@ -145,7 +145,7 @@ func (s *storm) script(a *agent) {
 
 // sender sends prompts of one sender; what is not answered is repeated with its
 // key.
-func (s *storm) sender(id, prompts int, agents []string) {
+func (s *stressTest) sender(id, prompts int, agents []string) {
 	for n := range prompts {
 		name := agents[(id+n)%len(agents)]
 		req := client.NudgeRequest{
@@ -154,7 +154,7 @@ func (s *storm) sender(id, prompts int, agents []string) {
 		}
 		for range 200 {
 			s.mu.Lock()
-			w := s.town
+			w := s.fakeCity
 			s.mu.Unlock()
 			ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
 			got, err := w.engine.Nudge(ctx, name, req)
@@ -172,7 +172,7 @@ func (s *storm) sender(id, prompts int, agents []string) {
 }
 
 // weather kills engines and agents, and breaks the store, until done.
-func (s *storm) weather(done <-chan struct{}, faulty *storetest.Faulty) {
+func (s *stressTest) weather(done <-chan struct{}, faulty *storetest.Faulty) {
 	for {
 		select {
 		case <-done:
@@ -193,28 +193,28 @@ func (s *storm) weather(done <-chan struct{}, faulty *storetest.Faulty) {
 }
 
 // restart kills the engine at this point, and begins another life.
-func (s *storm) restart() {
+func (s *stressTest) restart() {
 	s.kill()
 	s.stop()
 	<-s.ended
 	r := *s.rig
 	r.begin()
 	s.mu.Lock()
-	s.town, s.stop, s.ended = r.town, r.stop, r.ended
+	s.fakeCity, s.stop, s.ended = r.fakeCity, r.stop, r.ended
 	s.mu.Unlock()
 }
 
 // revive starts dead agents again and reads all of them.
-func (s *storm) revive() {
+func (s *stressTest) revive() {
 	s.mu.Lock()
-	w := s.town
+	w := s.fakeCity
 	s.mu.Unlock()
 	for name := range s.agents {
 		w.edit(name, func(a *agent) {
 			if !a.view.Running {
 				a.start()
 			}
-			a.view.Activity = session.Activity{State: runtime.ActivityIdle, Since: time.Now(), Confidence: session.Certain}
+			a.view.Activity = session.Activity{State: runtime.ActivityIdle, Since: time.Now(), Confidence: session.ConfidenceCertain}
 			a.view.ReadAt = time.Now()
 		})
 	}
@@ -231,7 +231,7 @@ func TestReceiptsAndLedgersReconcile(t *testing.T) {
 		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
 		r.store = faulty
 		r.crash()
-		s := &storm{rig: r, random: rand.New(rand.NewPCG(seed, 1)), sent: map[string]sentPrompt{}}
+		s := &stressTest{rig: r, random: rand.New(rand.NewPCG(seed, 1)), sent: map[string]sentPrompt{}}
 		for _, a := range agents {
 			s.script(a)
 		}
@@ -261,7 +261,7 @@ func TestReceiptsAndLedgersReconcile(t *testing.T) {
 }
 
 // reconcile compares what was promised with what happened.
-func (s *storm) reconcile(want int) {
+func (s *stressTest) reconcile(want int) {
 	taken := map[string]int{}
 	for _, a := range s.agents {
 		last := map[int]int{}

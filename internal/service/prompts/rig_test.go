@@ -23,7 +23,7 @@ type agent struct {
 	undecided   int // how often the outcome of a text is not known yet
 	mu          sync.Mutex
 	name        string
-	view        session.View
+	view        session.Snapshot
 	ledger      []string
 	line        string
 	epoch       int
@@ -32,7 +32,7 @@ type agent struct {
 	byTyping    func() (why string, forGood bool)                                         // why its prompts are typed; nil: they are not
 	opens       bool                                                                      // it may begin with the prompt of its command line
 	settled     *runtime.Outcome                                                          // what Settle answers; nil: what it finds
-	held        string                                                                    // why it gets nothing
+	promptHold  string                                                                    // why it gets nothing
 	typed       time.Time                                                                 // by a person; the view does not know
 	deliver     func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) // nil: taken at once
 }
@@ -40,7 +40,7 @@ type agent struct {
 func token(name string, epoch int) string { return fmt.Sprintf("token-%s-%d", name, epoch) }
 
 func newAgent(name string) *agent {
-	a := &agent{name: name, view: session.View{Agent: name, Session: "s-" + name, Desired: "running"}}
+	a := &agent{name: name, view: session.Snapshot{Agent: name, Session: "s-" + name, Desired: "running"}}
 	a.start()
 	return a
 }
@@ -59,14 +59,14 @@ func (a *agent) end(state session.State) {
 	a.view.State, a.view.Running, a.view.Ready, a.view.Token, a.view.Instance = state, false, false, "", ""
 }
 
-func (a *agent) took(text string) runtime.Outcome {
+func (a *agent) accept(text string) runtime.Outcome {
 	a.ledger = append(a.ledger, text)
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}
 }
 
-// town is the controller of some agents, and their provider, for one life of an
+// fakeCity is the controller of some agents, and their provider, for one life of an
 // engine. After kill it does nothing any more, as a process that is dead.
-type town struct {
+type fakeCity struct {
 	runtime.Provider
 	agents map[string]*agent
 	engine *prompts.Engine
@@ -78,14 +78,14 @@ type town struct {
 
 var errDead = errors.New("the process is dead")
 
-func (w *town) kill() {
+func (w *fakeCity) kill() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dead = true
 }
 
 // effect calls do unless the process is dead.
-func (w *town) effect(do func() error) error {
+func (w *fakeCity) effect(do func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead {
@@ -94,7 +94,7 @@ func (w *town) effect(do func() error) error {
 	return do()
 }
 
-func (w *town) find(name string) *agent {
+func (w *fakeCity) find(name string) *agent {
 	for _, a := range w.agents {
 		if a.name == name || a.view.Session == name {
 			return a
@@ -103,10 +103,10 @@ func (w *town) find(name string) *agent {
 	return nil
 }
 
-func (w *town) View(name string) (session.View, error) {
+func (w *fakeCity) Snapshot(name string) (session.Snapshot, error) {
 	a := w.find(name)
 	if a == nil {
-		return session.View{}, fmt.Errorf("%w: %s", client.ErrNotFound, name)
+		return session.Snapshot{}, fmt.Errorf("%w: %s", client.ErrNotFound, name)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -115,14 +115,14 @@ func (w *town) View(name string) (session.View, error) {
 	return v, nil
 }
 
-func (w *town) hold(v session.View) string {
+func (w *fakeCity) promptHold(v session.Snapshot) string {
 	a := w.find(v.Session)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.held
+	return a.promptHold
 }
 
-func (w *town) typed(v session.View) (why string, forGood bool) {
+func (w *fakeCity) typed(v session.Snapshot) (why string, forGood bool) {
 	a := w.find(v.Session)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -132,14 +132,14 @@ func (w *town) typed(v session.View) (why string, forGood bool) {
 	return a.byTyping()
 }
 
-func (w *town) opens(v session.View) bool {
+func (w *fakeCity) opens(v session.Snapshot) bool {
 	a := w.find(v.Session)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.opens
 }
 
-func (w *town) WakeFor(_ context.Context, name, _ string) error {
+func (w *fakeCity) WakeFor(_ context.Context, name, _ string) error {
 	w.edit(name, func(a *agent) {
 		a.woken++
 		a.start()
@@ -148,7 +148,7 @@ func (w *town) WakeFor(_ context.Context, name, _ string) error {
 }
 
 // Sense reads the agent: what it does has been so for a while.
-func (w *town) Sense(name string) {
+func (w *fakeCity) Sense(name string) {
 	a := w.find(name)
 	a.mu.Lock()
 	blind := a.view.ReadAt.IsZero()
@@ -159,16 +159,16 @@ func (w *town) Sense(name string) {
 }
 
 // edit changes an agent and has the engine look.
-func (w *town) edit(name string, do func(*agent)) {
+func (w *fakeCity) edit(name string, do func(*agent)) {
 	a := w.find(name)
 	a.mu.Lock()
 	do(a)
 	s := a.view.Session
 	a.mu.Unlock()
-	w.engine.Look(s)
+	w.engine.SessionChanged(s)
 }
 
-func (w *town) Deliver(ctx context.Context, name string, d runtime.Delivery) (out runtime.Outcome, err error) {
+func (w *fakeCity) Deliver(ctx context.Context, name string, d runtime.Delivery) (out runtime.Outcome, err error) {
 	a := w.find(name)
 	a.mu.Lock()
 	do := a.deliver
@@ -190,13 +190,13 @@ func (w *town) Deliver(ctx context.Context, name string, d runtime.Delivery) (ou
 	err = w.effect(func() error {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		out = a.took(text)
+		out = a.accept(text)
 		return nil
 	})
 	return out, err
 }
 
-func (w *town) Withdraw(_ context.Context, name string, d runtime.Delivery) (proof bool, err error) {
+func (w *fakeCity) Withdraw(_ context.Context, name string, d runtime.Delivery) (proof bool, err error) {
 	a := w.find(name)
 	err = w.effect(func() error {
 		a.mu.Lock()
@@ -212,7 +212,7 @@ func (w *town) Withdraw(_ context.Context, name string, d runtime.Delivery) (pro
 
 // Settle is Withdraw, but does not know the outcome yet as long as the agent
 // says so.
-func (w *town) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+func (w *fakeCity) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := w.find(name)
 	a.mu.Lock()
 	a.undecided--
@@ -231,7 +231,7 @@ func (w *town) Settle(ctx context.Context, name string, d runtime.Delivery) (run
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 }
 
-func (w *town) InterruptInstance(_ context.Context, name, _ string) error {
+func (w *fakeCity) InterruptInstance(_ context.Context, name, _ string) error {
 	return w.effect(func() error {
 		a := w.find(name)
 		a.mu.Lock()
@@ -242,36 +242,36 @@ func (w *town) InterruptInstance(_ context.Context, name, _ string) error {
 	})
 }
 
-func (w *town) Observe(_ context.Context, name string) (runtime.Observation, error) {
+func (w *fakeCity) Observe(_ context.Context, name string) (runtime.Observation, error) {
 	a := w.find(name)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return runtime.Observation{Attached: a.view.Attached, LastInput: a.typed, At: time.Now()}, nil
 }
 
-func (w *town) StopInstance(context.Context, string, string) error { return errors.ErrUnsupported }
+func (w *fakeCity) StopInstance(context.Context, string, string) error { return errors.ErrUnsupported }
 
-func (w *town) WaitForIdle(context.Context, string, time.Duration) error { return nil }
+func (w *fakeCity) WaitForIdle(context.Context, string, time.Duration) error { return nil }
 
-// mortal is a store whose calls fail when the process is dead.
-type mortal struct {
+// killableStore is a store whose calls fail when the process is dead.
+type killableStore struct {
 	prompt.Store
-	town *town
+	city *fakeCity
 }
 
-func (m mortal) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
-	err = m.town.effect(func() error { kept, known, err = m.Store.AddReceipt(ctx, r); return err })
+func (m killableStore) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
+	err = m.city.effect(func() error { kept, known, err = m.Store.AddReceipt(ctx, r); return err })
 	return kept, known, err
 }
 
-func (m mortal) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
-	return m.town.effect(func() error { return m.Store.SaveReceipt(ctx, r) })
+func (m killableStore) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
+	return m.city.effect(func() error { return m.Store.SaveReceipt(ctx, r) })
 }
 
 // rig is an engine over a store that outlives it.
 type rig struct {
 	*testing.T
-	*town
+	*fakeCity
 	store  prompt.Store
 	texts  prompts.TextFiles // nil: agents are given no files
 	events *event.Memory
@@ -283,7 +283,7 @@ type rig struct {
 func inBubble(t *testing.T, do func(r *rig), agents ...*agent) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, store: &prompt.Memory{}, events: event.NewMemory(100_000, 0, time.Now), town: &town{agents: map[string]*agent{}}}
+		r := &rig{T: t, store: &prompt.Memory{}, events: event.NewMemory(100_000, 0, time.Now), fakeCity: &fakeCity{agents: map[string]*agent{}}}
 		for _, a := range agents {
 			r.agents[a.name] = a
 		}
@@ -301,9 +301,9 @@ func (r *rig) run() {
 
 // begin begins a life.
 func (r *rig) begin() {
-	w := &town{agents: r.agents}
-	w.engine = prompts.New(prompts.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold, Opens: w.opens, Typed: w.typed, Texts: r.texts})
-	r.town = w
+	w := &fakeCity{agents: r.agents}
+	w.engine = prompts.New(prompts.Options{Store: killableStore{r.store, w}, City: w, Events: r.events, PromptHold: w.promptHold, Opens: w.opens, Typed: w.typed, Texts: r.texts})
+	r.fakeCity = w
 	ctx, stop := context.WithCancel(r.Context())
 	ended := make(chan struct{})
 	r.stop, r.ended = stop, ended

@@ -10,28 +10,28 @@ import (
 	"gascity/runtime"
 )
 
-// sightOf is a view in the terms of the rules of prompts.
-func sightOf(v session.View, err error) prompt.Sight {
+// observationOf is a view in the terms of the rules of prompts.
+func observationOf(v session.Snapshot, err error) prompt.Observation {
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		return prompt.Sight{Known: true, Gone: "the agent is not in the city any more"}
+		return prompt.Observation{Known: true, RemovedReason: "the agent is not in the city any more"}
 	case err != nil:
-		return prompt.Sight{Shut: err.Error()}
+		return prompt.Observation{ClosedReason: err.Error()}
 	case v.Unknown != "":
-		return prompt.Sight{Shut: "the session is not known: " + v.Unknown}
+		return prompt.Observation{ClosedReason: "the session is not known: " + v.Unknown}
 	case v.Desired == desiredAbsent:
-		return prompt.Sight{Known: true, Gone: "the agent is not configured any more"}
+		return prompt.Observation{Known: true, RemovedReason: "the agent is not configured any more"}
 	}
-	s := prompt.Sight{
-		Known: true, Down: !v.Running && down(v), Asleep: rests(v) && down(v), AsleepAt: v.Hold.Since, Conversation: v.Conversation.ID,
-		Attached: v.Attached, Activity: v.Activity.State, Sure: v.Activity.Confidence == session.Certain || v.Activity.Confidence == session.Likely,
+	s := prompt.Observation{
+		Known: true, NotRunning: !v.Running && isStopped(v), Asleep: isAsleep(v) && isStopped(v), AsleepAt: v.Hold.Since, Conversation: v.Conversation.ID,
+		Attached: v.Attached, Activity: v.Activity.State, IsCertain: v.Activity.Confidence == session.ConfidenceCertain || v.Activity.Confidence == session.ConfidenceLikely,
 		Since: v.Activity.Since, ReadAt: v.ReadAt,
 	}
 	if v.Running {
 		s.Instance = v.Instance
 	}
-	s.Shut = shut(v)
-	if v.Obstacle.Holds() {
+	s.ClosedReason = blockedReason(v)
+	if v.Obstacle.BlocksPrompts() {
 		s.Obstacle, s.ProbeAt = client.AgentObstacle{Kind: v.Obstacle.Kind, Detail: v.Obstacle.Detail}.String(), v.Obstacle.ProbeAt
 	}
 	return s
@@ -44,8 +44,8 @@ const (
 	desiredAbsent    = "absent"
 )
 
-// down reports whether the lifecycle says that no instance runs.
-func down(v session.View) bool {
+// isStopped reports whether the lifecycle says that no instance runs.
+func isStopped(v session.Snapshot) bool {
 	switch string(v.State) {
 	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined,
 		client.StateFailed, client.StateLost, client.StateCreating:
@@ -54,18 +54,18 @@ func down(v session.View) bool {
 	return false
 }
 
-// rests reports whether the session is meant to be stopped until somebody needs
+// isAsleep reports whether the session is meant to be stopped until somebody needs
 // it: it sleeps or is about to, or is a member that its pool does not want. A
 // prompt is a need.
-func rests(v session.View) bool {
-	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep || v.Spare)
+func isAsleep(v session.Snapshot) bool {
+	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep || v.Surplus)
 }
 
-// shut says why no attempt may be made now; empty if one may. A driver that
+// blockedReason says why no attempt may be made now; empty if one may. A driver that
 // reports the outcome of a prompt looks at the agent itself before the first
 // byte, so the driver judges a turn that is not reported, or an unknown
 // activity.
-func shut(v session.View) string {
+func blockedReason(v session.Snapshot) string {
 	switch {
 	case !v.Running:
 		return fmt.Sprintf("the agent does not run (%s)", v.State)
@@ -77,33 +77,33 @@ func shut(v session.View) string {
 		return "the session cannot be reached"
 	case v.Pending != nil, v.Activity.State == runtime.ActivityWaiting:
 		return "the agent waits for an answer"
-	case !senses(v) && !delivers(v):
+	case !canSense(v) && !canDeliver(v):
 		return "" // no further report is possible
-	case !delivers(v) && (v.Activity.State == runtime.ActivityUnknown || v.Activity.State == ""):
+	case !canDeliver(v) && (v.Activity.State == runtime.ActivityUnknown || v.Activity.State == ""):
 		return "what the agent is doing is not known"
 	}
 	return ""
 }
 
-func delivers(v session.View) bool {
+func canDeliver(v session.Snapshot) bool {
 	_, ok := runtime.As[runtime.Deliverer](v.Provider, v.Session)
 	return ok
 }
 
-func senses(v session.View) bool {
+func canSense(v session.Snapshot) bool {
 	_, ok := runtime.As[runtime.Sensor](v.Provider, v.Session)
 	return ok
 }
 
-// scene is what of a view makes another attempt worth while when it changes.
-type scene struct {
+// retryTrigger is what of a view makes another attempt worth while when it changes.
+type retryTrigger struct {
 	instance, pending string
 	activity          runtime.Activity
 	attached          int
 }
 
-func sceneOf(v session.View) scene {
-	s := scene{v.Instance, "", v.Activity.State, v.Attached}
+func retryTriggerOf(v session.Snapshot) retryTrigger {
+	s := retryTrigger{v.Instance, "", v.Activity.State, v.Attached}
 	if v.Pending != nil {
 		s.pending = v.Pending.RequestID
 	}
@@ -111,7 +111,7 @@ func sceneOf(v session.View) scene {
 }
 
 // refusal says why a target takes no prompt at all; nil if it does.
-func refusal(v session.View, name string) error {
+func refusal(v session.Snapshot, name string) error {
 	why := ""
 	switch {
 	case v.Desired == desiredAbsent:
@@ -128,7 +128,7 @@ func refusal(v session.View, name string) error {
 		why = "it is quarantined" + because(v.Reason) + "; see: gc explain " + name
 	case string(v.State) == client.StateFailed:
 		why = "it has failed" + because(v.Reason) + "; see: gc explain " + name
-	case v.Desired == desiredStopped && !v.Running && !rests(v):
+	case v.Desired == desiredStopped && !v.Running && !isAsleep(v):
 		why = "it is stopped" + because(v.Reason) + "; see: gc explain " + name
 	default:
 		return nil

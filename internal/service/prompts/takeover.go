@@ -9,7 +9,7 @@ import (
 
 // watch adds to what is seen of a session since when this controller knows it, and whether it
 // was taken over from an earlier one and has not been seen at rest since.
-func (o *owner) watch(s *prompt.Sight, v session.View, now time.Time) {
+func (o *owner) watch(s *prompt.Observation, v session.Snapshot, now time.Time) {
 	s.Progress = o.opts.Progress()
 	if s.Known && o.watched.IsZero() {
 		o.watched = now
@@ -18,39 +18,39 @@ func (o *owner) watch(s *prompt.Sight, v session.View, now time.Time) {
 		s.WatchedFrom = o.began
 	}
 	o.mu.Lock()
-	o.box.watchedFrom = s.WatchedFrom
+	o.queue.watchedFrom = s.WatchedFrom
 	o.mu.Unlock()
 	if blocked := o.blockedInstance(); s.Instance != "" && blocked != "" && blocked != s.Instance {
-		o.inputFree(o.box)
+		o.inputFree(o.queue)
 	}
 	if s.Instance == "" || !v.StartedAt.Before(o.began) || v.StartedAt.IsZero() {
 		return
 	}
 	o.mu.Lock()
-	known := o.box.seenAtRest == s.Instance
+	known := o.queue.seenIdle == s.Instance
 	o.mu.Unlock()
 	if known {
 		return
 	}
-	s.TookOver = o.began
-	if s.Rests(now) {
-		o.tookOver(s.Instance)
-		s.TookOver = time.Time{}
+	s.AdoptedAt = o.began
+	if s.IsIdle(now) {
+		o.markSeenIdle(s.Instance)
+		s.AdoptedAt = time.Time{}
 	}
 }
 
-// tookOver notes that nothing of the time before this controller is to be waited for.
-func (o *owner) tookOver(instance string) {
+// markSeenIdle notes that nothing of the time before this controller is to be waited for.
+func (o *owner) markSeenIdle(instance string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.box.seenAtRest = instance
+	o.queue.seenIdle = instance
 }
 
 // tries notes that an attempt begins: what may have changed before is seen by it.
-func (o *owner) tries(v session.View) {
-	o.tried, o.triedAt = sceneOf(v), o.opts.Now()
-	o.tookOver(v.Instance)
+func (o *owner) tries(v session.Snapshot) {
+	o.tried, o.triedAt = retryTriggerOf(v), o.opts.Now()
+	o.markSeenIdle(v.Instance)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.box.recheck = false
+	o.queue.recheck = false
 }

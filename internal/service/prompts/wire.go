@@ -28,14 +28,14 @@ func wire(r *prompt.Receipt) client.Receipt {
 
 // answer is wire for a receipt that may be an open one of b, with its place and
 // what it waits for.
-func (e *Engine) answer(b *box, r prompt.Receipt) client.Receipt {
+func (e *Engine) answer(b *sessionQueue, r prompt.Receipt) client.Receipt {
 	out := wire(&r)
 	if b == nil || r.Final() {
 		return out
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if out.Deadline = e.deadlineLocked(b, &r); !r.Waits() {
+	if out.Deadline = e.deadlineLocked(b, &r); !r.IsQueued() {
 		return out
 	}
 	out.Position = prompt.Position(b.listLocked(), r.ID)
@@ -44,21 +44,21 @@ func (e *Engine) answer(b *box, r prompt.Receipt) client.Receipt {
 }
 
 // deadlineLocked is by when an injected receipt has left that state; zero for any other.
-func (e *Engine) deadlineLocked(b *box, r *prompt.Receipt) time.Time {
+func (e *Engine) deadlineLocked(b *sessionQueue, r *prompt.Receipt) time.Time {
 	if r.State != prompt.Injected {
 		return time.Time{}
 	}
-	return r.Limit(prompt.Sight{Progress: e.opts.Progress(), WatchedFrom: b.watchedFrom})
+	return r.Limit(prompt.Observation{Progress: e.opts.Progress(), WatchedFrom: b.watchedFrom})
 }
 
 // whyLocked is why a prompt waits; it is never empty. What holds all of them back is
 // said of each.
-func (e *Engine) whyLocked(b *box, r client.Receipt) string {
+func (e *Engine) whyLocked(b *sessionQueue, r client.Receipt) string {
 	switch {
 	case e.degraded != "":
 		return "nothing is sent: " + e.degraded
-	case b.held != "":
-		return b.held
+	case b.holdReason != "":
+		return b.holdReason
 	case b.input.why != "":
 		return prompt.InputBlockedPrefix + b.input.why
 	case r.Position > 1:
@@ -86,8 +86,8 @@ var kinds = map[prompt.State]struct {
 	prompt.Unconfirmed: {event.PromptUnconfirmed, "the prompt was delivered without evidence that the agent accepted it"},
 }
 
-// tell appends the event of a receipt's new state, if it has one.
-func (e *Engine) tell(r prompt.Receipt) {
+// emitState appends the event of a receipt's new state, if it has one.
+func (e *Engine) emitState(r prompt.Receipt) {
 	if row, ok := kinds[r.State]; ok {
 		e.emit(r, row.kind, row.text, nil)
 	}

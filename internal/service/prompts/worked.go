@@ -24,18 +24,18 @@ func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		switch {
 		case r.Instance != instance:
-			return r, errOver
+			return r, errEnded
 		case r.State == prompt.Submitted:
-			return r.Worked(e.opts.Now())
+			return r.MarkWorked(e.opts.Now())
 		case r.State == prompt.Injected: // the end of its attempt takes it over
 			e.mu.Lock()
 			b.worked[id] = true
 			e.mu.Unlock()
-			b.rouse()
+			b.wakeOwner()
 		}
-		return r, errOver
+		return r, errEnded
 	})
-	if errors.Is(err, errOver) {
+	if errors.Is(err, errEnded) {
 		return nil
 	}
 	return err
@@ -45,5 +45,5 @@ func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 func (o *owner) hasWorked(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.box.worked[id]
+	return o.queue.worked[id]
 }

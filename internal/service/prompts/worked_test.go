@@ -13,9 +13,9 @@ import (
 	"gascity/runtime"
 )
 
-// told makes the agent one that reports the outcomes of its prompts: it has accepted
+// reportsManually makes the agent one that reports the outcomes of its prompts: it has accepted
 // one when the returned function is called.
-func told(a *agent) (take func()) {
+func reportsManually(a *agent) (take func()) {
 	taken := make(chan struct{}, 1)
 	a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
 		select {
@@ -36,7 +36,7 @@ func told(a *agent) (take func()) {
 func TestTheAgentsOwnWordConsumes(t *testing.T) {
 	t.Run("after it was taken", func(t *testing.T) {
 		inBubble(t, func(r *rig) {
-			take := told(r.agents["a"])
+			take := reportsManually(r.agents["a"])
 			instance := r.agents["a"].view.Instance
 			sent := r.send("a", "hello")
 			synctest.Wait()
@@ -62,7 +62,7 @@ func TestTheAgentsOwnWordConsumes(t *testing.T) {
 	})
 	t.Run("before its taking is known", func(t *testing.T) {
 		inBubble(t, func(r *rig) {
-			take := told(r.agents["a"])
+			take := reportsManually(r.agents["a"])
 			sent := r.send("a", "hello")
 			synctest.Wait()
 			r.want(sent.ID, client.ReceiptInjected)
@@ -76,7 +76,7 @@ func TestTheAgentsOwnWordConsumes(t *testing.T) {
 	})
 	t.Run("a store that fails is reported", func(t *testing.T) {
 		inBubble(t, func(r *rig) {
-			take := told(r.agents["a"])
+			take := reportsManually(r.agents["a"])
 			sent := r.send("a", "hello")
 			synctest.Wait()
 			take()
@@ -105,7 +105,7 @@ func TestWordsInAnyOrderNeverTurnAReceiptBack(t *testing.T) {
 		failed := ""
 		t.Run("", func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				take := told(r.agents["a"])
+				take := reportsManually(r.agents["a"])
 				one, two := r.send("a", "one"), r.send("a", "two")
 				taken := 0
 				next := func() {

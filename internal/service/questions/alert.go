@@ -40,7 +40,7 @@ func (a *alerts) add(ctx context.Context, jobs *sync.WaitGroup, p client.Pending
 
 func (a *alerts) work(ctx context.Context) {
 	for {
-		p, ok := a.take()
+		p, ok := a.next()
 		if !ok {
 			return
 		}
@@ -50,7 +50,7 @@ func (a *alerts) work(ctx context.Context) {
 	}
 }
 
-func (a *alerts) take() (client.Pending, bool) {
+func (a *alerts) next() (client.Pending, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.queue) == 0 {
@@ -65,7 +65,7 @@ func (a *alerts) take() (client.Pending, bool) {
 var errSlow = errors.New("it did not end within 30 s")
 
 // notify notifies people of one question, unless it has ended by now.
-func (d *Desk) notify(ctx context.Context, p client.Pending) {
+func (d *Service) notify(ctx context.Context, p client.Pending) {
 	now, err := d.Question(ctx, p.ID)
 	if err != nil || now.State != client.PendingOpen {
 		return

@@ -13,8 +13,8 @@ import (
 	"gascity/runtime"
 )
 
-// somebody is who answers without a name.
-const somebody = "somebody"
+// anonymousResponder is who answers without a name.
+const anonymousResponder = "somebody"
 
 // Respond answers a pending question, once, and returns its state after the
 // session has been read again.
@@ -23,28 +23,28 @@ const somebody = "somebody"
 // instance is over, is client.ErrRefused; an answer that it does not offer is
 // client.ErrInvalid. Nothing has been sent then. client.ErrTimeout means that the
 // answer was handed over and the question was not seen to go within 5 s.
-func (d *Desk) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
+func (d *Service) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
 	by := bound(strings.TrimSpace(req.By), maxWord)
 	if by == "" || by == byPolicy {
-		by = somebody
+		by = anonymousResponder
 	}
 	return d.answer(ctx, strings.ToLower(strings.TrimSpace(id)), func(p session.Pending) (reply, error) { return choose(p, req) }, by)
 }
 
 // answer sends an answer and waits for the result of the question.
-func (d *Desk) answer(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (client.Pending, error) {
-	if err := d.await(ctx); err != nil {
+func (d *Service) answer(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (client.Pending, error) {
+	if err := d.waitLoaded(ctx); err != nil {
 		return client.Pending{}, err
 	}
 	a, err := d.begin(ctx, id, make, by)
 	if err != nil {
 		return client.Pending{}, err
 	}
-	failed := d.hand(ctx, a)
-	if err = d.handed(ctx, a, failed); err != nil {
+	failed := d.sendAnswer(ctx, a)
+	if err = d.recordAnswer(ctx, a, failed); err != nil {
 		return client.Pending{}, err
 	}
-	p, err := d.outcome(ctx, a)
+	p, err := d.waitOutcome(ctx, a)
 	if err != nil && failed != nil {
 		err = fmt.Errorf("%w (%w)", err, failed)
 	}
@@ -55,48 +55,48 @@ func (d *Desk) answer(ctx context.Context, id string, make func(session.Pending)
 type attempt struct {
 	id    string
 	entry *entry
-	over  <-chan struct{}
-	view  session.View
+	done  <-chan struct{}
+	view  session.Snapshot
 	asked session.Pending // as it was answered
 	reply reply
 }
 
-// byCity reports whether the city asks, and not the agent.
-func (a *attempt) byCity() bool {
-	return a.view.Asks != nil && a.view.Asks.RequestID == a.asked.Request
+// isCityQuestion reports whether the city asks, and not the agent.
+func (a *attempt) isCityQuestion() bool {
+	return a.view.CityQuestion != nil && a.view.CityQuestion.RequestID == a.asked.Request
 }
 
-// handMost is how often an answer is handed over to a dialog that counts.
-const handMost = 5
+// maxAnswerTries is how often an answer is handed over to a dialog that counts.
+const maxAnswerTries = 5
 
-// hand hands an answer over. A dialog that has ticked since it was read is answered
+// sendAnswer hands an answer over. A dialog that has ticked since it was read is answered
 // as it is now.
-func (d *Desk) hand(ctx context.Context, a attempt) error {
-	if a.byCity() {
-		return a.view.Answer(ctx, a.reply.response)
+func (d *Service) sendAnswer(ctx context.Context, a attempt) error {
+	if a.isCityQuestion() {
+		return a.view.AnswerCityQuestion(ctx, a.reply.response)
 	}
-	for range handMost - 1 {
+	for range maxAnswerTries - 1 {
 		err := runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
 		if !errors.Is(err, runtime.ErrInteractionGone) {
 			return err
 		}
 		asked, unread := runtime.Pending(a.view.Provider, a.view.Session)
-		v, unknown := d.opts.City.View(a.view.Session)
+		v, unknown := d.opts.City.Snapshot(a.view.Session)
 		if unread != nil || asked == nil || unknown != nil || v.Instance != a.asked.Instance {
 			return err
 		}
 		v.Pending = asked
 		now := raise(v, Policy{})
-		if !ticked(&a.asked, now) || !slices.Equal(now.Options, a.asked.Options) {
+		if !differsOnlyInTime(&a.asked, now) || !slices.Equal(now.Options, a.asked.Options) {
 			return err
 		}
-		a.asked, a.reply.response.RequestID = *renew(&a.asked, now), now.Request
+		a.asked, a.reply.response.RequestID = *refreshTexts(&a.asked, now), now.Request
 	}
 	return runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
 }
 
 // begin reserves the question for one answer and makes that durable.
-func (d *Desk) begin(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (attempt, error) {
+func (d *Service) begin(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (attempt, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	name, err := d.openLocked(id)
@@ -109,7 +109,7 @@ func (d *Desk) begin(ctx context.Context, id string, make func(session.Pending) 
 	}
 	e := d.entries[name]
 	switch {
-	case e.sending || e.underway():
+	case e.answering || e.isAnswerPending():
 		return attempt{}, fmt.Errorf("%w: %s is being answered by %s", client.ErrRefused, id, e.Open.AnsweredBy)
 	case !known || v.Provider == nil:
 		return attempt{}, fmt.Errorf("%w: %s cannot be reached now: %s", client.ErrUnavailable, e.Open.Agent, orElse(v.Unknown, "nothing is known of its session"))
@@ -120,25 +120,25 @@ func (d *Desk) begin(ctx context.Context, id string, make func(session.Pending) 
 	if err != nil {
 		return attempt{}, err
 	}
-	e.sending = true
+	e.answering = true
 	d.changeLocked(ctx, e, func(p *session.Pending) { p.Answer, p.AnsweredBy, p.Sent = r.shown, by, time.Time{} })
-	return attempt{id: id, entry: e, over: e.over, view: v, asked: *e.Open, reply: r}, nil
+	return attempt{id: id, entry: e, done: e.done, view: v, asked: *e.Open, reply: r}, nil
 }
 
 // openLocked finds the session of an open question, and says of any other why
 // it cannot be answered.
-func (d *Desk) openLocked(id string) (name string, err error) {
+func (d *Service) openLocked(id string) (name string, err error) {
 	for name, e := range d.entries {
 		if e.Open != nil && e.Open.ID == id {
 			return name, nil
 		}
 	}
-	for _, p := range d.old {
+	for _, p := range d.history {
 		if p.ID == id {
 			return "", fmt.Errorf("%w: %s", client.ErrRefused, ending(p))
 		}
 	}
-	return "", unknown(id)
+	return "", notFound(id)
 }
 
 // ending says in words how an episode ended.
@@ -156,12 +156,12 @@ func ending(p session.Pending) string {
 	}
 }
 
-// handed notes what the driver said. An error is returned if nothing was sent;
+// recordAnswer notes what the driver said. An error is returned if nothing was sent;
 // if something may have been, the next reading shows it.
-func (d *Desk) handed(ctx context.Context, a attempt, failed error) error {
+func (d *Service) recordAnswer(ctx context.Context, a attempt, failed error) error {
 	refused := notSent(a, failed)
 	d.mu.Lock()
-	a.entry.sending = false
+	a.entry.answering = false
 	d.changeLocked(ctx, a.entry, func(p *session.Pending) {
 		if refused == nil {
 			p.Sent = d.opts.Now()
@@ -170,7 +170,7 @@ func (d *Desk) handed(ctx context.Context, a attempt, failed error) error {
 		}
 	})
 	d.mu.Unlock()
-	d.Look(a.view.Session)
+	d.SessionChanged(a.view.Session)
 	if d.opts.Sense != nil {
 		d.opts.Sense(a.view.Session)
 	}
@@ -191,13 +191,13 @@ func notSent(a attempt, failed error) error {
 	return nil
 }
 
-// outcome waits until the session has been read again, and returns the state of
+// waitOutcome waits until the session has been read again, and returns the state of
 // the question. If nothing is read in time it reads itself.
-func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
-	timer := time.NewTimer(settle)
+func (d *Service) waitOutcome(ctx context.Context, a attempt) (client.Pending, error) {
+	timer := time.NewTimer(answerGrace)
 	defer timer.Stop()
 	select {
-	case <-a.over:
+	case <-a.done:
 		return d.Question(ctx, a.id)
 	case <-ctx.Done():
 		return client.Pending{}, fmt.Errorf("%w: the answer to %s was sent, and %s has not been read since; look with: gc pending --all", client.ErrTimeout, a.id, a.view.Agent)
@@ -206,7 +206,7 @@ func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
 	case <-timer.C:
 	}
 	var err error
-	if !a.byCity() { // what the city asks is in its view
+	if !a.isCityQuestion() { // what the city asks is in its view
 		var asked *runtime.PendingInteraction
 		asked, err = runtime.Pending(a.view.Provider, a.view.Session)
 		d.readAgain(ctx, a, asked, err)
@@ -226,7 +226,7 @@ func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
 
 // readAgain folds a reading of the driver itself, if the instance is still
 // the one that was answered.
-func (d *Desk) readAgain(ctx context.Context, a attempt, asked *runtime.PendingInteraction, err error) {
+func (d *Service) readAgain(ctx context.Context, a attempt, asked *runtime.PendingInteraction, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v, known := d.foldLocked(ctx, a.view.Session)
@@ -235,8 +235,8 @@ func (d *Desk) readAgain(ctx context.Context, a attempt, asked *runtime.PendingI
 		return
 	}
 	v.Pending, v.ReadAt = asked, d.opts.Now()
-	d.takeLocked(ctx, e, v)
-	d.Look(a.view.Session)
+	d.applyLocked(ctx, e, v)
+	d.SessionChanged(a.view.Session)
 }
 
 func orElse(s, other string) string {

@@ -22,10 +22,10 @@ func TestAnswerEndsTheEpisodeWhenTheQuestionIsSeenToGo(t *testing.T) {
 		"Yes": "Yes", "1": "Yes", "yes": "Yes", "no": "No, and tell it why", "3": "No, and tell it why", "yes, and": "Yes, and don't ask again",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newTown(t)
+			w := newFakeCity(t)
 			a := w.agent("a")
 			w.run()
-			w.ask("a", permission("r1"))
+			w.raiseQuestion("a", permission("r1"))
 			w.readsBack("a")
 			got, err := w.desk.Respond(t.Context(), w.only().ID, client.RespondRequest{Option: meant, By: "anna"})
 			if err != nil || got.State != client.PendingAnswered || got.Answer != want || got.AnsweredBy != "anna" {
@@ -48,10 +48,10 @@ func TestAnswerEndsTheEpisodeWhenTheQuestionIsSeenToGo(t *testing.T) {
 
 func TestAnswersThatDoNotFitAreRefusedWithTheOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		id := w.only().ID
 		for name, req := range map[string]client.RespondRequest{
 			"no option": {Option: "maybe"}, "ambiguous": {Option: "ye"}, "number": {Option: "4"}, "zero": {Option: "0"},
@@ -86,10 +86,10 @@ func TestAnswersThatDoNotFitAreRefusedWithTheOptions(t *testing.T) {
 
 func TestOfFiftyAnswersExactlyOneWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		w.readsBack("a")
 		id := w.only().ID
 		var won, refused atomic.Int32
@@ -116,15 +116,15 @@ func TestOfFiftyAnswersExactlyOneWins(t *testing.T) {
 
 func TestAnswerWithoutEffectIsSaidAndCanBeGivenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		id := w.only().ID
 		a.deaf = true
 		start := time.Now()
 		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1", By: "anna"})
-		if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "still open") || time.Since(start) != settle {
+		if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "still open") || time.Since(start) != answerGrace {
 			t.Fatalf("after %v: %v; want a time-out after 5 s that says that it is still open", time.Since(start), err)
 		}
 		if got := w.only(); got.State != client.PendingOpen {
@@ -141,15 +141,15 @@ func TestAnswerWithoutEffectIsSaidAndCanBeGivenAgain(t *testing.T) {
 
 func TestAnswerIsReadBackEvenIfNobodyLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		got, err := w.desk.Respond(t.Context(), w.only().ID, client.RespondRequest{Text: "do the other thing"})
-		if err != nil || got.State != client.PendingAnswered || got.Answer != "do the other thing" || got.AnsweredBy != somebody {
+		if err != nil || got.State != client.PendingAnswered || got.Answer != "do the other thing" || got.AnsweredBy != anonymousResponder {
 			t.Fatalf("answered: %+v, %v", got, err)
 		}
-		w.change("a", func(*session.View) {}) // an old view still shows the question
+		w.change("a", func(*session.Snapshot) {}) // an old view still shows the question
 		if got := w.only(); got.State != client.PendingAnswered {
 			t.Errorf("an older reading raised the question again: %+v", got)
 		}
@@ -158,10 +158,10 @@ func TestAnswerIsReadBackEvenIfNobodyLooks(t *testing.T) {
 
 func TestUnreadableSessionAfterAnAnswerEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		id := w.only().ID
 		a.unread = runtime.ErrRuntimeUnavailable
 		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1", By: "anna"})
@@ -186,10 +186,10 @@ func TestDriversRefusalLeavesTheQuestionOpen(t *testing.T) {
 		&runtime.Error{Op: "x", Err: runtime.ErrInteractionGone}: client.ErrRefused,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newTown(t)
+			w := newFakeCity(t)
 			a := w.agent("a")
 			w.run()
-			w.ask("a", permission("r1"))
+			w.raiseQuestion("a", permission("r1"))
 			a.refuse = refusal
 			id := w.only().ID
 			start := time.Now()
@@ -208,12 +208,12 @@ func TestDriversRefusalLeavesTheQuestionOpen(t *testing.T) {
 func TestAnswerOfWhichNobodyKnowsIsReadBackBeforeAnother(t *testing.T) {
 	broken := errors.New("connection reset")
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		var sensed []string
 		w.opts.Sense = func(name string) { sensed = append(sensed, name) }
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		a.refuse = broken
 		id := w.only().ID
 		var all sync.WaitGroup
@@ -223,7 +223,7 @@ func TestAnswerOfWhichNobodyKnowsIsReadBackBeforeAnother(t *testing.T) {
 				t.Errorf("got %v, want a time-out with the cause", err)
 			}
 		})
-		pass(time.Second)
+		advance(time.Second)
 		if _, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "2"}); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "by anna") {
 			t.Errorf("another answer before the session was read got %v, want a refusal", err)
 		}
@@ -236,10 +236,10 @@ func TestAnswerOfWhichNobodyKnowsIsReadBackBeforeAnother(t *testing.T) {
 
 func TestNothingIsConcludedWhileAnAnswerIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		id := w.only().ID
 		a.slow = make(chan struct{})
 		var all sync.WaitGroup
@@ -248,11 +248,11 @@ func TestNothingIsConcludedWhileAnAnswerIsHandedOver(t *testing.T) {
 				t.Errorf("the answer: %+v, %v; want it answered", got, err)
 			}
 		})
-		pass(time.Second)
+		advance(time.Second)
 		if _, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "2"}); !errors.Is(err, client.ErrRefused) {
 			t.Errorf("another answer got %v, want a refusal", err)
 		}
-		w.change("a", func(v *session.View) { v.Pending, v.ReadAt = nil, time.Now() }) // the keys have had their effect
+		w.change("a", func(v *session.Snapshot) { v.Pending, v.ReadAt = nil, time.Now() }) // the keys have had their effect
 		if got := w.only(); got.State != client.PendingOpen {
 			t.Errorf("while the answer is handed over it is %s, want it open", got.State)
 		}

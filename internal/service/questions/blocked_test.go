@@ -16,7 +16,7 @@ import (
 // its option empties the box. An agent whose box cannot be emptied stays listed.
 func TestABlockedInputBoxIsAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		cleared, fails := 0, errors.New("the box still holds [pasted 3]")
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Answer, After: time.Minute, Answer: "1"} }
@@ -25,13 +25,13 @@ func TestABlockedInputBoxIsAQuestion(t *testing.T) {
 			if fails != nil {
 				return fails
 			}
-			w.change("a", func(v *session.View) { v.Asks, v.Answer, v.ReadAt = nil, nil, time.Now() })
+			w.change("a", func(v *session.Snapshot) { v.CityQuestion, v.AnswerCityQuestion, v.ReadAt = nil, nil, time.Now() })
 			return nil
 		}
 		w.run()
-		w.change("a", func(v *session.View) {
-			v.ReadAt, v.Answer = time.Now(), clearInput
-			v.Asks = &runtime.PendingInteraction{RequestID: "input_blocked/a-1", Kind: client.PendingInputBlocked, Prompt: "blocked", Options: []string{"clear the input box"}}
+		w.change("a", func(v *session.Snapshot) {
+			v.ReadAt, v.AnswerCityQuestion = time.Now(), clearInput
+			v.CityQuestion = &runtime.PendingInteraction{RequestID: "input_blocked/a-1", Kind: client.PendingInputBlocked, Prompt: "blocked", Options: []string{"clear the input box"}}
 		})
 		time.Sleep(time.Hour)
 		synctest.Wait()

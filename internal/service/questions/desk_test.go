@@ -19,13 +19,13 @@ import (
 func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
 	for _, kind := range []string{runtime.WaitPermission, runtime.WaitQuestion, runtime.WaitMenu, runtime.WaitLogin, runtime.WaitLimit} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newTown(t)
+			w := newFakeCity(t)
 			w.agent("a")
 			w.run()
 			start := time.Now()
 			asked := permission("r1")
 			asked.Kind, asked.Metadata[runtime.MetaUntil] = kind, start.Add(time.Minute).Format(time.RFC3339Nano)
-			w.ask("a", asked)
+			w.raiseQuestion("a", asked)
 			got := w.only()
 			if took := time.Since(start); took != 0 {
 				t.Errorf("it took %v until the question was listed, want no time at all", took)
@@ -56,41 +56,41 @@ func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
 
 func TestEveryOtherEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		happens func(w *town)
+		happens func(w *fakeCity)
 		want    string
 	}{
-		"settled at the terminal": {func(w *town) { w.provider("a").asks = nil; w.read("a") }, client.PendingResolved},
-		"exit": {func(w *town) {
-			w.change("a", func(v *session.View) { v.Running, v.State, v.Instance = false, client.StateFailed, "" })
+		"settled at the terminal": {func(w *fakeCity) { w.provider("a").asks = nil; w.read("a") }, client.PendingResolved},
+		"exit": {func(w *fakeCity) {
+			w.change("a", func(v *session.Snapshot) { v.Running, v.State, v.Instance = false, client.StateFailed, "" })
 		}, client.PendingGone},
-		"new instance": {func(w *town) { w.change("a", func(v *session.View) { v.Instance = "a-2"; v.Pending = nil }) }, client.PendingGone},
-		"no reading": {func(w *town) {
-			w.change("a", func(v *session.View) { v.Unknown, v.Pending, v.Running = "the driver is away", nil, false })
+		"new instance": {func(w *fakeCity) { w.change("a", func(v *session.Snapshot) { v.Instance = "a-2"; v.Pending = nil }) }, client.PendingGone},
+		"no reading": {func(w *fakeCity) {
+			w.change("a", func(v *session.Snapshot) { v.Unknown, v.Pending, v.Running = "the driver is away", nil, false })
 		}, client.PendingOpen},
-		"older reading": {func(w *town) {
-			w.change("a", func(v *session.View) { v.Pending, v.ReadAt = nil, v.ReadAt.Add(-time.Second) })
+		"older reading": {func(w *fakeCity) {
+			w.change("a", func(v *session.Snapshot) { v.Pending, v.ReadAt = nil, v.ReadAt.Add(-time.Second) })
 		}, client.PendingOpen},
-		"stopping": {func(w *town) {
-			w.change("a", func(v *session.View) { v.Running, v.State = false, client.StateStopping })
+		"stopping": {func(w *fakeCity) {
+			w.change("a", func(v *session.Snapshot) { v.Running, v.State = false, client.StateStopping })
 		}, client.PendingOpen},
-		"removed, just now": {func(w *town) {
+		"removed, just now": {func(w *fakeCity) {
 			w.remove("a")
-			pass(time.Second)
-			w.desk.Look("s-a")
+			advance(time.Second)
+			w.desk.SessionChanged("s-a")
 			synctest.Wait()
 		}, client.PendingOpen},
-		"removed": {func(w *town) {
+		"removed": {func(w *fakeCity) {
 			w.remove("a")
-			time.Sleep(absentFor + time.Second)
+			time.Sleep(absentGrace + time.Second)
 			synctest.Wait()
 		}, client.PendingGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t)
+				w := newFakeCity(t)
 				w.agent("a")
 				w.run()
-				w.ask("a", permission("r1"))
+				w.raiseQuestion("a", permission("r1"))
 				time.Sleep(time.Second)
 				c.happens(w)
 				got := w.only()
@@ -111,22 +111,22 @@ func TestEveryOtherEnd(t *testing.T) {
 	}
 }
 
-func (w *town) remove(name string) {
+func (w *fakeCity) remove(name string) {
 	w.mu.Lock()
 	v := w.views[name]
 	delete(w.views, name)
 	w.mu.Unlock()
-	w.desk.Look(v.Session)
+	w.desk.SessionChanged(v.Session)
 	synctest.Wait()
 }
 
 func TestSameQuestionAgainIsANewEpisode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		w.run()
 		for range 3 {
-			w.ask("a", permission("r1"))
+			w.raiseQuestion("a", permission("r1"))
 			w.read("a")
 			w.read("a")
 			time.Sleep(time.Second)
@@ -143,12 +143,12 @@ func TestSameQuestionAgainIsANewEpisode(t *testing.T) {
 
 func TestOneQuestionAfterAnotherEndsTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		time.Sleep(time.Second)
-		w.ask("a", permission("r2"))
+		w.raiseQuestion("a", permission("r2"))
 		all := w.list()
 		if len(all) != 2 || all[0].State != client.PendingResolved || all[1].State != client.PendingOpen {
 			t.Fatalf("the episodes are %+v, want the first resolved and the second open", all)
@@ -161,10 +161,10 @@ func TestOneQuestionAfterAnotherEndsTheFirst(t *testing.T) {
 
 func TestAnswerForAnotherIncarnationIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		id := w.only().ID
 		w.mu.Lock() // the controller knows, and there was no look yet
 		v := w.views["a"]
@@ -180,12 +180,12 @@ func TestAnswerForAnotherIncarnationIsRefused(t *testing.T) {
 
 func TestIdleDeskDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		for name := range strings.SplitSeq("abcdefghij", "") {
 			w.agent(name)
 		}
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		w.provider("a").asks = nil
 		time.Sleep(time.Second)
 		w.read("a")
@@ -206,7 +206,7 @@ func TestIdleDeskDoesNothing(t *testing.T) {
 func TestLookNeverBlocks(t *testing.T) {
 	d := New(Options{})
 	for range 1000 {
-		d.Look("s") // it is not received
+		d.SessionChanged("s") // it is not received
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -25,6 +25,6 @@
 //
 // # Cost
 //
-// Everything is driven by [Desk.Look] and by deadlines of open episodes: one
+// Everything is driven by [Service.SessionChanged] and by deadlines of open episodes: one
 // goroutine for the city, none for a session. A desk without questions does nothing.
 package questions

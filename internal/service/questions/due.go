@@ -11,45 +11,45 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// forever is a pause that ends with the next look.
-const forever = 1000 * time.Hour
+// maxPause is a pause that ends with the next look.
+const maxPause = 1000 * time.Hour
 
 // dueLocked does what the time has come for: the first alert, and the policy at
 // the deadline.
-func (r *run) dueLocked(ctx context.Context, e *entry, v session.View, known bool) {
-	d, now := r.desk, r.desk.opts.Now()
+func (r *loop) dueLocked(ctx context.Context, e *entry, v session.Snapshot, known bool) {
+	d, now := r.service, r.service.opts.Now()
 	if e.Open.Notified.IsZero() && known && v.Attached < 1 {
 		d.changeLocked(ctx, e, func(p *session.Pending) { p.Notified = now })
 		r.alert(ctx, *e.Open)
 	}
 	p := e.Open
-	if p.Deadline.IsZero() || now.Before(p.Deadline) || e.acting || e.underway() {
+	if p.Deadline.IsZero() || now.Before(p.Deadline) || e.policyRunning || e.isAnswerPending() {
 		return
 	}
 	switch {
 	case p.Policy == Escalate:
 		r.escalateLocked(ctx, e, "")
-	case e.tries >= policyMost, e.tries > 0 && now.Before(e.again):
+	case e.policyTries >= maxPolicyTries, e.policyTries > 0 && now.Before(e.policyRetryAt):
 	case v.Attached > 0:
-		e.again = now.Add(policyWait)
+		e.policyRetryAt = now.Add(policyRetryDelay)
 		r.escalateLocked(ctx, e, "a person is attached, so the policy waits")
 	case !known:
-		e.again = now.Add(policyWait)
+		e.policyRetryAt = now.Add(policyRetryDelay)
 	default:
-		e.acting = true
-		e.tries++
-		e.again = now.Add(policyWait)
+		e.policyRunning = true
+		e.policyTries++
+		e.policyRetryAt = now.Add(policyRetryDelay)
 		id, name := p.ID, p.Session
-		r.jobs.Go(func() { r.carryOut(ctx, name, id) })
+		r.jobs.Go(func() { r.applyPolicy(ctx, name, id) })
 	}
 }
 
 // escalateLocked notifies people once more, once.
-func (r *run) escalateLocked(ctx context.Context, e *entry, reason string) {
+func (r *loop) escalateLocked(ctx context.Context, e *entry, reason string) {
 	if !e.Open.Escalated.IsZero() {
 		return
 	}
-	d := r.desk
+	d := r.service
 	now := d.opts.Now()
 	d.changeLocked(ctx, e, func(p *session.Pending) {
 		p.Escalated = now
@@ -65,18 +65,18 @@ func (r *run) escalateLocked(ctx context.Context, e *entry, reason string) {
 	r.alert(ctx, *e.Open)
 }
 
-// carryOut gives the policy's answer. What cannot be done is escalated, and
+// applyPolicy gives the policy's answer. What cannot be done is escalated, and
 // tried again a few times.
-func (r *run) carryOut(ctx context.Context, name, id string) {
-	d := r.desk
-	_, err := d.answer(ctx, id, carriedOut, byPolicy)
+func (r *loop) applyPolicy(ctx context.Context, name, id string) {
+	d := r.service
+	_, err := d.answer(ctx, id, policyAnswer, byPolicy)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.entries[name]
 	if e == nil || e.Open == nil || e.Open.ID != id {
 		return
 	}
-	e.acting = false
+	e.policyRunning = false
 	if err != nil && ctx.Err() == nil {
 		d.opts.Logger.Warn("cannot apply the policy for a question", "pending", id, "agent", e.Open.Agent, "error", err)
 		r.escalateLocked(ctx, e, err.Error())
@@ -85,7 +85,7 @@ func (r *run) carryOut(ctx context.Context, name, id string) {
 }
 
 // changeLocked replaces the open episode: shown ones are never changed.
-func (d *Desk) changeLocked(ctx context.Context, e *entry, change func(*session.Pending)) {
+func (d *Service) changeLocked(ctx context.Context, e *entry, change func(*session.Pending)) {
 	next := *e.Open
 	change(&next)
 	e.Open = &next
@@ -93,19 +93,19 @@ func (d *Desk) changeLocked(ctx context.Context, e *entry, change func(*session.
 	d.publishLocked()
 }
 
-func (r *run) alert(ctx context.Context, p session.Pending) {
-	if r.desk.opts.Notify != nil {
-		r.desk.alerts.add(ctx, r.jobs, show(p))
+func (r *loop) alert(ctx context.Context, p session.Pending) {
+	if r.service.opts.Notify != nil {
+		r.service.alerts.add(ctx, r.jobs, toClient(p))
 	}
 }
 
-// settle saves what is still to be saved and returns how long nothing is due.
-func (r *run) settle(ctx context.Context) time.Duration {
-	d := r.desk
+// saveUnsaved saves what is still to be saved and returns how long nothing is due.
+func (r *loop) saveUnsaved(ctx context.Context) time.Duration {
+	d := r.service
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.opts.Now()
-	next := now.Add(forever)
+	next := now.Add(maxPause)
 	for _, id := range slices.Sorted(maps.Keys(d.unsaved)) {
 		if now.Before(d.saveAt) {
 			next = earlier(next, d.saveAt)
@@ -117,27 +117,27 @@ func (r *run) settle(ctx context.Context) time.Duration {
 		next = earlier(next, d.saveAt)
 	}
 	for _, e := range d.entries {
-		next = earlier(next, e.next())
+		next = earlier(next, e.nextCheck())
 	}
 	return max(0, next.Sub(now))
 }
 
-// next is when the entry is to be looked at again if nothing happens.
-func (e *entry) next() time.Time {
-	if e.sending || e.acting || e.Open == nil {
+// nextCheck is when the entry is to be looked at again if nothing happens.
+func (e *entry) nextCheck() time.Time {
+	if e.answering || e.policyRunning || e.Open == nil {
 		return time.Time{}
 	}
-	if !e.absent.IsZero() {
-		return e.absent.Add(absentFor)
+	if !e.absentSince.IsZero() {
+		return e.absentSince.Add(absentGrace)
 	}
 	p := e.Open
 	switch {
-	case p.Deadline.IsZero() || e.underway():
+	case p.Deadline.IsZero() || e.isAnswerPending():
 	case p.Policy == Escalate && p.Escalated.IsZero():
 		return p.Deadline
 	case p.Policy == Escalate:
-	case e.tries < policyMost:
-		return later(p.Deadline, e.again)
+	case e.policyTries < maxPolicyTries:
+		return later(p.Deadline, e.policyRetryAt)
 	}
 	return time.Time{}
 }

@@ -16,8 +16,8 @@ import (
 	"gascity/runtime"
 )
 
-// pass lets time go by.
-func pass(d time.Duration) {
+// advance lets time go by.
+func advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -47,7 +47,7 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t)
+				w := newFakeCity(t)
 				w.opts.Policy = func(string) Policy { return c.policy }
 				a := w.agent("a")
 				w.run()
@@ -55,19 +55,19 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 				if c.asked != nil {
 					c.asked(&asked)
 				}
-				w.ask("a", asked)
+				w.raiseQuestion("a", asked)
 				w.readsBack("a")
-				pass(time.Hour - time.Second)
+				advance(time.Hour - time.Second)
 				if len(a.answers) != 0 || w.only().State != client.PendingOpen || w.alerts() != 1 {
 					t.Fatalf("before the deadline: %+v, answers %v, %d alerts; want it open, untouched and reported once", w.only(), a.answers, w.alerts())
 				}
-				pass(3 * time.Second)
+				advance(3 * time.Second)
 				got := w.only()
 				if got.State != c.state {
 					t.Fatalf("after the deadline it is %s, want %s", got.State, c.state)
 				}
 				if c.sent == nil {
-					pass(24 * time.Hour)
+					advance(24 * time.Hour)
 					if got = w.only(); len(a.answers) != 0 || got.Escalated.IsZero() || w.alerts() != 2 {
 						t.Errorf("escalated at %v with %d alerts and answers %v; want two alerts in all and no answer", got.Escalated, w.alerts(), a.answers)
 					}
@@ -86,12 +86,12 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 
 func TestPolicyWaitNeverActs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Wait} }
 		a := w.agent("a")
 		w.run()
-		w.ask("a", permission("r1"))
-		pass(1000 * time.Hour)
+		w.raiseQuestion("a", permission("r1"))
+		advance(1000 * time.Hour)
 		if got := w.only(); got.State != client.PendingOpen || !got.Escalated.IsZero() || w.alerts() != 1 || len(a.answers) != 0 {
 			t.Errorf("after weeks: %+v, %d alerts, answers %v; want it open and nothing done", got, w.alerts(), a.answers)
 		}
@@ -100,22 +100,22 @@ func TestPolicyWaitNeverActs(t *testing.T) {
 
 func TestPolicyLeavesAttachedPeopleAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Deny, After: time.Minute} }
 		a := w.agent("a")
-		w.change("a", func(v *session.View) { v.Attached = 1 })
+		w.change("a", func(v *session.Snapshot) { v.Attached = 1 })
 		w.run()
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		if w.alerts() != 0 {
 			t.Errorf("a person at the terminal got an alert")
 		}
-		pass(time.Hour)
+		advance(time.Hour)
 		if len(a.answers) != 0 || w.alerts() != 1 || w.only().Escalated.IsZero() {
 			t.Errorf("%d alerts and answers %v while somebody is attached; want one alert at the deadline and no answer", w.alerts(), a.answers)
 		}
 		w.readsBack("a")
-		w.change("a", func(v *session.View) { v.Attached = 0 })
-		pass(time.Second)
+		w.change("a", func(v *session.Snapshot) { v.Attached = 0 })
+		advance(time.Second)
 		if got := w.only(); got.State != client.PendingExpired || w.alerts() != 1 {
 			t.Errorf("after everybody left: %+v and %d alerts, want it expired and no further alert", got, w.alerts())
 		}
@@ -124,12 +124,12 @@ func TestPolicyLeavesAttachedPeopleAlone(t *testing.T) {
 
 func TestWhoLeavesIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
-		w.change("a", func(v *session.View) { v.Attached = 1 })
+		w.change("a", func(v *session.Snapshot) { v.Attached = 1 })
 		w.run()
-		w.ask("a", permission("r1"))
-		w.change("a", func(v *session.View) { v.Attached = 0 })
+		w.raiseQuestion("a", permission("r1"))
+		w.change("a", func(v *session.Snapshot) { v.Attached = 0 })
 		w.read("a")
 		if w.alerts() != 1 {
 			t.Errorf("%d alerts after the last person left, want 1", w.alerts())
@@ -139,28 +139,28 @@ func TestWhoLeavesIsTold(t *testing.T) {
 
 func TestPolicyThatFailsIsEscalatedOnceAndTriedAgainAFewTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Deny, After: time.Minute} }
 		a := w.agent("a")
 		a.deaf = true
 		w.run()
-		w.ask("a", permission("r1"))
-		pass(24 * time.Hour)
-		if got := w.only(); got.State != client.PendingOpen || w.alerts() != 2 || len(a.answers) != policyMost {
-			t.Errorf("%+v, %d alerts, %d tries; want it open, reported twice, tried %d times", got, w.alerts(), len(a.answers), policyMost)
+		w.raiseQuestion("a", permission("r1"))
+		advance(24 * time.Hour)
+		if got := w.only(); got.State != client.PendingOpen || w.alerts() != 2 || len(a.answers) != maxPolicyTries {
+			t.Errorf("%+v, %d alerts, %d tries; want it open, reported twice, tried %d times", got, w.alerts(), len(a.answers), maxPolicyTries)
 		}
 	})
 }
 
 func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		for _, name := range []string{"stands", "settled", "other", "removed"} {
 			w.agent(name)
 		}
 		w.run()
 		for _, name := range []string{"stands", "settled", "other", "removed"} {
-			w.ask(name, permission("r-"+name))
+			w.raiseQuestion(name, permission("r-"+name))
 		}
 		before := map[string]client.Pending{}
 		for _, p := range w.list() {
@@ -169,7 +169,7 @@ func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 		w.stop()
 		told := w.alerts()
 		for _, name := range []string{"stands", "settled", "other"} { // a new controller knows nothing yet
-			w.views[name] = session.View{Agent: name, Session: "s-" + name, Provider: w.views[name].Provider, Unknown: "not read yet"}
+			w.views[name] = session.Snapshot{Agent: name, Session: "s-" + name, Provider: w.views[name].Provider, Unknown: "not read yet"}
 		}
 		delete(w.views, "removed")
 		w.run()
@@ -177,9 +177,9 @@ func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 		if len(all) != 4 || slices.ContainsFunc(all, func(p client.Pending) bool { return p.State != client.PendingOpen }) {
 			t.Fatalf("before the first reading %+v are kept, want all four open", all)
 		}
-		pass(time.Second)
-		known := func(instance string, asks *runtime.PendingInteraction) func(*session.View) {
-			return func(v *session.View) {
+		advance(time.Second)
+		known := func(instance string, asks *runtime.PendingInteraction) func(*session.Snapshot) {
+			return func(v *session.Snapshot) {
 				v.Unknown, v.Instance, v.Running, v.State, v.Pending, v.ReadAt = "", instance, true, client.StateRunning, asks, time.Now()
 			}
 		}
@@ -187,7 +187,7 @@ func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 		w.change("stands", known("stands-1", &asked))
 		w.change("settled", known("settled-1", nil))
 		w.change("other", known("other-2", nil))
-		pass(2 * absentFor)
+		advance(2 * absentGrace)
 		got := map[string]string{}
 		for _, p := range w.list() {
 			got[p.Agent] = p.State
@@ -218,7 +218,7 @@ func TestRestartInTheMiddleOfAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t)
+				w := newFakeCity(t)
 				a := w.agent("a")
 				p := session.Pending{
 					ID: "q-1", Request: "r1", Session: "s-a", Agent: "a", Instance: "a-1", Kind: runtime.WaitPermission, Options: []string{"Yes"},
@@ -253,20 +253,20 @@ func TestRestartInTheMiddleOfAnAnswer(t *testing.T) {
 
 func TestFailingStoreHidesNothingAndIsCaughtUpWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.run()
 		w.store.setBroken(errors.New("disk full"))
-		w.ask("a", permission("r1"))
+		w.raiseQuestion("a", permission("r1"))
 		if got := w.only(); got.State != client.PendingOpen || w.alerts() != 1 {
 			t.Errorf("%+v and %d alerts, want the question shown and reported", got, w.alerts())
 		}
-		pass(time.Minute)
+		advance(time.Minute)
 		if saves := w.store.count(); saves > 20 {
 			t.Errorf("a broken store was tried %d times in a minute", saves)
 		}
 		w.store.setBroken(nil)
-		pass(2 * saveEvery)
+		advance(2 * saveRetryDelay)
 		if kept, _ := w.store.LoadPending(t.Context()); len(kept) != 1 || kept[0].ID != w.only().ID {
 			t.Errorf("the store holds %+v when it works again, want the question", kept)
 		}
@@ -275,19 +275,19 @@ func TestFailingStoreHidesNothingAndIsCaughtUpWith(t *testing.T) {
 
 func TestEndedOnesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		a := w.agent("a")
 		w.run()
-		for range keepCount + 50 {
-			w.ask("a", permission("r1"))
-			pass(time.Millisecond)
+		for range maxEnded + 50 {
+			w.raiseQuestion("a", permission("r1"))
+			advance(time.Millisecond)
 			a.asks = nil
 			w.read("a")
-			pass(time.Millisecond)
+			advance(time.Millisecond)
 		}
 		kept, _ := w.store.LoadPending(t.Context())
-		if len(w.list()) != keepCount || len(kept) != keepCount {
-			t.Errorf("%d are listed and %d stored, want %d", len(w.list()), len(kept), keepCount)
+		if len(w.list()) != maxEnded || len(kept) != maxEnded {
+			t.Errorf("%d are listed and %d stored, want %d", len(w.list()), len(kept), maxEnded)
 		}
 		if open, _ := w.desk.Pending(t.Context(), "", client.OnlyOpen); len(open) != 0 {
 			t.Errorf("%d are open, want none", len(open))
@@ -297,7 +297,7 @@ func TestEndedOnesAreForgotten(t *testing.T) {
 
 func TestSlowNotifierDelaysNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		running, most := 0, 0
 		w.notify = func(ctx context.Context, _ client.Pending) error {
 			w.mu.Lock()
@@ -316,12 +316,12 @@ func TestSlowNotifierDelaysNobodyElse(t *testing.T) {
 		}
 		w.run()
 		for _, name := range names {
-			w.ask(name, permission("r1"))
+			w.raiseQuestion(name, permission("r1"))
 		}
 		if len(w.list()) != 10 {
 			t.Fatalf("%d questions are listed while notifiers hang, want 10", len(w.list()))
 		}
-		pass(5 * time.Minute)
+		advance(5 * time.Minute)
 		if most != notifiers || w.alerts() != 10 {
 			t.Errorf("%d ran at once and %d in all, want %d and 10", most, w.alerts(), notifiers)
 		}

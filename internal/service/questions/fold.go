@@ -10,9 +10,9 @@ import (
 	"gascity/runtime"
 )
 
-// settle is how long after an answer the question may still be seen before the
+// answerGrace is how long after an answer the question may still be seen before the
 // answer counts as without effect.
-const settle = 5 * time.Second
+const answerGrace = 5 * time.Second
 
 // Bounds of what is kept of a question. Drivers stay far below.
 const (
@@ -22,8 +22,8 @@ const (
 	maxWord    = 200
 )
 
-// Case is what is known of the questions of one session.
-type Case struct {
+// QuestionState is what is known of the questions of one session.
+type QuestionState struct {
 	Open *session.Pending // the episode that is open; nil: none
 	Read time.Time        // the newest reading that has been folded; zero: none since the controller began
 }
@@ -31,11 +31,11 @@ type Case struct {
 // Fold returns the case after the view, and the episodes that the view ended. A
 // newly raised episode is Open without an ID. It changes nothing that it is
 // given.
-func Fold(c Case, v session.View, p Policy, now time.Time) (next Case, ended []session.Pending) {
+func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next QuestionState, ended []session.Pending) {
 	if v.Unknown != "" {
 		return c, nil
 	}
-	if c.Open != nil && over(c.Open, v) {
+	if c.Open != nil && isInstanceOver(c.Open, v) {
 		ended = append(ended, finish(*c.Open, client.PendingGone, now))
 		c.Open = nil
 	}
@@ -53,31 +53,31 @@ func Fold(c Case, v session.View, p Policy, now time.Time) (next Case, ended []s
 	}
 	switch {
 	case c.Open == nil:
-	case asked != nil && ticked(c.Open, asked):
-		asked = renew(c.Open, asked)
+	case asked != nil && differsOnlyInTime(c.Open, asked):
+		asked = refreshTexts(c.Open, asked)
 	default:
-		ended = append(ended, finish(*c.Open, disappeared(c.Open), now))
+		ended = append(ended, finish(*c.Open, finishUnseen(c.Open), now))
 	}
 	c.Open = asked
 	return c, ended
 }
 
-// over reports whether the instance that asked is positively over.
-func over(open *session.Pending, v session.View) bool {
+// isInstanceOver reports whether the instance that asked is positively over.
+func isInstanceOver(open *session.Pending, v session.Snapshot) bool {
 	if v.Instance != "" && v.Instance != open.Instance {
 		return true
 	}
-	return !v.Running && v.State.Down() // otherwise it may be about to start or to stop
+	return !v.Running && v.State.IsDown() // otherwise it may be about to start or to stop
 }
 
-// underway reports whether an answer has been handed over and no reading yet
+// isAnswerPending reports whether an answer has been handed over and no reading yet
 // shows whether it had an effect.
-func (c Case) underway() bool {
-	return c.Open != nil && !c.Open.Sent.IsZero() && c.Read.Before(c.Open.Sent.Add(settle))
+func (c QuestionState) isAnswerPending() bool {
+	return c.Open != nil && !c.Open.Sent.IsZero() && c.Read.Before(c.Open.Sent.Add(answerGrace))
 }
 
-// disappeared is how an episode ends that a reading does not show any more.
-func disappeared(open *session.Pending) string {
+// finishUnseen is how an episode ends that a reading does not show any more.
+func finishUnseen(open *session.Pending) string {
 	switch {
 	case open.Sent.IsZero():
 		return client.PendingResolved
@@ -97,9 +97,9 @@ func finish(p session.Pending, state string, now time.Time) session.Pending {
 }
 
 // raise makes an episode of the question that the view shows.
-func raise(v session.View, p Policy) *session.Pending {
+func raise(v session.Snapshot, p Policy) *session.Pending {
 	asked := v.Question()
-	if asked == v.Asks {
+	if asked == v.CityQuestion {
 		p = Policy{} // only a person answers what the city asks
 	}
 	open := &session.Pending{

@@ -16,7 +16,7 @@ import (
 func TestFoldProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		var c Case
+		var c QuestionState
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond)
 			v := anyView(t, now)
@@ -37,8 +37,8 @@ func TestFoldProperty(t *testing.T) {
 	})
 }
 
-func anyView(t *rapid.T, now time.Time) session.View {
-	v := session.View{
+func anyView(t *rapid.T, now time.Time) session.Snapshot {
+	v := session.Snapshot{
 		Agent: "a", Session: "s", Instance: rapid.SampledFrom([]string{"", "i1", "i2"}).Draw(t, "instance"),
 		Running: rapid.Bool().Draw(t, "running"),
 		State:   session.State(rapid.SampledFrom([]string{client.StateRunning, client.StateStopping, client.StateStopped, client.StateLost, "nonsense"}).Draw(t, "state")),
@@ -53,7 +53,7 @@ func anyView(t *rapid.T, now time.Time) session.View {
 	return v
 }
 
-func judge(t *rapid.T, c Case, before session.Pending, v session.View, next Case, ended []session.Pending) {
+func judge(t *rapid.T, c QuestionState, before session.Pending, v session.Snapshot, next QuestionState, ended []session.Pending) {
 	if v.Unknown != "" && (next != c || len(ended) > 0) {
 		t.Fatalf("nothing is known (%q), and the case changed", v.Unknown)
 	}
@@ -100,7 +100,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	for i := range options {
 		options[i] = string(long[:1<<14])
 	}
-	c, _ := Fold(Case{}, session.View{Instance: "i", ReadAt: time.Now(), Pending: &runtime.PendingInteraction{
+	c, _ := Fold(QuestionState{}, session.Snapshot{Instance: "i", ReadAt: time.Now(), Pending: &runtime.PendingInteraction{
 		RequestID: "r", Kind: string(long), Prompt: string(long), Options: options,
 	}}, Policy{}, time.Now())
 	if p := c.Open; len(p.Prompt) > maxPrompt || len(p.Options) > maxOptions || len(p.Options[0]) > maxLabel || len(p.Kind) > maxWord {

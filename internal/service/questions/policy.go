@@ -60,26 +60,26 @@ func (p Policy) mode(open session.Pending) string {
 	case Deny:
 		return Deny
 	case Answer:
-		if _, err := choose(open, given(open, p.Answer)); err == nil {
+		if _, err := choose(open, policyRequest(open, p.Answer)); err == nil {
 			return Answer
 		}
 	}
 	return Escalate
 }
 
-// given makes a request of a policy's answer.
-func given(p session.Pending, answer string) client.RespondRequest {
+// policyRequest makes a request of a policy's answer.
+func policyRequest(p session.Pending, answer string) client.RespondRequest {
 	if len(p.Options) == 0 {
 		return client.RespondRequest{Text: answer}
 	}
 	return client.RespondRequest{Option: answer}
 }
 
-// carriedOut is the answer that the policy of an episode gives.
-func carriedOut(p session.Pending) (reply, error) {
+// policyAnswer is the answer that the policy of an episode gives.
+func policyAnswer(p session.Pending) (reply, error) {
 	switch {
 	case p.Policy == Answer:
-		return choose(p, given(p, p.Default))
+		return choose(p, policyRequest(p, p.Default))
 	case p.Kind == runtime.WaitPermission:
 		return reply{runtime.InteractionResponse{RequestID: p.Request, Action: runtime.ActionDeny}, "denied"}, nil
 	default:

@@ -41,7 +41,7 @@ func raised(p session.Pending) map[string]string {
 }
 
 // emitEnd emits the event for the end of an episode.
-func (d *Desk) emitEnd(p session.Pending) {
+func (d *Service) emitEnd(p session.Pending) {
 	data := map[string]string{"id": p.ID, "kind": p.Kind}
 	answered := func() {
 		data["answer"], data["by"] = p.Answer, p.AnsweredBy
@@ -61,11 +61,11 @@ func (d *Desk) emitEnd(p session.Pending) {
 	}
 }
 
-func (d *Desk) emit(kind event.Kind, p session.Pending, text string, data map[string]string) {
+func (d *Service) emit(kind event.Kind, p session.Pending, text string, data map[string]string) {
 	d.append(client.Event{Kind: string(kind), Agent: p.Agent, Session: p.Session, Text: text, Data: data})
 }
 
-func (d *Desk) append(e client.Event) {
+func (d *Service) append(e client.Event) {
 	if _, err := d.opts.Events.Append(e); err != nil {
 		d.opts.Logger.Error("cannot keep an event", "kind", e.Kind, "session", e.Session, "error", err)
 	}

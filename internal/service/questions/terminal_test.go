@@ -47,14 +47,14 @@ type terminal struct {
 	t    *testing.T
 	p    *pty.Provider
 	file string // the agent's ledger
-	desk *Desk
+	desk *Service
 	told chan client.Pending
 
 	mu   sync.Mutex
-	view session.View
+	view session.Snapshot
 }
 
-const patience = 30 * time.Second
+const waitLimit = 30 * time.Second
 
 func newTerminal(t *testing.T, policy Policy) *terminal {
 	t.Helper()
@@ -100,7 +100,7 @@ func newTerminal(t *testing.T, policy Policy) *terminal {
 	all.Go(func() {
 		for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
 			w.read(ctx)
-			w.desk.Look("s")
+			w.desk.SessionChanged("s")
 		}
 	})
 	return w
@@ -110,7 +110,7 @@ func newTerminal(t *testing.T, policy Policy) *terminal {
 func (w *terminal) read(ctx context.Context) {
 	now := time.Now()
 	r, err := runtime.Sense(ctx, w.p, "s")
-	v := session.View{Agent: "a", Session: "s", Provider: w.p, State: session.StateRunning}
+	v := session.Snapshot{Agent: "a", Session: "s", Provider: w.p, State: session.StateRunning}
 	switch {
 	case errors.Is(err, runtime.ErrSessionNotFound):
 		v.State = session.StateStopped
@@ -124,17 +124,17 @@ func (w *terminal) read(ctx context.Context) {
 	w.mu.Unlock()
 }
 
-func (w *terminal) View(string) (session.View, error) {
+func (w *terminal) Snapshot(string) (session.Snapshot, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.view, nil
 }
 
-func (w *terminal) Views() []session.View { return nil }
+func (w *terminal) Snapshots() []session.Snapshot { return nil }
 
-// ask makes the agent ask, and returns the question that people are notified
+// raiseQuestion makes the agent ask, and returns the question that people are notified
 // of.
-func (w *terminal) ask(text string) client.Pending {
+func (w *terminal) raiseQuestion(text string) client.Pending {
 	w.t.Helper()
 	out, err := runtime.Deliver(w.t.Context(), w.p, "s", runtime.Delivery{Content: runtime.TextContent(text)})
 	// The question may stand before anybody has seen that the prompt was taken.
@@ -150,11 +150,11 @@ func (w *terminal) ask(text string) client.Pending {
 		}
 		took := now.Sub(ledger.Of(records, ledger.Asked)[0].Time)
 		w.t.Logf("an alert came %v after the agent asked", took)
-		if took > 2*time.Second+patience/3 { // 2 s is the promise; a loaded machine is given more
+		if took > 2*time.Second+waitLimit/3 { // 2 s is the promise; a loaded machine is given more
 			w.t.Errorf("an alert came %v after the agent asked", took)
 		}
 		return p
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		w.t.Fatal("the question was not reported")
 	}
 	return client.Pending{}
@@ -163,7 +163,7 @@ func (w *terminal) ask(text string) client.Pending {
 // becomes waits until the question has ended.
 func (w *terminal) becomes(id string) client.Pending {
 	w.t.Helper()
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(waitLimit); ; {
 		p, err := w.desk.Question(w.t.Context(), id)
 		if err != nil {
 			w.t.Fatal(err)
@@ -181,7 +181,7 @@ func (w *terminal) becomes(id string) client.Pending {
 // choices are what the agent was answered.
 func (w *terminal) choices(n int) []string {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), waitLimit)
 	defer cancel()
 	records, err := ledger.Wait(ctx, w.file, ledger.Has(ledger.Choice, n))
 	if err != nil {
@@ -197,7 +197,7 @@ func (w *terminal) choices(n int) []string {
 func TestPermissionInATerminalIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	w := newTerminal(t, Policy{})
-	got := w.ask("[[permit:Bash|rm -rf build]]")
+	got := w.raiseQuestion("[[permit:Bash|rm -rf build]]")
 	if got.Kind != runtime.WaitPermission || got.Prompt != "Bash command\n\n  rm -rf build\n\nDo you want to proceed?" || got.Tool != "Bash" || got.Input != "rm -rf build" || len(got.Options) != 3 {
 		t.Fatalf("reported %+v, want what was drawn", got)
 	}
@@ -229,7 +229,7 @@ func TestPermissionInATerminalIsAnsweredOnce(t *testing.T) {
 func TestUnattendedPermissionInATerminalIsDenied(t *testing.T) {
 	t.Parallel()
 	w := newTerminal(t, Policy{Mode: Deny, After: 200 * time.Millisecond})
-	got := w.ask("[[permit:Bash|rm -rf build]]")
+	got := w.raiseQuestion("[[permit:Bash|rm -rf build]]")
 	if end := w.becomes(got.ID); end.State != client.PendingExpired || end.AnsweredBy != byPolicy {
 		t.Errorf("it became %+v, want it denied by the policy", end)
 	}
@@ -241,7 +241,7 @@ func TestUnattendedPermissionInATerminalIsDenied(t *testing.T) {
 func TestQuestionOfAnAgentThatEndsIsGone(t *testing.T) {
 	t.Parallel()
 	w := newTerminal(t, Policy{})
-	got := w.ask("[[ask:Which?|A|B]]")
+	got := w.raiseQuestion("[[ask:Which?|A|B]]")
 	if err := w.p.Stop("s"); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestQuestionOfAnAgentThatEndsIsGone(t *testing.T) {
 func TestQuestionThatGoesByItselfIsResolved(t *testing.T) {
 	t.Parallel()
 	w := newTerminal(t, Policy{})
-	got := w.ask("[[askfor:1s|Which?|A|B]]")
+	got := w.raiseQuestion("[[askfor:1s|Which?|A|B]]")
 	if end := w.becomes(got.ID); end.State != client.PendingResolved {
 		t.Errorf("it became %+v, want it resolved", end)
 	}

@@ -15,16 +15,16 @@ var elapsed = regexp.MustCompile(`(?i)\b(?:` + amount + `(?:\s?` + amount + `)*|
 
 const amount = `\d+(?:\.\d+)?\s?(?:milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h)`
 
-// still is the text without the times in it, and however it is broken into lines.
-func still(text string) string {
+// stripTimes is the text without the times in it, and however it is broken into lines.
+func stripTimes(text string) string {
 	return strings.Join(strings.Fields(elapsed.ReplaceAllLiteralString(text, "#")), " ")
 }
 
-// ticked reports whether what is asked now is what was asked, with another time in
+// differsOnlyInTime reports whether what is asked now is what was asked, with another time in
 // it: a dialog that counts is one question. What a tool is to do is compared as it
 // is. The same text under another request is another question.
-func ticked(open, asked *session.Pending) bool {
-	alike := func(a, b string) bool { return still(a) == still(b) }
+func differsOnlyInTime(open, asked *session.Pending) bool {
+	alike := func(a, b string) bool { return stripTimes(a) == stripTimes(b) }
 	if open.Instance != asked.Instance || open.Kind != asked.Kind || open.Tool != asked.Tool || open.Input != asked.Input {
 		return false
 	}
@@ -34,8 +34,8 @@ func ticked(open, asked *session.Pending) bool {
 	return alike(open.Prompt, asked.Prompt) && slices.EqualFunc(open.Options, asked.Options, alike)
 }
 
-// renew returns the episode with what the dialog shows now.
-func renew(open, asked *session.Pending) *session.Pending {
+// refreshTexts returns the episode with what the dialog shows now.
+func refreshTexts(open, asked *session.Pending) *session.Pending {
 	next := *open
 	next.Request, next.Prompt, next.Options, next.Why = asked.Request, asked.Prompt, asked.Options, asked.Why
 	return &next

@@ -15,7 +15,7 @@ import (
 // no more alerts than for any other.
 func TestQuestionThatCountsIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Deny, After: time.Minute} }
 		a := w.agent("a")
 		a.deaf = true
@@ -24,7 +24,7 @@ func TestQuestionThatCountsIsOne(t *testing.T) {
 		for i := range 600 {
 			q := permission(fmt.Sprint("r", i))
 			q.Prompt = fmt.Sprintf("Bash command\n\n rm -rf build\n\nDo you want to proceed? (waiting %s)", time.Duration(i)*time.Second)
-			w.ask("a", q)
+			w.raiseQuestion("a", q)
 			if i == 0 {
 				first = w.only()
 			}
@@ -49,12 +49,12 @@ func TestQuestionThatCountsIsOne(t *testing.T) {
 func TestAnswerToAQuestionThatCounts(t *testing.T) {
 	for ticks, want := range map[int]bool{1: true, 3: true, 100: false} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newTown(t)
+			w := newFakeCity(t)
 			a := w.agent("a")
 			w.run()
 			q := permission("r")
 			q.Prompt = "Proceed? (10s)"
-			w.ask("a", q)
+			w.raiseQuestion("a", q)
 			a.hasten = ticks
 			w.readsBack("a")
 			got, err := w.desk.Respond(t.Context(), w.only().ID, client.RespondRequest{Option: "Yes", By: "me"})
@@ -86,18 +86,18 @@ func TestWhatTicks(t *testing.T) {
 		{"5 miles", "6 miles", false},
 		{"the same", "the same", false},
 	} {
-		if got := ticked(ask(c.a), ask(c.b)); got != c.want {
+		if got := differsOnlyInTime(ask(c.a), ask(c.b)); got != c.want {
 			t.Errorf("%q and %q are one question: %v, want %v", c.a, c.b, got, c.want)
 		}
 	}
 	other := ask("Proceed? (13s)")
 	other.Input = "rm -rf /"
-	if ticked(ask("Proceed? (12s)"), other) {
+	if differsOnlyInTime(ask("Proceed? (12s)"), other) {
 		t.Error("another command is the same question")
 	}
 	other = ask("Proceed? (13s)")
 	other.Options = []string{"Yes", "No (8s)"}
-	if !ticked(ask("Proceed? (12s)"), other) {
+	if !differsOnlyInTime(ask("Proceed? (12s)"), other) {
 		t.Error("an option that counts is another question")
 	}
 }
@@ -105,31 +105,31 @@ func TestWhatTicks(t *testing.T) {
 // Open questions survive a store that does not answer at the start.
 func TestQuestionsSurviveAFailedRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.run()
-		w.ask("a", permission("r"))
+		w.raiseQuestion("a", permission("r"))
 		before := w.only()
 		w.stop()
-		w.opts.Store = &mute{PendingStore: w.store, times: 20}
+		w.opts.Store = &silentStore{PendingStore: w.store, times: 20}
 		w.run()
 		time.Sleep(5 * time.Minute)
 		if got := w.only(); got.ID != before.ID || !got.Deadline.Equal(before.Deadline) || w.alerts() != 1 {
 			t.Errorf("it is %s until %s, and was %s until %s; %d alerts", got.ID, got.Deadline, before.ID, before.Deadline, w.alerts())
 		}
 		w.stop()
-		w.opts.Store = &mute{PendingStore: w.store, times: 1 << 30}
+		w.opts.Store = &silentStore{PendingStore: w.store, times: 1 << 30}
 		w.run() // and ends although the store never answers
 	})
 }
 
-// mute is a store that does not answer the first reads.
-type mute struct {
+// silentStore is a store that does not answer the first reads.
+type silentStore struct {
 	session.PendingStore
 	times int
 }
 
-func (m *mute) LoadPending(ctx context.Context) ([]session.Pending, error) {
+func (m *silentStore) LoadPending(ctx context.Context) ([]session.Pending, error) {
 	if m.times--; m.times >= 0 {
 		return nil, fmt.Errorf("%w: no answer in time", client.ErrUnavailable)
 	}

@@ -71,23 +71,23 @@ func (a *agent) Respond(_ string, r runtime.InteractionResponse) error {
 	return nil
 }
 
-// town is a scripted city around a desk.
-type town struct {
+// fakeCity is a scripted city around a desk.
+type fakeCity struct {
 	t     *testing.T
-	store *shelf
+	store *flakyStore
 	log   *event.Memory
-	desk  *Desk
+	desk  *Service
 	opts  Options
 	stop  func()
 
 	mu     sync.Mutex
-	views  map[string]session.View
+	views  map[string]session.Snapshot
 	told   []client.Pending
 	notify func(context.Context, client.Pending) error
 }
 
-func newTown(t *testing.T) *town {
-	w := &town{t: t, store: &shelf{}, log: event.NewMemory(1000, 0, time.Now), views: map[string]session.View{}}
+func newFakeCity(t *testing.T) *fakeCity {
+	w := &fakeCity{t: t, store: &flakyStore{}, log: event.NewMemory(1000, 0, time.Now), views: map[string]session.Snapshot{}}
 	w.opts = Options{
 		City: w, Store: w.store, Events: w.log, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: rand.Text,
 		Notify: func(ctx context.Context, p client.Pending) error {
@@ -105,7 +105,7 @@ func newTown(t *testing.T) *town {
 }
 
 // run starts a desk over the town's store; the test's end stops it.
-func (w *town) run() {
+func (w *fakeCity) run() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context())) // a desk outlives the test's own end
 	desk := New(w.opts)
 	done := make(chan error, 1)
@@ -124,7 +124,7 @@ func (w *town) run() {
 	synctest.Wait()
 }
 
-func (w *town) View(name string) (session.View, error) {
+func (w *fakeCity) Snapshot(name string) (session.Snapshot, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, v := range w.views {
@@ -132,29 +132,29 @@ func (w *town) View(name string) (session.View, error) {
 			return v, nil
 		}
 	}
-	return session.View{}, fmt.Errorf("%w: no agent or session is called %q", client.ErrNotFound, name)
+	return session.Snapshot{}, fmt.Errorf("%w: no agent or session is called %q", client.ErrNotFound, name)
 }
 
-func (w *town) Views() []session.View {
+func (w *fakeCity) Snapshots() []session.Snapshot {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Values(w.views))
 }
 
 // agent adds an agent that runs and asks nothing.
-func (w *town) agent(name string) *agent {
+func (w *fakeCity) agent(name string) *agent {
 	a := &agent{}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.views[name] = session.View{
+	w.views[name] = session.Snapshot{
 		Agent: name, Session: "s-" + name, Provider: a, State: client.StateRunning, Running: true, Ready: true,
 		Instance: name + "-1", Token: "secret", ReadAt: time.Now(),
 	}
 	return a
 }
 
-// ask makes the agent ask and the controller read it.
-func (w *town) ask(name string, asked runtime.PendingInteraction) {
+// raiseQuestion makes the agent ask and the controller read it.
+func (w *fakeCity) raiseQuestion(name string, asked runtime.PendingInteraction) {
 	a := w.provider(name)
 	a.mu.Lock()
 	a.asks = &asked
@@ -162,23 +162,23 @@ func (w *town) ask(name string, asked runtime.PendingInteraction) {
 	w.read(name)
 }
 
-func (w *town) provider(name string) *agent {
+func (w *fakeCity) provider(name string) *agent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.views[name].Provider.(*agent)
 }
 
 // read is the controller reading the session now, and notifying the desk.
-func (w *town) read(name string) {
+func (w *fakeCity) read(name string) {
 	a := w.provider(name)
 	a.mu.Lock()
 	asks := a.asks
 	a.mu.Unlock()
-	w.change(name, func(v *session.View) { v.Pending, v.ReadAt = asks, time.Now() })
+	w.change(name, func(v *session.Snapshot) { v.Pending, v.ReadAt = asks, time.Now() })
 }
 
 // change is the controller learning something about the session.
-func (w *town) change(name string, f func(*session.View)) {
+func (w *fakeCity) change(name string, f func(*session.Snapshot)) {
 	w.mu.Lock()
 	v := w.views[name]
 	f(&v)
@@ -186,13 +186,13 @@ func (w *town) change(name string, f func(*session.View)) {
 	desk := w.desk
 	w.mu.Unlock()
 	if desk != nil {
-		desk.Look(v.Session)
+		desk.SessionChanged(v.Session)
 		synctest.Wait()
 	}
 }
 
 // readsBack makes the controller read the session when it takes an answer.
-func (w *town) readsBack(name string) {
+func (w *fakeCity) readsBack(name string) {
 	a := w.provider(name)
 	a.onTake = func() {
 		asks := a.asks
@@ -203,12 +203,12 @@ func (w *town) readsBack(name string) {
 			v.Pending, v.ReadAt = asks, time.Now()
 			w.views[name] = v
 			w.mu.Unlock()
-			w.desk.Look(v.Session)
+			w.desk.SessionChanged(v.Session)
 		}()
 	}
 }
 
-func (w *town) list() []client.Pending {
+func (w *fakeCity) list() []client.Pending {
 	w.t.Helper()
 	all, err := w.desk.Pending(w.t.Context(), "", client.WithEnded)
 	if err != nil {
@@ -218,7 +218,7 @@ func (w *town) list() []client.Pending {
 }
 
 // only returns the only episode that there is.
-func (w *town) only() client.Pending {
+func (w *fakeCity) only() client.Pending {
 	w.t.Helper()
 	all := w.list()
 	if len(all) != 1 {
@@ -227,14 +227,14 @@ func (w *town) only() client.Pending {
 	return all[0]
 }
 
-func (w *town) alerts() int {
+func (w *fakeCity) alerts() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.told)
 }
 
 // kinds are those of the events so far.
-func (w *town) kinds() []string {
+func (w *fakeCity) kinds() []string {
 	events, _, _ := w.log.After(0) // Memory never fails
 	var out []string
 	for _, e := range events {
@@ -243,15 +243,15 @@ func (w *town) kinds() []string {
 	return out
 }
 
-// shelf is a store that can fail.
-type shelf struct {
+// flakyStore is a store that can fail.
+type flakyStore struct {
 	session.Memory
 	mu     sync.Mutex
 	broken error
 	saves  int
 }
 
-func (s *shelf) SavePending(ctx context.Context, p session.Pending) error {
+func (s *flakyStore) SavePending(ctx context.Context, p session.Pending) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.saves++
@@ -261,13 +261,13 @@ func (s *shelf) SavePending(ctx context.Context, p session.Pending) error {
 	return s.Memory.SavePending(ctx, p)
 }
 
-func (s *shelf) setBroken(err error) {
+func (s *flakyStore) setBroken(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = err
 }
 
-func (s *shelf) count() int {
+func (s *flakyStore) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.saves

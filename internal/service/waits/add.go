@@ -17,13 +17,13 @@ import (
 // end of req.Timeout is client.ErrTimeout, that of ctx its cause. Owner and Text
 // mean nothing here. 4,096 calls may wait at once, one more is
 // client.ErrUnavailable.
-func (w *Waits) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
+func (w *Service) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
 	req.Owner, req.Text = "", ""
 	e, err := w.begin(ctx, req)
 	if err != nil {
 		return client.Wait{}, err
 	}
-	if err := w.hold(e); err != nil {
+	if err := w.addCall(e); err != nil {
 		return client.Wait{}, err
 	}
 	w.due.Wake()
@@ -44,14 +44,14 @@ func (w *Waits) Await(ctx context.Context, req client.WaitRequest) (client.Wait,
 	case client.WaitExpired:
 		return client.Wait{}, fmt.Errorf("%w: waited %s until %s; %s", client.ErrTimeout, req.Timeout, sentence(e.Wait), cmp.Or(e.Reason, "the condition was not met"))
 	}
-	return show(e.Wait), nil
+	return toClient(e.Wait), nil
 }
 
 // maxCalls is how many calls may wait at once.
 const maxCalls = 4096
 
-// hold keeps what a call waits for, while it does.
-func (w *Waits) hold(e *entry) error {
+// addCall keeps what a call waits for, while it does.
+func (w *Service) addCall(e *entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.calls >= maxCalls {
@@ -64,7 +64,7 @@ func (w *Waits) hold(e *entry) error {
 
 // AddWait registers a wait of an agent. It is durable when it is answered. A city
 // holds 1,000 of them; one more is client.ErrRefused.
-func (w *Waits) AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
+func (w *Service) AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
 	if req.Owner == "" {
 		return client.Wait{}, fmt.Errorf("%w: a registered wait needs an owner: the agent to notify", client.ErrInvalid)
 	}
@@ -73,7 +73,7 @@ func (w *Waits) AddWait(ctx context.Context, req client.WaitRequest) (client.Wai
 	if err != nil {
 		return client.Wait{}, err
 	}
-	owner, err := w.opts.City.View(req.Owner)
+	owner, err := w.opts.City.Snapshot(req.Owner)
 	if err != nil {
 		return client.Wait{}, fmt.Errorf("the owner must be an agent of the city: %w", err)
 	}
@@ -84,11 +84,11 @@ func (w *Waits) AddWait(ctx context.Context, req client.WaitRequest) (client.Wai
 }
 
 // register keeps a wait before it is answered.
-func (w *Waits) register(ctx context.Context, e *entry) (client.Wait, error) {
+func (w *Service) register(ctx context.Context, e *entry) (client.Wait, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	open := 0
-	for _, other := range w.kept {
+	for _, other := range w.registered {
 		if other.State == client.WaitOpen {
 			open++
 		}
@@ -102,18 +102,18 @@ func (w *Waits) register(ctx context.Context, e *entry) (client.Wait, error) {
 	if err := w.opts.Store.SaveWait(ctx, e.Wait); err != nil {
 		return client.Wait{}, fmt.Errorf("%w: cannot keep the wait: %w", client.ErrUnavailable, err)
 	}
-	w.kept[e.ID] = e
+	w.registered[e.ID] = e
 	w.putLocked(e)
 	w.due.Wake()
 	w.emit(event.WaitAdded, e.Wait, fmt.Sprintf("%s waits until %s", e.Owner, sentence(e.Wait)), map[string]string{
 		"id": e.ID, "for": e.For, "deadline": e.Deadline.Format(time.RFC3339),
 	})
-	return show(e.Wait), nil
+	return toClient(e.Wait), nil
 }
 
 // begin checks a request and makes a wait of it. What it names must exist.
-func (w *Waits) begin(ctx context.Context, req client.WaitRequest) (*entry, error) {
-	if err := w.await(ctx); err != nil {
+func (w *Service) begin(ctx context.Context, req client.WaitRequest) (*entry, error) {
+	if err := w.waitLoaded(ctx); err != nil {
 		return nil, err
 	}
 	now := w.opts.Now()
@@ -128,18 +128,18 @@ func (w *Waits) begin(ctx context.Context, req client.WaitRequest) (*entry, erro
 	case req.Timeout > 0:
 		e.Deadline = now.Add(req.Timeout)
 	}
-	return e, w.aim(ctx, e)
+	return e, w.completeCondition(ctx, e)
 }
 
-// aim checks the condition and completes what follows from it.
-func (w *Waits) aim(ctx context.Context, e *entry) (err error) {
+// completeCondition checks the condition and completes what follows from it.
+func (w *Service) completeCondition(ctx context.Context, e *entry) (err error) {
 	now := e.CreatedAt
 	switch {
 	case slices.Contains(aboutSession, e.For):
 		if e.Target == "" {
 			return fmt.Errorf("%w: name the agent that is to be %s", client.ErrInvalid, e.For)
 		}
-		v, err := w.opts.City.View(e.Target)
+		v, err := w.opts.City.Snapshot(e.Target)
 		if err != nil {
 			return err
 		}
@@ -162,30 +162,30 @@ func (w *Waits) aim(ctx context.Context, e *entry) (err error) {
 	return err
 }
 
-func (w *Waits) newIDLocked() string {
+func (w *Service) newIDLocked() string {
 	for {
 		id := "w-" + strings.ToLower(w.opts.Random()[:8])
-		if w.kept[id] == nil {
+		if w.registered[id] == nil {
 			return id
 		}
 	}
 }
 
 // putLocked makes the entry known to the loop, which looks at it at once.
-func (w *Waits) putLocked(e *entry) {
+func (w *Service) putLocked(e *entry) {
 	w.entries[e] = struct{}{}
 	if key := e.key(); key != "" {
 		if w.byKey[key] == nil {
 			w.byKey[key] = map[*entry]struct{}{}
 		}
 		w.byKey[key][e] = struct{}{}
-		w.due.Mark(key)
+		w.due.Add(key)
 	}
 	w.dueLocked(e.due())
 }
 
 // dropLocked makes the loop forget the entry, and ends its command.
-func (w *Waits) dropLocked(e *entry) {
+func (w *Service) dropLocked(e *entry) {
 	delete(w.entries, e)
 	key := e.key()
 	delete(w.byKey[key], e)

@@ -15,53 +15,53 @@ import (
 	"gascity/runtime"
 )
 
-func activity(state runtime.Activity) func(*session.View) {
-	return func(v *session.View) { v.Activity = session.Activity{State: state} }
+func activity(state runtime.Activity) func(*session.Snapshot) {
+	return func(v *session.Snapshot) { v.Activity = session.Activity{State: state} }
 }
 
-func ended(state session.State) func(*session.View) {
-	return func(v *session.View) { v.Running, v.Ready, v.Instance, v.State = false, false, "", state }
+func ended(state session.State) func(*session.Snapshot) {
+	return func(v *session.Snapshot) { v.Running, v.Ready, v.Instance, v.State = false, false, "", state }
 }
 
 func TestEveryConditionOfASession(t *testing.T) {
-	asking := func(v *session.View) { v.Pending = &runtime.PendingInteraction{RequestID: "r"} }
+	asking := func(v *session.Snapshot) { v.Pending = &runtime.PendingInteraction{RequestID: "r"} }
 	for name, c := range map[string]struct {
 		condition string
-		not       []func(*session.View) // none of these fulfils it
-		then      func(*session.View)
+		not       []func(*session.Snapshot) // none of these fulfils it
+		then      func(*session.Snapshot)
 	}{
-		"idle": {client.WaitIdle, []func(*session.View){
+		"idle": {client.WaitIdle, []func(*session.Snapshot){
 			activity(runtime.ActivityUnknown), activity(runtime.ActivityBackground), activity(runtime.ActivityLimited), activity(runtime.ActivityWaiting),
-			func(v *session.View) { activity(runtime.ActivityIdle)(v); asking(v) },
-			func(v *session.View) { activity(runtime.ActivityIdle)(v); v.Ready = false },
-			func(v *session.View) { activity(runtime.ActivityIdle)(v); v.Unknown = "away" },
-			func(v *session.View) { activity(runtime.ActivityIdle)(v); v.Running = false },
+			func(v *session.Snapshot) { activity(runtime.ActivityIdle)(v); asking(v) },
+			func(v *session.Snapshot) { activity(runtime.ActivityIdle)(v); v.Ready = false },
+			func(v *session.Snapshot) { activity(runtime.ActivityIdle)(v); v.Unknown = "away" },
+			func(v *session.Snapshot) { activity(runtime.ActivityIdle)(v); v.Running = false },
 			ended(session.StateFailed),
 		}, activity(runtime.ActivityIdle)},
 		"ready":   {client.WaitIdle, nil, activity(runtime.ActivityReady)},
-		"busy":    {client.WaitBusy, []func(*session.View){activity(runtime.ActivityIdle), activity(runtime.ActivityUnknown), func(v *session.View) { asking(v) }}, activity(runtime.ActivityBusy)},
-		"waiting": {client.WaitWaiting, []func(*session.View){activity(runtime.ActivityIdle), activity(runtime.ActivityBusy)}, asking},
+		"busy":    {client.WaitBusy, []func(*session.Snapshot){activity(runtime.ActivityIdle), activity(runtime.ActivityUnknown), func(v *session.Snapshot) { asking(v) }}, activity(runtime.ActivityBusy)},
+		"waiting": {client.WaitWaiting, []func(*session.Snapshot){activity(runtime.ActivityIdle), activity(runtime.ActivityBusy)}, asking},
 		"asked":   {client.WaitWaiting, nil, activity(runtime.ActivityWaiting)},
-		"running": {client.WaitRunning, []func(*session.View){ended(session.StateFailed), func(v *session.View) { v.Ready = false }, func(v *session.View) { v.Unknown = "away" }}, activity(runtime.ActivityUnknown)},
-		"stopped": {client.WaitStopped, []func(*session.View){
-			func(v *session.View) { ended(session.StateStopped)(v); v.Unknown = "away" },
+		"running": {client.WaitRunning, []func(*session.Snapshot){ended(session.StateFailed), func(v *session.Snapshot) { v.Ready = false }, func(v *session.Snapshot) { v.Unknown = "away" }}, activity(runtime.ActivityUnknown)},
+		"stopped": {client.WaitStopped, []func(*session.Snapshot){
+			func(v *session.Snapshot) { ended(session.StateStopped)(v); v.Unknown = "away" },
 			ended(session.StateStopping), ended(session.StateStarting), ended(session.StateUnknown), ended(""),
 		}, ended(session.StateAsleep)},
-		"another": {client.WaitStopped, nil, func(v *session.View) { v.Instance = "a-2" }},
+		"another": {client.WaitStopped, nil, func(v *session.Snapshot) { v.Instance = "a-2" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t)
+				w := newFakeCity(t)
 				w.agent("a")
 				w.run()
 				if c.condition == client.WaitBusy || c.condition == client.WaitRunning { // it holds at first
 					w.change("a", c.not[0])
 				}
-				done := w.wait(t.Context(), client.WaitRequest{Target: "a", For: c.condition})
+				done := w.startWait(t.Context(), client.WaitRequest{Target: "a", For: c.condition})
 				base := w.views["a"]
 				base.Unknown, base.Pending = "", nil
 				for i, not := range c.not {
-					w.change("a", func(v *session.View) { *v = base; not(v) })
+					w.change("a", func(v *session.Snapshot) { *v = base; not(v) })
 					select {
 					case got := <-done:
 						t.Fatalf("step %d fulfilled it: %+v", i, got)
@@ -69,7 +69,7 @@ func TestEveryConditionOfASession(t *testing.T) {
 					}
 				}
 				base.Running, base.Ready, base.State, base.Instance = true, true, session.StateRunning, "a-1"
-				w.change("a", func(v *session.View) { *v = base; c.then(v) })
+				w.change("a", func(v *session.Snapshot) { *v = base; c.then(v) })
 				select {
 				case got := <-done:
 					if got.err != nil || got.wait.State != client.WaitFulfilled || got.took != 0 {
@@ -85,10 +85,10 @@ func TestEveryConditionOfASession(t *testing.T) {
 
 func TestWhatHoldsAlreadyIsAnsweredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.run()
-		got := <-w.wait(t.Context(), client.WaitRequest{Target: "s-a", For: client.WaitBusy})
+		got := <-w.startWait(t.Context(), client.WaitRequest{Target: "s-a", For: client.WaitBusy})
 		if got.err != nil || got.wait.State != client.WaitFulfilled || got.took != 0 {
 			t.Errorf("got %+v, want it fulfilled at once", got)
 		}
@@ -97,12 +97,12 @@ func TestWhatHoldsAlreadyIsAnsweredAtOnce(t *testing.T) {
 
 func TestReceiptAndQuestionAreFollowedByEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.receipts["r1"] = client.Receipt{ID: "r1", State: client.ReceiptQueued}
 		w.questions["q1"] = client.Pending{ID: "q1", State: client.PendingOpen}
 		w.run()
-		receipt := w.wait(t.Context(), client.WaitRequest{For: client.WaitReceipt, Arg: "r1"})
-		question := w.wait(t.Context(), client.WaitRequest{For: client.WaitPending, Arg: "q1"})
+		receipt := w.startWait(t.Context(), client.WaitRequest{For: client.WaitReceipt, Arg: "r1"})
+		question := w.startWait(t.Context(), client.WaitRequest{For: client.WaitPending, Arg: "q1"})
 		tell := func(kind, key, id string) {
 			if _, err := w.log.Append(client.Event{Kind: kind, Data: map[string]string{key: id}}); err != nil {
 				t.Fatal(err)
@@ -133,12 +133,12 @@ func TestReceiptAndQuestionAreFollowedByEvents(t *testing.T) {
 // the turn, though the agent is still seen to rest; not longer than that may be.
 func TestIdleIsNoMomentBeforeATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
-		w.views["a"] = session.View{Session: "a", Agent: "a", Running: true, Ready: true, Activity: session.Activity{State: runtime.ActivityIdle}}
+		w := newFakeCity(t)
+		w.views["a"] = session.Snapshot{Session: "a", Agent: "a", Running: true, Ready: true, Activity: session.Activity{State: runtime.ActivityIdle}}
 		w.begins = time.Now().Add(5 * time.Second)
 		w.run()
-		idle := w.wait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"})
-		running := w.wait(t.Context(), client.WaitRequest{For: client.WaitRunning, Target: "a"})
+		idle := w.startWait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"})
+		running := w.startWait(t.Context(), client.WaitRequest{For: client.WaitRunning, Target: "a"})
 		synctest.Wait()
 		if len(idle) != 0 || len(running) != 1 {
 			t.Fatalf("before the turn: idle %d, running %d", len(idle), len(running))
@@ -155,7 +155,7 @@ func TestIdleIsNoMomentBeforeATurn(t *testing.T) {
 		w.mu.Lock()
 		w.begins = time.Now().Add(3 * time.Second)
 		w.mu.Unlock()
-		if got := <-w.wait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"}); got.wait.State != client.WaitFulfilled || got.took != 3*time.Second {
+		if got := <-w.startWait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"}); got.wait.State != client.WaitFulfilled || got.took != 3*time.Second {
 			t.Errorf("with a prompt that is not observed any more: %+v", got)
 		}
 	})
@@ -163,10 +163,10 @@ func TestIdleIsNoMomentBeforeATurn(t *testing.T) {
 
 func TestLostEventsAreMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.receipts["r1"] = client.Receipt{ID: "r1", State: client.ReceiptQueued}
 		w.run()
-		done := w.wait(t.Context(), client.WaitRequest{For: client.WaitReceipt, Arg: "r1"})
+		done := w.startWait(t.Context(), client.WaitRequest{For: client.WaitReceipt, Arg: "r1"})
 		w.mu.Lock()
 		delete(w.receipts, "r1") // ended and forgotten without a look
 		w.mu.Unlock()
@@ -175,7 +175,7 @@ func TestLostEventsAreMadeUpFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.waits.LookReceipt("r1")
+		w.waits.ReceiptChanged("r1")
 		if got := <-done; got.wait.State != client.WaitFulfilled {
 			t.Errorf("got %+v, want it fulfilled", got)
 		}
@@ -197,9 +197,9 @@ func TestTimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t)
+				w := newFakeCity(t)
 				w.run()
-				got := <-w.wait(t.Context(), client.WaitRequest{For: client.WaitTime, Arg: c.arg(time.Now())})
+				got := <-w.startWait(t.Context(), client.WaitRequest{For: client.WaitTime, Arg: c.arg(time.Now())})
 				if got.err != nil || got.took != c.want || got.wait.State != client.WaitFulfilled {
 					t.Errorf("%+v after %v, want it fulfilled after %v", got.wait, got.took, c.want)
 				}
@@ -210,7 +210,7 @@ func TestTimes(t *testing.T) {
 
 func TestCommandIsRunAtGrowingIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		start := time.Now()
 		var at []int
 		w.shell = func(context.Context) error {
@@ -221,7 +221,7 @@ func TestCommandIsRunAtGrowingIntervals(t *testing.T) {
 			return errors.New("exit status 1")
 		}
 		w.run()
-		got := <-w.wait(t.Context(), client.WaitRequest{For: client.WaitCommand, Arg: "test -e done"})
+		got := <-w.startWait(t.Context(), client.WaitRequest{For: client.WaitCommand, Arg: "test -e done"})
 		if want := "[0 1 3 7 15 31 61 91 121]"; fmt.Sprint(at) != want || got.wait.State != client.WaitFulfilled {
 			t.Errorf("it ran after %v seconds and ended %+v; want %s and fulfilled", at, got, want)
 		}
@@ -230,7 +230,7 @@ func TestCommandIsRunAtGrowingIntervals(t *testing.T) {
 
 func TestHangingCommandIsEndedAndItsWaiterCanLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		var running atomic.Int32
 		w.shell = func(ctx context.Context) error {
 			running.Add(1)
@@ -239,7 +239,7 @@ func TestHangingCommandIsEndedAndItsWaiterCanLeave(t *testing.T) {
 			return context.Cause(ctx)
 		}
 		w.run()
-		got := <-w.wait(t.Context(), client.WaitRequest{For: client.WaitCommand, Arg: "sleep 1000", Timeout: 2 * time.Minute})
+		got := <-w.startWait(t.Context(), client.WaitRequest{For: client.WaitCommand, Arg: "sleep 1000", Timeout: 2 * time.Minute})
 		if !errors.Is(got.err, client.ErrTimeout) || got.took != 2*time.Minute || !strings.Contains(got.err.Error(), "did not end within 30 s") {
 			t.Errorf("got %+v, want a time-out that says why", got)
 		}
@@ -249,10 +249,10 @@ func TestHangingCommandIsEndedAndItsWaiterCanLeave(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all []<-chan outcome
 		for range 20 {
-			all = append(all, w.wait(ctx, client.WaitRequest{For: client.WaitCommand, Arg: "sleep 1000"}))
+			all = append(all, w.startWait(ctx, client.WaitRequest{For: client.WaitCommand, Arg: "sleep 1000"}))
 		}
-		if running.Load() != commandsMost {
-			t.Errorf("%d commands run at once, want %d", running.Load(), commandsMost)
+		if running.Load() != maxCommands {
+			t.Errorf("%d commands run at once, want %d", running.Load(), maxCommands)
 		}
 		cancel()
 		for _, each := range all {
@@ -269,7 +269,7 @@ func TestHangingCommandIsEndedAndItsWaiterCanLeave(t *testing.T) {
 
 func TestEveryOtherEndOfAnAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.agent("b")
 		w.agent("c")
@@ -280,28 +280,28 @@ func TestEveryOtherEndOfAnAwait(t *testing.T) {
 			"no target": {For: client.WaitIdle}, "nonsense": {For: "sunshine", Arg: "x"}, "no argument": {For: client.WaitReceipt},
 			"no time": {For: client.WaitTime, Arg: "soon"}, "past": {For: client.WaitTime, Arg: "-1h"}, "negative": {Target: "a", For: client.WaitIdle, Timeout: -1},
 		} {
-			if got := <-w.wait(t.Context(), req); !errors.Is(got.err, client.ErrInvalid) {
+			if got := <-w.startWait(t.Context(), req); !errors.Is(got.err, client.ErrInvalid) {
 				t.Errorf("%s: %v, want it invalid", name, got.err)
 			}
 		}
 		for _, req := range []client.WaitRequest{{Target: "x", For: client.WaitIdle}, {For: client.WaitReceipt, Arg: "x"}, {For: client.WaitPending, Arg: "x"}} {
-			if got := <-w.wait(t.Context(), req); !errors.Is(got.err, client.ErrNotFound) {
+			if got := <-w.startWait(t.Context(), req); !errors.Is(got.err, client.ErrNotFound) {
 				t.Errorf("%+v: %v, want not found", req, got.err)
 			}
 		}
 
 		bounded := idle
 		bounded.Timeout = time.Minute
-		if got := <-w.wait(t.Context(), bounded); !errors.Is(got.err, client.ErrTimeout) || got.took != time.Minute {
+		if got := <-w.startWait(t.Context(), bounded); !errors.Is(got.err, client.ErrTimeout) || got.took != time.Minute {
 			t.Errorf("got %+v, want a time-out after a minute", got)
 		}
 
-		removed, stopped := w.wait(t.Context(), idle), w.wait(t.Context(), client.WaitRequest{Target: "a", For: client.WaitStopped})
+		removed, stopped := w.startWait(t.Context(), idle), w.startWait(t.Context(), client.WaitRequest{Target: "a", For: client.WaitStopped})
 		w.remove("a")
 		if len(removed) != 0 {
 			t.Error("a target that is just not known failed the wait")
 		}
-		pass(absentFor)
+		advance(absentGrace)
 		if got := <-removed; got.err != nil || got.wait.State != client.WaitFailed || !strings.Contains(got.wait.Reason, "removed") {
 			t.Errorf("after the removal: %+v, want it failed", got)
 		}
@@ -309,18 +309,18 @@ func TestEveryOtherEndOfAnAwait(t *testing.T) {
 			t.Errorf("stopped after the removal: %+v, want it fulfilled", got)
 		}
 
-		gone := w.wait(t.Context(), client.WaitRequest{Target: "b", For: client.WaitIdle})
-		w.change("b", func(v *session.View) { ended(session.StateStopped)(v); v.Desired = "absent" })
+		gone := w.startWait(t.Context(), client.WaitRequest{Target: "b", For: client.WaitIdle})
+		w.change("b", func(v *session.Snapshot) { ended(session.StateStopped)(v); v.Desired = "absent" })
 		if got := <-gone; got.wait.State != client.WaitFailed || !strings.Contains(got.wait.Reason, "not configured") {
 			t.Errorf("after it was taken out of the configuration: %+v, want it failed", got)
 		}
 
-		last := w.wait(t.Context(), client.WaitRequest{Target: "c", For: client.WaitIdle})
+		last := w.startWait(t.Context(), client.WaitRequest{Target: "c", For: client.WaitIdle})
 		w.stop()
 		if got := <-last; !errors.Is(got.err, client.ErrUnavailable) {
 			t.Errorf("when the controller ended: %v, want unavailable", got.err)
 		}
-		if got := <-w.wait(t.Context(), client.WaitRequest{Target: "c", For: client.WaitIdle}); !errors.Is(got.err, client.ErrUnavailable) {
+		if got := <-w.startWait(t.Context(), client.WaitRequest{Target: "c", For: client.WaitIdle}); !errors.Is(got.err, client.ErrUnavailable) {
 			t.Errorf("after the controller ended: %v, want unavailable", got.err)
 		}
 	})

@@ -14,7 +14,7 @@ const (
 	firstGap     = time.Second
 	lastGap      = 30 * time.Second
 	commandLimit = 30 * time.Second
-	commandsMost = 8
+	maxCommands  = 8
 	maxLast      = 500
 )
 
@@ -29,11 +29,11 @@ func ShellIn(dir string, environ []string) Shell {
 }
 
 // commandLocked runs the command of an entry if it is due and there is a place.
-func (w *Waits) commandLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
+func (w *Service) commandLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
 	switch {
 	case e.busy || now.Before(e.next):
 		return
-	case w.running >= commandsMost:
+	case w.running >= maxCommands:
 		e.next = now.Add(firstGap)
 		return
 	}
@@ -51,7 +51,7 @@ func (w *Waits) commandLocked(ctx context.Context, jobs *sync.WaitGroup, e *entr
 
 // ranCommand takes the outcome of one run. The next one is after a pause that
 // doubles.
-func (w *Waits) ranCommand(ctx context.Context, e *entry, err error) {
+func (w *Service) ranCommand(ctx context.Context, e *entry, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running--
@@ -63,7 +63,7 @@ func (w *Waits) ranCommand(ctx context.Context, e *entry, err error) {
 		w.endLocked(ctx, e, fulfilled(""))
 		return
 	}
-	e.last = cut("its last run: "+err.Error(), maxLast)
+	e.lastOutput = truncate("its last run: "+err.Error(), maxLast)
 	e.next = w.opts.Now().Add(e.gap)
 	e.gap = min(2*e.gap, lastGap)
 	w.dueLocked(e.next)

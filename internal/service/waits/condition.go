@@ -29,23 +29,23 @@ var aboutSession = []string{client.WaitIdle, client.WaitBusy, client.WaitWaiting
 const absent = "absent"
 
 // judge says whether a condition about a session holds.
-func judge(w session.Wait, v session.View) verdict {
+func judge(w session.Wait, v session.Snapshot) verdict {
 	if v.Unknown != "" {
 		return verdict{}
 	}
 	if w.For == client.WaitStopped {
 		return judgeStopped(w, v)
 	}
-	if v.Running && v.Ready && holds(w.For, v) {
+	if v.Running && v.Ready && isMet(w.For, v) {
 		return fulfilled(detail(v))
 	}
-	if v.Desired == absent && !v.Running && v.State.Down() {
+	if v.Desired == absent && !v.Running && v.State.IsDown() {
 		return failed(v.Agent + " is not configured any more and does not run")
 	}
 	return verdict{}
 }
 
-func holds(condition string, v session.View) bool {
+func isMet(condition string, v session.Snapshot) bool {
 	state := v.Activity.State
 	asks := v.Pending != nil || state == runtime.ActivityWaiting
 	switch condition {
@@ -60,9 +60,9 @@ func holds(condition string, v session.View) bool {
 	}
 }
 
-func judgeStopped(w session.Wait, v session.View) verdict {
+func judgeStopped(w session.Wait, v session.Snapshot) verdict {
 	switch {
-	case !v.Running && v.State.Down():
+	case !v.Running && v.State.IsDown():
 		return fulfilled(v.Reason)
 	case w.Instance != "" && v.Instance != "" && v.Instance != w.Instance:
 		return fulfilled("it ended, and another instance runs now")
@@ -71,7 +71,7 @@ func judgeStopped(w session.Wait, v session.View) verdict {
 }
 
 // detail says in words how the condition came true.
-func detail(v session.View) string {
+func detail(v session.Snapshot) string {
 	text := string(v.Activity.State)
 	if v.Activity.Kind != "" {
 		text += " for a " + v.Activity.Kind

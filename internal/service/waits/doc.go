@@ -1,5 +1,5 @@
-// Package waits keeps conditions that somebody waits for: [Waits.Await] blocks its
-// caller, [Waits.AddWait] registers a durable wait of an agent, which is notified
+// Package waits keeps conditions that somebody waits for: [Service.Await] blocks its
+// caller, [Service.AddWait] registers a durable wait of an agent, which is notified
 // of the end by a prompt.
 //
 // # Conditions
@@ -19,7 +19,7 @@
 //
 // # Cost
 //
-// Conditions are looked at when something has changed: [Waits.Look] reports a
+// Conditions are looked at when something has changed: [Service.SessionChanged] reports a
 // session, the event log of receipts and questions, a timer of times. Commands are
 // the only polling: after 1 s, and then at intervals that double up to 30 s, at
 // most 8 at once. One goroutine serves the city and another follows the event log.

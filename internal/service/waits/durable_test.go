@@ -21,19 +21,19 @@ import (
 
 func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		happens func(w *town)
+		happens func(w *fakeCity)
 		text    string
 		state   string
 		want    []string // in the prompt
 	}{
-		"fulfilled":           {func(w *town) { w.change("a", activity(runtime.ActivityIdle)) }, "", client.WaitFulfilled, []string{"until a is idle was fulfilled (idle)"}},
-		"fulfilled, in words": {func(w *town) { w.change("a", activity(runtime.ActivityIdle)) }, "go on with the review", client.WaitFulfilled, []string{"go on with the review"}},
-		"expired":             {func(*town) { pass(time.Hour) }, "go on", client.WaitExpired, []string{"has expired", "asked for this notification: go on"}},
-		"failed":              {func(w *town) { w.remove("a"); pass(absentFor) }, "", client.WaitFailed, []string{"has failed", "removed"}},
+		"fulfilled":           {func(w *fakeCity) { w.change("a", activity(runtime.ActivityIdle)) }, "", client.WaitFulfilled, []string{"until a is idle was fulfilled (idle)"}},
+		"fulfilled, in words": {func(w *fakeCity) { w.change("a", activity(runtime.ActivityIdle)) }, "go on with the review", client.WaitFulfilled, []string{"go on with the review"}},
+		"expired":             {func(*fakeCity) { advance(time.Hour) }, "go on", client.WaitExpired, []string{"has expired", "asked for this notification: go on"}},
+		"failed":              {func(w *fakeCity) { w.remove("a"); advance(absentGrace) }, "", client.WaitFailed, []string{"has failed", "removed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t)
+				w := newFakeCity(t)
 				w.agent("a")
 				w.agent("me")
 				w.run()
@@ -42,8 +42,8 @@ func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
 					t.Fatalf("the store holds %+v when it is answered, want the wait", kept)
 				}
 				c.happens(w)
-				pass(time.Minute)
-				told := w.told()
+				advance(time.Minute)
+				told := w.notifications()
 				if len(told) != 1 || told[0].target != "me" {
 					t.Fatalf("notified %+v, want the owner once", told)
 				}
@@ -66,7 +66,7 @@ func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
 
 func TestWaitsOutliveTheController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.agent("me")
 		w.run()
@@ -77,21 +77,21 @@ func TestWaitsOutliveTheController(t *testing.T) {
 		a := w.views["a"]
 		delete(w.views, "a") // a new controller does not know it yet
 		w.run()
-		pass(absentFor / 2)
+		advance(absentGrace / 2)
 		w.views["a"] = a
 		w.change("a", activity(runtime.ActivityIdle))
 		if got := w.find(idle.ID); got.State != client.WaitFulfilled {
 			t.Errorf("after the restart: %+v, want it fulfilled", got)
 		}
-		pass(time.Hour)
+		advance(time.Hour)
 		if got := w.find(limit.ID); got.State != client.WaitExpired {
 			t.Errorf("after its deadline: %+v, want it expired", got)
 		}
-		pass(2 * time.Hour)
+		advance(2 * time.Hour)
 		if got := w.find(clock.ID); got.State != client.WaitFulfilled {
 			t.Errorf("after its time: %+v, want it fulfilled", got)
 		}
-		if n := len(w.told()); n != 3 {
+		if n := len(w.notifications()); n != 3 {
 			t.Errorf("the owner received %d notifications, want 3", n)
 		}
 	})
@@ -101,7 +101,7 @@ func TestCrashBetweenEndAndPromptTellsOnce(t *testing.T) {
 	for name, nudged := range map[string]bool{"before the prompt": false, "after the prompt": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t)
+				w := newFakeCity(t)
 				w.agent("me")
 				k := session.Wait{
 					ID: "w-1", For: client.WaitTime, Arg: time.Now().Format(time.RFC3339), Owner: "me", OwnerInstance: "me-1",
@@ -116,12 +116,12 @@ func TestCrashBetweenEndAndPromptTellsOnce(t *testing.T) {
 					}
 				}
 				w.run()
-				if got := w.find("w-1"); len(w.told()) != 1 || got.Receipt != "r-1" {
-					t.Errorf("notified %d times, %+v; want once, with the receipt", len(w.told()), got)
+				if got := w.find("w-1"); len(w.notifications()) != 1 || got.Receipt != "r-1" {
+					t.Errorf("notified %d times, %+v; want once, with the receipt", len(w.notifications()), got)
 				}
 				w.stop()
 				w.run()
-				if len(w.told()) != 1 {
+				if len(w.notifications()) != 1 {
 					t.Errorf("notified again after another restart")
 				}
 			})
@@ -132,27 +132,27 @@ func TestCrashBetweenEndAndPromptTellsOnce(t *testing.T) {
 func TestOnlyTheIncarnationOrItsConversationIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		conversation string // when it was registered
-		later        func(*session.View)
+		later        func(*session.Snapshot)
 		want         string // the instance to notify; "-": none
 	}{
-		"the same":             {"", func(*session.View) {}, "me-1"},
-		"a successor":          {"", func(v *session.View) { v.Instance = "me-2" }, "-"},
-		"another conversation": {"c1", func(v *session.View) { v.Instance, v.Conversation.ID = "me-2", "c2" }, "-"},
-		"resumed":              {"c1", func(v *session.View) { v.Instance = "me-2" }, "me-2"},
+		"the same":             {"", func(*session.Snapshot) {}, "me-1"},
+		"a successor":          {"", func(v *session.Snapshot) { v.Instance = "me-2" }, "-"},
+		"another conversation": {"c1", func(v *session.Snapshot) { v.Instance, v.Conversation.ID = "me-2", "c2" }, "-"},
+		"resumed":              {"c1", func(v *session.Snapshot) { v.Instance = "me-2" }, "me-2"},
 		"asleep, to resume":    {"c1", ended(session.StateAsleep), ""},
 		"asleep for good":      {"", ended(session.StateAsleep), "-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newTown(t)
+				w := newFakeCity(t)
 				w.agent("a")
 				w.agent("me")
 				w.run()
-				w.change("me", func(v *session.View) { v.Conversation.ID = c.conversation })
+				w.change("me", func(v *session.Snapshot) { v.Conversation.ID = c.conversation })
 				got := w.add(client.WaitRequest{Target: "a", For: client.WaitIdle, Owner: "me"})
 				w.change("me", c.later)
 				w.change("a", activity(runtime.ActivityIdle))
-				told := w.told()
+				told := w.notifications()
 				if c.want == "-" {
 					if now := w.find(got.ID); len(told) != 0 || !strings.Contains(now.Reason, "the owner was not notified") {
 						t.Errorf("notified %+v, %+v; want no owner, and why", told, now)
@@ -169,27 +169,27 @@ func TestOnlyTheIncarnationOrItsConversationIsTold(t *testing.T) {
 
 func TestOwnerThatCannotBeToldNowIsToldLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("me")
 		w.run()
 		w.refuse = fmt.Errorf("%w: disk full", client.ErrUnavailable)
 		got := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
-		pass(10 * time.Minute)
+		advance(10 * time.Minute)
 		if now := w.find(got.ID); now.Receipt != "" || now.State != client.WaitFulfilled {
 			t.Fatalf("while the owner cannot be notified: %+v", now)
 		}
 		w.mu.Lock()
 		w.refuse = nil
 		w.mu.Unlock()
-		pass(2 * tellMost)
-		if now := w.find(got.ID); now.Receipt == "" || len(w.told()) != 1 {
-			t.Errorf("%+v, notified %d times; want once", now, len(w.told()))
+		advance(2 * maxNotifyGap)
+		if now := w.find(got.ID); now.Receipt == "" || len(w.notifications()) != 1 {
+			t.Errorf("%+v, notified %d times; want once", now, len(w.notifications()))
 		}
 		w.mu.Lock()
 		w.refuse = fmt.Errorf("%w: it is suspended", client.ErrRefused)
 		w.mu.Unlock()
 		refused := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
-		pass(time.Minute)
+		advance(time.Minute)
 		if now := w.find(refused.ID); !strings.Contains(now.Reason, "it is suspended") {
 			t.Errorf("%+v, want why the owner was not notified", now)
 		}
@@ -198,31 +198,31 @@ func TestOwnerThatCannotBeToldNowIsToldLater(t *testing.T) {
 
 func TestSlowPromptIsSentOnceAndHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.agent("me")
 		w.slow = make(chan struct{})
 		w.run()
 		w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
-		pass(2 * time.Second)
-		if got := <-w.wait(t.Context(), client.WaitRequest{Target: "a", For: client.WaitBusy}); got.err != nil || got.took != 0 {
+		advance(2 * time.Second)
+		if got := <-w.startWait(t.Context(), client.WaitRequest{Target: "a", For: client.WaitBusy}); got.err != nil || got.took != 0 {
 			t.Errorf("somebody else waited %+v while a prompt was slow", got)
 		}
-		pass(time.Second)
+		advance(time.Second)
 		if w.calls.Load() != 1 {
 			t.Errorf("the prompt was sent %d times, want once", w.calls.Load())
 		}
 		close(w.slow)
 		synctest.Wait()
-		if len(w.told()) != 1 {
-			t.Errorf("notified %d times, want once", len(w.told()))
+		if len(w.notifications()) != 1 {
+			t.Errorf("notified %d times, want once", len(w.notifications()))
 		}
 	})
 }
 
 func TestRegisteringIsCheckedAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("me")
 		w.run()
 		clock := client.WaitRequest{For: client.WaitTime, Arg: "1h", Owner: "me"}
@@ -259,7 +259,7 @@ func TestRegisteringIsCheckedAndBounded(t *testing.T) {
 
 func TestCancelAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("me")
 		w.run()
 		got := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1h", Owner: "me"})
@@ -272,44 +272,44 @@ func TestCancelAndForget(t *testing.T) {
 		if _, err := w.waits.CancelWait(t.Context(), "w-none"); !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("cancelled an unknown one: %v, want not found", err)
 		}
-		pass(2 * time.Hour)
+		advance(2 * time.Hour)
 		kept, _ := w.store.LoadWaits(t.Context())
-		if all, _ := w.waits.Waits(t.Context(), client.WithEnded); len(all) != 0 || len(kept) != 0 || len(w.told()) != 0 {
-			t.Errorf("after two hours %+v are listed, %+v stored, %d notified; want nothing", all, kept, len(w.told()))
+		if all, _ := w.waits.Waits(t.Context(), client.WithEnded); len(all) != 0 || len(kept) != 0 || len(w.notifications()) != 0 {
+			t.Errorf("after two hours %+v are listed, %+v stored, %d notified; want nothing", all, kept, len(w.notifications()))
 		}
-		for range keepCount + 20 {
+		for range maxEnded + 20 {
 			w.add(client.WaitRequest{For: client.WaitTime, Arg: "1ms", Owner: "me"})
-			pass(10 * time.Millisecond)
+			advance(10 * time.Millisecond)
 		}
-		if kept, _ = w.store.LoadWaits(t.Context()); len(kept) != keepCount || len(w.told()) != keepCount+20 {
-			t.Errorf("%d are stored and %d notified, want %d and %d", len(kept), len(w.told()), keepCount, keepCount+20)
+		if kept, _ = w.store.LoadWaits(t.Context()); len(kept) != maxEnded || len(w.notifications()) != maxEnded+20 {
+			t.Errorf("%d are stored and %d notified, want %d and %d", len(kept), len(w.notifications()), maxEnded, maxEnded+20)
 		}
 	})
 }
 
 func TestFailingStoreIsCaughtUpWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("me")
 		w.run()
 		got := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
 		w.store.setBroken(errors.New("disk full"))
-		pass(time.Minute)
+		advance(time.Minute)
 		if saves := w.store.count(); saves > 40 {
 			t.Errorf("a broken store was tried %d times in a minute", saves)
 		}
 		w.store.setBroken(nil)
-		pass(time.Minute)
+		advance(time.Minute)
 		kept, _ := w.store.LoadWaits(t.Context())
-		if len(kept) != 1 || kept[0].State != client.WaitFulfilled || kept[0].Receipt == "" || len(w.told()) != 1 {
-			t.Errorf("the store holds %+v of %s, notified %d times; want its end and its receipt, once", kept, got.ID, len(w.told()))
+		if len(kept) != 1 || kept[0].State != client.WaitFulfilled || kept[0].Receipt == "" || len(w.notifications()) != 1 {
+			t.Errorf("the store holds %+v of %s, notified %d times; want its end and its receipt, once", kept, got.ID, len(w.notifications()))
 		}
 	})
 }
 
 func TestIdleWaitsDoNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.agent("me")
 		w.run()
@@ -317,7 +317,7 @@ func TestIdleWaitsDoNothing(t *testing.T) {
 		saves := w.store.count()
 		for range 100 {
 			w.change("a", activity(runtime.ActivityBusy))
-			pass(time.Minute)
+			advance(time.Minute)
 		}
 		if w.store.count() != saves || w.ran() != 0 {
 			t.Errorf("waiting saved %d times and ran %d commands", w.store.count()-saves, w.ran())

@@ -13,13 +13,13 @@ import (
 	"gascity/runtime"
 )
 
-// mute is a store that does not answer the first reads.
-type mute struct {
+// silentStore is a store that does not answer the first reads.
+type silentStore struct {
 	session.WaitStore
 	times int
 }
 
-func (m *mute) LoadWaits(ctx context.Context) ([]session.Wait, error) {
+func (m *silentStore) LoadWaits(ctx context.Context) ([]session.Wait, error) {
 	if m.times--; m.times >= 0 {
 		return nil, fmt.Errorf("%w: no answer in time", client.ErrUnavailable)
 	}
@@ -30,22 +30,22 @@ func (m *mute) LoadWaits(ctx context.Context) ([]session.Wait, error) {
 func TestWaitsSurviveAFailedRead(t *testing.T) {
 	for _, times := range []int{1, 20} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newTown(t)
+			w := newFakeCity(t)
 			w.agent("a")
 			w.agent("me")
 			w.run()
 			w.add(client.WaitRequest{Target: "a", For: client.WaitIdle, Owner: "me"})
 			w.stop()
-			w.opts.Store = &mute{WaitStore: w.store, times: times}
+			w.opts.Store = &silentStore{WaitStore: w.store, times: times}
 			w.run()
-			pass(5 * time.Minute)
+			advance(5 * time.Minute)
 			w.change("a", activity(runtime.ActivityIdle))
-			pass(time.Minute)
-			if n := len(w.told()); n != 1 {
+			advance(time.Minute)
+			if n := len(w.notifications()); n != 1 {
 				t.Errorf("after %d failed reads the owner received %d notifications, want 1", times, n)
 			}
 			w.stop()
-			w.opts.Store = &mute{WaitStore: w.store, times: 1 << 30}
+			w.opts.Store = &silentStore{WaitStore: w.store, times: 1 << 30}
 			w.run() // and ends although the store never answers
 		})
 	}
@@ -53,7 +53,7 @@ func TestWaitsSurviveAFailedRead(t *testing.T) {
 
 func TestWaitingCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t)
+		w := newFakeCity(t)
 		w.agent("a")
 		w.run()
 		ctx, cancel := context.WithCancel(t.Context())

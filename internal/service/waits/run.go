@@ -15,7 +15,7 @@ import (
 
 // Run keeps the waits until ctx ends, and returns nil when what it started has
 // ended too. It is called once.
-func (w *Waits) Run(ctx context.Context) error {
+func (w *Service) Run(ctx context.Context) error {
 	defer close(w.ended)
 	if !w.load(ctx) {
 		return nil
@@ -25,10 +25,10 @@ func (w *Waits) Run(ctx context.Context) error {
 	defer jobs.Wait()
 	jobs.Go(func() { w.follow(ctx) })
 	for {
-		for _, key := range w.due.Take() {
-			w.look(ctx, key)
+		for _, key := range w.due.PopAll() {
+			w.evaluate(ctx, key)
 		}
-		timer := time.NewTimer(w.pass(ctx, &jobs))
+		timer := time.NewTimer(w.checkTimers(ctx, &jobs))
 		select {
 		case <-w.due.Woken():
 		case <-timer.C:
@@ -42,7 +42,7 @@ func (w *Waits) Run(ctx context.Context) error {
 
 // load reads the store; it is false if ctx ended first. A wait that makes no sense
 // is left out.
-func (w *Waits) load(ctx context.Context) bool {
+func (w *Service) load(ctx context.Context) bool {
 	kept, err := w.read(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -54,7 +54,7 @@ func (w *Waits) load(ctx context.Context) bool {
 	defer w.mu.Unlock()
 	for _, k := range kept {
 		e := &entry{Wait: k, durable: true, done: make(chan struct{})}
-		w.kept[e.ID] = e
+		w.registered[e.ID] = e
 		if e.State != client.WaitOpen {
 			close(e.done)
 			continue
@@ -72,15 +72,15 @@ func (w *Waits) load(ctx context.Context) bool {
 }
 
 const (
-	// readFirst and readMost space the tries to read a store that does not answer.
-	readFirst = 100 * time.Millisecond
-	readMost  = 5 * time.Second
+	// minReadRetry and maxReadRetry space the tries to read a store that does not answer.
+	minReadRetry = 100 * time.Millisecond
+	maxReadRetry = 5 * time.Second
 )
 
 // read returns what the store keeps, however often it does not answer, until ctx
 // ends.
-func (w *Waits) read(ctx context.Context) ([]session.Wait, error) {
-	for gap := readFirst; ; gap = min(2*gap, readMost) {
+func (w *Service) read(ctx context.Context) ([]session.Wait, error) {
+	for gap := minReadRetry; ; gap = min(2*gap, maxReadRetry) {
 		kept, err := w.opts.Store.LoadWaits(ctx)
 		if !errors.Is(err, client.ErrUnavailable) {
 			return kept, err
@@ -94,8 +94,8 @@ func (w *Waits) read(ctx context.Context) ([]session.Wait, error) {
 	}
 }
 
-// look looks at what depends on a key.
-func (w *Waits) look(ctx context.Context, key string) {
+// evaluate looks at what depends on a key.
+func (w *Service) evaluate(ctx context.Context, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for e := range w.byKey[key] {
@@ -103,7 +103,7 @@ func (w *Waits) look(ctx context.Context, key string) {
 	}
 }
 
-func (w *Waits) judgeLocked(ctx context.Context, e *entry) {
+func (w *Service) judgeLocked(ctx context.Context, e *entry) {
 	if e.State != client.WaitOpen {
 		return
 	}
@@ -128,34 +128,34 @@ func (w *Waits) judgeLocked(ctx context.Context, e *entry) {
 // judgeSessionLocked judges a condition about a session. One that the city does
 // not know is removed only after a time: a controller that has just begun does
 // not know everything yet.
-func (w *Waits) judgeSessionLocked(e *entry) verdict {
-	view, err := w.opts.City.View(e.Session)
+func (w *Service) judgeSessionLocked(e *entry) verdict {
+	view, err := w.opts.City.Snapshot(e.Session)
 	now := w.opts.Now()
 	switch {
 	case err == nil:
-		e.absent = time.Time{}
+		e.absentSince = time.Time{}
 		v := judge(e.Wait, view)
-		if e.again = w.beginsBy(e, v); !e.again.IsZero() {
-			w.dueLocked(e.again)
+		if e.recheckAt = w.turnStartDeadline(e, v); !e.recheckAt.IsZero() {
+			w.dueLocked(e.recheckAt)
 			return verdict{}
 		}
 		return v
 	case !errors.Is(err, client.ErrNotFound):
-		e.absent = time.Time{}
-	case e.absent.IsZero():
-		e.absent = now
-		w.dueLocked(now.Add(absentFor))
-	case now.Sub(e.absent) >= absentFor && e.For == client.WaitStopped:
+		e.absentSince = time.Time{}
+	case e.absentSince.IsZero():
+		e.absentSince = now
+		w.dueLocked(now.Add(absentGrace))
+	case now.Sub(e.absentSince) >= absentGrace && e.For == client.WaitStopped:
 		return fulfilled(e.Target + " was removed")
-	case now.Sub(e.absent) >= absentFor:
+	case now.Sub(e.absentSince) >= absentGrace:
 		return failed(e.Target + " was removed")
 	}
 	return verdict{}
 }
 
-// beginsBy is until when an agent that is idle by all that is read may not have begun yet with
+// turnStartDeadline is until when an agent that is idle by all that is read may not have begun yet with
 // what it was given a moment ago; zero: it is idle.
-func (w *Waits) beginsBy(e *entry, v verdict) time.Time {
+func (w *Service) turnStartDeadline(e *entry, v verdict) time.Time {
 	if e.For != client.WaitIdle || v.state != client.WaitFulfilled {
 		return time.Time{}
 	}
@@ -165,15 +165,15 @@ func (w *Waits) beginsBy(e *entry, v verdict) time.Time {
 	return time.Time{}
 }
 
-// pass does what the time has come for, and returns how long nothing is due.
-func (w *Waits) pass(ctx context.Context, jobs *sync.WaitGroup) time.Duration {
+// checkTimers does what the time has come for, and returns how long nothing is due.
+func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.opts.Now()
 	if !w.nextAt.IsZero() && !now.Before(w.nextAt) {
 		w.nextAt = time.Time{}
 		for e := range w.entries {
-			w.passEntryLocked(ctx, jobs, e, now)
+			w.checkTimerLocked(ctx, jobs, e, now)
 			if e.State == client.WaitOpen {
 				w.dueLocked(e.due())
 			}
@@ -181,22 +181,22 @@ func (w *Waits) pass(ctx context.Context, jobs *sync.WaitGroup) time.Duration {
 		w.saveAllLocked(ctx)
 		w.pruneLocked(ctx, now)
 	}
-	w.tellLocked(ctx, jobs, now)
+	w.notifyOwnersLocked(ctx, jobs, now)
 	if w.nextAt.IsZero() {
-		return forever
+		return maxPause
 	}
 	return max(0, w.nextAt.Sub(now))
 }
 
-func (w *Waits) passEntryLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
+func (w *Service) checkTimerLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
 	switch {
 	case e.For == client.WaitTime && !e.at.IsZero() && !now.Before(e.at):
 		w.endLocked(ctx, e, fulfilled(""))
 	case !e.Deadline.IsZero() && !now.Before(e.Deadline):
-		w.endLocked(ctx, e, verdict{client.WaitExpired, e.last})
+		w.endLocked(ctx, e, verdict{client.WaitExpired, e.lastOutput})
 	case e.For == client.WaitCommand:
 		w.commandLocked(ctx, jobs, e, now)
-	case !e.absent.IsZero() || !e.again.IsZero():
+	case !e.absentSince.IsZero() || !e.recheckAt.IsZero():
 		w.judgeLocked(ctx, e)
 	}
 }
@@ -211,14 +211,14 @@ func (e *entry) due() time.Time {
 	if e.For == client.WaitCommand && !e.busy {
 		at = earlier(at, e.next)
 	}
-	if !e.absent.IsZero() {
-		at = earlier(at, e.absent.Add(absentFor))
+	if !e.absentSince.IsZero() {
+		at = earlier(at, e.absentSince.Add(absentGrace))
 	}
-	at = earlier(at, e.again)
+	at = earlier(at, e.recheckAt)
 	return at
 }
 
-func (w *Waits) dueLocked(at time.Time) { w.nextAt = earlier(w.nextAt, at) }
+func (w *Service) dueLocked(at time.Time) { w.nextAt = earlier(w.nextAt, at) }
 
 // earlier returns the earlier time; zero is never.
 func earlier(a, b time.Time) time.Time {
@@ -230,11 +230,11 @@ func earlier(a, b time.Time) time.Time {
 
 // endLocked ends a wait. The end of a registered one is durable before its owner
 // is notified.
-func (w *Waits) endLocked(ctx context.Context, e *entry, v verdict) {
+func (w *Service) endLocked(ctx context.Context, e *entry, v verdict) {
 	e.State, e.Reason, e.EndedAt = v.state, v.reason, w.opts.Now()
 	w.dropLocked(e)
 	if e.durable {
-		e.Told = e.State == client.WaitCancelled
+		e.Notified = e.State == client.WaitCancelled
 		w.saveLocked(ctx, e)
 		w.emit(event.WaitEnded, e.Wait, "the wait of "+e.Owner+" until "+sentence(e.Wait)+" was "+e.State, map[string]string{
 			"id": e.ID, "for": e.For, "state": e.State, "reason": e.Reason,
@@ -247,7 +247,7 @@ func (w *Waits) endLocked(ctx context.Context, e *entry, v verdict) {
 
 // saveLocked makes a change of a registered wait durable, later if the store
 // does not take it now.
-func (w *Waits) saveLocked(ctx context.Context, e *entry) {
+func (w *Service) saveLocked(ctx context.Context, e *entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
 	if err := w.opts.Store.SaveWait(ctx, e.Wait); err != nil {
@@ -255,17 +255,17 @@ func (w *Waits) saveLocked(ctx context.Context, e *entry) {
 			w.opts.Logger.Error("cannot keep a wait", "wait", e.ID, "error", err)
 		}
 		w.unsaved[e.ID] = struct{}{}
-		w.dueLocked(w.opts.Now().Add(saveEvery))
+		w.dueLocked(w.opts.Now().Add(saveRetryDelay))
 		return
 	}
 	delete(w.unsaved, e.ID)
 }
 
-const saveEvery = 5 * time.Second
+const saveRetryDelay = 5 * time.Second
 
-func (w *Waits) saveAllLocked(ctx context.Context) {
+func (w *Service) saveAllLocked(ctx context.Context) {
 	for id := range w.unsaved {
-		w.saveLocked(ctx, w.kept[id])
+		w.saveLocked(ctx, w.registered[id])
 		if _, still := w.unsaved[id]; still {
 			return
 		}
@@ -274,42 +274,42 @@ func (w *Waits) saveAllLocked(ctx context.Context) {
 
 // pruneLocked forgets registered waits whose end is long ago, and the oldest ends
 // of many. Their owners have been notified.
-func (w *Waits) pruneLocked(ctx context.Context, now time.Time) {
+func (w *Service) pruneLocked(ctx context.Context, now time.Time) {
 	var ended []*entry
-	for _, e := range w.kept {
-		if e.State != client.WaitOpen && e.Told {
+	for _, e := range w.registered {
+		if e.State != client.WaitOpen && e.Notified {
 			ended = append(ended, e)
 		}
 	}
 	slices.SortFunc(ended, func(a, b *entry) int { return b.EndedAt.Compare(a.EndedAt) })
 	for i, e := range ended {
-		if i < keepCount && now.Sub(e.EndedAt) < keepEnded {
-			w.dueLocked(e.EndedAt.Add(keepEnded))
+		if i < maxEnded && now.Sub(e.EndedAt) < endedRetention {
+			w.dueLocked(e.EndedAt.Add(endedRetention))
 			continue
 		}
 		if err := w.remove(ctx, e.ID); err != nil {
-			w.dueLocked(now.Add(saveEvery))
+			w.dueLocked(now.Add(saveRetryDelay))
 			return
 		}
-		delete(w.kept, e.ID)
+		delete(w.registered, e.ID)
 		delete(w.unsaved, e.ID)
 	}
 }
 
-func (w *Waits) remove(ctx context.Context, id string) error {
+func (w *Service) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
 	return w.opts.Store.RemoveWait(ctx, id)
 }
 
 // follow looks at receipts and questions that events name, and at all of them when events are missing.
-func (w *Waits) follow(ctx context.Context) {
+func (w *Service) follow(ctx context.Context) {
 	for id := uint64(0); w.opts.Events.Wait(ctx, id) == nil; {
 		events, gap, err := w.opts.Events.After(id)
 		if err != nil {
 			w.opts.Logger.Error("cannot follow the events", "error", err)
 			select {
-			case <-time.After(saveEvery):
+			case <-time.After(saveRetryDelay):
 			case <-ctx.Done():
 			}
 			continue
@@ -328,30 +328,30 @@ func (w *Waits) follow(ctx context.Context) {
 }
 
 // named marks what an event names by any of its data, and whose prompt has come further.
-func (w *Waits) named(e client.Event) {
+func (w *Service) named(e client.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, value := range e.Data {
 		if key := keyThing + value; w.byKey[key] != nil {
-			w.due.Mark(key)
+			w.due.Add(key)
 		}
 	}
 	if key := keySession + e.Session; strings.HasPrefix(e.Kind, "prompt.") && w.byKey[key] != nil {
-		w.due.Mark(key)
+		w.due.Add(key)
 	}
 }
 
-func (w *Waits) markThings() {
+func (w *Service) markThings() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for e := range w.entries {
 		if e.For == client.WaitReceipt || e.For == client.WaitPending {
-			w.due.Mark(e.key())
+			w.due.Add(e.key())
 		}
 	}
 }
 
-func (w *Waits) emit(kind event.Kind, k session.Wait, text string, data map[string]string) {
+func (w *Service) emit(kind event.Kind, k session.Wait, text string, data map[string]string) {
 	e := client.Event{Kind: string(kind), Agent: k.Owner, Text: text, Data: data}
 	if _, err := w.opts.Events.Append(e); err != nil {
 		w.opts.Logger.Error("cannot keep an event", "kind", e.Kind, "error", err)

@@ -18,74 +18,74 @@ const (
 	// source names the sender of the prompts that notify owners.
 	source = "wait"
 
-	tellLimit = 30 * time.Second
-	tellGap   = time.Second // before the first further try; it doubles
-	tellMost  = time.Minute
-	tellUntil = 24 * time.Hour // no notification later than this after the end
+	notifyTimeout = 30 * time.Second
+	minNotifyGap  = time.Second // before the first further try; it doubles
+	maxNotifyGap  = time.Minute
+	notifyGiveUp  = 24 * time.Hour // no notification later than this after the end
 )
 
-// tellLocked begins to notify owners of ends, if there are any.
-func (w *Waits) tellLocked(ctx context.Context, jobs *sync.WaitGroup, now time.Time) {
-	if w.telling {
+// notifyOwnersLocked begins to notify owners of ends, if there are any.
+func (w *Service) notifyOwnersLocked(ctx context.Context, jobs *sync.WaitGroup, now time.Time) {
+	if w.notifying {
 		return
 	}
 	var untold []session.Wait
-	for _, e := range w.kept {
-		if e.State != client.WaitOpen && !e.Told {
+	for _, e := range w.registered {
+		if e.State != client.WaitOpen && !e.Notified {
 			untold = append(untold, e.Wait)
 		}
 	}
 	if len(untold) == 0 {
-		w.tellAt, w.tellGap = time.Time{}, 0
+		w.notifyAt, w.notifyGap = time.Time{}, 0
 		return
 	}
-	if now.Before(w.tellAt) {
-		w.dueLocked(w.tellAt)
+	if now.Before(w.notifyAt) {
+		w.dueLocked(w.notifyAt)
 		return
 	}
 	slices.SortFunc(untold, func(a, b session.Wait) int {
 		return cmp.Or(a.EndedAt.Compare(b.EndedAt), cmp.Compare(a.ID, b.ID))
 	})
-	w.telling = true
-	jobs.Go(func() { w.tellAll(ctx, untold) })
+	w.notifying = true
+	jobs.Go(func() { w.notifyOwners(ctx, untold) })
 }
 
-// tellAll notifies owners, in the order of the ends. An owner that cannot be
+// notifyOwners notifies owners, in the order of the ends. An owner that cannot be
 // notified now is notified later.
-func (w *Waits) tellAll(ctx context.Context, untold []session.Wait) {
+func (w *Service) notifyOwners(ctx context.Context, untold []session.Wait) {
 	left := false
 	for _, k := range untold {
 		if ctx.Err() != nil {
 			break
 		}
-		receipt, done, why := w.tell(ctx, k)
+		receipt, done, why := w.notifyOwner(ctx, k)
 		if !done {
 			left = true
 			continue
 		}
-		w.told(ctx, k.ID, receipt, why)
+		w.recordNotified(ctx, k.ID, receipt, why)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.telling = false
+	w.notifying = false
 	if left {
-		w.tellGap = min(max(2*w.tellGap, tellGap), tellMost)
-		w.tellAt = w.opts.Now().Add(w.tellGap)
+		w.notifyGap = min(max(2*w.notifyGap, minNotifyGap), maxNotifyGap)
+		w.notifyAt = w.opts.Now().Add(w.notifyGap)
 	}
 	w.due.Wake()
 }
 
-// tell notifies one owner. done is false if it is to be tried again; why says
+// notifyOwner notifies one owner. done is false if it is to be tried again; why says
 // that the owner is never notified.
-func (w *Waits) tell(ctx context.Context, k session.Wait) (receipt string, done bool, why string) {
-	if w.opts.Now().Sub(k.EndedAt) > tellUntil {
+func (w *Service) notifyOwner(ctx context.Context, k session.Wait) (receipt string, done bool, why string) {
+	if w.opts.Now().Sub(k.EndedAt) > notifyGiveUp {
 		return "", true, "it could not be delivered for a day"
 	}
 	instance, why, known := w.addressee(k)
 	if !known || why != "" {
 		return "", known, why
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellLimit)
+	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
 	r, err := w.opts.Prompts.Nudge(ctx, k.Owner, client.NudgeRequest{Text: text(k), Key: k.ID, Source: source, Instance: instance})
 	switch {
@@ -101,21 +101,21 @@ func (w *Waits) tell(ctx context.Context, k session.Wait) (receipt string, done 
 
 // addressee returns the instance to notify, empty for the next one. known is
 // false if it cannot be determined now; why says that there is none.
-func (w *Waits) addressee(k session.Wait) (instance, why string, known bool) {
+func (w *Service) addressee(k session.Wait) (instance, why string, known bool) {
 	if k.OwnerInstance == "" {
 		return "", "", true
 	}
-	v, err := w.opts.City.View(k.Owner)
+	v, err := w.opts.City.Snapshot(k.Owner)
 	resumed := k.OwnerConversation != "" && v.Conversation.ID == k.OwnerConversation
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		gone := w.opts.Now().Sub(k.EndedAt) > absentFor
+		gone := w.opts.Now().Sub(k.EndedAt) > absentGrace
 		return "", "there is no such agent any more", gone
 	case err != nil || v.Unknown != "":
 		return "", "", false
 	case v.Instance == k.OwnerInstance, v.Instance != "" && resumed:
 		return v.Instance, "", true
-	case v.Instance == "" && !v.State.Down():
+	case v.Instance == "" && !v.State.IsDown():
 		return "", "", false // it is about to start or to stop
 	case resumed:
 		return "", "", true // who runs next resumes it
@@ -123,17 +123,17 @@ func (w *Waits) addressee(k session.Wait) (instance, why string, known bool) {
 	return "", "the instance that registered the wait is over", true
 }
 
-// told notes that the owner has been notified, or never will be.
-func (w *Waits) told(ctx context.Context, id, receipt, why string) {
+// recordNotified notes that the owner has been notified, or never will be.
+func (w *Service) recordNotified(ctx context.Context, id, receipt, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := w.kept[id]
+	e := w.registered[id]
 	if e == nil {
 		return
 	}
-	e.Told, e.Receipt = true, receipt
+	e.Notified, e.Receipt = true, receipt
 	if why != "" {
-		e.Reason = strings.TrimPrefix(e.Reason+"; ", "; ") + "the owner was not notified: " + cut(why, maxLast)
+		e.Reason = strings.TrimPrefix(e.Reason+"; ", "; ") + "the owner was not notified: " + truncate(why, maxLast)
 		w.opts.Logger.Warn("the owner of a wait was not notified", "wait", id, "agent", e.Owner, "reason", why)
 	}
 	w.saveLocked(ctx, e)
@@ -162,8 +162,8 @@ func text(k session.Wait) string {
 	return b
 }
 
-// cut shortens s to limit bytes, between characters.
-func cut(s string, limit int) string {
+// truncate shortens s to limit bytes, between characters.
+func truncate(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

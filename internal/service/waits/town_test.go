@@ -17,17 +17,17 @@ import (
 	"gascity/runtime"
 )
 
-// town is a scripted city around the waits.
-type town struct {
+// fakeCity is a scripted city around the waits.
+type fakeCity struct {
 	t     *testing.T
-	store *shelf
+	store *flakyStore
 	log   *event.Memory
-	waits *Waits
+	waits *Service
 	opts  Options
 	stop  func()
 
 	mu        sync.Mutex
-	views     map[string]session.View
+	views     map[string]session.Snapshot
 	receipts  map[string]client.Receipt
 	questions map[string]client.Pending
 	begins    time.Time // of every session, see Prompts
@@ -45,9 +45,9 @@ type nudge struct {
 	req    client.NudgeRequest
 }
 
-func newTown(t *testing.T) *town {
-	w := &town{
-		t: t, store: &shelf{}, log: event.NewMemory(1000, 0, time.Now), views: map[string]session.View{},
+func newFakeCity(t *testing.T) *fakeCity {
+	w := &fakeCity{
+		t: t, store: &flakyStore{}, log: event.NewMemory(1000, 0, time.Now), views: map[string]session.Snapshot{},
 		receipts: map[string]client.Receipt{}, questions: map[string]client.Pending{}, byKey: map[string]client.Receipt{},
 	}
 	w.opts = Options{
@@ -64,7 +64,7 @@ func newTown(t *testing.T) *town {
 }
 
 // run starts the waits over the town's store; the test's end stops them.
-func (w *town) run() {
+func (w *fakeCity) run() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context())) // the waits outlive the test's own end
 	waits := New(w.opts)
 	done := make(chan error, 1)
@@ -83,7 +83,7 @@ func (w *town) run() {
 	synctest.Wait()
 }
 
-func (w *town) View(name string) (session.View, error) {
+func (w *fakeCity) Snapshot(name string) (session.Snapshot, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, v := range w.views {
@@ -91,16 +91,16 @@ func (w *town) View(name string) (session.View, error) {
 			return v, nil
 		}
 	}
-	return session.View{}, fmt.Errorf("%w: no agent or session is called %q", client.ErrNotFound, name)
+	return session.Snapshot{}, fmt.Errorf("%w: no agent or session is called %q", client.ErrNotFound, name)
 }
 
-func (w *town) BeginsBy(string) time.Time {
+func (w *fakeCity) BeginsBy(string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.begins
 }
 
-func (w *town) Receipt(_ context.Context, id, _ string) (client.Receipt, error) {
+func (w *fakeCity) Receipt(_ context.Context, id, _ string) (client.Receipt, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, ok := w.receipts[id]
@@ -110,7 +110,7 @@ func (w *town) Receipt(_ context.Context, id, _ string) (client.Receipt, error) 
 	return r, nil
 }
 
-func (w *town) Question(_ context.Context, id string) (client.Pending, error) {
+func (w *fakeCity) Question(_ context.Context, id string) (client.Pending, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, ok := w.questions[id]
@@ -121,7 +121,7 @@ func (w *town) Question(_ context.Context, id string) (client.Pending, error) {
 }
 
 // Nudge keeps one prompt for each key, as the engine of prompts does.
-func (w *town) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+func (w *fakeCity) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
 	kept, _ := w.store.LoadWaits(ctx) // Memory never fails
 	for _, k := range kept {
 		if k.ID == req.Key && k.State == client.WaitOpen && w.store.healthy() {
@@ -147,36 +147,36 @@ func (w *town) Nudge(ctx context.Context, target string, req client.NudgeRequest
 }
 
 // agent adds an agent that runs and is busy.
-func (w *town) agent(name string) {
+func (w *fakeCity) agent(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.views[name] = session.View{
+	w.views[name] = session.Snapshot{
 		Agent: name, Session: "s-" + name, Desired: "running", State: session.StateRunning, Running: true, Ready: true,
 		Instance: name + "-1", Activity: session.Activity{State: runtime.ActivityBusy},
 	}
 }
 
 // change is the controller learning something about the session.
-func (w *town) change(name string, f func(*session.View)) {
+func (w *fakeCity) change(name string, f func(*session.Snapshot)) {
 	w.mu.Lock()
 	v := w.views[name]
 	f(&v)
 	w.views[name] = v
 	w.mu.Unlock()
-	w.waits.Look(v.Session)
+	w.waits.SessionChanged(v.Session)
 	synctest.Wait()
 }
 
-func (w *town) remove(name string) {
+func (w *fakeCity) remove(name string) {
 	w.mu.Lock()
 	v := w.views[name]
 	delete(w.views, name)
 	w.mu.Unlock()
-	w.waits.Look(v.Session)
+	w.waits.SessionChanged(v.Session)
 	synctest.Wait()
 }
 
-func (w *town) add(req client.WaitRequest) client.Wait {
+func (w *fakeCity) add(req client.WaitRequest) client.Wait {
 	w.t.Helper()
 	got, err := w.waits.AddWait(w.t.Context(), req)
 	if err != nil {
@@ -186,7 +186,7 @@ func (w *town) add(req client.WaitRequest) client.Wait {
 	return got
 }
 
-func (w *town) find(id string) client.Wait {
+func (w *fakeCity) find(id string) client.Wait {
 	w.t.Helper()
 	all, err := w.waits.Waits(w.t.Context(), client.WithEnded)
 	if err != nil {
@@ -201,13 +201,13 @@ func (w *town) find(id string) client.Wait {
 	return client.Wait{}
 }
 
-func (w *town) told() []nudge {
+func (w *fakeCity) notifications() []nudge {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]nudge(nil), w.nudges...)
 }
 
-func (w *town) ran() int {
+func (w *fakeCity) ran() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.runs
@@ -220,8 +220,8 @@ type outcome struct {
 	took time.Duration
 }
 
-// wait begins to wait; the channel has the outcome when it has ended.
-func (w *town) wait(ctx context.Context, req client.WaitRequest) <-chan outcome {
+// startWait begins to wait; the channel has the outcome when it has ended.
+func (w *fakeCity) startWait(ctx context.Context, req client.WaitRequest) <-chan outcome {
 	done := make(chan outcome, 1)
 	start := time.Now()
 	go func() {
@@ -232,20 +232,20 @@ func (w *town) wait(ctx context.Context, req client.WaitRequest) <-chan outcome 
 	return done
 }
 
-func pass(d time.Duration) {
+func advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// shelf is a store that can fail.
-type shelf struct {
+// flakyStore is a store that can fail.
+type flakyStore struct {
 	session.Memory
 	mu     sync.Mutex
 	broken error
 	saves  int
 }
 
-func (s *shelf) SaveWait(ctx context.Context, k session.Wait) error {
+func (s *flakyStore) SaveWait(ctx context.Context, k session.Wait) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.saves++
@@ -255,19 +255,19 @@ func (s *shelf) SaveWait(ctx context.Context, k session.Wait) error {
 	return s.Memory.SaveWait(ctx, k)
 }
 
-func (s *shelf) setBroken(err error) {
+func (s *flakyStore) setBroken(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = err
 }
 
-func (s *shelf) count() int {
+func (s *flakyStore) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.saves
 }
 
-func (s *shelf) healthy() bool {
+func (s *flakyStore) healthy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.broken == nil

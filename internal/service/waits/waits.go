@@ -19,7 +19,7 @@ import (
 // the controller knows, and never calls the waits. An unknown name is
 // client.ErrNotFound.
 type City interface {
-	View(name string) (session.View, error)
+	Snapshot(name string) (session.Snapshot, error)
 }
 
 // Prompts is where receipts are kept, and where notifications are sent.
@@ -55,38 +55,38 @@ type Options struct {
 }
 
 const (
-	maxOpen      = 1000 // registered waits of a city
-	maxText      = 64 << 10
-	maxArg       = 16 << 10
-	defaultLimit = 24 * time.Hour
-	keepEnded    = time.Hour
-	keepCount    = 200
-	saveLimit    = 10 * time.Second
-	askLimit     = 5 * time.Second // for a question to another engine
-	absentFor    = time.Minute     // after which a target that the city does not know is removed
-	forever      = 1000 * time.Hour
+	maxOpen        = 1000 // registered waits of a city
+	maxText        = 64 << 10
+	maxArg         = 16 << 10
+	defaultLimit   = 24 * time.Hour
+	endedRetention = time.Hour
+	maxEnded       = 200
+	saveLimit      = 10 * time.Second
+	askLimit       = 5 * time.Second // for a question to another engine
+	absentGrace    = time.Minute     // after which a target that the city does not know is removed
+	maxPause       = 1000 * time.Hour
 )
 
-// Waits is the engine of what is waited for in one city. Its methods may be
-// called concurrently, and answer from the moment that [Waits.Run] has loaded.
-type Waits struct {
+// Service is the engine of what is waited for in one city. Its methods may be
+// called concurrently, and answer from the moment that [Service.Run] has loaded.
+type Service struct {
 	opts Options
 
-	loaded chan struct{}  // closed when the store has been read
-	ended  chan struct{}  // closed when Run returns
-	due    *workqueue.Set // keys to look at: see [entry.key]
+	loaded chan struct{}    // closed when the store has been read
+	ended  chan struct{}    // closed when Run returns
+	due    *workqueue.Queue // keys to look at: see [entry.key]
 
-	mu      sync.Mutex
-	entries map[*entry]struct{}            // open ones
-	byKey   map[string]map[*entry]struct{} // the same by what they depend on
-	kept    map[string]*entry              // registered ones by ID, recently ended ones too
-	running int                            // commands
-	calls   int                            // that wait
-	telling bool                           // owners are being notified
-	tellAt  time.Time                      // not before
-	tellGap time.Duration
-	nextAt  time.Time // nothing is due before; zero: never
-	unsaved map[string]struct{}
+	mu         sync.Mutex
+	entries    map[*entry]struct{}            // open ones
+	byKey      map[string]map[*entry]struct{} // the same by what they depend on
+	registered map[string]*entry              // registered ones by ID, recently ended ones too
+	running    int                            // commands
+	calls      int                            // that wait
+	notifying  bool                           // owners are being notified
+	notifyAt   time.Time                      // not before
+	notifyGap  time.Duration
+	nextAt     time.Time // nothing is due before; zero: never
+	unsaved    map[string]struct{}
 }
 
 // entry is one wait. It is guarded by the mu of the waits.
@@ -95,14 +95,14 @@ type entry struct {
 	durable bool
 	done    chan struct{} // closed when it has ended
 
-	again  time.Time // when it is looked at next: its agent is about to begin with a prompt
-	absent time.Time // since when the city does not know the target
-	at     time.Time // of time
-	next   time.Time // of command: when it is run next
-	gap    time.Duration
-	busy   bool // its command runs
-	last   string
-	cancel context.CancelFunc // ends its command
+	recheckAt   time.Time // when it is looked at next: its agent is about to begin with a prompt
+	absentSince time.Time // since when the city does not know the target
+	at          time.Time // of time
+	next        time.Time // of command: when it is run next
+	gap         time.Duration
+	busy        bool // its command runs
+	lastOutput  string
+	cancel      context.CancelFunc // ends its command
 }
 
 // The prefixes keep sessions, receipts and questions apart.
@@ -123,36 +123,36 @@ func (e *entry) key() string {
 }
 
 // New returns the waits of a city. They do nothing before they run.
-func New(opts Options) *Waits {
-	return &Waits{
-		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: workqueue.NewSet(),
+func New(opts Options) *Service {
+	return &Service{
+		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: workqueue.NewQueue(),
 		entries: map[*entry]struct{}{}, byKey: map[string]map[*entry]struct{}{},
-		kept: map[string]*entry{}, unsaved: map[string]struct{}{},
+		registered: map[string]*entry{}, unsaved: map[string]struct{}{},
 	}
 }
 
-// Look says that something about the session has changed. It never blocks and
+// SessionChanged says that something about the session has changed. It never blocks and
 // may be called at any time.
-func (w *Waits) Look(session string) { w.due.Mark(keySession + session) }
+func (w *Service) SessionChanged(session string) { w.due.Add(keySession + session) }
 
-// LookReceipt says that something about a receipt has changed, like Look. Events
+// ReceiptChanged says that something about a receipt has changed, like Look. Events
 // that name it say so too.
-func (w *Waits) LookReceipt(id string) { w.due.Mark(keyThing + id) }
+func (w *Service) ReceiptChanged(id string) { w.due.Add(keyThing + id) }
 
-// LookPending is [Waits.LookReceipt] for a pending question.
-func (w *Waits) LookPending(id string) { w.due.Mark(keyThing + id) }
+// PendingChanged is [Service.ReceiptChanged] for a pending question.
+func (w *Service) PendingChanged(id string) { w.due.Add(keyThing + id) }
 
 // Waits lists the registered waits, oldest first.
-func (w *Waits) Waits(ctx context.Context, which client.Which) ([]client.Wait, error) {
-	if err := w.await(ctx); err != nil {
+func (w *Service) Waits(ctx context.Context, which client.Which) ([]client.Wait, error) {
+	if err := w.waitLoaded(ctx); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := []client.Wait{}
-	for _, e := range w.kept {
+	for _, e := range w.registered {
 		if e.State == client.WaitOpen || which == client.WithEnded {
-			out = append(out, show(e.Wait))
+			out = append(out, toClient(e.Wait))
 		}
 	}
 	slices.SortFunc(out, func(a, b client.Wait) int {
@@ -163,13 +163,13 @@ func (w *Waits) Waits(ctx context.Context, which client.Which) ([]client.Wait, e
 
 // CancelWait ends a registered wait, without a notification. One that has ended
 // is client.ErrRefused.
-func (w *Waits) CancelWait(ctx context.Context, id string) (client.Wait, error) {
-	if err := w.await(ctx); err != nil {
+func (w *Service) CancelWait(ctx context.Context, id string) (client.Wait, error) {
+	if err := w.waitLoaded(ctx); err != nil {
 		return client.Wait{}, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := w.kept[id]
+	e := w.registered[id]
 	switch {
 	case e == nil:
 		return client.Wait{}, fmt.Errorf("%w: no wait is called %q; gc wait list shows them", client.ErrNotFound, id)
@@ -177,11 +177,11 @@ func (w *Waits) CancelWait(ctx context.Context, id string) (client.Wait, error) 
 		return client.Wait{}, fmt.Errorf("%w: the wait %s has ended already: %s", client.ErrRefused, id, e.State)
 	}
 	w.endLocked(ctx, e, verdict{client.WaitCancelled, ""})
-	return show(e.Wait), nil
+	return toClient(e.Wait), nil
 }
 
-// await waits until the store has been read.
-func (w *Waits) await(ctx context.Context) error {
+// waitLoaded waits until the store has been read.
+func (w *Service) waitLoaded(ctx context.Context) error {
 	select {
 	case <-w.ended:
 		return errEnded
@@ -199,8 +199,8 @@ func (w *Waits) await(ctx context.Context) error {
 
 var errEnded = fmt.Errorf("%w: the controller has ended", client.ErrUnavailable)
 
-// show returns the wait as the control API returns it.
-func show(w session.Wait) client.Wait {
+// toClient returns the wait as the control API returns it.
+func toClient(w session.Wait) client.Wait {
 	return client.Wait{
 		ID: w.ID, Target: w.Target, For: w.For, Arg: w.Arg, Owner: w.Owner, Text: w.Text, State: w.State, Reason: w.Reason,
 		Receipt: w.Receipt, CreatedAt: w.CreatedAt, Deadline: w.Deadline, EndedAt: w.EndedAt,

@@ -13,7 +13,7 @@ import (
 func TestALateLookDoesNotTakeTheStartsPlace(t *testing.T) {
 	const session, token = "s", "token"
 	e := New(Options{Events: event.NewMemory(10, 0, time.Now)})
-	late := newActive(e, session, "agent", token) // as takeUp makes it
+	late := newLiveRun(e, session, "agent", token) // as loadRun makes it
 	started := e.expect(session, "agent", token)
 	e.adopt(late)
 	spoken, err := e.named(workerrun.ID(token))

@@ -50,7 +50,7 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 }
 
 // recordDecision puts a decision into the city's time line.
-func (e *Engine) recordDecision(a *active, c worker.Call, d worker.Decision, verdict guard.Verdict, took time.Duration) {
+func (e *Engine) recordDecision(a *liveRun, c worker.Call, d worker.Decision, verdict guard.Verdict, took time.Duration) {
 	sum := sha256.Sum256(c.Input)
 	var input [2 * sha256.Size]byte
 	hex.Encode(input[:], sum[:])
@@ -69,19 +69,19 @@ func effectOf(action guard.Action) worker.Effect {
 
 // judge decides by rules. What is known of the session counts, not what the caller
 // says of it.
-func (e *Engine) judge(a *active, c worker.Call) guard.Verdict {
+func (e *Engine) judge(a *liveRun, c worker.Call) guard.Verdict {
 	if c.Tool == worker.Canary {
 		return guard.Verdict{Action: guard.Deny, Rule: worker.Canary, Reason: "the guard is live"}
 	}
 	if e.opts.Judge == nil {
 		return guard.Verdict{Action: guard.Allow}
 	}
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil {
 		return guard.Verdict{Action: guard.Deny, Reason: "the session is not known: " + err.Error()}
 	}
 	verdict := e.opts.Judge(v, c)
-	if !verdict.Action.Known() {
+	if !verdict.Action.IsValid() {
 		verdict.Action = guard.Deny
 	}
 	return verdict
@@ -94,22 +94,22 @@ const (
 )
 
 // decided remembers a call that was denied: it must not turn up among those that ran.
-func (a *active) decided(c worker.Call, d worker.Decision) {
+func (a *liveRun) decided(c worker.Call, d worker.Decision) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.heard = a.engine.opts.Now()
+	a.lastReport = a.engine.opts.Now()
 	if d.Allowed && !c.Ask {
-		a.toolStartsLocked(c, a.heard)
+		a.toolStartsLocked(c, a.lastReport)
 	} else {
-		a.signLocked("a call of the tool "+c.Tool, a.heard)
+		a.signLocked("a call of the tool "+c.Tool, a.lastReport)
 		if !d.Allowed {
 			a.progress.tools = slices.DeleteFunc(a.progress.tools, func(t toolCall) bool { return t.id == c.ID })
 		}
 	}
 	switch {
-	case c.ID == "", a.ran.Take(c.ID): // its bypass is known
+	case c.ID == "", a.ran.Remove(c.ID): // its bypass is known
 	case d.Allowed:
-		a.denied.Take(c.ID)
+		a.denied.Remove(c.ID)
 	default:
 		a.denied.Add(c.ID)
 	}
@@ -128,7 +128,7 @@ func (e *Engine) patience(c worker.Call) time.Duration {
 }
 
 // ask asks a person. Without an answer the decision is a denial.
-func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guard.Verdict) (d worker.Decision, answered bool) {
+func (e *Engine) ask(ctx context.Context, a *liveRun, c worker.Call, verdict guard.Verdict) (d worker.Decision, answered bool) {
 	wait := e.patience(c)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -139,12 +139,12 @@ func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guar
 		return d, false
 	}
 	e.opts.City.Sense(a.session)
-	a.until(ctx, func() bool { return q.answer != nil || q.over })
+	a.until(ctx, func() bool { return q.answer != nil || q.ended })
 	a.mu.Lock()
-	reply, over, ran := q.answer, q.over, q.ran
+	reply, over, ran := q.answer, q.ended, q.ran
 	a.forgetQuestionLocked(q)
-	if q.twin {
-		a.settling = e.opts.Now().Add(twinSettles)
+	if q.duplicate {
+		a.answeredUntil = e.opts.Now().Add(duplicateTimeout)
 	}
 	a.changeLocked()
 	a.mu.Unlock()
@@ -166,7 +166,7 @@ func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guar
 }
 
 // askPerson raises a question of the guard; nil if too many stand.
-func (a *active) askPerson(c worker.Call, verdict guard.Verdict, deadline time.Time) *question {
+func (a *liveRun) askPerson(c worker.Call, verdict guard.Verdict, deadline time.Time) *question {
 	about := c.Tool
 	if verdict.Part != "" {
 		about += ": " + verdict.Part
@@ -177,7 +177,7 @@ func (a *active) askPerson(c worker.Call, verdict guard.Verdict, deadline time.T
 		return nil
 	}
 	// A name that a previous controller has given to another question must not come again.
-	q := &question{guard: true, twin: c.Ask, call: c.ID, request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
+	q := &question{guard: true, duplicate: c.Ask, call: c.ID, request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
 		RunID: a.id, Event: worker.Raised, Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
 		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),
 		Options: []worker.Option{{ID: optionAllow, Label: "Allow once", Kind: "allow_once"}, {ID: optionDeny, Label: "Deny", Kind: "deny"}},

@@ -15,7 +15,7 @@ import (
 // channel is a session by the stream of its worker, over the provider below.
 type channel struct {
 	runtime.Provider
-	run *active
+	run *liveRun
 }
 
 var (
@@ -61,8 +61,8 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 
 // evidenceLocked adds what the worker says to a reading. What one says that was
 // connected and is gone gets old.
-func (a *active) evidenceLocked(r *runtime.Reading) {
-	a.twinsLocked(r)
+func (a *liveRun) evidenceLocked(r *runtime.Reading) {
+	a.mergeDuplicatesLocked(r)
 	e, ok := a.life.Evidence(r.At)
 	if ok && e.Activity == runtime.ActivityLimited && a.limited.After(r.At) {
 		e.Until = a.limited
@@ -70,7 +70,7 @@ func (a *active) evidenceLocked(r *runtime.Reading) {
 	if ok {
 		a.obstacleLocked(&e, r)
 	}
-	if a.lock.Held() && !a.lock.Leaves { // one that is handed over is to end between two turns
+	if a.lock.IsActive() && !a.lock.Leaves { // one that is handed over is to end between two turns
 		e, ok = recovery.Compacting(a.lock.Since, r.At), true
 	}
 	if standing := a.standingLocked(); len(standing) > 0 {
@@ -136,7 +136,7 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 // worker reports turns the provider decides.
 func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	a := c.run
-	if a.presence() == absent && (!a.tellsTurns() || a.byHook()) {
+	if a.presence() == absent && (!a.reportsTurns() || a.byHook()) {
 		err := runtime.WaitForInterruptBoundary(ctx, c.Provider, name, since, timeout)
 		if err == nil && a.byHook() {
 			a.cutShort()
@@ -154,8 +154,8 @@ func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, sin
 	return &runtime.Error{Op: "confirm the interrupt of", Session: name, Err: errNoBoundary}
 }
 
-// tellsTurns reports whether the worker has reported a turn.
-func (a *active) tellsTurns() bool {
+// reportsTurns reports whether the worker has reported a turn.
+func (a *liveRun) reportsTurns() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.life.Reports[worker.Busy].Event != ""
@@ -163,19 +163,19 @@ func (a *active) tellsTurns() bool {
 
 // byHook reports whether a hook reported the present state: an interrupt may have
 // none.
-func (a *active) byHook() bool {
+func (a *liveRun) byHook() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.life.Last().Metadata.Via == worker.ViaHook
 }
 
 // cutShort notes the end of a turn that no hook reports.
-func (a *active) cutShort() {
+func (a *liveRun) cutShort() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if last := a.life.Last(); last.Event == worker.Busy {
 		now := a.engine.opts.Now()
-		a.life, _ = a.life.Told(worker.Lifecycle{
+		a.life, _ = a.life.Apply(worker.Lifecycle{
 			Event: worker.Idle, RunID: a.id, Timestamp: now,
 			Metadata: worker.Detail{Reason: worker.TurnInterrupted, Via: worker.ViaHook, ConversationID: last.Metadata.ConversationID},
 		}, now)
@@ -190,7 +190,7 @@ func (c *channel) Pending(name string) (*runtime.PendingInteraction, error) {
 		return p, nil
 	}
 	p, err := runtime.Pending(c.Provider, name)
-	if errors.Is(err, runtime.ErrInteractionUnsupported) || err == nil && c.run.settles(p) {
+	if errors.Is(err, runtime.ErrInteractionUnsupported) || err == nil && c.run.skipsPlaceQuestion(p) {
 		return nil, nil //nolint:nilnil // nothing is asked
 	}
 	return p, err
@@ -215,7 +215,7 @@ func (c *channel) Respond(name string, r runtime.InteractionResponse) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
-	gone := a.until(ctx, func() bool { return !slices.Contains(a.asked, q) || a.box.Find(q.reply).Ended() })
+	gone := a.until(ctx, func() bool { return !slices.Contains(a.asked, q) || a.mailbox.Find(q.reply).IsDone() })
 	if err := a.answeredBy(q, gone); err != nil {
 		return &runtime.Error{Op: "respond to", Session: name, Err: err}
 	}
@@ -223,7 +223,7 @@ func (c *channel) Respond(name string, r runtime.InteractionResponse) error {
 }
 
 var (
-	errNoBoundary = errors.New("the worker has not confirmed the end of its turn")
-	errNotTaken   = errors.New("the answer was sent, and the worker has not accepted it yet")
-	errNoAnswer   = errors.New("the worker could not give the answer")
+	errNoBoundary  = errors.New("the worker has not confirmed the end of its turn")
+	errNotAccepted = errors.New("the answer was sent, and the worker has not accepted it yet")
+	errNoAnswer    = errors.New("the worker could not give the answer")
 )

@@ -24,61 +24,61 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 		return answer, nil
 	}
 	e.begins(a, c)
-	mode, ok := e.occasion(a)
+	mode, ok := e.contextMode(a)
 	if !ok {
 		return answer, fmt.Errorf("%w: the session is not known", worker.ErrUnavailable)
 	}
 	sections := e.sections(a, mode)
 	a.mu.Lock()
-	before := a.given
+	before := a.contextLog
 	if before.Claim != c.ID { // a later one has its place
 		a.mu.Unlock()
 		return answer, nil
 	}
 	next, given, all := before.Fetch(a.instance, c, sections)
-	next.Owed = next.Owed && !all
-	a.given = next
+	next.Pending = next.Pending && !all
+	a.contextLog = next
 	answer.Mode, answer.Epoch = mode, next.Epoch
 	if len(given) > 0 {
 		answer.Sections = given
 		err = a.claimedLocked(c.ID, answer)
 	}
 	if err != nil {
-		a.given = before
+		a.contextLog = before
 	}
 	a.mu.Unlock()
 	if err != nil {
 		return worker.Context{}, full(err)
 	}
-	e.keep(a) // if it fails, the same is sent again at worst
+	e.saveMemory(a) // if it fails, the same is sent again at worst
 	return answer, nil
 }
 
 // begins takes what a claim says of the conversation, once.
-func (e *Engine) begins(a *active, c worker.ContextClaim) {
+func (e *Engine) begins(a *liveRun, c worker.ContextClaim) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.given.Claim == c.ID || a.given.Open[c.ID] != nil {
+	if a.contextLog.Claim == c.ID || a.contextLog.Open[c.ID] != nil {
 		return
 	}
-	next, dropped := a.given.Began(c, e.opts.Now())
+	next, dropped := a.contextLog.Began(c, e.opts.Now())
 	a.briefedLocked(next, dropped)
 	a.changeLocked()
 }
 
 // claimedLocked keeps a message that a hook has fetched: it is on its way, and not to be
 // sent.
-func (a *active) claimedLocked(id string, c worker.Context) error {
-	if a.box.Find(id) != nil {
+func (a *liveRun) claimedLocked(id string, c worker.Context) error {
+	if a.mailbox.Find(id) != nil {
 		return nil
 	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	if _, err := a.box.Put(worker.Message{ID: id, Kind: worker.ContextMessage, At: a.engine.opts.Now(), Data: text}); err != nil {
+	if _, err := a.mailbox.Put(worker.Message{ID: id, Kind: worker.ContextMessage, At: a.engine.opts.Now(), Data: text}); err != nil {
 		return err
 	}
-	a.box.Ack(worker.Ack{ID: id, State: worker.Received})
+	a.mailbox.Ack(worker.Ack{ID: id, State: worker.Received})
 	return nil
 }

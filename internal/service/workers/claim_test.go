@@ -79,7 +79,7 @@ func (r *rig) primes() (texts []string) {
 // conversations taken up again, and two controllers, each section is fetched once in its
 // epoch and mode, and nothing of it comes as a prompt.
 func TestAHookFetchesWhatItsAgentIsToldOnce(t *testing.T) {
-	r := newRig(t, func(o *workers.Options) { o.Sections = told })
+	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
 	h := r.hooked(r.start("a", "one"), true)
 	h.begin(worker.BeganFresh, "t0", 0)
 	h.turn()
@@ -114,7 +114,7 @@ func TestAHookFetchesWhatItsAgentIsToldOnce(t *testing.T) {
 func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprint("killed ", killed), func(t *testing.T) {
-			r := newRig(t, func(o *workers.Options) { o.Sections = told })
+			r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
 			h := r.hooked(r.start("a", "one"), false)
 			for epoch, source := range []worker.Beginning{worker.BeganFresh, worker.BeganCompacted, worker.BeganCompacted} {
 				c := h.begin(source, "t", 0)
@@ -138,7 +138,7 @@ func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
 // TestWhatAHookCannotCarryComesAsAPrompt: a section beyond the hook's limit, and everything
 // where the claim never came, is sent by a prompt, once.
 func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
-	r := newRig(t, func(o *workers.Options) { o.Sections = told })
+	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
 	h := r.hooked(r.start("a", "one"), true)
 	c := h.begin(worker.BeganFresh, "t", 40)
 	h.turn()
@@ -165,7 +165,7 @@ func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
 func TestAStartBringsItsOwn(t *testing.T) {
 	for note, want := range map[string]int{"": 0, "cannot prompt: the first prompt is unsupported: no terminal": 1, "cannot prompt: the first prompt is unconfirmed": 0} {
 		r := newRig(t, func(o *workers.Options) {
-			o.Sections = told
+			o.Sections = testSections
 			o.Carried = func(string) ([]string, []string) { return []string{"role"}, []string{"history"} }
 		})
 		env := r.start("a", "one")
@@ -181,7 +181,7 @@ func TestAStartBringsItsOwn(t *testing.T) {
 }
 
 func TestClaimsAreNamed(t *testing.T) {
-	r := newRig(t, func(o *workers.Options) { o.Sections = told })
+	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
 	h := r.hooked(r.start("a", "one"), true)
 	for _, id := range []string{"", "claim-", "context-0-0-x", "claim-\n1234", "claim-" + strings.Repeat("x", 100)} {
 		if _, err := h.ClaimContext(r.within(), worker.ContextClaim{ID: id}); !errors.Is(err, worker.ErrInvalid) {

@@ -21,10 +21,10 @@ func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextA
 	return e.send(ctx, c, contextlog.Record.Send)
 }
 
-// giveOwn gives the city's own sections: each once in an epoch, whatever its content.
-func (e *Engine) giveOwn(ctx context.Context, c worker.Context) error {
+// sendOwnSections gives the city's own sections: each once in an epoch, whatever its content.
+func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context) error {
 	_, err := e.send(ctx, c, func(r contextlog.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextlog.Record, []contextlog.Order, map[string]string, error) {
-		next, orders, err := r.Give(instance, c, at, alive)
+		next, orders, err := r.AddCitySections(instance, c, at, alive)
 		return next, orders, nil, err
 	})
 	return err
@@ -41,7 +41,7 @@ func (e *Engine) send(ctx context.Context, c worker.Context, how sending) (worke
 	if err := contextlog.CheckContext(c); err != nil {
 		return worker.ContextAnswer{}, err
 	}
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil {
 		return worker.ContextAnswer{}, inWords(err)
 	}
@@ -50,21 +50,21 @@ func (e *Engine) send(ctx context.Context, c worker.Context, how sending) (worke
 		return answer, err
 	}
 	if err := a.remember(v.Provider); err != nil { // before a worker can get it, and a later controller give it again
-		a.takeBack(orders)
+		a.retract(orders)
 		return worker.ContextAnswer{}, fmt.Errorf("%w: that the sections are given cannot be kept: %w", worker.ErrUnavailable, err)
 	}
 	for i, o := range orders {
-		if answer.ID, err = e.give(ctx, a, o); err != nil {
-			a.takeBack(orders[i:])
-			e.keep(a)
+		if answer.ID, err = e.sendSections(ctx, a, o); err != nil {
+			a.retract(orders[i:])
+			e.saveMemory(a)
 			return worker.ContextAnswer{}, err
 		}
 	}
 	return answer, nil
 }
 
-// give gives sections by the stream, or as a prompt where no worker takes context.
-func (e *Engine) give(ctx context.Context, a *active, o contextlog.Order) (id string, err error) {
+// sendSections gives sections by the stream, or as a prompt where no worker takes context.
+func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextlog.Order) (id string, err error) {
 	if a.offers(worker.OfferContext) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -74,9 +74,9 @@ func (e *Engine) give(ctx context.Context, a *active, o contextlog.Order) (id st
 	id, err = e.asPrompt(ctx, a, o.Context)
 	if err == nil {
 		a.mu.Lock()
-		a.given = a.given.Closed(o.ID)
+		a.contextLog = a.contextLog.Closed(o.ID)
 		a.mu.Unlock()
-		e.keep(a)
+		e.saveMemory(a)
 	}
 	return id, err
 }
@@ -84,15 +84,15 @@ func (e *Engine) give(ctx context.Context, a *active, o contextlog.Order) (id st
 // newOrders notes sections as given, with a nonce each, and leaves out those that need not be sent.
 // Sections of a message that was lost go under its name again. Where nothing is sent, nothing is
 // accepted.
-func (a *active) newOrders(c worker.Context, how sending) ([]contextlog.Order, worker.ContextAnswer, error) {
+func (a *liveRun) newOrders(c worker.Context, how sending) ([]contextlog.Order, worker.ContextAnswer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.RunID = a.id
-	next, orders, skipped, err := how(a.given, a.instance, c, a.engine.opts.Now(), func(id string) bool { return a.box.Find(id) != nil })
+	next, orders, skipped, err := how(a.contextLog, a.instance, c, a.engine.opts.Now(), func(id string) bool { return a.mailbox.Find(id) != nil })
 	if err != nil {
 		return nil, worker.ContextAnswer{}, err
 	}
-	a.given = next
+	a.contextLog = next
 	answer := worker.ContextAnswer{Accepted: len(orders) > 0}
 	for _, s := range c.Sections {
 		if why := skipped[s.Type]; why != "" && !slices.Contains(answer.Skipped, s.Type) {
@@ -105,32 +105,32 @@ func (a *active) newOrders(c worker.Context, how sending) ([]contextlog.Order, w
 	return orders, answer, nil
 }
 
-// takeBack takes sections for not given.
-func (a *active) takeBack(orders []contextlog.Order) {
+// retract takes sections for not given.
+func (a *liveRun) retract(orders []contextlog.Order) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.given = a.given.TakeBack(a.instance, orders)
+	a.contextLog = a.contextLog.Retract(a.instance, orders)
 }
 
 // compactedLocked begins a new epoch, in which every section is new again. A report
 // of an earlier compaction changes nothing. It reports whether it did.
-func (a *active) compactedLocked(c contextlog.Compaction, now time.Time) bool {
-	next, dropped, ok := a.given.Compact(c, now)
-	next.Owed = next.Owed || ok && a.engine.opts.Sections != nil
+func (a *liveRun) compactedLocked(c contextlog.Compaction, now time.Time) bool {
+	next, dropped, ok := a.contextLog.Compact(c, now)
+	next.Pending = next.Pending || ok && a.engine.opts.Sections != nil
 	a.briefedLocked(next, dropped)
 	return ok
 }
 
 // briefedLocked takes a record over, and takes messages back that say nothing any more.
-func (a *active) briefedLocked(next contextlog.Record, dropped []string) {
+func (a *liveRun) briefedLocked(next contextlog.Record, dropped []string) {
 	for _, id := range dropped {
-		a.box.Drop(id)
+		a.mailbox.Remove(id)
 	}
-	a.given = next
+	a.contextLog = next
 }
 
 // asPrompt gives context as a prompt; the same sections are one prompt.
-func (e *Engine) asPrompt(ctx context.Context, a *active, c worker.Context) (string, error) {
+func (e *Engine) asPrompt(ctx context.Context, a *liveRun, c worker.Context) (string, error) {
 	if e.opts.Prompts == nil {
 		return "", errNoPrompts
 	}
@@ -150,11 +150,11 @@ func (e *Engine) asPrompt(ctx context.Context, a *active, c worker.Context) (str
 
 // verify looks whether sections that a worker was given have been seen in the
 // conversation. What has not is given as a prompt, once.
-func (e *Engine) verify(ctx context.Context, a *active, id string) error {
+func (e *Engine) verify(ctx context.Context, a *liveRun, id string) error {
 	a.mu.Lock()
-	_, open := a.given.Open[id]
-	l := a.box.Find(id)
-	if !open || !l.Ended() {
+	_, open := a.contextLog.Open[id]
+	l := a.mailbox.Find(id)
+	if !open || !l.IsDone() {
 		a.mu.Unlock()
 		return nil
 	}
@@ -174,20 +174,20 @@ func (e *Engine) verify(ctx context.Context, a *active, id string) error {
 		}
 	}
 	a.mu.Lock()
-	a.given = a.given.Closed(id)
+	a.contextLog = a.contextLog.Closed(id)
 	l.Data = nil
 	a.mu.Unlock()
-	e.keep(a)
+	e.saveMemory(a)
 	return nil
 }
 
 // verifyLost is verify for a message of an earlier controller: what it said is not
 // known any more, and what was not seen counts as not given.
-func (e *Engine) verifyLost(ctx context.Context, a *active, id string, seen []string) error {
+func (e *Engine) verifyLost(ctx context.Context, a *liveRun, id string, seen []string) error {
 	a.mu.Lock()
-	a.given = a.given.Unseen(a.instance, id, seen)
+	a.contextLog = a.contextLog.Unseen(a.instance, id, seen)
 	a.mu.Unlock()
-	e.keep(a)
+	e.saveMemory(a)
 	e.renew(ctx, a)
 	return nil
 }

@@ -19,7 +19,7 @@ func (e *Engine) Push(name string, c worker.Credentials) (run string, err error)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.life.Offers(worker.OfferIdentity) {
+	if !a.life.HasOffer(worker.OfferIdentity) {
 		return "", fmt.Errorf("%w: the worker of %s does not apply credentials", worker.ErrRefused, name)
 	}
 	id := a.credentialID(c)
@@ -27,7 +27,7 @@ func (e *Engine) Push(name string, c worker.Credentials) (run string, err error)
 	if was == id {
 		return a.id, nil
 	}
-	a.box.Drop(was) // an older one must not come after this
+	a.mailbox.Remove(was) // an older one must not come after this
 	body := worker.Identity{RunID: a.id, SessionID: a.session, AgentName: a.agent, Credentials: &c}
 	if _, err := a.putLocked(worker.IdentityMessage, id, body); err != nil {
 		return "", full(err)
@@ -41,7 +41,7 @@ func (e *Engine) Push(name string, c worker.Credentials) (run string, err error)
 
 // credentialID names the message with a credential: the same one has the same name,
 // also for a later controller, and does not reveal the value.
-func (a *active) credentialID(c worker.Credentials) string {
+func (a *liveRun) credentialID(c worker.Credentials) string {
 	mac := hmac.New(sha256.New, []byte(a.instance))
 	fmt.Fprintf(mac, "credential %q %q", c.Account, string(c.Value))
 	if c.ExpiresAt != nil {
@@ -51,14 +51,14 @@ func (a *active) credentialID(c worker.Credentials) string {
 }
 
 // joined says that a run may take credentials.
-func (e *Engine) joined(a *active) {
+func (e *Engine) joined(a *liveRun) {
 	if e.opts.Joined != nil {
 		e.opts.Joined(a.session)
 	}
 }
 
 // expiring passes on a worker's report that its credential expires.
-func (e *Engine) expiring(a *active, events []worker.TelemetryEvent) {
+func (e *Engine) expiring(a *liveRun, events []worker.TelemetryEvent) {
 	for _, t := range events {
 		if t.Type == worker.CredentialExpiring && t.Until != nil && e.opts.Expiring != nil {
 			e.opts.Expiring(a.session, *t.Until)

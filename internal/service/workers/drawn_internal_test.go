@@ -16,16 +16,16 @@ import (
 func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 	now := time.Now()
 	e := New(Options{Events: event.NewMemory(10, 0, time.Now), Now: func() time.Time { return now }})
-	listed := func(a *active, id string) bool {
+	listed := func(a *liveRun, id string) bool {
 		r := runtime.Reading{
 			At: now, Pending: &runtime.PendingInteraction{RequestID: id, Kind: runtime.WaitPermission},
 			Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityWaiting}},
 		}
 		shown := *r.Pending
 		a.mu.Lock()
-		a.twinsLocked(&r)
+		a.mergeDuplicatesLocked(&r)
 		a.mu.Unlock()
-		if got := !a.settles(&shown); got != (r.Pending != nil) || got != (len(r.Evidence) == 1) {
+		if got := !a.skipsPlaceQuestion(&shown); got != (r.Pending != nil) || got != (len(r.Evidence) == 1) {
 			t.Errorf("the reading and the question itself say different things: %v, %+v", got, r)
 		}
 		if r.Pending == nil && !r.Again.After(now) {
@@ -33,8 +33,8 @@ func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 		}
 		return r.Pending != nil
 	}
-	silent, reports := newActive(e, "s", "silent", "one"), newActive(e, "s", "reports", "two")
-	reports.life, _ = workerrun.Life{}.Told(worker.Lifecycle{Event: worker.Busy, Timestamp: now}, now)
+	silent, reports := newLiveRun(e, "s", "silent", "one"), newLiveRun(e, "s", "reports", "two")
+	reports.life, _ = workerrun.History{}.Apply(worker.Lifecycle{Event: worker.Busy, Timestamp: now}, now)
 	if !listed(silent, "q") {
 		t.Error("the question of an agent without hooks waits")
 	}
@@ -50,7 +50,7 @@ func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 	}
 	r := runtime.Reading{At: now}
 	reports.mu.Lock()
-	reports.twinsLocked(&r)
+	reports.mergeDuplicatesLocked(&r)
 	reports.mu.Unlock()
 	if listed(reports, "next") {
 		t.Error("the next question does not wait")

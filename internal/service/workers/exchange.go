@@ -2,7 +2,7 @@
 // which runs there are, who is connected, what is on its way to whom, and what
 // workers have reported.
 //
-// To the city it is a [runtime.Provider] over another one, see [Engine.Over]: a
+// To the city it is a [runtime.Provider] over another one, see [Engine.WrapProvider]: a
 // session whose worker is connected gets its prompts, interrupts and answers by the
 // worker's stream, and its state from the worker's reports; all else goes to the
 // provider below, and everything does where there is no worker. To the worker API
@@ -34,13 +34,13 @@ import (
 // City is what the engine knows of the controller. Its methods are called
 // concurrently.
 type City interface {
-	// View returns what is known of a session.
-	View(name string) (session.View, error)
+	// Snapshot returns what is known of a session.
+	Snapshot(name string) (session.Snapshot, error)
 	// Sense asks for a fresh reading of what a session is doing. It does not wait for it.
 	Sense(name string)
-	// Settled reports whether every session of the city is known, and [Engine.Look]
+	// HasSynced reports whether every session of the city is known, and [Engine.SessionChanged]
 	// was called for each: until then an unknown token proves nothing.
-	Settled() bool
+	HasSynced() bool
 }
 
 // Prompts is the queue of the city.
@@ -49,9 +49,9 @@ type Prompts interface {
 	// Worked takes the word of an instance, by its public name, that a turn has worked
 	// on the prompt of a receipt. It may come repeated, and late.
 	Worked(ctx context.Context, id, instance string) error
-	// Heard takes a hook's report about the prompts that reach its agent, see
-	// [prompt.Word].
-	Heard(ctx context.Context, w prompt.Word) error
+	// RecordHookReport takes a hook's report about the prompts that reach its agent, see
+	// [prompt.HookReport].
+	RecordHookReport(ctx context.Context, w prompt.HookReport) error
 }
 
 // Options is what an engine needs. City and Events are required.
@@ -60,18 +60,18 @@ type Options struct {
 	Events  event.Log
 	Prompts Prompts // nil: prompts are refused
 	// Judge decides about a call. Nil: nothing is guarded, everything is allowed.
-	Judge func(v session.View, c worker.Call) guard.Verdict
+	Judge func(v session.Snapshot, c worker.Call) guard.Verdict
 	// Regime is what the city wants of its guard. Nil: there is none.
 	Regime func() guard.Regime
 	// Readers are the tools that a session may use while the city does not answer, and the
 	// texts that must not stand in their inputs. Nil: there are none.
-	Readers func(v session.View) (tools, except []string)
+	Readers func(v session.Snapshot) (tools, except []string)
 	// Ready says that a session has shown that it asks the guard: it may get prompts. It
 	// must not block. Nil: no call.
 	Ready func(session string)
-	// Punish has the city stop or interrupt an instance, by its public name, that ran
+	// Enforce has the city stop or interrupt an instance, by its public name, that ran
 	// what was denied. Nil: it is only reported.
-	Punish func(ctx context.Context, session, instance, reason string, act guard.Bypass) error
+	Enforce func(ctx context.Context, session, instance, reason string, act guard.Bypass) error
 	// Spend keeps what was spent; it returns how many entries were new or changed.
 	// Nil: it is not kept.
 	Spend func(ctx context.Context, entries []usage.Entry) (int, error)
@@ -104,10 +104,10 @@ type Options struct {
 	Native func(agent string) bool
 	// Pressure returns the policy for an agent whose context fills up. Nil: nothing.
 	Pressure func(agent string) compaction.Rules
-	// HandOff has the city restart an instance, by its public name, in a new conversation
+	// Handoff has the city restart an instance, by its public name, in a new conversation
 	// that receives a note about the previous one. It is durable when it returns, and may
 	// be repeated. Nil: nothing is handed over.
-	HandOff func(ctx context.Context, session, instance string) error
+	Handoff func(ctx context.Context, session, instance string) error
 
 	AskTimeout time.Duration // of a question of the guard; zero is one minute
 	// Asking is AskTimeout where it may change; zero leaves it at that. It may be nil.
@@ -118,28 +118,28 @@ type Options struct {
 
 // Engine is the exchange of one city. Its methods are safe for concurrent use.
 type Engine struct {
-	opts   Options
-	owner  [sha256.Size]byte // the owner's token, folded
-	looks  chan struct{}     // has room for one: there is something in pending
-	crimes chan crime
+	opts       Options
+	owner      [sha256.Size]byte // the owner's token, folded
+	wakeup     chan struct{}     // has room for one: there is something in pending
+	violations chan violation
 	// leaving are runs whose conversations are to be handed over.
-	leaving chan *active
+	leaving chan *liveRun
 
-	mu      sync.Mutex
-	runs    map[string]*active           // by session
-	byID    map[string]*active           // by run id; also those that are being started
-	tokens  map[[sha256.Size]byte]ticket // of runs that live
-	fenced  map[[sha256.Size]byte]bool   // tokens of runs that have ended
-	order   [][sha256.Size]byte          // of fenced, the oldest first
-	past    map[string]bool              // ids of runs whose place others have taken
-	pasts   []string                     // of past, the oldest first
-	pending map[string]bool              // sessions to look at
-	looking map[string]bool              // sessions that are being looked at
+	mu         sync.Mutex
+	runs       map[string]*liveRun              // by session
+	byID       map[string]*liveRun              // by run id; also those that are being started
+	tokens     map[[sha256.Size]byte]tokenGrant // of runs that live
+	fenced     map[[sha256.Size]byte]bool       // tokens of runs that have ended
+	order      [][sha256.Size]byte              // of fenced, the oldest first
+	past       map[string]bool                  // ids of runs whose place others have taken
+	pasts      []string                         // of past, the oldest first
+	pending    map[string]bool                  // sessions to look at
+	inProgress map[string]bool                  // sessions that are being looked at
 }
 
-// ticket is for whom a token speaks.
-type ticket struct {
-	run   *active
+// tokenGrant is for whom a token speaks.
+type tokenGrant struct {
+	run   *liveRun
 	until time.Time // zero: as long as the run
 }
 
@@ -155,14 +155,14 @@ func New(opts Options) *Engine {
 		opts.AskTimeout = time.Minute
 	}
 	return &Engine{
-		opts: opts, owner: workerrun.Fold(opts.Owner), looks: make(chan struct{}, 1), crimes: make(chan crime, maxCrimes), leaving: make(chan *active, maxCrimes), runs: map[string]*active{}, byID: map[string]*active{},
-		tokens: map[[sha256.Size]byte]ticket{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},
-		pending: map[string]bool{}, looking: map[string]bool{},
+		opts: opts, owner: workerrun.HashToken(opts.Owner), wakeup: make(chan struct{}, 1), violations: make(chan violation, maxViolations), leaving: make(chan *liveRun, maxViolations), runs: map[string]*liveRun{}, byID: map[string]*liveRun{},
+		tokens: map[[sha256.Size]byte]tokenGrant{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},
+		pending: map[string]bool{}, inProgress: map[string]bool{},
 	}
 }
 
-// Look says that a session has changed. It never blocks.
-func (e *Engine) Look(name string) {
+// SessionChanged says that a session has changed. It never blocks.
+func (e *Engine) SessionChanged(name string) {
 	e.mu.Lock()
 	e.pending[name] = true
 	e.mu.Unlock()
@@ -171,38 +171,38 @@ func (e *Engine) Look(name string) {
 
 func (e *Engine) kick() {
 	select {
-	case e.looks <- struct{}{}:
+	case e.wakeup <- struct{}{}:
 	default: // it will look anyway
 	}
 }
 
-// maxLooks is how many sessions are looked at at a time: one whose place hangs must
+// maxParallel is how many sessions are looked at at a time: one whose place hangs must
 // not hold up the others.
-const maxLooks = 32
+const maxParallel = 32
 
 // Run works until ctx ends; then every stream is closed. It is called once.
 func (e *Engine) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer e.closeAll()
-	room := make(chan struct{}, maxLooks)
+	room := make(chan struct{}, maxParallel)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case c := <-e.crimes:
-			work.Go(func() { e.punish(ctx, c) })
+		case c := <-e.violations:
+			work.Go(func() { e.enforce(ctx, c) })
 			continue
 		case a := <-e.leaving:
-			work.Go(func() { e.handOff(ctx, a) })
+			work.Go(func() { e.requestHandoff(ctx, a) })
 			continue
-		case <-e.looks:
+		case <-e.wakeup:
 		}
 		for _, name := range e.due() {
 			work.Go(func() {
 				select {
 				case room <- struct{}{}:
-					e.see(name)
+					e.follow(name)
 					<-room
 				case <-ctx.Done():
 				}
@@ -218,9 +218,9 @@ func (e *Engine) due() []string {
 	defer e.mu.Unlock()
 	var names []string
 	for name := range e.pending {
-		if !e.looking[name] {
+		if !e.inProgress[name] {
 			delete(e.pending, name)
-			e.looking[name] = true
+			e.inProgress[name] = true
 			names = append(names, name)
 		}
 	}
@@ -229,7 +229,7 @@ func (e *Engine) due() []string {
 
 func (e *Engine) seen(name string) {
 	e.mu.Lock()
-	delete(e.looking, name)
+	delete(e.inProgress, name)
 	again := e.pending[name]
 	e.mu.Unlock()
 	if again {
@@ -237,14 +237,14 @@ func (e *Engine) seen(name string) {
 	}
 }
 
-// settled reports whether every run of the city is known here.
-func (e *Engine) settled() bool {
-	if !e.opts.City.Settled() { // first: after it every session is pending, looked at, or known
+// hasSynced reports whether every run of the city is known here.
+func (e *Engine) hasSynced() bool {
+	if !e.opts.City.HasSynced() { // first: after it every session is pending, looked at, or known
 		return false
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.pending)+len(e.looking) == 0
+	return len(e.pending)+len(e.inProgress) == 0
 }
 
 func (e *Engine) closeAll() {

@@ -33,7 +33,7 @@ func FuzzReports(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, at uint8, body []byte) {
-		r := newRig(t, func(o *workers.Options) { o.Sections = told })
+		r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
 		env := r.start("a", "one")
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", r.path)

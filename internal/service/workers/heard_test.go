@@ -22,7 +22,7 @@ func TestHooksTellOfPrompts(t *testing.T) {
 	r.must(a.Report(r.within(), worker.Busy, worker.Detail{PromptHash: hash}))
 	r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: worker.ViaHook, Reason: worker.TurnDone}))
 	r.mu.Lock()
-	heard := slices.Clone(r.heard)
+	heard := slices.Clone(r.hookReports)
 	r.mu.Unlock()
 	if len(heard) != 2 || heard[0].Hash != hash || heard[1].Hash != "" {
 		t.Fatalf("the queue of prompts received %+v", heard)
@@ -41,7 +41,7 @@ func TestHooksTellOfPrompts(t *testing.T) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.heard) != 2 {
-		t.Errorf("a late report named prompts: %+v", r.heard[2:])
+	if len(r.hookReports) != 2 {
+		t.Errorf("a late report named prompts: %+v", r.hookReports[2:])
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestAWorkersHealthIsKnown(t *testing.T) {
 	r := newRig(t, nil)
 	env := r.start("a", "one")
-	told := func() *client.Worker { return r.now().engine.Told("a", session.PublicInstance("one")) }
+	told := func() *client.Worker { return r.now().engine.CachedHealth("a", session.PublicInstance("one")) }
 	if h := told(); h != nil {
 		t.Errorf("no report came, and its state is %+v", h)
 	}

@@ -8,10 +8,10 @@ import (
 	"gascity/runtime"
 )
 
-// noteLocked is what is to be remembered.
-func (a *active) noteLocked() (string, error) {
+// encodeMemoryLocked is what is to be remembered.
+func (a *liveRun) encodeMemoryLocked() (string, error) {
 	m := recovery.Memory{
-		Run: a.id, Generation: a.generation, Told: a.told, Streamed: a.streamed, Life: a.life, Sent: a.sent, Given: a.given,
+		Run: a.id, Generation: a.generation, AckedGeneration: a.ackedGeneration, Streamed: a.streamed, Life: a.life, Sent: a.sent, ContextLog: a.contextLog,
 		Proved: a.proved, Bypass: a.bypass, Lock: a.lock,
 	}
 	for _, q := range a.asked {
@@ -24,28 +24,28 @@ func (a *active) noteLocked() (string, error) {
 
 // remember keeps the run's memory with its session. When it returns without an error
 // a later controller knows at least what was so when it was called.
-func (a *active) remember(p runtime.Provider) error {
+func (a *liveRun) remember(p runtime.Provider) error {
 	if p == nil {
-		return recovery.ErrNoPlace
+		return recovery.ErrNoProvider
 	}
-	a.noting.Lock()
-	defer a.noting.Unlock()
+	a.memoryMu.Lock()
+	defer a.memoryMu.Unlock()
 	a.mu.Lock()
-	text, err := a.noteLocked()
+	text, err := a.encodeMemoryLocked()
 	a.mu.Unlock()
-	if err != nil || text == a.noted {
+	if err != nil || text == a.lastMemory {
 		return err
 	}
 	if err := p.SetMeta(a.session, recovery.Meta, text); err != nil {
 		return err
 	}
-	a.noted = text
+	a.lastMemory = text
 	return nil
 }
 
-// keep remembers what a worker reported. If that fails, the report still counts.
-func (e *Engine) keep(a *active) {
-	v, err := e.opts.City.View(a.session)
+// saveMemory remembers what a worker reported. If that fails, the report still counts.
+func (e *Engine) saveMemory(a *liveRun) {
+	v, err := e.opts.City.Snapshot(a.session)
 	if err == nil {
 		err = a.remember(v.Provider)
 	}
@@ -56,7 +56,7 @@ func (e *Engine) keep(a *active) {
 
 // recall learns what an earlier controller knew, once. What was reported meanwhile
 // stays.
-func (a *active) recall(p runtime.Provider) error {
+func (a *liveRun) recall(p runtime.Provider) error {
 	a.mu.Lock()
 	known := a.recalled
 	a.mu.Unlock()
@@ -77,14 +77,14 @@ func (a *active) recall(p runtime.Provider) error {
 	a.life = a.life.With(m.Life, a.engine.opts.Now())
 	a.sent = append(m.Sent, a.sent...)
 	if m.Run == "" { // it has not spoken yet
-		m.Given.Owed = a.engine.opts.Sections != nil
+		m.ContextLog.Pending = a.engine.opts.Sections != nil
 	}
-	a.given = m.Given.With(a.given)
+	a.contextLog = m.ContextLog.With(a.contextLog)
 	a.proved, a.bypass = a.proved || m.Proved, cmp.Or(a.bypass, m.Bypass)
-	if !a.lock.Held() {
+	if !a.lock.IsActive() {
 		a.lock, a.compaction = m.Lock, compactionOf(m.Lock)
 	}
-	a.generation, a.told = max(a.generation, m.Generation), max(a.told, m.Told)
+	a.generation, a.ackedGeneration = max(a.generation, m.Generation), max(a.ackedGeneration, m.AckedGeneration)
 	if m.Streamed && !a.streamed {
 		a.streamed, a.leftAt = true, a.engine.opts.Now()
 	}
@@ -98,8 +98,8 @@ func (a *active) recall(p runtime.Provider) error {
 }
 
 // generations are the newest token's and the newest that the worker has.
-func (a *active) generations() (newest, told int) {
+func (a *liveRun) generations() (newest, told int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.generation, a.told
+	return a.generation, a.ackedGeneration
 }

@@ -21,7 +21,7 @@ const retryHolds = time.Minute
 
 // obstacleLocked adds to the worker's evidence what keeps the agent from making progress, by
 // the failures that it reported.
-func (a *active) obstacleLocked(e *runtime.Evidence, r *runtime.Reading) {
+func (a *liveRun) obstacleLocked(e *runtime.Evidence, r *runtime.Reading) {
 	f := &a.failure
 	switch {
 	case e.Activity == runtime.ActivityBusy && f.retry != nil:

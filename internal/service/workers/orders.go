@@ -55,10 +55,10 @@ func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.Identit
 	id.Token = "" // the city alone gives tokens
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.life.Offers(worker.OfferIdentity) {
+	if !a.life.HasOffer(worker.OfferIdentity) {
 		return worker.IdentityAnswer{}, fmt.Errorf("%w: the run's worker does not apply identities", worker.ErrRefused)
 	}
-	a.box.Drop(a.identity) // an older one must not come after this
+	a.mailbox.Remove(a.identity) // an older one must not come after this
 	a.counter++
 	a.identity = "identity-" + strconv.FormatInt(e.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
 	message := a.identity
@@ -77,7 +77,7 @@ func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.Inte
 	if err != nil {
 		return worker.InterruptAnswer{}, err
 	}
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil || v.Provider == nil {
 		return worker.InterruptAnswer{}, fmt.Errorf("%w: the session cannot be reached", worker.ErrUnavailable)
 	}
@@ -108,17 +108,17 @@ func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 			return h, nil
 		}
 	}
-	return a.known(e.opts.Now()), nil
+	return a.cachedHealth(e.opts.Now()), nil
 }
 
-// Told returns what the city knows of the health of an instance, by its public name,
+// CachedHealth returns what the city knows of the health of an instance, by its public name,
 // without asking its worker; nil if no worker has ever spoken for it.
-func (e *Engine) Told(name, instance string) *client.Worker {
+func (e *Engine) CachedHealth(name, instance string) *client.Worker {
 	a := e.of(name)
-	if a == nil || !a.speaks() || session.PublicInstance(a.instance) != instance {
+	if a == nil || !a.hasReported() || session.PublicInstance(a.instance) != instance {
 		return nil
 	}
-	h := a.known(e.opts.Now())
+	h := a.cachedHealth(e.opts.Now())
 	w := &client.Worker{RunID: h.RunID, Status: string(h.Status), State: h.CurrentState, UptimeSeconds: h.UptimeSeconds, ContextUsage: h.ContextUsage}
 	if h.LastActivity != nil {
 		w.HeardAt = *h.LastActivity
@@ -138,33 +138,33 @@ func (e *Engine) Listens(name string) bool {
 
 // askHealth asks the worker itself; not ok if it does not answer in time. The question
 // is taken back then.
-func (a *active) askHealth(ctx context.Context) (worker.Health, bool) {
-	id, err := a.tell(worker.HealthMessage, "health", struct{}{})
+func (a *liveRun) askHealth(ctx context.Context) (worker.Health, bool) {
+	id, err := a.sendMessage(worker.HealthMessage, "health", struct{}{})
 	if err != nil {
 		return worker.Health{}, false
 	}
-	ok := a.until(ctx, func() bool { return a.health.Question == id || a.box.Find(id).Ended() })
+	ok := a.until(ctx, func() bool { return a.health.Question == id || a.mailbox.Find(id).IsDone() })
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.box.Drop(id)
+	a.mailbox.Remove(id)
 	return a.health, ok && a.health.Question == id
 }
 
-// known is what the city knows of a run's health.
-func (a *active) known(now time.Time) worker.Health {
+// cachedHealth is what the city knows of a run's health.
+func (a *liveRun) cachedHealth(now time.Time) worker.Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	h := worker.Health{RunID: a.id, Status: worker.Healthy, CurrentState: cmp.Or(string(a.life.State()), "unknown"), ContextUsage: a.usage}
 	if h.ContextUsage == nil {
 		h.ContextUsage = a.life.ContextUsage()
 	}
-	if a.lock.Held() {
+	if a.lock.IsActive() {
 		h.CurrentState = "compacting"
 	}
 	if started := a.life.Reports[worker.Started].Timestamp; !started.IsZero() {
 		h.UptimeSeconds = max(0, int64(now.Sub(started).Seconds()))
 	}
-	heard := a.heard
+	heard := a.lastReport
 	if heard.IsZero() { // by this controller
 		heard = a.life.Last().Timestamp
 	}

@@ -70,7 +70,9 @@ func TestNoOutageAllows(t *testing.T) {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
 			r := guarded(t, func(o *workers.Options) {
-				o.Readers = func(session.View) (tools, except []string) { return []string{"Read", "LS"}, []string{".env", ".ssh"} }
+				o.Readers = func(session.Snapshot) (tools, except []string) {
+					return []string{"Read", "LS"}, []string{".env", ".ssh"}
+				}
 			})
 			env := r.start("s", "one")
 			with, without := clientOf(env), clientOf(env)
@@ -205,7 +207,7 @@ func TestAnAllowanceCountsForItsRunAndItsTime(t *testing.T) {
 func TestOneVerdictThatIsNoneIsADenial(t *testing.T) {
 	t.Parallel()
 	r := guarded(t, func(o *workers.Options) {
-		o.Judge = func(session.View, worker.Call) guard.Verdict { return guard.Verdict{} }
+		o.Judge = func(session.Snapshot, worker.Call) guard.Verdict { return guard.Verdict{} }
 	})
 	d, err := clientOf(r.start("s", "one")).Authorize(r.within(), worker.Call{Tool: "Read"})
 	if err != nil || d.Allowed {

@@ -22,26 +22,26 @@ const (
 	variableAgent    = "GC_AGENT"
 )
 
-// Over returns a provider that serves sessions by their workers where these are
+// WrapProvider returns a provider that serves sessions by their workers where these are
 // connected, and by p otherwise.
-func (e *Engine) Over(p runtime.Provider) runtime.Provider { return &over{p, e} }
+func (e *Engine) WrapProvider(p runtime.Provider) runtime.Provider { return &providerWrapper{p, e} }
 
-// over is the provider below with starts that give agents the variables of the
+// providerWrapper is the provider below with starts that give agents the variables of the
 // city.
-type over struct {
+type providerWrapper struct {
 	runtime.Provider
 	engine *Engine
 }
 
-var _ runtime.Router = (*over)(nil)
+var _ runtime.Router = (*providerWrapper)(nil)
 
 // Start keeps the contract of runtime.Runner. The run is known before its agent can
 // speak.
-func (o *over) Start(ctx context.Context, name string, cfg runtime.Config) error {
+func (o *providerWrapper) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	return o.begin(ctx, name, cfg, func(cfg runtime.Config) error { return o.Provider.Start(ctx, name, cfg) })
 }
 
-func (o *over) begin(ctx context.Context, name string, cfg runtime.Config, start func(runtime.Config) error) error {
+func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Config, start func(runtime.Config) error) error {
 	instance := cfg.Env[variableInstance]
 	if instance == "" {
 		return start(cfg)
@@ -68,7 +68,7 @@ func (o *over) begin(ctx context.Context, name string, cfg runtime.Config, start
 		return err
 	}
 	o.engine.started(a)
-	if a.speaks() { // what it has said while it was started could not be kept before
+	if a.hasReported() { // what it has said while it was started could not be kept before
 		if err := a.remember(o.Provider); err != nil {
 			o.engine.opts.Logger.Debug("the reports of a worker are not kept with its session", "session", name, "error", err)
 		}
@@ -79,26 +79,26 @@ func (o *over) begin(ctx context.Context, name string, cfg runtime.Config, start
 
 // Route keeps the contract of runtime.Router: a session whose worker has spoken goes
 // by its channel.
-func (o *over) Route(name string) runtime.Provider {
+func (o *providerWrapper) Route(name string) runtime.Provider {
 	below := o.Provider
 	if name == "" {
 		return below
 	}
 	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can {
-		below = &warm{below, o}
+		below = &relaunchProvider{below, o}
 	}
 	if o.engine.isNative(name) {
-		below = &recovery.Mute{Provider: below}
+		below = &recovery.WorkerOnly{Provider: below}
 	}
 	switch a := o.engine.of(name); {
 	case a == nil:
-		return &recovery.Unread{Provider: below}
-	case a.speaks():
+		return &recovery.UnknownWorker{Provider: below}
+	case a.hasReported():
 		return &channel{below, a}
-	case !a.knowsPast():
-		return &recovery.Unread{Provider: below}
-	case a.isYoung():
-		return &recovery.Unheard{Provider: below}
+	case !a.hasRecalled():
+		return &recovery.UnknownWorker{Provider: below}
+	case a.inStartupGrace():
+		return &recovery.PendingWorker{Provider: below}
 	}
 	return below
 }
@@ -108,41 +108,41 @@ func (e *Engine) isNative(name string) bool {
 	if e.opts.Native == nil {
 		return false
 	}
-	v, err := e.opts.City.View(name)
+	v, err := e.opts.City.Snapshot(name)
 	return err == nil && e.opts.Native(v.Agent)
 }
 
-// youth is how long after its start an agent may take to speak to its city.
-const youth = 30 * time.Second
+// startupGrace is how long after its start an agent may take to speak to its city.
+const startupGrace = 30 * time.Second
 
-// isYoung reports whether a worker may be about to speak for the run.
-func (a *active) isYoung() bool {
+// inStartupGrace reports whether a worker may be about to speak for the run.
+func (a *liveRun) inStartupGrace() bool {
 	a.engine.mu.Lock()
 	defer a.engine.mu.Unlock()
-	return !a.begun.IsZero() && a.engine.opts.Now().Sub(a.begun) < youth
+	return !a.begun.IsZero() && a.engine.opts.Now().Sub(a.begun) < startupGrace
 }
 
-func (a *active) knowsPast() bool {
+func (a *liveRun) hasRecalled() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.recalled
 }
 
-// warm is a provider below that can launch again.
-type warm struct {
+// relaunchProvider is a provider below that can launch again.
+type relaunchProvider struct {
 	runtime.Provider
-	over *over
+	outer *providerWrapper
 }
 
 var (
-	_ runtime.RelaunchProvider = (*warm)(nil)
-	_ runtime.Router           = (*warm)(nil)
+	_ runtime.RelaunchProvider = (*relaunchProvider)(nil)
+	_ runtime.Router           = (*relaunchProvider)(nil)
 )
 
 // Route keeps the contract of runtime.Router.
-func (w *warm) Route(string) runtime.Provider { return w.Provider }
+func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
 // Relaunch keeps the contract of runtime.RelaunchProvider.
-func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
-	return w.over.begin(ctx, name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
+func (w *relaunchProvider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	return w.outer.begin(ctx, name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
 }

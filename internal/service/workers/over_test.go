@@ -15,20 +15,22 @@ import (
 	"gascity/worker"
 )
 
-// nowhere is a city that knows nothing.
-type nowhere struct{}
+// emptyCity is a city that knows nothing.
+type emptyCity struct{}
 
-func (nowhere) View(string) (session.View, error) { return session.View{}, errors.New("not known") }
-func (nowhere) Sense(string)                      {}
-func (nowhere) Settled() bool                     { return true }
+func (emptyCity) Snapshot(string) (session.Snapshot, error) {
+	return session.Snapshot{}, errors.New("not known")
+}
+func (emptyCity) Sense(string)    {}
+func (emptyCity) HasSynced() bool { return true }
 
 // TestConformance: where there is no worker nothing changes.
 func TestConformance(t *testing.T) {
 	h := fake.Harness(nil)
 	wrap := func(open func(t runtimetest.T, dir string) runtime.Provider) func(t runtimetest.T, dir string) runtime.Provider {
 		return func(t runtimetest.T, dir string) runtime.Provider {
-			e := workers.New(workers.Options{City: nowhere{}, Events: event.NewMemory(10, 0, nil)})
-			return e.Over(open(t, dir))
+			e := workers.New(workers.Options{City: emptyCity{}, Events: event.NewMemory(10, 0, nil)})
+			return e.WrapProvider(open(t, dir))
 		}
 	}
 	h.New, h.Reopen = wrap(h.New), wrap(h.Reopen)
@@ -128,37 +130,37 @@ func TestAnOlderViewChangesNothing(t *testing.T) {
 	opts := r.opts
 	opts.City = view
 	e := workers.New(opts)
-	p := e.Over(r.place)
+	p := e.WrapProvider(r.place)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
 	defer func() { cancel(); r.must(<-ended) }()
-	see := func(v session.View) {
+	see := func(v session.Snapshot) {
 		view.set(v)
-		e.Look("a")
-		r.eventually("it has looked", func() bool { return view.looked() })
+		e.SessionChanged("a")
+		r.eventually("it has looked", func() bool { return view.isObserved() })
 	}
 	one, two := runtimeEnv("one"), runtimeEnv("two")
 	if err := p.Start(t.Context(), "a", config("a", "one")); err != nil {
 		t.Fatal(err)
 	}
-	see(session.View{Session: "a", Provider: p})
+	see(session.Snapshot{Session: "a", Provider: p})
 	if _, err := e.Authenticate(one.token); err != nil {
 		t.Errorf("a view from before the start has ended the run: %v", err)
 	}
-	see(session.View{Session: "a", Provider: p, Token: "one", Running: true})
+	see(session.Snapshot{Session: "a", Provider: p, Token: "one", Running: true})
 	if err := runtime.Relaunch(t.Context(), p, "a", config("a", "two")); err != nil {
 		t.Fatal(err)
 	}
-	see(session.View{Session: "a", Provider: p, Token: "one", Running: true})
+	see(session.Snapshot{Session: "a", Provider: p, Token: "one", Running: true})
 	if _, err := e.Authenticate(two.token); err != nil {
 		t.Errorf("a view from before the relaunch has ended the new run: %v", err)
 	}
 	if _, err := e.Authenticate(one.token); !errors.Is(err, worker.ErrFenced) {
 		t.Errorf("a view from before the relaunch has brought the previous run back: %v", err)
 	}
-	see(session.View{Session: "a", Provider: p, Token: "two", Running: true})
-	see(session.View{Session: "a", Provider: p})
+	see(session.Snapshot{Session: "a", Provider: p, Token: "two", Running: true})
+	see(session.Snapshot{Session: "a", Provider: p})
 	r.eventually("the run has ended", func() bool { _, err := e.Authenticate(two.token); return errors.Is(err, worker.ErrFenced) })
 }
 
@@ -166,23 +168,23 @@ func TestAnOlderViewChangesNothing(t *testing.T) {
 type fixed struct {
 	*controller
 	mu   sync.Mutex
-	view session.View
+	view session.Snapshot
 	saw  bool
 }
 
-func (f *fixed) set(v session.View) {
+func (f *fixed) set(v session.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.view, f.saw = v, false
 }
 
-func (f *fixed) looked() bool {
+func (f *fixed) isObserved() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.saw && f.Settled()
+	return f.saw && f.HasSynced()
 }
 
-func (f *fixed) View(string) (session.View, error) {
+func (f *fixed) Snapshot(string) (session.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.saw = true

@@ -24,12 +24,12 @@ type toolCall struct{ id, tool string }
 const maxTools = 64
 
 // signLocked notes that the worker has reported progress.
-func (a *active) signLocked(sign string, now time.Time) {
+func (a *liveRun) signLocked(sign string, now time.Time) {
 	a.progress.at, a.progress.sign, a.progress.unknown = now, sign, false
 }
 
 // turnLocked notes a report of the agent's lifecycle. No tool runs beyond the end of a turn.
-func (a *active) turnLocked(event, before worker.Transition, now time.Time) {
+func (a *liveRun) turnLocked(event, before worker.Transition, now time.Time) {
 	a.signLocked("the report "+string(event), now)
 	if event != worker.Busy || before != worker.Busy {
 		a.progress.tools = nil
@@ -37,7 +37,7 @@ func (a *active) turnLocked(event, before worker.Transition, now time.Time) {
 }
 
 // toolStartsLocked notes that a call was allowed. One without a name cannot be followed.
-func (a *active) toolStartsLocked(c worker.Call, now time.Time) {
+func (a *liveRun) toolStartsLocked(c worker.Call, now time.Time) {
 	a.signLocked("the start of the tool "+c.Tool, now)
 	known := slices.ContainsFunc(a.progress.tools, func(t toolCall) bool { return t.id == c.ID })
 	if c.ID != "" && c.Tool != worker.Canary && !known && len(a.progress.tools) < maxTools {
@@ -46,7 +46,7 @@ func (a *active) toolStartsLocked(c worker.Call, now time.Time) {
 }
 
 // eventLocked notes an event of telemetry.
-func (a *active) eventLocked(ev *worker.TelemetryEvent, now time.Time) {
+func (a *liveRun) eventLocked(ev *worker.TelemetryEvent, now time.Time) {
 	a.signLocked("the report "+string(ev.Type), now)
 	for _, c := range ev.ToolsCalled {
 		a.signLocked("the end of the tool "+c.Name, now)
@@ -55,7 +55,7 @@ func (a *active) eventLocked(ev *worker.TelemetryEvent, now time.Time) {
 }
 
 // progressLocked returns what is known of the progress in the turn.
-func (a *active) progressLocked() runtime.Progress {
+func (a *liveRun) progressLocked() runtime.Progress {
 	p := runtime.Progress{At: a.progress.at, Sign: a.progress.sign}
 	switch {
 	case len(a.progress.tools) > 0:

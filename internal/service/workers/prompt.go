@@ -71,7 +71,7 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	if err != nil {
 		return refused(runtime.RefusedContent, err.Error()), nil
 	}
-	id := a.goesByStream(d.ID)
+	id := a.assignStreamName(d.ID)
 	if err := a.remember(c.Provider); err != nil {
 		return unsent(err), nil
 	}
@@ -100,7 +100,7 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 	a.mu.Lock()
 	id := recovery.Newest(a.sent, d.ID)
 	if id != "" {
-		if l := a.box.Find(id); l != nil && l.State != worker.Refused {
+		if l := a.mailbox.Find(id); l != nil && l.State != worker.Refused {
 			a.mu.Unlock()
 			return outcomeOf(l), nil // the worker has it, or may have
 		}
@@ -112,8 +112,8 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 			return unsent(err), nil
 		}
 	}
-	if a.isYoung() { // its worker speaks, and is about to listen
-		return (&recovery.Unheard{Provider: c.Provider}).Deliver(ctx, name, d)
+	if a.inStartupGrace() { // its worker speaks, and is about to listen
+		return (&recovery.PendingWorker{Provider: c.Provider}).Deliver(ctx, name, d)
 	}
 	return runtime.Deliver(ctx, c.Provider, name, d)
 }
@@ -128,8 +128,8 @@ func (c *channel) text(name string, content []runtime.ContentBlock) (text string
 	return message.Text, staged, err
 }
 
-// goesByStream notes that a prompt goes by the stream and returns its message's name.
-func (a *active) goesByStream(id string) string {
+// assignStreamName notes that a prompt goes by the stream and returns its message's name.
+func (a *liveRun) assignStreamName(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	last := recovery.Newest(a.sent, id)
@@ -137,7 +137,7 @@ func (a *active) goesByStream(id string) string {
 		a.sent = remembered(a.sent, id, recovery.MaxSent)
 		return id
 	}
-	if l := a.box.Find(last); l == nil || l.State != worker.Refused {
+	if l := a.mailbox.Find(last); l == nil || l.State != worker.Refused {
 		return last // it was withdrawn before it was sent, or may be with the worker
 	}
 	next := recovery.Next(a.sent, id)
@@ -146,7 +146,7 @@ func (a *active) goesByStream(id string) string {
 }
 
 // prompt sends a prompt, with what its sender said of it.
-func (a *active) prompt(id, text string, d runtime.Delivery) (*workerrun.Letter, error) {
+func (a *liveRun) prompt(id, text string, d runtime.Delivery) (*workerrun.PendingMessage, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.putLocked(worker.PromptMessage, id, worker.Prompt{
@@ -155,13 +155,13 @@ func (a *active) prompt(id, text string, d runtime.Delivery) (*workerrun.Letter,
 }
 
 // refusal says why the run takes no prompt now.
-func (a *active) refusal() (runtime.Outcome, bool) {
+func (a *liveRun) refusal() (runtime.Outcome, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch state := a.life.State(); {
 	case len(a.standingLocked()) > 0:
 		return refused(runtime.RefusedDialog, "the agent waits for an answer"), false
-	case a.lock.Held():
+	case a.lock.IsActive():
 		return refused(runtime.RefusedBusy, "its context is being compacted, or handed over"), false
 	case state == worker.Busy && a.life.Last().Metadata.Via != worker.ViaHook: // an extension asks its CLI
 		return refused(runtime.RefusedBusy, "the worker says that it is busy"), false
@@ -172,21 +172,21 @@ func (a *active) refusal() (runtime.Outcome, bool) {
 }
 
 // await waits for a worker's word on a prompt.
-func (a *active) await(ctx context.Context, id string, confirm time.Duration) runtime.Outcome {
+func (a *liveRun) await(ctx context.Context, id string, confirm time.Duration) runtime.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, confirm)
 	defer cancel()
 	said := a.until(ctx, func() bool {
-		l := a.box.Find(id)
-		return l != nil && (l.State == worker.Submitted || l.Ended())
+		l := a.mailbox.Find(id)
+		return l != nil && (l.State == worker.Submitted || l.IsDone())
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch l := a.box.Find(id); {
+	switch l := a.mailbox.Find(id); {
 	case l == nil:
 		return unconfirmed("", "the prompt is not known any more")
 	case said:
 		return outcomeOf(l)
-	case a.box.Take(id):
+	case a.mailbox.Withdraw(id):
 		return neverSent("the worker did not fetch it")
 	case a.reader == nil && a.presenceLocked(goneWithin) == returning:
 		return unconfirmed(runtime.RefusedUnready, "the worker may have it, and is not connected")
@@ -195,7 +195,7 @@ func (a *active) await(ctx context.Context, id string, confirm time.Duration) ru
 }
 
 // outcomeOf is a worker's word in the terms of deliveries.
-func outcomeOf(l *workerrun.Letter) runtime.Outcome {
+func outcomeOf(l *workerrun.PendingMessage) runtime.Outcome {
 	switch l.State {
 	case worker.Submitted:
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.SignWorker, Detail: l.Detail}
@@ -221,7 +221,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	}
 	a.mu.Lock()
 	id := recovery.Newest(a.sent, d.ID)
-	known := id != "" && a.box.Find(id) != nil
+	known := id != "" && a.mailbox.Find(id) != nil
 	where := a.presenceLocked(goneWithin)
 	a.mu.Unlock()
 	switch {
@@ -246,7 +246,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 
 // promptAgain sends a prompt that an earlier controller may have sent: that no reader
 // of this one has had it proves nothing.
-func (a *active) promptAgain(id, text string, d runtime.Delivery) error {
+func (a *liveRun) promptAgain(id, text string, d runtime.Delivery) error {
 	l, err := a.prompt(id, text, d)
 	if err != nil {
 		return err

@@ -17,15 +17,15 @@ import (
 // guard wants to know about a tool.
 type question struct {
 	worker.Interaction
-	request string        // the name by which it is answered; it is one of this run alone
-	guard   bool          // the guard asks; a worker can neither change nor resolve it
-	twin    bool          // the agent CLI asks the same at its own place: see twinsLocked
-	shown   bool          // it was seen to
-	over    bool          // it was answered there, or no caller waits for the answer any more
-	call    string        // of the guard: the name that the agent CLI has for the call
-	ran     bool          // of the guard: the tool ran before it was allowed
-	answer  *worker.Reply // nil until it is answered
-	reply   string        // the ID of the message with the answer
+	request   string        // the name by which it is answered; it is one of this run alone
+	guard     bool          // the guard asks; a worker can neither change nor resolve it
+	duplicate bool          // the agent CLI asks the same at its own place: see mergeDuplicatesLocked
+	shown     bool          // it was seen to
+	ended     bool          // it was answered there, or no caller waits for the answer any more
+	call      string        // of the guard: the name that the agent CLI has for the call
+	ran       bool          // of the guard: the tool ran before it was allowed
+	answer    *worker.Reply // nil until it is answered
+	reply     string        // the ID of the message with the answer
 }
 
 const (
@@ -37,7 +37,7 @@ const (
 
 // raiseLocked notes what a worker asks. One that stands already is brought up to date.
 // The oldest gives way if there are too many.
-func (a *active) raiseLocked(q worker.Interaction) *question {
+func (a *liveRun) raiseLocked(q worker.Interaction) *question {
 	q.RunID = a.id
 	if at := a.askedLocked(q.ID); at >= 0 {
 		a.asked[at].Interaction = q
@@ -56,19 +56,19 @@ func (a *active) raiseLocked(q worker.Interaction) *question {
 }
 
 // requestOf is the name of a question of this run.
-func (a *active) requestOf(text string) string {
+func (a *liveRun) requestOf(text string) string {
 	sum := sha256.Sum256([]byte(a.instance + " " + text))
 	return hex.EncodeToString(sum[:12])
 }
 
 // askedLocked finds what the worker asks under an ID of its own.
-func (a *active) askedLocked(id string) int {
+func (a *liveRun) askedLocked(id string) int {
 	return slices.IndexFunc(a.asked, func(q *question) bool { return !q.guard && q.ID == id })
 }
 
 // resolveLocked takes a question of the worker away, and returns its name. It is not
 // raised again under its ID: reports may come late.
-func (a *active) resolveLocked(id string) string {
+func (a *liveRun) resolveLocked(id string) string {
 	if !slices.Contains(a.answered, id) {
 		a.answered = remembered(a.answered, id, maxAnswered)
 	}
@@ -82,16 +82,16 @@ func (a *active) resolveLocked(id string) string {
 }
 
 // forgetQuestionLocked takes a question away, with an answer that is on its way.
-func (a *active) forgetQuestionLocked(q *question) {
+func (a *liveRun) forgetQuestionLocked(q *question) {
 	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(x *question) bool { return x == q })
-	if q.reply != "" && a.box.Find(q.reply) != nil && !a.box.Find(q.reply).Ended() {
-		a.box.Drop(q.reply)
+	if q.reply != "" && a.mailbox.Find(q.reply) != nil && !a.mailbox.Find(q.reply).IsDone() {
+		a.mailbox.Remove(q.reply)
 	}
 }
 
 // dropQuestionsLocked takes every question away that the worker has asked: the agent
 // that asked is gone.
-func (a *active) dropQuestionsLocked() {
+func (a *liveRun) dropQuestionsLocked() {
 	for _, q := range a.asked {
 		if !q.guard {
 			a.forgetQuestionLocked(q)
@@ -101,7 +101,7 @@ func (a *active) dropQuestionsLocked() {
 
 // standingLocked are the questions that an answer is waited for. After its deadline
 // no caller waits.
-func (a *active) standingLocked() []*question {
+func (a *liveRun) standingLocked() []*question {
 	now := a.engine.opts.Now()
 	for _, q := range a.asked {
 		if !q.guard && q.Deadline != nil && now.After(*q.Deadline) {
@@ -112,7 +112,7 @@ func (a *active) standingLocked() []*question {
 }
 
 // pending is the first question, nil if there is none.
-func (a *active) pending() *runtime.PendingInteraction {
+func (a *liveRun) pending() *runtime.PendingInteraction {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if standing := a.standingLocked(); len(standing) > 0 {
@@ -122,7 +122,7 @@ func (a *active) pending() *runtime.PendingInteraction {
 }
 
 // answer gives a question its answer, and returns it; nil if it is none of these.
-func (a *active) answer(r runtime.InteractionResponse) (*question, error) {
+func (a *liveRun) answer(r runtime.InteractionResponse) (*question, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	standing := a.standingLocked()
@@ -153,14 +153,14 @@ func (a *active) answer(r runtime.InteractionResponse) (*question, error) {
 
 // answeredBy is what came of an answer. The worker may refuse it; then the question
 // stands, and can be answered again.
-func (a *active) answeredBy(q *question, gone bool) error {
+func (a *liveRun) answeredBy(q *question, gone bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.changeLocked()
-	switch l := a.box.Find(q.reply); {
+	switch l := a.mailbox.Find(q.reply); {
 	case !gone && !slices.Contains(a.asked, q):
 	case !gone:
-		return errNotTaken
+		return errNotAccepted
 	case l != nil && (l.State == worker.Refused || l.State == worker.Failed) && slices.Contains(a.asked, q):
 		q.answer, q.reply = nil, ""
 		return fmt.Errorf("%w: %s", errNoAnswer, l.Detail)

@@ -109,7 +109,7 @@ func TestAQuestionEndsWithItsDeadlineAndItsAgent(t *testing.T) {
 func judged(action guard.Action, ask time.Duration) func(*workers.Options) {
 	return func(o *workers.Options) {
 		o.AskTimeout = ask
-		o.Judge = func(session.View, worker.Call) guard.Verdict {
+		o.Judge = func(session.Snapshot, worker.Call) guard.Verdict {
 			return guard.Verdict{Action: action, Rule: "the-rule", Reason: "it is dangerous", Part: "rm -rf /"}
 		}
 	}
@@ -229,7 +229,7 @@ func TestAToolThatRanAlthoughItWasDeniedIsNoticed(t *testing.T) {
 func TestAToolThatWasAllowedAtTheAgentIsNoBypass(t *testing.T) {
 	r := newRig(t, func(o *workers.Options) {
 		o.AskTimeout = 50 * time.Millisecond
-		o.Judge = func(session.View, worker.Call) guard.Verdict { return guard.Verdict{Action: guard.Allow} }
+		o.Judge = func(session.Snapshot, worker.Call) guard.Verdict { return guard.Verdict{Action: guard.Allow} }
 	})
 	a := r.work(r.start("a", "one"), nil)
 	d, err := a.Authorize(r.within(), worker.Call{ID: "c1", Tool: "Bash", Ask: true})

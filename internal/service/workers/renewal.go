@@ -15,8 +15,8 @@ import (
 
 // obeyedLocked begins a new epoch if a worker says that it has compacted its context on
 // request, and has not reported it by an event of its own.
-func (a *active) obeyedLocked(ack worker.Ack) bool {
-	if ack.State != worker.Consumed || ack.ID != a.compaction || !a.lock.Held() || a.given.Epoch > a.lock.Epoch {
+func (a *liveRun) obeyedLocked(ack worker.Ack) bool {
+	if ack.State != worker.Consumed || ack.ID != a.compaction || !a.lock.IsActive() || a.contextLog.Epoch > a.lock.Epoch {
 		return false
 	}
 	now := a.engine.opts.Now()
@@ -27,50 +27,50 @@ func (a *active) obeyedLocked(ack worker.Ack) bool {
 // compaction, and in a new conversation. That it is owed is kept with the session until
 // it is given, so it may be called at every word of a worker: a section that the epoch
 // has had is not given again.
-func (e *Engine) renew(ctx context.Context, a *active) {
+func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	a.mu.Lock()
-	owed, epoch := a.given.Owed && e.opts.Sections != nil && a.listensLocked(), a.given.Epoch
+	owed, epoch := a.contextLog.Pending && e.opts.Sections != nil && a.listensLocked(), a.contextLog.Epoch
 	a.mu.Unlock()
 	if !owed || e.isStarting(a) {
 		return
 	}
-	mode, ok := e.occasion(a)
+	mode, ok := e.contextMode(a)
 	if !ok {
 		return
 	}
 	if sections := e.sections(a, mode); len(sections) > 0 {
-		if err := e.giveOwn(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}); err != nil {
+		if err := e.sendOwnSections(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}); err != nil {
 			e.opts.Logger.Warn("an agent has not received its context yet", "session", a.session, "mode", mode, "error", err)
 			return
 		}
 	}
 	a.mu.Lock()
-	if a.given.Epoch == epoch && !a.givesLocked() {
-		a.given = a.given.Settled()
+	if a.contextLog.Epoch == epoch && !a.mayResendLocked() {
+		a.contextLog = a.contextLog.ClearPending()
 	}
 	a.mu.Unlock()
-	e.keep(a)
+	e.saveMemory(a)
 }
 
 // listensLocked reports whether a worker has spoken for the run, and is not about to take
 // up its stream: one that takes context is waited for.
-func (a *active) listensLocked() bool {
+func (a *liveRun) listensLocked() bool {
 	switch {
-	case a.life.Offers(worker.OfferClaim) && a.life.Reports[worker.Busy].Event == "":
+	case a.life.HasOffer(worker.OfferClaim) && a.life.Reports[worker.Busy].Event == "":
 		return false // its hooks claim it with its first turn
 	case a.reader != nil:
 		return true
 	case a.streamed:
 		return a.presenceLocked(returnWithin) != returning
-	case a.life.Offers(worker.OfferContext):
+	case a.life.HasOffer(worker.OfferContext):
 		return a.engine.opts.Now().Sub(a.life.Reports[worker.Started].Timestamp) > returnWithin
 	}
 	return a.life.State() != ""
 }
 
-// givesLocked reports whether a message with sections may have to be sent again.
-func (a *active) givesLocked() bool {
-	for id := range a.given.Open {
+// mayResendLocked reports whether a message with sections may have to be sent again.
+func (a *liveRun) mayResendLocked() bool {
+	for id := range a.contextLog.Open {
 		if !strings.HasPrefix(id, contextlog.ClaimPrefix) {
 			return true
 		}
@@ -79,40 +79,40 @@ func (a *active) givesLocked() bool {
 }
 
 // isStarting reports whether a start of the run is under way: it brings the first prompt.
-func (e *Engine) isStarting(a *active) bool {
+func (e *Engine) isStarting(a *liveRun) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return a.starts > 0
 }
 
-// occasion is the mode in which a run's epoch is owed its sections; at the start of an
+// contextMode is the mode in which a run's epoch is owed its sections; at the start of an
 // instance that follows from its conversation, and what its first prompt holds counts
 // as given. Not ok: the mode is not known now.
-func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
+func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
 	a.mu.Lock()
-	mode, epoch := a.given.Mode, a.given.Epoch
+	mode, epoch := a.contextLog.Mode, a.contextLog.Epoch
 	a.mu.Unlock()
 	if mode != "" || epoch > 0 {
 		return cmp.Or(mode, worker.CompactContext), true // no mode: an earlier version's
 	}
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	switch {
 	case err != nil:
 		return "", false
-	case v.Conversation.Resumed():
+	case v.Conversation.IsResumed():
 		return worker.ResumeContext, true
 	case e.opts.Carried == nil:
 		return worker.FullContext, true
 	}
 	argued, typed := e.opts.Carried(a.agent)
 	a.mu.Lock()
-	streams := a.reader != nil && a.life.Offers(worker.OfferContext) // what is typed beside that is not read
+	streams := a.reader != nil && a.life.HasOffer(worker.OfferContext) // what is typed beside that is not read
 	a.mu.Unlock()
 	var own []worker.Section
 	if e.opts.Sections != nil {
 		own = e.sections(a, worker.FullContext)
 	}
-	if !streams && !missed(v.Provider, a.session) {
+	if !streams && !promptMissed(v.Provider, a.session) {
 		argued = slices.Concat(argued, typed)
 		if slices.ContainsFunc(own, func(s worker.Section) bool { return s.Type == typeCheckpoint }) {
 			argued = append(argued, typeCheckpoint) // the first prompt holds the note
@@ -120,7 +120,7 @@ func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.given = a.given.Carried(argued, own)
+	a.contextLog = a.contextLog.Carried(argued, own)
 	return worker.FullContext, true
 }
 
@@ -129,26 +129,26 @@ func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
 const typeCheckpoint = "checkpoint"
 
 // sections are the city's context for an agent in a mode.
-func (e *Engine) sections(a *active, mode worker.ContextMode) []worker.Section {
+func (e *Engine) sections(a *liveRun, mode worker.ContextMode) []worker.Section {
 	sections := e.opts.Sections(a.agent, mode)
 	a.mu.Lock()
-	start := a.given.Epoch == 0
+	start := a.contextLog.Epoch == 0
 	a.mu.Unlock()
 	if !start || mode != worker.FullContext {
 		return sections
 	}
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil || v.Conversation.Former == nil {
 		return sections
 	}
-	if note := plan.HandOverNote(v.Conversation.Former.ID, string(v.Conversation.Former.Failure)); note != "" {
+	if note := plan.HandoffNote(v.Conversation.Former.ID, string(v.Conversation.Former.Failure)); note != "" {
 		sections = append(slices.Clip(sections), worker.Section{Type: typeCheckpoint, Content: note})
 	}
 	return sections
 }
 
-// missed reports whether the prompt of a session's start did not arrive.
-func missed(p runtime.Provider, session string) bool {
+// promptMissed reports whether the prompt of a session's start did not arrive.
+func promptMissed(p runtime.Provider, session string) bool {
 	if p == nil {
 		return false
 	}

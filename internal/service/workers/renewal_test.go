@@ -12,8 +12,8 @@ import (
 	"gascity/worker"
 )
 
-// told are the city's sections of a test.
-func told(_ string, mode worker.ContextMode) []worker.Section {
+// testSections are the city's sections of a test.
+func testSections(_ string, mode worker.ContextMode) []worker.Section {
 	return []worker.Section{{Type: "role", Content: "You repair, " + string(mode) + "."}, {Type: "history", Content: "It is kept."}}
 }
 
@@ -34,7 +34,7 @@ func (a *agent) counts() map[string]int {
 // the sections of the city once, however often it reports them, and from any controller.
 func TestACompactedAgentIsToldAgain(t *testing.T) {
 	const compactions = 20
-	r := newRig(t, func(o *workers.Options) { o.Sections = told })
+	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
 	a := r.work(r.start("a", "one"), nonces, worker.OfferContext)
 	at := time.Now()
 	for i := range compactions {
@@ -74,7 +74,7 @@ func TestWhoObeysIsToldAgain(t *testing.T) {
 	for name, offers := range map[string][]string{"by the stream": {worker.OfferCompact, worker.OfferContext}, "as a prompt": {worker.OfferCompact}} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(o *workers.Options) {
-				o.Sections = told
+				o.Sections = testSections
 				o.Pressure = func(string) compaction.Rules { return compaction.Rules{CompactAt: 0.9} }
 			})
 			a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {

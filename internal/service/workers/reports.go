@@ -23,7 +23,7 @@ const (
 
 // record puts a report into the city's time line. What cannot be recorded is logged:
 // a report has happened whether it is written down or not. It takes data over.
-func (e *Engine) record(a *active, kind event.Kind, body any, data map[string]string) {
+func (e *Engine) record(a *liveRun, kind event.Kind, body any, data map[string]string) {
 	if data == nil {
 		data = make(map[string]string, 2)
 	}
@@ -41,8 +41,8 @@ func (e *Engine) record(a *active, kind event.Kind, body any, data map[string]st
 	}
 }
 
-// known transitions are taken; others are a newer worker's, and are recorded only.
-func known(t worker.Transition) bool {
+// isKnownTransition transitions are taken; others are a newer worker's, and are recorded only.
+func isKnownTransition(t worker.Transition) bool {
 	switch t {
 	case worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored:
 		return true
@@ -59,7 +59,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	if r.Event == "" {
 		return worker.LifecycleAnswer{}, fmt.Errorf("%w: event is missing", worker.ErrInvalid)
 	}
-	if !known(r.Event) {
+	if !isKnownTransition(r.Event) {
 		e.record(a, event.WorkerLifecycle, r, map[string]string{"late": "true"})
 		return worker.LifecycleAnswer{Accepted: true, Late: true}, nil
 	}
@@ -71,11 +71,11 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	a.mu.Lock()
 	var late bool
 	before := a.life.Last().Event
-	a.life, late = a.life.Told(r, now)
+	a.life, late = a.life.Apply(r, now)
 	if !late && r.Event == worker.Busy {
 		a.failure = failure{}
 	}
-	a.heard = now
+	a.lastReport = now
 	if !late {
 		a.turnLocked(r.Event, before, now)
 	}
@@ -93,14 +93,14 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	}
 	e.record(a, event.WorkerLifecycle, r, more)
 	e.opts.City.Sense(a.session)
-	e.keep(a)
+	e.saveMemory(a)
 	e.renew(ctx, a)
-	e.press(a)
+	e.checkPressure(a)
 	if err := e.names(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
 		return worker.LifecycleAnswer{}, err // the worker repeats it
 	}
 	if !late {
-		if err := e.heard(ctx, a, r, now); err != nil {
+		if err := e.forwardHookReport(ctx, a, r, now); err != nil {
 			return worker.LifecycleAnswer{}, err
 		}
 	}
@@ -120,14 +120,14 @@ const (
 
 // earliest returns the time before which nothing can have happened in the run; zero if it
 // is not known.
-func (e *Engine) earliest(a *active) time.Time {
+func (e *Engine) earliest(a *liveRun) time.Time {
 	e.mu.Lock()
 	minted := a.minted
 	e.mu.Unlock()
 	if !minted.IsZero() {
 		return minted.Add(-clockSkew)
 	}
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil || v.StartedAt.IsZero() || v.Token != a.instance {
 		return time.Time{}
 	}
@@ -137,7 +137,7 @@ func (e *Engine) earliest(a *active) time.Time {
 // outside says why a report cannot have happened at the time that it names; empty if it can.
 // Its arrival counts then: with a clock that is wrong, the order in which reports arrive is
 // what is known.
-func (e *Engine) outside(a *active, at, now time.Time) string {
+func (e *Engine) outside(a *liveRun, at, now time.Time) string {
 	switch {
 	case at.IsZero():
 		return ""
@@ -188,12 +188,12 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 		e.bypassedBy(a, call)
 	}
 	if compacted || len(bypassed) > 0 {
-		e.keep(a)
+		e.saveMemory(a)
 	}
 	e.expiring(a, t.Events)
 	e.renew(ctx, a) // before prompts that waited for the end of a compaction
 	e.opts.City.Sense(a.session)
-	e.press(a)
+	e.checkPressure(a)
 	for i := range t.Events {
 		if t.Events[i].Type != worker.TurnComplete {
 			continue
@@ -208,7 +208,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 // entriesOf are what events say was spent. An event is named as it was reported, so
 // that a repetition is one whenever it comes; one from the future happened now, and one from
 // before the instance at its start.
-func entriesOf(a *active, events []worker.TelemetryEvent, earliest, now time.Time) []usage.Entry {
+func entriesOf(a *liveRun, events []worker.TelemetryEvent, earliest, now time.Time) []usage.Entry {
 	var entries []usage.Entry
 	for i := range events {
 		entry, ok := usage.FromEvent(usage.Origin{Run: a.id, Session: a.session, Agent: a.agent}, events[i])
@@ -227,10 +227,10 @@ func entriesOf(a *active, events []worker.TelemetryEvent, earliest, now time.Tim
 
 // learn takes from telemetry what is more than spending: calls that ran although they
 // were denied, and whether the conversation was compacted.
-func (a *active) learn(events []worker.TelemetryEvent, compactions []contextlog.Compaction, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
+func (a *liveRun) learn(events []worker.TelemetryEvent, compactions []contextlog.Compaction, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.heard = now
+	a.lastReport = now
 	for _, c := range compactions {
 		compacted = a.compactedLocked(c, now) || compacted
 	}
@@ -251,7 +251,7 @@ func (a *active) learn(events []worker.TelemetryEvent, compactions []contextlog.
 			a.usage = u
 		}
 		for _, call := range ev.ToolsCalled {
-			if call.CallID != "" && (a.denied.Take(call.CallID) || a.ranUnallowedLocked(call.CallID)) {
+			if call.CallID != "" && (a.denied.Remove(call.CallID) || a.ranUnallowedLocked(call.CallID)) {
 				bypassed = append(bypassed, call)
 			}
 		}
@@ -272,17 +272,17 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 		return fmt.Errorf("%w: state %q is not one of received, submitted, consumed, refused, failed", worker.ErrInvalid, ack.State)
 	}
 	a.mu.Lock()
-	a.heard = e.opts.Now()
-	a.signLocked("an answer to a message", a.heard)
-	letter, news := a.box.Ack(ack)
+	a.lastReport = e.opts.Now()
+	a.signLocked("an answer to a message", a.lastReport)
+	letter, news := a.mailbox.Ack(ack)
 	if letter == nil { // it was sent before this controller began
-		news = a.box.Heard(ack) != nil
+		news = a.mailbox.AckUnknown(ack) != nil
 	}
 	compacted := a.obeyedLocked(ack)
 	a.changeLocked()
 	a.mu.Unlock()
 	if compacted {
-		e.keep(a)
+		e.saveMemory(a)
 	}
 	e.renew(ctx, a)
 	if news {
@@ -290,7 +290,7 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 		e.opts.City.Sense(a.session)
 		e.rotated(a, ack)
 	}
-	e.press(a)
+	e.checkPressure(a)
 	if err := e.worked(ctx, a, ack.ID); err != nil {
 		return err // the worker repeats it
 	}
@@ -306,9 +306,9 @@ func (e *Engine) ReportHealth(_ context.Context, id string, h worker.Health) err
 	now := e.opts.Now()
 	a.mu.Lock()
 	h.RunID, h.Asked = a.id, true
-	a.health, a.heard = h, now
+	a.health, a.lastReport = h, now
 	if h.Question != "" {
-		a.box.Ack(worker.Ack{ID: h.Question, State: worker.Consumed})
+		a.mailbox.Ack(worker.Ack{ID: h.Question, State: worker.Consumed})
 	}
 	a.changeLocked()
 	a.mu.Unlock()
@@ -326,8 +326,8 @@ func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction)
 		return worker.InteractionAnswer{}, fmt.Errorf("%w: id is missing", worker.ErrInvalid)
 	}
 	a.mu.Lock()
-	a.heard = e.opts.Now()
-	a.signLocked("a question", a.heard)
+	a.lastReport = e.opts.Now()
+	a.signLocked("a question", a.lastReport)
 	name := ""
 	switch q.Event {
 	case worker.Raised:
@@ -346,6 +346,6 @@ func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction)
 	q.Input = nil // it may hold anything
 	e.record(a, event.WorkerInteraction, q, nil)
 	e.opts.City.Sense(a.session)
-	e.keep(a)
+	e.saveMemory(a)
 	return worker.InteractionAnswer{ID: name}, nil
 }

@@ -36,16 +36,16 @@ type rig struct {
 	path  string
 	opts  workers.Options
 
-	mu         sync.Mutex
-	controller *controller
-	prompts    []client.NudgeRequest
-	worked     []string // what a worker said it has worked on: receipt and instance
-	heard      []prompt.Word
-	has        func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
-	onPrompt   func()                   // called when the worker has got a prompt, before it says so
-	onStart    func(env map[string]string)
-	blind      atomic.Bool // the controller sees no session
-	onNote     func()      // called after the provider has kept a note
+	mu          sync.Mutex
+	controller  *controller
+	prompts     []client.NudgeRequest
+	worked      []string // what a worker said it has worked on: receipt and instance
+	hookReports []prompt.HookReport
+	has         func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
+	onPrompt    func()                   // called when the worker has got a prompt, before it says so
+	onStart     func(env map[string]string)
+	blind       atomic.Bool // the controller sees no session
+	onNote      func()      // called after the provider has kept a note
 }
 
 // controller is one life of the city's controller.
@@ -78,13 +78,13 @@ func newRig(t testing.TB, edit func(*workers.Options)) *rig {
 	return r
 }
 
-// noting is the place below, which reports when a note was kept.
-type noting struct {
+// metaRecorder is the place below, which reports when a note was kept.
+type metaRecorder struct {
 	*fake.Provider
 	rig *rig
 }
 
-func (n noting) SetMeta(name, key, value string) error {
+func (n metaRecorder) SetMeta(name, key, value string) error {
 	err := n.Provider.SetMeta(name, key, value)
 	n.rig.mu.Lock()
 	then := n.rig.onNote
@@ -96,7 +96,7 @@ func (n noting) SetMeta(name, key, value string) error {
 }
 
 // Start starts the session; its agent may speak before it is known to run.
-func (n noting) Start(ctx context.Context, name string, cfg runtime.Config) error {
+func (n metaRecorder) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	err := n.Provider.Start(ctx, name, cfg)
 	if n.rig.onStart != nil {
 		n.rig.onStart(cfg.Env)
@@ -106,7 +106,7 @@ func (n noting) Start(ctx context.Context, name string, cfg runtime.Config) erro
 
 // Settle reports, as a driver with a journal does, that what it never got is not
 // with the agent.
-func (n noting) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+func (n metaRecorder) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if len(n.Provider.Calls("Deliver")) == 0 {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn}, nil
 	}
@@ -152,7 +152,7 @@ func (r *rig) begin() *controller {
 	opts := r.opts
 	opts.City = c
 	c.engine = workers.New(opts)
-	c.provider = c.engine.Over(noting{r.place, r})
+	c.provider = c.engine.WrapProvider(metaRecorder{r.place, r})
 	plain, err := new(net.ListenConfig).Listen(r.Context(), "unix", r.path)
 	if err != nil {
 		r.Fatal(err)
@@ -172,7 +172,7 @@ func (r *rig) begin() *controller {
 	names, err := r.place.ListRunning("")
 	r.must(err)
 	for _, name := range names {
-		c.engine.Look(name)
+		c.engine.SessionChanged(name)
 	}
 	c.settled.Store(true)
 	return c
@@ -217,10 +217,10 @@ func (r *rig) Worked(_ context.Context, id, instance string) error {
 	return nil
 }
 
-func (r *rig) Heard(_ context.Context, w prompt.Word) error {
+func (r *rig) RecordHookReport(_ context.Context, w prompt.HookReport) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.heard = append(r.heard, w)
+	r.hookReports = append(r.hookReports, w)
 	return nil
 }
 
@@ -232,15 +232,15 @@ func (r *rig) prompted() []client.NudgeRequest {
 
 // The controller is the city of its engine.
 
-func (c *controller) View(name string) (session.View, error) {
+func (c *controller) Snapshot(name string) (session.Snapshot, error) {
 	if c.rig.blind.Load() {
-		return session.View{}, client.ErrUnavailable
+		return session.Snapshot{}, client.ErrUnavailable
 	}
 	obs, err := runtime.Observe(context.WithoutCancel(c.rig.Context()), c.rig.place, name)
 	if err != nil {
-		return session.View{}, err
+		return session.Snapshot{}, err
 	}
-	v := session.View{Session: name, Agent: name, Provider: c.provider}
+	v := session.Snapshot{Session: name, Agent: name, Provider: c.provider}
 	if obs.Session == runtime.Alive && obs.Agent != runtime.Dead {
 		v.Token, v.Running = obs.InstanceToken, true
 	}
@@ -249,7 +249,7 @@ func (c *controller) View(name string) (session.View, error) {
 
 func (c *controller) Sense(string) {}
 
-func (c *controller) Settled() bool { return c.settled.Load() }
+func (c *controller) HasSynced() bool { return c.settled.Load() }
 
 // start starts a session and returns the environment of its agent.
 func (r *rig) start(name, instance string) map[string]string {
@@ -258,7 +258,7 @@ func (r *rig) start(name, instance string) map[string]string {
 	if err := c.provider.Start(r.Context(), name, config(name, instance)); err != nil {
 		r.Fatal(err)
 	}
-	c.engine.Look(name)
+	c.engine.SessionChanged(name)
 	return r.environment(name)
 }
 
@@ -312,7 +312,7 @@ func (r *rig) work(env map[string]string, act func(*agent, worker.Message), offe
 				a.done <- err
 				return
 			}
-			a.take(ctx, m)
+			a.handleMessage(ctx, m)
 		}
 		a.done <- nil
 	}()
@@ -324,7 +324,7 @@ func (r *rig) work(env map[string]string, act func(*agent, worker.Message), offe
 	return a
 }
 
-func (a *agent) take(ctx context.Context, m worker.Message) {
+func (a *agent) handleMessage(ctx context.Context, m worker.Message) {
 	a.mu.Lock()
 	a.got = append(a.got, m)
 	close(a.changed)

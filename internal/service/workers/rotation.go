@@ -32,7 +32,7 @@ func (e *Engine) Rotate(name string) error {
 	if !a.offers(worker.OfferIdentity) {
 		return fmt.Errorf("%w: the worker of %s is not connected, or takes no new tokens", worker.ErrRefused, name)
 	}
-	v, err := e.opts.City.View(name)
+	v, err := e.opts.City.Snapshot(name)
 	if err != nil {
 		return inWords(err)
 	}
@@ -53,8 +53,8 @@ func (e *Engine) Rotate(name string) error {
 }
 
 // pushTokenLocked sends the worker its newest token, if it does not have it.
-func (a *active) pushTokenLocked() error {
-	if a.generation == a.told || !a.life.Offers(worker.OfferIdentity) {
+func (a *liveRun) pushTokenLocked() error {
+	if a.generation == a.ackedGeneration || !a.life.HasOffer(worker.OfferIdentity) {
 		return nil
 	}
 	id := worker.Identity{RunID: a.id, SessionID: a.session, Token: worker.Secret(workerrun.Token(a.instance, a.generation))}
@@ -63,29 +63,29 @@ func (a *active) pushTokenLocked() error {
 }
 
 // rotated notes that the worker has acknowledged a token; those before it die.
-func (e *Engine) rotated(a *active, ack worker.Ack) {
+func (e *Engine) rotated(a *liveRun, ack worker.Ack) {
 	number, ours := strings.CutPrefix(ack.ID, tokenPrefix)
 	generation, err := strconv.Atoi(number)
 	if !ours || err != nil || ack.State == worker.Refused || ack.State == worker.Failed {
 		return
 	}
 	a.mu.Lock()
-	was := a.told
+	was := a.ackedGeneration
 	if generation > was && generation <= a.generation {
-		a.told = generation
+		a.ackedGeneration = generation
 	}
-	now := a.told
+	now := a.ackedGeneration
 	a.mu.Unlock()
 	e.mu.Lock()
 	for g := was; g < now; g++ {
-		token := workerrun.Fold(workerrun.Token(a.instance, g))
+		token := workerrun.HashToken(workerrun.Token(a.instance, g))
 		if of, ok := e.tokens[token]; ok && of.until.IsZero() {
-			e.tokens[token] = ticket{of.run, e.opts.Now().Add(RotationGrace)}
+			e.tokens[token] = tokenGrant{of.run, e.opts.Now().Add(RotationGrace)}
 		}
 	}
 	e.mu.Unlock()
 	if now > was {
-		e.keep(a)
+		e.saveMemory(a)
 	}
 }
 

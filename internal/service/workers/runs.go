@@ -23,15 +23,15 @@ const (
 	maxPast   = 4096
 )
 
-// see follows what the controller knows of a session: a run that it sees and the
+// follow follows what the controller knows of a session: a run that it sees and the
 // engine does not is taken up, one whose instance has ended is ended.
-func (e *Engine) see(name string) {
-	v, err := e.opts.City.View(name)
+func (e *Engine) follow(name string) {
+	v, err := e.opts.City.Snapshot(name)
 	if err != nil && !errors.Is(err, client.ErrNotFound) || v.Unknown != "" {
 		return // nothing is known
 	}
 	if v.Token != "" {
-		e.takeUp(v)
+		e.loadRun(v)
 		return
 	}
 	e.mu.Lock()
@@ -44,13 +44,13 @@ func (e *Engine) see(name string) {
 }
 
 // overdueLocked reports whether a view that does not show a run says something.
-func (e *Engine) overdueLocked(a *active) bool {
+func (e *Engine) overdueLocked(a *liveRun) bool {
 	return a.starts == 0 && (a.seen || e.opts.Now().Sub(a.begun) > unseenWithin)
 }
 
-// takeUp makes the run of a view known. Its memory is read before anybody can speak
+// loadRun makes the run of a view known. Its memory is read before anybody can speak
 // for it.
-func (e *Engine) takeUp(v session.View) {
+func (e *Engine) loadRun(v session.Snapshot) {
 	id := workerrun.ID(v.Token)
 	e.mu.Lock()
 	a, past := e.byID[id], e.past[id]
@@ -59,23 +59,23 @@ func (e *Engine) takeUp(v session.View) {
 		return // the view is older than what has its place now
 	}
 	if a == nil {
-		a = newActive(e, v.Session, v.Agent, v.Token)
+		a = newLiveRun(e, v.Session, v.Agent, v.Token)
 	}
-	knew := a.knowsPast()
+	knew := a.hasRecalled()
 	if err := a.recall(v.Provider); err != nil {
 		e.opts.Logger.Debug("what a session keeps of its worker cannot be read yet", "session", v.Session, "error", err)
-		time.AfterFunc(recallAgain, func() { e.Look(v.Session) })
+		time.AfterFunc(recallAgain, func() { e.SessionChanged(v.Session) })
 	}
 	e.adopt(a)
 	e.joined(a)
-	if !knew && a.knowsPast() {
+	if !knew && a.hasRecalled() {
 		e.resume(a)
 	}
 }
 
 // adopt gives a run that was seen its place. A run of another instance there is
 // ended.
-func (e *Engine) adopt(a *active) {
+func (e *Engine) adopt(a *liveRun) {
 	e.mu.Lock()
 	now := e.runs[a.session]
 	if now != nil && now != a && now.starts == 0 && !e.overdueLocked(now) {
@@ -99,14 +99,14 @@ func (e *Engine) adopt(a *active) {
 }
 
 // registerLocked makes a run and its tokens known.
-func (e *Engine) registerLocked(a *active) {
+func (e *Engine) registerLocked(a *liveRun) {
 	e.byID[a.id] = a
 	generation, told := a.generations()
 	for g := told; g <= generation; g++ { // the worker may still have an older one
 		plain := workerrun.Token(a.instance, g)
-		token := workerrun.Fold(plain)
+		token := workerrun.HashToken(plain)
 		if _, known := e.tokens[token]; !known {
-			e.tokens[token] = ticket{run: a}
+			e.tokens[token] = tokenGrant{run: a}
 			e.hide(a.instance)
 			e.hide(plain)
 		}
@@ -121,7 +121,7 @@ func (e *Engine) hide(token string) {
 }
 
 // end ends a run: its tokens are dead, its stream over.
-func (e *Engine) end(a *active) {
+func (e *Engine) end(a *liveRun) {
 	e.mu.Lock()
 	last := e.runs[a.session] == a && a.starts == 0
 	if last {
@@ -135,7 +135,7 @@ func (e *Engine) end(a *active) {
 }
 
 // forgetLocked takes a run away. If another one has its place it never comes back.
-func (e *Engine) forgetLocked(a *active, replaced bool) {
+func (e *Engine) forgetLocked(a *liveRun, replaced bool) {
 	if e.runs[a.session] == a {
 		delete(e.runs, a.session)
 	}
@@ -166,13 +166,13 @@ func (e *Engine) forgetLocked(a *active, replaced bool) {
 // expect makes the run of a start known before its agent can speak. The run of the
 // name, if there is one, stays until the start has succeeded: it may not be this
 // caller's to replace. Starts of one instance have one run.
-func (e *Engine) expect(name, agent, instance string) *active {
+func (e *Engine) expect(name, agent, instance string) *liveRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a := e.byID[workerrun.ID(instance)]
 	if a == nil {
-		a = newActive(e, name, agent, instance)
-		a.begun, a.recalled, a.given.Owed = e.opts.Now(), true, e.opts.Sections != nil
+		a = newLiveRun(e, name, agent, instance)
+		a.begun, a.recalled, a.contextLog.Pending = e.opts.Now(), true, e.opts.Sections != nil
 		a.minted = a.begun
 	}
 	a.starts++
@@ -181,7 +181,7 @@ func (e *Engine) expect(name, agent, instance string) *active {
 }
 
 // started gives a run that has been started its place.
-func (e *Engine) started(a *active) {
+func (e *Engine) started(a *liveRun) {
 	e.mu.Lock()
 	a.starts--
 	a.begun, a.seen = e.opts.Now(), false
@@ -199,7 +199,7 @@ func (e *Engine) started(a *active) {
 
 // abandon takes the run of a start back that has failed, unless it runs all the same,
 // by another start.
-func (e *Engine) abandon(a *active) {
+func (e *Engine) abandon(a *liveRun) {
 	e.mu.Lock()
 	a.starts--
 	gone := a.starts == 0 && e.runs[a.session] != a
@@ -213,26 +213,26 @@ func (e *Engine) abandon(a *active) {
 }
 
 // of returns the run of a session, nil if none is known.
-func (e *Engine) of(name string) *active {
+func (e *Engine) of(name string) *liveRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.runs[name]
 }
 
 // named returns a run by its id.
-func (e *Engine) named(id string) (*active, error) {
+func (e *Engine) named(id string) (*liveRun, error) {
 	e.mu.Lock()
 	a := e.byID[id]
 	e.mu.Unlock()
 	if a == nil {
-		return nil, &unknownRunError{id, e.settled()}
+		return nil, &unknownRunError{id, e.hasSynced()}
 	}
 	return a, nil
 }
 
 // Authenticate keeps the contract of workerapi.Tokens.
 func (e *Engine) Authenticate(token string) (workerrun.Caller, error) {
-	folded := workerrun.Fold(token)
+	folded := workerrun.HashToken(token)
 	if e.opts.Owner != "" && folded == e.owner {
 		return workerrun.Caller{Owner: true}, nil
 	}
@@ -246,7 +246,7 @@ func (e *Engine) Authenticate(token string) (workerrun.Caller, error) {
 		return workerrun.Caller{}, errUnknownToken // another one has taken its place
 	case fenced:
 		return workerrun.Caller{}, errFenced
-	case !e.settled():
+	case !e.hasSynced():
 		return workerrun.Caller{}, errEarly
 	}
 	return workerrun.Caller{}, errUnknownToken

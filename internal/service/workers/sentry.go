@@ -46,11 +46,11 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 	case a.proved:
 		return Guarded, ""
 	}
-	return Unguarded, a.lapseLocked()
+	return Unguarded, a.unguardedReasonLocked()
 }
 
-// lapseLocked says why a session is unguarded.
-func (a *active) lapseLocked() string {
+// unguardedReasonLocked says why a session is unguarded.
+func (a *liveRun) unguardedReasonLocked() string {
 	if a.partly {
 		return detailPartly
 	}
@@ -63,9 +63,9 @@ const (
 	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts anyway"
 )
 
-// Hold says why a session gets no prompts because of its guard; empty: it may have
+// PromptHold says why a session gets no prompts because of its guard; empty: it may have
 // them. It never blocks for long.
-func (e *Engine) Hold(v session.View) string {
+func (e *Engine) PromptHold(v session.Snapshot) string {
 	if r := e.regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
 		return ""
 	}
@@ -75,18 +75,18 @@ func (e *Engine) Hold(v session.View) string {
 		if a.proved {
 			return ""
 		}
-		return a.lapseLocked() + remedyUnguarded
+		return a.unguardedReasonLocked() + remedyUnguarded
 	}
 	return detailUnguarded + remedyUnguarded
 }
 
 // allowance is what the worker may decide without the city for a while; nil if that is
 // nothing. It is signed with the token that the worker has.
-func (e *Engine) allowance(a *active) *worker.Allowance {
+func (e *Engine) allowance(a *liveRun) *worker.Allowance {
 	if e.opts.Readers == nil {
 		return nil
 	}
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (e *Engine) allowance(a *active) *worker.Allowance {
 }
 
 // proves notes that the worker asks before it uses a tool: any, or those that it hears of.
-func (e *Engine) proves(a *active, c worker.Call) {
+func (e *Engine) proves(a *liveRun, c worker.Call) {
 	a.mu.Lock()
 	first := !a.proved && (!c.Partial || !a.partly)
 	a.proved, a.partly = a.proved || !c.Partial, a.partly || c.Partial
@@ -112,15 +112,15 @@ func (e *Engine) proves(a *active, c worker.Call) {
 		if proved && e.opts.Ready != nil {
 			e.opts.Ready(a.session)
 		}
-		e.keep(a)
+		e.saveMemory(a)
 	}
 }
 
 // ranUnallowedLocked reports whether a call that ran is one whose question is still open: the
 // hook that asked has ended, or the agent CLI did not wait for it. The question is withdrawn. A
 // question that the agent CLI shows as well was answered there.
-func (a *active) ranUnallowedLocked(call string) bool {
-	at := slices.IndexFunc(a.asked, func(q *question) bool { return q.guard && q.call == call && !q.over })
+func (a *liveRun) ranUnallowedLocked(call string) bool {
+	at := slices.IndexFunc(a.asked, func(q *question) bool { return q.guard && q.call == call && !q.ended })
 	if at < 0 {
 		return false
 	}
@@ -128,8 +128,8 @@ func (a *active) ranUnallowedLocked(call string) bool {
 	if q.answer != nil && q.answer.Option == optionAllow {
 		return false
 	}
-	q.over = true
-	if q.twin {
+	q.ended = true
+	if q.duplicate {
 		return false
 	}
 	q.ran = true
@@ -138,41 +138,41 @@ func (a *active) ranUnallowedLocked(call string) bool {
 }
 
 // bypassedBy notes that a tool ran although it was not allowed, and has the city act.
-func (e *Engine) bypassedBy(a *active, call worker.ToolCall) {
+func (e *Engine) bypassedBy(a *liveRun, call worker.ToolCall) {
 	reason := fmt.Sprintf("the guard was bypassed: %s ran at %s although it was not allowed", brief(call.Name), e.opts.Now().UTC().Format(time.RFC3339))
 	a.mu.Lock()
 	a.bypass = reason
 	a.mu.Unlock()
 	act := cmp.Or(e.regime().OnBypass, guard.BypassStop)
-	if act == guard.BypassReport || e.opts.Punish == nil {
+	if act == guard.BypassReport || e.opts.Enforce == nil {
 		return
 	}
 	select {
-	case e.crimes <- crime{a, reason, act}:
+	case e.violations <- violation{a, reason, act}:
 	default:
 		e.opts.Logger.Error("too many sessions bypass the guard at once: one keeps running", "session", a.session)
 	}
 }
 
-// crime is a bypass that the city acts on.
-type crime struct {
-	run    *active
+// violation is a bypass that the city acts on.
+type violation struct {
+	run    *liveRun
 	reason string
 	act    guard.Bypass
 }
 
 const (
-	maxCrimes   = 256
-	punishTime  = 30 * time.Second
-	punishAgain = 3 // times
+	maxViolations   = 256
+	enforceTimeout  = 30 * time.Second
+	enforceAttempts = 3 // times
 )
 
-// punish has the city act until it has, a few times.
-func (e *Engine) punish(ctx context.Context, c crime) {
-	ctx, cancel := context.WithTimeout(ctx, punishTime)
+// enforce has the city act until it has, a few times.
+func (e *Engine) enforce(ctx context.Context, c violation) {
+	ctx, cancel := context.WithTimeout(ctx, enforceTimeout)
 	defer cancel()
-	for range punishAgain {
-		err := e.opts.Punish(ctx, c.run.session, session.PublicInstance(c.run.instance), c.reason, c.act)
+	for range enforceAttempts {
+		err := e.opts.Enforce(ctx, c.run.session, session.PublicInstance(c.run.instance), c.reason, c.act)
 		if err == nil {
 			e.opts.Logger.Warn("a session that bypassed the guard was dealt with", "session", c.run.session, "act", c.act)
 			return

@@ -20,7 +20,7 @@ func guarded(t *testing.T, edit func(*workers.Options)) *rig {
 	t.Helper()
 	return newRig(t, func(o *workers.Options) {
 		o.Regime = func() guard.Regime { return guard.Regime{On: true} }
-		o.Judge = func(_ session.View, c worker.Call) guard.Verdict {
+		o.Judge = func(_ session.Snapshot, c worker.Call) guard.Verdict {
 			if c.Tool == "Bash" {
 				return guard.Verdict{Action: guard.Deny, Rule: "no-shell", Reason: "no shell here"}
 			}
@@ -32,11 +32,11 @@ func guarded(t *testing.T, edit func(*workers.Options)) *rig {
 	})
 }
 
-// hold is what keeps prompts from a session.
-func (r *rig) hold(name string) string {
-	v, err := r.now().View(name)
+// promptHold is what keeps prompts from a session.
+func (r *rig) promptHold(name string) string {
+	v, err := r.now().Snapshot(name)
 	r.must(err)
-	return r.now().engine.Hold(v)
+	return r.now().engine.PromptHold(v)
 }
 
 // TestASessionThatHasNotShownThatItAsksGetsNoWork: the canary ends the hold, what it
@@ -46,18 +46,18 @@ func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	told := make(chan string, 8)
 	r := guarded(t, func(o *workers.Options) { o.Ready = func(name string) { told <- name } })
 	env := r.start("s", "one")
-	if why := r.hold("s"); why == "" {
+	if why := r.promptHold("s"); why == "" {
 		t.Error("a session whose worker has not spoken may have prompts")
 	}
 	w := clientOf(env)
 	r.must(w.Report(r.within(), worker.Started, worker.Detail{}))
 	r.must(w.Report(r.within(), worker.Ready, worker.Detail{}))
-	if word, why := r.now().engine.GuardOf("s"); r.hold("s") == "" || word != workers.Unguarded || why == "" {
+	if word, why := r.now().engine.GuardOf("s"); r.promptHold("s") == "" || word != workers.Unguarded || why == "" {
 		t.Errorf("its reports alone free it: %q, %q", word, why)
 	}
 	r.must(w.Prove(r.within()))
-	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") != "" || word != workers.Guarded {
-		t.Errorf("after the canary it is %q and held: %q", word, r.hold("s"))
+	if word, _ := r.now().engine.GuardOf("s"); r.promptHold("s") != "" || word != workers.Guarded {
+		t.Errorf("after the canary it is %q and held: %q", word, r.promptHold("s"))
 	}
 	select {
 	case name := <-told:
@@ -69,12 +69,12 @@ func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	}
 	r.restart()
 	r.eventually("known again", func() bool { word, _ := r.now().engine.GuardOf("s"); return word == workers.Guarded })
-	if why := r.hold("s"); why != "" {
+	if why := r.promptHold("s"); why != "" {
 		t.Errorf("another controller has forgotten it: %s", why)
 	}
 	r.must(r.now().provider.Stop("s"))
 	r.start("s", "two")
-	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") == "" || word != workers.Unguarded {
+	if word, _ := r.now().engine.GuardOf("s"); r.promptHold("s") == "" || word != workers.Unguarded {
 		t.Errorf("another instance is %q", word)
 	}
 }
@@ -91,15 +91,15 @@ func TestAWorkerThatHearsOfSomeToolsProvesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if word, why := r.now().engine.GuardOf("s"); word != workers.Unguarded || !strings.Contains(why, "only what the agent asks for") || !strings.Contains(r.hold("s"), why) {
-		t.Errorf("it is %q, %q and held: %q", word, why, r.hold("s"))
+	if word, why := r.now().engine.GuardOf("s"); word != workers.Unguarded || !strings.Contains(why, "only what the agent asks for") || !strings.Contains(r.promptHold("s"), why) {
+		t.Errorf("it is %q, %q and held: %q", word, why, r.promptHold("s"))
 	}
 	if len(told) > 0 {
 		t.Error("it was said to be free")
 	}
 	r.must(w.Prove(r.within()))
-	if word, why := r.now().engine.GuardOf("s"); word != workers.Guarded || why != "" || r.hold("s") != "" || len(told) != 1 {
-		t.Errorf("after the canary it is %q, %q and held: %q", word, why, r.hold("s"))
+	if word, why := r.now().engine.GuardOf("s"); word != workers.Guarded || why != "" || r.promptHold("s") != "" || len(told) != 1 {
+		t.Errorf("after the canary it is %q, %q and held: %q", word, why, r.promptHold("s"))
 	}
 }
 
@@ -110,12 +110,12 @@ func TestACityMayLetTheUnguardedWork(t *testing.T) {
 	regime := guard.Regime{On: true, Lenient: true}
 	r := guarded(t, func(o *workers.Options) { o.Regime = func() guard.Regime { return regime } })
 	r.start("s", "one")
-	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") != "" || word != workers.Unguarded {
-		t.Errorf("held: %q, %q", r.hold("s"), word)
+	if word, _ := r.now().engine.GuardOf("s"); r.promptHold("s") != "" || word != workers.Unguarded {
+		t.Errorf("held: %q, %q", r.promptHold("s"), word)
 	}
 	regime = guard.Regime{}
-	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") != "" || word != "" {
-		t.Errorf("without a guard: %q, %q", r.hold("s"), word)
+	if word, _ := r.now().engine.GuardOf("s"); r.promptHold("s") != "" || word != "" {
+		t.Errorf("without a guard: %q, %q", r.promptHold("s"), word)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestABypassIsPunishedAtOnce(t *testing.T) {
 			deeds := make(chan deed, 8)
 			r := guarded(t, func(o *workers.Options) {
 				o.Regime = func() guard.Regime { return guard.Regime{On: true, OnBypass: act} }
-				o.Punish = func(_ context.Context, session, instance, reason string, act guard.Bypass) (err error) {
+				o.Enforce = func(_ context.Context, session, instance, reason string, act guard.Bypass) (err error) {
 					once.Do(func() { err = context.DeadlineExceeded }) // the first attempt fails
 					deeds <- deed{session, instance, reason, act, time.Now()}
 					return err

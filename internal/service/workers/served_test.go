@@ -40,7 +40,7 @@ func TestTheContractOfACity(t *testing.T) {
 			if err := r.now().provider.Stop(name); err != nil {
 				return err
 			}
-			r.now().engine.Look(name)
+			r.now().engine.SessionChanged(name)
 			return nil
 		},
 	})

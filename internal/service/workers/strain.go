@@ -11,19 +11,19 @@ import (
 	"gascity/worker"
 )
 
-// press looks whether a run's context is too full, and has its worker compact it, or its
+// checkPressure looks whether a run's context is too full, and has its worker compact it, or its
 // conversation handed over. What is begun is kept with the session before anybody is
 // asked, so that a later controller goes on with it.
-func (e *Engine) press(a *active) {
+func (e *Engine) checkPressure(a *liveRun) {
 	if e.opts.Pressure == nil || e.isStarting(a) {
 		return
 	}
 	rules := e.opts.Pressure(a.agent)
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	ends := err != nil || !v.Running || v.Draining || v.Token != a.instance
 	now := e.opts.Now()
 	a.mu.Lock()
-	sight := a.strainLocked()
+	sight := a.pressureLocked()
 	sight.Ends = ends
 	was := a.lock
 	next, act, again := was.Next(rules, sight, now)
@@ -31,8 +31,8 @@ func (e *Engine) press(a *active) {
 		a.compaction = compactionOf(next)
 	}
 	if act == compaction.Freed || act == compaction.Overdue {
-		a.box.Drop(a.compaction) // it is not to be obeyed at another time
-		a.usage = nil            // reports before it mean nothing any more
+		a.mailbox.Remove(a.compaction) // it is not to be obeyed at another time
+		a.usage = nil                  // reports before it mean nothing any more
 	}
 	a.lock = next
 	a.changeLocked()
@@ -40,7 +40,7 @@ func (e *Engine) press(a *active) {
 	if act == compaction.Nothing && next == was {
 		return
 	}
-	if err := a.remember(v.Provider); err != nil && next.Held() && !was.Held() {
+	if err := a.remember(v.Provider); err != nil && next.IsActive() && !was.IsActive() {
 		a.mu.Lock()
 		a.lock = was // a later look tries again
 		a.mu.Unlock()
@@ -50,40 +50,40 @@ func (e *Engine) press(a *active) {
 		e.record(a, event.WorkerContext, nil, map[string]string{"step": string(act), "usage": percent(sight.Usage)})
 	}
 	e.opts.City.Sense(a.session)
-	e.pursue(a, act)
-	if next.Held() {
-		time.AfterFunc(again.Sub(now), func() { e.press(a) })
+	e.execute(a, act)
+	if next.IsActive() {
+		time.AfterFunc(again.Sub(now), func() { e.checkPressure(a) })
 	}
 }
 
 // compactionOf is the name of the message by which a compaction is asked for.
-func compactionOf(l compaction.Lock) string {
+func compactionOf(l compaction.State) string {
 	return "compact-" + strconv.FormatInt(l.Since.UnixNano(), 36)
 }
 
-// handOff has the city hand a conversation over, until it has, or the run is over.
-func (e *Engine) handOff(ctx context.Context, a *active) {
-	ctx, cancel := context.WithTimeout(ctx, punishTime)
+// requestHandoff has the city hand a conversation over, until it has, or the run is over.
+func (e *Engine) requestHandoff(ctx context.Context, a *liveRun) {
+	ctx, cancel := context.WithTimeout(ctx, enforceTimeout)
 	defer cancel()
-	err := e.opts.HandOff(ctx, a.session, session.PublicInstance(a.instance))
+	err := e.opts.Handoff(ctx, a.session, session.PublicInstance(a.instance))
 	if err == nil {
 		return
 	}
 	e.opts.Logger.Warn("a conversation whose context is full is not handed over yet", "session", a.session, "error", err)
 	a.mu.Lock()
-	goes := !a.over && a.lock.Leaves
+	goes := !a.ended && a.lock.Leaves
 	a.mu.Unlock()
 	if goes {
-		time.AfterFunc(handOffAgain, func() { e.pursue(a, compaction.HandOff) })
+		time.AfterFunc(handoffRetry, func() { e.execute(a, compaction.Handoff) })
 	}
 }
 
-// handOffAgain is the pause before a conversation is handed over once more.
-const handOffAgain = 5 * time.Second
+// handoffRetry is the pause before a conversation is handed over once more.
+const handoffRetry = 5 * time.Second
 
-// pursue does what was begun. It may be done again: a worker acts on a message once, and
+// execute does what was begun. It may be done again: a worker acts on a message once, and
 // a conversation is handed over once.
-func (e *Engine) pursue(a *active, act compaction.Act) {
+func (e *Engine) execute(a *liveRun, act compaction.Act) {
 	switch act {
 	case compaction.Compact:
 		a.mu.Lock()
@@ -92,45 +92,45 @@ func (e *Engine) pursue(a *active, act compaction.Act) {
 		if err != nil { // it fetches nothing: the lock ends in time
 			e.opts.Logger.Warn("a worker did not accept a request to compact its context", "session", a.session, "error", err)
 		}
-	case compaction.HandOff:
-		if e.opts.HandOff == nil {
+	case compaction.Handoff:
+		if e.opts.Handoff == nil {
 			return
 		}
 		select {
 		case e.leaving <- a:
 		default: // they are too many: it is tried again
-			time.AfterFunc(recallAgain, func() { e.pursue(a, act) })
+			time.AfterFunc(recallAgain, func() { e.execute(a, act) })
 		}
 	case compaction.Nothing, compaction.Warn, compaction.Freed, compaction.Overdue:
 	}
 }
 
 // resume goes on with what an earlier controller had begun.
-func (e *Engine) resume(a *active) {
+func (e *Engine) resume(a *liveRun) {
 	a.mu.Lock()
 	lock := a.lock
 	a.mu.Unlock()
-	if !lock.Held() {
+	if !lock.IsActive() {
 		return
 	}
 	act := compaction.Compact
 	if lock.Leaves {
-		act = compaction.HandOff
+		act = compaction.Handoff
 	}
-	e.pursue(a, act)
-	time.AfterFunc(max(0, lock.Until.Sub(e.opts.Now())), func() { e.press(a) })
+	e.execute(a, act)
+	time.AfterFunc(max(0, lock.Until.Sub(e.opts.Now())), func() { e.checkPressure(a) })
 }
 
-// strainLocked is what is seen of a run's pressure, except whether it is about to end.
-func (a *active) strainLocked() compaction.Sight {
+// pressureLocked is what is seen of a run's pressure, except whether it is about to end.
+func (a *liveRun) pressureLocked() compaction.Observation {
 	state := a.life.State()
-	l := a.box.Find(a.compaction)
-	s := compaction.Sight{
-		Usage: a.usage, Offers: a.reader != nil && a.life.Offers(worker.OfferCompact),
-		Idle: (state == worker.Ready || state == worker.Idle) && len(a.standingLocked()) == 0 && !a.box.Waits(worker.PromptMessage),
-		Done: a.over || a.lock.Held() && !a.lock.Leaves && (l.Ended() || a.given.Epoch > a.lock.Epoch), Epoch: a.given.Epoch,
+	l := a.mailbox.Find(a.compaction)
+	s := compaction.Observation{
+		Usage: a.usage, Offers: a.reader != nil && a.life.HasOffer(worker.OfferCompact),
+		Idle: (state == worker.Ready || state == worker.Idle) && len(a.standingLocked()) == 0 && !a.mailbox.HasOpen(worker.PromptMessage),
+		Done: a.ended || a.lock.IsActive() && !a.lock.Leaves && (l.IsDone() || a.contextLog.Epoch > a.lock.Epoch), Epoch: a.contextLog.Epoch,
 	}
-	if s.Usage == nil && a.lock == (compaction.Lock{}) {
+	if s.Usage == nil && a.lock == (compaction.State{}) {
 		s.Usage = a.life.ContextUsage()
 	}
 	return s

@@ -59,7 +59,7 @@ func TestAFullContextIsCompacted(t *testing.T) {
 			if e := r.doing(); e.Activity != runtime.ActivityBusy {
 				t.Errorf("while it compacts it is seen as %+v", e)
 			}
-			if h := r.now().engine.Told("a", session.PublicInstance("one")); h == nil || h.State != "compacting" {
+			if h := r.now().engine.CachedHealth("a", session.PublicInstance("one")); h == nil || h.State != "compacting" {
 				t.Errorf("while it compacts it is known %+v", h)
 			}
 			if answers {
@@ -121,7 +121,7 @@ func TestAFullConversationIsHandedOver(t *testing.T) {
 	asked, fails := 0, true
 	r := newRig(t, func(o *workers.Options) {
 		o.Pressure = func(string) compaction.Rules { return compaction.Rules{CompactAt: 0.8, HandoffAt: 0.9} }
-		o.HandOff = func(_ context.Context, name, instance string) error {
+		o.Handoff = func(_ context.Context, name, instance string) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if asked++; name != "a" || instance != session.PublicInstance("one") || fails {

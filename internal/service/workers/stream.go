@@ -21,7 +21,7 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan wo
 		return nil, err
 	}
 	e.record(a, event.WorkerConnected, nil, nil)
-	e.keep(a)
+	e.saveMemory(a)
 	e.renew(ctx, a)
 	out := make(chan workerrun.Item, 1)
 	go a.feed(ctx, r, out) // it ends with ctx or the reader, and closes out
@@ -30,19 +30,19 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan wo
 }
 
 // open makes a reader in the place of the one that there is.
-func (a *active) open(after uint64) (*reader, error) {
+func (a *liveRun) open(after uint64) (*reader, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.over {
+	if a.ended {
 		return nil, errFenced
 	}
 	a.cutLocked(workerrun.Item{})
 	if err := a.pushTokenLocked(); err != nil {
 		return nil, err
 	}
-	r := &reader{items: make(chan workerrun.Item, maxLag), gone: make(chan struct{})}
+	r := &reader{items: make(chan workerrun.Item, maxLag), closed: make(chan struct{})}
 	a.reader, a.streamed, a.missedAt = r, true, time.Time{}
-	open, gap := a.box.Open(after)
+	open, gap := a.mailbox.Open(after)
 	if gap != nil {
 		r.items <- workerrun.Item{Gap: gap}
 	}
@@ -54,17 +54,17 @@ func (a *active) open(after uint64) (*reader, error) {
 }
 
 // feed hands items to one reader.
-func (a *active) feed(ctx context.Context, r *reader, out chan<- workerrun.Item) {
+func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- workerrun.Item) {
 	defer close(out)
 	defer a.left(r)
 	for {
 		select {
 		case i := <-r.items:
-			if !hand(ctx, out, i) {
+			if !sendItem(ctx, out, i) {
 				return
 			}
-		case <-r.gone:
-			a.rest(ctx, r, out)
+		case <-r.closed:
+			a.flush(ctx, r, out)
 			return
 		case <-ctx.Done():
 			return
@@ -72,20 +72,20 @@ func (a *active) feed(ctx context.Context, r *reader, out chan<- workerrun.Item)
 	}
 }
 
-// rest hands over what is queued. A reader that was cut off because it was too slow
+// flush hands over what is queued. A reader that was cut off because it was too slow
 // gets that as the reason.
-func (a *active) rest(ctx context.Context, r *reader, out chan<- workerrun.Item) {
+func (a *liveRun) flush(ctx context.Context, r *reader, out chan<- workerrun.Item) {
 	for len(r.items) > 0 {
-		if !hand(ctx, out, <-r.items) {
+		if !sendItem(ctx, out, <-r.items) {
 			return
 		}
 	}
 	if r.lagged {
-		hand(ctx, out, workerrun.Item{Lagged: true})
+		sendItem(ctx, out, workerrun.Item{Lagged: true})
 	}
 }
 
-func hand(ctx context.Context, out chan<- workerrun.Item, i workerrun.Item) bool {
+func sendItem(ctx context.Context, out chan<- workerrun.Item, i workerrun.Item) bool {
 	select {
 	case out <- i:
 		return true
@@ -95,7 +95,7 @@ func hand(ctx context.Context, out chan<- workerrun.Item, i workerrun.Item) bool
 }
 
 // left notes that a reader is gone.
-func (a *active) left(r *reader) {
+func (a *liveRun) left(r *reader) {
 	a.mu.Lock()
 	if a.reader == r {
 		a.reader, a.leftAt = nil, a.engine.opts.Now()
@@ -150,7 +150,7 @@ func (e *Engine) begun(id string) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	v, err := e.opts.City.View(a.session)
+	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil || v.StartedAt.IsZero() {
 		return time.Time{}
 	}

@@ -7,29 +7,29 @@ import (
 	"gascity/runtime"
 )
 
-// twinSettles is how long the place may show a question after the city has answered
+// duplicateTimeout is how long the place may show a question after the city has answered
 // it.
-const twinSettles = 3 * time.Second
+const duplicateTimeout = 3 * time.Second
 
-// twinsLocked makes one of a question that the agent CLI shows at its own place and
+// mergeDuplicatesLocked makes one of a question that the agent CLI shows at its own place and
 // that its hook asks the city: answered at the city, it is not asked again while the
 // place still shows it; answered at the place, which has shown it and does not any
 // more, it is over here, for no hook reports that.
-func (a *active) twinsLocked(r *runtime.Reading) {
+func (a *liveRun) mergeDuplicatesLocked(r *runtime.Reading) {
 	shown := r.Pending != nil
 	for _, q := range a.asked {
 		switch {
-		case !q.twin || q.answer != nil || q.over:
+		case !q.duplicate || q.answer != nil || q.ended:
 		case shown:
 			q.shown = true
 		case q.shown:
-			q.over = true
+			q.ended = true
 			a.changeLocked()
 		}
 	}
-	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(q *question) bool { return q.over })
-	until := a.settling
-	if !a.settlesLocked(r.Pending) {
+	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(q *question) bool { return q.ended })
+	until := a.answeredUntil
+	if !a.isJustAnsweredLocked(r.Pending) {
 		if until = a.hookDueLocked(r.Pending); until.IsZero() {
 			return
 		}
@@ -47,7 +47,7 @@ const hookDue = time.Second
 // hookDueLocked reports until when the hook of an agent that reports may still ask what its
 // screen asks: the question is listed once, in the hook's words, which a person can answer as
 // long as it stands. Zero: it is listed as the screen has it.
-func (a *active) hookDueLocked(p *runtime.PendingInteraction) time.Time {
+func (a *liveRun) hookDueLocked(p *runtime.PendingInteraction) time.Time {
 	now := a.engine.opts.Now()
 	if p == nil || p.Kind != runtime.WaitPermission {
 		a.drawnAt = time.Time{}
@@ -65,14 +65,14 @@ func (a *active) hookDueLocked(p *runtime.PendingInteraction) time.Time {
 	return time.Time{}
 }
 
-// settlesLocked reports whether a question of the place is one that the city has
+// isJustAnsweredLocked reports whether a question of the place is one that the city has
 // answered a moment ago.
-func (a *active) settlesLocked(p *runtime.PendingInteraction) bool {
-	return p != nil && p.Kind == runtime.WaitPermission && a.engine.opts.Now().Before(a.settling)
+func (a *liveRun) isJustAnsweredLocked(p *runtime.PendingInteraction) bool {
+	return p != nil && p.Kind == runtime.WaitPermission && a.engine.opts.Now().Before(a.answeredUntil)
 }
 
-func (a *active) settles(p *runtime.PendingInteraction) bool {
+func (a *liveRun) skipsPlaceQuestion(p *runtime.PendingInteraction) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.settlesLocked(p) || !a.hookDueLocked(p).IsZero()
+	return a.isJustAnsweredLocked(p) || !a.hookDueLocked(p).IsZero()
 }

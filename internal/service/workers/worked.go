@@ -12,9 +12,9 @@ import (
 
 // worked hands on what a worker has said of a prompt, once it says that a turn has
 // worked on it. A repetition is handed on too: what came of the first is not known.
-func (e *Engine) worked(ctx context.Context, a *active, message string) error {
+func (e *Engine) worked(ctx context.Context, a *liveRun, message string) error {
 	a.mu.Lock()
-	l := a.box.Find(message)
+	l := a.mailbox.Find(message)
 	receipt := ""
 	if l != nil && l.State == worker.Consumed && (l.Kind == worker.PromptMessage || recovery.Newest(a.sent, recovery.Receipt(message)) != "") {
 		receipt = recovery.Receipt(message)
@@ -28,15 +28,15 @@ func (e *Engine) worked(ctx context.Context, a *active, message string) error {
 
 // names takes what a report says of the prompt that it names, as an acknowledgement of
 // that. A report that names what was never sent says nothing by it.
-func (e *Engine) names(ctx context.Context, a *active, message string, state worker.Progress) error {
+func (e *Engine) names(ctx context.Context, a *liveRun, message string, state worker.Progress) error {
 	if message == "" {
 		return nil
 	}
 	a.mu.Lock()
-	l := a.box.Find(message)
+	l := a.mailbox.Find(message)
 	known := l != nil && l.Kind == worker.PromptMessage
 	if known {
-		a.box.Ack(worker.Ack{ID: message, State: state})
+		a.mailbox.Ack(worker.Ack{ID: message, State: state})
 		a.changeLocked()
 	}
 	a.mu.Unlock()
@@ -46,16 +46,16 @@ func (e *Engine) names(ctx context.Context, a *active, message string, state wor
 	return e.worked(ctx, a, message)
 }
 
-// heard hands on what a hook says of the prompts that reach its agent: one begins a
+// forwardHookReport hands on what a hook says of the prompts that reach its agent: one begins a
 // turn, or the turn is over. That it waits for its user, without a word of a turn's end,
 // says nothing of prompts.
-func (e *Engine) heard(ctx context.Context, a *active, r worker.Lifecycle, now time.Time) error {
+func (e *Engine) forwardHookReport(ctx context.Context, a *liveRun, r worker.Lifecycle, now time.Time) error {
 	begun := r.Event == worker.Busy && r.Metadata.PromptHash != ""
 	over := r.Event == worker.Idle && r.Metadata.Reason != ""
 	if r.Metadata.Via != worker.ViaHook || !begun && !over || e.opts.Prompts == nil {
 		return nil
 	}
-	w := prompt.Word{Session: a.session, Instance: session.PublicInstance(a.instance), At: now}
+	w := prompt.HookReport{Session: a.session, Instance: session.PublicInstance(a.instance), At: now}
 	if !r.Timestamp.IsZero() && r.Timestamp.Before(now) {
 		w.At = r.Timestamp
 	}
@@ -63,5 +63,5 @@ func (e *Engine) heard(ctx context.Context, a *active, r worker.Lifecycle, now t
 	if begun {
 		w.Hash = r.Metadata.PromptHash
 	}
-	return inWords(e.opts.Prompts.Heard(ctx, w))
+	return inWords(e.opts.Prompts.RecordHookReport(ctx, w))
 }

@@ -40,9 +40,9 @@ func (s *Streams) LineMode() LineMode {
 	return mode
 }
 
-// Taken asks the kernel whether the program has read what was written to its terminal, and
+// InputState asks the kernel whether the program has read what was written to its terminal, and
 // whether the kernel collects lines without showing them. It may change without any output.
-func (s *Streams) Taken() (input tty.Input, silent bool) {
+func (s *Streams) InputState() (input tty.Input, silent bool) {
 	if s.path == "" {
 		return tty.InputUnknown, false
 	}

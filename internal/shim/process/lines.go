@@ -17,7 +17,7 @@ const maxLines = 8 << 20
 // limits allow. It is not safe for concurrent use.
 type Lines struct {
 	limit   int
-	kept    []string // from first on
+	lines   []string // from first on
 	first   int
 	size    int    // bytes of what is kept
 	partial []byte // the last line, not ended yet
@@ -47,22 +47,22 @@ func (l *Lines) Write(p []byte) (int, error) {
 
 func (l *Lines) add(line string) {
 	line = strings.TrimRight(line, " \t\r")
-	l.kept = append(l.kept, line)
+	l.lines = append(l.lines, line)
 	l.size += len(line)
-	for len(l.kept)-l.first > l.limit || l.size > maxLines {
-		l.size -= len(l.kept[l.first])
-		l.kept[l.first] = ""
+	for len(l.lines)-l.first > l.limit || l.size > maxLines {
+		l.size -= len(l.lines[l.first])
+		l.lines[l.first] = ""
 		l.first++
 	}
 	if l.first > l.limit { // as many gone as kept: worth the move
-		l.kept = slices.Delete(l.kept, 0, l.first)
+		l.lines = slices.Delete(l.lines, 0, l.first)
 		l.first = 0
 	}
 }
 
 // Lines returns the last n lines, n <= 0 for all, without empty ones at the end.
 func (l *Lines) Lines(n int) []string {
-	all := l.kept[l.first:]
+	all := l.lines[l.first:]
 	var last string
 	if len(l.partial) > 0 {
 		last = strings.TrimRight(string(l.partial), " \t\r")
@@ -86,7 +86,7 @@ func (l *Lines) Lines(n int) []string {
 }
 
 // ClearScrollback forgets all but the line that has not ended.
-func (l *Lines) ClearScrollback() { l.kept, l.first, l.size = nil, 0, 0 }
+func (l *Lines) ClearScrollback() { l.lines, l.first, l.size = nil, 0, 0 }
 
 // Size is zero: there is no screen.
 func (l *Lines) Size() (cols, rows int) { return 0, 0 }

@@ -102,7 +102,7 @@ func (s *Streams) Resize(cols, rows int) error {
 // there is one, as its controlling terminal. It is not waited for here: the tree
 // reaps it.
 func (s *Streams) Start(c Command) (proc.ID, error) {
-	path, err := lookPath(c)
+	path, err := findProgram(c)
 	if err != nil {
 		return proc.ID{}, err
 	}
@@ -125,8 +125,8 @@ func (s *Streams) Start(c Command) (proc.ID, error) {
 	return info.ID, nil
 }
 
-// lookPath finds the program as the agent's own shell would: the shim has no PATH.
-func lookPath(c Command) (string, error) {
+// findProgram finds the program as the agent's own shell would: the shim has no PATH.
+func findProgram(c Command) (string, error) {
 	name := c.Argv[0]
 	if strings.ContainsRune(name, '/') {
 		return name, nil

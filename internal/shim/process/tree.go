@@ -52,8 +52,8 @@ func NewTree(token string) (*Tree, error) {
 	return t, nil
 }
 
-// Mark says that the members have another token from now on. The tree is empty.
-func (t *Tree) Mark(token string) {
+// SetToken says that the members have another token from now on. The tree is empty.
+func (t *Tree) SetToken(token string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.token = token
@@ -117,21 +117,21 @@ func (t *Tree) members() ([]proc.Info, error) {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(i proc.Info) bool { return i.PID == t.self.PID || i.Ended() })
-	return t.strays(all)
+	return t.addDetached(all)
 }
 
-// Heirs returns the processes that carry on as the agent after its first process
+// SurvivingDescendants returns the processes that carry on as the agent after its first process
 // has ended: in its session, not a shell, and matching the names, or, without
 // names, called what the agent was called.
-func (t *Tree) Heirs(end End, names []string) ([]proc.ID, error) {
-	heirs, err := t.lookForHeirs(end, names)
+func (t *Tree) SurvivingDescendants(end End, names []string) ([]proc.ID, error) {
+	heirs, err := t.findSurvivingDescendants(end, names)
 	if err == nil && len(heirs) == 0 && !t.empty() {
-		return t.lookForHeirs(end, names) // one whose parent ended during the first look was in no tree
+		return t.findSurvivingDescendants(end, names) // one whose parent ended during the first look was in no tree
 	}
 	return heirs, err
 }
 
-func (t *Tree) lookForHeirs(end End, names []string) ([]proc.ID, error) {
+func (t *Tree) findSurvivingDescendants(end End, names []string) ([]proc.ID, error) {
 	all, err := t.members()
 	if err != nil {
 		return nil, err
@@ -183,8 +183,8 @@ func (t *Tree) Stop(grace time.Duration) (StopReport, error) {
 	}
 	report := StopReport{Found: len(members)}
 	if grace > 0 {
-		t.ask(members)
-		t.wait(grace)
+		t.signalAll(members)
+		t.waitEmpty(grace)
 	}
 	deadline := time.Now().Add(KillLimit)
 	killed := map[proc.ID]bool{}
@@ -196,7 +196,7 @@ func (t *Tree) Stop(grace time.Duration) (StopReport, error) {
 			killed[m.ID] = true
 		}
 		t.signal(members, syscall.SIGKILL)
-		t.wait(20 * time.Millisecond)
+		t.waitEmpty(20 * time.Millisecond)
 	}
 	report.Killed = len(killed)
 	if t.empty() {
@@ -209,11 +209,11 @@ func (t *Tree) Stop(grace time.Duration) (StopReport, error) {
 	return report, err
 }
 
-// ask asks all processes to end. An interactive shell ignores SIGTERM and ends by
+// signalAll asks all processes to end. An interactive shell ignores SIGTERM and ends by
 // SIGHUP; a program that handles SIGTERM must not be disturbed by another signal
 // while it does its last work. What is stopped hears nothing before it goes on.
-func (t *Tree) ask(members []proc.Info) {
-	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !mindsOnlyHangup(m) })
+func (t *Tree) signalAll(members []proc.Info) {
+	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !stopsOnlyOnHangup(m) })
 	stopped := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return m.State != proc.StateStopped })
 	t.signal(members, syscall.SIGTERM)
 	t.signal(hangup, syscall.SIGHUP)
@@ -228,15 +228,15 @@ func (t *Tree) signal(members []proc.Info, sig syscall.Signal) {
 	}
 }
 
-// lookEvery is how often wait looks of its own accord: not every process of the
+// pollInterval is how often wait looks of its own accord: not every process of the
 // tree is our child everywhere.
-const lookEvery = 20 * time.Millisecond
+const pollInterval = 20 * time.Millisecond
 
-// wait returns as soon as nothing is left, at the latest after the time.
-func (t *Tree) wait(limit time.Duration) {
+// waitEmpty returns as soon as nothing is left, at the latest after the time.
+func (t *Tree) waitEmpty(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	for {
 		changed := t.Changed()

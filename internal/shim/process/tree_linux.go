@@ -12,8 +12,8 @@ import (
 	"gascity/internal/proc"
 )
 
-// Adopts says that orphaned descendants become our children.
-const Adopts = true
+// IsSubreaper says that orphaned descendants become our children.
+const IsSubreaper = true
 
 func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
@@ -29,12 +29,12 @@ func (t *Tree) empty() bool {
 	}
 }
 
-// strays adds members that are no descendants of ours. There are none: we are
+// addDetached adds members that are no descendants of ours. There are none: we are
 // their subreaper.
-func (t *Tree) strays(members []proc.Info) ([]proc.Info, error) { return members, nil }
+func (t *Tree) addDetached(members []proc.Info) ([]proc.Info, error) { return members, nil }
 
-// mindsOnlyHangup reports whether the process ignores SIGTERM and not SIGHUP.
-func mindsOnlyHangup(m proc.Info) bool {
+// stopsOnlyOnHangup reports whether the process ignores SIGTERM and not SIGHUP.
+func stopsOnlyOnHangup(m proc.Info) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(m.PID) + "/status")
 	if err != nil {
 		return false

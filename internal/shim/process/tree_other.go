@@ -8,8 +8,8 @@ import (
 	"gascity/internal/proc"
 )
 
-// Adopts says that orphaned descendants become our children: only Linux can.
-const Adopts = false
+// IsSubreaper says that orphaned descendants become our children: only Linux can.
+const IsSubreaper = false
 
 func becomeSubreaper() error { return nil }
 
@@ -19,9 +19,9 @@ func (t *Tree) empty() bool {
 	return err == nil && len(members) == 0
 }
 
-// strays adds members that detached themselves: orphans go to process 1 here, and
+// addDetached adds members that detached themselves: orphans go to process 1 here, and
 // are known by the instance token in their environment.
-func (t *Tree) strays(members []proc.Info) ([]proc.Info, error) {
+func (t *Tree) addDetached(members []proc.Info) ([]proc.Info, error) {
 	t.mu.Lock()
 	token := t.token
 	t.mu.Unlock()
@@ -41,5 +41,5 @@ func (t *Tree) strays(members []proc.Info) ([]proc.Info, error) {
 	return members, nil
 }
 
-// mindsOnlyHangup reports whether the process is likely to ignore SIGTERM.
-func mindsOnlyHangup(m proc.Info) bool { return slices.Contains(shells, m.Comm) && m.PGID == m.SID }
+// stopsOnlyOnHangup reports whether the process is likely to ignore SIGTERM.
+func stopsOnlyOnHangup(m proc.Info) bool { return slices.Contains(shells, m.Comm) && m.PGID == m.SID }

@@ -27,14 +27,14 @@ func (s *suite) after(id uint64, wantGap bool, want ...client.Event) {
 	s.t.Helper()
 	got, gap, err := s.Events.After(id)
 	s.must(err)
-	s.same("the past", want, got)
+	s.wantSame("the past", want, got)
 	if gap != wantGap {
 		s.t.Errorf("after %d the gap is %v, want %v", id, gap, wantGap)
 	}
 	for limit := range len(want) + 1 {
 		page, err := s.Events.Page(id, limit+1)
 		s.must(err)
-		s.same("a page of the past", want[:min(len(want), limit+1)], page)
+		s.wantSame("a page of the past", want[:min(len(want), limit+1)], page)
 	}
 }
 
@@ -44,9 +44,9 @@ func eventOrder(s *suite) {
 	kept, err := s.Events.Append(full)
 	s.must(err)
 	full.ID = kept.ID
-	s.same("the appended event", full, kept)
+	s.wantSame("the appended event", full, kept)
 	events := append([]client.Event{kept}, s.append("a", "b")...)
-	s.again(func() {
+	s.recheck(func() {
 		s.after(0, false, events...)
 		more := s.append("c")
 		if last := events[len(events)-1]; more[0].ID != last.ID+1 || more[0].Time.IsZero() {
@@ -58,7 +58,7 @@ func eventOrder(s *suite) {
 
 func eventAfter(s *suite) {
 	events := s.append("a", "b", "c", "d")
-	s.again(func() {
+	s.recheck(func() {
 		for i, e := range events {
 			s.after(e.ID, false, events[i+1:]...)
 		}
@@ -69,7 +69,7 @@ func eventAfter(s *suite) {
 func eventStale(s *suite) {
 	s.after(1<<50, true)
 	events := s.append("a", "b")
-	s.again(func() { s.after(events[1].ID+1000, true, events...) })
+	s.recheck(func() { s.after(events[1].ID+1000, true, events...) })
 	if before := events[0].ID - 1; before > 1 {
 		s.after(before-1, true, events...)
 	}
@@ -90,7 +90,7 @@ func eventSince(s *suite) {
 		s.must(err)
 		ids = append(ids, e.ID)
 	}
-	s.again(func() {
+	s.recheck(func() {
 		for since, want := range map[time.Duration]uint64{
 			-time.Hour: 0, 0: 0, time.Second: ids[0], 2 * time.Minute: ids[1], time.Hour: ids[3],
 		} {

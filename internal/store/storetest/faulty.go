@@ -56,12 +56,12 @@ const (
 type Faulty struct {
 	stores Stores
 
-	mu      sync.Mutex
-	mode    Mode
-	err     error
-	changed chan struct{}  // closed and replaced by each Set
-	told    map[string]any // the last result of each read
-	writes  int
+	mu          sync.Mutex
+	mode        Mode
+	err         error
+	changed     chan struct{}  // closed and replaced by each Set
+	lastResults map[string]any // the last result of each read
+	writes      int
 }
 
 var (
@@ -76,7 +76,7 @@ var (
 
 // NewFaulty returns a wrapper that works until a fault is set.
 func NewFaulty(s Stores) *Faulty {
-	return &Faulty{stores: s, err: ErrFault, changed: make(chan struct{}), told: map[string]any{}}
+	return &Faulty{stores: s, err: ErrFault, changed: make(chan struct{}), lastResults: map[string]any{}}
 }
 
 // Set changes the mode. Calls that hang go on by the new one.
@@ -148,7 +148,7 @@ func read[T any](ctx context.Context, f *Faulty, question string, ask func() (T,
 		return answer, nil
 	case Stale:
 		f.mu.Lock()
-		old, known := f.told[question].(T)
+		old, known := f.lastResults[question].(T)
 		f.mu.Unlock()
 		if known {
 			return old, nil
@@ -158,7 +158,7 @@ func read[T any](ctx context.Context, f *Faulty, question string, ask func() (T,
 	answer, err = ask()
 	if err == nil {
 		f.mu.Lock()
-		f.told[question] = answer
+		f.lastResults[question] = answer
 		f.mu.Unlock()
 	}
 	return answer, err
@@ -215,14 +215,14 @@ func (f *Faulty) RemoveWait(ctx context.Context, id string) error {
 	return f.write(ctx, func() error { return f.stores.Waits.RemoveWait(ctx, id) })
 }
 
-// SaveIncarnation implements session.HistoryStore.
-func (f *Faulty) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
-	return f.write(ctx, func() error { return f.stores.History.SaveIncarnation(ctx, i) })
+// SaveInstance implements session.HistoryStore.
+func (f *Faulty) SaveInstance(ctx context.Context, i session.InstanceRecord) error {
+	return f.write(ctx, func() error { return f.stores.History.SaveInstance(ctx, i) })
 }
 
-// Incarnations implements session.HistoryStore.
-func (f *Faulty) Incarnations(ctx context.Context, key session.Key, limit int) ([]session.Incarnation, error) {
-	return list(ctx, f, fmt.Sprint("incarnations", key, limit), func() ([]session.Incarnation, error) {
-		return f.stores.History.Incarnations(ctx, key, limit)
+// Instances implements session.HistoryStore.
+func (f *Faulty) Instances(ctx context.Context, key session.Key, limit int) ([]session.InstanceRecord, error) {
+	return list(ctx, f, fmt.Sprint("incarnations", key, limit), func() ([]session.InstanceRecord, error) {
+		return f.stores.History.Instances(ctx, key, limit)
 	})
 }

@@ -52,10 +52,10 @@ func (f *Faulty) EndedReceipts(ctx context.Context, session string, limit int) (
 	})
 }
 
-// ForgetReceipts implements prompt.Store.
-func (f *Faulty) ForgetReceipts(ctx context.Context, before time.Time) (n int, err error) {
+// DeleteReceipts implements prompt.Store.
+func (f *Faulty) DeleteReceipts(ctx context.Context, before time.Time) (n int, err error) {
 	err = f.write(ctx, func() error {
-		n, err = f.stores.Receipts.ForgetReceipts(ctx, before)
+		n, err = f.stores.Receipts.DeleteReceipts(ctx, before)
 		return err
 	})
 	return n, err
@@ -70,15 +70,15 @@ func (f *Faulty) Append(e client.Event) (out client.Event, err error) {
 	return out, err
 }
 
-// eventPage is what After returns.
-type eventPage struct {
+// afterResult is what After returns.
+type afterResult struct {
 	events []client.Event
 	gap    bool
 }
 
 // After implements event.Log.
 func (f *Faulty) After(id uint64) ([]client.Event, bool, error) {
-	page, err := read(forever{}, f, fmt.Sprint("events after ", id), func() (page eventPage, err error) {
+	page, err := read(forever{}, f, fmt.Sprint("events after ", id), func() (page afterResult, err error) {
 		page.events, page.gap, err = f.stores.Events.After(id)
 		return page, err
 	})

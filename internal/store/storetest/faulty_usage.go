@@ -8,7 +8,7 @@ import (
 )
 
 // PutUsage implements usage.Store.
-func (f *Faulty) PutUsage(ctx context.Context, entries []usage.Entry) (kept []usage.Kept, err error) {
+func (f *Faulty) PutUsage(ctx context.Context, entries []usage.Entry) (kept []usage.StoreResult, err error) {
 	err = f.write(ctx, func() error {
 		kept, err = f.stores.Usage.PutUsage(ctx, entries)
 		return err

@@ -35,7 +35,7 @@ func (s *suite) open(want ...prompt.Receipt) {
 	s.t.Helper()
 	got, err := s.Receipts.OpenReceipts(s.ctx)
 	s.must(err)
-	s.same("the list of open receipts", want, got)
+	s.wantSame("the list of open receipts", want, got)
 }
 
 func receiptKept(s *suite) {
@@ -48,12 +48,12 @@ func receiptKept(s *suite) {
 		s.t.Error("a receipt has no Seq")
 	}
 	want.Seq = kept.Seq
-	s.same("the added receipt", want, kept)
-	s.again(func() {
+	s.wantSame("the added receipt", want, kept)
+	s.recheck(func() {
 		s.open(want)
 		got, err := s.Receipts.Receipt(s.ctx, r.ID)
 		s.must(err)
-		s.same("the receipt", want, got)
+		s.wantSame("the receipt", want, got)
 	})
 	if _, err := s.Receipts.Receipt(s.ctx, "unknown"); !errors.Is(err, prompt.ErrUnknown) {
 		s.t.Errorf("an unknown receipt is %v, want an error matching ErrUnknown", err)
@@ -73,7 +73,7 @@ func receiptContent(s *suite) {
 		r.Content = content
 		s.add(r)
 	}
-	s.again(func() {
+	s.recheck(func() {
 		for name, content := range tests {
 			got, err := s.Receipts.Receipt(s.ctx, name)
 			s.must(err)
@@ -88,7 +88,7 @@ func receiptKey(s *suite) {
 	r := receipt("one", "s")
 	r.Key = "k"
 	want := s.add(r)
-	s.again(func() {
+	s.recheck(func() {
 		for _, target := range []string{"s", "another session"} {
 			second := receipt("two", target)
 			second.Key = "k"
@@ -97,7 +97,7 @@ func receiptKey(s *suite) {
 			if !known {
 				s.t.Errorf("a key that was used before is not known for %s", target)
 			}
-			s.same("the receipt of a known key", want, got)
+			s.wantSame("the receipt of a known key", want, got)
 			s.open(want)
 		}
 	})
@@ -147,10 +147,10 @@ func receiptSave(s *suite) {
 	changed.Seq, changed.Session, changed.Key = 999, "other", "other" // belong to the store
 	s.must(s.Receipts.SaveReceipt(s.ctx, changed))
 	changed.Seq, changed.Session, changed.Key, changed.Content = one.Seq, one.Session, one.Key, one.Content
-	s.again(func() { s.open(changed, two) })
+	s.recheck(func() { s.open(changed, two) })
 	changed.Content = runtime.TextContent("edited")
 	s.must(s.Receipts.SaveReceipt(s.ctx, changed))
-	s.again(func() { s.open(changed, two) })
+	s.recheck(func() { s.open(changed, two) })
 	if err := s.Receipts.SaveReceipt(s.ctx, receipt("unknown", "s")); !errors.Is(err, prompt.ErrUnknown) {
 		s.t.Errorf("the save of an unknown receipt is %v, want an error matching ErrUnknown", err)
 	}
@@ -164,11 +164,11 @@ func receiptFinal(s *suite) {
 	r.State, r.Reason = prompt.Consumed, "evidence"
 	s.must(s.Receipts.SaveReceipt(s.ctx, r))
 	r.Content = nil
-	s.again(func() {
+	s.recheck(func() {
 		s.open()
 		got, err := s.Receipts.Receipt(s.ctx, "one")
 		s.must(err)
-		s.same("the final receipt", r, got)
+		s.wantSame("the final receipt", r, got)
 		if err := s.Receipts.SaveReceipt(s.ctx, open); !errors.Is(err, prompt.ErrEnded) {
 			s.t.Errorf("a final receipt was opened again, error %v", err)
 		}
@@ -180,11 +180,11 @@ func receiptFinal(s *suite) {
 	dead.Content = nil
 	s.must(s.Receipts.SaveReceipt(s.ctx, dead))
 	dead.Content = content
-	s.again(func() {
+	s.recheck(func() {
 		s.open()
 		got, err := s.Receipts.Receipt(s.ctx, "dead")
 		s.must(err)
-		s.same("the dead receipt", dead, got)
+		s.wantSame("the dead receipt", dead, got)
 	})
 }
 
@@ -197,7 +197,7 @@ func receiptEnded(s *suite) {
 		want = append([]string{r.ID}, want...)
 	}
 	s.add(receipt("open", "s0"))
-	s.again(func() {
+	s.recheck(func() {
 		s.ended("", 0, want...)
 		s.ended("", 2, want[:2]...)
 		s.ended("s1", 0, "r3", "r1")
@@ -217,7 +217,7 @@ func (s *suite) ended(session string, limit int, want ...string) {
 			s.t.Errorf("ended receipt %s has content", r.ID)
 		}
 	}
-	s.same("the list of ended receipts", want, ids)
+	s.wantSame("the list of ended receipts", want, ids)
 }
 
 func receiptForget(s *suite) {
@@ -229,12 +229,12 @@ func receiptForget(s *suite) {
 		r.State, r.UpdatedAt = prompt.Expired, start().Add(time.Duration(i)*time.Hour)
 		s.must(s.Receipts.SaveReceipt(s.ctx, r))
 	}
-	n, err := s.Receipts.ForgetReceipts(s.ctx, start().Add(2*time.Hour))
+	n, err := s.Receipts.DeleteReceipts(s.ctx, start().Add(2*time.Hour))
 	s.must(err)
 	if n != 2 {
 		s.t.Errorf("%d receipts were forgotten, want 2", n)
 	}
-	s.again(func() {
+	s.recheck(func() {
 		s.ended("", 0, "recent")
 		s.open(open)
 	})
@@ -262,7 +262,7 @@ func receiptOrder(s *suite) {
 		})
 	}
 	wg.Wait()
-	s.again(func() {
+	s.recheck(func() {
 		got, err := s.Receipts.OpenReceipts(s.ctx)
 		s.must(err)
 		if len(got) != senders*each {

@@ -11,7 +11,7 @@ func (s *suite) records(want ...session.Record) {
 	s.t.Helper()
 	got, err := s.Records.Load(s.ctx)
 	s.must(err)
-	s.same("the list of records", want, got)
+	s.wantSame("the list of records", want, got)
 }
 
 func recordKept(s *suite) {
@@ -24,10 +24,10 @@ func recordKept(s *suite) {
 	s.must(s.Records.Save(s.ctx, r))
 	bare := session.Record{Session: r.Session, Provider: "another"}
 	s.must(s.Records.Save(s.ctx, bare))
-	s.again(func() { s.records(bare, r) })
+	s.recheck(func() { s.records(bare, r) })
 	s.must(s.Records.Remove(s.ctx, r.Key()))
 	s.must(s.Records.Remove(s.ctx, session.Key{Session: "never", Provider: "kept"}))
-	s.again(func() { s.records(bare) })
+	s.recheck(func() { s.records(bare) })
 }
 
 func recordSorted(s *suite) {
@@ -38,7 +38,7 @@ func recordSorted(s *suite) {
 	for _, i := range []int{2, 0, 1} {
 		s.must(s.Records.Save(s.ctx, want[i]))
 	}
-	s.again(func() { s.records(want...) })
+	s.recheck(func() { s.records(want...) })
 }
 
 // recordSecret: a token and a handle are never stored.
@@ -63,7 +63,7 @@ func pendingKept(s *suite) {
 		s.t.Helper()
 		got, err := s.Pending.LoadPending(s.ctx)
 		s.must(err)
-		s.same("the list of questions", want, got)
+		s.wantSame("the list of questions", want, got)
 	}
 	load()
 	late, early := filled[session.Pending](1), filled[session.Pending](2)
@@ -71,12 +71,12 @@ func pendingKept(s *suite) {
 	late.Since = early.Since.Add(time.Nanosecond)
 	s.must(s.Pending.SavePending(s.ctx, late))
 	s.must(s.Pending.SavePending(s.ctx, early))
-	s.again(func() { load(early, late) })
+	s.recheck(func() { load(early, late) })
 	late.State, late.Answer = "answered", "yes"
 	s.must(s.Pending.SavePending(s.ctx, late))
 	s.must(s.Pending.RemovePending(s.ctx, early.ID))
 	s.must(s.Pending.RemovePending(s.ctx, "unknown"))
-	s.again(func() { load(late) })
+	s.recheck(func() { load(late) })
 }
 
 func waitKept(s *suite) {
@@ -84,7 +84,7 @@ func waitKept(s *suite) {
 		s.t.Helper()
 		got, err := s.Waits.LoadWaits(s.ctx)
 		s.must(err)
-		s.same("the list of waits", want, got)
+		s.wantSame("the list of waits", want, got)
 	}
 	load()
 	late, early := filled[session.Wait](1), filled[session.Wait](2)
@@ -92,41 +92,41 @@ func waitKept(s *suite) {
 	late.CreatedAt = early.CreatedAt.Add(time.Nanosecond)
 	s.must(s.Waits.SaveWait(s.ctx, late))
 	s.must(s.Waits.SaveWait(s.ctx, early))
-	s.again(func() { load(early, late) })
+	s.recheck(func() { load(early, late) })
 	early.State = "fulfilled"
 	s.must(s.Waits.SaveWait(s.ctx, early))
 	s.must(s.Waits.RemoveWait(s.ctx, late.ID))
 	s.must(s.Waits.RemoveWait(s.ctx, "unknown"))
-	s.again(func() { load(early) })
+	s.recheck(func() { load(early) })
 }
 
-func incarnationKept(s *suite) {
-	one := filled[session.Incarnation](1)
+func instanceKept(s *suite) {
+	one := filled[session.InstanceRecord](1)
 	one.Epoch = 1
-	two := session.Incarnation{Session: one.Session, Provider: one.Provider, Epoch: 2, StartedAt: start()}
-	other := session.Incarnation{Session: one.Session, Provider: "another", Epoch: 9}
-	for _, i := range []session.Incarnation{two, one, other} {
-		s.must(s.History.SaveIncarnation(s.ctx, i))
+	two := session.InstanceRecord{Session: one.Session, Provider: one.Provider, Epoch: 2, StartedAt: start()}
+	other := session.InstanceRecord{Session: one.Session, Provider: "another", Epoch: 9}
+	for _, i := range []session.InstanceRecord{two, one, other} {
+		s.must(s.History.SaveInstance(s.ctx, i))
 	}
 	two.Reason, two.EndedAt = "stopped", start().Add(time.Minute)
-	s.must(s.History.SaveIncarnation(s.ctx, two))
-	s.again(func() {
-		for limit, want := range map[int][]session.Incarnation{0: {two, one}, 1: {two}, 2: {two, one}, 5: {two, one}} {
-			got, err := s.History.Incarnations(s.ctx, one.Key(), limit)
+	s.must(s.History.SaveInstance(s.ctx, two))
+	s.recheck(func() {
+		for limit, want := range map[int][]session.InstanceRecord{0: {two, one}, 1: {two}, 2: {two, one}, 5: {two, one}} {
+			got, err := s.History.Instances(s.ctx, one.Key(), limit)
 			s.must(err)
-			s.same(fmt.Sprintf("the history of at most %d", limit), want, got)
+			s.wantSame(fmt.Sprintf("the history of at most %d", limit), want, got)
 		}
 	})
 }
 
-func incarnationBounded(s *suite) {
+func instanceBounded(s *suite) {
 	key := session.Key{Session: "a", Provider: "p"}
-	for epoch := range uint64(session.IncarnationsKept + 7) {
-		s.must(s.History.SaveIncarnation(s.ctx, session.Incarnation{Session: "a", Provider: "p", Epoch: epoch + 1}))
+	for epoch := range uint64(session.MaxInstances + 7) {
+		s.must(s.History.SaveInstance(s.ctx, session.InstanceRecord{Session: "a", Provider: "p", Epoch: epoch + 1}))
 	}
-	got, err := s.History.Incarnations(s.ctx, key, 0)
+	got, err := s.History.Instances(s.ctx, key, 0)
 	s.must(err)
-	if len(got) != session.IncarnationsKept || got[0].Epoch != session.IncarnationsKept+7 || got[len(got)-1].Epoch != 8 {
-		s.t.Errorf("%d instances are kept, want the last %d", len(got), session.IncarnationsKept)
+	if len(got) != session.MaxInstances || got[0].Epoch != session.MaxInstances+7 || got[len(got)-1].Epoch != 8 {
+		s.t.Errorf("%d instances are kept, want the last %d", len(got), session.MaxInstances)
 	}
 }

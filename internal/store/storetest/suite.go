@@ -37,8 +37,8 @@ func Run(t *testing.T, h Harness) {
 		"record.copy":             recordCopy,
 		"pending.kept":            pendingKept,
 		"wait.kept":               waitKept,
-		"incarnation.kept":        incarnationKept,
-		"incarnation.bounded":     incarnationBounded,
+		"incarnation.kept":        instanceKept,
+		"incarnation.bounded":     instanceBounded,
 		"receipt.kept":            receiptKept,
 		"receipt.content":         receiptContent,
 		"receipt.key":             receiptKey,
@@ -68,9 +68,9 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// again runs the check on the stores as they are, and as they are after a
+// recheck runs the check on the stores as they are, and as they are after a
 // restart if they survive one.
-func (s *suite) again(check func()) {
+func (s *suite) recheck(check func()) {
 	s.t.Helper()
 	check()
 	if s.reopen != nil {
@@ -87,8 +87,8 @@ func (s *suite) must(err error) {
 	}
 }
 
-// same compares what was read with what was kept.
-func (s *suite) same(what string, want, got any) {
+// wantSame compares what was read with what was kept.
+func (s *suite) wantSame(what string, want, got any) {
 	s.t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		s.t.Errorf("%s is not what was kept (-want +got):\n%s", what, diff)

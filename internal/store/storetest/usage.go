@@ -12,7 +12,7 @@ func entry(run, message string, at time.Duration, output int64) usage.Entry {
 	return usage.Entry{Run: run, Message: message, Session: "s", Agent: "a", At: start().Add(at), Model: "m", Source: "vendor", Tokens: usage.Tokens{Output: &output}}
 }
 
-func (s *suite) put(entries ...usage.Entry) []usage.Kept {
+func (s *suite) put(entries ...usage.Entry) []usage.StoreResult {
 	s.t.Helper()
 	kept, err := s.Usage.PutUsage(s.ctx, entries)
 	s.must(err)
@@ -26,7 +26,7 @@ func (s *suite) spent(since time.Time, want ...usage.Entry) {
 	s.t.Helper()
 	got, err := s.Usage.Usage(s.ctx, since)
 	s.must(err)
-	s.same("what was spent", want, got)
+	s.wantSame("what was spent", want, got)
 }
 
 func usageKept(s *suite) {
@@ -34,11 +34,11 @@ func usageKept(s *suite) {
 	full := filled[usage.Entry](1)
 	other := entry("r", "2", -time.Hour, 1)
 	for _, k := range s.put(full, other) {
-		if k.Was != nil || !k.Changed() {
+		if k.Before != nil || !k.Changed() {
 			s.t.Errorf("a new entry was there before: %+v", k)
 		}
 	}
-	s.again(func() { s.spent(time.Time{}, other, full) })
+	s.recheck(func() { s.spent(time.Time{}, other, full) })
 }
 
 // usageMerged: one entry for a key, whatever is put how often and in whatever order.
@@ -51,23 +51,23 @@ func usageMerged(s *suite) {
 	if k := both[0]; !k.Changed() {
 		s.t.Error("a report that says more changed nothing")
 	} else {
-		s.same("the answer", usage.Kept{Was: &late, Now: want}, k)
+		s.wantSame("the answer", usage.StoreResult{Before: &late, After: want}, k)
 	}
 	for _, k := range s.put(late, early, early) {
 		if k.Changed() {
 			s.t.Errorf("a repeated report changed something: %+v", k)
 		}
 	}
-	s.again(func() { s.spent(time.Time{}, entry("other", "1", 0, 1), want) })
+	s.recheck(func() { s.spent(time.Time{}, entry("other", "1", 0, 1), want) })
 	// The same key twice at once.
 	s.put(entry("r", "2", time.Minute, 1), entry("r", "2", time.Minute, 5))
-	s.again(func() { s.spent(start().Add(time.Minute), entry("r", "2", time.Minute, 5)) })
+	s.recheck(func() { s.spent(start().Add(time.Minute), entry("r", "2", time.Minute, 5)) })
 }
 
 func usageSince(s *suite) {
 	a, b, c := entry("r", "a", 2*time.Second, 1), entry("r", "b", time.Second, 1), entry("q", "c", 2*time.Second, 1)
 	s.put(a, b, c)
-	s.again(func() {
+	s.recheck(func() {
 		s.spent(start(), b, c, a)
 		s.spent(start().Add(2*time.Second), c, a)
 		s.spent(start().Add(2*time.Second + 1))
@@ -90,5 +90,5 @@ func usageConcurrent(s *suite) {
 	for i := range 25 {
 		want = append(want, entry("r", fmt.Sprint(i), time.Duration(i)*time.Second, 4))
 	}
-	s.again(func() { s.spent(time.Time{}, want...) })
+	s.recheck(func() { s.spent(time.Time{}, want...) })
 }

@@ -39,8 +39,8 @@ type Sample struct {
 	Value  float64
 }
 
-// Of returns a family of one value.
-func Of(t Type, name, help string, value float64) Family {
+// NewFamily returns a family of one value.
+func NewFamily(t Type, name, help string, value float64) Family {
 	return Family{Name: name, Help: help, Type: t, Samples: []Sample{{Value: value}}}
 }
 

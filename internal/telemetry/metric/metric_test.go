@@ -20,7 +20,7 @@ func TestTextFormat(t *testing.T) {
 	states.Add(2, "state", "running")
 	states.Add(0.5, "agent", "a\"b\\c\nd", "model", "m\xff")
 	var out strings.Builder
-	if err := metric.Write(&out, []metric.Family{states, metric.Of(metric.Counter, "a_total", "All.", 12345678), hist.Family("h_seconds", "Time.")}); err != nil {
+	if err := metric.Write(&out, []metric.Family{states, metric.NewFamily(metric.Counter, "a_total", "All.", 12345678), hist.Family("h_seconds", "Time.")}); err != nil {
 		t.Fatal(err)
 	}
 	want := `# HELP a_total All.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Counted is a gauge with one label and a value for each of its words.
-func Counted(name, help, label string, counts map[string]int) Family {
+// GaugeByLabel is a gauge with one label and a value for each of its words.
+func GaugeByLabel(name, help, label string, counts map[string]int) Family {
 	f := Family{Name: name, Help: help, Type: Gauge}
 	for _, value := range slices.Sorted(maps.Keys(counts)) {
 		f.Add(float64(counts[value]), label, value)
@@ -16,9 +16,9 @@ func Counted(name, help, label string, counts map[string]int) Family {
 	return f
 }
 
-// Cost is what the process costs the machine, and the programs that it has run and
+// ProcessMetrics is what the process costs the machine, and the programs that it has run and
 // waited for.
-func Cost(name string) []Family {
+func ProcessMetrics(name string) []Family {
 	f := Family{Name: name, Help: "Processor time, of the controller itself and of the programs that it ran.", Type: Counter}
 	for _, of := range []struct {
 		who  int

@@ -31,9 +31,9 @@ type Target struct {
 	Resource map[string]string
 }
 
-// TargetOf reads the variables of OpenTelemetry. An invalid value counts as unset,
+// TargetFromEnv reads the variables of OpenTelemetry. An invalid value counts as unset,
 // except the address: an invalid address is an error, and nothing is sent.
-func TargetOf(get func(string) string) (Target, error) {
+func TargetFromEnv(get func(string) string) (Target, error) {
 	t := Target{URL: strings.TrimRight(get("OTEL_EXPORTER_OTLP_ENDPOINT"), "/"), Service: get("OTEL_SERVICE_NAME")}
 	if t.URL == "" || strings.EqualFold(get("OTEL_SDK_DISABLED"), "true") {
 		return Target{}, nil
@@ -89,8 +89,8 @@ type Exporter struct {
 	lost  atomic.Uint64
 }
 
-// maxWaiting is how many spans wait at most; of one more, itself is lost.
-const maxWaiting = 4096
+// maxQueued is how many spans wait at most; of one more, itself is lost.
+const maxQueued = 4096
 
 // New returns an exporter that does nothing before [Exporter.Run].
 func New(opts Options) *Exporter {
@@ -116,7 +116,7 @@ func New(opts Options) *Exporter {
 		opts.Provider = func(string) string { return "" }
 	}
 	return &Exporter{
-		opts: opts, spans: make(chan span, maxWaiting),
+		opts: opts, spans: make(chan span, maxQueued),
 		http: &http.Client{Timeout: t.Timeout, Transport: &http.Transport{MaxIdleConns: 2}},
 	}
 }
@@ -163,8 +163,8 @@ func (x *Exporter) follow(ctx context.Context, out chan<- client.Event) {
 	}
 }
 
-// keep holds spans for the next request; what finds no room is lost, and counted.
-func (x *Exporter) keep(spans []span) {
+// enqueue holds spans for the next request; what finds no room is lost, and counted.
+func (x *Exporter) enqueue(spans []span) {
 	for _, s := range spans {
 		select {
 		case x.spans <- s:
@@ -181,7 +181,7 @@ func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.E
 	done := make(chan struct{})
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(farewell, cancel) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalFlushTimeout, cancel) })()
 	go func() { // waited for below
 		defer close(done)
 		for do := range requests {
@@ -189,7 +189,7 @@ func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.E
 		}
 	}()
 	defer func() { close(requests); <-done }()
-	f := newFold(began, x.opts.Provider)
+	f := newAggregator(began, x.opts.Provider)
 	traces, metrics := time.NewTicker(x.opts.Target.Traces), time.NewTicker(x.opts.Target.Metrics)
 	defer traces.Stop()
 	defer metrics.Stop()
@@ -203,25 +203,25 @@ func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.E
 		select {
 		case e, open := <-in:
 			if !open {
-				instruments := f.meter(x.opts.Now())
+				instruments := f.tokenUsage(x.opts.Now())
 				requests <- func(ctx context.Context) {
 					x.postSpans(ctx)
 					x.postMetrics(ctx, instruments, began)
 				}
 				return
 			}
-			x.keep(f.take(e))
+			x.enqueue(f.apply(e))
 		case <-traces.C:
 			queue(x.postSpans)
 		case <-metrics.C:
-			instruments := f.meter(x.opts.Now())
+			instruments := f.tokenUsage(x.opts.Now())
 			queue(func(ctx context.Context) { x.postMetrics(ctx, instruments, began) })
 		}
 	}
 }
 
-// farewell is how long the last requests may take when the city's controller ends.
-const farewell = 2 * time.Second
+// finalFlushTimeout is how long the last requests may take when the city's controller ends.
+const finalFlushTimeout = 2 * time.Second
 
 // maxBatch is how many spans go in one request.
 const maxBatch = 512
@@ -252,7 +252,7 @@ func (x *Exporter) postMetrics(ctx context.Context, own []instrument, began time
 		if err != nil {
 			x.opts.Logger.Debug("the city's metrics cannot be had", "error", err)
 		}
-		lost := metric.Of(metric.Counter, "gc_telemetry_lost_total", "Events and spans that no collector has got.", float64(x.Lost()))
+		lost := metric.NewFamily(metric.Counter, "gc_telemetry_lost_total", "Events and spans that no collector has got.", float64(x.Lost()))
 		own = append(own, instruments(append(families, lost), began, x.opts.Now())...)
 	}
 	if len(own) == 0 {

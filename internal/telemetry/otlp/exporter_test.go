@@ -201,7 +201,7 @@ func start(t *testing.T, log event.Log, target otlp.Target) (x *otlp.Exporter, s
 		Target: target, Events: log, City: "town", Version: "9",
 		Provider: func(model string) string { return map[string]string{"m-1": "acme"}[model] },
 		Metrics: func(context.Context) ([]metric.Family, error) {
-			return []metric.Family{metric.Of(metric.Gauge, "gc_sessions", "Sessions.", 3)}, nil
+			return []metric.Family{metric.NewFamily(metric.Gauge, "gc_sessions", "Sessions.", 3)}, nil
 		},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -221,7 +221,7 @@ func start(t *testing.T, log event.Log, target otlp.Target) (x *otlp.Exporter, s
 // the conventions, below the context that the agent was given.
 func TestARunIsATrace(t *testing.T) {
 	c, server := newCollector(t)
-	target, err := otlp.TargetOf(func(name string) string {
+	target, err := otlp.TargetFromEnv(func(name string) string {
 		return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL + "/", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b"}[name]
 	})
 	if err != nil {
@@ -327,14 +327,14 @@ func TestABadCollectorLosesTelemetryAlone(t *testing.T) {
 
 func TestTargets(t *testing.T) {
 	for endpoint, good := range map[string]bool{"": true, "http://127.0.0.1:4318": true, "collector:4317": false, "ftp://x": false} {
-		target, err := otlp.TargetOf(func(name string) string {
+		target, err := otlp.TargetFromEnv(func(name string) string {
 			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}[name]
 		})
 		if (err == nil) != good || err == nil && target.URL != endpoint {
 			t.Errorf("%q: %+v, %v", endpoint, target, err)
 		}
 	}
-	off, err := otlp.TargetOf(func(string) string { return "true" })
+	off, err := otlp.TargetFromEnv(func(string) string { return "true" })
 	if err != nil || off.URL != "" {
 		t.Errorf("OTEL_SDK_DISABLED: %+v, %v", off, err)
 	}

@@ -12,13 +12,13 @@ import (
 	"gascity/worker"
 )
 
-// fold turns events into spans and into what is counted. It is used by one goroutine.
-type fold struct {
-	began time.Time
-	runs  map[string]*life
-	ended []string // of runs, those that are over, the oldest first
-	usage map[usageKey]*histogram
-	of    func(model string) (provider string)
+// aggregator turns events into spans and into what is counted. It is used by one goroutine.
+type aggregator struct {
+	began      time.Time
+	runs       map[string]*runState
+	ended      []string // of runs, those that are over, the oldest first
+	usage      map[usageKey]*histogram
+	providerOf func(model string) (provider string)
 }
 
 type usageKey struct{ kind, provider, model, agent string }
@@ -44,11 +44,11 @@ const (
 	maxCounted = 1000
 )
 
-func newFold(began time.Time, of func(model string) string) *fold {
-	return &fold{began: began, runs: map[string]*life{}, usage: map[usageKey]*histogram{}, of: of}
+func newAggregator(began time.Time, of func(model string) string) *aggregator {
+	return &aggregator{began: began, runs: map[string]*runState{}, usage: map[usageKey]*histogram{}, providerOf: of}
 }
 
-func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Event) []span {
+func (f *aggregator) telemetry(run string, it *runState, t worker.Telemetry, e client.Event) []span {
 	var out []span
 	for _, turn := range t.Events {
 		end := turn.Timestamp
@@ -57,7 +57,7 @@ func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Even
 		}
 		parent := workerrun.SpanID(run)
 		if turn.Usage != nil {
-			s := f.chat(run, it, turn, e, end)
+			s := f.chatSpan(run, it, turn, e, end)
 			parent = s.SpanID
 			out = append(out, s)
 		}
@@ -65,7 +65,7 @@ func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Even
 			s := span{
 				TraceID: workerrun.TraceID(run), SpanID: workerrun.SpanID(run + " tool " + strconv.FormatUint(e.ID, 10) + " " + call.CallID + strconv.Itoa(i)), ParentID: parent, Kind: 1,
 				Name: "execute_tool " + call.Name, Start: nanos(end.Add(-time.Duration(call.DurationMS) * time.Millisecond)), End: nanos(end),
-				Attributes: append(it.common(run, "execute_tool", e), attributes(map[string]string{"gen_ai.tool.name": call.Name, "gen_ai.tool.call.id": call.CallID})...),
+				Attributes: append(it.commonAttributes(run, "execute_tool", e), attributes(map[string]string{"gen_ai.tool.name": call.Name, "gen_ai.tool.call.id": call.CallID})...),
 			}
 			if !call.Success {
 				s.Status.Code = 2
@@ -77,24 +77,24 @@ func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Even
 	return out
 }
 
-// chat is the span of one response of a model.
-func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.Event, end time.Time) span {
+// chatSpan is the span of one response of a model.
+func (f *aggregator) chatSpan(run string, it *runState, turn worker.TelemetryEvent, e client.Event, end time.Time) span {
 	u := turn.Usage
 	it.turns++
-	if provider := cmp.Or(u.Provider, f.of(u.Model)); provider != "" {
+	if provider := cmp.Or(u.Provider, f.providerOf(u.Model)); provider != "" {
 		it.provider = provider
 	}
 	name := turn.MessageID
 	if name == "" {
 		name = strconv.FormatUint(e.ID, 10) + "-" + strconv.Itoa(it.turns)
 	}
-	start := it.busy
+	start := it.busySince
 	if start.IsZero() || start.After(end) {
 		start = end
 	}
 	s := span{
 		TraceID: workerrun.TraceID(run), SpanID: workerrun.SpanID(run + " turn " + name), ParentID: workerrun.SpanID(run), Name: strings.TrimSpace("chat " + u.Model), Kind: 3,
-		Start: nanos(start), End: nanos(end), Attributes: it.common(run, "chat", e),
+		Start: nanos(start), End: nanos(end), Attributes: it.commonAttributes(run, "chat", e),
 	}
 	s.Attributes = append(s.Attributes, attributes(map[string]string{
 		"gen_ai.request.model": u.Model, "gen_ai.response.model": u.Model, "gen_ai.response.id": turn.MessageID,
@@ -129,9 +129,9 @@ const maxSeries = 1000
 
 // count takes what a response took. It counts once: a later report of the same one takes
 // the place of the earlier.
-func (f *fold) count(it *life, message string, now map[usageKey]int64) {
+func (f *aggregator) count(it *runState, message string, now map[usageKey]int64) {
 	for key, n := range it.counted[message] {
-		f.forget(key, float64(n))
+		f.unobserve(key, float64(n))
 	}
 	for key, n := range now {
 		f.observe(key, float64(n))
@@ -145,7 +145,7 @@ func (f *fold) count(it *life, message string, now map[usageKey]int64) {
 	it.counted[message] = now
 }
 
-func (f *fold) forget(key usageKey, n float64) {
+func (f *aggregator) unobserve(key usageKey, n float64) {
 	h := f.usage[key]
 	if h == nil {
 		return
@@ -156,7 +156,7 @@ func (f *fold) forget(key usageKey, n float64) {
 	h.sum -= n
 }
 
-func (f *fold) observe(key usageKey, n float64) {
+func (f *aggregator) observe(key usageKey, n float64) {
 	h := f.usage[key]
 	if h == nil {
 		if len(f.usage) >= maxSeries {
@@ -185,8 +185,8 @@ func allInput(u *worker.Usage) *int64 {
 	return &n
 }
 
-// meter is the histogram of tokens, as the conventions name it.
-func (f *fold) meter(now time.Time) []instrument {
+// tokenUsage is the histogram of tokens, as the conventions name it.
+func (f *aggregator) tokenUsage(now time.Time) []instrument {
 	set := &points{Temporality: 2}
 	for key, h := range f.usage {
 		sum := h.sum // the next event changes it

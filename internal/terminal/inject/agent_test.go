@@ -35,7 +35,7 @@ func TestRealAgentTakesEveryText(t *testing.T) {
 					t.Fatalf("text %d of %d bytes: %+v, %v", i, len(text), got, err)
 				}
 				line, _ := rules.Screen.Prompt(text)
-				taken := a.Taken(t, i+1)
+				taken := a.WaitPrompts(t, i+1)
 				if len(taken) != i+1 || !taken[i].Is(line) {
 					t.Fatalf("text %d of %d bytes: the agent took %d prompts, the last %d bytes", i, len(text), len(taken), taken[len(taken)-1].Bytes)
 				}
@@ -75,7 +75,7 @@ func TestRealAgentFaces(t *testing.T) {
 			if err != nil || got.State != runtime.OutcomeSubmitted {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if taken := a.Taken(t, 1); len(taken) != 1 || strings.TrimRight(taken[0].Text, "\n") != "hello" {
+			if taken := a.WaitPrompts(t, 1); len(taken) != 1 || strings.TrimRight(taken[0].Text, "\n") != "hello" {
 				t.Errorf("agent took %+v", taken)
 			}
 			records, err := ledger.Read(a.File)
@@ -114,7 +114,7 @@ func TestRealAgentLateDialog(t *testing.T) {
 	rules := terminal.RealRules(t, "claude")
 	a := terminal.NewReal(t, "--dialog", "late-trust:300ms")
 	a.Ready(t, rules)
-	a.Wait(t, func(f screen.Frame) bool { return screen.Look(f).Dialog(rules) != nil })
+	a.Wait(t, func(f screen.Frame) bool { return screen.NewSnapshot(f).Dialog(rules) != nil })
 	if out, err := Type(t.Context(), a, Prompt{Text: "hello"}, rules); err != nil || out.Reason != runtime.RefusedDialog {
 		t.Errorf("%+v, %v, want a refusal", out, err)
 	}
@@ -135,8 +135,8 @@ func TestResolveRealAgent(t *testing.T) {
 		"several lines":        {"", longText, false, withdrawn},
 		"large":                {"", strings.Repeat("large ", 10_000) + "$", false, withdrawn},
 		tall:                   {"", strings.Repeat("lorem ipsum dolor; ", 130) + "$", false, withdrawn},
-		"taken":                {"", "taken", true, taken},
-		"large, taken":         {"", strings.Repeat("large ", 10_000) + "$", true, taken},
+		"taken":                {"", "taken", true, accepted},
+		"large, taken":         {"", strings.Repeat("large ", 10_000) + "$", true, accepted},
 		"Enter was ignored":    {"--ignore-first-enter", "left behind", true, withdrawn},
 		"Enter was a new line": {"--newline-within=1m", "left behind", true, withdrawn},
 	}
@@ -164,7 +164,7 @@ func TestResolveRealAgent(t *testing.T) {
 					t.Fatalf("%+v, %v, want %s", got, err, test.want)
 				}
 				var want []string
-				if test.want == taken {
+				if test.want == accepted {
 					want = append(want, ledger.Sum(test.text))
 				}
 				if strings.HasPrefix(test.flags, "--newline") {
@@ -175,7 +175,7 @@ func TestResolveRealAgent(t *testing.T) {
 				}
 				want = append(want, ledger.Sum("next"))
 				var taken []string
-				for _, r := range a.Taken(t, len(want)) {
+				for _, r := range a.WaitPrompts(t, len(want)) {
 					taken = append(taken, r.SHA256)
 				}
 				if !slices.Equal(taken, want) {

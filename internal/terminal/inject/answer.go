@@ -12,8 +12,8 @@ import (
 type Answer struct {
 	runtime.InteractionResponse
 
-	Life screen.Life
-	Say  func(ctx context.Context, p Prompt) (runtime.Outcome, error)
+	InstanceID screen.Life
+	Deliver    func(ctx context.Context, p Prompt) (runtime.Outcome, error)
 }
 
 // Respond answers the question that stands on the screen, if it is the one that is meant:
@@ -24,18 +24,18 @@ type Answer struct {
 // has it, to the session's life afterwards.
 func Respond(ctx context.Context, t screen.Terminal, rules screen.Rules, a Answer) (request string, err error) {
 	asked, err := screen.Standing(ctx, t, rules, func(request string) bool {
-		return a.RequestID == "" || a.RequestID == a.Life.Bind(request)
+		return a.RequestID == "" || a.RequestID == a.InstanceID.Bind(request)
 	})
 	if err != nil {
 		return "", err
 	}
 	if a.Action == runtime.ActionText {
-		return asked.RequestID, a.say(ctx, asked)
+		return asked.RequestID, a.typeText(ctx, asked)
 	}
 	return asked.RequestID, screen.Respond(ctx, t, rules, screen.Response{Request: asked.RequestID, Action: a.Action, Text: a.Text})
 }
 
-func (a Answer) say(ctx context.Context, asked *runtime.PendingInteraction) error {
+func (a Answer) typeText(ctx context.Context, asked *runtime.PendingInteraction) error {
 	refused := func(why string) error {
 		return &runtime.AnswerError{Action: runtime.ActionText, Text: a.Text, Why: why}
 	}
@@ -45,7 +45,7 @@ func (a Answer) say(ctx context.Context, asked *runtime.PendingInteraction) erro
 	if a.Text == "" {
 		return refused("there is no text")
 	}
-	out, err := a.Say(ctx, Prompt{Text: a.Text, Answer: true})
+	out, err := a.Deliver(ctx, Prompt{Text: a.Text, Answer: true})
 	switch {
 	case err != nil:
 		return err

@@ -253,7 +253,7 @@ func (h *boxHold) wait() {
 }
 
 func (l *boxLease) step() error {
-	if l.box.gone() {
+	if l.box.hasExited() {
 		return screen.ErrExited
 	}
 	if l.dies == 0 {
@@ -348,13 +348,13 @@ func (l *boxLease) Account(_ context.Context, id string) (inputlog.Account, erro
 	return l.book.Account(id), nil
 }
 
-func (l *boxLease) Settle(_ context.Context, e inputlog.Entry) error {
+func (l *boxLease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
 	if err := l.step(); err != nil {
 		return err
 	}
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	if !l.book.Settle(e) {
+	if !l.book.RecordOutcome(e) {
 		return inputlog.ErrNoDelivery
 	}
 	return l.done()

@@ -33,7 +33,7 @@ const backspace = "\x7f"
 
 // clearKey presses the clear key, which deletes nothing that was typed since the account
 // was read.
-func (to target) clearKey(ctx context.Context, v screen.View, rules screen.Rules) error {
+func (to target) clearKey(ctx context.Context, v screen.Snapshot, rules screen.Rules) error {
 	p, err := clearing(v, rules)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (to target) clearKey(ctx context.Context, v screen.View, rules screen.Rules
 }
 
 // clearing are the keys that empty the input box.
-func clearing(v screen.View, rules screen.Rules) ([]byte, error) {
+func clearing(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
 	end, err := ending(v, rules)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func clearing(v screen.View, rules screen.Rules) ([]byte, error) {
 }
 
 // ending is the key that moves behind what the input box holds, if one is needed.
-func ending(v screen.View, rules screen.Rules) ([]byte, error) {
+func ending(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
 	if rules.Screen.EndKey == "" {
 		return nil, nil
 	}
@@ -63,15 +63,15 @@ func ending(v screen.View, rules screen.Rules) ([]byte, error) {
 // where that removes one line or nothing, by backspaces too. It stops when the box is empty,
 // when keys that would have removed all of text have no effect, when a person types, or after
 // clearLimit.
-func (to target) emptyLine(ctx context.Context, w *screen.Watch, rules screen.Rules, c screen.Composer, text string) error {
-	human, idle, pairs := w.View.LastHuman, 0, 0
+func (to target) emptyLine(ctx context.Context, w *screen.Watcher, rules screen.Rules, c screen.InputBox, text string) error {
+	human, idle, pairs := w.Snapshot.LastHuman, 0, 0
 	lines, chars := rowsOf(text), utf8.RuneCountInString(text) // no keys have been sent for yet
 	if rules.Screen.ClearKey == "" {
 		lines = 0
 	}
 	for end := time.Now().Add(clearLimit); time.Now().Before(end); {
-		before := boxText(w.View, c)
-		keys, err := removing(w.View, rules, pairs, idle > 0, max(chars, utf8.RuneCountInString(c.Content)))
+		before := boxText(w.Snapshot, c)
+		keys, err := removing(w.Snapshot, rules, pairs, idle > 0, max(chars, utf8.RuneCountInString(c.Content)))
 		if err != nil {
 			return err
 		}
@@ -82,10 +82,10 @@ func (to target) emptyLine(ctx context.Context, w *screen.Watch, rules screen.Ru
 		if c, err = awaitEffect(ctx, w, rules, before, end); err != nil {
 			return err
 		}
-		if w.View.Exited || w.View.LastHuman.After(human) || c.Empty() {
+		if w.Snapshot.Exited || w.Snapshot.LastHuman.After(human) || c.Empty() {
 			return nil
 		}
-		if idle++; boxText(w.View, c) != before {
+		if idle++; boxText(w.Snapshot, c) != before {
 			idle = 0
 		}
 		if idle >= maxIdle && pairs >= minPairs && lines <= 0 && chars <= 0 {
@@ -99,7 +99,7 @@ func (to target) emptyLine(ctx context.Context, w *screen.Watch, rules screen.Ru
 // removing returns the keys of one round: the clear key, then pairs of backspace and clear
 // key, which join a line to the one above and remove that. With single it begins with
 // a backspace for each of chars characters, for a program that knows no clear key.
-func removing(v screen.View, rules screen.Rules, pairs int, single bool, chars int) ([]byte, error) {
+func removing(v screen.Snapshot, rules screen.Rules, pairs int, single bool, chars int) ([]byte, error) {
 	if rules.Screen.ClearKey == "" {
 		return backspaces(chars), nil
 	}
@@ -121,7 +121,7 @@ func backspaces(chars int) []byte {
 }
 
 // boxText is what the box shows, or the whole screen where the box is not on it.
-func boxText(v screen.View, c screen.Composer) string {
+func boxText(v screen.Snapshot, c screen.InputBox) string {
 	if c.Found {
 		return c.Content
 	}
@@ -130,17 +130,17 @@ func boxText(v screen.View, c screen.Composer) string {
 
 // awaitEffect waits until the box shows something else than before. Input that the program
 // has not read yet is waited for until end.
-func awaitEffect(ctx context.Context, w *screen.Watch, rules screen.Rules, before string, end time.Time) (screen.Composer, error) {
-	c := w.View.Composer(rules.Screen.Composer)
+func awaitEffect(ctx context.Context, w *screen.Watcher, rules screen.Rules, before string, end time.Time) (screen.InputBox, error) {
+	c := w.Snapshot.InputBox(rules.Screen.InputBox)
 	for until := time.Now().Add(clearEffect); time.Now().Before(until) && time.Now().Before(end); {
 		if err := step(ctx, w); err != nil {
 			return c, err
 		}
-		c = w.View.Composer(rules.Screen.Composer)
-		if w.View.Exited || boxText(w.View, c) != before {
+		c = w.Snapshot.InputBox(rules.Screen.InputBox)
+		if w.Snapshot.Exited || boxText(w.Snapshot, c) != before {
 			return c, nil
 		}
-		if w.View.Input == screen.InputWaiting {
+		if w.Snapshot.Input == screen.InputWaiting {
 			until = time.Now().Add(clearEffect)
 		}
 	}
@@ -152,14 +152,14 @@ func awaitEffect(ctx context.Context, w *screen.Watch, rules screen.Rules, befor
 const samplePeriod = 40 * time.Millisecond
 
 // step waits for the next frame, or for a moment, and then takes the state of the terminal.
-func step(ctx context.Context, w *screen.Watch) error {
+func step(ctx context.Context, w *screen.Watcher) error {
 	changed, err := w.Next(ctx, samplePeriod)
-	if err != nil || changed || w.View.Exited {
+	if err != nil || changed || w.Snapshot.Exited {
 		return err
 	}
 	f, err := w.Terminal.Frame(ctx, 0)
 	if err == nil {
-		w.View = w.View.Again(f)
+		w.Snapshot = w.Snapshot.Update(f)
 	}
 	return err
 }
@@ -167,8 +167,8 @@ func step(ctx context.Context, w *screen.Watch) error {
 // unechoed is how long the last key of a person who has left may take to show.
 const unechoed = 500 * time.Millisecond
 
-// humanActive reports whether a person typed a moment ago.
-func humanActive(v screen.View, rules screen.Rules, now time.Time) bool {
+// isHumanActive reports whether a person typed a moment ago.
+func isHumanActive(v screen.Snapshot, rules screen.Rules, now time.Time) bool {
 	quiet := cmp.Or(rules.HumanQuiet, screen.DefaultHumanQuiet)
 	if v.Attached == 0 {
 		quiet = min(quiet, unechoed)

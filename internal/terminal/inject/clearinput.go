@@ -17,14 +17,14 @@ import (
 // nothing while a dialog is up. An error that matches [errors.ErrUnsupported] says that no
 // input box of the program is known.
 func ClearInput(ctx context.Context, l Lease, rules screen.Rules) error {
-	w, err := screen.Follow(ctx, l)
+	w, err := screen.NewWatcher(ctx, l)
 	if err != nil {
 		return err
 	}
 	defer w.Release()
-	to := target{terminal: l, book: l}
-	r := &resolver{Watch: w, to: to, rules: rules, end: time.Now().Add(resolveLimit)}
-	if r.blind() {
+	to := target{terminal: l, journal: l}
+	r := &resolver{Watcher: w, to: to, rules: rules, end: time.Now().Add(resolveLimit)}
+	if r.isBlind() {
 		return fmt.Errorf("the input box of this program is not known to gc: set ready_prompt_prefix, or restart the agent: %w", errors.ErrUnsupported)
 	}
 	if err := r.Hold(ctx); err != nil {
@@ -35,36 +35,36 @@ func ClearInput(ctx context.Context, l Lease, rules screen.Rules) error {
 		return err
 	}
 	if j.Last != nil {
-		r.left.Text = j.Last.Text // how much may be in the box
+		r.entry.Text = j.Last.Text // how much may be in the box
 	}
 	if err := r.recall(ctx); err != nil {
 		return err
 	}
-	if r.View.Exited {
+	if r.Snapshot.Exited {
 		return screen.ErrExited
 	}
-	if r.View.Dialog(rules) != nil {
+	if r.Snapshot.Dialog(rules) != nil {
 		return errors.New("a dialog is up, and would get the keys: answer it first")
 	}
-	r.human = r.View.LastHuman
+	r.humanInput = r.Snapshot.LastHuman
 	switch _, err := r.clear(ctx, "all"); {
 	case errors.Is(err, inputlog.ErrTouched):
 		return errors.New("a person types")
 	case err != nil:
 		return err
-	case r.View.Exited:
+	case r.Snapshot.Exited:
 		return screen.ErrExited
 	}
 	if err := r.proveCleared(ctx); err != nil {
 		return err
 	}
-	return r.settleCleared(ctx)
+	return r.recordCleared(ctx)
 }
 
 // proveCleared says what is left in the box.
 func (r *resolver) proveCleared(ctx context.Context) error {
-	if r.knowsInput() {
-		wait, err := r.atRest(ctx, settles)
+	if r.hasInputState() {
+		wait, err := r.atRest(ctx, boxStableFor)
 		switch {
 		case err != nil:
 			return err
@@ -72,11 +72,11 @@ func (r *resolver) proveCleared(ctx context.Context) error {
 			return errors.New(unrested(wait).Why)
 		}
 	}
-	c := r.composer()
+	c := r.inputBox()
 	switch {
 	case !c.Found:
 		return errors.New(offScreen)
-	case r.View.LastHuman.After(r.human):
+	case r.Snapshot.LastHuman.After(r.humanInput):
 		return errors.New(typing)
 	case !c.Empty():
 		return fmt.Errorf("the input box still shows %d characters: neither the clear key nor backspace removes them; restart the agent",
@@ -85,9 +85,9 @@ func (r *resolver) proveCleared(ctx context.Context) error {
 	return nil
 }
 
-// settleCleared ends the delivery whose text may have been in the box, if there is one.
-func (r *resolver) settleCleared(ctx context.Context) error {
-	j, err := r.to.book.Account(ctx, "")
+// recordCleared ends the delivery whose text may have been in the box, if there is one.
+func (r *resolver) recordCleared(ctx context.Context) error {
+	j, err := r.to.journal.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
 		return err
 	}
@@ -99,5 +99,5 @@ func (r *resolver) settleCleared(ctx context.Context) error {
 	case e.Outcome == "":
 		e.Outcome = string(runtime.OutcomeUnconfirmed)
 	}
-	return r.to.book.Settle(ctx, e)
+	return r.to.journal.RecordOutcome(ctx, e)
 }

@@ -18,27 +18,27 @@ func (d *delivery) noCommand() bool {
 
 // unknownShown: what was shown before the text is of an earlier one.
 func (d *delivery) unknownShown() bool {
-	before := screen.Look(d.before).Count(d.rules.Screen.UnknownCommand)
-	return d.View.Count(d.rules.Screen.UnknownCommand) > before
+	before := screen.NewSnapshot(d.before).Count(d.rules.Screen.UnknownCommand)
+	return d.Snapshot.Count(d.rules.Screen.UnknownCommand) > before
 }
 
 // unknownLeft reports whether the command is in the input box still.
 func (d *delivery) unknownLeft() bool {
-	if d.knowsComposer() {
-		return d.holds() != holdsNothing
+	if d.hasKnownInputBox() {
+		return d.compareBox() != matchEmpty
 	}
 	return d.unknownShown()
 }
 
-// takeBack clears a command that the program does not know out of the input box: the
+// clearUnknownCommand clears a command that the program does not know out of the input box: the
 // program never takes it.
-func (d *delivery) takeBack(ctx context.Context) (runtime.Outcome, error) {
+func (d *delivery) clearUnknownCommand(ctx context.Context) (runtime.Outcome, error) {
 	err := d.Hold(ctx)
 	if err == nil {
 		err = d.disturbed()
 	}
 	if err == nil {
-		err = d.to.clearKey(ctx, d.View, d.rules)
+		err = d.to.clearKey(ctx, d.Snapshot, d.rules)
 	}
 	for end := time.Now().Add(clearEffect); err == nil && d.unknownLeft() && time.Now().Before(end); {
 		_, err = d.Next(ctx, time.Until(end))

@@ -40,7 +40,7 @@ func TestAnUnknownCommandIsTakenBack(t *testing.T) {
 					a := terminal.NewAgent(face)
 					rules := a.Rules(t)
 					rules.Screen.UnknownCommand, rules.Screen.ClearKey, rules.Screen.Command = []agentcli.Pattern{unknown}, "C-u", "/"
-					f := &filed{Fake: a.T, account: new(string), steps: -1}
+					f := &fileLease{Fake: a.T, account: new(string), steps: -1}
 					began := time.Now()
 					out, err := Deliver(t.Context(), f, "1", Prompt{Text: test.text}, rules)
 					if err != nil || test.state != "" && (out.State != test.state || out.Reason != runtime.RefusedContent) {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// firm is how long an emptied input box must stay so: it may be in the
+	// emptyConfirm is how long an emptied input box must stay so: it may be in the
 	// middle of a repaint.
-	firm = 20 * time.Millisecond
-	// leaving is the same for a closed line: a program that exits closes it too.
-	leaving = 100 * time.Millisecond
+	emptyConfirm = 20 * time.Millisecond
+	// closedConfirm is the same for a closed line: a program that exits closes it too.
+	closedConfirm = 100 * time.Millisecond
 	// turnShown is how long a program may take to show a turn, where the next prompt must not be
 	// typed during one.
 	turnShown = 3 * time.Second
@@ -48,15 +48,15 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 		return err
 	}
 	d.enter = pressed{
-		at: time.Now(), frame: d.View.Frame, status: d.View.Program().State,
-		busy: d.View.Busy(d.rules.Screen, d.composer()) != "",
+		at: time.Now(), frame: d.Snapshot.Frame, status: d.Snapshot.Program().State,
+		busy: d.Snapshot.Busy(d.rules.Screen, d.inputBox()) != "",
 	}
 	d.typed++
-	p, err := vt.Key("Enter", d.View.Modes)
+	p, err := vt.Key("Enter", d.Snapshot.Modes)
 	if err != nil {
 		return err
 	}
-	if d.knowsComposer() && strings.TrimSpace(d.composer().Content) != "" {
+	if d.hasKnownInputBox() && strings.TrimSpace(d.inputBox().Content) != "" {
 		return d.to.input(ctx, inputlog.Seen, p)
 	}
 	return d.to.input(ctx, inputlog.Enter, p)
@@ -65,7 +65,7 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 // evidence waits until the screen proves that the agent took the prompt.
 func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 	switch {
-	case d.silent() && d.echo == holdsNothing:
+	case d.silent() && d.echo == matchEmpty:
 		return d.lineRead(ctx)
 	case !d.provable():
 		return d.reaction(ctx)
@@ -76,7 +76,7 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 		if err != nil {
 			return runtime.Outcome{}, err
 		}
-		if d.View.Exited {
+		if d.Snapshot.Exited {
 			return runtime.Outcome{}, screen.ErrExited
 		}
 		proof, err := d.proof(ctx)
@@ -127,8 +127,8 @@ func (d *delivery) repeatEnter(ctx context.Context) error {
 // taken.
 func (d *delivery) provable() bool {
 	s := d.rules.Screen
-	return d.knowsComposer() || len(s.TitleBusy) > 0 && d.View.Title != "" || d.before.Status.Text != "" ||
-		s.Composer.Frame == "" && len(s.Busy) > 0
+	return d.hasKnownInputBox() || len(s.TitleBusy) > 0 && d.Snapshot.Title != "" || d.before.Status.Text != "" ||
+		s.InputBox.Frame == "" && len(s.Busy) > 0
 }
 
 // reaction waits until a program about which nothing is known has reacted to
@@ -144,7 +144,7 @@ func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 		switch {
 		case err != nil:
 			return runtime.Outcome{}, err
-		case d.View.Exited:
+		case d.Snapshot.Exited:
 			return runtime.Outcome{}, screen.ErrExited
 		case proof != "":
 			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
@@ -158,7 +158,7 @@ func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 func (d *delivery) proof(ctx context.Context) (string, error) {
 	edge := d.edge()
 	d.enter.loaded = d.enter.loaded || d.loading()
-	if d.knowsComposer() && d.holds() == holdsOurs {
+	if d.hasKnownInputBox() && d.compareBox() == matchOurs {
 		return "", nil // a turn of another text may have begun
 	}
 	switch {
@@ -167,11 +167,11 @@ func (d *delivery) proof(ctx context.Context) (string, error) {
 	case d.emptied() && d.rules.Screen.EnterWhileBusy == agentcli.BusyMerges && !d.rules.Screen.IsCommand(d.text):
 		return d.lasting(ctx, "composer_emptied", d.emptied, turnShown)
 	case d.emptied():
-		return d.lasting(ctx, "composer_emptied", d.emptied, firm)
+		return d.lasting(ctx, "composer_emptied", d.emptied, emptyConfirm)
 	case edge != "":
 		return edge, nil
 	case d.lineClosed():
-		return d.lasting(ctx, "line_accepted", d.lineClosed, leaving)
+		return d.lasting(ctx, "line_accepted", d.lineClosed, closedConfirm)
 	}
 	return "", nil
 }
@@ -184,7 +184,7 @@ func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, 
 		switch {
 		case err != nil:
 			return "", err
-		case d.View.Exited, !holds():
+		case d.Snapshot.Exited, !holds():
 			return "", nil
 		case d.edge() != "":
 			return sign + "+" + d.edge(), nil
@@ -197,20 +197,20 @@ func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, 
 // lineClosed reports whether a program with a plain prompt has stopped reading
 // its line: line editors take bracketed paste back when they accept one.
 func (d *delivery) lineClosed() bool {
-	return d.rules.Screen.Composer.Frame == agentcli.FrameLine &&
-		d.enter.frame.Modes.BracketedPaste && !d.View.Modes.BracketedPaste
+	return d.rules.Screen.InputBox.Frame == agentcli.FrameLine &&
+		d.enter.frame.Modes.BracketedPaste && !d.Snapshot.Modes.BracketedPaste
 }
 
 // edge returns the sign of a turn that was not there before Enter. A turn may be a person's
 // where one has typed since.
 func (d *delivery) edge() string {
-	if d.View.LastHuman.After(d.human) {
+	if d.Snapshot.LastHuman.After(d.humanInput) {
 		return ""
 	}
-	if status := d.View.Program().State; status == "working" && d.enter.status != status {
+	if status := d.Snapshot.Program().State; status == "working" && d.enter.status != status {
 		return "status"
 	}
-	if !d.enter.busy && !d.loading() && d.View.Busy(d.rules.Screen, d.composer()) != "" {
+	if !d.enter.busy && !d.loading() && d.Snapshot.Busy(d.rules.Screen, d.inputBox()) != "" {
 		return "busy"
 	}
 	return ""
@@ -219,20 +219,20 @@ func (d *delivery) edge() string {
 // emptied reports whether the input box held the text before Enter and is
 // empty now.
 func (d *delivery) emptied() bool {
-	c := d.composer()
-	return d.knowsComposer() && !d.enter.loaded && d.echo != holdsNothing && c.Found && !c.Above &&
-		!d.View.LastHuman.After(d.human) && strings.TrimSpace(c.Content) == "" && d.View.Seq > d.enter.frame.Seq && d.View.Dialog(d.rules) == nil
+	c := d.inputBox()
+	return d.hasKnownInputBox() && !d.enter.loaded && d.echo != matchEmpty && c.Found && !c.Above &&
+		!d.Snapshot.LastHuman.After(d.humanInput) && strings.TrimSpace(c.Content) == "" && d.Snapshot.Seq > d.enter.frame.Seq && d.Snapshot.Dialog(d.rules) == nil
 }
 
 // mayRepeat reports whether Enter may be pressed again: the input box still
 // holds exactly our text, and nothing else has happened.
 func (d *delivery) mayRepeat() bool {
 	return d.typed < maxEnter && time.Since(d.enter.at) >= d.repeatAfter() &&
-		d.holds() == holdsOurs && !d.View.LastHuman.After(d.human)
+		d.compareBox() == matchOurs && !d.Snapshot.LastHuman.After(d.humanInput)
 }
 
 func (d *delivery) repeatAfter() time.Duration {
-	if d.View.Seq > d.enter.frame.Seq {
+	if d.Snapshot.Seq > d.enter.frame.Seq {
 		return againPainted
 	}
 	return againSilent
@@ -247,19 +247,19 @@ func (d *delivery) untilRepeat() time.Duration {
 }
 
 func (d *delivery) noEvidence() runtime.Outcome {
-	switch d.holds() {
-	case holdsOurs:
+	switch d.compareBox() {
+	case matchOurs:
 		return unconfirmed("the input box still holds the text after %d Enter", d.typed)
-	case holdsMore:
+	case matchMore:
 		return unconfirmed("the input box holds more than the text")
 	default:
 		if d.enter.loaded {
 			return unconfirmed("the program began to load after Enter: the text may be lost")
 		}
-		if dialog := d.View.Dialog(d.rules); dialog != nil {
+		if dialog := d.Snapshot.Dialog(d.rules); dialog != nil {
 			return unconfirmed("a dialog is up (%s)", dialog.Kind)
 		}
-		if d.View.LastHuman.After(d.human) {
+		if d.Snapshot.LastHuman.After(d.humanInput) {
 			return unconfirmed("a person typed before there was a sign that the agent accepted it")
 		}
 		return unconfirmed("no sign that the agent accepted it within %s", d.confirm)

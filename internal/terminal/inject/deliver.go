@@ -21,7 +21,7 @@ func Deliver(ctx context.Context, l Lease, id string, p Prompt, rules screen.Rul
 	if p.Text == "" {
 		return to.deliver(ctx, p, rules)
 	}
-	no, err := to.clearWay(ctx, rules)
+	no, err := to.resolvePrevious(ctx, rules)
 	switch {
 	case err != nil:
 		return Unsent(err)
@@ -29,7 +29,7 @@ func Deliver(ctx context.Context, l Lease, id string, p Prompt, rules screen.Rul
 		return *no, nil
 	}
 	out, err := to.deliver(ctx, p, rules)
-	return to.conclude(ctx, rules, out, err)
+	return to.recordOutcome(ctx, rules, out, err)
 }
 
 // Unsent is the outcome of an attempt that failed before its first byte, as by having got

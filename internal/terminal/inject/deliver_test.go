@@ -17,9 +17,9 @@ import (
 	"gascity/test/terminal"
 )
 
-// filed is a lease whose account is stored as text, as by a driver without a process of its
+// fileLease is a lease whose account is stored as text, as by a driver without a process of its
 // own beside the terminal. It dies after so many steps; below zero it does not.
-type filed struct {
+type fileLease struct {
 	*terminal.Fake
 
 	account *string
@@ -29,7 +29,7 @@ type filed struct {
 
 var errDead = errors.New("the deliverer is dead")
 
-func (f *filed) step(do func(*inputlog.Deliveries) error) error {
+func (f *fileLease) step(do func(*inputlog.Deliveries) error) error {
 	if f.between != nil {
 		f.between()
 	}
@@ -41,7 +41,7 @@ func (f *filed) step(do func(*inputlog.Deliveries) error) error {
 }
 
 // file changes the account where it is stored.
-func (f *filed) file(do func(*inputlog.Deliveries) error) error {
+func (f *fileLease) file(do func(*inputlog.Deliveries) error) error {
 	d := &inputlog.Deliveries{Limit: 64}
 	if *f.account != "" {
 		if err := json.Unmarshal([]byte(*f.account), d); err != nil {
@@ -55,7 +55,7 @@ func (f *filed) file(do func(*inputlog.Deliveries) error) error {
 }
 
 // touched is what the driver does when somebody else's input comes.
-func (f *filed) touched() {
+func (f *fileLease) touched() {
 	var undo []byte
 	if err := f.file(func(d *inputlog.Deliveries) error { undo = d.Touch(); return nil }); err != nil {
 		panic(err)
@@ -65,16 +65,16 @@ func (f *filed) touched() {
 	}
 }
 
-func (f *filed) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+func (f *fileLease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	if f.steps == 0 {
 		return screen.Frame{}, errDead
 	}
 	return f.Fake.Frame(ctx, after)
 }
 
-func (f *filed) Send(ctx context.Context, p []byte) error { return f.Type(ctx, inputlog.Keys, p) }
+func (f *fileLease) Send(ctx context.Context, p []byte) error { return f.Type(ctx, inputlog.Keys, p) }
 
-func (f *filed) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+func (f *fileLease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return f.step(func(d *inputlog.Deliveries) error {
 		if err := d.Send(in, p); err != nil {
 			return err
@@ -83,17 +83,17 @@ func (f *filed) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	})
 }
 
-func (f *filed) Begin(_ context.Context, id, text string, undo []byte) error {
+func (f *fileLease) Begin(_ context.Context, id, text string, undo []byte) error {
 	return f.step(func(d *inputlog.Deliveries) error { d.Begin(id, []byte(text), undo); return nil })
 }
 
-func (f *filed) Account(_ context.Context, id string) (a inputlog.Account, err error) {
+func (f *fileLease) Account(_ context.Context, id string) (a inputlog.Account, err error) {
 	err = f.file(func(d *inputlog.Deliveries) error { a = d.Account(id); return nil })
 	return a, err
 }
 
-func (f *filed) Settle(_ context.Context, e inputlog.Entry) error {
-	return f.step(func(d *inputlog.Deliveries) error { d.Settle(e); return nil })
+func (f *fileLease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
+	return f.step(func(d *inputlog.Deliveries) error { d.RecordOutcome(e); return nil })
 }
 
 // A deliverer dies after each of its steps, and perhaps the one after it, too: who comes
@@ -112,17 +112,17 @@ func TestDelivererDies(t *testing.T) {
 
 func diesTwice(t *testing.T, face terminal.Face, first, second int) {
 	agent, rules, account := terminal.NewAgent(face), face.Rules(t), ""
-	lease := func(steps int) *filed { return &filed{Fake: agent.T, account: &account, steps: steps} }
+	lease := func(steps int) *fileLease { return &fileLease{Fake: agent.T, account: &account, steps: steps} }
 	prompt := Prompt{Text: "transfer the money once"}
 	// A death may come too late to matter: then there is an outcome, and no error.
 	out, err := Deliver(t.Context(), lease(first), "id", prompt, rules)
 	if err != nil && !errors.Is(err, errDead) {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if _, err := Settle(t.Context(), lease(second), "id", rules); err != nil && !errors.Is(err, errDead) {
+	if _, err := ResolveDelivery(t.Context(), lease(second), "id", rules); err != nil && !errors.Is(err, errDead) {
 		t.Fatal(err)
 	}
-	out, err = Settle(t.Context(), lease(-1), "id", rules)
+	out, err = ResolveDelivery(t.Context(), lease(-1), "id", rules)
 	if err != nil || out.State == runtime.OutcomeUnconfirmed {
 		t.Fatalf("its outcome is unknown: %+v, %v", out, err)
 	}
@@ -147,12 +147,12 @@ func TestTouchedDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		face, account := terminal.Face{Style: "rules"}, ""
 		agent := terminal.NewAgent(face)
-		l := &filed{Fake: agent.T, account: &account, steps: -1}
+		l := &fileLease{Fake: agent.T, account: &account, steps: -1}
 		l.between = func() {
 			if strings.Contains(agent.T.Input(), "our prompt") && agent.Line() == "our prompt" {
 				l.between = nil
 				l.touched() // and nothing reports that on the screen
-				agent.Take([]byte("mine"))
+				agent.Feed([]byte("mine"))
 			}
 		}
 		out, err := Deliver(t.Context(), l, "id", Prompt{Text: "our prompt"}, face.Rules(t))
@@ -163,9 +163,9 @@ func TestTouchedDelivery(t *testing.T) {
 		if agent.Line() != "mine" || len(agent.Prompts()) > 0 {
 			t.Errorf("the line holds %q, the agent took %q", agent.Line(), agent.Prompts())
 		}
-		agent.Take([]byte("\x15"))
+		agent.Feed([]byte("\x15"))
 		time.Sleep(time.Minute)
-		if out, err = Settle(t.Context(), l, "id", face.Rules(t)); err != nil || out.Reason != runtime.RefusedWithdrawn {
+		if out, err = ResolveDelivery(t.Context(), l, "id", face.Rules(t)); err != nil || out.Reason != runtime.RefusedWithdrawn {
 			t.Errorf("it was %+v, %v, want withdrawn", out, err)
 		}
 	})
@@ -175,7 +175,7 @@ func TestPatiently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedDraft}
 		n := 0
-		out, err := Patiently(t.Context(), func() (runtime.Outcome, error) {
+		out, err := RetryUntilKnown(t.Context(), func() (runtime.Outcome, error) {
 			if n++; n < 5 {
 				return busy, nil
 			}
@@ -185,8 +185,8 @@ func TestPatiently(t *testing.T) {
 			t.Errorf("%+v, %v after %d", out, err, n)
 		}
 		began := time.Now()
-		out, err = Patiently(t.Context(), func() (runtime.Outcome, error) { return busy, nil })
-		if took := time.Since(began); err != nil || out.Reason != busy.Reason || took < settleLimit || took > settleLimit+time.Second {
+		out, err = RetryUntilKnown(t.Context(), func() (runtime.Outcome, error) { return busy, nil })
+		if took := time.Since(began); err != nil || out.Reason != busy.Reason || took < resolveTimeout || took > resolveTimeout+time.Second {
 			t.Errorf("%+v, %v after %s", out, err, took)
 		}
 	})

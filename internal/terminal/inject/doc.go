@@ -3,7 +3,7 @@
 // written once, for every driver that has a terminal; what is on the screen is read by
 // package screen.
 //
-// A driver brings a [Lease] and calls [Deliver] and [Settle] with it:
+// A driver brings a [Lease] and calls [Deliver] and [ResolveDelivery] with it:
 //
 //	lease := ... // no other caller or process delivers into this session now
 //	defer ...    // and gives it back

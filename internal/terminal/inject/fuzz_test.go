@@ -17,11 +17,11 @@ func FuzzHolds(f *testing.F) {
 	f.Add("› \n\n", "b", 0, 0)
 	f.Add("❯ [Pasted text #1 +9 lines]", "one\ntwo", 2, 0)
 	f.Fuzz(func(t *testing.T, screen, text string, x, y int) {
-		v := screenreader.Look(screenreader.Frame{Seq: 1, Rows: strings.Split(screen, "\n"), Cursor: vt.Cursor{X: max(0, x), Y: max(0, y)}})
+		v := screenreader.NewSnapshot(screenreader.Frame{Seq: 1, Rows: strings.Split(screen, "\n"), Cursor: vt.Cursor{X: max(0, x), Y: max(0, y)}})
 		for _, name := range agentcli.Builtin().Names() {
-			rules := terminal.Rules(t, name).Screen.Composer
-			c := v.Composer(rules)
-			if got := holds(c, want(text), rules); c.Empty() && got != holdsNothing {
+			rules := terminal.Rules(t, name).Screen.InputBox
+			c := v.InputBox(rules)
+			if got := compareContent(c, want(text), rules); c.Empty() && got != matchEmpty {
 				t.Errorf("%s: an empty line is taken to hold %d", name, got)
 			}
 		}

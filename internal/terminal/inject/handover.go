@@ -8,10 +8,10 @@ import (
 	"gascity/runtime"
 )
 
-// Hand puts the files of a delivery into the session's working directory and calls deliver with
+// Submit puts the files of a delivery into the session's working directory and calls deliver with
 // the prompt that refers to them, and its ID in the account. What cannot be handed over is
 // refused.
-func Hand(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) (runtime.Outcome, error)) (runtime.Outcome, error) {
+func Submit(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) (runtime.Outcome, error)) (runtime.Outcome, error) {
 	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text is typed here, and the agent CLI may take it for a command"}, nil
 	}
@@ -28,9 +28,9 @@ func Hand(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) 
 	return out, err
 }
 
-// Handed is what [runtime.Deliverer] returns when [Hand] returned out, or was not called
+// DeliveryResult is what [runtime.Deliverer] returns when [Submit] returned out, or was not called
 // because of err: a session that is not there is no failure.
-func Handed(out runtime.Outcome, err error) (runtime.Outcome, error) {
+func DeliveryResult(out runtime.Outcome, err error) (runtime.Outcome, error) {
 	switch {
 	case err == nil || out.State != "":
 		return out, err

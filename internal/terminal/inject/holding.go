@@ -29,14 +29,14 @@ func skeleton(s string) string {
 	return strings.Join(strings.Fields(s), "")
 }
 
-// holding is whose text an input box holds.
-type holding uint8
+// contentMatch is whose text an input box holds.
+type contentMatch uint8
 
 const (
-	holdsNothing holding = iota
-	holdsOurs            // exactly our text, or what stands for it
-	holdsMore            // our text and somebody else's
-	holdsOther           // unknown content
+	matchEmpty contentMatch = iota
+	matchOurs               // exactly our text, or what stands for it
+	matchMore               // our text and somebody else's
+	matchOther              // unknown content
 )
 
 // normalizes reports whether a program may show another form of the text: it has combining
@@ -92,32 +92,32 @@ func want(text string) wanted {
 	}
 }
 
-// holds compares an input box's content with the text that was pasted.
-func holds(c screen.Composer, text wanted, rules agentcli.Composer) holding {
+// compareContent compares an input box's content with the text that was pasted.
+func compareContent(c screen.InputBox, text wanted, rules agentcli.InputBox) contentMatch {
 	switch {
 	case !c.Found:
-		return holdsOther
+		return matchOther
 	case strings.TrimSpace(c.Content) == "":
-		return holdsNothing
+		return matchEmpty
 	}
 	got, want := skeleton(c.Content), text.skeleton()
 	if got == want || text.normalizes() && plain(c.Content) == text.plain() {
-		return holdsOurs
+		return matchOurs
 	}
 	if n := placeholders(c.Content, rules); n > 0 {
-		return holdsPasted(c.Content, want, n, rules)
+		return comparePasted(c.Content, want, n, rules)
 	}
 	switch {
 	case strings.Contains(got, want):
-		return holdsMore
+		return matchMore
 	case rules.Scrolls && len(got) >= minPart && strings.Contains(want, got):
-		return holdsOurs
+		return matchOurs
 	}
-	return holdsOther
+	return matchOther
 }
 
-// holdsPasted is holds for content with n placeholders.
-func holdsPasted(content, want string, n int, rules agentcli.Composer) holding {
+// comparePasted is holds for content with n placeholders.
+func comparePasted(content, want string, n int, rules agentcli.InputBox) contentMatch {
 	before, after := content, ""
 	for _, p := range rules.Pasted {
 		if cut := p.Replace(content, "\x00"); cut != content {
@@ -127,20 +127,20 @@ func holdsPasted(content, want string, n int, rules agentcli.Composer) holding {
 	before, after = skeleton(before), skeleton(after)
 	switch {
 	case n > 1:
-		return holdsMore
+		return matchMore
 	case before+after == "":
-		return holdsOurs
+		return matchOurs
 	case len(before)+len(after) < len(want) && strings.HasPrefix(want, before) && strings.HasSuffix(want, after):
-		return holdsOurs // both ends of a long text are shown
+		return matchOurs // both ends of a long text are shown
 	}
-	return holdsMore
+	return matchMore
 }
 
 // bracketed is how programs write what stands for a paste.
 var bracketed = regexp.MustCompile(`\[[^\[\]]*\]`)
 
 // placeholders counts what stands for a paste.
-func placeholders(content string, rules agentcli.Composer) (n int) {
+func placeholders(content string, rules agentcli.InputBox) (n int) {
 	for _, part := range bracketed.FindAllString(content, -1) {
 		if agentcli.MatchAny(rules.Pasted, part) {
 			n++

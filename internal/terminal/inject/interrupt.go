@@ -25,18 +25,18 @@ const (
 // person's stays: what they typed since the last prompt of ours, also if it was the turn.
 // What comes back later is taken out before the next prompt.
 func Interrupt(ctx context.Context, l Lease, rules screen.Rules) error {
-	w, err := screen.Follow(ctx, l)
+	w, err := screen.NewWatcher(ctx, l)
 	if err != nil {
 		return err
 	}
-	if w.View.Exited {
+	if w.Snapshot.Exited {
 		return screen.ErrExited
 	}
 	j, err := l.Account(ctx, "")
 	if err != nil {
 		return err
 	}
-	before, human := w.View.Composer(rules.Screen.Composer), w.View.LastHuman
+	before, human := w.Snapshot.InputBox(rules.Screen.InputBox), w.Snapshot.LastHuman
 	keys := rules.Screen.InterruptKeys
 	if len(keys) == 0 {
 		keys = []string{"C-c"}
@@ -55,16 +55,16 @@ func Interrupt(ctx context.Context, l Lease, rules screen.Rules) error {
 
 // emptyAgain takes the prompt out of the input box that comes back into it. human is when
 // a person had last typed.
-func emptyAgain(ctx context.Context, l Lease, w *screen.Watch, rules screen.Rules, human time.Time) error {
+func emptyAgain(ctx context.Context, l Lease, w *screen.Watcher, rules screen.Rules, human time.Time) error {
 	began := time.Now()
 	for end := began.Add(interruptEcho); ; {
 		changed, err := w.Next(ctx, time.Until(end))
-		if err != nil || w.View.Exited || w.View.LastHuman.After(human) {
+		if err != nil || w.Snapshot.Exited || w.Snapshot.LastHuman.After(human) {
 			return err
 		}
-		c := w.View.Composer(rules.Screen.Composer)
-		if changed && c.Found && c.Content != "" && w.View.Dialog(rules) == nil {
-			err := target{l, l, ""}.clearKey(ctx, w.View, rules)
+		c := w.Snapshot.InputBox(rules.Screen.InputBox)
+		if changed && c.Found && c.Content != "" && w.Snapshot.Dialog(rules) == nil {
+			err := target{l, l, ""}.clearKey(ctx, w.Snapshot, rules)
 			if errors.Is(err, inputlog.ErrTouched) {
 				return nil
 			}
@@ -74,7 +74,7 @@ func emptyAgain(ctx context.Context, l Lease, w *screen.Watch, rules screen.Rule
 		switch {
 		case err != nil:
 			return err
-		case time.Since(began) < interruptRead && (now.Input == screen.InputWaiting || w.View.Busy(rules.Screen, c) != ""):
+		case time.Since(began) < interruptRead && (now.Input == screen.InputWaiting || w.Snapshot.Busy(rules.Screen, c) != ""):
 			end = time.Now().Add(interruptEcho)
 		case !changed:
 			return nil
@@ -97,13 +97,13 @@ func returned(j inputlog.Account) bool {
 
 // withoutReturned takes a prompt that has come back out of the input box that a delivery
 // was refused for, and looks again whether it can be taken.
-func (to target) withoutReturned(ctx context.Context, w *screen.Watch, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
+func (to target) withoutReturned(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
 	no, err := prepare(ctx, w, p, rules)
-	if err != nil || no == nil || no.Reason != runtime.RefusedDraft || to.book == nil || !clearsReturned(rules) {
+	if err != nil || no == nil || no.Reason != runtime.RefusedDraft || to.journal == nil || !clearsReturned(rules) {
 		return no, err
 	}
-	j, err := to.book.Account(ctx, "")
-	c := w.View.Composer(rules.Screen.Composer)
+	j, err := to.journal.Account(ctx, "")
+	c := w.Snapshot.InputBox(rules.Screen.InputBox)
 	if err != nil || !returned(j) || !c.Found || c.Above {
 		return no, err
 	}

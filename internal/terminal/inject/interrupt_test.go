@@ -40,7 +40,7 @@ func TestInterrupt(t *testing.T) {
 						agent.T.Human("x")
 					}
 				})
-				if err := Interrupt(t.Context(), newDesk(agent.T), f.Rules(t)); err != nil {
+				if err := Interrupt(t.Context(), newFakeLease(agent.T), f.Rules(t)); err != nil {
 					t.Fatal(err)
 				}
 				if got := agent.T.Input(); got != test.want {
@@ -52,7 +52,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		agent := terminal.NewAgent(terminal.Face{Style: "plain"})
-		if err := Interrupt(t.Context(), newDesk(agent.T), screen.Rules{}); err != nil || agent.T.Input() != "\x03" {
+		if err := Interrupt(t.Context(), newFakeLease(agent.T), screen.Rules{}); err != nil || agent.T.Input() != "\x03" {
 			t.Errorf("%v, sent %q, want C-c", err, agent.T.Input())
 		}
 	})
@@ -64,7 +64,7 @@ func TestAPromptThatComesBackToASlowProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := terminal.Face{Style: "rules", Think: 3 * time.Second}
 		agent := terminal.NewAgent(f)
-		d := newDesk(agent.T)
+		d := newFakeLease(agent.T)
 		if out, err := Deliver(t.Context(), d, "1", Prompt{Text: "first prompt"}, f.Rules(t)); err != nil || out.State != runtime.OutcomeSubmitted {
 			t.Fatalf("%+v, %v", out, err)
 		}
@@ -87,7 +87,7 @@ func TestAPromptThatComesBackLate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := terminal.Face{Style: "rules"}
 				agent := terminal.NewAgent(f)
-				d := newDesk(agent.T)
+				d := newFakeLease(agent.T)
 				out, err := Deliver(t.Context(), d, "1", Prompt{Text: "first prompt"}, f.Rules(t))
 				if err != nil || out.State != runtime.OutcomeSubmitted {
 					t.Fatalf("%+v, %v", out, err)

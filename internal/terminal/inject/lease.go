@@ -15,12 +15,12 @@ import (
 type Lease interface {
 	// Frame and Send keep the contract of Terminal. What Send writes is [inputlog.Keys].
 	screen.Terminal
-	Book
+	Journal
 }
 
-// Book is the account of the deliveries of one instance, see [inputlog.Deliveries] for its
+// Journal is the account of the deliveries of one instance, see [inputlog.Deliveries] for its
 // rules. It outlives its writer: the next delivery reads the outcome of the last one.
-type Book interface {
+type Journal interface {
 	// Begin notes a delivery before its first byte is sent. undo are the keys that take
 	// the text out of the input box, to be sent before other input is accepted while
 	// the text is not submitted; none if there are no such keys.
@@ -33,7 +33,7 @@ type Book interface {
 	// Account returns the account, and of the delivery with the given ID. What is marked
 	// or deleted later relies on it: see [inputlog.Input].
 	Account(ctx context.Context, id string) (inputlog.Account, error)
-	// Settle notes how a delivery ended or what is known of it: the ID, Outcome, Evidence
+	// RecordOutcome notes how a delivery ended or what is known of it: the ID, Outcome, Evidence
 	// and Open of e.
-	Settle(ctx context.Context, e inputlog.Entry) error
+	RecordOutcome(ctx context.Context, e inputlog.Entry) error
 }

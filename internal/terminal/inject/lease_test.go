@@ -10,9 +10,9 @@ import (
 	"gascity/test/terminal"
 )
 
-// desk is a Lease over a fake terminal, as a shim is one: it keeps people's input back, and
+// fakeLease is a Lease over a fake terminal, as a shim is one: it keeps people's input back, and
 // notes and sends in one step.
-type desk struct {
+type fakeLease struct {
 	*terminal.Fake
 
 	turn sync.Mutex // whose input is sent
@@ -27,20 +27,20 @@ type desk struct {
 }
 
 var (
-	_ Lease         = (*desk)(nil)
-	_ screen.Holder = (*desk)(nil)
+	_ Lease         = (*fakeLease)(nil)
+	_ screen.Holder = (*fakeLease)(nil)
 )
 
-func newDesk(f *terminal.Fake) *desk { return &desk{Fake: f, step: func() {}} }
+func newFakeLease(f *terminal.Fake) *fakeLease { return &fakeLease{Fake: f, step: func() {}} }
 
-func (d *desk) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+func (d *fakeLease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	d.step()
 	return d.Fake.Frame(ctx, after)
 }
 
-func (d *desk) Send(ctx context.Context, p []byte) error { return d.Type(ctx, inputlog.Keys, p) }
+func (d *fakeLease) Send(ctx context.Context, p []byte) error { return d.Type(ctx, inputlog.Keys, p) }
 
-func (d *desk) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+func (d *fakeLease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	d.step()
 	d.turn.Lock()
 	defer d.turn.Unlock()
@@ -55,7 +55,7 @@ func (d *desk) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return d.Fake.Send(ctx, p)
 }
 
-func (d *desk) Begin(_ context.Context, id, text string, undo []byte) error {
+func (d *fakeLease) Begin(_ context.Context, id, text string, undo []byte) error {
 	d.step()
 	d.turn.Lock()
 	defer d.turn.Unlock()
@@ -63,24 +63,24 @@ func (d *desk) Begin(_ context.Context, id, text string, undo []byte) error {
 	return nil
 }
 
-func (d *desk) Account(_ context.Context, id string) (inputlog.Account, error) {
+func (d *fakeLease) Account(_ context.Context, id string) (inputlog.Account, error) {
 	d.step()
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	return d.book.Account(id), nil
 }
 
-func (d *desk) Settle(_ context.Context, e inputlog.Entry) error {
+func (d *fakeLease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
 	d.step()
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	if !d.book.Settle(e) {
+	if !d.book.RecordOutcome(e) {
 		return inputlog.ErrNoDelivery
 	}
 	return nil
 }
 
-func (d *desk) Hold(context.Context) (release func(), err error) {
+func (d *fakeLease) Hold(context.Context) (release func(), err error) {
 	d.step()
 	for {
 		d.mu.Lock()
@@ -105,7 +105,7 @@ func (d *desk) Hold(context.Context) (release func(), err error) {
 }
 
 // person presses keys as a person at an attached terminal.
-func (d *desk) person(keys string) {
+func (d *fakeLease) person(keys string) {
 	d.mu.Lock()
 	d.waiting++
 	for d.held != nil {

@@ -25,7 +25,7 @@ func TestATextIsLostWhileTheProgramLoads(t *testing.T) {
 				rules := a.Rules(t)
 				rules.Screen.Loading = []agentcli.Pattern{loading}
 				rules.Screen.Busy = append(rules.Screen.Busy, loading)
-				f := &filed{Fake: a.T, account: new(string), steps: -1}
+				f := &fileLease{Fake: a.T, account: new(string), steps: -1}
 				out, err := Deliver(t.Context(), f, "1", Prompt{Text: "hello there"}, rules)
 				if err != nil || out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedWithdrawn {
 					t.Errorf("%+v, %v", out, err)
@@ -59,7 +59,7 @@ func TestATextIsLostBehindEnter(t *testing.T) {
 				a := terminal.NewAgent(terminal.Face{Style: style, Reloads: 200 * time.Millisecond, Think: time.Second, DropEnters: maxEnter})
 				rules := a.Rules(t)
 				rules.Screen.Loading = []agentcli.Pattern{loading}
-				f := &filed{Fake: a.T, account: new(string), steps: -1}
+				f := &fileLease{Fake: a.T, account: new(string), steps: -1}
 				out, err := Deliver(t.Context(), f, "1", Prompt{Text: "hello there"}, rules)
 				if err != nil || out.State != runtime.OutcomeUnconfirmed {
 					t.Errorf("%+v, %v", out, err)

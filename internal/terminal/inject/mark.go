@@ -17,33 +17,33 @@ const mark = inputlog.Mark
 // is on the screen. It is not shown where the program has read it and shows something else,
 // or nothing, for markLate. A mark is typed once: one that was not seen may be in the box.
 func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err error) {
-	expected := r.left.Marks
-	if r.left.Hidden {
+	expected := r.entry.Marks
+	if r.entry.Hidden {
 		return "", false, nil
 	}
-	if r.left.Marks == 0 {
+	if r.entry.Marks == 0 {
 		expected = r.marks() + 1
-		if err := r.sendMark(ctx, r.left.Text != nil && !r.left.Touched && !r.left.Behind); err != nil {
+		if err := r.sendMark(ctx, r.entry.Text != nil && !r.entry.Touched && !r.entry.Behind); err != nil {
 			return "", false, err
 		}
 	}
-	box, since := boxText(r.View, r.composer()), time.Now()
+	box, since := boxText(r.Snapshot, r.inputBox()), time.Now()
 	for !shown {
-		if r.View.Exited || r.asking() || time.Now().After(r.end) {
+		if r.Snapshot.Exited || r.waitForDialog() || time.Now().After(r.end) {
 			return "", false, nil
 		}
-		if r.View.Input == screen.InputRead && time.Since(since) >= markLate {
+		if r.Snapshot.Input == screen.InputRead && time.Since(since) >= markLate {
 			return "", false, nil
 		}
-		if err := step(ctx, r.Watch); err != nil {
+		if err := step(ctx, r.Watcher); err != nil {
 			return "", false, err
 		}
-		if now := boxText(r.View, r.composer()); now != box || r.View.Input == screen.InputWaiting {
+		if now := boxText(r.Snapshot, r.inputBox()); now != box || r.Snapshot.Input == screen.InputWaiting {
 			box, since = now, time.Now()
 		}
-		shown = r.View.Dialog(r.rules) == nil && r.marks() >= max(1, expected)
+		shown = r.Snapshot.Dialog(r.rules) == nil && r.marks() >= max(1, expected)
 	}
-	return unmarked(r.composer()), true, nil
+	return unmarked(r.inputBox()), true, nil
 }
 
 // markLate is how long a mark may take to show once the program has read it and paints
@@ -51,7 +51,7 @@ func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err erro
 const markLate = 2 * time.Second
 
 // unmarked is the skeleton of what a line holds before its marks.
-func unmarked(c screen.Composer) string { return skeleton(trimMarks(c.Content)) }
+func unmarked(c screen.InputBox) string { return skeleton(trimMarks(c.Content)) }
 
 // trimMarks returns what a line holds before its marks. They may be wrapped.
 func trimMarks(content string) string {
@@ -71,11 +71,11 @@ func trimMarks(content string) string {
 // itself again when all of the marks have gone. Where the line holds nothing but marks, the
 // clear key is pressed too, for a program that knows no backspace.
 func (r *resolver) unmark(ctx context.Context) error {
-	rest := unmarked(r.composer())
+	rest := unmarked(r.inputBox())
 	if n := r.marks(); n > 0 {
 		keys := []byte(strings.Repeat(backspace, len(mark)*n))
 		if rest == "" && r.rules.Screen.ClearKey != "" {
-			key, err := clearing(r.View, r.rules)
+			key, err := clearing(r.Snapshot, r.rules)
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func (r *resolver) unmark(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.until(ctx, func() bool { return skeleton(r.composer().Content) == rest })
+	return r.until(ctx, func() bool { return skeleton(r.inputBox().Content) == rest })
 }
 
 // sendMark types the mark. Behind a text of ours it goes as a paste where the program takes
@@ -93,10 +93,10 @@ func (r *resolver) unmark(ctx context.Context) error {
 // remove a paste as a whole, and the backspaces of the mark would remove more than the mark.
 func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 	p := []byte(mark)
-	if paste && r.View.Modes.BracketedPaste {
+	if paste && r.Snapshot.Modes.BracketedPaste {
 		p = []byte("\x1b[200~" + mark + "\x1b[201~")
 	}
-	end, err := ending(r.View, r.rules)
+	end, err := ending(r.Snapshot, r.rules)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 
 // marks counts the marks at the end of the input box.
 func (r *resolver) marks() (n int) {
-	for s := skeleton(r.composer().Content); strings.HasSuffix(s, mark); n++ {
+	for s := skeleton(r.inputBox().Content); strings.HasSuffix(s, mark); n++ {
 		s = strings.TrimSuffix(s, mark)
 	}
 	return n
@@ -119,10 +119,10 @@ func (r *resolver) marks() (n int) {
 // too where the box may hide what it holds: a text would stand behind what a person typed, and
 // no key would be known that removes the text and nothing else. It returns a refusal, without
 // a byte sent, if the box is not empty.
-func proveEmpty(ctx context.Context, w *screen.Watch, to target, rules screen.Rules, mayHide bool) (*runtime.Outcome, error) {
-	r := &resolver{Watch: w, to: to, rules: rules, end: time.Now().Add(resolveLimit), human: w.View.LastHuman}
-	if r.knowsInput() {
-		if no, err := r.restsEmpty(ctx); err != nil || no != nil || !mayHide {
+func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.Rules, mayHide bool) (*runtime.Outcome, error) {
+	r := &resolver{Watcher: w, to: to, rules: rules, end: time.Now().Add(resolveLimit), humanInput: w.Snapshot.LastHuman}
+	if r.hasInputState() {
+		if no, err := r.isEmptyAtRest(ctx); err != nil || no != nil || !mayHide {
 			return no, err
 		}
 	}
@@ -130,9 +130,9 @@ func proveEmpty(ctx context.Context, w *screen.Watch, to target, rules screen.Ru
 	switch {
 	case err != nil:
 		return nil, err
-	case r.View.Exited:
+	case r.Snapshot.Exited:
 		return &runtime.Outcome{State: runtime.OutcomeAbsent, Detail: screen.ErrExited.Error()}, nil
-	case !shown && r.View.Dialog(rules) != nil:
+	case !shown && r.Snapshot.Dialog(rules) != nil:
 		return refused(runtime.RefusedDialog, "a dialog came up"), nil
 	case !shown:
 		return refused(runtime.RefusedInputBlocked, "%s", blockedText(resolution{Why: notShown})), nil
@@ -143,14 +143,14 @@ func proveEmpty(ctx context.Context, w *screen.Watch, to target, rules screen.Ru
 	switch {
 	case rest != "":
 		return refused(runtime.RefusedTyping, readLate), nil
-	case r.View.Dialog(rules) != nil:
+	case r.Snapshot.Dialog(rules) != nil:
 		return refused(runtime.RefusedDialog, "a dialog came up"), nil
-	case !r.composer().Empty():
+	case !r.inputBox().Empty():
 		return refused(runtime.RefusedInputBlocked, "%s", blockedText(resolution{Why: notEmptied})), nil
 	case !mayHide:
 		return nil, nil
 	}
-	return nil, to.book.Settle(ctx, inputlog.Entry{ID: to.id, Open: true, Shows: true})
+	return nil, to.journal.RecordOutcome(ctx, inputlog.Entry{ID: to.id, Open: true, Shows: true})
 }
 
 const readLate = "what a person typed has been read only now"
@@ -158,8 +158,8 @@ const readLate = "what a person typed has been read only now"
 // removeMark takes away the mark of a delivery that sent nothing else, and nothing but
 // that: what is before it may be a person's.
 func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
-	if r.knowsInput() {
-		if wait, err := r.atRest(ctx, settles); err != nil || wait != "" {
+	if r.hasInputState() {
+		if wait, err := r.atRest(ctx, boxStableFor); err != nil || wait != "" {
 			return unrested(wait), err
 		}
 	}
@@ -171,13 +171,13 @@ func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 		if err := r.unmark(ctx); err != nil {
 			return resolution{}, err
 		}
-		res := resolution{Verdict: withdrawn, Clean: r.marks() == 0 && (rest != "" || r.composer().Empty())}
+		res := resolution{Verdict: withdrawn, Clean: r.marks() == 0 && (rest != "" || r.inputBox().Empty())}
 		if !res.Clean {
 			res.Why = notEmptied
 		}
 		return res, nil
 	}
-	res, settled := r.markless()
+	res, settled := r.resolveMarkless()
 	switch {
 	case !settled: // it shows what a person typed, and no mark
 		return resolution{Verdict: withdrawn, Clean: true}, nil
@@ -187,34 +187,34 @@ func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	return res, nil
 }
 
-// markless is the resolution of a box in which a mark does not show; settled is false if the
+// resolveMarkless is the resolution of a box in which a mark does not show; settled is false if the
 // program shows its input and has read all of it.
-func (r *resolver) markless() (res resolution, settled bool) {
-	why, wait := r.shut()
+func (r *resolver) resolveMarkless() (res resolution, settled bool) {
+	why, wait := r.unreadableReason()
 	switch {
 	case why != "":
 		return resolution{Wait: wait, Why: why}, true
-	case r.View.LastHuman.After(r.human):
+	case r.Snapshot.LastHuman.After(r.humanInput):
 		return unrested(runtime.RefusedTyping), true
-	case r.View.Input == screen.InputWaiting:
+	case r.Snapshot.Input == screen.InputWaiting:
 		return unrested(runtime.RefusedUnready), true
-	case r.composer().Empty() || !r.knowsInput():
-		return resolution{Hidden: r.composer().Empty(), Why: notShown}, true
+	case r.inputBox().Empty() || !r.hasInputState():
+		return resolution{Hidden: r.inputBox().Empty(), Why: notShown}, true
 	}
 	return resolution{}, false
 }
 
-// restsEmpty is proveEmpty for a terminal that reports what the program has read.
-func (r *resolver) restsEmpty(ctx context.Context) (*runtime.Outcome, error) {
-	wait, err := r.atRest(ctx, settles)
+// isEmptyAtRest is proveEmpty for a terminal that reports what the program has read.
+func (r *resolver) isEmptyAtRest(ctx context.Context) (*runtime.Outcome, error) {
+	wait, err := r.atRest(ctx, boxStableFor)
 	switch {
 	case err != nil:
 		return nil, err
-	case r.View.Exited:
+	case r.Snapshot.Exited:
 		return &runtime.Outcome{State: runtime.OutcomeAbsent, Detail: screen.ErrExited.Error()}, nil
 	case wait != "":
 		return refused(wait, "%s", unrested(wait).Why), nil
-	case !r.composer().Empty():
+	case !r.inputBox().Empty():
 		return refused(runtime.RefusedTyping, readLate), nil
 	}
 	return nil, nil

@@ -37,16 +37,16 @@ type Prompt struct {
 // target is where a delivery goes.
 type target struct {
 	terminal screen.Terminal
-	book     Book   // nil: no account is kept
-	id       string // of the delivery in it
+	journal  Journal // nil: no account is kept
+	id       string  // of the delivery in it
 }
 
 // input writes input in one piece, noted as what it means.
 func (to target) input(ctx context.Context, in inputlog.Input, p []byte) error {
-	if to.book == nil {
+	if to.journal == nil {
 		return to.terminal.Send(ctx, p)
 	}
-	return to.book.Type(ctx, in, p)
+	return to.journal.Type(ctx, in, p)
 }
 
 // Type delivers a prompt to the agent without an account: if the caller is cut off, the
@@ -67,7 +67,7 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
-	w, err := screen.Follow(ctx, to.terminal)
+	w, err := screen.NewWatcher(ctx, to.terminal)
 	if err != nil {
 		return Unsent(err)
 	}
@@ -80,10 +80,10 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 	if p.Answer {
 		line, harmless = p.Text, true // not for the input box
 	}
-	paste, odd := encode(w.View, line)
+	paste, odd := encode(w.Snapshot, line)
 	changes := p.changes(rules.Screen)
 	switch {
-	case w.View.Exited:
+	case w.Snapshot.Exited:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: screen.ErrExited.Error()}, nil
 	case !harmless:
 		return *refused(runtime.RefusedContent, "the program would run it as a shell command: it begins with %q", rules.Screen.Shell), nil
@@ -94,7 +94,7 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 	case !p.AllowChanges && len(textchange.Harmful(changes)) > 0:
 		return *refused(runtime.RefusedChanged, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
 	}
-	d := &delivery{Watch: w, to: to, rules: rules, text: line, want: want(line), confirm: cmp.Or(p.Confirm, DefaultConfirm)}
+	d := &delivery{Watcher: w, to: to, rules: rules, text: line, want: want(line), confirm: cmp.Or(p.Confirm, DefaultConfirm)}
 	out, err := d.run(ctx, paste)
 	if out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed {
 		out.Changes = textchange.Texts(changes)
@@ -117,7 +117,7 @@ func (p Prompt) changes(s agentcli.Screen) []textchange.Change {
 
 // prepare looks whether a prompt may be delivered now and then keeps back what people type.
 // A refusal that can be seen at once delays no other input.
-func prepare(ctx context.Context, w *screen.Watch, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
+func prepare(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
 	no, err := refuseFirmly(ctx, w, p, rules)
 	if err != nil || no != nil {
 		return no, err
@@ -130,22 +130,22 @@ func prepare(ctx context.Context, w *screen.Watch, p Prompt, rules screen.Rules)
 
 // delivery is one prompt between its first byte and its outcome.
 type delivery struct {
-	*screen.Watch
+	*screen.Watcher
 	to      target
 	rules   screen.Rules
 	text    string
 	want    wanted // the text
 	confirm time.Duration
 
-	before screen.Frame // when the paste was sent
-	human  time.Time    // when a person had last typed then
-	echo   holding      // what the input box held when it had settled
-	enter  pressed      // the last Enter
-	typed  int          // how many there were
+	before     screen.Frame // when the paste was sent
+	humanInput time.Time    // when a person had last typed then
+	echo       contentMatch // what the input box held when it had settled
+	enter      pressed      // the last Enter
+	typed      int          // how many there were
 }
 
 func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, error) {
-	d.before, d.human = d.View.Frame, d.View.LastHuman
+	d.before, d.humanInput = d.Snapshot.Frame, d.Snapshot.LastHuman
 	switch no, err := d.begin(ctx); {
 	case no != nil:
 		return *no, nil
@@ -158,9 +158,9 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	case err != nil:
 		return unconfirmed("the terminal did not take all of the text"), err
 	}
-	err := d.settle(ctx)
+	err := d.waitForEcho(ctx)
 	if err == nil && d.noCommand() {
-		return d.takeBack(ctx)
+		return d.clearUnknownCommand(ctx)
 	}
 	if err == nil {
 		err = d.pressEnter(ctx)
@@ -172,7 +172,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	}
 	switch {
 	case err == nil && outcome.State == runtime.OutcomeUnconfirmed && d.noCommand():
-		return d.takeBack(ctx) // it was drawn behind Enter
+		return d.clearUnknownCommand(ctx) // it was drawn behind Enter
 	case err == nil:
 		return outcome, nil
 	case errors.Is(err, screen.ErrExited), errors.Is(err, errHeld):
@@ -187,30 +187,30 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 // begin notes the delivery. Where a person typed since the last one, an input box that
 // looks empty may be an old picture, or hide what the person typed: it is proved to be empty.
 func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
-	if d.to.book == nil {
+	if d.to.journal == nil {
 		return nil, nil
 	}
-	if err := d.to.book.Begin(ctx, d.to.id, d.text, d.undo()); err != nil {
+	if err := d.to.journal.Begin(ctx, d.to.id, d.text, d.undo()); err != nil {
 		return nil, err
 	}
-	if !d.knowsComposer() {
+	if !d.hasKnownInputBox() {
 		return nil, nil
 	}
-	j, err := d.to.book.Account(ctx, d.to.id)
+	j, err := d.to.journal.Account(ctx, d.to.id)
 	if err == nil && d.silent() && j.Partial {
 		return refused(runtime.RefusedDraft, "%s", unseenLine), nil
 	}
 	if err != nil || !j.Unread || d.silent() {
 		return nil, err
 	}
-	no, err := proveEmpty(ctx, d.Watch, d.to, d.rules, j.Asked != nil && j.Asked.Behind)
+	no, err := proveEmpty(ctx, d.Watcher, d.to, d.rules, j.Asked != nil && j.Asked.Behind)
 	if errors.Is(err, inputlog.ErrTouched) {
 		return refused(runtime.RefusedTyping, "%v", err), nil
 	}
 	if no == nil && err == nil {
 		err = d.Renew(ctx) // text and Enter in one hold; who types in between is noticed with the text
 	}
-	d.before, d.human = d.View.Frame, d.View.LastHuman
+	d.before, d.humanInput = d.Snapshot.Frame, d.Snapshot.LastHuman
 	return no, err
 }
 
@@ -218,10 +218,10 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 // anything else: backspaces for a program that knows no clear key, the clear key, and pairs
 // of backspace and clear key for one that removes a line at a time.
 func (d *delivery) undo() []byte {
-	if d.rules.Screen.ClearKey == "" || blind(d.rules) {
+	if d.rules.Screen.ClearKey == "" || isBlind(d.rules) {
 		return nil
 	}
-	key, err := clearing(d.View, d.rules)
+	key, err := clearing(d.Snapshot, d.rules)
 	if err != nil {
 		return nil
 	}
@@ -258,16 +258,16 @@ const (
 	// blindQuiet is the same for a program whose input box is not known: it may
 	// show nothing at all.
 	blindQuiet = 500 * time.Millisecond
-	// maxSettle bounds the wait for a screen that never rests, in multiples of
+	// maxScreenWait bounds the wait for a screen that never rests, in multiples of
 	// the rest that is waited for.
-	maxSettle = 8
+	maxScreenWait = 8
 )
 
-// settle waits until the paste is on the screen and has rested there as the
+// waitForEcho waits until the paste is on the screen and has rested there as the
 // profile says.
-func (d *delivery) settle(ctx context.Context) error {
+func (d *delivery) waitForEcho(ctx context.Context) error {
 	if d.silent() {
-		if err := step(ctx, d.Watch); err != nil {
+		if err := step(ctx, d.Watcher); err != nil {
 			return err
 		}
 		if d.silent() { // nothing will show
@@ -275,33 +275,33 @@ func (d *delivery) settle(ctx context.Context) error {
 		}
 	}
 	patience := echoQuiet
-	if !d.knowsComposer() {
+	if !d.hasKnownInputBox() {
 		patience = blindQuiet
 	}
 	patience += time.Duration(len(d.text)) * echoRate
-	shown, since := d.settling(), time.Now()
+	shown, since := d.visibleContent(), time.Now()
 	for end := since.Add(echoLimit + patience); !d.echoed() && time.Since(since) < patience; {
 		if time.Now().After(end) {
 			return fmt.Errorf("%w: the program does not show the text", errHeld)
 		}
-		if err := step(ctx, d.Watch); err != nil {
+		if err := step(ctx, d.Watcher); err != nil {
 			return err
 		}
 		if err := d.disturbed(); err != nil {
 			return err
 		}
-		if now := d.settling(); now != shown || d.View.Input == screen.InputWaiting { // progress
+		if now := d.visibleContent(); now != shown || d.Snapshot.Input == screen.InputWaiting { // progress
 			shown, since = now, time.Now()
 		}
 	}
-	if err := d.rest(ctx, d.rules.Screen.SettleFor(len(d.text))); err != nil || !d.loading() {
+	if err := d.waitQuiet(ctx, d.rules.Screen.FindSettle(len(d.text))); err != nil || !d.loading() {
 		return err
 	}
 	return d.loaded(ctx)
 }
 
 // loading reports whether the program may lose what is typed now.
-func (d *delivery) loading() bool { return d.View.Shows(d.rules.Screen.Loading) }
+func (d *delivery) loading() bool { return d.Snapshot.Shows(d.rules.Screen.Loading) }
 
 // loadLimit is how long a text waits for its Enter while the program loads.
 const loadLimit = 15 * time.Second
@@ -320,30 +320,30 @@ func (d *delivery) loaded(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.rest(ctx, d.rules.Screen.SettleFor(len(d.text)))
+	return d.waitQuiet(ctx, d.rules.Screen.FindSettle(len(d.text)))
 }
 
 // echoed reports whether the paste is on the screen.
 func (d *delivery) echoed() bool {
-	switch d.holds() {
-	case holdsOurs, holdsMore:
+	switch d.compareBox() {
+	case matchOurs, matchMore:
 		return true
-	case holdsNothing:
+	case matchEmpty:
 		return false
 	default:
-		return !slices.Equal(d.before.Rows, d.View.Rows)
+		return !slices.Equal(d.before.Rows, d.Snapshot.Rows)
 	}
 }
 
-// rest waits for delay, and until what matters has not changed for quiet.
-func (d *delivery) rest(ctx context.Context, rule agentcli.Settle) error {
+// waitQuiet waits for delay, and until what matters has not changed for quiet.
+func (d *delivery) waitQuiet(ctx context.Context, rule agentcli.Settle) error {
 	delay, quiet := time.Duration(rule.DelayMs)*time.Millisecond, time.Duration(rule.QuietMs)*time.Millisecond
-	if d.holds() == holdsOther && quiet == 0 { // it may still be painting
+	if d.compareBox() == matchOther && quiet == 0 { // it may still be painting
 		quiet = time.Duration(agentcli.DefaultSettle().QuietMs) * time.Millisecond
 	}
 	began := time.Now()
-	calm, end := began.Add(max(delay, quiet)), began.Add(delay+maxSettle*quiet)
-	state := d.settling()
+	calm, end := began.Add(max(delay, quiet)), began.Add(delay+maxScreenWait*quiet)
+	state := d.visibleContent()
 	for {
 		if err := d.disturbed(); err != nil {
 			return err
@@ -356,7 +356,7 @@ func (d *delivery) rest(ctx context.Context, rule agentcli.Settle) error {
 		if err != nil {
 			return err
 		}
-		if s := d.settling(); changed && s != state {
+		if s := d.visibleContent(); changed && s != state {
 			state = s
 			if c := time.Now().Add(quiet); c.After(calm) {
 				calm = c
@@ -365,39 +365,39 @@ func (d *delivery) rest(ctx context.Context, rule agentcli.Settle) error {
 	}
 }
 
-// settling is what must come to rest: the content of the input box, or the
+// visibleContent is what must come to rest: the content of the input box, or the
 // screen if that cannot be read.
-func (d *delivery) settling() string {
-	if c := d.composer(); c.Found {
+func (d *delivery) visibleContent() string {
+	if c := d.inputBox(); c.Found {
 		return c.Content
 	}
-	return strings.Join(d.View.Rows, "\n")
+	return strings.Join(d.Snapshot.Rows, "\n")
 }
 
-func (d *delivery) composer() screen.Composer { return d.View.Composer(d.rules.Screen.Composer) }
+func (d *delivery) inputBox() screen.InputBox { return d.Snapshot.InputBox(d.rules.Screen.InputBox) }
 
-func (d *delivery) holds() holding {
-	return holds(d.composer(), d.want, d.rules.Screen.Composer)
+func (d *delivery) compareBox() contentMatch {
+	return compareContent(d.inputBox(), d.want, d.rules.Screen.InputBox)
 }
 
-// knowsComposer reports whether the program's input box was recognised before
+// hasKnownInputBox reports whether the program's input box was recognised before
 // the paste.
-func (d *delivery) knowsComposer() bool {
-	c := screen.Look(d.before).Composer(d.rules.Screen.Composer)
+func (d *delivery) hasKnownInputBox() bool {
+	c := screen.NewSnapshot(d.before).InputBox(d.rules.Screen.InputBox)
 	return c.Found && !c.Above
 }
 
 // disturbed says what has come between the text and its Enter; nil if nothing.
 func (d *delivery) disturbed() error {
 	switch {
-	case d.View.Exited:
+	case d.Snapshot.Exited:
 		return screen.ErrExited
-	case d.View.LastHuman.After(d.human):
+	case d.Snapshot.LastHuman.After(d.humanInput):
 		return fmt.Errorf("%w: a person typed in between", errHeld)
-	case d.holds() == holdsOurs:
+	case d.compareBox() == matchOurs:
 		return nil // what looks like a menu is our own text
 	}
-	if dialog := d.View.Dialog(d.rules); dialog != nil {
+	if dialog := d.Snapshot.Dialog(d.rules); dialog != nil {
 		return fmt.Errorf("%w: a dialog came up (%s)", errHeld, dialog.Kind)
 	}
 	return nil
@@ -409,15 +409,15 @@ func (d *delivery) mayEnter() error {
 	if err := d.disturbed(); err != nil {
 		return err
 	}
-	d.echo = d.holds()
+	d.echo = d.compareBox()
 	switch {
-	case d.echo == holdsOurs, d.silent() && d.echo == holdsNothing:
+	case d.echo == matchOurs, d.silent() && d.echo == matchEmpty:
 		return nil
-	case d.echo == holdsMore:
+	case d.echo == matchMore:
 		return fmt.Errorf("%w: the input box holds more than the text", errHeld)
-	case d.echo == holdsNothing && d.knowsComposer():
+	case d.echo == matchEmpty && d.hasKnownInputBox():
 		return fmt.Errorf("%w: the text did not appear in the input box", errHeld)
-	case d.knowsComposer() && d.View.Attached > 0:
+	case d.hasKnownInputBox() && d.Snapshot.Attached > 0:
 		return fmt.Errorf("%w: the input box cannot be distinguished from what an attached person may have typed", errHeld)
 	}
 	return nil

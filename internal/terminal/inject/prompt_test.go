@@ -36,7 +36,7 @@ func TestDeliver(t *testing.T) {
 		"drops all":                   {terminal.Face{Style: "rules", DropEnters: 99}, "hello", ""},
 		"newline if fast":             {terminal.Face{Style: "rules", Newline: 120 * time.Millisecond}, "hello", "busy"},
 		"newline if fast, line":       {terminal.Face{Style: "line", Newline: 120 * time.Millisecond}, "hello", "composer_emptied"},
-		"ghost":                       {terminal.Face{Style: "rules", Ghost: "Try something else"}, "hello", "busy"},
+		"ghost":                       {terminal.Face{Style: "rules", GhostText: "Try something else"}, "hello", "busy"},
 		"placeholder":                 {terminal.Face{Style: "rules", Placeholder: 800}, long, "busy"},
 		"long, wrapped and scrolling": {terminal.Face{Style: "line"}, long, "composer_emptied"},
 		"titles":                      {terminal.Face{Style: "rules", Titles: true}, "hello", "busy"},
@@ -144,9 +144,9 @@ func TestDeliverRefuses(t *testing.T) {
 		"lines, no paste":    {terminal.Face{Style: "line", NoPaste: true}, "a\nb", nil, runtime.RefusedContent},
 		"tab, no paste":      {terminal.Face{Style: "line", NoPaste: true}, "a\tb", nil, runtime.RefusedContent},
 		"CR, no paste":       {terminal.Face{Style: "line", NoPaste: true}, "a\rb", nil, runtime.RefusedContent},
-		"draft":              {terminal.Face{Style: "rules"}, "x", func(a *terminal.Agent) { a.Take([]byte("half")) }, runtime.RefusedDraft},
-		"draft, open":        {terminal.Face{Style: "open"}, "x", func(a *terminal.Agent) { a.Take([]byte("half")) }, runtime.RefusedDraft},
-		"draft at a prompt":  {terminal.Face{Style: "line"}, "x", func(a *terminal.Agent) { a.Take([]byte("half")) }, runtime.RefusedDraft},
+		"draft":              {terminal.Face{Style: "rules"}, "x", func(a *terminal.Agent) { a.Feed([]byte("half")) }, runtime.RefusedDraft},
+		"draft, open":        {terminal.Face{Style: "open"}, "x", func(a *terminal.Agent) { a.Feed([]byte("half")) }, runtime.RefusedDraft},
+		"draft at a prompt":  {terminal.Face{Style: "line"}, "x", func(a *terminal.Agent) { a.Feed([]byte("half")) }, runtime.RefusedDraft},
 		"pasted draft":       {terminal.Face{Style: "rules", Placeholder: 1}, "x", func(a *terminal.Agent) { a.Text("half", true) }, runtime.RefusedDraft},
 		"typing":             {terminal.Face{Style: "rules"}, "x", func(a *terminal.Agent) { a.T.Human("\x15") }, runtime.RefusedTyping},
 		"dialog":             {terminal.Face{Style: "rules", Dialog: terminal.Trust}, "x", (*terminal.Agent).ShowDialog, runtime.RefusedDialog},
@@ -213,7 +213,7 @@ func TestDeliverHoldsEnter(t *testing.T) {
 		"a person moves, line":  {terminal.Face{Style: "line"}, func(a *terminal.Agent) { a.T.Human("\x1b[D") }},
 		"a dialog comes up":     {terminal.Face{Style: "rules", DialogOnText: true, Dialog: terminal.Trust}, nil},
 		"an unknown menu":       {terminal.Face{Style: "line", DialogOnText: true, Dialog: []string{"New", "❯ 1. Burn", "  2. Keep"}}, nil},
-		"the text is lost":      {terminal.Face{Style: "rules", Deaf: true}, nil},
+		"the text is lost":      {terminal.Face{Style: "rules", IgnoreInput: true}, nil},
 		"somebody else's text":  {terminal.Face{Style: "rules", Echo: 100 * time.Millisecond}, func(a *terminal.Agent) { a.Text("and more", false) }},
 	}
 	for name, test := range tests {
@@ -308,7 +308,7 @@ func TestDeliverTakesNoFixedTime(t *testing.T) {
 func TestSettleIsPerVendor(t *testing.T) {
 	for _, name := range agentcli.Builtin().Names() {
 		p, _ := agentcli.Builtin().Lookup(name)
-		small, big := p.Screen.SettleFor(10), p.Screen.SettleFor(20_000)
+		small, big := p.Screen.FindSettle(10), p.Screen.FindSettle(20_000)
 		if big.DelayMs < small.DelayMs || big.QuietMs < small.QuietMs {
 			t.Errorf("%s: a long text settles faster (%+v) than a short one (%+v)", name, big, small)
 		}

@@ -73,10 +73,10 @@ func numberFrom(t *testing.T, variable string, otherwise uint64) uint64 {
 // TestThePropertyFindsKnownDefects puts three defects back, each by what the deliverer's
 // input or account comes to, and expects the property test to find each.
 func TestThePropertyFindsKnownDefects(t *testing.T) {
-	for name, spoil := range map[string]spoiler{
+	for name, spoil := range map[string]mutation{
 		"a mark is typed again and again": {forget: true},
 		"changed text is not removed": {input: func(l *boxLease, in inputlog.Input, p []byte) []byte {
-			if in == inputlog.Clear && l.holdsOther() {
+			if in == inputlog.Clear && l.hasOtherText() {
 				return nil
 			}
 			return p
@@ -101,37 +101,37 @@ func TestThePropertyFindsKnownDefects(t *testing.T) {
 	}
 }
 
-// spoiler puts a defect back.
-type spoiler struct {
+// mutation puts a defect back.
+type mutation struct {
 	input  func(l *boxLease, in inputlog.Input, p []byte) []byte // what is typed instead
 	forget bool                                                  // what was typed and not seen is forgotten, and what the program has read is not known
 }
 
-// holdsOther reports whether the box holds something else than the text. The caller has the
+// hasOtherText reports whether the box holds something else than the text. The caller has the
 // turn.
-func (l *boxLease) holdsOther() bool {
+func (l *boxLease) hasOtherText() bool {
 	last := l.book.Account("").Last
 	l.box.mu.Lock()
 	defer l.box.mu.Unlock()
 	return last != nil && len(l.Content) > 0 && boxmodel.Text(l.Content) != string(last.Text)
 }
 
-func propertyRun(t *testing.T, seed uint64, spoil *spoiler) (faults []string) {
+func propertyRun(t *testing.T, seed uint64, spoil *mutation) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlay(t, seed, spoil)
+		p := newScenario(t, seed, spoil)
 		faults = p.run()
 		time.Sleep(10 * time.Second) // what was begun ends
 	})
 	return faults
 }
 
-// play is one run.
-type play struct {
+// scenario is one run.
+type scenario struct {
 	t      *testing.T
 	random *rand.Rand
 	seed   uint64
 	rules  screen.Rules
-	spoil  *spoiler
+	spoil  *mutation
 
 	options boxmodel.Options
 	*instance
@@ -145,9 +145,9 @@ type play struct {
 	faults []string
 }
 
-func newPlay(t *testing.T, seed uint64, spoil *spoiler) *play {
+func newScenario(t *testing.T, seed uint64, spoil *mutation) *scenario {
 	random := rand.New(rand.NewPCG(seed, 17))
-	p := &play{t: t, random: random, seed: seed, spoil: spoil, options: boxmodel.Random(random)}
+	p := &scenario{t: t, random: random, seed: seed, spoil: spoil, options: boxmodel.Random(random)}
 	p.rules = boxRules(t, p.options)
 	p.start()
 	return p
@@ -165,7 +165,7 @@ func boxRules(t *testing.T, o boxmodel.Options) screen.Rules {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules.Screen.Composer.Ghosts = append(rules.Screen.Composer.Ghosts, ghost)
+	rules.Screen.InputBox.Placeholders = append(rules.Screen.InputBox.Placeholders, ghost)
 	rules.Screen.Shell, rules.Screen.UnknownCommand = "", nil
 	boxProfiles.Store(o.Style, rules)
 	return rules
@@ -181,18 +181,18 @@ type instance struct {
 }
 
 // start begins another instance of the agent.
-func (p *play) start() {
+func (p *scenario) start() {
 	p.instance = &instance{newBox(p.options), &inputlog.Deliveries{}, &sync.Mutex{}, &boxHold{}, new(int)}
 	p.now.Store(p.instance)
 }
 
-func (p *play) note(format string, args ...any) {
+func (p *scenario) logf(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log = append(p.log, fmt.Sprintf("%7.2f ", time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds())+fmt.Sprintf(format, args...))
 }
 
-func (p *play) fault(format string, args ...any) {
+func (p *scenario) fault(format string, args ...any) {
 	p.faults = append(p.faults, fmt.Sprintf(format, args...))
 }
 
@@ -203,7 +203,7 @@ var pieces = []string{
 	"(block 1)", "[pasted 40]", "x", "$chosen", strings.Repeat("z", 700),
 }
 
-func (p *play) prompt(n int) string {
+func (p *scenario) prompt(n int) string {
 	text := fmt.Sprintf("P%d", n)
 	for range p.random.IntN(4) {
 		text += []string{" ", ""}[p.random.IntN(2)] + pieces[p.random.IntN(len(pieces))]
@@ -217,7 +217,7 @@ func (p *play) prompt(n int) string {
 // bound is how long a delivery may take that nothing holds up.
 const bound = 60 * time.Second
 
-func (p *play) run() []string {
+func (p *scenario) run() []string {
 	prompts := 3 + p.random.IntN(2)
 	p.persons = p.random.IntN(3) == 0
 	agentDies := -1
@@ -243,20 +243,20 @@ func (p *play) run() []string {
 			})
 		}
 		ended[n] = p.deliver(n, p.prompt(n), true)
-		if p.box.gone() {
+		if p.box.hasExited() {
 			p.check(ended)
 			p.start()
 		}
 	}
 	p.done.Wait()
-	if p.box.gone() {
+	if p.box.hasExited() {
 		p.check(ended)
 		p.start()
 	}
 	last := "and the last"
 	n := prompts + 1
 	time.Sleep(5 * time.Second)
-	if p.box.gone() { // it died meanwhile, and is started again
+	if p.box.hasExited() { // it died meanwhile, and is started again
 		p.check(ended)
 		p.start()
 	}
@@ -285,7 +285,7 @@ func (p *play) run() []string {
 	return p.faults
 }
 
-func (b *box) gone() bool {
+func (b *box) hasExited() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.exited
@@ -314,7 +314,7 @@ func (b *box) line() string {
 }
 
 // check compares what the deliveries said with what the agent consumed.
-func (p *play) check(ended map[int]string) {
+func (p *scenario) check(ended map[int]string) {
 	p.box.mu.Lock()
 	for _, fault := range p.box.faults {
 		if strings.HasPrefix(fault, ownRisk) && !p.options.Removable() {
@@ -341,30 +341,30 @@ func (p *play) check(ended map[int]string) {
 
 // lease is the right to deliver, of a deliverer that dies after so many steps; below 0:
 // never.
-func (p *play) lease(n, dies int, after bool) Lease {
+func (p *scenario) lease(n, dies int, after bool) Lease {
 	l := &boxLease{
 		box: p.box, turn: p.turn, book: p.book, id: n, hold: p.hold, dies: dies, after: after, marks: p.marks,
 	}
 	if p.spoil != nil {
 		l.spoil = p.spoil.input
 		if p.spoil.forget {
-			return &forgetting{l}
+			return &statelessLease{l}
 		}
 	}
 	return l
 }
 
-// forgetting is a lease of a deliverer as it was: it does not ask what the program has read,
+// statelessLease is a lease of a deliverer as it was: it does not ask what the program has read,
 // and remembers neither marks nor that a box is blocked.
-type forgetting struct{ *boxLease }
+type statelessLease struct{ *boxLease }
 
-func (f *forgetting) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+func (f *statelessLease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	fr, err := f.boxLease.Frame(ctx, after)
 	fr.Input = screen.InputUnknown
 	return fr, err
 }
 
-func (f *forgetting) Account(ctx context.Context, id string) (inputlog.Account, error) {
+func (f *statelessLease) Account(ctx context.Context, id string) (inputlog.Account, error) {
 	a, err := f.boxLease.Account(ctx, id)
 	if a.Last != nil {
 		a.Last.Marks = 0
@@ -372,14 +372,14 @@ func (f *forgetting) Account(ctx context.Context, id string) (inputlog.Account, 
 	return a, err
 }
 
-func (f *forgetting) Settle(ctx context.Context, e inputlog.Entry) error {
+func (f *statelessLease) RecordOutcome(ctx context.Context, e inputlog.Entry) error {
 	e.Final, e.Blocked, e.Hidden = false, "", false
-	return f.boxLease.Settle(ctx, e)
+	return f.boxLease.RecordOutcome(ctx, e)
 }
 
 // deliver brings one prompt to its end, as the engine of deliveries does, and returns what
 // that was.
-func (p *play) deliver(n int, text string, faulty bool) string {
+func (p *scenario) deliver(n int, text string, faulty bool) string {
 	id := fmt.Sprint("d", n)
 	withdrawn, prompt := 0, Prompt{Text: text, AllowChanges: p.random.IntN(2) == 0}
 	var limit time.Duration
@@ -391,17 +391,17 @@ func (p *play) deliver(n int, text string, faulty bool) string {
 				return Deliver(p.t.Context(), l, id, prompt, p.rules)
 			})
 		})
-		p.note("deliver %d %q: %+v, %v (%s)", n, short(text), out, err, held)
+		p.logf("deliver %d %q: %+v, %v (%s)", n, short(text), out, err, held)
 		p.reasoned(n, out)
 		for out.State == runtime.OutcomeUnconfirmed {
 			held := p.timed(func() {
 				out, err = p.attempt(n, faulty, func(l Lease) (runtime.Outcome, error) {
-					return Settle(p.t.Context(), l, id, p.rules)
+					return ResolveDelivery(p.t.Context(), l, id, p.rules)
 				})
 			})
-			p.note("settle %d: %+v, %v (%s)", n, out, err, held)
+			p.logf("settle %d: %+v, %v (%s)", n, out, err, held)
 			p.reasoned(n, out)
-			if err == nil && (out.Reason == "" || out.Reason == runtime.RefusedInputBlocked) || p.box.gone() {
+			if err == nil && (out.Reason == "" || out.Reason == runtime.RefusedInputBlocked) || p.box.hasExited() {
 				break
 			}
 			if limit = p.allowance(); time.Since(began) > limit {
@@ -411,11 +411,11 @@ func (p *play) deliver(n int, text string, faulty bool) string {
 			time.Sleep(2 * time.Second)
 		}
 		switch {
-		case p.box.gone():
+		case p.box.hasExited():
 			return "gone"
 		case err != nil:
 		case out.State == runtime.OutcomeSubmitted:
-			if time.Sleep(3 * time.Second); !p.box.has(n) && !p.box.gone() && !p.persons {
+			if time.Sleep(3 * time.Second); !p.box.has(n) && !p.box.hasExited() && !p.persons {
 				p.fault("prompt %d is said to be submitted and was not consumed", n)
 			}
 			return "submitted"
@@ -447,7 +447,7 @@ func (p *play) deliver(n int, text string, faulty bool) string {
 }
 
 // allowance is how long a prompt may take: three attempts, and what a person takes.
-func (p *play) allowance() time.Duration {
+func (p *scenario) allowance() time.Duration {
 	if p.persons {
 		return 6 * bound
 	}
@@ -455,15 +455,15 @@ func (p *play) allowance() time.Duration {
 }
 
 // reasoned expects a reason wherever a prompt is not submitted.
-func (p *play) reasoned(n int, out runtime.Outcome) {
+func (p *scenario) reasoned(n int, out runtime.Outcome) {
 	switch {
-	case out.State == runtime.OutcomeSubmitted, out.Detail != "", p.box.gone():
+	case out.State == runtime.OutcomeSubmitted, out.Detail != "", p.box.hasExited():
 	default:
 		p.fault("prompt %d ended silently: %+v", n, out)
 	}
 }
 
-func (p *play) timed(do func()) time.Duration {
+func (p *scenario) timed(do func()) time.Duration {
 	began := time.Now()
 	do()
 	took := time.Since(began)
@@ -476,7 +476,7 @@ func (p *play) timed(do func()) time.Duration {
 func short(text string) string { return text[:min(len(text), 60)] }
 
 // attempt does something with a lease of a deliverer that may die.
-func (p *play) attempt(n int, faulty bool, do func(l Lease) (runtime.Outcome, error)) (runtime.Outcome, error) {
+func (p *scenario) attempt(n int, faulty bool, do func(l Lease) (runtime.Outcome, error)) (runtime.Outcome, error) {
 	dies, after := -1, p.random.IntN(2) == 0
 	if faulty && p.random.IntN(3) == 0 {
 		dies = p.random.IntN(14)
@@ -484,7 +484,7 @@ func (p *play) attempt(n int, faulty bool, do func(l Lease) (runtime.Outcome, er
 	l := p.lease(n, dies, after)
 	inner, ok := l.(*boxLease)
 	if !ok {
-		inner = l.(*forgetting).boxLease
+		inner = l.(*statelessLease).boxLease
 	}
 	defer inner.close()
 	out, err := do(l)
@@ -496,7 +496,7 @@ func (p *play) attempt(n int, faulty bool, do func(l Lease) (runtime.Outcome, er
 }
 
 // person types now and then: a line that is submitted, or a draft that is removed again.
-func (p *play) person() {
+func (p *scenario) person() {
 	random := rand.New(rand.NewPCG(p.seed, 3))
 	for range 1 + random.IntN(3) {
 		time.Sleep(time.Duration(random.Int64N(int64(15 * time.Second))))
@@ -515,7 +515,7 @@ func (p *play) person() {
 			}
 		} else {
 			p.key(in, "\r")
-			for tries := 0; b.holdsPersons() && tries < 6 && !b.gone(); tries++ { // Enter was lost, or was a line
+			for tries := 0; b.hasPersonText() && tries < 6 && !b.hasExited(); tries++ { // Enter was lost, or was a line
 				time.Sleep(time.Second)
 				p.key(in, "\r")
 			}
@@ -531,7 +531,7 @@ func (b *box) attach(n int) {
 	b.tick()
 }
 
-func (b *box) holdsPersons() bool {
+func (b *box) hasPersonText() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.Content {
@@ -543,7 +543,7 @@ func (b *box) holdsPersons() bool {
 }
 
 // key is one key of a person, as the terminal's owner passes it on.
-func (p *play) key(in *instance, key string) {
+func (p *scenario) key(in *instance, key string) {
 	in.hold.wait()
 	in.turn.Lock()
 	defer in.turn.Unlock()
@@ -555,7 +555,7 @@ func (p *play) key(in *instance, key string) {
 	in.box.tick()
 	in.box.mu.Unlock()
 	in.box.write([]byte(key), boxmodel.ByPerson)
-	p.note("person %q", key)
+	p.logf("person %q", key)
 }
 
 // TestACutOffTextBeyondTheScreenIsRemovedSoon: a text that is taller than the screen is removed
@@ -564,12 +564,12 @@ func (p *play) key(in *instance, key string) {
 // text otherwise.
 func TestACutOffTextBeyondTheScreenIsRemovedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &play{t: t, options: boxmodel.Options{Style: "line", NoBack: true}}
+		p := &scenario{t: t, options: boxmodel.Options{Style: "line", NoBack: true}}
 		p.rules = boxRules(t, p.options)
 		p.start()
 		p.cutOff(strings.Repeat("row\n", 90) + "end")
 		began := time.Now()
-		out, err := Settle(t.Context(), p.lease(1, -1, false), "d1", p.rules)
+		out, err := ResolveDelivery(t.Context(), p.lease(1, -1, false), "d1", p.rules)
 		if err != nil || out.Reason != runtime.RefusedWithdrawn || p.box.line() != "" {
 			t.Errorf("%+v, %v, the box holds %q; want the text withdrawn", out, err, short(p.box.line()))
 		}
@@ -595,7 +595,7 @@ func TestACutOffTextOfLinesThatLookAlikeIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &play{t: t, options: test.options}
+				p := &scenario{t: t, options: test.options}
 				p.rules = boxRules(t, p.options)
 				p.start()
 				p.cutOff(test.text)
@@ -604,7 +604,7 @@ func TestACutOffTextOfLinesThatLookAlikeIsRemoved(t *testing.T) {
 				}
 				p.start()
 				p.cutOff(test.text)
-				out, err := Settle(t.Context(), p.lease(1, -1, false), "d1", p.rules)
+				out, err := ResolveDelivery(t.Context(), p.lease(1, -1, false), "d1", p.rules)
 				if err != nil || out.Reason != runtime.RefusedWithdrawn || p.box.line() != "" {
 					t.Errorf("%+v, %v, the box holds %d bytes; want the text withdrawn", out, err, len(p.box.line()))
 				}
@@ -615,7 +615,7 @@ func TestACutOffTextOfLinesThatLookAlikeIsRemoved(t *testing.T) {
 }
 
 // cutOff delivers a text with a deliverer that dies behind it.
-func (p *play) cutOff(text string) {
+func (p *scenario) cutOff(text string) {
 	for steps := 1; p.box.line() == ""; steps++ {
 		p.start()
 		l := p.lease(1, steps, true)
@@ -634,7 +634,7 @@ func (p *play) cutOff(text string) {
 // too. Where the mark shows, the text is submitted, and no mark is typed from then on.
 func TestNoTextIsTypedWhereAPersonsTextMayBeHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &play{t: t, options: boxmodel.Options{Style: "rules", Folds: 1, OddFold: true, Hides: true}}
+		p := &scenario{t: t, options: boxmodel.Options{Style: "rules", Folds: 1, OddFold: true, Hides: true}}
 		p.rules = boxRules(t, p.options)
 		p.start()
 		p.key(p.instance, "h")

@@ -22,7 +22,7 @@ func refused(reason runtime.RefusalReason, format string, args ...any) *runtime.
 
 // encode returns the bytes of a paste, or the refusal of a text that cannot
 // arrive unchanged.
-func encode(v screen.View, text string) ([]byte, *runtime.Outcome) {
+func encode(v screen.Snapshot, text string) ([]byte, *runtime.Outcome) {
 	if !utf8.ValidString(text) {
 		return nil, refused(runtime.RefusedContent, "%v", vt.ErrNotText)
 	}
@@ -49,7 +49,7 @@ func visible(r rune) bool {
 
 // checkLine refuses what a program without bracketed paste would take for
 // several inputs, for keys, or not as a whole.
-func checkLine(v screen.View, text string) *runtime.Outcome {
+func checkLine(v screen.Snapshot, text string) *runtime.Outcome {
 	if strings.ContainsAny(text, "\r\n") {
 		return refused(runtime.RefusedContent, "the program takes a single line: it did not ask for bracketed paste")
 	}
@@ -64,8 +64,8 @@ func checkLine(v screen.View, text string) *runtime.Outcome {
 
 // refuse says why a prompt cannot be delivered onto this screen; nil if it can. answers:
 // it is the answer that the program says it waits for.
-func refuse(v screen.View, rules screen.Rules, answers bool, now time.Time) *runtime.Outcome {
-	if humanActive(v, rules, now) {
+func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) *runtime.Outcome {
+	if isHumanActive(v, rules, now) {
 		return refused(runtime.RefusedTyping, "a person typed %s ago", now.Sub(v.LastHuman).Round(time.Millisecond))
 	}
 	if d := v.Dialog(rules); d != nil {
@@ -78,7 +78,7 @@ func refuse(v screen.View, rules screen.Rules, answers bool, now time.Time) *run
 		return refused(runtime.RefusedUnready, "the input box is not on the screen")
 	}
 	s := rules.Screen
-	c := v.Composer(s.Composer)
+	c := v.InputBox(s.InputBox)
 	switch busy := v.Busy(s, c); {
 	case s.EnterWhileBusy == agentcli.BusyIgnores && busy != "":
 		return refused(runtime.RefusedBusy, "the program accepts no input during a turn")
@@ -87,7 +87,7 @@ func refuse(v screen.View, rules screen.Rules, answers bool, now time.Time) *run
 	case s.EnterWhileBusy == agentcli.BusyMerges && v.TitleUnknown(s):
 		return refused(runtime.RefusedBusy, "the title %q does not say whether a turn is in progress", v.Title)
 	}
-	if c.Above && len(s.Composer.Marks) > 0 {
+	if c.Above && len(s.InputBox.Marks) > 0 {
 		return refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
 	}
 	if c.Found && !c.Above && strings.TrimSpace(c.Content) != "" {
@@ -97,23 +97,23 @@ func refuse(v screen.View, rules screen.Rules, answers bool, now time.Time) *run
 }
 
 const (
-	// midPaint is how old output must be for a screen to be whole.
-	midPaint = 20 * time.Millisecond
-	// refusalHolds is how long a reason to refuse must hold: a screen that is
+	// repaintTime is how old output must be for a screen to be whole.
+	repaintTime = 20 * time.Millisecond
+	// refusalStableFor is how long a reason to refuse must hold: a screen that is
 	// being painted may lack its input box.
-	refusalHolds = 100 * time.Millisecond
+	refusalStableFor = 100 * time.Millisecond
 	// maxRefusal bounds the wait for it on a screen that never rests.
 	maxRefusal = time.Second
 )
 
 // refuseFirmly is refuse for a screen that may be in motion: the answer
 // must hold for a moment.
-func refuseFirmly(ctx context.Context, w *screen.Watch, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
+func refuseFirmly(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
 	for end := time.Now().Add(maxRefusal); ; {
-		no := refuse(w.View, rules, p.Answer, time.Now())
-		wait := midPaint - time.Since(w.View.LastOutput)
+		no := refuse(w.Snapshot, rules, p.Answer, time.Now())
+		wait := repaintTime - time.Since(w.Snapshot.LastOutput)
 		if no != nil {
-			wait = refusalHolds
+			wait = refusalStableFor
 		}
 		changed, err := w.Next(ctx, min(wait, time.Until(end)))
 		if err != nil || !changed {

@@ -22,7 +22,7 @@ type verdict string
 const (
 	unknown   verdict = ""
 	withdrawn verdict = inputlog.OutcomeWithdrawn // the program never took it and never will
-	taken             = verdict(runtime.OutcomeSubmitted)
+	accepted          = verdict(runtime.OutcomeSubmitted)
 )
 
 // resolution is what came of a delivery that was cut off.
@@ -43,12 +43,12 @@ type resolution struct {
 const (
 	// resolveLimit bounds how long a program has to show what is in its input box.
 	resolveLimit = 10 * time.Second
-	// unclearSettles is how long a line must show the same to be judged without a mark.
-	unclearSettles = 300 * time.Millisecond
-	// settles is how long a box must show the same, with all input read, to be believed.
-	settles = 500 * time.Millisecond
-	// screenSettles is the same for a screen without an input box.
-	screenSettles = 2 * time.Second
+	// unmarkedStableFor is how long a line must show the same to be judged without a mark.
+	unmarkedStableFor = 300 * time.Millisecond
+	// boxStableFor is how long a box must show the same, with all input read, to be believed.
+	boxStableFor = 500 * time.Millisecond
+	// screenStableFor is the same for a screen without an input box.
+	screenStableFor = 2 * time.Second
 )
 
 // resolve finds out the outcome of a delivery that did not finish, and takes its text out
@@ -64,12 +64,12 @@ func (to target) resolve(ctx context.Context, rules screen.Rules, e inputlog.Ent
 	if e.Unsent && e.Marks == 0 {
 		return resolution{Verdict: withdrawn, Clean: true}, nil
 	}
-	w, err := screen.Follow(ctx, to.terminal)
+	w, err := screen.NewWatcher(ctx, to.terminal)
 	if err != nil {
 		return resolution{}, err
 	}
 	defer w.Release()
-	r := &resolver{Watch: w, to: to, rules: rules, left: e, end: time.Now().Add(resolveLimit)}
+	r := &resolver{Watcher: w, to: to, rules: rules, entry: e, end: time.Now().Add(resolveLimit)}
 	res, err := r.resolve(ctx)
 	if errors.Is(err, inputlog.ErrTouched) {
 		return resolution{Wait: runtime.RefusedTyping, Why: typing}, nil
@@ -81,42 +81,42 @@ const typing = "a person types"
 
 func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 	switch {
-	case r.blind():
-		return r.blindly(ctx)
-	case silent(r.View, r.rules) && !r.left.Seen:
+	case r.isBlind():
+		return r.resolveBlind(ctx)
+	case silent(r.Snapshot, r.rules) && !r.entry.Seen:
 		return r.unseenText(ctx)
 	}
-	if !r.left.Unsent && !r.knowsInput() && strings.HasSuffix(skeleton(string(r.left.Text)), mark) {
+	if !r.entry.Unsent && !r.hasInputState() && strings.HasSuffix(skeleton(string(r.entry.Text)), mark) {
 		return resolution{Why: "the text ends like a mark"}, nil
 	}
 	why, wait, err := r.open(ctx)
 	switch {
 	case err != nil:
 		return resolution{}, err
-	case why == offScreen && r.knowsInput():
-		return r.unseen(ctx)
+	case why == offScreen && r.hasInputState():
+		return r.resolveOffScreen(ctx)
 	case why != "":
 		return resolution{Wait: wait, Why: why}, nil
-	case r.left.Touched:
-		return r.shared(ctx)
-	case r.left.Unsent:
+	case r.entry.Touched:
+		return r.resolveShared(ctx)
+	case r.entry.Unsent:
 		return r.removeMark(ctx)
-	case r.knowsInput():
+	case r.hasInputState():
 		return r.read(ctx)
 	}
-	return r.ours(ctx)
+	return r.resolveOwn(ctx)
 }
 
-// knowsInput reports whether the terminal shows what the program has read.
-func (r *resolver) knowsInput() bool { return r.View.Input != screen.InputUnknown }
+// hasInputState reports whether the terminal shows what the program has read.
+func (r *resolver) hasInputState() bool { return r.Snapshot.Input != screen.InputUnknown }
 
-// blindly resolves a text in a program without a known input box. A line that the
+// resolveBlind resolves a text in a program without a known input box. A line that the
 // kernel collects is removed by the kernel.
-func (r *resolver) blindly(ctx context.Context) (resolution, error) {
+func (r *resolver) resolveBlind(ctx context.Context) (resolution, error) {
 	switch {
-	case r.left.Entered || r.left.Touched:
+	case r.entry.Entered || r.entry.Touched:
 		return resolution{Clean: true, Why: "nothing is known of this program's input box"}, nil
-	case r.View.Line == screen.LineCooked:
+	case r.Snapshot.Line == screen.LineCooked:
 		err := r.to.input(ctx, inputlog.Clear, []byte{tty.KillLine})
 		return resolution{Verdict: withdrawn, Clean: err == nil}, err
 	}
@@ -124,19 +124,19 @@ func (r *resolver) blindly(ctx context.Context) (resolution, error) {
 }
 
 type resolver struct {
-	*screen.Watch
-	to    target
-	rules screen.Rules
-	left  inputlog.Entry
-	end   time.Time
-	human time.Time
-	shows bool      // the box shows what is sent to it
-	asked time.Time // since when a dialog has been up; zero: none is
+	*screen.Watcher
+	to         target
+	rules      screen.Rules
+	entry      inputlog.Entry
+	end        time.Time
+	humanInput time.Time
+	shows      bool      // the box shows what is sent to it
+	asked      time.Time // since when a dialog has been up; zero: none is
 }
 
-// asking reports whether a dialog is up and stays: its answer needs the input.
-func (r *resolver) asking() bool {
-	if r.View.Dialog(r.rules) == nil {
+// waitForDialog reports whether a dialog is up and stays: its answer needs the input.
+func (r *resolver) waitForDialog() bool {
+	if r.Snapshot.Dialog(r.rules) == nil {
 		r.asked = time.Time{}
 	} else if r.asked.IsZero() {
 		r.asked = time.Now()
@@ -147,27 +147,27 @@ func (r *resolver) asking() bool {
 // dialogStays is how long a dialog must be up to be waited for no more.
 const dialogStays = 300 * time.Millisecond
 
-// blind reports whether this program's input box cannot be read.
-func (r *resolver) blind() bool { return blind(r.rules) }
+// isBlind reports whether this program's input box cannot be read.
+func (r *resolver) isBlind() bool { return isBlind(r.rules) }
 
-func blind(rules screen.Rules) bool {
-	c := rules.Screen.Composer
+func isBlind(rules screen.Rules) bool {
+	c := rules.Screen.InputBox
 	return c.Frame == "" || c.Frame == "line" && len(c.Marks) == 0
 }
 
-func (r *resolver) composer() screen.Composer { return r.View.Composer(r.rules.Screen.Composer) }
+func (r *resolver) inputBox() screen.InputBox { return r.Snapshot.InputBox(r.rules.Screen.InputBox) }
 
 // open waits until the input box is on the screen and keeps back what people type. It
 // returns why it is not, and why that may end by itself.
 func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalReason, err error) {
-	rows, since := r.View.Rows, time.Now()
+	rows, since := r.Snapshot.Rows, time.Now()
 	err = r.until(ctx, func() bool {
-		if !slices.Equal(rows, r.View.Rows) {
-			rows, since = r.View.Rows, time.Now()
+		if !slices.Equal(rows, r.Snapshot.Rows) {
+			rows, since = r.Snapshot.Rows, time.Now()
 		}
-		why, wait = r.shut()
-		gone := why == offScreen && r.knowsInput() && time.Since(since) >= r.restLeft(screenSettles)
-		return why == "" && time.Since(r.View.LastOutput) >= midPaint || r.asking() || gone
+		why, wait = r.unreadableReason()
+		gone := why == offScreen && r.hasInputState() && time.Since(since) >= r.remainingRest(screenStableFor)
+		return why == "" && time.Since(r.Snapshot.LastOutput) >= repaintTime || r.waitForDialog() || gone
 	})
 	if err != nil || why != "" && why != offScreen {
 		return why, wait, err
@@ -178,27 +178,27 @@ func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalRe
 	if err := r.recall(ctx); err != nil {
 		return "", "", err
 	}
-	r.human = r.View.LastHuman
-	why, wait = r.shut()
+	r.humanInput = r.Snapshot.LastHuman
+	why, wait = r.unreadableReason()
 	return why, wait, nil
 }
 
 // recall reads the account again, and then the screen: other input may have come since.
 func (r *resolver) recall(ctx context.Context) error {
-	if r.to.book == nil {
+	if r.to.journal == nil {
 		return nil
 	}
-	j, err := r.to.book.Account(ctx, "")
+	j, err := r.to.journal.Account(ctx, "")
 	if err != nil {
 		return err
 	}
 	r.shows = j.Shows
-	if j.Last != nil && j.Last.ID == r.left.ID {
-		r.left = *j.Last
+	if j.Last != nil && j.Last.ID == r.entry.ID {
+		r.entry = *j.Last
 	}
 	f, err := r.Terminal.Frame(ctx, 0)
 	if err == nil {
-		r.View = screen.Look(f)
+		r.Snapshot = screen.NewSnapshot(f)
 	}
 	return err
 }
@@ -206,18 +206,18 @@ func (r *resolver) recall(ctx context.Context) error {
 // offScreen is why an input box cannot be read that is not there.
 const offScreen = "the input box is not on the screen"
 
-// shut says why the input box cannot be read, and why that may end by itself; empty if it
+// unreadableReason says why the input box cannot be read, and why that may end by itself; empty if it
 // can.
-func (r *resolver) shut() (string, runtime.RefusalReason) {
-	c := r.composer()
+func (r *resolver) unreadableReason() (string, runtime.RefusalReason) {
+	c := r.inputBox()
 	switch {
-	case r.View.Exited:
+	case r.Snapshot.Exited:
 		return screen.ErrExited.Error(), runtime.RefusedUnready
-	case humanActive(r.View, r.rules, time.Now()):
+	case isHumanActive(r.Snapshot, r.rules, time.Now()):
 		return typing, runtime.RefusedTyping
-	case r.View.Dialog(r.rules) != nil:
+	case r.Snapshot.Dialog(r.rules) != nil:
 		return "a dialog is up", runtime.RefusedDialog
-	case r.View.Busy(r.rules.Screen, c) != "" && (!c.Found || r.rules.Screen.EnterWhileBusy == "ignored"):
+	case r.Snapshot.Busy(r.rules.Screen, c) != "" && (!c.Found || r.rules.Screen.EnterWhileBusy == "ignored"):
 		return "the program accepts no input during a turn", runtime.RefusedBusy
 	case !c.Found:
 		return offScreen, runtime.RefusedUnready
@@ -229,10 +229,10 @@ func (r *resolver) shut() (string, runtime.RefusalReason) {
 func (r *resolver) until(ctx context.Context, done func() bool) error {
 	for !done() {
 		left := time.Until(r.end)
-		if left <= 0 || r.View.Exited {
+		if left <= 0 || r.Snapshot.Exited {
 			return nil
 		}
-		if _, err := r.Next(ctx, min(left, midPaint)); err != nil { // a person's rest changes no frame
+		if _, err := r.Next(ctx, min(left, repaintTime)); err != nil { // a person's rest changes no frame
 			return err
 		}
 	}
@@ -242,36 +242,36 @@ func (r *resolver) until(ctx context.Context, done func() bool) error {
 // atRest waits until the program has read all of its input and the input box, or the screen
 // without one, has shown the same for the given time. It returns why that did not come.
 func (r *resolver) atRest(ctx context.Context, rest time.Duration) (wait runtime.RefusalReason, err error) {
-	shown, since := boxText(r.View, r.composer()), time.Now()
+	shown, since := boxText(r.Snapshot, r.inputBox()), time.Now()
 	for time.Since(since) < rest {
 		if time.Now().After(r.end) {
 			return runtime.RefusedUnready, nil
 		}
-		if err := step(ctx, r.Watch); err != nil {
+		if err := step(ctx, r.Watcher); err != nil {
 			return "", err
 		}
-		switch now := boxText(r.View, r.composer()); {
-		case r.View.Exited:
+		switch now := boxText(r.Snapshot, r.inputBox()); {
+		case r.Snapshot.Exited:
 			return runtime.RefusedUnready, nil
-		case r.asking():
+		case r.waitForDialog():
 			return runtime.RefusedDialog, nil
-		case r.View.LastHuman.After(r.human):
+		case r.Snapshot.LastHuman.After(r.humanInput):
 			return runtime.RefusedTyping, nil
-		case now != shown, r.View.Input == screen.InputWaiting, !r.asked.IsZero():
+		case now != shown, r.Snapshot.Input == screen.InputWaiting, !r.asked.IsZero():
 			shown, since = now, time.Now()
 		}
 	}
 	return "", nil
 }
 
-// restLeft is how long the screen must be seen at rest to have rested for d: it has shown the same
+// remainingRest is how long the screen must be seen at rest to have rested for d: it has shown the same
 // since the last output. It is at least settles, because the program may have read its input
 // only now. A short wait matters where controllers are killed one after the other.
-func (r *resolver) restLeft(d time.Duration) time.Duration {
-	if r.View.LastOutput.IsZero() {
+func (r *resolver) remainingRest(d time.Duration) time.Duration {
+	if r.Snapshot.LastOutput.IsZero() {
 		return d
 	}
-	return min(d, max(settles, d-time.Since(r.View.LastOutput)))
+	return min(d, max(boxStableFor, d-time.Since(r.Snapshot.LastOutput)))
 }
 
 // unread is why a box is not judged whose program does not read.
@@ -292,26 +292,26 @@ func unrested(wait runtime.RefusalReason) resolution {
 // read resolves a box without other input, of a program that is known to have read all of
 // its input.
 func (r *resolver) read(ctx context.Context) (resolution, error) {
-	wait, err := r.atRest(ctx, settles)
+	wait, err := r.atRest(ctx, boxStableFor)
 	if err != nil || wait != "" {
 		return unrested(wait), err
 	}
-	c := r.composer()
+	c := r.inputBox()
 	switch {
 	case !c.Found:
-		return r.unseen(ctx)
-	case c.Empty() && !r.shows && !r.left.Seen:
-		return r.ours(ctx) // it may hide what it holds
-	case !r.left.Entered:
+		return r.resolveOffScreen(ctx)
+	case c.Empty() && !r.shows && !r.entry.Seen:
+		return r.resolveOwn(ctx) // it may hide what it holds
+	case !r.entry.Entered:
 		return r.cleared(ctx, resolution{Verdict: withdrawn}, c.Content)
-	case r.before() != unknown:
-		return r.cleared(ctx, resolution{Verdict: r.before()}, c.Content)
-	case c.Empty() && r.left.Seen:
-		return r.cleared(ctx, resolution{Verdict: taken}, "")
+	case r.previousVerdict() != unknown:
+		return r.cleared(ctx, resolution{Verdict: r.previousVerdict()}, c.Content)
+	case c.Empty() && r.entry.Seen:
+		return r.cleared(ctx, resolution{Verdict: accepted}, "")
 	case c.Empty():
 		return r.cleared(ctx, resolution{}, "")
 	case r.literal():
-		return r.ours(ctx) // the key that submits may be about to act
+		return r.resolveOwn(ctx) // the key that submits may be about to act
 	}
 	return r.cleared(ctx, resolution{Why: changedText}, c.Content)
 }
@@ -321,84 +321,84 @@ const changedText = "Enter was pressed, and the input box held another text afte
 // literal reports whether the box shows the text in words, or by what the profile says that
 // it shows for a paste: it shows a mark, too.
 func (r *resolver) literal() bool {
-	return resembles(r.composer().Content, string(r.left.Text)) || r.holdsOnlyOurs()
+	return resembles(r.inputBox().Content, string(r.entry.Text)) || r.isOnlyOurs()
 }
 
-// unseen resolves a text whose input box is not on the screen, as one that is taller than
+// resolveOffScreen resolves a text whose input box is not on the screen, as one that is taller than
 // the screen. Keys that remove text are pressed there once.
-func (r *resolver) unseen(ctx context.Context) (resolution, error) {
+func (r *resolver) resolveOffScreen(ctx context.Context) (resolution, error) {
 	r.end = time.Now().Add(resolveLimit)
-	wait, err := r.atRest(ctx, r.restLeft(screenSettles))
+	wait, err := r.atRest(ctx, r.remainingRest(screenStableFor))
 	if err != nil || wait != "" {
 		return unrested(wait), err
 	}
-	if r.composer().Found {
+	if r.inputBox().Found {
 		return resolution{Wait: runtime.RefusedUnready, Why: "the input box came back only now"}, nil
 	}
-	if r.left.Touched {
+	if r.entry.Touched {
 		return resolution{Wait: runtime.RefusedUnready, Why: offScreen}, nil
 	}
 	res := resolution{Verdict: withdrawn}
-	if r.left.Entered {
-		res.Verdict = r.before()
+	if r.entry.Entered {
+		res.Verdict = r.previousVerdict()
 	}
 	res, err = r.cleared(ctx, res, "")
 	if !res.Clean {
 		// Where Enter was sent, a box that comes back empty is empty.
-		res.Verdict, res.Hidden, res.Why = unknown, !r.left.Entered, offScreen
+		res.Verdict, res.Hidden, res.Why = unknown, !r.entry.Entered, offScreen
 	}
 	return res, err
 }
 
-// ours resolves a line without other input, by a mark.
-func (r *resolver) ours(ctx context.Context) (resolution, error) {
+// resolveOwn resolves a line without other input, by a mark.
+func (r *resolver) resolveOwn(ctx context.Context) (resolution, error) {
 	rest, shown, err := r.probe(ctx)
 	if err != nil {
 		return resolution{}, err
 	}
 	if !shown {
-		return r.unmarked(ctx)
+		return r.resolveUnmarked(ctx)
 	}
-	if !r.knowsInput() && !r.holdsOnlyOurs() {
+	if !r.hasInputState() && !r.isOnlyOurs() {
 		return resolution{Why: "the input box holds more than the text"}, r.unmark(ctx)
 	}
 	res := resolution{Verdict: withdrawn}
 	switch {
-	case r.before() != unknown:
-		res.Verdict = r.before()
-	case rest == "" && r.left.Entered && r.left.Seen:
-		res.Verdict = taken
-	case rest == "" && r.left.Entered:
+	case r.previousVerdict() != unknown:
+		res.Verdict = r.previousVerdict()
+	case rest == "" && r.entry.Entered && r.entry.Seen:
+		res.Verdict = accepted
+	case rest == "" && r.entry.Entered:
 		res.Verdict = unknown
-	case r.left.Entered && !resembles(rest, string(r.left.Text)) && !r.holdsOnlyOurs():
+	case r.entry.Entered && !resembles(rest, string(r.entry.Text)) && !r.isOnlyOurs():
 		res.Verdict, res.Why = unknown, changedText
 	}
 	return r.cleared(ctx, res, rest)
 }
 
-// unmarked resolves a box in which the mark that was typed does not show.
-func (r *resolver) unmarked(ctx context.Context) (resolution, error) {
-	why, wait := r.shut()
+// resolveUnmarked resolves a box in which the mark that was typed does not show.
+func (r *resolver) resolveUnmarked(ctx context.Context) (resolution, error) {
+	why, wait := r.unreadableReason()
 	switch {
 	case why != "":
 		return resolution{Wait: wait, Why: why}, nil
-	case r.View.LastHuman.After(r.human):
+	case r.Snapshot.LastHuman.After(r.humanInput):
 		return unrested(runtime.RefusedTyping), nil
-	case r.View.Input == screen.InputWaiting:
+	case r.Snapshot.Input == screen.InputWaiting:
 		return unrested(runtime.RefusedUnready), nil
 	}
-	hidden := r.composer().Empty()
+	hidden := r.inputBox().Empty()
 	res := resolution{Verdict: withdrawn}
-	if r.left.Entered {
-		res.Verdict = r.before()
+	if r.entry.Entered {
+		res.Verdict = r.previousVerdict()
 	}
-	if r.to.book != nil && hidden { // before the keys that remove the mark: none is typed again
-		e := inputlog.Entry{ID: r.left.ID, Outcome: r.left.Outcome, Evidence: r.left.Evidence, Final: r.left.Final, Open: true, Hidden: true}
-		if err := r.to.book.Settle(ctx, e); err != nil {
+	if r.to.journal != nil && hidden { // before the keys that remove the mark: none is typed again
+		e := inputlog.Entry{ID: r.entry.ID, Outcome: r.entry.Outcome, Evidence: r.entry.Evidence, Final: r.entry.Final, Open: true, Hidden: true}
+		if err := r.to.journal.RecordOutcome(ctx, e); err != nil {
 			return resolution{}, err
 		}
 	}
-	if hidden && r.left.Behind { // what a person typed may be in it, too: nothing is removed
+	if hidden && r.entry.Behind { // what a person typed may be in it, too: nothing is removed
 		return resolution{Hidden: true, Why: notShown}, nil
 	}
 	r.end = time.Now().Add(resolveLimit)
@@ -412,7 +412,7 @@ func (r *resolver) unmarked(ctx context.Context) (resolution, error) {
 
 // cleared is a resolution of a line that holds what is ours and nothing else.
 func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (resolution, error) {
-	if r.left.Entered {
+	if r.entry.Entered {
 		if err := r.found(ctx, res.Verdict); err != nil {
 			return resolution{}, err
 		}
@@ -422,35 +422,35 @@ func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (re
 		return resolution{}, err
 	}
 	res.Clean = clean
-	switch wait := r.View.Input == screen.InputWaiting; {
+	switch wait := r.Snapshot.Input == screen.InputWaiting; {
 	case clean:
-	case r.View.LastHuman.After(r.human):
+	case r.Snapshot.LastHuman.After(r.humanInput):
 		res.Wait, res.Why = runtime.RefusedTyping, typing
 	case wait:
 		res.Wait, res.Why = runtime.RefusedUnready, unread
 	default:
 		res.Why = notEmptied
 	}
-	if !clean && res.Verdict == withdrawn && (res.Wait == "" || !r.left.Entered) {
+	if !clean && res.Verdict == withdrawn && (res.Wait == "" || !r.entry.Entered) {
 		res.Verdict = unknown // it may be submitted by somebody else
 	}
 	return res, err
 }
 
-// holdsOnlyOurs reports whether the line holds the text, a part of it or nothing, except
+// isOnlyOurs reports whether the line holds the text, a part of it or nothing, except
 // marks. A line that is not as tall as the text shows a part, whatever is known of it.
-func (r *resolver) holdsOnlyOurs() bool {
-	c, text := r.composer(), string(r.left.Text)
+func (r *resolver) isOnlyOurs() bool {
+	c, text := r.inputBox(), string(r.entry.Text)
 	c.Content = trimMarks(c.Content)
-	rules := r.rules.Screen.Composer
+	rules := r.rules.Screen.InputBox
 	rules.Scrolls = true
-	h := holds(c, want(text), rules)
-	return h == holdsNothing || h == holdsOurs || strings.HasPrefix(skeleton(text), skeleton(c.Content))
+	h := compareContent(c, want(text), rules)
+	return h == matchEmpty || h == matchOurs || strings.HasPrefix(skeleton(text), skeleton(c.Content))
 }
 
-// before is what a resolver found that was cut off itself.
-func (r *resolver) before() verdict {
-	if v := verdict(r.left.Outcome); v == withdrawn || v == taken {
+// previousVerdict is what a resolver found that was cut off itself.
+func (r *resolver) previousVerdict() verdict {
+	if v := verdict(r.entry.Outcome); v == withdrawn || v == accepted {
 		return v
 	}
 	return unknown
@@ -458,48 +458,48 @@ func (r *resolver) before() verdict {
 
 // found notes a verdict before the box is changed.
 func (r *resolver) found(ctx context.Context, v verdict) error {
-	if r.to.book == nil {
+	if r.to.journal == nil {
 		return nil
 	}
-	e := inputlog.Entry{ID: r.left.ID, Outcome: string(v), Open: true}
+	e := inputlog.Entry{ID: r.entry.ID, Outcome: string(v), Open: true}
 	switch v {
-	case taken:
+	case accepted:
 		e.Evidence = takenEvidence
 	case unknown: // an empty box proves nothing afterwards
 		e.Outcome, e.Final = string(runtime.OutcomeUnconfirmed), true
 	case withdrawn:
 	}
-	return r.to.book.Settle(ctx, e)
+	return r.to.journal.RecordOutcome(ctx, e)
 }
 
-// shared resolves a line into which a person or somebody's keys may have put something.
-func (r *resolver) shared(ctx context.Context) (resolution, error) {
-	if r.knowsInput() {
-		if wait, err := r.atRest(ctx, settles); err != nil || wait != "" {
+// resolveShared resolves a line into which a person or somebody's keys may have put something.
+func (r *resolver) resolveShared(ctx context.Context) (resolution, error) {
+	if r.hasInputState() {
+		if wait, err := r.atRest(ctx, boxStableFor); err != nil || wait != "" {
 			return unrested(wait), err
 		}
-	} else if err := r.calm(ctx); err != nil {
+	} else if err := r.waitStable(ctx); err != nil {
 		return resolution{}, err
 	}
-	want := skeleton(string(r.left.Text))
+	want := skeleton(string(r.entry.Text))
 	ours := func() bool {
-		return unmarked(r.composer()) == want && !r.left.Entered && r.rules.Screen.ClearKey != ""
+		return unmarked(r.inputBox()) == want && !r.entry.Entered && r.rules.Screen.ClearKey != ""
 	}
-	switch c := r.composer(); {
-	case r.knowsInput():
+	switch c := r.inputBox(); {
+	case r.hasInputState():
 		// A box that hides its content cannot be distinguished from an empty one. Nothing is
 		// submitted in it that does not show.
 		if !c.Empty() && ours() {
-			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: elsewhere}, c.Content)
+			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: movedReason}, c.Content)
 		}
-		if c.Empty() && r.left.Undone && !r.left.Entered && r.before() != taken && !r.measured() && !r.left.Marked {
+		if c.Empty() && r.entry.Undone && !r.entry.Entered && r.previousVerdict() != accepted && !r.measured() && !r.entry.Marked {
 			return r.provesUndone(ctx)
 		}
-		if c.Empty() && r.left.Behind {
+		if c.Empty() && r.entry.Behind {
 			return r.sharedShows(ctx, want)
 		}
-		if got := skeleton(c.Content); got != "" && r.left.Marked && strings.HasPrefix(mark, got) {
-			return r.cleared(ctx, resolution{Why: elsewhere}, c.Content) // who typed the mark was cut off
+		if got := skeleton(c.Content); got != "" && r.entry.Marked && strings.HasPrefix(mark, got) {
+			return r.cleared(ctx, resolution{Why: movedReason}, c.Content) // who typed the mark was cut off
 		}
 	case c.Empty() || ours(): // no draft is seen: what is on its way can be waited for
 		rest, shown, err := r.probe(ctx)
@@ -510,7 +510,7 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 			return r.sharedUnmarked(ctx)
 		}
 		if rest != "" && ours() {
-			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: elsewhere}, rest)
+			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: movedReason}, rest)
 		}
 		if err := r.unmark(ctx); err != nil {
 			return resolution{}, err
@@ -522,7 +522,7 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 // sharedShows resolves a shared box that looks empty and has shown no text of ours yet: with
 // a mark, unless one was typed before.
 func (r *resolver) sharedShows(ctx context.Context, want string) (resolution, error) {
-	if r.left.Marked {
+	if r.entry.Marked {
 		return resolution{Hidden: true, Why: notShown}, nil
 	}
 	_, shown, err := r.probe(ctx)
@@ -540,28 +540,28 @@ func (r *resolver) sharedShows(ctx context.Context, want string) (resolution, er
 
 // sharedUnmarked resolves a shared box, which looked empty, in which the mark does not show.
 func (r *resolver) sharedUnmarked(ctx context.Context) (resolution, error) {
-	if res, settled := r.markless(); settled {
+	if res, settled := r.resolveMarkless(); settled {
 		return res, nil
 	}
 	// The program had read everything and the box was empty: it shows something for the mark.
-	return r.cleared(ctx, resolution{Why: elsewhere}, "")
+	return r.cleared(ctx, resolution{Why: movedReason}, "")
 }
 
 // sharedVerdict is the resolution of a shared box which shows all that was sent to it.
 func (r *resolver) sharedVerdict(want string) resolution {
-	c := r.composer()
-	if !c.Found || r.View.LastHuman.After(r.human) {
+	c := r.inputBox()
+	if !c.Found || r.Snapshot.LastHuman.After(r.humanInput) {
 		return resolution{Wait: runtime.RefusedTyping, Why: typing}
 	}
-	res := resolution{Clean: true, Why: elsewhere}
+	res := resolution{Clean: true, Why: movedReason}
 	got := unmarked(c)
 	if got == "" && !c.Empty() {
 		res.Clean, res.Why = false, notEmptied
 	}
-	switch before := r.before(); {
-	case before == taken, before == withdrawn && r.undone(): // or a person has submitted it since
+	switch before := r.previousVerdict(); {
+	case before == accepted, before == withdrawn && r.undone(): // or a person has submitted it since
 		res.Verdict = before
-	case before == unknown && r.left.Undone && !r.left.Entered && r.undone() && !strings.Contains(got, want) && placeholders(c.Content, r.rules.Screen.Composer) == 0:
+	case before == unknown && r.entry.Undone && !r.entry.Entered && r.undone() && !strings.Contains(got, want) && placeholders(c.Content, r.rules.Screen.InputBox) == 0:
 		res.Verdict = withdrawn // what is there is somebody's
 	}
 	return res
@@ -571,11 +571,11 @@ func (r *resolver) sharedVerdict(want string) resolution {
 // profile do. What another program shows afterwards proves nothing: it may show something
 // unknown for the text. Nor does a profile where only backspaces were sent.
 func (r *resolver) undone() bool {
-	return !r.left.Behind && (!r.knowsInput() || r.measured())
+	return !r.entry.Behind && (!r.hasInputState() || r.measured())
 }
 
 // measured reports whether a profile of the program has its keys.
-func (r *resolver) measured() bool { return r.rules.Screen.Composer.Frame != agentcli.FrameLine }
+func (r *resolver) measured() bool { return r.rules.Screen.InputBox.Frame != agentcli.FrameLine }
 
 // provesUndone finds out whether the keys that were sent to remove the text, before somebody
 // else's input came, work in this program: it types a mark into the empty box and removes it
@@ -589,29 +589,29 @@ func (r *resolver) provesUndone(ctx context.Context) (resolution, error) {
 		return r.sharedUnmarked(ctx)
 	case rest != "":
 		err := r.unmark(ctx)
-		return r.sharedVerdict(skeleton(string(r.left.Text))), err
+		return r.sharedVerdict(skeleton(string(r.entry.Text))), err
 	}
-	back, err := r.effective(ctx, []byte(backspace), func() bool { return skeleton(r.composer().Content) == mark[:len(mark)-1] })
+	back, err := r.effective(ctx, []byte(backspace), func() bool { return skeleton(r.inputBox().Content) == mark[:len(mark)-1] })
 	if err != nil {
 		return resolution{}, err
 	}
 	clears := false
-	if key, err := clearing(r.View, r.rules); err == nil && r.rules.Screen.ClearKey != "" {
-		if clears, err = r.effective(ctx, key, func() bool { return r.composer().Empty() }); err != nil {
+	if key, err := clearing(r.Snapshot, r.rules); err == nil && r.rules.Screen.ClearKey != "" {
+		if clears, err = r.effective(ctx, key, func() bool { return r.inputBox().Empty() }); err != nil {
 			return resolution{}, err
 		}
 	}
-	res := resolution{Why: elsewhere}
-	text := string(r.left.Text)
+	res := resolution{Why: movedReason}
+	text := string(r.entry.Text)
 	switch long := utf8.RuneCountInString(text) > maxBackspaces-completion; {
-	case r.left.Behind && !back: // only backspaces were sent
+	case r.entry.Behind && !back: // only backspaces were sent
 	case back && clears && rowsOf(text) <= maxUndo, back && !long, clears && !strings.Contains(text, "\n"):
 		res.Verdict = withdrawn
 	}
 	clean, err := r.clear(ctx, mark)
 	if res.Clean = clean; !clean {
 		res.Verdict, res.Why = unknown, notEmptied
-		if r.View.LastHuman.After(r.human) {
+		if r.Snapshot.LastHuman.After(r.humanInput) {
 			res.Wait, res.Why = runtime.RefusedTyping, typing
 		}
 	}
@@ -624,13 +624,13 @@ func (r *resolver) effective(ctx context.Context, keys []byte, expected func() b
 		return false, err
 	}
 	for late := time.Now().Add(clearEffect); !expected(); {
-		if time.Now().After(late) || r.View.Exited {
+		if time.Now().After(late) || r.Snapshot.Exited {
 			return false, nil
 		}
-		if err := step(ctx, r.Watch); err != nil {
+		if err := step(ctx, r.Watcher); err != nil {
 			return false, err
 		}
-		if r.View.Input == screen.InputWaiting && time.Now().Before(r.end) {
+		if r.Snapshot.Input == screen.InputWaiting && time.Now().Before(r.end) {
 			late = time.Now().Add(clearEffect)
 		}
 	}
@@ -638,21 +638,21 @@ func (r *resolver) effective(ctx context.Context, keys []byte, expected func() b
 }
 
 const (
-	notShown  = "the program does not show what it is sent"
-	elsewhere = "other input came after it"
+	notShown    = "the program does not show what it is sent"
+	movedReason = "other input came after it"
 )
 
 const notEmptied = "its input box cannot be emptied"
 
-// calm waits until the line shows the same for a moment.
-func (r *resolver) calm(ctx context.Context) error {
-	state := r.composer().Content
-	for calm := time.Now().Add(unclearSettles); time.Now().Before(calm); {
+// waitStable waits until the line shows the same for a moment.
+func (r *resolver) waitStable(ctx context.Context) error {
+	state := r.inputBox().Content
+	for calm := time.Now().Add(unmarkedStableFor); time.Now().Before(calm); {
 		if _, err := r.Next(ctx, time.Until(calm)); err != nil {
 			return err
 		}
-		if c := r.composer().Content; c != state && time.Now().Before(r.end) {
-			state, calm = c, time.Now().Add(unclearSettles)
+		if c := r.inputBox().Content; c != state && time.Now().Before(r.end) {
+			state, calm = c, time.Now().Add(unmarkedStableFor)
 		}
 	}
 	return nil
@@ -660,36 +660,36 @@ func (r *resolver) calm(ctx context.Context) error {
 
 // clear empties the box; it reports whether it is empty and stays so.
 func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
-	if err := r.Hold(ctx); err != nil || r.View.LastHuman.After(r.human) {
+	if err := r.Hold(ctx); err != nil || r.Snapshot.LastHuman.After(r.humanInput) {
 		return false, err
 	}
-	if r.rules.Screen.ClearKey != "" || rest != "" || !r.composer().Empty() {
-		if err := r.to.emptyLine(ctx, r.Watch, r.rules, r.composer(), string(r.left.Text)); err != nil {
+	if r.rules.Screen.ClearKey != "" || rest != "" || !r.inputBox().Empty() {
+		if err := r.to.emptyLine(ctx, r.Watcher, r.rules, r.inputBox(), string(r.entry.Text)); err != nil {
 			return false, err
 		}
 	}
-	if r.knowsInput() {
-		if !r.composer().Empty() {
+	if r.hasInputState() {
+		if !r.inputBox().Empty() {
 			return false, nil
 		}
-		wait, err := r.atRest(ctx, emptySettles)
-		return wait == "" && r.composer().Empty() && !r.View.LastHuman.After(r.human), err
+		wait, err := r.atRest(ctx, emptyStableFor)
+		return wait == "" && r.inputBox().Empty() && !r.Snapshot.LastHuman.After(r.humanInput), err
 	}
 	// A program that reads late shows the effect of its keys late, too.
-	if err := r.until(ctx, func() bool { return r.composer().Empty() }); err != nil {
+	if err := r.until(ctx, func() bool { return r.inputBox().Empty() }); err != nil {
 		return false, err
 	}
-	return r.stayedEmpty(ctx)
+	return r.isStillEmpty(ctx)
 }
 
-// emptySettles is how long a box must look empty, with all input read, after keys that
+// emptyStableFor is how long a box must look empty, with all input read, after keys that
 // removed its text.
-const emptySettles = 200 * time.Millisecond
+const emptyStableFor = 200 * time.Millisecond
 
-// stayedEmpty reports whether the line is empty and remains so for a moment.
-func (r *resolver) stayedEmpty(ctx context.Context) (bool, error) {
-	for end := time.Now().Add(leaving); ; {
-		if r.View.Exited || r.View.LastHuman.After(r.human) || !r.composer().Empty() {
+// isStillEmpty reports whether the line is empty and remains so for a moment.
+func (r *resolver) isStillEmpty(ctx context.Context) (bool, error) {
+	for end := time.Now().Add(closedConfirm); ; {
+		if r.Snapshot.Exited || r.Snapshot.LastHuman.After(r.humanInput) || !r.inputBox().Empty() {
 			return false, nil
 		}
 		changed, err := r.Next(ctx, time.Until(end))

@@ -17,38 +17,38 @@ const takenEvidence = "composer_emptied"
 // concluding bounds what is done for a delivery whose ctx may have ended.
 const concluding = 15 * time.Second
 
-// conclude notes how a delivery ended. One that held back its Enter takes its text out of
+// recordOutcome notes how a delivery ended. One that held back its Enter takes its text out of
 // the line again.
-func (to target) conclude(ctx context.Context, rules screen.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
+func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concluding)
 	defer cancel()
-	j, err := to.book.Account(ctx, to.id)
+	j, err := to.journal.Account(ctx, to.id)
 	if err != nil || j.Asked == nil || !j.Asked.Open {
 		return out, cause
 	}
 	e := *j.Asked
 	if out.State == runtime.OutcomeRefused && !e.Unsent { // it was taken back
-		return out, to.book.Settle(ctx, inputlog.Entry{ID: e.ID, Outcome: inputlog.OutcomeWithdrawn})
+		return out, to.journal.RecordOutcome(ctx, inputlog.Entry{ID: e.ID, Outcome: inputlog.OutcomeWithdrawn})
 	}
 	if e.Unsent { // marks that are left are taken away by who comes next
 		end := inputlog.Entry{ID: e.ID, Outcome: inputlog.OutcomeWithdrawn, Open: e.Marks > 0}
 		if out.Reason == runtime.RefusedInputBlocked {
 			end.Open, end.Blocked, end.Hidden = true, out.Detail, e.Marks > 0
 		}
-		_ = to.book.Settle(ctx, end)
+		_ = to.journal.RecordOutcome(ctx, end)
 		return out, cause
 	}
 	e.Outcome, e.Evidence, e.Open = string(out.State), out.Evidence, out.State != runtime.OutcomeSubmitted
 	// What is not noted is found out by who comes next.
-	_ = to.book.Settle(ctx, e)
+	_ = to.journal.RecordOutcome(ctx, e)
 	if out.State == runtime.OutcomeSubmitted || e.Entered || cause != nil {
 		return out, cause
 	}
-	if _, err := to.clearWay(ctx, rules); err != nil {
+	if _, err := to.resolvePrevious(ctx, rules); err != nil {
 		return out, nil // who comes next resolves it
 	}
-	if j, err = to.book.Account(ctx, to.id); err == nil && j.Asked != nil {
-		switch told, ok := Told(j); {
+	if j, err = to.journal.Account(ctx, to.id); err == nil && j.Asked != nil {
+		switch told, ok := FinalOutcome(j); {
 		case ok && told.State == runtime.OutcomeRefused:
 			return Withdrawn(out.Detail), nil
 		case ok && told.Reason == runtime.RefusedInputBlocked:
@@ -58,12 +58,12 @@ func (to target) conclude(ctx context.Context, rules screen.Rules, out runtime.O
 	return out, nil
 }
 
-// clearWay settles the last delivery if its text may still be in the input box. It returns
+// resolvePrevious settles the last delivery if its text may still be in the input box. It returns
 // the refusal of another delivery, if the box is not clean. A box that cannot be proved
 // clean, for a reason that does not end by itself, is blocked: from then on nothing is typed
 // into it until it is seen to be empty.
-func (to target) clearWay(ctx context.Context, rules screen.Rules) (*runtime.Outcome, error) {
-	j, err := to.book.Account(ctx, "")
+func (to target) resolvePrevious(ctx context.Context, rules screen.Rules) (*runtime.Outcome, error) {
+	j, err := to.journal.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (to target) clearWay(ctx context.Context, rules screen.Rules) (*runtime.Out
 		switch res.Verdict {
 		case withdrawn:
 			e.Outcome = inputlog.OutcomeWithdrawn
-		case taken:
+		case accepted:
 			e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), cmp.Or(res.Evidence, takenEvidence)
 		case unknown:
 			if res.Clean || blocked {
@@ -97,7 +97,7 @@ func (to target) clearWay(ctx context.Context, rules screen.Rules) (*runtime.Out
 		e.Final, e.Blocked, e.Hidden = true, blockedText(res), res.Hidden
 	}
 	if res.Clean || blocked || res.Verdict != unknown {
-		if err := to.book.Settle(ctx, e); err != nil {
+		if err := to.journal.RecordOutcome(ctx, e); err != nil {
 			return nil, err
 		}
 	}
@@ -122,58 +122,58 @@ func blockedText(res resolution) string {
 func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j inputlog.Account) (no *runtime.Outcome, again bool, err error) {
 	e := *j.Last
 	no = refused(runtime.RefusedInputBlocked, "%s", e.Blocked)
-	w, err := screen.Follow(ctx, to.terminal)
+	w, err := screen.NewWatcher(ctx, to.terminal)
 	if err != nil {
 		return nil, false, err
 	}
 	r := &resolver{
-		Watch: w, to: to, rules: rules, left: e, shows: j.Shows,
-		end: time.Now().Add(resolveLimit), human: w.View.LastHuman,
+		Watcher: w, to: to, rules: rules, entry: e, shows: j.Shows,
+		end: time.Now().Add(resolveLimit), humanInput: w.Snapshot.LastHuman,
 	}
-	if r.blind() {
+	if r.isBlind() {
 		return no, e.Touched, nil
 	}
-	if why, _ := r.shut(); why != "" {
+	if why, _ := r.unreadableReason(); why != "" {
 		return no, false, nil
 	}
-	wait, err := r.atRest(ctx, settles)
-	if why, _ := r.shut(); err != nil || wait != "" || why != "" {
+	wait, err := r.atRest(ctx, boxStableFor)
+	if why, _ := r.unreadableReason(); err != nil || wait != "" || why != "" {
 		return no, false, err
 	}
-	empty := r.composer().Empty()
+	empty := r.inputBox().Empty()
 	switch {
 	case empty && (!e.Hidden || r.shows):
 		e.Open = false
-		return nil, false, to.book.Settle(ctx, e)
+		return nil, false, to.journal.RecordOutcome(ctx, e)
 	case e.Hidden && !e.Touched && !empty:
 		return nil, true, nil
 	}
 	return no, false, nil
 }
 
-// Settle finds out the outcome of the delivery with the given ID. It resolves one that was
+// ResolveDelivery finds out the outcome of the delivery with the given ID. It resolves one that was
 // cut off: its text is taken out of the input box, or is found to have been taken. An outcome
-// that is unconfirmed and has a Reason may be another one soon, see [Patiently]; with
+// that is unconfirmed and has a Reason may be another one soon, see [RetryUntilKnown]; with
 // [runtime.RefusedInputBlocked] it is final, and nothing can be typed any more.
-func Settle(ctx context.Context, l Lease, id string, rules screen.Rules) (runtime.Outcome, error) {
+func ResolveDelivery(ctx context.Context, l Lease, id string, rules screen.Rules) (runtime.Outcome, error) {
 	to := target{l, l, id}
 	open := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
-	j, err := to.book.Account(ctx, id)
+	j, err := to.journal.Account(ctx, id)
 	if err != nil {
 		return open, err
 	}
-	if out, ok := Told(j); ok {
+	if out, ok := FinalOutcome(j); ok {
 		return out, nil
 	}
-	no, err := to.clearWay(ctx, rules)
+	no, err := to.resolvePrevious(ctx, rules)
 	if err != nil {
 		open.Detail = err.Error()
 		return open, err
 	}
-	if j, err = to.book.Account(ctx, id); err != nil {
+	if j, err = to.journal.Account(ctx, id); err != nil {
 		return open, err
 	}
-	if out, ok := Told(j); ok {
+	if out, ok := FinalOutcome(j); ok {
 		return out, nil
 	}
 	if no != nil {
@@ -182,9 +182,9 @@ func Settle(ctx context.Context, l Lease, id string, rules screen.Rules) (runtim
 	return open, nil
 }
 
-// Told is the outcome of the delivery that was asked for by the account alone; ok is false
+// FinalOutcome is the outcome of the delivery that was asked for by the account alone; ok is false
 // if its text may still be in the input box or on its way there.
-func Told(j inputlog.Account) (out runtime.Outcome, ok bool) {
+func FinalOutcome(j inputlog.Account) (out runtime.Outcome, ok bool) {
 	e := j.Asked
 	switch {
 	case e == nil && j.Forgot:
@@ -208,22 +208,22 @@ func Told(j inputlog.Account) (out runtime.Outcome, ok bool) {
 }
 
 const (
-	// settleLimit is how long the outcome of a delivery is looked for, settleAgain how
+	// resolveTimeout is how long the outcome of a delivery is looked for, resolveRetry how
 	// long the input is left to others in between: a dialog that is in the way may be
 	// answered, a person stop typing.
-	settleLimit = 15 * time.Second
-	settleAgain = 200 * time.Millisecond
+	resolveTimeout = 15 * time.Second
+	resolveRetry   = 200 * time.Millisecond
 )
 
-// Patiently calls once until it returns the outcome of a delivery, or for 15 s. once
-// takes the session's input, calls [Settle] and releases it again.
-func Patiently(ctx context.Context, once func() (runtime.Outcome, error)) (runtime.Outcome, error) {
-	for end := time.Now().Add(settleLimit); ; {
+// RetryUntilKnown calls once until it returns the outcome of a delivery, or for 15 s. once
+// takes the session's input, calls [ResolveDelivery] and releases it again.
+func RetryUntilKnown(ctx context.Context, once func() (runtime.Outcome, error)) (runtime.Outcome, error) {
+	for end := time.Now().Add(resolveTimeout); ; {
 		out, err := once()
 		if err != nil || out.State != runtime.OutcomeUnconfirmed || out.Reason == "" || out.Reason == runtime.RefusedInputBlocked || time.Now().After(end) {
 			return out, err
 		}
-		again := time.NewTimer(settleAgain)
+		again := time.NewTimer(resolveRetry)
 		select {
 		case <-again.C:
 		case <-ctx.Done():

@@ -25,25 +25,25 @@ const lineReadEvidence = "line_read"
 const unseenLine = "a person typed, and the terminal does not show whether the line is finished: " +
 	"press Enter there, or remove the line with: gc keys AGENT --clear-input"
 
-// lineSettles is how long no finished line must wait: what was written a moment ago may not
+// lineStableFor is how long no finished line must wait: what was written a moment ago may not
 // be counted yet.
-const lineSettles = 200 * time.Millisecond
+const lineStableFor = 200 * time.Millisecond
 
 // silent reports whether the kernel collects the line of a program whose empty input box was
 // seen, and shows nothing of it.
-func (d *delivery) silent() bool { return silent(d.View, d.rules) && d.knowsComposer() }
+func (d *delivery) silent() bool { return silent(d.Snapshot, d.rules) && d.hasKnownInputBox() }
 
-func silent(v screen.View, rules screen.Rules) bool {
-	return v.Silent && rules.Screen.Composer.Frame == agentcli.FrameLine
+func silent(v screen.Snapshot, rules screen.Rules) bool {
+	return v.Silent && rules.Screen.InputBox.Frame == agentcli.FrameLine
 }
 
 // lineRead waits until the program has read the line that Enter has ended.
 func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
-	read, err := awaitLineRead(ctx, d.Watch, time.Now().Add(d.confirm))
+	read, err := awaitLineRead(ctx, d.Watcher, time.Now().Add(d.confirm))
 	switch {
 	case err != nil:
 		return runtime.Outcome{}, err
-	case d.View.Exited:
+	case d.Snapshot.Exited:
 		return runtime.Outcome{}, screen.ErrExited
 	case !read:
 		return unconfirmed("the program has not read the line within %s", d.confirm), nil
@@ -51,39 +51,39 @@ func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: lineReadEvidence}, nil
 }
 
-// awaitLineRead waits until no finished line has waited for lineSettles, until end at the
+// awaitLineRead waits until no finished line has waited for lineStableFor, until end at the
 // latest.
-func awaitLineRead(ctx context.Context, w *screen.Watch, end time.Time) (bool, error) {
-	for since := time.Now(); time.Since(since) < lineSettles; {
-		if w.View.Exited || time.Now().After(end) {
+func awaitLineRead(ctx context.Context, w *screen.Watcher, end time.Time) (bool, error) {
+	for since := time.Now(); time.Since(since) < lineStableFor; {
+		if w.Snapshot.Exited || time.Now().After(end) {
 			return false, nil
 		}
 		if err := step(ctx, w); err != nil {
 			return false, err
 		}
-		if w.View.Input == screen.InputWaiting {
+		if w.Snapshot.Input == screen.InputWaiting {
 			since = time.Now()
 		}
 	}
-	return !w.View.Exited, nil
+	return !w.Snapshot.Exited, nil
 }
 
 // unseenText resolves a text in a line that shows nothing. One that was not ended is
 // removed by the kernel; one that was ended is the program's once it is read. Behind a
 // person's key nothing is removed.
 func (r *resolver) unseenText(ctx context.Context) (resolution, error) {
-	if r.left.Entered {
-		read, err := awaitLineRead(ctx, r.Watch, r.end)
+	if r.entry.Entered {
+		read, err := awaitLineRead(ctx, r.Watcher, r.end)
 		switch {
 		case err != nil:
 			return resolution{}, err
-		case r.View.Exited:
+		case r.Snapshot.Exited:
 			return resolution{Wait: runtime.RefusedUnready, Why: screen.ErrExited.Error()}, nil
 		case !read:
 			return resolution{Wait: runtime.RefusedBusy, Why: unread}, nil
 		}
-		res := resolution{Verdict: taken, Clean: true, Evidence: lineReadEvidence}
-		if r.before() == withdrawn {
+		res := resolution{Verdict: accepted, Clean: true, Evidence: lineReadEvidence}
+		if r.previousVerdict() == withdrawn {
 			res = resolution{Verdict: withdrawn, Clean: true}
 		}
 		return res, nil
@@ -95,10 +95,10 @@ func (r *resolver) unseenText(ctx context.Context) (resolution, error) {
 		return resolution{}, err
 	}
 	switch {
-	case r.left.Touched && r.left.Undone, r.before() == withdrawn:
+	case r.entry.Touched && r.entry.Undone, r.previousVerdict() == withdrawn:
 		return resolution{Verdict: withdrawn, Clean: true}, nil
-	case r.left.Touched:
-		return resolution{Clean: true, Why: elsewhere}, nil
+	case r.entry.Touched:
+		return resolution{Clean: true, Why: movedReason}, nil
 	}
 	err := r.to.input(ctx, inputlog.Clear, []byte{tty.KillLine})
 	if errors.Is(err, inputlog.ErrTouched) {

@@ -35,14 +35,14 @@ var stalls = map[string][2]time.Duration{
 // keys are kept back for it. A person presses a key then, or all the time. Not a key is
 // lost, and no line is fused with another, whatever another deliverer has left.
 func TestStarvedDeliverer(t *testing.T) {
-	leaves := map[string]func(d *desk, text string){
-		"nothing": func(*desk, string) {},
-		"a text":  func(d *desk, text string) { left(d, text) },
-		"a text whose Enter was swallowed": func(d *desk, text string) {
+	leaves := map[string]func(d *fakeLease, text string){
+		"nothing": func(*fakeLease, string) {},
+		"a text":  func(d *fakeLease, text string) { left(d, text) },
+		"a text whose Enter was swallowed": func(d *fakeLease, text string) {
 			left(d, text)
 			_ = d.book.Send(inputlog.Seen, nil) // it was; the agent did not take it
 		},
-		"a text that was taken": func(d *desk, text string) {
+		"a text that was taken": func(d *fakeLease, text string) {
 			left(d, text)
 			_ = d.Type(context.Background(), inputlog.Seen, []byte("\r")) //nolint:forbidigo // it uses none
 		},
@@ -64,14 +64,14 @@ func TestStarvedDeliverer(t *testing.T) {
 }
 
 // left is what a deliverer leaves that died before Enter.
-func left(d *desk, text string) {
+func left(d *fakeLease, text string) {
 	d.book.Begin("left", []byte(text), []byte("\x15"))
 	_ = d.Type(context.Background(), inputlog.Text, []byte("\x1b[200~"+text+"\x1b[201~")) //nolint:forbidigo // it uses none
 }
 
 type round struct {
 	still   [2]time.Duration
-	leave   func(d *desk, text string)
+	leave   func(d *fakeLease, text string)
 	rest    time.Duration // between the first key of a line and the others
 	starved int           // before which step
 }
@@ -79,7 +79,7 @@ type round struct {
 func starve(t *testing.T, r round) {
 	agent := terminal.NewAgent(terminal.Face{Style: "rules"})
 	standsStill(agent, r.still[0], r.still[1])
-	d := newDesk(agent.T)
+	d := newFakeLease(agent.T)
 	const before = "<left>"
 	r.leave(d, before)
 	done := make(chan struct{})
@@ -121,12 +121,12 @@ func starve(t *testing.T, r round) {
 
 // deliverAtLast delivers a text again for as long as it is refused. It ends unconfirmed
 // where a person's keys hide what Enter did.
-func deliverAtLast(t *testing.T, d *desk, text string) (out runtime.Outcome) {
+func deliverAtLast(t *testing.T, d *fakeLease, text string) (out runtime.Outcome) {
 	rules, id := terminal.Face{Style: "rules"}.Rules(t), inputlog.ID("", text)
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		out, err := Deliver(t.Context(), d, id, Prompt{Text: text}, rules)
 		if out.State == runtime.OutcomeUnconfirmed {
-			out, err = Patiently(t.Context(), func() (runtime.Outcome, error) { return Settle(t.Context(), d, id, rules) })
+			out, err = RetryUntilKnown(t.Context(), func() (runtime.Outcome, error) { return ResolveDelivery(t.Context(), d, id, rules) })
 		}
 		if err != nil {
 			t.Fatal(err)

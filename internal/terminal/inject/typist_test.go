@@ -40,7 +40,7 @@ func typistRound(t *testing.T, style string, random *rand.Rand) {
 		input.Lock()
 		defer input.Unlock()
 		program(p)
-		for _, text := range agent.Forget() {
+		for _, text := range agent.DrainPrompts() {
 			if person {
 				theirs = append(theirs, text)
 			} else {

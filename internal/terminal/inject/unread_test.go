@@ -11,14 +11,14 @@ import (
 	"gascity/test/terminal"
 )
 
-// unreading is a program that leaves what it is sent unread for a while.
-type unreading struct {
-	*filed
+// slowReader is a program that leaves what it is sent unread for a while.
+type slowReader struct {
+	*fileLease
 	until time.Time
 }
 
-func (u *unreading) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
-	f, err := u.filed.Frame(ctx, after)
+func (u *slowReader) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+	f, err := u.fileLease.Frame(ctx, after)
 	f.Input = screen.InputRead
 	if time.Now().Before(u.until) {
 		f.Input = screen.InputWaiting
@@ -31,7 +31,7 @@ func (u *unreading) Frame(ctx context.Context, after uint64) (screen.Frame, erro
 func TestAnUnreadEnterIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := terminal.NewAgent(terminal.Face{Style: "rules", React: 4 * time.Second, Think: time.Second})
-		u := &unreading{&filed{Fake: a.T, account: new(string), steps: -1}, time.Now().Add(4 * time.Second)}
+		u := &slowReader{&fileLease{Fake: a.T, account: new(string), steps: -1}, time.Now().Add(4 * time.Second)}
 		out, err := Deliver(t.Context(), u, "1", Prompt{Text: "hello"}, a.Rules(t))
 		if n := strings.Count(a.T.Input(), "\r"); err != nil || n != 1 {
 			t.Errorf("%+v, %v: Enter was pressed %d times", out, err, n)

@@ -38,7 +38,7 @@ func TestStoredAccountIsTheSame(t *testing.T) {
 			},
 			"settle": func(t *rapid.T) {
 				e := Entry{ID: id.Draw(t, "id"), Outcome: "submitted", Evidence: "e", Open: rapid.Bool().Draw(t, "open")}
-				same("settle", stored.Settle(e), kept.Settle(e))
+				same("settle", stored.RecordOutcome(e), kept.RecordOutcome(e))
 			},
 			"restart": func(*rapid.T) { kept.Restart(); stored.Restart() },
 			"": func(t *rapid.T) {

@@ -63,7 +63,7 @@ type Entry struct {
 	// Hidden: the input box did not show what was sent to it. That it looks empty proves
 	// nothing then.
 	Hidden bool `json:"hidden,omitempty"`
-	// Shows, recorded with [Deliveries.Settle]: the input box has shown a mark. One that looks
+	// Shows, recorded with [Deliveries.RecordOutcome]: the input box has shown a mark. One that looks
 	// empty is empty from then on.
 	Shows bool `json:"shows,omitempty"`
 
@@ -320,11 +320,11 @@ func (d *Deliveries) Send(in Input, keys []byte) error {
 	return nil
 }
 
-// Settle notes how a delivery ended: the entry's Outcome, Evidence, Final and
+// RecordOutcome notes how a delivery ended: the entry's Outcome, Evidence, Final and
 // Open, and of an open one Blocked and Hidden. Its text is forgotten unless it may still be in
 // the input box. Shows is noted of the input box, and is not taken back. It reports whether
 // the delivery is known.
-func (d *Deliveries) Settle(end Entry) bool {
+func (d *Deliveries) RecordOutcome(end Entry) bool {
 	e := d.entries[end.ID]
 	if e == nil {
 		return false

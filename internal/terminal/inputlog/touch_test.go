@@ -119,7 +119,7 @@ func TestNotSent(t *testing.T) {
 	if err := d.Send(Clear, nil); err != nil {
 		t.Error(err)
 	}
-	d.Settle(Entry{ID: "a"})
+	d.RecordOutcome(Entry{ID: "a"})
 	if err := d.Send(Clear, nil); err != nil {
 		t.Errorf("what a program put back into its line: %v", err)
 	}

@@ -23,16 +23,16 @@ type Signs struct {
 	Mark     Sign `json:"mark,omitzero"`     // OSC 133: A, B, C or D
 }
 
-// Heard is what is remembered of them. It is not safe for concurrent use; the zero value
+// SignTracker is what is remembered of them. It is not safe for concurrent use; the zero value
 // is nothing.
-type Heard struct {
+type SignTracker struct {
 	Signs
 	prompt int // the group that marked a prompt: the command that follows is another's
 }
 
-// Hear takes a sign. It reports whether that changes what the program says. group is the
+// Record takes a sign. It reports whether that changes what the program says. group is the
 // one in the foreground.
-func (s *Heard) Hear(n vt.Notice, group int, now time.Time) bool {
+func (s *SignTracker) Record(n vt.Notice, group int, now time.Time) bool {
 	switch n.Kind {
 	case vt.ProgramStatus:
 		report, ok := vt.ParseStatus(n.Payload)
@@ -40,17 +40,17 @@ func (s *Heard) Hear(n vt.Notice, group int, now time.Time) bool {
 			return false
 		}
 		if report.State == "" {
-			return s.Status.become(Sign{}, true)
+			return s.Status.replace(Sign{}, true)
 		}
 		was, _ := vt.ParseStatus(s.Status.Text)
 		was.Progress = report.Progress
-		return s.Status.become(Sign{n.Payload, now, group}, was != report || s.Status.group != group)
+		return s.Status.replace(Sign{n.Payload, now, group}, was != report || s.Status.group != group)
 	case vt.Progress:
 		if n.Code == 0 {
-			return s.Progress.become(Sign{}, true)
+			return s.Progress.replace(Sign{}, true)
 		}
 		code := strconv.Itoa(n.Code)
-		return s.Progress.become(Sign{n.Payload, now, group}, s.Progress.Text == "" || s.Progress.Text[:1] != code)
+		return s.Progress.replace(Sign{n.Payload, now, group}, s.Progress.Text == "" || s.Progress.Text[:1] != code)
 	case vt.SemanticPrompt:
 		return s.mark(n.Text, group, now)
 	default:
@@ -60,7 +60,7 @@ func (s *Heard) Hear(n vt.Notice, group int, now time.Time) bool {
 
 // mark takes a mark of shell integration. At a new prompt nothing of the command before
 // it goes on.
-func (s *Heard) mark(letter string, group int, now time.Time) bool {
+func (s *SignTracker) mark(letter string, group int, now time.Time) bool {
 	switch letter {
 	case "A":
 		s.prompt = group
@@ -77,11 +77,11 @@ func (s *Heard) mark(letter string, group int, now time.Time) bool {
 		group = s.prompt
 	}
 	was := s.Mark.Text
-	return s.Mark.become(Sign{letter, now, group}, was == "" || (was == "C") != (letter == "C"))
+	return s.Mark.replace(Sign{letter, now, group}, was == "" || (was == "C") != (letter == "C"))
 }
 
-// become replaces the sign; one that says the same keeps its age.
-func (s *Sign) become(next Sign, differs bool) bool {
+// replace replaces the sign; one that says the same keeps its age.
+func (s *Sign) replace(next Sign, differs bool) bool {
 	if !differs {
 		next.Since = s.Since
 	}
@@ -90,8 +90,8 @@ func (s *Sign) become(next Sign, differs bool) bool {
 	return changed
 }
 
-// By returns what the program in the foreground said.
-func (s Signs) By(group int) Signs {
+// OfGroup returns what the program in the foreground said.
+func (s Signs) OfGroup(group int) Signs {
 	for _, sign := range []*Sign{&s.Status, &s.Progress, &s.Mark} {
 		if group != 0 && sign.group != 0 && sign.group != group {
 			*sign = Sign{}

@@ -11,10 +11,10 @@ import (
 // rest stays.
 func TestSignsAtAPrompt(t *testing.T) {
 	for status, want := range map[string]string{"state=working": "", "state=blocked": "", "state=idle": "state=idle", "state=done": "state=done", "state=error": "state=error"} {
-		var s Heard
+		var s SignTracker
 		now := time.Now()
-		s.Hear(vt.Notice{Kind: vt.ProgramStatus, Payload: status}, 7, now)
-		s.Hear(vt.Notice{Kind: vt.SemanticPrompt, Text: "A"}, 7, now)
+		s.Record(vt.Notice{Kind: vt.ProgramStatus, Payload: status}, 7, now)
+		s.Record(vt.Notice{Kind: vt.SemanticPrompt, Text: "A"}, 7, now)
 		if s.Status.Text != want {
 			t.Errorf("after %s and a prompt it says %q, want %q", status, s.Status.Text, want)
 		}

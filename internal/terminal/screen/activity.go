@@ -22,7 +22,7 @@ const (
 )
 
 // activity is what the agent seems to be doing, by its own report and its screen.
-func (v View) activity(rules Rules) runtime.Evidence {
+func (v Snapshot) activity(rules Rules) runtime.Evidence {
 	if v.Exited {
 		return drawn(runtime.ActivityUnknown, "the agent has exited")
 	}
@@ -44,12 +44,12 @@ func drawn(a runtime.Activity, format string, args ...any) runtime.Evidence {
 
 // screen is what the screen alone shows by the rules. One that is not as they say is
 // unknown, never idle.
-func (v View) screen(rules Rules) runtime.Evidence {
+func (v Snapshot) screen(rules Rules) runtime.Evidence {
 	s := rules.Screen
 	if d := v.Dialog(rules); d != nil {
 		return v.waiting(d, rules)
 	}
-	c := v.Composer(s.Composer)
+	c := v.InputBox(s.InputBox)
 	if why := v.Busy(s, c); why != "" {
 		e := drawn(runtime.ActivityBusy, "%s", why)
 		e.Obstacle = v.obstacle(s, c, true)
@@ -60,11 +60,11 @@ func (v View) screen(rules Rules) runtime.Evidence {
 		e.Until = parseUntil(until, v.LastOutput)
 		return e
 	}
-	if !v.inputLine(s) || s.Composer.Frame == "" && !v.anyRow(s.Ready, 0, len(v.rows)) ||
-		s.Composer.Frame == agentcli.FrameLine && (!c.Found || c.Above) {
+	if !v.inputLine(s) || s.InputBox.Frame == "" && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+		s.InputBox.Frame == agentcli.FrameLine && (!c.Found || c.Above) {
 		return drawn(runtime.ActivityUnknown, "no input box is in sight")
 	}
-	if s.Composer.PlainEdges && !c.plain {
+	if s.InputBox.PlainEdges && !c.plain {
 		return drawn(runtime.ActivityUnknown, "the frame of the input box holds a text")
 	}
 	e := v.rest(s, c)
@@ -75,7 +75,7 @@ func (v View) screen(rules Rules) runtime.Evidence {
 }
 
 // waiting is a dialog as evidence. One about a limit says that there is one.
-func (v View) waiting(d *Dialog, rules Rules) runtime.Evidence {
+func (v Snapshot) waiting(d *Dialog, rules Rules) runtime.Evidence {
 	if d.Kind != agentcli.DialogLimit {
 		e := drawn(runtime.ActivityWaiting, "a dialog is up: %s", d.Kind)
 		e.Kind = dialogKind(d.Kind)
@@ -92,13 +92,13 @@ func (v View) waiting(d *Dialog, rules Rules) runtime.Evidence {
 
 // TitleUnknown reports whether the program has set a title, and its profile knows titles and not
 // this one.
-func (v View) TitleUnknown(s agentcli.Screen) bool {
+func (v Snapshot) TitleUnknown(s agentcli.Screen) bool {
 	known := agentcli.MatchAny(s.TitleIdle, v.Title) || agentcli.MatchAny(s.TitleBusy, v.Title) || agentcli.MatchAny(s.TitleAttention, v.Title)
 	return v.Title != "" && len(s.TitleIdle) > 0 && !known
 }
 
 // rest judges a screen with an input box and no sign of a turn.
-func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
+func (v Snapshot) rest(s agentcli.Screen, c InputBox) runtime.Evidence {
 	var signs []string
 	if len(s.TitleIdle) > 0 && v.Title != "" {
 		if !agentcli.MatchAny(s.TitleIdle, v.Title) {
@@ -112,7 +112,7 @@ func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
 		}
 		signs = append(signs, "idle mark")
 	}
-	if s.Composer.PlainEdges {
+	if s.InputBox.PlainEdges {
 		signs = append(signs, "plain frame")
 	}
 	if len(signs) == 0 && len(s.TitleIdle) > 0 {
@@ -125,7 +125,7 @@ func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
 }
 
 // Busy returns the sign of a turn that is on the screen, empty if none is.
-func (v View) Busy(s agentcli.Screen, c Composer) string {
+func (v Snapshot) Busy(s agentcli.Screen, c InputBox) string {
 	switch {
 	case agentcli.MatchAny(s.TitleBusy, v.Title):
 		return fmt.Sprintf("busy title %q", v.Title)
@@ -136,7 +136,7 @@ func (v View) Busy(s agentcli.Screen, c Composer) string {
 }
 
 // liveTop returns the first row of the live part of the screen.
-func (v View) liveTop(c Composer) int {
+func (v Snapshot) liveTop(c InputBox) int {
 	if c.Found {
 		return c.top - neighbourhood
 	}

@@ -15,10 +15,10 @@ const (
 )
 
 var (
-	spanned = sync.OnceValue(pattern(span))
-	aside   = sync.OnceValue(pattern(`\([^()]*\)|\[[^\[\]]*\]`))
-	counted = sync.OnceValue(pattern(`\d[\d.,]*[kM]?`))
-	told    = sync.OnceValue(pattern(`(?i)\b(?:in|waiting|waited|waiting for)\s+` + span + `|` + span + `\s+(?:left|remaining|elapsed|ago|to go)\b`))
+	spanned        = sync.OnceValue(pattern(span))
+	aside          = sync.OnceValue(pattern(`\([^()]*\)|\[[^\[\]]*\]`))
+	counted        = sync.OnceValue(pattern(`\d[\d.,]*[kM]?`))
+	durationPhrase = sync.OnceValue(pattern(`(?i)\b(?:in|waiting|waited|waiting for)\s+` + span + `|` + span + `\s+(?:left|remaining|elapsed|ago|to go)\b`))
 )
 
 // pattern compiles a pattern when it is needed: most commands read no screen.
@@ -26,21 +26,21 @@ func pattern(text string) func() *regexp.Regexp {
 	return func() *regexp.Regexp { return regexp.MustCompile(text) }
 }
 
-// clockless returns the text without what a clock changes in it while the question stays the
+// withoutClock returns the text without what a clock changes in it while the question stays the
 // same: times written as such, and every number beside a time in brackets. Other numbers
 // make another question, such as a command's own.
-func clockless(text string) string {
+func withoutClock(text string) string {
 	text = aside().ReplaceAllStringFunc(text, func(s string) string {
 		if !spanned().MatchString(s) {
 			return s
 		}
 		return counted().ReplaceAllLiteralString(spanned().ReplaceAllLiteralString(s, "#"), "#")
 	})
-	return told().ReplaceAllLiteralString(text, "#")
+	return durationPhrase().ReplaceAllLiteralString(text, "#")
 }
 
-// unhurried returns the lines without those that show progress.
-func unhurried(lines []string, rules Rules) []string {
+// withoutProgress returns the lines without those that show progress.
+func withoutProgress(lines []string, rules Rules) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		return agentcli.MatchAny(rules.Screen.Busy, strings.TrimSpace(line))
 	})

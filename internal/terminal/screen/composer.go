@@ -8,8 +8,8 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// Composer is a program's input box as it stands on a screen.
-type Composer struct {
+// InputBox is a program's input box as it stands on a screen.
+type InputBox struct {
 	Found bool
 	// Above: the cursor has left the row with the mark, so the rows between may
 	// be content or output. Only for [agentcli.FrameLine].
@@ -21,11 +21,11 @@ type Composer struct {
 }
 
 // Empty reports whether the input box is provably empty.
-func (c Composer) Empty() bool { return c.Found && !c.Above && strings.TrimSpace(c.Content) == "" }
+func (c InputBox) Empty() bool { return c.Found && !c.Above && strings.TrimSpace(c.Content) == "" }
 
-// Composer finds the program's input box, the lowest one on the screen.
-func (v View) Composer(rules agentcli.Composer) Composer {
-	var c Composer
+// InputBox finds the program's input box, the lowest one on the screen.
+func (v Snapshot) InputBox(rules agentcli.InputBox) InputBox {
+	var c InputBox
 	switch rules.Frame {
 	case agentcli.FrameRules, agentcli.FrameBox:
 		c = v.framed(rules)
@@ -34,14 +34,14 @@ func (v View) Composer(rules agentcli.Composer) Composer {
 	case agentcli.FrameLine:
 		c = v.line(rules)
 	}
-	if c.Found && c.Content != "" && agentcli.MatchAny(rules.Ghosts, strings.TrimSpace(c.Content)) {
+	if c.Found && c.Content != "" && agentcli.MatchAny(rules.Placeholders, strings.TrimSpace(c.Content)) {
 		c.Content = ""
 	}
 	return c
 }
 
 // framed finds an input box between two rules.
-func (v View) framed(rules agentcli.Composer) Composer {
+func (v Snapshot) framed(rules agentcli.InputBox) InputBox {
 	lower, plainLower := -1, false
 	for y, v0 := range slices.Backward(v.rows) {
 		rule, plain := ruleRow(v0)
@@ -49,25 +49,25 @@ func (v View) framed(rules agentcli.Composer) Composer {
 			continue // without a mark, any box could be one
 		}
 		if lower > y+1 && v.marked(y+1, rules.Marks) {
-			return Composer{
+			return InputBox{
 				Found: true, top: y + 1, bottom: lower, plain: plain && plainLower,
 				Content: v.content(y+1, lower, rules),
 			}
 		}
 		lower, plainLower = y, plain
 	}
-	return Composer{}
+	return InputBox{}
 }
 
 // marked reports whether row y begins with one of the marks; without marks
 // every row does.
-func (v View) marked(y int, marks []string) bool {
+func (v Snapshot) marked(y int, marks []string) bool {
 	_, ok := v.mark(y, marks)
 	return ok || len(marks) == 0
 }
 
 // mark returns the rest of row y behind its mark.
-func (v View) mark(y int, marks []string) (rest string, ok bool) {
+func (v Snapshot) mark(y int, marks []string) (rest string, ok bool) {
 	for _, mark := range marks {
 		if rest, ok := cutMark(v.rows[y], mark); ok {
 			return rest, true
@@ -78,7 +78,7 @@ func (v View) mark(y int, marks []string) (rest string, ok bool) {
 
 // open finds an input box without a frame: the lowest row with a mark, and what
 // follows it up to a blank row below the cursor, or a rule.
-func (v View) open(rules agentcli.Composer) Composer {
+func (v Snapshot) open(rules agentcli.InputBox) InputBox {
 	for y := range slices.Backward(v.rows) {
 		if _, ok := v.mark(y, rules.Marks); !ok {
 			continue
@@ -90,32 +90,32 @@ func (v View) open(rules agentcli.Composer) Composer {
 				break
 			}
 		}
-		return Composer{Found: true, top: y, bottom: end, plain: true, Content: v.content(y, end, rules)}
+		return InputBox{Found: true, top: y, bottom: end, plain: true, Content: v.content(y, end, rules)}
 	}
-	return Composer{}
+	return InputBox{}
 }
 
 // line finds the row of the cursor, or the nearest one above it with a mark.
-func (v View) line(rules agentcli.Composer) Composer {
+func (v Snapshot) line(rules agentcli.InputBox) InputBox {
 	if v.Cursor.Y >= len(v.rows) {
-		return Composer{}
+		return InputBox{}
 	}
 	for y := v.Cursor.Y; y >= 0; y-- {
 		if _, ok := v.mark(y, rules.Marks); ok {
 			end := v.Cursor.Y + 1
-			return Composer{
+			return InputBox{
 				Found: true, Above: y < v.Cursor.Y, top: y, bottom: end, plain: true,
 				Content: v.content(y, end, rules),
 			}
 		}
 	}
-	return Composer{}
+	return InputBox{}
 }
 
 // content returns the text of rows [top, bottom) behind the mark, without
 // suggestions and without blank rows at its end. What stands for a paste is
 // content, however it is drawn.
-func (v View) content(top, bottom int, rules agentcli.Composer) string {
+func (v Snapshot) content(top, bottom int, rules agentcli.InputBox) string {
 	lines := make([]string, 0, bottom-top)
 	for y := top; y < bottom; y++ {
 		text := v.rows[y]
@@ -125,16 +125,16 @@ func (v View) content(top, bottom int, rules agentcli.Composer) string {
 			}
 		}
 		if v.Cells != nil && !agentcli.MatchAny(rules.Pasted, text) {
-			text = v.withoutGhosts(y, text)
+			text = v.withoutPlaceholders(y, text)
 		}
 		lines = append(lines, strings.TrimSpace(text))
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// withoutGhosts returns the part of row y that shows text, the end of that row,
+// withoutPlaceholders returns the part of row y that shows text, the end of that row,
 // as somebody typed it.
-func (v View) withoutGhosts(y int, text string) string {
+func (v Snapshot) withoutPlaceholders(y int, text string) string {
 	before := strings.TrimSuffix(v.rows[y], text)
 	typed := v.typed(y, columnsOf(v.Cells(y), utf8.RuneCountInString(before)))
 	return clean(typed)

@@ -61,7 +61,7 @@ func readFrame(t *testing.T, path string) (want string, rows []string) {
 // by one option. It returns the option that Enter confirmed.
 func play(rows []string, rules Rules) (chosen string, keys []string, err error) {
 	for range 2 * len(rows) {
-		d := Look(Frame{Seq: 1, Rows: rows}).Dialog(rules)
+		d := NewSnapshot(Frame{Seq: 1, Rows: rows}).Dialog(rules)
 		if d == nil {
 			return "", keys, errors.New("no dialog recognised")
 		}
@@ -101,7 +101,7 @@ func TestDialogUnderTheInputLineIsConversation(t *testing.T) {
 	_, rows := readFrame(t, filepath.Join(corpus, "claude/trust.no-first-on-no.txt"))
 	rule := strings.Repeat("─", 80)
 	rows = append(rows, "", rule, "❯ ", rule, "  ? for shortcuts")
-	if d := Look(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, "claude")); d != nil {
+	if d := NewSnapshot(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, "claude")); d != nil {
 		t.Errorf("recognised %q above the input box: %s", d.Rule, d.Why)
 	}
 }
@@ -109,7 +109,7 @@ func TestDialogUnderTheInputLineIsConversation(t *testing.T) {
 func TestDraftWithAListIsNoDialog(t *testing.T) {
 	rule := strings.Repeat("─", 80)
 	rows := []string{rule, "❯ 1. do this", "  2. do that", rule, "  ? for shortcuts · Enter to confirm"}
-	if d := Look(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, "claude")); d != nil {
+	if d := NewSnapshot(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, "claude")); d != nil {
 		t.Errorf("took a draft for the dialog %+v", d)
 	}
 }
@@ -127,7 +127,7 @@ func TestUnknownMenuIsReported(t *testing.T) {
 				if profile == "claude" && name == "radio buttons" {
 					continue // not one of its glyphs
 				}
-				d := Look(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, profile))
+				d := NewSnapshot(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, profile))
 				if d == nil || d.Kind != agentcli.DialogUnknown {
 					t.Fatalf("%s: recognised %+v, want an unknown menu", profile, d)
 				}
@@ -152,8 +152,8 @@ func TestOrdinaryScreensAreNoDialogs(t *testing.T) {
 	for name, rows := range tests {
 		t.Run(name, func(t *testing.T) {
 			rules := profileRules(t, "generic")
-			rules.Screen.Composer.Marks = []string{"> "}
-			if d := Look(Frame{Seq: 1, Rows: rows}).Dialog(rules); d != nil {
+			rules.Screen.InputBox.Marks = []string{"> "}
+			if d := NewSnapshot(Frame{Seq: 1, Rows: rows}).Dialog(rules); d != nil {
 				t.Errorf("took it for the dialog %+v", d)
 			}
 		})
@@ -184,7 +184,7 @@ func TestForms(t *testing.T) {
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
-			v := Look(Frame{Seq: 1, Rows: c.rows})
+			v := NewSnapshot(Frame{Seq: 1, Rows: c.rows})
 			d := v.Dialog(rules)
 			if d == nil {
 				t.Fatal("no dialog is seen")
@@ -203,7 +203,7 @@ func TestForms(t *testing.T) {
 		})
 	}
 	quoted := append(change("│", " "), "", strings.Repeat("▄", 60), " >   Type your message or @path/to/file", strings.Repeat("▀", 60))
-	if d := Look(Frame{Seq: 1, Rows: quoted}).Dialog(rules); d != nil {
+	if d := NewSnapshot(Frame{Seq: 1, Rows: quoted}).Dialog(rules); d != nil {
 		t.Errorf("above the input box it is taken for the dialog %q (%s)", d.Rule, d.Why)
 	}
 }

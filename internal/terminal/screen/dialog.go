@@ -30,8 +30,8 @@ const screenText = 40
 
 // Dialog returns the dialog that is on the screen, nil if none is. A menu that no rule
 // knows, or a known dialog whose options are not as the rule says, is a Dialog with Why.
-func (v View) Dialog(rules Rules) *Dialog {
-	if d := v.knownDialog(rules); d != nil {
+func (v Snapshot) Dialog(rules Rules) *Dialog {
+	if d := v.matchDialog(rules); d != nil {
 		return d
 	}
 	if d := v.unknownMenu(rules); d != nil {
@@ -40,9 +40,9 @@ func (v View) Dialog(rules Rules) *Dialog {
 	return v.attention(rules)
 }
 
-// knownDialog returns the lowest dialog that a rule knows: one that is over may still stand
+// matchDialog returns the lowest dialog that a rule knows: one that is over may still stand
 // above it.
-func (v View) knownDialog(rules Rules) (lowest *Dialog) {
+func (v Snapshot) matchDialog(rules Rules) (lowest *Dialog) {
 	folded := v.folded()
 	at := -1
 	for i, rule := range rules.Dialogs {
@@ -62,7 +62,7 @@ func (v View) knownDialog(rules Rules) (lowest *Dialog) {
 
 // dialogOf reads the dialog of a rule whose words are on the screen; nil if they are in the
 // conversation.
-func (v View) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
+func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 	d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText), rule: rule}
 	m, ok := v.findMenu(rule.Glyphs)
 	why := "its options could not be read"
@@ -70,14 +70,14 @@ func (v View) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 		m, ok = v.form(*rule)
 		d.Text, why = strings.Join(v.formLines(m), "\n"), "its field is empty; "+rule.Remedy
 	}
-	if v.composerBelow(rules, m, ok || rule.IsForm()) {
+	if v.inputBoxBelow(rules, m, ok || rule.IsForm()) {
 		return nil
 	}
 	if !ok {
 		d.Why = why
 		return d
 	}
-	d.take(m)
+	d.setMenu(m)
 	d.judge(m, *rule, rules.want(*rule))
 	if d.Why == "" && rule.Footer != "" && !v.below(m, rule.Footer) {
 		d.Why = fmt.Sprintf("the line %q is missing", rule.Footer)
@@ -86,7 +86,7 @@ func (v View) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 }
 
 // lastRow is the lowest row on which the words begin, -1 if none is.
-func (v View) lastRow(words string) int {
+func (v Snapshot) lastRow(words string) int {
 	for y, row := range slices.Backward(v.rows) {
 		if begins(row, words) {
 			return y
@@ -97,7 +97,7 @@ func (v View) lastRow(words string) int {
 
 // form finds a form by its first words and reads it as a menu of one option; ok is false if
 // its field is empty.
-func (v View) form(rule agentcli.Dialog) (m menu, ok bool) {
+func (v Snapshot) form(rule agentcli.Dialog) (m menu, ok bool) {
 	m.top = max(0, v.lastRow(rule.Match[0]))
 	m.bottom = m.top + 1
 	for y := m.bottom; y < len(v.rows); y++ {
@@ -110,7 +110,7 @@ func (v View) form(rule agentcli.Dialog) (m menu, ok bool) {
 }
 
 // formLines are the words of a form above its field, which may hold a secret.
-func (v View) formLines(m menu) []string {
+func (v Snapshot) formLines(m menu) []string {
 	end := m.top
 	for ; end < len(v.rows); end++ {
 		if rule, _ := ruleRow(strings.Trim(v.rows[end], " "+borders)); rule {
@@ -120,7 +120,7 @@ func (v View) formLines(m menu) []string {
 	return trimBlank(dedent(v.rows[m.top:end]))
 }
 
-func (d *Dialog) take(m menu) {
+func (d *Dialog) setMenu(m menu) {
 	d.Options, d.At = m.options, m.at
 	if m.ambiguous {
 		d.At, d.Why = -1, "more than one option is highlighted"
@@ -147,26 +147,26 @@ func (d *Dialog) judge(m menu, rule agentcli.Dialog, want []string) {
 	}
 }
 
-// composerBelow reports whether the program's input box is below the menu, or
+// inputBoxBelow reports whether the program's input box is below the menu, or
 // there at all without one: then no dialog is up.
-func (v View) composerBelow(rules Rules, m menu, isMenu bool) bool {
-	c := v.Composer(rules.Screen.Composer)
+func (v Snapshot) inputBoxBelow(rules Rules, m menu, isMenu bool) bool {
+	c := v.InputBox(rules.Screen.InputBox)
 	if !c.Found || c.Above {
 		return false
 	}
 	if !isMenu {
 		return true
 	}
-	frame := rules.Screen.Composer.Frame
+	frame := rules.Screen.InputBox.Frame
 	around := (frame == agentcli.FrameRules || frame == agentcli.FrameBox) && c.top <= m.top && m.bottom <= c.bottom
 	return around || c.top >= m.bottom
 }
 
 // unknownMenu finds a menu that no rule knows: a list of numbered options, or
 // one with a line that says how to choose.
-func (v View) unknownMenu(rules Rules) *Dialog {
+func (v Snapshot) unknownMenu(rules Rules) *Dialog {
 	m, ok := v.findMenu(glyphsOf(rules))
-	if !ok || v.composerBelow(rules, m, true) {
+	if !ok || v.inputBoxBelow(rules, m, true) {
 		return nil
 	}
 	listed := m.options[0].Number > 0 && !v.atPrompt(rules, m)
@@ -174,16 +174,16 @@ func (v View) unknownMenu(rules Rules) *Dialog {
 		return nil
 	}
 	d := &Dialog{Kind: agentcli.DialogUnknown, Want: -1, Text: v.text(screenText)}
-	d.take(m)
+	d.setMenu(m)
 	d.Why = "no rule knows it"
 	return d
 }
 
 // atPrompt reports whether the highlighted row is rather the row of a plain
 // program's prompt with a list typed into it.
-func (v View) atPrompt(rules Rules, m menu) bool {
-	c := v.Composer(rules.Screen.Composer)
-	return c.Found && rules.Screen.Composer.Frame == agentcli.FrameLine && c.top == m.options[m.at].Row
+func (v Snapshot) atPrompt(rules Rules, m menu) bool {
+	c := v.InputBox(rules.Screen.InputBox)
+	return c.Found && rules.Screen.InputBox.Frame == agentcli.FrameLine && c.top == m.options[m.at].Row
 }
 
 func glyphsOf(rules Rules) []string {
@@ -198,9 +198,9 @@ func glyphsOf(rules Rules) []string {
 }
 
 // attention finds a question that the profile knows by its words alone.
-func (v View) attention(rules Rules) *Dialog {
+func (v Snapshot) attention(rules Rules) *Dialog {
 	if !agentcli.MatchAny(rules.Screen.TitleAttention, v.Title) {
-		c := v.Composer(rules.Screen.Composer)
+		c := v.InputBox(rules.Screen.InputBox)
 		if c.Found || !v.anyRow(rules.Screen.Attention, 0, len(v.rows)) {
 			return nil
 		}
@@ -213,7 +213,7 @@ func (v View) attention(rules Rules) *Dialog {
 
 func matches(rule agentcli.Dialog, folded string) bool {
 	for _, text := range rule.Match {
-		if !holdsFolded(folded, text) {
+		if !containsFolded(folded, text) {
 			return false
 		}
 	}
@@ -226,9 +226,9 @@ func fold(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
 }
 
-// holdsFolded reports whether a folded text contains the words, folded too. Words of ASCII
+// containsFolded reports whether a folded text contains the words, folded too. Words of ASCII
 // with single blanks, as rules have them, are compared without a copy.
-func holdsFolded(folded, words string) bool {
+func containsFolded(folded, words string) bool {
 	if words == "" || !plainWords(words) {
 		return strings.Contains(folded, fold(words))
 	}
@@ -267,7 +267,7 @@ func plainWords(s string) bool {
 	return last != ' '
 }
 
-func (v View) below(m menu, text string) bool {
+func (v Snapshot) below(m menu, text string) bool {
 	return strings.Contains(fold(strings.Join(v.rows[m.bottom:], " ")), fold(text))
 }
 

@@ -20,10 +20,10 @@ func FuzzScreen(f *testing.F) {
 		frame := Frame{Seq: 1, Rows: rows, Cursor: vt.Cursor{X: max(0, x), Y: max(0, y)}}
 		for _, name := range agentcli.Builtin().Names() {
 			rules := profileRules(t, name)
-			v := Look(frame)
+			v := NewSnapshot(frame)
 			v.activity(rules)
 			v.ready(rules)
-			v.Composer(rules.Screen.Composer)
+			v.InputBox(rules.Screen.InputBox)
 			d := v.Dialog(rules)
 			if d == nil {
 				continue

@@ -14,8 +14,8 @@ const (
 	rampDark, rampLight = 238, 248 // of the palette's grey ramp
 )
 
-// isGhost reports whether a style is that of suggested text: dim or grey.
-func isGhost(s vt.Style) bool {
+// isPlaceholder reports whether a style is that of suggested text: dim or grey.
+func isPlaceholder(s vt.Style) bool {
 	if s.Has(vt.Dim) {
 		return true
 	}
@@ -33,7 +33,7 @@ func isGhost(s vt.Style) bool {
 // typed returns the text of row y from column x on that is not a suggestion of
 // the program. A program draws its cursor as one reversed cell, also over a
 // suggestion: such a cell alone counts as one too.
-func (v View) typed(y, x int) string {
+func (v Snapshot) typed(y, x int) string {
 	cells := v.Cells(y)
 	var b strings.Builder
 	ghosts, solid, cursors := 0, 0, 0
@@ -45,7 +45,7 @@ func (v View) typed(y, x int) string {
 			}
 			continue
 		}
-		if isGhost(c.Style) {
+		if isPlaceholder(c.Style) {
 			ghosts++
 			b.WriteString(strings.Repeat(" ", c.Width))
 			continue

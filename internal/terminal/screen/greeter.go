@@ -29,7 +29,7 @@ type Unanswered struct {
 	Why     string
 }
 
-// greeter sees an agent through its start: it answers dialogs and stops at the
+// startupHandler sees an agent through its start: it answers dialogs and stops at the
 // prompt.
 //
 // A key is pressed only if the program reads keys, has read all that was sent to it, and
@@ -38,10 +38,10 @@ type Unanswered struct {
 // pressed again if the program has read it and shows nothing of it for long. The key that
 // confirms only is where the rule says so: a second one may reach the next dialog, whatever is
 // highlighted there.
-type greeter struct {
-	*Watch
+type startupHandler struct {
+	*Watcher
 	rules  Rules
-	prompt func(View, Rules) string
+	prompt func(Snapshot, Rules) string
 	more   time.Duration // that is left at least after each answer
 	blank  time.Time     // how long the end is put off while nothing is on the screen
 	dialogs
@@ -61,49 +61,49 @@ type dialogs struct {
 }
 
 const (
-	// settled is how long a dialog must stand still before its first key.
-	settled = 300 * time.Millisecond
+	// settleTime is how long a dialog must stand still before its first key.
+	settleTime = 300 * time.Millisecond
 	// steady is the same for one that has reacted to a key: it may be half painted.
 	steady = 50 * time.Millisecond
-	// lost is how long a program that was seen to have read a key may show nothing of it
+	// lostAfter is how long a program that was seen to have read a key may show nothing of it
 	// before that key counts as dropped. It is looked at as often.
-	lost = 1500 * time.Millisecond
-	// gone is how long a dialog must be off the screen before the same one
+	lostAfter = 1500 * time.Millisecond
+	// goneAfter is how long a dialog must be off the screen before the same one
 	// counts as a new one and not as a repaint.
-	gone = 300 * time.Millisecond
+	goneAfter = 300 * time.Millisecond
 	// maxKeys bounds the keys of one start, maxRepeats those that are pressed again in
 	// one dialog.
 	maxKeys    = 64
 	maxRepeats = 3
 )
 
-func greet(ctx context.Context, t Terminal, rules Rules, prompt func(View, Rules) string) (*greeter, error) {
-	w, err := Follow(ctx, t)
+func newStartupHandler(ctx context.Context, t Terminal, rules Rules, prompt func(Snapshot, Rules) string) (*startupHandler, error) {
+	w, err := NewWatcher(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return &greeter{Watch: w, rules: rules, prompt: prompt}, nil
+	return &startupHandler{Watcher: w, rules: rules, prompt: prompt}, nil
 }
 
 // until follows the screen until the prompt is seen, whose row it returns, or
 // end has come.
-func (g *greeter) until(ctx context.Context, end time.Time) (seen string, err error) {
+func (g *startupHandler) until(ctx context.Context, end time.Time) (seen string, err error) {
 	g.end = end
 	for {
-		if g.View.Exited {
+		if g.Snapshot.Exited {
 			return "", ErrExited
 		}
-		g.now = g.View.Dialog(g.rules)
+		g.now = g.Snapshot.Dialog(g.rules)
 		wait := g.left()
 		if g.now == nil {
-			row := g.prompt(g.View, g.rules)
-			switch deaf := g.View.Deaf(g.rules); {
+			row := g.prompt(g.Snapshot, g.rules)
+			switch deaf := g.Snapshot.IsNotReadingKeys(g.rules); {
 			case row != "" && !deaf:
 				return row, nil
 			case row != "":
 				wait = min(wait, steady)
 			case g.pressed != "":
-				wait = min(wait, gone)
+				wait = min(wait, goneAfter)
 			}
 		} else if g.answers() {
 			wait = min(wait, g.rest())
@@ -126,11 +126,11 @@ func (g *greeter) until(ctx context.Context, end time.Time) (seen string, err er
 
 // left is the time until the end, which does not begin to run before the program has
 // drawn something.
-func (g *greeter) left() time.Duration {
+func (g *startupHandler) left() time.Duration {
 	if g.blank.IsZero() {
 		return time.Until(g.end)
 	}
-	if g.View.blank() {
+	if g.Snapshot.blank() {
 		return time.Until(g.blank)
 	}
 	if next := time.Now().Add(g.more); next.After(g.end) {
@@ -141,7 +141,7 @@ func (g *greeter) left() time.Duration {
 }
 
 // answers reports whether the dialog on the screen is to get a key.
-func (g *greeter) answers() bool {
+func (g *startupHandler) answers() bool {
 	if !g.rules.AnswerDialogs || g.now.Why != "" || g.keys >= maxKeys {
 		return false
 	}
@@ -150,29 +150,29 @@ func (g *greeter) answers() bool {
 }
 
 // rest is how long the dialog must stand still before its next key.
-func (g *greeter) rest() time.Duration {
+func (g *startupHandler) rest() time.Duration {
 	switch {
 	case g.now.state() == g.pressed:
-		return lost
+		return lostAfter
 	case g.now.Rule == g.rule && g.repeats == 0:
 		return steady
 	default:
-		return settled
+		return settleTime
 	}
 }
 
 // still is called when the screen has not changed for a while.
-func (g *greeter) still(ctx context.Context) error {
+func (g *startupHandler) still(ctx context.Context) error {
 	if g.now == nil {
 		g.pressed, g.rule, g.repeats = "", "", 0
-		_, err := g.look(ctx) // what it reads may have changed without a new frame
+		_, err := g.refresh(ctx) // what it reads may have changed without a new frame
 		return err
 	}
 	if !g.answers() {
 		return nil
 	}
 	state := g.now.state()
-	if now, err := g.look(ctx); err != nil || now == nil || now.state() != state || !g.listens() {
+	if now, err := g.refresh(ctx); err != nil || now == nil || now.state() != state || !g.acceptsKeys() {
 		return err
 	}
 	name, done, err := g.now.NextKey()
@@ -198,31 +198,31 @@ func (g *greeter) still(ctx context.Context) error {
 	return g.Key(ctx, name)
 }
 
-// look takes the present frame, for what changes without a new one, and returns its dialog.
-func (g *greeter) look(ctx context.Context) (*Dialog, error) {
+// refresh takes the present frame, for what changes without a new one, and returns its dialog.
+func (g *startupHandler) refresh(ctx context.Context) (*Dialog, error) {
 	f, err := g.Terminal.Frame(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	g.View = Look(f)
-	return g.View.Dialog(g.rules), nil
+	g.Snapshot = NewSnapshot(f)
+	return g.Snapshot.Dialog(g.rules), nil
 }
 
-// listens reports whether a key would reach the dialog, and it alone. One is pressed again
+// acceptsKeys reports whether a key would reach the dialog, and it alone. One is pressed again
 // only if it is known that the program has read the last.
-func (g *greeter) listens() bool {
-	if g.View.Exited || g.View.Modes.Synchronized || g.View.Deaf(g.rules) {
+func (g *startupHandler) acceptsKeys() bool {
+	if g.Snapshot.Exited || g.Snapshot.Modes.Synchronized || g.Snapshot.IsNotReadingKeys(g.rules) {
 		return false
 	}
 	if g.now.state() != g.pressed {
-		return g.View.Input != InputWaiting
+		return g.Snapshot.Input != InputWaiting
 	}
 	before := g.read
-	g.read = g.View.Line == LineRaw && g.View.Input == InputRead
+	g.read = g.Snapshot.Line == LineRaw && g.Snapshot.Input == InputRead
 	return before && g.read
 }
 
-func (g *greeter) report() Dialogs {
+func (g *startupHandler) report() Dialogs {
 	d := Dialogs{Answered: g.answered}
 	if g.now == nil {
 		return d

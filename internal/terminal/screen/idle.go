@@ -14,16 +14,16 @@ import (
 // seen last; [ErrExited] if the agent exited.
 func Idle(ctx context.Context, t Terminal, rules Rules, timeout time.Duration) error {
 	end := time.Now().Add(timeout)
-	w, err := Follow(ctx, t)
+	w, err := NewWatcher(ctx, t)
 	if err != nil {
 		return err
 	}
 	var since time.Time // when the agent was first seen at rest
 	for {
-		if w.View.Exited {
+		if w.Snapshot.Exited {
 			return ErrExited
 		}
-		a := w.View.activity(rules)
+		a := w.Snapshot.activity(rules)
 		switch {
 		case a.Activity != runtime.ActivityIdle && a.Activity != runtime.ActivityReady:
 			since = time.Time{}

@@ -19,10 +19,10 @@ func TestIdleWaitsForTheEndOfTheTurn(t *testing.T) {
 			agent, rules := terminal.NewAgent(f), f.Rules(t)
 			if style == "line" {
 				agent.Style = "rules" // has a busy mark
-				rules.Screen.Composer.Marks = []string{"❯ "}
+				rules.Screen.InputBox.Marks = []string{"❯ "}
 			}
 			agent.Text("work", false)
-			agent.Take([]byte("\r"))
+			agent.Feed([]byte("\r"))
 			began := time.Now()
 			err := screen.Idle(t.Context(), agent.T, rules, time.Minute)
 			if took := time.Since(began); err != nil || took < 3*time.Second || took > 3500*time.Millisecond {

@@ -45,7 +45,7 @@ func TestNeverAKeyOnAnUnknownLayout(t *testing.T) {
 			}
 			rows = append(rows, " "+mark+" "+o)
 		}
-		d := Look(Frame{Seq: 1, Rows: append(rows, "", "Enter to confirm")}).Dialog(rules)
+		d := NewSnapshot(Frame{Seq: 1, Rows: append(rows, "", "Enter to confirm")}).Dialog(rules)
 		if d == nil {
 			return
 		}

@@ -16,9 +16,9 @@ import (
 const limitRows = 4
 
 // limited returns the row that names a limit, and what it says of its end.
-func (v View) limited(s agentcli.Screen) (row, until string, ok bool) {
+func (v Snapshot) limited(s agentcli.Screen) (row, until string, ok bool) {
 	bottom, seen := len(v.rows), 0
-	if c := v.Composer(s.Composer); c.Found {
+	if c := v.InputBox(s.InputBox); c.Found {
 		bottom = c.top
 	}
 	for _, row := range slices.Backward(v.rows[:bottom]) {
@@ -29,7 +29,7 @@ func (v View) limited(s agentcli.Screen) (row, until string, ok bool) {
 		if until, ok := limitIn(row, s); ok {
 			return row, until, true
 		}
-		if seen++; seen >= limitRows || v.promptEcho(row, s.Composer) {
+		if seen++; seen >= limitRows || v.promptEcho(row, s.InputBox) {
 			break
 		}
 	}
@@ -37,7 +37,7 @@ func (v View) limited(s agentcli.Screen) (row, until string, ok bool) {
 }
 
 // promptEcho reports whether a row shows a prompt that was submitted.
-func (v View) promptEcho(row string, c agentcli.Composer) bool {
+func (v Snapshot) promptEcho(row string, c agentcli.InputBox) bool {
 	return slices.ContainsFunc(c.Marks, func(mark string) bool {
 		_, ok := cutMark(row, mark)
 		return ok
@@ -74,7 +74,7 @@ func LimitIn(text string, rules Rules, at time.Time) (until time.Time, line stri
 		if end, ok := limitIn(row, rules.Screen); ok {
 			return parseUntil(end, at), row, true
 		}
-		if seen++; seen >= lastWords {
+		if seen++; seen >= lastRows {
 			break
 		}
 	}
@@ -93,8 +93,8 @@ func Last(text string, rules Rules, at time.Time) *runtime.Evidence {
 	return &e
 }
 
-// lastWords is how many rows of a program that has ended may say why.
-const lastWords = 12
+// lastRows is how many rows of a program that has ended may say why.
+const lastRows = 12
 
 var (
 	isoTime  = sync.OnceValue(pattern(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?`))

@@ -37,7 +37,7 @@ const gap = 3
 
 // findMenu returns the lowest menu whose highlighted row begins with one of the
 // glyphs.
-func (v View) findMenu(glyphs []string) (menu, bool) {
+func (v Snapshot) findMenu(glyphs []string) (menu, bool) {
 	for y, v0 := range slices.Backward(v.rows) {
 		text, column, ok := cutGlyph(v0, glyphs)
 		if !ok {
@@ -79,7 +79,7 @@ func cutNumber(text string) (n int, label string, ok bool) {
 }
 
 // numberedMenu collects the options around the highlighted row by their numbers.
-func (v View) numberedMenu(y, number int, label string) menu {
+func (v Snapshot) numberedMenu(y, number int, label string) menu {
 	m := menu{options: []Option{{Label: label, Number: number, Row: y}}, top: y, bottom: y + 1}
 	for n, row := number-1, y-1; n >= 1; n-- {
 		found := v.numberedRow(n, row, -1)
@@ -106,7 +106,7 @@ func (v View) numberedMenu(y, number int, label string) menu {
 
 // numberedRow looks for option n from row y on, in the given direction, past
 // blank rows and descriptions. It returns its row, or -1.
-func (v View) numberedRow(n, y, step int) int {
+func (v Snapshot) numberedRow(n, y, step int) int {
 	for range gap + 1 {
 		if y < 0 || y >= len(v.rows) {
 			return -1
@@ -124,7 +124,7 @@ func (v View) numberedRow(n, y, step int) int {
 
 // plainMenu collects the rows next to the highlighted one whose labels begin in the same
 // column. The option that is set may have a check mark in front of its label.
-func (v View) plainMenu(y, column int) menu {
+func (v Snapshot) plainMenu(y, column int) menu {
 	rest := string([]rune(v.rows[y])[column:])
 	label, mark := cutCheckMark(rest)
 	column += mark
@@ -171,7 +171,7 @@ func cutCheckMark(text string) (label string, columns int) {
 
 // otherGlyph reports whether a second row of the menu is highlighted, as in the
 // middle of a repaint.
-func (v View) otherGlyph(m menu, glyphs []string) bool {
+func (v Snapshot) otherGlyph(m menu, glyphs []string) bool {
 	seen := 0
 	for y := m.top - 1; y <= m.bottom; y++ {
 		if y < 0 || y >= len(v.rows) {
@@ -185,7 +185,7 @@ func (v View) otherGlyph(m menu, glyphs []string) bool {
 }
 
 // hinted reports whether the screen says near the menu how to use it.
-func (v View) hinted(m menu) bool {
+func (v Snapshot) hinted(m menu) bool {
 	return slices.ContainsFunc(v.rows[m.top:], menuHints().MatchString)
 }
 

@@ -94,7 +94,7 @@ func TestOtherLooksAreNoRest(t *testing.T) {
 	for profile, face := range faces {
 		rules := profileRules(t, profile)
 		screen := rules.Screen
-		shows := len(screen.TitleIdle) > 0 || len(screen.Idle) > 0 || screen.Composer.PlainEdges
+		shows := len(screen.TitleIdle) > 0 || len(screen.Idle) > 0 || screen.InputBox.PlainEdges
 		at := map[bool]time.Time{true: now.Add(-time.Second), false: now.Add(-50 * time.Millisecond)}[shows]
 		judge := func(f Frame, at time.Time) runtime.Activity {
 			f.LastOutput = at
@@ -131,7 +131,7 @@ func TestStrangeScreensAreNoRest(t *testing.T) {
 	}
 	for _, name := range agentcli.Builtin().Names() {
 		rules := profileRules(t, name)
-		if rules.Screen.Composer.Frame == agentcli.FrameLine || name == agentcli.Generic {
+		if rules.Screen.InputBox.Frame == agentcli.FrameLine || name == agentcli.Generic {
 			continue
 		}
 		for what, rows := range screens {

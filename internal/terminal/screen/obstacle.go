@@ -12,7 +12,7 @@ import (
 
 // obstacle returns what keeps the agent from making progress by the rows above the input
 // box: in a turn, a request that is repeated; else the error that ended the last turn.
-func (v View) obstacle(s agentcli.Screen, c Composer, busy bool) runtime.Obstacle {
+func (v Snapshot) obstacle(s agentcli.Screen, c InputBox, busy bool) runtime.Obstacle {
 	if busy {
 		return v.retrying(s, c)
 	}
@@ -26,7 +26,7 @@ func (v View) obstacle(s agentcli.Screen, c Composer, busy bool) runtime.Obstacl
 
 // retrying returns the request that is repeated, by the rows of the live part of the screen.
 // Where such a row does not have the error, the one above it that says that something failed has.
-func (v View) retrying(s agentcli.Screen, c Composer) (o runtime.Obstacle) {
+func (v Snapshot) retrying(s agentcli.Screen, c InputBox) (o runtime.Obstacle) {
 	for _, row := range slices.Backward(v.rows[max(0, v.liveTop(c)):]) {
 		row = strings.TrimSpace(row)
 		if o.Kind != "" {
@@ -61,7 +61,7 @@ func (v View) retrying(s agentcli.Screen, c Composer) (o runtime.Obstacle) {
 
 // last returns the rows of the last paragraph above the input box, the lowest first. What is
 // further up was overcome: an attempt of the same turn may have succeeded.
-func (v View) last(s agentcli.Screen, c Composer) (rows []string) {
+func (v Snapshot) last(s agentcli.Screen, c InputBox) (rows []string) {
 	bottom := len(v.rows)
 	if c.Found {
 		bottom = c.top
@@ -76,7 +76,7 @@ func (v View) last(s agentcli.Screen, c Composer) (rows []string) {
 			continue
 		}
 		rows = append(rows, row)
-		if len(rows) >= failedRows || v.promptEcho(row, s.Composer) {
+		if len(rows) >= failedRows || v.promptEcho(row, s.InputBox) {
 			break
 		}
 	}
@@ -97,7 +97,7 @@ func failedIn(row string, s agentcli.Screen) (detail string, ok bool) {
 
 // NeedsLogin reports whether the program says that it waits for a login, and shows its input
 // box and no dialog: there is nothing to answer. The next prompt may succeed.
-func (v View) NeedsLogin(rules Rules) bool {
+func (v Snapshot) NeedsLogin(rules Rules) bool {
 	s := v.Program()
-	return s.State == "blocked" && statusKind(s.Kind) == runtime.WaitLogin && v.Dialog(rules) == nil && v.Composer(rules.Screen.Composer).Found
+	return s.State == "blocked" && statusKind(s.Kind) == runtime.WaitLogin && v.Dialog(rules) == nil && v.InputBox(rules.Screen.InputBox).Found
 }

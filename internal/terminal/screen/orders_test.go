@@ -24,7 +24,7 @@ func TestEveryOrderOfOptions(t *testing.T) {
 	for _, path := range paths {
 		want, rows := readFrame(t, path)
 		rules := profileRules(t, filepath.Base(filepath.Dir(path)))
-		d := Look(Frame{Seq: 1, Rows: rows}).Dialog(rules)
+		d := NewSnapshot(Frame{Seq: 1, Rows: rows}).Dialog(rules)
 		if want == "-" || d == nil || d.At < 0 || d.rule.IsForm() {
 			continue
 		}

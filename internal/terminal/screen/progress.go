@@ -36,7 +36,7 @@ func (m *Memory) Progress(session, life string, f Frame, rules Rules, now time.T
 		}
 		m.shown[session] = s
 	}
-	if s.add(Look(f).rows, rules.Screen.Busy) {
+	if s.add(NewSnapshot(f).rows, rules.Screen.Busy) {
 		s.last.At = now
 	}
 	return s.last

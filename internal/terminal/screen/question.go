@@ -35,7 +35,7 @@ const (
 // asked returns what blocks the agent: the dialog that is drawn, else what the program
 // reports. A question whose options are drawn is named by its words; the report adds its
 // kind where no rule knows it.
-func (v View) asked(rules Rules) (question, bool) {
+func (v Snapshot) asked(rules Rules) (question, bool) {
 	report := v.Program()
 	blocked := report.State == "blocked" && !v.NeedsLogin(rules)
 	d := v.Dialog(rules)
@@ -60,7 +60,7 @@ func (v View) asked(rules Rules) (question, bool) {
 	if q.text = strings.Join(lines, "\n"); q.text == "" {
 		q.text = d.Text
 	}
-	q.name = clockless(strings.Join(unhurried(strings.Split(q.text, "\n"), rules), "\n"))
+	q.name = withoutClock(strings.Join(withoutProgress(strings.Split(q.text, "\n"), rules), "\n"))
 	q.tool, q.input = toolOf(d.rule, lines)
 	return q, true
 }
@@ -98,8 +98,8 @@ func isArt(row string) bool {
 }
 
 // live returns the rows above the input box that belong to the live part of the screen.
-func (v View) live(rules Rules) []string {
-	c := v.Composer(rules.Screen.Composer)
+func (v Snapshot) live(rules Rules) []string {
+	c := v.InputBox(rules.Screen.InputBox)
 	bottom := len(v.rows)
 	if c.Found {
 		bottom = c.top
@@ -115,12 +115,12 @@ func (v View) live(rules Rules) []string {
 // questionLines returns the lines of a question as they are drawn, without what is around
 // them: they begin below a rule, else with the paragraph that the dialog is known by, else
 // where nothing else can be meant.
-func (v View) questionLines(d *Dialog) []string {
+func (v Snapshot) questionLines(d *Dialog) []string {
 	if d.rule != nil && d.rule.IsForm() {
 		return strings.Split(d.Text, "\n")
 	}
 	if len(d.Options) == 0 {
-		return trimBlank(dedent(v.known(d, len(v.rows))))
+		return trimBlank(dedent(v.paragraphAbove(d, len(v.rows))))
 	}
 	bottom := d.Options[0].Row
 	top, blank := bottom, 0
@@ -138,13 +138,13 @@ func (v View) questionLines(d *Dialog) []string {
 		}
 	}
 	if d.Rule != "" {
-		return trimBlank(dedent(v.known(d, bottom)))
+		return trimBlank(dedent(v.paragraphAbove(d, bottom)))
 	}
 	return trimBlank(dedent(v.rows[top:bottom]))
 }
 
 // boxed reports whether the row is inside a box that has sides.
-func (v View) boxed(y int) bool {
+func (v Snapshot) boxed(y int) bool {
 	row := strings.TrimSpace(v.Rows[y])
 	first, _ := utf8.DecodeRuneInString(row)
 	last, _ := utf8.DecodeLastRuneInString(row)
@@ -152,7 +152,7 @@ func (v View) boxed(y int) bool {
 }
 
 // unboxed returns the words on rows [top, bottom): a box among them is a paragraph.
-func (v View) unboxed(top, bottom int) []string {
+func (v Snapshot) unboxed(top, bottom int) []string {
 	lines := make([]string, bottom-top)
 	for i, row := range v.rows[top:bottom] {
 		if rule, _ := ruleRow(row); !rule {
@@ -162,9 +162,9 @@ func (v View) unboxed(top, bottom int) []string {
 	return trimBlank(dedent(lines))
 }
 
-// known returns the rows above bottom from the paragraph on that holds the words of the
+// paragraphAbove returns the rows above bottom from the paragraph on that holds the words of the
 // dialog's rule; without a rule, the last ones.
-func (v View) known(d *Dialog, bottom int) []string {
+func (v Snapshot) paragraphAbove(d *Dialog, bottom int) []string {
 	if d.rule == nil {
 		return v.rows[max(0, bottom-looseRows):bottom]
 	}
@@ -275,7 +275,7 @@ func (q question) options() []string {
 func (q question) digest() string {
 	words := []string{q.name, q.tool, q.input}
 	for _, option := range q.options() {
-		words = append(words, clockless(option))
+		words = append(words, withoutClock(option))
 	}
 	if q.source == runtime.SourceStatus {
 		words = []string{q.kind, q.episode} // its text may still be drawn

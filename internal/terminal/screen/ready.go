@@ -43,7 +43,7 @@ func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (R
 			blank = began.Add(maxReady)
 		}
 	}
-	g, err := greet(ctx, t, rules, View.ready)
+	g, err := newStartupHandler(ctx, t, rules, Snapshot.ready)
 	if err != nil {
 		return Readiness{}, err
 	}
@@ -68,7 +68,7 @@ func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (R
 func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration) (Dialogs, error) {
 	rules.AnswerDialogs = true
 	end := time.Now().Add(budget)
-	g, err := greet(ctx, t, rules, View.prompting)
+	g, err := newStartupHandler(ctx, t, rules, Snapshot.prompting)
 	if err != nil {
 		return Dialogs{}, err
 	}
@@ -77,7 +77,7 @@ func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration)
 }
 
 // ready returns the row that shows that the agent is ready, empty if none does.
-func (v View) ready(rules Rules) string {
+func (v Snapshot) ready(rules Rules) string {
 	s := rules.Screen
 	if rules.ReadyPrefix != "" {
 		row, ok := v.readyRow(rules)
@@ -89,10 +89,10 @@ func (v View) ready(rules Rules) string {
 	if len(s.Ready) > 0 {
 		return v.firstRow(s.Ready)
 	}
-	if s.Composer.Frame == agentcli.FrameLine {
+	if s.InputBox.Frame == agentcli.FrameLine {
 		return "" // nothing is known of it
 	}
-	if c := v.Composer(s.Composer); c.Found {
+	if c := v.InputBox(s.InputBox); c.Found {
 		return strings.TrimSpace(v.rows[c.top]) + " "
 	}
 	return ""
@@ -100,12 +100,12 @@ func (v View) ready(rules Rules) string {
 
 // readyRow is the row with the prompt. Where that is a mark of the input box, every mark of it
 // is: a program draws another one in another mode.
-func (v View) readyRow(rules Rules) (string, bool) {
+func (v Snapshot) readyRow(rules Rules) (string, bool) {
 	if row, ok := v.prefixRow(rules.ReadyPrefix); ok {
 		return row, true
 	}
-	marks := rules.Screen.Composer.Marks
-	c := v.Composer(rules.Screen.Composer)
+	marks := rules.Screen.InputBox.Marks
+	c := v.InputBox(rules.Screen.InputBox)
 	if !c.Found || !slices.Contains(marks, strings.TrimSpace(rules.ReadyPrefix)) {
 		return "", false
 	}
@@ -114,26 +114,26 @@ func (v View) readyRow(rules Rules) (string, bool) {
 
 // inputLine reports whether the program's input box is there, or cannot be
 // looked for.
-func (v View) inputLine(s agentcli.Screen) bool {
-	return s.Composer.Frame == "" || s.Composer.Frame == agentcli.FrameLine || v.Composer(s.Composer).Found
+func (v Snapshot) inputLine(s agentcli.Screen) bool {
+	return s.InputBox.Frame == "" || s.InputBox.Frame == agentcli.FrameLine || v.InputBox(s.InputBox).Found
 }
 
-// Deaf reports whether the kernel collects lines for a program that is known to read keys:
+// IsNotReadingKeys reports whether the kernel collects lines for a program that is known to read keys:
 // what is sent now is printed into its screen, and may be dropped.
-func (v View) Deaf(rules Rules) bool {
-	frame := rules.Screen.Composer.Frame
+func (v Snapshot) IsNotReadingKeys(rules Rules) bool {
+	frame := rules.Screen.InputBox.Frame
 	return v.Line == LineCooked && frame != "" && frame != agentcli.FrameLine
 }
 
 // Unready reports whether what takes prompts is not on the screen, as far as the rules
 // say what that is.
-func (v View) Unready(rules Rules) bool {
+func (v Snapshot) Unready(rules Rules) bool {
 	s := rules.Screen
-	return v.Deaf(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+	return v.IsNotReadingKeys(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.InputBox.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
 		rules.ReadyPrefix != "" && v.blank()
 }
 
-func (v View) firstRow(patterns []agentcli.Pattern) string {
+func (v Snapshot) firstRow(patterns []agentcli.Pattern) string {
 	for _, row := range v.rows {
 		if text := strings.TrimSpace(row); text != "" && agentcli.MatchAny(patterns, text) {
 			return text
@@ -146,7 +146,7 @@ func (v View) firstRow(patterns []agentcli.Pattern) string {
 const promptEnds = ">$%#❯›"
 
 // prompting is ready with what is common to prompts of any program.
-func (v View) prompting(rules Rules) string {
+func (v Snapshot) prompting(rules Rules) string {
 	if row := v.ready(rules); row != "" {
 		return row
 	}

@@ -16,8 +16,8 @@ import (
 
 const startDelay = 700 * time.Millisecond
 
-// comesUp paints text after a moment.
-func comesUp(after time.Duration, text string) *terminal.Fake {
+// paintAfter paints text after a moment.
+func paintAfter(after time.Duration, text string) *terminal.Fake {
 	t := terminal.New()
 	time.AfterFunc(after, func() { t.Print(text) })
 	return t
@@ -41,7 +41,7 @@ func TestReadySeesThePromptAtOnce(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				term := comesUp(startDelay, test.screen)
+				term := paintAfter(startDelay, test.screen)
 				rules := terminal.Rules(t, test.profile)
 				rules.ReadyPrefix, rules.ReadyDelay = test.prefix, 8*time.Second
 				got, err := screen.Ready(t.Context(), term, rules, 0)
@@ -67,7 +67,7 @@ func TestReadyIsNotFooled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rules := terminal.Rules(t, test.profile)
 				rules.ReadyPrefix, rules.AnswerDialogs = test.prefix, false
-				got, err := screen.Ready(t.Context(), comesUp(time.Second, test.screen), rules, 0)
+				got, err := screen.Ready(t.Context(), paintAfter(time.Second, test.screen), rules, 0)
 				if err != nil || got.State == screen.ReadyPrompt || got.After != 15*time.Second {
 					t.Errorf("%+v, %v, want the end of the wait and no error", got, err)
 				}
@@ -104,7 +104,7 @@ func TestReadyWaitsForTheFirstFrame(t *testing.T) {
 	for after, want := range map[time.Duration]screen.ReadyState{25 * time.Second: screen.ReadyPrompt, 2 * time.Minute: screen.ReadyTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &dialogProgram{t: terminal.New(), screens: [][]string{{"No, exit", "Yes, I trust this folder"}}, text: []string{trustWords}}
-			p.t.Program = p.take
+			p.t.Program = p.handleKeys
 			time.AfterFunc(after, p.draw)
 			rules := terminal.Rules(t, "claude")
 			rules.ReadyPrefix, rules.ReadyDelay, rules.AnswerDialogs = "❯ ", 5*time.Second, true
@@ -126,12 +126,12 @@ func TestReadyWaitsForTheFirstFrame(t *testing.T) {
 // dialogProgram shows dialogs one after the other and then its prompt. It
 // records what was chosen.
 type dialogProgram struct {
-	t       *terminal.Fake
-	screens [][]string // options; the rest of each is fixed
-	text    []string
-	at      int
-	chosen  []string
-	deaf    bool
+	t           *terminal.Fake
+	screens     [][]string // options; the rest of each is fixed
+	text        []string
+	at          int
+	chosen      []string
+	ignoresKeys bool
 }
 
 func (p *dialogProgram) draw() {
@@ -154,8 +154,8 @@ func (p *dialogProgram) draw() {
 	p.t.Print(b.String())
 }
 
-func (p *dialogProgram) take(in []byte) {
-	if p.deaf || len(p.screens) == 0 {
+func (p *dialogProgram) handleKeys(in []byte) {
+	if p.ignoresKeys || len(p.screens) == 0 {
 		return
 	}
 	switch options := p.screens[0]; string(in) {
@@ -172,7 +172,7 @@ func (p *dialogProgram) take(in []byte) {
 
 func newDialogs(texts []string, screens ...[]string) *dialogProgram {
 	p := &dialogProgram{t: terminal.New(), screens: screens, text: texts}
-	p.t.Program = p.take
+	p.t.Program = p.handleKeys
 	p.draw()
 	return p
 }
@@ -215,7 +215,7 @@ func TestReadyLeavesAnUnknownDialogAlone(t *testing.T) {
 func TestDialogThatDoesNotReactGetsOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newDialogs([]string{trustWords}, []string{"No, exit", "Yes, I trust this folder"})
-		p.deaf = true
+		p.ignoresKeys = true
 		got, err := screen.Dismiss(t.Context(), p.t, terminal.Rules(t, "claude"), time.Minute)
 		if err != nil || got.Unanswered == nil || len(p.t.Sent) != 1 {
 			t.Errorf("%+v, %v after %q, want one key and a report", got, err, p.t.Sent)

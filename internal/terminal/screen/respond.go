@@ -40,7 +40,7 @@ const (
 // no key was pressed. Any other error says that keys were, and that the question may still
 // stand. [runtime.ActionText] is not for here.
 func Respond(ctx context.Context, t Terminal, rules Rules, a Response) error {
-	w, err := Follow(ctx, t)
+	w, err := NewWatcher(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func Respond(ctx context.Context, t Terminal, rules Rules, a Response) error {
 		return err
 	}
 	defer w.Release()
-	r := &responder{Watch: w, rules: rules, request: a.Request}
+	r := &responder{Watcher: w, rules: rules, request: a.Request}
 	q, err := r.standing(ctx)
 	if err != nil {
 		return err
@@ -64,17 +64,17 @@ func Respond(ctx context.Context, t Terminal, rules Rules, a Response) error {
 }
 
 type responder struct {
-	*Watch
+	*Watcher
 	rules   Rules
 	request string
 }
 
 // question returns the one that is meant, if it stands.
 func (r *responder) question() (question, error) {
-	if r.View.Exited {
+	if r.Snapshot.Exited {
 		return question{}, ErrExited
 	}
-	q, ok := r.View.asked(r.rules)
+	q, ok := r.Snapshot.asked(r.rules)
 	if !ok || q.digest() != r.request {
 		return question{}, runtime.ErrInteractionGone
 	}
@@ -157,7 +157,7 @@ func (r *responder) choose(ctx context.Context, want int) error {
 // unsettled returns how long the screen must still rest before the first key. A program may
 // draw a new dialog twice, and highlight its first option again the second time.
 func (r *responder) unsettled() time.Duration {
-	return max(steady, settled-time.Since(r.View.LastOutput))
+	return max(steady, settleTime-time.Since(r.Snapshot.LastOutput))
 }
 
 // afterKeys distinguishes an error before the first key from one after it: moving the
@@ -174,13 +174,13 @@ func afterKeys(err error, pressed int) error {
 // same words may follow at once: it stands below something new, is highlighted elsewhere, or
 // was reported later.
 func (r *responder) confirm(ctx context.Context, q question, name string) error {
-	before := r.View
+	before := r.Snapshot
 	if err := r.Key(ctx, name); err != nil {
 		return err
 	}
 	answered := func() bool {
 		now, err := r.question()
-		return err != nil || now.dialog.At != q.dialog.At || r.View.Status != before.Status || r.View.above(now.dialog) != before.above(q.dialog)
+		return err != nil || now.dialog.At != q.dialog.At || r.Snapshot.Status != before.Status || r.Snapshot.above(now.dialog) != before.above(q.dialog)
 	}
 	for end := time.Now().Add(answerEffect); ; {
 		if ok, err := r.until(ctx, time.Until(end), answered); err != nil || !ok {
@@ -190,14 +190,14 @@ func (r *responder) confirm(ctx context.Context, q question, name string) error 
 		if err != nil {
 			return errors.Join(err, errUnanswered)
 		}
-		if !back || r.View.Exited {
+		if !back || r.Snapshot.Exited {
 			return nil
 		}
 	}
 }
 
 // above is what stands above a dialog's options.
-func (v View) above(d *Dialog) string {
+func (v Snapshot) above(d *Dialog) string {
 	if len(d.Options) == 0 {
 		return ""
 	}
@@ -222,7 +222,7 @@ func (r *responder) until(ctx context.Context, limit time.Duration, ok func() bo
 		if err != nil || !changed && time.Until(end) <= 0 {
 			return false, err
 		}
-		if !changed && r.View.Exited {
+		if !changed && r.Snapshot.Exited {
 			return true, nil
 		}
 	}

@@ -181,7 +181,7 @@ func TestRespondToWhatIsHalfDrawn(t *testing.T) {
 		half := func() { p.t.Print("\x1b[H\x1b[2J" + bypassWords + "\r\n") }
 		p.t.Program = func(in []byte) {
 			time.AfterFunc(20*time.Millisecond, half)
-			p.take(in) // it is whole 20 ms later
+			p.handleKeys(in) // it is whole 20 ms later
 		}
 		half()
 		time.AfterFunc(100*time.Millisecond, p.draw)
@@ -207,7 +207,7 @@ func TestRespondToADialogThatIsDrawnTwice(t *testing.T) {
 		}
 		asked := screen.Sense(f, rules, time.Now()).Pending
 		p.t.Program = func(in []byte) {
-			time.AfterFunc(30*time.Millisecond, func() { p.take(in) })
+			time.AfterFunc(30*time.Millisecond, func() { p.handleKeys(in) })
 		}
 		time.AfterFunc(185*time.Millisecond, func() {
 			p.at = 0

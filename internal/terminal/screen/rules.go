@@ -54,8 +54,8 @@ func RulesFor(cfg runtime.Config, set *agentcli.Set) Rules {
 		ReadyDelay:    time.Duration(cfg.ReadyDelayMs) * time.Millisecond,
 		AnswerDialogs: cfg.WantsDialogs(),
 	}
-	if r.Screen.Composer.Frame == agentcli.FrameLine && len(r.Screen.Composer.Marks) == 0 && r.ReadyPrefix != "" {
-		r.Screen.Composer.Marks = []string{r.ReadyPrefix}
+	if r.Screen.InputBox.Frame == agentcli.FrameLine && len(r.Screen.InputBox.Marks) == 0 && r.ReadyPrefix != "" {
+		r.Screen.InputBox.Marks = []string{r.ReadyPrefix}
 	}
 	return r
 }

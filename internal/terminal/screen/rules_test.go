@@ -11,11 +11,11 @@ import (
 func TestRulesFor(t *testing.T) {
 	set := agentcli.Builtin()
 	claude := RulesFor(runtime.Config{ProviderName: "claude", ProviderOverlayName: "mine", EmitsPermissionWarning: true}, set)
-	if len(claude.Dialogs) == 0 || claude.Screen.Composer.Frame != agentcli.FrameRules || !claude.AnswerDialogs {
+	if len(claude.Dialogs) == 0 || claude.Screen.InputBox.Frame != agentcli.FrameRules || !claude.AnswerDialogs {
 		t.Errorf("an unknown concrete name does not fall back to its family: %+v", claude)
 	}
 	plain := RulesFor(runtime.Config{ReadyPromptPrefix: "$ "}, set)
-	if len(plain.Dialogs) > 0 || plain.AnswerDialogs || len(plain.Screen.Composer.Marks) != 1 || plain.Screen.Composer.Marks[0] != "$ " {
+	if len(plain.Dialogs) > 0 || plain.AnswerDialogs || len(plain.Screen.InputBox.Marks) != 1 || plain.Screen.InputBox.Marks[0] != "$ " {
 		t.Errorf("a plain program: %+v", plain)
 	}
 }

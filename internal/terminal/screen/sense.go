@@ -20,7 +20,7 @@ func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 	if !f.LastOutput.IsZero() {
 		f.LastOutput = f.LastOutput.In(now.Location()) // a time of day that is drawn is the reader's
 	}
-	v := Look(f)
+	v := NewSnapshot(f)
 	reported := func() (runtime.Evidence, bool) { return v.report(rules) }
 	for _, read := range []func() (runtime.Evidence, bool){reported, v.progress, v.shellMark} {
 		if e, ok := read(); ok && (e.Source != runtime.SourceMark || !rules.Screen.MessageMarks) {
@@ -49,7 +49,7 @@ const askedRests = 300 * time.Millisecond
 
 // aged judges evidence of the screen by the age of the last output, and says when that
 // will change although nothing is printed.
-func (v View) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Time) {
+func (v Snapshot) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Time) {
 	e.Since = v.LastOutput
 	if v.LastOutput.IsZero() {
 		return e, time.Time{}
@@ -70,8 +70,8 @@ func (v View) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Ti
 const (
 	// wholeAfter is how old the last output must be for a screen to be taken as it is.
 	wholeAfter = 20 * time.Millisecond
-	// maxLooks bounds the looks at a screen that never rests.
-	maxLooks = 4
+	// maxFrames bounds the looks at a screen that never rests.
+	maxFrames = 4
 )
 
 // asked is what blocked a session when it was looked at last; zero: nothing did.
@@ -172,7 +172,7 @@ func Whole(ctx context.Context, t Terminal) (Frame, error) {
 		if f.Modes.Synchronized {
 			wait = wholeAfter
 		}
-		if err != nil || f.Exited || wait <= 0 || n == maxLooks {
+		if err != nil || f.Exited || wait <= 0 || n == maxFrames {
 			return f, err
 		}
 		select {

@@ -120,7 +120,7 @@ func TestAnAnswerIsNotTakenForGivenWhileTheQuestionIsDrawnAnew(t *testing.T) {
 			p.t.Print("\x1b[H\x1b[2J" + trustWords + "\r\n")
 			time.AfterFunc(30*time.Millisecond, func() {
 				p.draw()
-				time.AfterFunc(time.Second, func() { p.take(in) })
+				time.AfterFunc(time.Second, func() { p.handleKeys(in) })
 			})
 		}
 		if err := screen.Respond(t.Context(), p.t, rules, screen.Response{Request: asked, Action: runtime.ActionChoose, Text: "Yes, I trust this folder"}); err != nil {

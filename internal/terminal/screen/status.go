@@ -69,12 +69,12 @@ func (f Frame) reported() (runtime.Evidence, bool) {
 
 // report is [Frame.reported] in view of the screen: a program that waits for a login, and shows
 // no dialog for it, takes prompts.
-func (v View) report(rules Rules) (runtime.Evidence, bool) {
+func (v Snapshot) report(rules Rules) (runtime.Evidence, bool) {
 	e, ok := v.reported()
 	if ok && v.NeedsLogin(rules) {
 		e.Activity, e.Kind = runtime.ActivityIdle, ""
 		e.Obstacle = runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: v.Program().Message}
-		if shown := v.obstacle(rules.Screen, v.Composer(rules.Screen.Composer), false); e.Obstacle.Detail == "" {
+		if shown := v.obstacle(rules.Screen, v.InputBox(rules.Screen.InputBox), false); e.Obstacle.Detail == "" {
 			e.Obstacle.Detail = shown.Detail
 		}
 	}

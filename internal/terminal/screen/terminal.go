@@ -75,13 +75,13 @@ type Holder interface {
 	Hold(ctx context.Context) (release func(), err error)
 }
 
-// Keeper is a Holder whose holds last longer while their holder lives.
-type Keeper interface {
+// LimitedHolder is a Holder whose holds last longer while their holder lives.
+type LimitedHolder interface {
 	Holder
 
-	// Keeps is how long the present hold lasts from its beginning, also while a
+	// MaxHold is how long the present hold lasts from its beginning, also while a
 	// person types.
-	Keeps() time.Duration
+	MaxHold() time.Duration
 }
 
 // HoldLimit is how long a [Holder] keeps people's input back.

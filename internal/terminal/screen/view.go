@@ -9,28 +9,28 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// View is a frame as it is read by the rules of a program: NBSP is a space, box borders
+// Snapshot is a frame as it is read by the rules of a program: NBSP is a space, box borders
 // are blanks, there are no trailing spaces. Columns stay where they were.
-type View struct {
+type Snapshot struct {
 	Frame
 	rows []string
 
 	folded func() string // the rows as one text that is folded, worked out once
 }
 
-// Again returns the view of a newer frame, which shows the same rows where its sequence number
+// Update returns the view of a newer frame, which shows the same rows where its sequence number
 // is the same.
-func (v View) Again(f Frame) View {
+func (v Snapshot) Update(f Frame) Snapshot {
 	if f.Seq != v.Seq {
-		return Look(f)
+		return NewSnapshot(f)
 	}
 	v.Frame = f
 	return v
 }
 
-// Look reads a frame.
-func Look(f Frame) View {
-	v := View{Frame: f, rows: make([]string, len(f.Rows))}
+// NewSnapshot reads a frame.
+func NewSnapshot(f Frame) Snapshot {
+	v := Snapshot{Frame: f, rows: make([]string, len(f.Rows))}
 	for i, row := range f.Rows {
 		v.rows[i] = clean(row)
 	}
@@ -77,7 +77,7 @@ func cutMark(row, mark string) (rest string, ok bool) {
 func isWordMark(mark string) bool { return utf8.RuneCountInString(mark) <= 3 }
 
 // hasPrefixRow returns the last row that begins with the ready prefix.
-func (v View) prefixRow(prefix string) (string, bool) {
+func (v Snapshot) prefixRow(prefix string) (string, bool) {
 	for _, v0 := range slices.Backward(v.rows) {
 		if _, ok := cutMark(v0, prefix); ok {
 			return v0, true
@@ -135,7 +135,7 @@ func cornered(row string) bool {
 }
 
 // blank reports whether nothing is on the screen.
-func (v View) blank() bool {
+func (v Snapshot) blank() bool {
 	for _, row := range v.rows {
 		if row != "" {
 			return false
@@ -145,7 +145,7 @@ func (v View) blank() bool {
 }
 
 // text returns the rows that are not empty, at most the last n.
-func (v View) text(n int) string {
+func (v Snapshot) text(n int) string {
 	var kept []string
 	for _, row := range v.Rows {
 		if row = strings.TrimRight(row, " "); row != "" {
@@ -156,10 +156,10 @@ func (v View) text(n int) string {
 }
 
 // Shows reports whether a row matches one of the patterns.
-func (v View) Shows(patterns []agentcli.Pattern) bool { return v.anyRow(patterns, 0, len(v.rows)) }
+func (v Snapshot) Shows(patterns []agentcli.Pattern) bool { return v.anyRow(patterns, 0, len(v.rows)) }
 
 // Count returns how many rows match one of the patterns.
-func (v View) Count(patterns []agentcli.Pattern) (n int) {
+func (v Snapshot) Count(patterns []agentcli.Pattern) (n int) {
 	for _, row := range v.rows {
 		if row = strings.TrimSpace(row); row != "" && agentcli.MatchAny(patterns, row) {
 			n++
@@ -169,7 +169,7 @@ func (v View) Count(patterns []agentcli.Pattern) (n int) {
 }
 
 // anyRow reports whether one of rows [from, to) matches one of the patterns.
-func (v View) anyRow(patterns []agentcli.Pattern, from, to int) bool {
+func (v Snapshot) anyRow(patterns []agentcli.Pattern, from, to int) bool {
 	for _, row := range v.rows[max(0, from):min(to, len(v.rows))] {
 		if row = strings.TrimSpace(row); row != "" && agentcli.MatchAny(patterns, row) {
 			return true

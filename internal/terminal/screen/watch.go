@@ -12,23 +12,23 @@ import (
 // end of a repaint before its half-painted screen is judged.
 const repaint = 100 * time.Millisecond
 
-// Watch follows the frames of a terminal, and holds people's input back while something
+// Watcher follows the frames of a terminal, and holds people's input back while something
 // is typed. It is for one goroutine.
-type Watch struct {
+type Watcher struct {
 	Terminal Terminal
-	View     View // of the frame that was taken last
+	Snapshot Snapshot // of the frame that was taken last
 
 	release func() // nil: nothing is held
 	since   time.Time
 }
 
-// Follow takes the present frame.
-func Follow(ctx context.Context, t Terminal) (*Watch, error) {
+// NewWatcher takes the present frame.
+func NewWatcher(ctx context.Context, t Terminal) (*Watcher, error) {
 	f, err := t.Frame(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{Terminal: t, View: Look(f)}
+	w := &Watcher{Terminal: t, Snapshot: NewSnapshot(f)}
 	if f.Modes.Synchronized {
 		_, err = w.Next(ctx, repaint)
 	}
@@ -37,7 +37,7 @@ func Follow(ctx context.Context, t Terminal) (*Watch, error) {
 
 // Next waits up to d for a newer frame; changed is false if none came. The end
 // of ctx is an error, the exit of the agent is not: see Frame.Exited.
-func (w *Watch) Next(ctx context.Context, d time.Duration) (changed bool, err error) {
+func (w *Watcher) Next(ctx context.Context, d time.Duration) (changed bool, err error) {
 	f, ok, err := w.newer(ctx, d)
 	if err != nil || !ok {
 		return false, err
@@ -52,18 +52,18 @@ func (w *Watch) Next(ctx context.Context, d time.Duration) (changed bool, err er
 		}
 		f = g
 	}
-	w.View = Look(f)
+	w.Snapshot = NewSnapshot(f)
 	return true, nil
 }
 
-func (w *Watch) newer(ctx context.Context, d time.Duration) (Frame, bool, error) {
-	if w.View.Exited {
+func (w *Watcher) newer(ctx context.Context, d time.Duration) (Frame, bool, error) {
+	if w.Snapshot.Exited {
 		return Frame{}, false, nil
 	}
-	return w.after(ctx, w.View.Seq, d)
+	return w.after(ctx, w.Snapshot.Seq, d)
 }
 
-func (w *Watch) after(ctx context.Context, seq uint64, d time.Duration) (Frame, bool, error) {
+func (w *Watcher) after(ctx context.Context, seq uint64, d time.Duration) (Frame, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return Frame{}, false, context.Cause(ctx)
 	}
@@ -86,8 +86,8 @@ func (w *Watch) after(ctx context.Context, seq uint64, d time.Duration) (Frame, 
 }
 
 // Key sends one key by its name.
-func (w *Watch) Key(ctx context.Context, name string) error {
-	p, err := vt.Key(name, w.View.Modes)
+func (w *Watcher) Key(ctx context.Context, name string) error {
+	p, err := vt.Key(name, w.Snapshot.Modes)
 	if err != nil {
 		return err
 	}
@@ -100,9 +100,9 @@ const holdMargin = 300 * time.Millisecond
 // Hold makes sure that people's input is kept back for another moment, until Release, by
 // a terminal that can: see [Holder]. Where it had to be let through for that, the frame
 // is a new one, and what people typed meanwhile shows in it.
-func (w *Watch) Hold(ctx context.Context) error {
+func (w *Watcher) Hold(ctx context.Context) error {
 	holder, ok := w.Terminal.(Holder)
-	if !ok || w.release != nil && time.Since(w.since) < w.keeps()-holdMargin {
+	if !ok || w.release != nil && time.Since(w.since) < w.maxHold()-holdMargin {
 		return nil
 	}
 	w.Release()
@@ -114,23 +114,23 @@ func (w *Watch) Hold(ctx context.Context) error {
 	w.release, w.since = release, since
 	f, err := w.Terminal.Frame(ctx, 0)
 	if err == nil {
-		w.View = Look(f)
+		w.Snapshot = NewSnapshot(f)
 	}
 	return err
 }
 
-// keeps is how long the present hold lasts.
-func (w *Watch) keeps() time.Duration {
-	if keeper, ok := w.Terminal.(Keeper); ok {
-		return keeper.Keeps()
+// maxHold is how long the present hold lasts.
+func (w *Watcher) maxHold() time.Duration {
+	if keeper, ok := w.Terminal.(LimitedHolder); ok {
+		return keeper.MaxHold()
 	}
 	return HoldLimit
 }
 
 // Renew begins a hold that has lasted for a while again, before something is typed that must
 // not be interrupted halfway. What people typed meanwhile shows in the frame.
-func (w *Watch) Renew(ctx context.Context) error {
-	if w.release == nil || time.Since(w.since) < w.keeps()/2 {
+func (w *Watcher) Renew(ctx context.Context) error {
+	if w.release == nil || time.Since(w.since) < w.maxHold()/2 {
 		return nil
 	}
 	w.Release()
@@ -138,7 +138,7 @@ func (w *Watch) Renew(ctx context.Context) error {
 }
 
 // Release lets people's input through that was kept back, if any is.
-func (w *Watch) Release() {
+func (w *Watcher) Release() {
 	if w.release != nil {
 		w.release()
 		w.release = nil

@@ -106,7 +106,7 @@ func (s *Screen) scrollUp(n int, bg Color) {
 	n = min(n, s.bottom-s.top+1)
 	if !s.modes.AltScreen {
 		for y := s.top; y < s.top+n; y++ {
-			s.keep(y)
+			s.pushToScrollback(y)
 		}
 	}
 	s.grid.scrollUp(s.top, s.bottom, n, bg)
@@ -115,8 +115,8 @@ func (s *Screen) scrollUp(n int, bg Color) {
 	}
 }
 
-// keep copies a row of the main screen to the scrollback.
-func (s *Screen) keep(y int) {
+// pushToScrollback copies a row of the main screen to the scrollback.
+func (s *Screen) pushToScrollback(y int) {
 	if s.history.limit == 0 {
 		return
 	}

@@ -11,7 +11,7 @@ func (s *Screen) eraseScreen() {
 			}
 		}
 		for y := range last {
-			s.keep(y)
+			s.pushToScrollback(y)
 		}
 		if last > 0 {
 			s.scrolled = 0

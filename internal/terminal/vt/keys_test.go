@@ -78,7 +78,7 @@ func TestUnknownKeySuggests(t *testing.T) {
 
 // TestSameKeysAsTmux sends every key through tmux and compares what a program gets.
 func TestSameKeysAsTmux(t *testing.T) {
-	o := startOracle(t, 80, 24)
+	o := startTmuxReference(t, 80, 24)
 	names := vt.KeyNames()
 	for r := '!'; r <= '~'; r++ {
 		names = append(names, string(r))

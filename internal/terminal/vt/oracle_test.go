@@ -20,9 +20,9 @@ import (
 	"gascity/test/tier"
 )
 
-// oracle is a real tmux with one pane. Bytes reach the pane through a feeder: this test
+// tmuxReference is a real tmux with one pane. Bytes reach the pane through a feeder: this test
 // binary, started inside the pane, which copies a socket to its terminal and back.
-type oracle struct {
+type tmuxReference struct {
 	t       testing.TB
 	conn    net.Conn
 	replies *bufio.Reader
@@ -64,9 +64,9 @@ func feed(path string) error {
 	return <-failed
 }
 
-// startOracle starts tmux with a pane of the given size. Without tmux the test is
+// startTmuxReference starts tmux with a pane of the given size. Without tmux the test is
 // skipped, or fails when GC_TEST_REQUIRE names it.
-func startOracle(t testing.TB, cols, rows int) *oracle {
+func startTmuxReference(t testing.TB, cols, rows int) *tmuxReference {
 	t.Helper()
 	tier.Process(t)
 	tmux, err := exec.LookPath("tmux")
@@ -105,7 +105,7 @@ func startOracle(t testing.TB, cols, rows int) *oracle {
 	t.Cleanup(func() {
 		_ = exec.Command(tmux, append(base, "kill-server")...).Run() // fails when the server ended with its pane
 	})
-	o := &oracle{t: t}
+	o := &tmuxReference{t: t}
 	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func startOracle(t testing.TB, cols, rows int) *oracle {
 }
 
 // control attaches a control mode client, so that commands need no process each.
-func (o *oracle) control(cmd *exec.Cmd, env []string) {
+func (o *tmuxReference) control(cmd *exec.Cmd, env []string) {
 	cmd.Env = env
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -143,7 +143,7 @@ func (o *oracle) control(cmd *exec.Cmd, env []string) {
 }
 
 // command runs a tmux command and returns its output.
-func (o *oracle) command(format string, args ...any) string {
+func (o *tmuxReference) command(format string, args ...any) string {
 	o.t.Helper()
 	if _, err := fmt.Fprintf(o.in, format+"\n", args...); err != nil {
 		o.t.Fatal(err)
@@ -152,7 +152,7 @@ func (o *oracle) command(format string, args ...any) string {
 }
 
 // block reads the output of one command.
-func (o *oracle) block() string {
+func (o *tmuxReference) block() string {
 	o.t.Helper()
 	var body strings.Builder
 	inside := false
@@ -175,14 +175,14 @@ func (o *oracle) block() string {
 }
 
 // write sends bytes to the pane and waits until tmux has taken them.
-func (o *oracle) write(p []byte) {
+func (o *tmuxReference) write(p []byte) {
 	o.t.Helper()
 	o.send(append(bytes.Clone(p), "\x18\x1b[5n"...))
 	o.answer()
 }
 
 // send feeds p to the pane without waiting; what goes wrong shows in the answer.
-func (o *oracle) send(p []byte) {
+func (o *tmuxReference) send(p []byte) {
 	if err := o.conn.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
 		o.t.Fatal(err)
 	}
@@ -191,14 +191,14 @@ func (o *oracle) send(p []byte) {
 
 // typed returns what tmux wrote to the program since the last call, having taken all
 // that was sent.
-func (o *oracle) typed() []byte {
+func (o *tmuxReference) typed() []byte {
 	o.t.Helper()
 	o.send([]byte("\x1b[5n"))
 	return bytes.TrimSuffix(o.answer(), []byte("\x1b[0n"))
 }
 
 // answer reads what tmux writes to the program up to its answer to a status request.
-func (o *oracle) answer() []byte {
+func (o *tmuxReference) answer() []byte {
 	o.t.Helper()
 	var got []byte
 	for !bytes.HasSuffix(got, []byte("\x1b[0n")) {
@@ -239,7 +239,7 @@ const stateFormat = "#{cursor_x},#{cursor_y} alt=#{alternate_on} cursor=#{cursor
 	"region=#{scroll_region_upper},#{scroll_region_lower}"
 
 // picture captures the pane.
-func (o *oracle) picture(cols int) picture {
+func (o *tmuxReference) picture(cols int) picture {
 	o.t.Helper()
 	info := strings.TrimRight(o.command("display-message -p '%s|#{history_size}'", stateFormat), "\n")
 	state, size, _ := strings.Cut(info, "|")

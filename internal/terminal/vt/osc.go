@@ -128,14 +128,14 @@ func (s *Screen) osc(data []byte) {
 			s.reply("\x1b]7501;", statusQuery, "\x1b\\")
 			return
 		}
-		s.tell(number, rest)
+		s.notifyOSC(number, rest)
 	default:
-		s.tell(number, rest)
+		s.notifyOSC(number, rest)
 	}
 }
 
-// tell passes on what the program says beside its output.
-func (s *Screen) tell(number int, rest []byte) {
+// notifyOSC passes on what the program says beside its output.
+func (s *Screen) notifyOSC(number int, rest []byte) {
 	if s.opts.Notify == nil {
 		return
 	}

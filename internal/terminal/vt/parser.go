@@ -64,7 +64,7 @@ type sequence struct {
 	str     []byte
 }
 
-func (p *sequence) ground() bool { return p.state == parser.GroundState }
+func (p *sequence) isGround() bool { return p.state == parser.GroundState }
 
 // start enters a sequence after ESC.
 func (p *sequence) start() {

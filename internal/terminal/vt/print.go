@@ -12,7 +12,7 @@ const maxPending = 4 << 10
 // character that is cut by the end of p goes on in the next call. It never fails.
 func (s *Screen) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
-		if !s.seq.ground() {
+		if !s.seq.isGround() {
 			if n := s.seq.bulk(p[i:]); n > 0 {
 				s.pending = append(s.pending, p[i:i+max(0, min(n, maxPending-len(s.pending)))]...)
 				i += n

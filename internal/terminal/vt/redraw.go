@@ -31,10 +31,10 @@ func (s *Screen) Redraw() []byte {
 	if s.title != "" {
 		b = append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
 	}
-	if !s.seq.ground() {
+	if !s.seq.isGround() {
 		b = append(b, s.pending...)
 	}
-	return append(b, s.utf8.buf[:s.utf8.begun()]...)
+	return append(b, s.utf8.buf[:s.utf8.collected()]...)
 }
 
 // paint draws the cells of g. The pen is plain before and after.

@@ -75,7 +75,7 @@ func (s *Screen) resizeHeight(rows int, y *int) {
 	}
 	down := min(s.scrolled, rows-g.rows, s.history.lines)
 	for i := down - 1; i >= 0; i-- {
-		s.unkeep(n, i)
+		s.popFromScrollback(n, i)
 	}
 	s.scrolled -= down
 	for i := range g.rows {
@@ -85,8 +85,8 @@ func (s *Screen) resizeHeight(rows int, y *int) {
 	s.main = n
 }
 
-// unkeep takes the newest line of the scrollback back to row y of g.
-func (s *Screen) unkeep(g *grid, y int) {
+// popFromScrollback takes the newest line of the scrollback back to row y of g.
+func (s *Screen) popFromScrollback(g *grid, y int) {
 	r := readLine(s.history.popLast())
 	cells := r.cells(nil, &s.interned)
 	if len(cells) > g.cols {
@@ -141,7 +141,7 @@ func (s *Screen) reflow(cols int, x, y *int) {
 	s.main = newGrid(cols, rows)
 	first := w.count - rows
 	for i := rows - 1; i >= 0; i-- {
-		s.unkeep(s.main, i)
+		s.popFromScrollback(s.main, i)
 	}
 	s.history.trim(s.history.limit)
 	if w.cursorLine >= first {

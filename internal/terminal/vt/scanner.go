@@ -16,7 +16,7 @@ func NewScanner(notify func(Notice)) *Scanner { return &Scanner{notify: notify} 
 // Write scans p. It never fails.
 func (c *Scanner) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
-		if c.seq.ground() {
+		if c.seq.isGround() {
 			n := bytes.IndexAny(p[i:], "\x1b\a")
 			if n < 0 {
 				break

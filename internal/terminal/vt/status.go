@@ -56,11 +56,11 @@ func ParseStatus(report string) (s Status, ok bool) {
 			return Status{}, false
 		}
 	}
-	return s.known()
+	return s.normalize()
 }
 
-// known checks the state and takes away what does not belong to it.
-func (s Status) known() (Status, bool) {
+// normalize checks the state and takes away what does not belong to it.
+func (s Status) normalize() (Status, bool) {
 	switch s.State {
 	case "clear":
 		return Status{Progress: -1}, true

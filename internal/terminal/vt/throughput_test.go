@@ -20,7 +20,7 @@ import (
 func BenchmarkBesideTmux(b *testing.B) {
 	const cols, rows = 200, 50
 	out := agentOutput(8 << 20)
-	o := startOracle(b, cols, rows)
+	o := startTmuxReference(b, cols, rows)
 	var direct, through, tmux time.Duration
 	for b.Loop() {
 		direct += timed(func() { vt.New(cols, rows, nil).Write(out) })

@@ -29,7 +29,7 @@ func ink(cols, rows int) []byte {
 }
 
 // compare feeds in to tmux and to a new model and compares what they show.
-func compare(t *testing.T, o *oracle, name string, in []byte, cols, rows int) bool {
+func compare(t *testing.T, o *tmuxReference, name string, in []byte, cols, rows int) bool {
 	t.Helper()
 	s := vt.New(cols, rows, nil)
 	both := func(p []byte) string {
@@ -51,7 +51,7 @@ func compare(t *testing.T, o *oracle, name string, in []byte, cols, rows int) bo
 
 func TestSameScreenAsTmuxByHand(t *testing.T) {
 	const cols, rows = 20, 6
-	o := startOracle(t, cols, rows)
+	o := startTmuxReference(t, cols, rows)
 	for _, in := range []string{
 		"hello", "hello\r\nworld\r\n\n\n\n\n\nx", "012345678901234567890123456789",
 		"\x1b[31mred\x1b[0m plain \x1b[1;4;7mx", "\x1b[44mab\x1b[Kcd\r\n\x1b[Jx",
@@ -72,7 +72,7 @@ func TestSameScreenAsTmuxByHand(t *testing.T) {
 
 func TestSameScreenAsTmuxGenerated(t *testing.T) {
 	const cols, rows = 30, 8
-	o := startOracle(t, cols, rows)
+	o := startTmuxReference(t, cols, rows)
 	count := 3000
 	if testing.Short() {
 		count = 300
@@ -93,7 +93,7 @@ func TestSameScreenAsTmuxGenerated(t *testing.T) {
 // testdata/recorded/README.md) up to several points.
 func TestSameScreenAsTmuxRecorded(t *testing.T) {
 	const cols, rows = 80, 24
-	o := startOracle(t, cols, rows)
+	o := startTmuxReference(t, cols, rows)
 	files, err := filepath.Glob("testdata/recorded/*.raw")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recordings: %v", err)
@@ -117,7 +117,7 @@ func TestSameScreenAsTmuxRecorded(t *testing.T) {
 
 func TestSameReflowAsTmux(t *testing.T) {
 	const cols, rows = 30, 8
-	o := startOracle(t, cols, rows)
+	o := startTmuxReference(t, cols, rows)
 	for seed := range 300 {
 		r := rand.New(rand.NewPCG(uint64(seed), 2))
 		wide := seed%3 == 0
@@ -154,7 +154,7 @@ func TestSameReflowAsTmux(t *testing.T) {
 // differs: tmux keeps what it cropped, we show blanks.)
 func TestSameAlternateResizeAsTmux(t *testing.T) {
 	const cols, rows = 30, 12
-	o := startOracle(t, cols, rows)
+	o := startTmuxReference(t, cols, rows)
 	for seed := range 100 {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		s := vt.New(cols, rows, nil)
@@ -229,7 +229,7 @@ func TestExceptions(t *testing.T) {
 
 // TestSameWidthsAsTmux asks tmux for the width of every assigned character.
 func TestSameWidthsAsTmux(t *testing.T) {
-	o := startOracle(t, 80, 24)
+	o := startTmuxReference(t, 80, 24)
 	s := vt.New(80, 24, nil)
 	var batch []rune
 	bad := 0

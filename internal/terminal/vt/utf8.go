@@ -9,8 +9,8 @@ type partial struct {
 	need int // 0: none begun
 }
 
-// begun returns the bytes collected so far.
-func (u *partial) begun() int {
+// collected returns the bytes collected so far.
+func (u *partial) collected() int {
 	if u.need == 0 {
 		return 0
 	}

@@ -22,8 +22,8 @@ func newBatch(size int) *batch {
 	return b
 }
 
-// settle stores a reply. A nil batch has no waiter.
-func (b *batch) settle(index int, reply Reply) {
+// complete stores a reply. A nil batch has no waiter.
+func (b *batch) complete(index int, reply Reply) {
 	if b == nil {
 		return
 	}

@@ -18,8 +18,8 @@ type Client struct {
 	closing chan struct{}
 	// changes is what Changes returns.
 	changes atomic.Uint64
-	// keepers are the goroutines that repair connections.
-	keepers sync.WaitGroup
+	// supervisors are the goroutines that repair connections.
+	supervisors sync.WaitGroup
 
 	mu sync.Mutex
 	// state and changed are guarded by mu. changed is closed and replaced with each new state.
@@ -31,10 +31,10 @@ type Client struct {
 	// mu.
 	known    Server
 	features Features
-	// lost is why there is no server any more. Guarded by mu.
-	lost error
-	// awaited: the loss of the known server is no surprise. Guarded by mu.
-	awaited bool
+	// lostReason is why there is no server any more. Guarded by mu.
+	lostReason error
+	// lossExpected: the loss of the known server is no surprise. Guarded by mu.
+	lossExpected bool
 	// subscriptions and monitors are guarded by mu.
 	subscriptions map[*queue]struct{}
 	monitors      map[string]Command
@@ -43,11 +43,11 @@ type Client struct {
 type clientState uint8
 
 const (
-	// fresh: never connected.
-	fresh clientState = iota
+	// neverConnected: never connected.
+	neverConnected clientState = iota
 	connected
-	// mending: the connection broke; whether the server lives is being found out.
-	mending
+	// reconnecting: the connection broke; whether the server lives is being found out.
+	reconnecting
 	// serverLost: the server has ended.
 	serverLost
 	closed
@@ -105,16 +105,16 @@ func (c *Client) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		unlock, err := c.steady(ctx, commands)
+		unlock, err := c.waitForOthers(ctx, commands)
 		if err != nil {
 			return nil, err
 		}
-		replies, err := connection.ask(ctx, commands...)
+		replies, err := connection.request(ctx, commands...)
 		unlock()
 		if !errors.Is(err, errNotSent) {
 			return replies, err
 		}
-		if err := c.afterward(ctx, connection); err != nil {
+		if err := c.waitForBreak(ctx, connection); err != nil {
 			return nil, err
 		}
 	}
@@ -129,12 +129,12 @@ func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
 	return replies[0].Output, nil
 }
 
-// AwaitLoss says that the known server is about to be ended: its loss is reported as
+// ExpectLoss says that the known server is about to be ended: its loss is reported as
 // usual, but is no warning in the log. It holds until there is a connection again.
-func (c *Client) AwaitLoss() {
+func (c *Client) ExpectLoss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.awaited = true
+	c.lossExpected = true
 }
 
 // Server returns the server that this client is connected to and its features. It
@@ -142,7 +142,7 @@ func (c *Client) AwaitLoss() {
 func (c *Client) Server() (server Server, features Features, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state != connected && c.state != mending {
+	if c.state != connected && c.state != reconnecting {
 		return Server{}, Features{}, false
 	}
 	return c.known, c.features, true
@@ -156,7 +156,7 @@ func (c *Client) Hub() string { return c.options.Hub }
 func (c *Client) ready(ctx context.Context) (*connection, error) {
 	for {
 		c.mu.Lock()
-		state, connection, changed, lost := c.state, c.connection, c.changed, c.lost
+		state, connection, changed, lost := c.state, c.connection, c.changed, c.lostReason
 		c.mu.Unlock()
 		switch state {
 		case connected:
@@ -165,11 +165,11 @@ func (c *Client) ready(ctx context.Context) (*connection, error) {
 			return nil, lost
 		case closed:
 			return nil, ErrClosed
-		case fresh:
+		case neverConnected:
 			if _, err := c.Attach(ctx); err != nil {
 				return nil, err
 			}
-		case mending:
+		case reconnecting:
 			select {
 			case <-changed:
 			case <-ctx.Done():
@@ -179,8 +179,8 @@ func (c *Client) ready(ctx context.Context) (*connection, error) {
 	}
 }
 
-// afterward waits until the client knows that the connection broke.
-func (c *Client) afterward(ctx context.Context, broken *connection) error {
+// waitForBreak waits until the client knows that the connection broke.
+func (c *Client) waitForBreak(ctx context.Context, broken *connection) error {
 	for {
 		c.mu.Lock()
 		current, changed := c.connection, c.changed
@@ -245,7 +245,7 @@ func (c *Client) publish(event Event) {
 // server lives on. Calls in flight fail with ErrClosed. When ctx ends first the process is
 // killed without waiting for its farewell. It may be called twice.
 func (c *Client) Close(ctx context.Context) error {
-	defer c.leaving(ctx)()
+	defer c.waitBeforeClose(ctx)()
 	c.mu.Lock()
 	connection := c.connection
 	if c.state != closed {
@@ -258,9 +258,9 @@ func (c *Client) Close(ctx context.Context) error {
 	clear(c.subscriptions)
 	c.mu.Unlock()
 	if connection != nil {
-		connection.hangUp(ctx)
+		connection.close(ctx)
 		connection.fail(ErrClosed)
 	}
-	c.keepers.Wait()
+	c.supervisors.Wait()
 	return nil
 }

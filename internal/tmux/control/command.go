@@ -12,7 +12,7 @@ type Command struct {
 	names []string
 	line  string
 	err   error
-	// nested: it carries out others, see takeApart.
+	// nested: it carries out others, see splitReply.
 	nested bool
 }
 

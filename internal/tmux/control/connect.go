@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// manner says whether connecting may start a server.
-type manner uint8
+// startMode says whether connecting may start a server.
+type startMode uint8
 
 const (
-	mustListen manner = iota
+	mustListen startMode = iota
 	mayStart
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 // connect brings the client into the state connected unless it is.
-func (c *Client) connect(ctx context.Context, how manner) (Server, error) {
+func (c *Client) connect(ctx context.Context, how startMode) (Server, error) {
 	for {
 		server, changed, err := c.tryConnect(ctx, how)
 		if changed == nil {
@@ -46,7 +46,7 @@ func (c *Client) connect(ctx context.Context, how manner) (Server, error) {
 
 // tryConnect is connect unless the connection is being repaired: then changed is to be waited
 // for.
-func (c *Client) tryConnect(ctx context.Context, how manner) (server Server, changed chan struct{}, err error) {
+func (c *Client) tryConnect(ctx context.Context, how startMode) (server Server, changed chan struct{}, err error) {
 	select {
 	case c.gate <- struct{}{}:
 		defer func() { <-c.gate }()
@@ -63,9 +63,9 @@ func (c *Client) tryConnect(ctx context.Context, how manner) (server Server, cha
 		return known, nil, nil
 	case closed:
 		return Server{}, nil, ErrClosed
-	case mending:
+	case reconnecting:
 		return Server{}, changed, nil
-	case fresh, serverLost:
+	case neverConnected, serverLost:
 	}
 	made, err := c.open(ctx, how)
 	if err != nil {
@@ -85,8 +85,8 @@ type opened struct {
 }
 
 // open starts a process that is attached to the hub of the server.
-func (c *Client) open(ctx context.Context, how manner) (opened, error) {
-	binary, err := LookUp(c.options.Binary, c.options.Path)
+func (c *Client) open(ctx context.Context, how startMode) (opened, error) {
+	binary, err := FindProgram(c.options.Binary, c.options.Path)
 	if err != nil {
 		return opened{}, err
 	}
@@ -106,7 +106,7 @@ func (c *Client) open(ctx context.Context, how manner) (opened, error) {
 	}
 }
 
-func (c *Client) openOnce(ctx context.Context, binary string, how manner) (opened, error) {
+func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (opened, error) {
 	listens, err := listening(ctx, c.options.Socket)
 	switch {
 	case err != nil:
@@ -121,22 +121,22 @@ func (c *Client) openOnce(ctx context.Context, binary string, how manner) (opene
 			return opened{}, err
 		}
 	}
-	unlock, err := c.alone(ctx)
+	unlock, err := c.lockExclusive(ctx)
 	if err != nil {
 		return opened{}, err
 	}
 	defer unlock()
-	// The process outlives the call; hangUp and the end of its input end it.
+	// The process outlives the call; close and the end of its input end it.
 	life := context.WithoutCancel(ctx)
 	connection, err := connect(life, binary, c.arguments(how), c.options.Env, c.publish)
 	if err != nil {
 		return opened{}, fmt.Errorf("cannot start %s: %w", binary, err)
 	}
-	made, err := c.greet(ctx, connection)
+	made, err := c.identifyServer(ctx, connection)
 	if err != nil {
 		now, cancel := context.WithCancel(life)
 		cancel()
-		connection.hangUp(now)
+		connection.close(now)
 		connection.fail(ErrInterrupted)
 		if ctx.Err() != nil {
 			return opened{}, context.Cause(ctx)
@@ -149,7 +149,7 @@ func (c *Client) openOnce(ctx context.Context, binary string, how manner) (opene
 // arguments attach to the hub or make it. Its program reads what Signal types there; the terminal
 // echoes it, and the echo is reported. new-session starts a server that has ended since it was
 // asked for; behind if-shell it never does.
-func (c *Client) arguments(how manner) []string {
+func (c *Client) arguments(how startMode) []string {
 	hub := []string{
 		"-A", "-s", c.options.Hub, "-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
 	}
@@ -164,8 +164,8 @@ func (c *Client) arguments(how manner) []string {
 // signalOption holds the id of the pane that signals are typed into.
 const signalOption = "@tmuxctl_signal"
 
-// greet asks who answers, what it can do, and where signals are to be typed.
-func (c *Client) greet(ctx context.Context, connection *connection) (opened, error) {
+// identifyServer asks who answers, what it can do, and where signals are to be typed.
+func (c *Client) identifyServer(ctx context.Context, connection *connection) (opened, error) {
 	hub := "=" + c.options.Hub + ":"
 	replies, err := c.askNew(ctx, connection,
 		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
@@ -248,12 +248,12 @@ func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
 	c.mu.Lock()
 	if c.state == closed {
 		c.mu.Unlock()
-		made.connection.hangUp(ctx)
+		made.connection.close(ctx)
 		made.connection.fail(ErrClosed)
 		return ErrClosed
 	}
-	c.known, c.features, c.lost = made.server, made.features, nil
-	c.awaited = false
+	c.known, c.features, c.lostReason = made.server, made.features, nil
+	c.lossExpected = false
 	c.enterLocked(connected, made.connection)
 	if resync {
 		for q := range c.subscriptions {
@@ -261,22 +261,22 @@ func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
 		}
 	}
 	life := context.WithoutCancel(ctx)
-	c.keepers.Go(func() { c.keep(life, made.connection) })
+	c.supervisors.Go(func() { c.supervise(life, made.connection) })
 	c.mu.Unlock()
 	c.options.Logger.Debug("connected to tmux", "socket", c.options.Socket, "pid", made.server.PID, "version", made.server.Version)
 	return nil
 }
 
-// keep waits until the connection breaks and finds out whether the server is
+// supervise waits until the connection breaks and finds out whether the server is
 // gone.
-func (c *Client) keep(ctx context.Context, connection *connection) {
+func (c *Client) supervise(ctx context.Context, connection *connection) {
 	<-connection.done
 	c.mu.Lock()
 	if c.state == closed {
 		c.mu.Unlock()
 		return
 	}
-	c.enterLocked(mending, nil)
+	c.enterLocked(reconnecting, nil)
 	known := c.known
 	c.mu.Unlock()
 	select {
@@ -289,16 +289,16 @@ func (c *Client) keep(ctx context.Context, connection *connection) {
 	listens, err := listening(ctx, c.options.Socket)
 	if err == nil && !listens {
 		connection.fail(fmt.Errorf("%w: %w", ErrServerLost, ErrInterrupted))
-		c.lose(connection.last())
+		c.markLost(connection.last())
 		return
 	}
 	connection.fail(ErrInterrupted)
 	c.options.Logger.Info("the connection to tmux broke", "socket", c.options.Socket, "said", connection.last())
-	c.mend(ctx, known)
+	c.reconnect(ctx, known)
 }
 
-// mend connects again to the known server, or finds that it is lost.
-func (c *Client) mend(ctx context.Context, known Server) {
+// reconnect connects again to the known server, or finds that it is lost.
+func (c *Client) reconnect(ctx context.Context, known Server) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		limited, cancel := context.WithTimeout(ctx, handshakeTime)
 		made, err := c.open(limited, mustListen)
@@ -307,13 +307,13 @@ func (c *Client) mend(ctx context.Context, known Server) {
 		case errors.Is(err, ErrClosed):
 			return
 		case errors.Is(err, ErrNoServer):
-			c.lose(err.Error())
+			c.markLost(err.Error())
 			return
 		case err == nil && (made.server.PID != known.PID || !made.server.Started.Equal(known.Started)):
 			now, cancel := context.WithCancel(ctx)
 			cancel()
-			made.connection.hangUp(now)
-			c.lose(fmt.Sprintf("another server listens at %s, process %d instead of %d", c.options.Socket, made.server.PID, known.PID))
+			made.connection.close(now)
+			c.markLost(fmt.Sprintf("another server listens at %s, process %d instead of %d", c.options.Socket, made.server.PID, known.PID))
 			return
 		case err == nil:
 			_ = c.adopt(ctx, made, true) // it fails only when the client was closed
@@ -328,16 +328,16 @@ func (c *Client) mend(ctx context.Context, known Server) {
 	}
 }
 
-// lose enters the state serverLost and reports it once.
-func (c *Client) lose(why string) {
+// markLost enters the state serverLost and reports it once.
+func (c *Client) markLost(why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state == closed {
 		return
 	}
-	c.lost = fmt.Errorf("%w: %s", ErrServerLost, why)
+	c.lostReason = fmt.Errorf("%w: %s", ErrServerLost, why)
 	if why == "" {
-		c.lost = ErrServerLost
+		c.lostReason = ErrServerLost
 	}
 	c.enterLocked(serverLost, nil)
 	clear(c.monitors)
@@ -345,7 +345,7 @@ func (c *Client) lose(why string) {
 		q.push(Event{Kind: ServerLost, Text: why})
 	}
 	tell := c.options.Logger.Warn
-	if c.awaited {
+	if c.lossExpected {
 		tell = c.options.Logger.Debug
 	}
 	tell("the tmux server is lost", "socket", c.options.Socket, "why", why)

@@ -55,7 +55,7 @@ type connection struct {
 	// signalled is the beginning of a line of the signal pane. Owned by the reader.
 	signalled []byte
 	throttle  throttle
-	stir      stir
+	activity  activity
 
 	mu sync.Mutex
 	// outgoing are the bytes to write, spare is room for the next ones. Guarded by mu.
@@ -66,16 +66,16 @@ type connection struct {
 	left []byte
 	// open are the requests whose replies have not begun, oldest first. Guarded by mu.
 	open []*request
-	// quieted counts, by pane, who wants it paused for now. Guarded by mu.
-	quieted map[string]int
-	// resting are the panes that were paused by us, the first to be continued first. Guarded by mu.
-	resting []resting
+	// pauseCounts counts, by pane, who wants it paused for now. Guarded by mu.
+	pauseCounts map[string]int
+	// pausedPanes are the panes that were paused by us, the first to be continued first. Guarded by mu.
+	pausedPanes []pausedGroup
 	// sent counts the requests. Guarded by mu.
 	sent uint64
 	// broken: nothing more is sent. Guarded by mu.
 	broken bool
-	// said is what tmux said at the end. Guarded by mu.
-	said string
+	// endText is what tmux said at the end. Guarded by mu.
+	endText string
 }
 
 // connect starts tmux with the arguments. Ending ctx kills it.
@@ -162,7 +162,7 @@ func (c *connection) queue(b *batch, commands []Command) (first bool, err error)
 		c.outgoing = append(c.outgoing, '\n')
 	}
 	if asks {
-		c.stirs()
+		c.recordActivity()
 	}
 	first = !c.writing
 	c.writing = true
@@ -221,8 +221,8 @@ func (c *connection) wakeWriter() {
 	}
 }
 
-// ask sends the commands and waits for the replies.
-func (c *connection) ask(ctx context.Context, commands ...Command) ([]Reply, error) {
+// request sends the commands and waits for the replies.
+func (c *connection) request(ctx context.Context, commands ...Command) ([]Reply, error) {
 	b := newBatch(len(commands))
 	if err := c.send(b, commands...); err != nil {
 		return nil, err
@@ -234,11 +234,11 @@ func (c *connection) ask(ctx context.Context, commands ...Command) ([]Reply, err
 func (c *connection) write(stop <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var r reminder
+	var r keepAliveState
 	for {
 		now := time.Now()
-		next, some := c.wakeRested(now)
-		if silent, watched := c.remind(&r, now); watched && (!some || silent < next) {
+		next, some := c.resumePaused(now)
+		if silent, watched := c.sendKeepAlive(&r, now); watched && (!some || silent < next) {
 			next, some = silent, true
 		}
 		if some {
@@ -267,7 +267,7 @@ func (c *connection) write(stop <-chan struct{}) {
 
 // read takes all lines until the process ends or breaks the protocol.
 func (c *connection) read() {
-	t := &transcript{next: c.oldest, event: c.take}
+	t := &transcript{next: c.oldest, event: c.handle}
 	input := bufio.NewReaderSize(c.stdout, 64<<10)
 	var long []byte
 	var err error
@@ -288,7 +288,7 @@ func (c *connection) read() {
 		asked := t.request
 		err = t.feed(bytes.TrimSuffix(line, []byte("\n")))
 		if asked != nil && t.request == nil && asked.batch != nil && !asked.batch.reminds {
-			c.stirs()
+			c.recordActivity()
 		}
 		if cap(long) > 1<<20 {
 			long = nil
@@ -296,9 +296,9 @@ func (c *connection) read() {
 	}
 	if !errors.Is(err, io.EOF) {
 		_ = c.process.Process.Kill() // it has not been waited for, so it is ours
-		c.say(err.Error())
+		c.addEndText(err.Error())
 	}
-	c.say(string(t.said))
+	c.addEndText(string(t.errorText))
 	c.end(t.request)
 }
 
@@ -315,23 +315,23 @@ func (c *connection) oldest() *request {
 	return first
 }
 
-// take receives a notification from the transcript.
-func (c *connection) take(event Event) {
-	c.stirs()
+// handle receives a notification from the transcript.
+func (c *connection) handle(event Event) {
+	c.recordActivity()
 	switch {
 	case event.Kind == exited:
-		c.say(event.Text)
+		c.addEndText(event.Text)
 	case event.Kind == paused:
-		if c.isQuiet(event.Pane) {
+		if c.isPaused(event.Pane) {
 			return // it is continued when the hold ends
 		}
 		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // a broken connection needs no continuing
-		c.tell(Event{Kind: Output, Pane: event.Pane, Gap: true})
+		c.publishEvent(Event{Kind: Output, Pane: event.Pane, Gap: true})
 	case event.Kind == continued:
 	case event.Kind == Output && c.adopted.Load():
 		c.output(event)
 	default:
-		c.tell(event)
+		c.publishEvent(event)
 	}
 }
 
@@ -351,7 +351,7 @@ func (c *connection) output(event Event) {
 	}
 }
 
-func (c *connection) tell(event Event) {
+func (c *connection) publishEvent(event Event) {
 	if c.adopted.Load() {
 		c.publish(event)
 	}
@@ -370,22 +370,22 @@ func (c *connection) signal(data []byte) {
 		}
 		c.signalled = append(c.signalled[:0], rest...)
 	}
-	if len(c.signalled) > maxSaid {
+	if len(c.signalled) > maxErrorText {
 		c.signalled = c.signalled[:0]
 	}
 }
 
-// say adds to what is known of the end.
-func (c *connection) say(text string) {
+// addEndText adds to what is known of the end.
+func (c *connection) addEndText(text string) {
 	if text = string(bytes.TrimSpace([]byte(text))); text == "" {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.said != "" {
-		c.said += ": "
+	if c.endText != "" {
+		c.endText += ": "
 	}
-	c.said += text
+	c.endText += text
 }
 
 // end lets nothing more be sent. The request that is being answered stays open.
@@ -400,10 +400,10 @@ func (c *connection) end(current *request) {
 
 // last returns what tmux said at the end, to be called after done.
 func (c *connection) last() string {
-	c.say(c.stderr.String())
+	c.addEndText(c.stderr.String())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.said
+	return c.endText
 }
 
 // fail answers all requests that are still open, to be called after done.
@@ -413,13 +413,13 @@ func (c *connection) fail(err error) {
 	c.open = nil
 	c.mu.Unlock()
 	for _, request := range open {
-		request.batch.settle(request.index, Reply{Err: err})
+		request.batch.complete(request.index, Reply{Err: err})
 	}
 }
 
-// hangUp ends the process: by closing its input, by force when ctx ends. It returns
+// close ends the process: by closing its input, by force when ctx ends. It returns
 // when everything of the connection has ended.
-func (c *connection) hangUp(ctx context.Context) {
+func (c *connection) close(ctx context.Context) {
 	// A server does not close a client with waiting lines, see remind.go: a client that has an
 	// answer has the lines before it.
 	if b := newBatch(1); c.send(b, Cmd("display-message", "-p", "")) == nil {
@@ -451,7 +451,7 @@ type tail struct {
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text = append(t.text, p[:min(len(p), maxSaid-len(t.text))]...)
+	t.text = append(t.text, p[:min(len(p), maxErrorText-len(t.text))]...)
 	return len(p), nil
 }
 

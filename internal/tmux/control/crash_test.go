@@ -76,22 +76,22 @@ func TestGlance(t *testing.T) {
 	o := options(t)
 	first, other := newClient(t, o), newClient(t, o)
 	show := control.Cmd("list-clients", "-F", "#{client_control_mode} it's #; ~ é漢")
-	if out, err := other.Glance(t.Context(), show); !errors.Is(err, control.ErrNoServer) {
+	if out, err := other.QueryOnce(t.Context(), show); !errors.Is(err, control.ErrNoServer) {
 		t.Errorf("without a server: %q, %v", out, err)
 	}
 	if _, err := first.Start(limit(t)); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := other.Glance(limit(t), show); err != nil || string(out) != "1 it's #; ~ é漢" {
+	if out, err := other.QueryOnce(limit(t), show); err != nil || string(out) != "1 it's #; ~ é漢" {
 		t.Errorf("it sees the clients %q, %v", out, err)
 	}
-	if out, err := other.Glance(limit(t), control.Cmd("kill-session", "-t", "=none:")); !errors.Is(err, control.ErrNotFound) {
+	if out, err := other.QueryOnce(limit(t), control.Cmd("kill-session", "-t", "=none:")); !errors.Is(err, control.ErrNotFound) {
 		t.Errorf("of a session that is not there: %q, %v", out, err)
 	}
 	if _, _, connected := other.Server(); connected {
 		t.Error("it has connected")
 	}
-	if out, err := first.Glance(limit(t), show); err != nil || string(out) != "1 it's #; ~ é漢" {
+	if out, err := first.QueryOnce(limit(t), show); err != nil || string(out) != "1 it's #; ~ é漢" {
 		t.Errorf("a client that is connected sees %q, %v", out, err)
 	}
 }

@@ -77,15 +77,15 @@ func TestAFloodDoesNotHoldUpReplies(t *testing.T) {
 		t.Errorf("a reply takes %v, a process of tmux %v", heard, process)
 	}
 
-	gap := hearAgain(t, client, events, quiet)
+	gap := waitForEcho(t, client, events, quiet)
 	if !gap {
 		await(t, events, "a gap in the flood", func(e control.Event) bool { return e.Gap })
 	}
 }
 
-// hearAgain types into a pane that echoes until the echo is read: what it prints while it is
+// waitForEcho types into a pane that echoes until the echo is read: what it prints while it is
 // paused is a gap. It reports whether there was one.
-func hearAgain(t testing.TB, client *control.Client, events *control.Subscription, pane string) (gap bool) {
+func waitForEcho(t testing.TB, client *control.Client, events *control.Subscription, pane string) (gap bool) {
 	t.Helper()
 	ctx := limit(t)
 	for {
@@ -132,7 +132,7 @@ func TestPausedPanesAreHeardAgain(t *testing.T) {
 	if took := time.Since(began); !gap && took < 2*time.Second { // more than 1 MiB/s is paused
 		t.Errorf("%d bytes were read in %s, and nothing was paused", heard, took)
 	}
-	hearAgain(t, client, events, id)
+	waitForEcho(t, client, events, id)
 }
 
 func TestAReaderThatSleepsHoldsUpNobody(t *testing.T) {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Glance is Output by a process of its own, unless this client is connected. It is for who asks
+// QueryOnce is Output by a process of its own, unless this client is connected. It is for who asks
 // once and hears nothing: that process is no control client, so nothing that panes print is sent
 // to it, and no server crashes because it comes or goes, see alone. It starts no server. Errors as
 // for Output.
-func (c *Client) Glance(ctx context.Context, command Command) ([]byte, error) {
+func (c *Client) QueryOnce(ctx context.Context, command Command) ([]byte, error) {
 	c.mu.Lock()
 	state := c.state
 	c.mu.Unlock()
-	if state == connected || state == mending || state == closed {
+	if state == connected || state == reconnecting || state == closed {
 		return c.Output(ctx, command)
 	}
 	line, err := command.Line()
 	if err != nil {
 		return nil, err
 	}
-	binary, err := LookUp(c.options.Binary, c.options.Path)
+	binary, err := FindProgram(c.options.Binary, c.options.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -57,13 +57,13 @@ func TestAPauseHoldsUpNothing(t *testing.T) {
 			if err := <-reply; err != nil {
 				t.Fatal(err)
 			}
-			hearAgain(t, s.client, s.events, s.loud)
+			waitForEcho(t, s.client, s.events, s.loud)
 		},
 		"an event": func(t *testing.T, s *slowReader) {
 			s.tmux("rename-window", "-t", s.loud, "renamed")
 			s.wakes()
 			await(t, s.events, "the new name", ofKind(control.WindowRenamed))
-			hearAgain(t, s.client, s.events, s.loud)
+			waitForEcho(t, s.client, s.events, s.loud)
 		},
 		"an end": func(t *testing.T, s *slowReader) {
 			s.tmux("rename-window", "-t", s.loud, "renamed")

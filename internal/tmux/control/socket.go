@@ -70,42 +70,42 @@ const lockPause = 5 * time.Millisecond
 // Lock is the file beside a socket that clients lock while they connect. It stays.
 func Lock(socket string) string { return socket + ".connect" }
 
-// alone waits until no other client of this package connects to the server, none leaves, and none
+// lockExclusive waits until no other client of this package connects to the server, none leaves, and none
 // makes, closes or renames a session there, or a paste buffer from 3.4 on. tmux 3.2 to 3.6 at least
 // crashes, with all its sessions, when it has to report that to its control clients while one of
 // them introduces itself; making the hub is such a moment. A person who leaves cannot be kept from
 // it, so who does not need a control client should not be one: see Glance.
-func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
+func (c *Client) lockExclusive(ctx context.Context) (unlock func(), err error) {
 	return c.lock(ctx, syscall.LOCK_EX)
 }
 
-// upsetting are the words of commands that make, close or rename a session, or make a paste
+// structuralCommands are the words of commands that make, close or rename a session, or make a paste
 // buffer. A server reports buffers only from 3.4 on; they count for all.
-var upsetting = []string{"new-session", "kill-session", "kill-window", "rename-session", "setb", "set-buffer", "load-buffer"}
+var structuralCommands = []string{"new-session", "kill-session", "kill-window", "rename-session", "setb", "set-buffer", "load-buffer"}
 
-// steady is for commands that make, close or rename a session or make a buffer: it waits until no
+// waitForOthers is for commands that make, close or rename a session or make a buffer: it waits until no
 // client of this package connects to the server, and lets none. For others it does nothing.
-func (c *Client) steady(ctx context.Context, commands []Command) (unlock func(), err error) {
+func (c *Client) waitForOthers(ctx context.Context, commands []Command) (unlock func(), err error) {
 	for _, command := range commands {
 		line, _ := command.Line() // was looked at before
 		holds := func(word string) bool { return strings.Contains(line, word) }
-		if slices.ContainsFunc(upsetting, holds) {
+		if slices.ContainsFunc(structuralCommands, holds) {
 			return c.lock(ctx, syscall.LOCK_SH)
 		}
 	}
 	return func() {}, nil
 }
 
-// leaveTime is how long a client that leaves waits for those that connect.
-const leaveTime = time.Second
+// closeWait is how long a client that leaves waits for those that connect.
+const closeWait = time.Second
 
-// leaving is steady for a connection that is closed, which is reported to all control clients
+// waitBeforeClose is steady for a connection that is closed, which is reported to all control clients
 // too. It does not wait for long.
-func (c *Client) leaving(ctx context.Context) (unlock func()) {
+func (c *Client) waitBeforeClose(ctx context.Context) (unlock func()) {
 	c.mu.Lock()
 	there := c.connection != nil
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+	ctx, cancel := context.WithTimeout(ctx, closeWait)
 	defer cancel()
 	if there {
 		if unlock, err := c.lock(ctx, syscall.LOCK_SH); err == nil {
@@ -143,9 +143,9 @@ func (c *Client) lock(ctx context.Context, how int) (unlock func(), err error) {
 	}
 }
 
-// LookUp finds the program in the list of folders. A path is taken as it is. What is not
+// FindProgram finds the program in the list of folders. A path is taken as it is. What is not
 // found is [ErrNoTmux].
-func LookUp(binary, path string) (string, error) {
+func FindProgram(binary, path string) (string, error) {
 	if strings.ContainsRune(binary, filepath.Separator) {
 		if !runnable(binary) {
 			return "", fmt.Errorf("%w: %s is not a program", ErrNoTmux, binary)

@@ -12,10 +12,10 @@ const (
 	// print most are paused: 1 MiB/s. tmux sends a control client 1 to 4 MB/s of a flood, and
 	// a reply waits behind what is queued.
 	windowBytes = 256 << 10
-	// rest is how long a pane stays paused. Its program goes on. Turning panes off instead
+	// pauseTime is how long a pane stays paused. Its program goes on. Turning panes off instead
 	// (refresh-client -A PANE:off), so that the server does not read them, is no way: 3.3a, 3.5a
 	// and 3.6a crashed soon after such panes were turned on again.
-	rest = 250 * time.Millisecond
+	pauseTime = 250 * time.Millisecond
 )
 
 // throttle counts the output of panes and says which to pause, so that a flood costs neither
@@ -54,8 +54,8 @@ func (t *throttle) reset(now time.Time) {
 	t.began, t.total = now, 0
 }
 
-// resting are panes that were paused together, until they are to be continued.
-type resting struct {
+// pausedGroup are panes that were paused together, until they are to be continued.
+type pausedGroup struct {
 	panes []string
 	until time.Time
 }
@@ -63,7 +63,7 @@ type resting struct {
 // pause lets panes rest. The reader calls it.
 func (c *connection) pause(panes []string, now time.Time) {
 	c.mu.Lock()
-	c.resting = append(c.resting, resting{panes, now.Add(rest)})
+	c.pausedPanes = append(c.pausedPanes, pausedGroup{panes, now.Add(pauseTime)})
 	c.mu.Unlock()
 	_ = c.send(nil, toEach(panes, "pause")...) // a broken connection needs no pauses
 	c.wakeWriter()                             // which lets them go on
@@ -78,25 +78,25 @@ func toEach(panes []string, action string) []Command {
 	return commands
 }
 
-// wakeRested continues the panes that have rested, and returns how long the next one has to.
-func (c *connection) wakeRested(now time.Time) (next time.Duration, some bool) {
+// resumePaused continues the panes that have rested, and returns how long the next one has to.
+func (c *connection) resumePaused(now time.Time) (next time.Duration, some bool) {
 	c.mu.Lock()
-	var rested []resting
-	for len(c.resting) > 0 && !c.resting[0].until.After(now) {
-		rested = append(rested, c.resting[0])
-		c.resting = c.resting[1:]
+	var rested []pausedGroup
+	for len(c.pausedPanes) > 0 && !c.pausedPanes[0].until.After(now) {
+		rested = append(rested, c.pausedPanes[0])
+		c.pausedPanes = c.pausedPanes[1:]
 	}
-	if some = len(c.resting) > 0; some {
-		next = c.resting[0].until.Sub(now)
+	if some = len(c.pausedPanes) > 0; some {
+		next = c.pausedPanes[0].until.Sub(now)
 	}
 	c.mu.Unlock()
 	for _, group := range rested {
 		// The report of the pause stands inside the reply to our command, so the gap is reported
 		// here.
 		for _, pane := range group.panes {
-			c.tell(Event{Kind: Output, Pane: pane, Gap: true})
+			c.publishEvent(Event{Kind: Output, Pane: pane, Gap: true})
 		}
-		panes := slices.DeleteFunc(slices.Clone(group.panes), c.isQuiet)
+		panes := slices.DeleteFunc(slices.Clone(group.panes), c.isPaused)
 		_ = c.send(nil, toEach(panes, "continue")...) // as in pause
 	}
 	return next, some

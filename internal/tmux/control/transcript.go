@@ -10,8 +10,8 @@ import (
 // breaks the connection.
 const maxReply = 128 << 20
 
-// maxSaid bounds what is kept of an error that belongs to no line of ours.
-const maxSaid = 4 << 10
+// maxErrorText bounds what is kept of an error that belongs to no line of ours.
+const maxErrorText = 4 << 10
 
 var errProtocol = errors.New("tmux broke its protocol")
 
@@ -44,8 +44,8 @@ type transcript struct {
 	raw []byte
 	// last is where the last line of raw begins.
 	last int
-	// said is the text of the last foreign block that failed, cut at maxSaid.
-	said []byte
+	// errorText is the text of the last foreign block that failed, cut at maxErrorText.
+	errorText []byte
 }
 
 type state uint8
@@ -72,7 +72,7 @@ func (t *transcript) feed(line []byte) error {
 	case outside:
 		return t.outside(line)
 	case foreign:
-		t.overhear(line)
+		t.handleForeign(line)
 	case collecting:
 		return t.collect(line)
 	case closing:
@@ -84,16 +84,16 @@ func (t *transcript) feed(line []byte) error {
 	return nil
 }
 
-// overhear takes a line of a foreign block.
-func (t *transcript) overhear(line []byte) {
+// handleForeign takes a line of a foreign block.
+func (t *transcript) handleForeign(line []byte) {
 	if isEnd(line, t.key) {
 		t.state = outside
 		if bytes.HasPrefix(line, errorMark) {
-			t.said, t.raw = append(t.said[:0], t.raw...), t.raw[:0]
+			t.errorText, t.raw = append(t.errorText[:0], t.raw...), t.raw[:0]
 		}
 		return
 	}
-	if len(t.raw)+len(line) < maxSaid {
+	if len(t.raw)+len(line) < maxErrorText {
 		t.raw = append(append(t.raw, line...), '\n')
 	}
 }
@@ -141,8 +141,8 @@ func (t *transcript) finish() {
 	if t.raw = t.raw[:0]; cap(t.raw) > 1<<20 {
 		t.raw = nil
 	}
-	reply, notes, sound := takeApart(request.command, raw)
-	request.batch.settle(request.index, reply)
+	reply, notes, sound := splitReply(request.command, raw)
+	request.batch.complete(request.index, reply)
 	if !sound {
 		t.event(Event{Kind: Resync})
 	}
@@ -151,16 +151,16 @@ func (t *transcript) finish() {
 	}
 }
 
-// takeApart splits what came between the begin of a reply and its fence into the blocks of
+// splitReply splits what came between the begin of a reply and its fence into the blocks of
 // its commands and the notifications after the last of them. Sound is false when something
 // stood between blocks that is not certain to come from tmux: it is left out.
-func takeApart(command Command, raw []byte) (reply Reply, notes []byte, sound bool) {
+func splitReply(command Command, raw []byte) (reply Reply, notes []byte, sound bool) {
 	sound = true
 	var ours, others blocks
 	for len(raw) > 0 {
 		key, begins := bytes.CutPrefix(firstLine(raw), beginMark)
 		if !begins {
-			notes, sound = certain(raw)
+			notes, sound = afterLastBlock(raw)
 			break
 		}
 		found, ok := blockOf(raw, key)
@@ -238,9 +238,9 @@ func lastLine(raw, mark, key []byte) (at, size int) {
 	return at + 1, len(wanted) - 1
 }
 
-// certain returns the lines after the last that closes a block. Those before may be text
+// afterLastBlock returns the lines after the last that closes a block. Those before may be text
 // of a pane.
-func certain(raw []byte) (notes []byte, sound bool) {
+func afterLastBlock(raw []byte) (notes []byte, sound bool) {
 	notes, sound = raw, true
 	for offset := 0; offset < len(raw); {
 		line := firstLine(raw[offset:])

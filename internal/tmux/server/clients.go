@@ -22,7 +22,7 @@ const optionOwner = "gc_owner_"
 
 // controlClients returns the processes of all control clients.
 func (s *Server) controlClients(ctx context.Context) ([]int, error) {
-	reply, err := s.Ask(ctx, control.Cmd("list-clients", "-F", "#{client_control_mode} #{client_pid}"))
+	reply, err := s.Query(ctx, control.Cmd("list-clients", "-F", "#{client_control_mode} #{client_pid}"))
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +35,13 @@ func (s *Server) controlClients(ctx context.Context) ([]int, error) {
 	return pids, nil
 }
 
-// Tidy notes whose client ours is and takes away those of processes that are gone.
-func (s *Server) Tidy(ctx context.Context) error {
+// RemoveStaleClients notes whose client ours is and takes away those of processes that are gone.
+func (s *Server) RemoveStaleClients(ctx context.Context) error {
 	self, err := proc.Self()
 	if err != nil {
 		return err
 	}
-	own, err := s.Ask(ctx, control.Cmd("display-message", "-p", "#{client_pid}"))
+	own, err := s.Query(ctx, control.Cmd("display-message", "-p", "#{client_pid}"))
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func (s *Server) Tidy(ctx context.Context) error {
 	for _, pid := range pids {
 		option := "@" + optionOwner + strconv.Itoa(pid)
 		if strconv.Itoa(pid) == string(own.Output) {
-			if _, err := s.Ask(ctx, control.Cmd("set-option", "-s", option, self.String())); err != nil {
+			if _, err := s.Query(ctx, control.Cmd("set-option", "-s", option, self.String())); err != nil {
 				return err
 			}
 			continue
 		}
-		reply, err := s.Ask(ctx, control.Cmd("display-message", "-p", "#{"+option+"}"))
+		reply, err := s.Query(ctx, control.Cmd("display-message", "-p", "#{"+option+"}"))
 		if err != nil {
 			return err
 		}
@@ -69,20 +69,20 @@ func (s *Server) Tidy(ctx context.Context) error {
 			continue
 		}
 		_ = proc.Signal(Identify(pid), syscall.SIGKILL) // gone is what we want
-		if _, err := s.Ask(ctx, control.Cmd("set-option", "-s", "-q", "-u", option)); err != nil {
+		if _, err := s.Query(ctx, control.Cmd("set-option", "-s", "-q", "-u", option)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// farewells is how long clients get to leave a server that ends.
-const farewells = 2 * time.Second
+// clientExitTimeout is how long clients get to leave a server that ends.
+const clientExitTimeout = 2 * time.Second
 
 // awaitServer waits until the server has ended, and takes away the clients that keep it
 // from that.
 func (s *Server) awaitServer(ctx context.Context, server int) error {
-	limited, cancel := context.WithTimeout(ctx, farewells)
+	limited, cancel := context.WithTimeout(ctx, clientExitTimeout)
 	err := awaitGone(limited, server)
 	cancel()
 	if err == nil || ctx.Err() != nil {

@@ -11,7 +11,7 @@ import (
 // all that was typed after it: a client's keys are taken one after the other. The prefix
 // key and what follows it are tmux's own and wait for nothing.
 //
-// A key waits for [HoldSeconds], and for as long as who holds the lock says so by [Beat] at
+// A key waits for [HoldSeconds], and for as long as who holds the lock says so by [HeartbeatVariable] at
 // least as often. So a process that dies delays typing for no more than twice that: the
 // first key has the server look, and open the lock.
 const KeyTable = "gc"
@@ -22,9 +22,9 @@ const (
 	OptionHeld = "gc_held" // the last lock that a key has waited for
 )
 
-// Beat is the hidden variable of a session that names the lock whose holder lived when it was
+// HeartbeatVariable is the hidden variable of a session that names the lock whose holder lived when it was
 // set; who looks unsets it. Setting an option would have the screens of all clients drawn again.
-const Beat = "gc_beat"
+const HeartbeatVariable = "gc_beat"
 
 // HoldSeconds is how long a key waits, and how often the server looks from then on whether
 // the holder lives.
@@ -33,12 +33,12 @@ const HoldSeconds = "2"
 // keys are the lines of the configuration that make the key table. Before 3.3 a key cannot
 // be sent on as it is: there are none.
 func (s *Server) keys() []string {
-	binary, err := control.LookUp(s.cfg.Binary, Value(s.cfg.Environ, "PATH"))
+	binary, err := control.FindProgram(s.cfg.Binary, Value(s.cfg.Environ, "PATH"))
 	if err != nil {
 		return nil // who would open the lock
 	}
-	look := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + Beat + `},#{@` + OptionHold + `}}'` +
-		` 'set-environment -u -t #{session_id} ` + Beat + ` ; display-message -p on'` +
+	look := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + HeartbeatVariable + `},#{@` + OptionHold + `}}'` +
+		` 'set-environment -u -t #{session_id} ` + HeartbeatVariable + ` ; display-message -p on'` +
 		` 'wait-for -U #{@` + OptionHold + `} ; set-option -p -q -u -t #{pane_id} @` + OptionHold + `' 2>/dev/null`
 	expire := `while [ "$(` + look + `)" = on ]; do sleep ` + HoldSeconds + `; done`
 	wait := `if-shell -F '#{@` + OptionHold + `}' { set-option -p -F @` + OptionHeld + ` '#{@` + OptionHold + `}' ; run-shell -b -d ` + HoldSeconds + ` ` + quote(expire) +

@@ -18,21 +18,21 @@ const reviveSignal = syscall.SIGUSR1
 // reviveLimit bounds the wait for that.
 const reviveLimit = 5 * time.Second
 
-// Revive has a server that lives without its socket, which somebody removed, make it again. It does
+// RestoreSocket has a server that lives without its socket, which somebody removed, make it again. It does
 // nothing if the socket is there, or if no such server is found.
-func (s *Server) Revive(ctx context.Context) error {
-	if !statedir.Gone(s.socket) {
+func (s *Server) RestoreSocket(ctx context.Context) error {
+	if !statedir.NotExists(s.socket) {
 		return nil
 	}
 	server, found, err := s.find()
 	if err != nil || !found {
 		return err
 	}
-	for _, dir := range append(slices.Clone(s.away), filepath.Dir(s.socket), s.cfg.Dir) {
-		if err := statedir.Trusted(filepath.Dir(dir)); err != nil {
+	for _, dir := range append(slices.Clone(s.socketDirs), filepath.Dir(s.socket), s.cfg.Dir) {
+		if err := statedir.CheckTrusted(filepath.Dir(dir)); err != nil {
 			return err
 		}
-		if err := statedir.Private(dir); err != nil {
+		if err := statedir.MakePrivate(dir); err != nil {
 			return err
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Server) Revive(ctx context.Context) error {
 	defer cancel()
 	look := time.NewTicker(lockRetry)
 	defer look.Stop()
-	for statedir.Gone(s.socket) {
+	for statedir.NotExists(s.socket) {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
@@ -64,7 +64,7 @@ func (s *Server) find() (id proc.ID, found bool, err error) {
 		return id, false, fmt.Errorf("cannot search for the tmux server: %w", err)
 	}
 	for _, info := range all {
-		if !info.Own() || info.Ended() || info.SID != info.PID || info.Comm != serverTitle && info.Comm != filepath.Base(s.cfg.Binary) {
+		if !info.IsOwn() || info.Ended() || info.SID != info.PID || info.Comm != serverTitle && info.Comm != filepath.Base(s.cfg.Binary) {
 			continue
 		}
 		argv, err := proc.Argv(info.PID)
@@ -78,5 +78,5 @@ func (s *Server) find() (id proc.ID, found bool, err error) {
 	return id, false, nil
 }
 
-// doubted is true once: a server that this process has not met yet may have lost its socket before.
-func (s *Server) doubted() bool { return !s.searched.Swap(true) }
+// shouldSearch is true once: a server that this process has not met yet may have lost its socket before.
+func (s *Server) shouldSearch() bool { return !s.searched.Swap(true) }

@@ -52,20 +52,20 @@ type Config struct {
 
 // Server is the city's tmux server, which need not run. It is safe for concurrent use.
 type Server struct {
-	cfg    Config
-	ctl    *control.Client
-	socket string
-	away   []string // folders outside of Dir that the socket is in, outermost first
-	conf   string
-	env    []string // of the server: no secret is in it, panes inherit it
-	roster roster
+	cfg        Config
+	ctl        *control.Client
+	socket     string
+	socketDirs []string // folders outside of Dir that the socket is in, outermost first
+	conf       string
+	env        []string // of the server: no secret is in it, panes inherit it
+	sessions   sessionList
 	// searched: a server without its socket was searched for.
 	searched atomic.Bool
 }
 
 // Open makes Dir. It starts no server.
 func Open(cfg Config) (*Server, error) {
-	if err := statedir.Private(cfg.Dir); err != nil {
+	if err := statedir.MakePrivate(cfg.Dir); err != nil {
 		return nil, err
 	}
 	dir, err := filepath.Abs(cfg.Dir)
@@ -77,14 +77,14 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	for _, dir := range away {
-		if statedir.Gone(dir) {
+		if statedir.NotExists(dir) {
 			break // Start makes them
 		}
-		if err := statedir.Private(dir); err != nil {
+		if err := statedir.MakePrivate(dir); err != nil {
 			return nil, err
 		}
 	}
-	s := &Server{cfg: cfg, socket: socket, away: away, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
+	s := &Server{cfg: cfg, socket: socket, socketDirs: away, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
 	s.ctl, err = control.New(control.Options{
 		Socket: socket, Binary: cfg.Binary, Path: Value(cfg.Environ, "PATH"), Config: s.conf, Env: s.env,
 		Hub: Hub, Width: Cols, Height: Rows, Logger: cfg.Logger,
@@ -150,7 +150,7 @@ func Value(env []string, name string) string {
 // configured calls do with the configuration written, one process and goroutine after the
 // other.
 func (s *Server) configured(ctx context.Context, do func() error) error {
-	if err := statedir.Private(filepath.Dir(s.conf)); err != nil {
+	if err := statedir.MakePrivate(filepath.Dir(s.conf)); err != nil {
 		return err
 	}
 	var lock *os.File
@@ -196,12 +196,12 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}
 	err := s.configured(ctx, func() error {
-		for _, dir := range s.away {
-			if err := statedir.Private(dir); err != nil {
+		for _, dir := range s.socketDirs {
+			if err := statedir.MakePrivate(dir); err != nil {
 				return err
 			}
 		}
-		if err := s.Revive(ctx); err != nil {
+		if err := s.RestoreSocket(ctx); err != nil {
 			return err // never a second server
 		}
 		_, err := s.ctl.Start(ctx)
@@ -224,14 +224,14 @@ func (s *Server) Do(ctx context.Context, commands ...control.Command) ([]control
 				return nil, err
 			}
 		case errors.Is(err, control.ErrInterrupted) && ctx.Err() == nil && try == 0 && reads(commands):
-		case errors.Is(err, control.ErrNoServer) && statedir.Gone(s.socket) && s.doubted():
-			if err := s.Revive(ctx); err != nil {
+		case errors.Is(err, control.ErrNoServer) && statedir.NotExists(s.socket) && s.shouldSearch():
+			if err := s.RestoreSocket(ctx); err != nil {
 				return nil, err
 			}
-			if statedir.Gone(s.socket) {
+			if statedir.NotExists(s.socket) {
 				return replies, err
 			}
-		case errors.Is(err, control.ErrNoTmux) && statedir.Gone(s.socket):
+		case errors.Is(err, control.ErrNoTmux) && statedir.NotExists(s.socket):
 			return nil, fmt.Errorf("%w at %s", control.ErrNoServer, s.socket) // nor is there a program to ask it with
 		default:
 			return replies, err
@@ -241,8 +241,8 @@ func (s *Server) Do(ctx context.Context, commands ...control.Command) ([]control
 	return replies, err
 }
 
-// Ask is Do for one command that changes nothing.
-func (s *Server) Ask(ctx context.Context, command control.Command) (control.Reply, error) {
+// Query is Do for one command that changes nothing.
+func (s *Server) Query(ctx context.Context, command control.Command) (control.Reply, error) {
 	replies, err := s.Do(ctx, command)
 	if len(replies) == 0 {
 		return control.Reply{}, err
@@ -282,12 +282,12 @@ func (s *Server) Configure(ctx context.Context) error {
 	})
 }
 
-// Shut ends the server with all that runs in it, and waits until it has ended.
-func (s *Server) Shut(ctx context.Context) error {
+// Shutdown ends the server with all that runs in it, and waits until it has ended.
+func (s *Server) Shutdown(ctx context.Context) error {
 	_, err := s.Do(ctx, control.Cmd("display-message", "-p", ".")) // which takes up one that runs
 	server, _, known := s.ctl.Server()
 	if err == nil {
-		s.ctl.AwaitLoss()
+		s.ctl.ExpectLoss()
 		_, err = s.Do(ctx, control.Cmd("kill-server"))
 	}
 	err = IgnoreLoss(err)
@@ -317,11 +317,11 @@ func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
 	}
 	const stays = "stays"
 	alone := "#{==:#{S:x},x}" // one x for each session
-	reply, err := s.Ask(ctx, control.If("", alone, control.Command{}, control.Cmd("display-message", "-p", stays)))
+	reply, err := s.Query(ctx, control.If("", alone, control.Command{}, control.Cmd("display-message", "-p", stays)))
 	if err != nil || string(reply.Output) == stays {
 		return false, IgnoreLoss(err)
 	}
-	s.ctl.AwaitLoss()
+	s.ctl.ExpectLoss()
 	replies, err := s.ctl.Do(ctx, control.If("", alone, control.Cmd("kill-server"), control.Cmd("display-message", "-p", stays)))
 	if err == nil && string(replies[0].Output) == stays {
 		return false, nil
@@ -332,13 +332,13 @@ func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
 	if err := s.awaitServer(ctx, server.PID); err != nil {
 		return false, err
 	}
-	return true, s.Leave(ctx)
+	return true, s.RemoveFiles(ctx)
 }
 
-// Leave removes all files of a server, if none runs.
-func (s *Server) Leave(ctx context.Context) error {
+// RemoveFiles removes all files of a server, if none runs.
+func (s *Server) RemoveFiles(ctx context.Context) error {
 	return s.configured(ctx, func() error { // no other start runs meanwhile
-		if !statedir.Gone(s.socket) {
+		if !statedir.NotExists(s.socket) {
 			if _, err := s.ctl.Attach(ctx); !Absent(err) {
 				return err
 			}
@@ -348,7 +348,7 @@ func (s *Server) Leave(ctx context.Context) error {
 				return err
 			}
 		}
-		for _, dir := range slices.Backward(s.away) {
+		for _, dir := range slices.Backward(s.socketDirs) {
 			_ = os.Remove(dir) // others may have theirs in it
 		}
 		return nil

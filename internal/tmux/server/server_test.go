@@ -35,7 +35,7 @@ func open(t *testing.T, socket string) *server.Server {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
 		defer cancel()
-		if err := errors.Join(s.Shut(ctx), s.Client().Close(ctx)); err != nil {
+		if err := errors.Join(s.Shutdown(ctx), s.Client().Close(ctx)); err != nil {
 			t.Error(err)
 		}
 		_ = os.RemoveAll(dir) // a temporary folder
@@ -54,7 +54,7 @@ func start(t *testing.T) *server.Server {
 
 func ask(t *testing.T, s *server.Server, command control.Command) string {
 	t.Helper()
-	reply, err := s.Ask(t.Context(), command)
+	reply, err := s.Query(t.Context(), command)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func raise(t *testing.T, s *server.Server, name, command string) {
 func TestWithoutAServerNothingIsStarted(t *testing.T) {
 	t.Parallel()
 	s := open(t, "s")
-	if _, err := s.Ask(t.Context(), control.Cmd("display-message", "-p", ".")); !server.Absent(err) {
+	if _, err := s.Query(t.Context(), control.Cmd("display-message", "-p", ".")); !server.Absent(err) {
 		t.Errorf("a question = %v", err)
 	}
 	if err := s.Configure(t.Context()); !server.Absent(err) {
@@ -129,13 +129,13 @@ func TestNothingIsLeftElsewhere(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Leave(t.Context()); err != nil {
+		if err := s.RemoveFiles(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if pid := ask(t, s, control.Cmd("display-message", "-p", "#{pid}")); pid == "" {
 			t.Error("the server does not answer any more")
 		}
-		if err := errors.Join(s.Shut(t.Context()), s.Leave(t.Context())); err != nil {
+		if err := errors.Join(s.Shutdown(t.Context()), s.RemoveFiles(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(filepath.Dir(s.Socket())); err == nil {
@@ -197,7 +197,7 @@ func TestListTellsWhatIsOurs(t *testing.T) {
 	if names, err = s.Running(t.Context()); err != nil || strings.Join(names, " ") != "one" {
 		t.Errorf("Running = %q, %v", names, err)
 	}
-	if _, err := s.Ask(t.Context(), all[0].Kill()); err != nil && !errors.Is(err, control.ErrNotFound) { // with its last window
+	if _, err := s.Query(t.Context(), all[0].Kill()); err != nil && !errors.Is(err, control.ErrNotFound) { // with its last window
 		t.Fatal(err)
 	}
 	if names, err = s.Running(t.Context()); err != nil || len(names) != 0 {
@@ -215,17 +215,17 @@ func TestSettledKnowsTheEnd(t *testing.T) {
 		t.Fatalf("List = %+v, %v", all, err)
 	}
 	for !all[0].Dead {
-		if all[0], err = s.Settled(t.Context(), all[0].Pane, all[0].Hash, all[0].Pane); err != nil {
+		if all[0], err = s.FinalState(t.Context(), all[0].Pane, all[0].Hash, all[0].Pane); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if end, err := s.Settled(t.Context(), all[0].Pane, all[0].Hash, all[0].Pane); err != nil || !end.Collected || end.Exit.Code != 7 {
+	if end, err := s.FinalState(t.Context(), all[0].Pane, all[0].Hash, all[0].Pane); err != nil || !end.Collected || end.Exit.Code != 7 {
 		t.Errorf("Settled = %+v, %v", end, err)
 	}
-	if _, err := s.Settled(t.Context(), all[0].Pane, "another", all[0].Pane); !errors.Is(err, server.ErrNotOurs) {
+	if _, err := s.FinalState(t.Context(), all[0].Pane, "another", all[0].Pane); !errors.Is(err, server.ErrNotOurs) {
 		t.Errorf("another instance = %v", err)
 	}
-	if _, err := s.Settled(t.Context(), "%99", all[0].Hash, "%99"); !errors.Is(err, server.ErrNotOurs) {
+	if _, err := s.FinalState(t.Context(), "%99", all[0].Hash, "%99"); !errors.Is(err, server.ErrNotOurs) {
 		t.Errorf("no pane = %v", err)
 	}
 }

@@ -68,11 +68,11 @@ func Parse(line string) (State, error) {
 	}
 	s := State{
 		Hash: f[0], Name: f[1], Pane: f[2], Window: f[3], Session: f[4], Dead: f[5] == "1",
-		PID: Number(f[9]), Attached: Number(f[10]), Output: moment(f[13]),
+		PID: Number(f[9]), Attached: Number(f[10]), Output: parseTime(f[13]),
 		Width: Number(f[14]), Height: Number(f[15]), Title: f[16],
 	}
 	if f[11] != "" {
-		s.Human = moment(f[12]).Add(time.Second - 1) // it is given by the second: at the end of it
+		s.Human = parseTime(f[12]).Add(time.Second - 1) // it is given by the second: at the end of it
 	}
 	if s.Dead {
 		s.Exit, s.Collected = exitOf(f[6], f[7], f[8]), f[6] != "" || Number(f[7]) > 0
@@ -83,7 +83,7 @@ func Parse(line string) (State, error) {
 // exitOf reads how a process ended. A tmux that does not report the signal says nothing
 // at all of a process that one ended.
 func exitOf(status, signal, at string) runtime.Exit {
-	e := runtime.Exit{Code: Number(status), At: moment(at)}
+	e := runtime.Exit{Code: Number(status), At: parseTime(at)}
 	switch n := Number(signal); {
 	case n > 0:
 		e.Code, e.Signal = -1, syscall.Signal(n).String()
@@ -102,8 +102,8 @@ func Number(s string) int {
 	return n
 }
 
-// moment is zero for what is none.
-func moment(s string) time.Time {
+// parseTime is zero for what is none.
+func parseTime(s string) time.Time {
 	if n := Number(s); n > 0 {
 		return time.Unix(int64(n), 0)
 	}
@@ -114,10 +114,10 @@ func moment(s string) time.Time {
 // has seen close.
 const collectLimit = 10 * time.Second
 
-// Settled asks for the state of an instance's pane; [ErrNotOurs] if it has none. When its agent has
+// FinalState asks for the state of an instance's pane; [ErrNotOurs] if it has none. When its agent has
 // ended it waits until the server knows how, or has collected the process and will never know: one
 // before 3.3 does not report signals.
-func (s *Server) Settled(ctx context.Context, target, hash, pane string) (State, error) {
+func (s *Server) FinalState(ctx context.Context, target, hash, pane string) (State, error) {
 	began, gone := time.Now(), false
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		now, err := s.paneState(ctx, target)
@@ -127,7 +127,7 @@ func (s *Server) Settled(ctx context.Context, target, hash, pane string) (State,
 		if err != nil || !now.Dead || now.Collected {
 			return now, err
 		}
-		s.Spoil()
+		s.InvalidateSessions()
 		if gone || time.Since(began) > collectLimit {
 			now.Collected = true
 			return now, nil
@@ -157,26 +157,26 @@ func WakeReaper(ended proc.Info) {
 
 // paneState asks once for the state of a pane.
 func (s *Server) paneState(ctx context.Context, target string) (State, error) {
-	reply, err := s.Ask(ctx, askState(target))
-	return told(reply.Output, err)
+	reply, err := s.Query(ctx, queryState(target))
+	return parsePaneState(reply.Output, err)
 }
 
-// Glance is the state of an instance's pane for who asks for nothing else, see
-// [control.Client.Glance]; [ErrNotOurs] if it has none.
-func (s *Server) Glance(ctx context.Context, target, hash, pane string) (State, error) {
-	now, err := told(s.ctl.Glance(ctx, askState(target)))
+// QueryState is the state of an instance's pane for who asks for nothing else, see
+// [control.Client.QueryOnce]; [ErrNotOurs] if it has none.
+func (s *Server) QueryState(ctx context.Context, target, hash, pane string) (State, error) {
+	now, err := parsePaneState(s.ctl.QueryOnce(ctx, queryState(target)))
 	if err == nil && (now.Hash != hash || now.Pane != pane) {
 		err = ErrNotOurs
 	}
 	return now, err
 }
 
-func askState(target string) control.Command {
+func queryState(target string) control.Command {
 	return control.Cmd("display-message", "-p", "-t", target, StateFields)
 }
 
-// told reads what the server says of one pane.
-func told(output []byte, err error) (State, error) {
+// parsePaneState reads what the server says of one pane.
+func parsePaneState(output []byte, err error) (State, error) {
 	if Absent(err) || errors.Is(err, control.ErrNotFound) {
 		return State{}, ErrNotOurs
 	}
@@ -189,7 +189,7 @@ func told(output []byte, err error) (State, error) {
 // List asks for all panes of ours in one query. The strays are those that only the hub shows:
 // somebody has killed their sessions.
 func (s *Server) List(ctx context.Context) (all, strays []State, err error) {
-	reply, err := s.Ask(ctx, control.Cmd("list-panes", "-a", "-F", "#{session_name} "+StateFields))
+	reply, err := s.Query(ctx, control.Cmd("list-panes", "-a", "-F", "#{session_name} "+StateFields))
 	if err != nil {
 		return nil, nil, err
 	}

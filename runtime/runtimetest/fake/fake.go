@@ -103,8 +103,8 @@ func (f *Provider) called(op, name string, args ...any) error {
 	return nil
 }
 
-// noted records a call that has no error to fail with.
-func (f *Provider) noted(op, name string, args ...any) {
+// recordCall records a call that has no error to fail with.
+func (f *Provider) recordCall(op, name string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, Call{op, name, args})
@@ -123,7 +123,7 @@ func (f *Provider) TeardownServer() error { return f.called("TeardownServer", ""
 
 // SupportsTransport knows the empty transport only.
 func (f *Provider) SupportsTransport(transport string) bool {
-	f.noted("SupportsTransport", "", transport)
+	f.recordCall("SupportsTransport", "", transport)
 	return transport == ""
 }
 

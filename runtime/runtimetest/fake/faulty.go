@@ -132,8 +132,8 @@ func aroundValue[V any](p *Faulty, wait hold, op, session string, call func() (V
 	return none, &runtime.Error{Op: op, Session: session, Err: f.Err}
 }
 
-// ask makes a call without an error result.
-func ask[V any](p *Faulty, op, session string, call func() V) V {
+// callSimple makes a call without an error result.
+func callSimple[V any](p *Faulty, op, session string, call func() V) V {
 	value, err := aroundValue(p, forEver, op, session, func() (V, error) { return call(), nil })
 	if err != nil {
 		var none V

@@ -26,17 +26,17 @@ func (p *Faulty) Interrupt(name string) error {
 
 // IsRunning is a facet's method.
 func (p *Faulty) IsRunning(name string) bool {
-	return ask(p, "IsRunning", name, func() bool { return p.inner.IsRunning(name) })
+	return callSimple(p, "IsRunning", name, func() bool { return p.inner.IsRunning(name) })
 }
 
 // IsAttached is a facet's method.
 func (p *Faulty) IsAttached(name string) bool {
-	return ask(p, "IsAttached", name, func() bool { return p.inner.IsAttached(name) })
+	return callSimple(p, "IsAttached", name, func() bool { return p.inner.IsAttached(name) })
 }
 
 // ProcessAlive is a facet's method.
 func (p *Faulty) ProcessAlive(name string, processNames []string) bool {
-	return ask(p, "ProcessAlive", name, func() bool { return p.inner.ProcessAlive(name, processNames) })
+	return callSimple(p, "ProcessAlive", name, func() bool { return p.inner.ProcessAlive(name, processNames) })
 }
 
 // ListRunning is a facet's method.

@@ -14,7 +14,7 @@ const screenLines = 50
 
 // IsRunning looks at the model.
 func (f *Provider) IsRunning(name string) bool {
-	f.noted("IsRunning", name)
+	f.recordCall("IsRunning", name)
 	running := false
 	f.world.with(name, func(s *session) { running = s.aliveLocked() })
 	return running
@@ -22,7 +22,7 @@ func (f *Provider) IsRunning(name string) bool {
 
 // IsAttached looks at the model.
 func (f *Provider) IsAttached(name string) bool {
-	f.noted("IsAttached", name)
+	f.recordCall("IsAttached", name)
 	attached := false
 	f.world.with(name, func(s *session) { attached = s.attached > 0 })
 	return attached
@@ -30,7 +30,7 @@ func (f *Provider) IsAttached(name string) bool {
 
 // ProcessAlive knows the model's one process name.
 func (f *Provider) ProcessAlive(name string, processNames []string) bool {
-	f.noted("ProcessAlive", name, processNames)
+	f.recordCall("ProcessAlive", name, processNames)
 	if len(processNames) == 0 {
 		return true
 	}

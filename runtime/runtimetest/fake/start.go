@@ -50,7 +50,7 @@ func (f *Provider) start(ctx context.Context, name string, cfg runtime.Config) e
 	f.world.publishLocked(runtime.Event{Kind: runtime.EventStarted, Session: name})
 	s.launchLocked(program, prompt)
 	f.world.mu.Unlock()
-	if err := f.settle(ctx, s); err != nil {
+	if err := f.finishStart(ctx, s); err != nil {
 		f.world.mu.Lock()
 		defer f.world.mu.Unlock()
 		s.removeLocked()
@@ -173,8 +173,8 @@ func firstPrompt(args []string) string {
 	}
 }
 
-// settle does what comes after the creation of the session.
-func (f *Provider) settle(ctx context.Context, s *session) error {
+// finishStart does what comes after the creation of the session.
+func (f *Provider) finishStart(ctx context.Context, s *session) error {
 	cfg := s.cfg
 	if cfg.Lifecycle == runtime.LifecycleOneShot || !cfg.WantsManagedStart() {
 		return nil
@@ -187,7 +187,7 @@ func (f *Provider) settle(ctx context.Context, s *session) error {
 	if cfg.SessionSetupScript != "" {
 		commands = append(commands, quote(cfg.SessionSetupScript))
 	}
-	if err := f.tolerate(ctx, cfg.WorkDir, env, commands); err != nil {
+	if err := f.runBestEffort(ctx, cfg.WorkDir, env, commands); err != nil {
 		return err
 	}
 	if cfg.Nudge != "" {
@@ -195,12 +195,12 @@ func (f *Provider) settle(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	return f.tolerate(ctx, cfg.WorkDir, env, cfg.SessionLive)
+	return f.runBestEffort(ctx, cfg.WorkDir, env, cfg.SessionLive)
 }
 
-// tolerate runs commands whose failures are warnings; only the end of ctx is an
+// runBestEffort runs commands whose failures are warnings; only the end of ctx is an
 // error.
-func (f *Provider) tolerate(ctx context.Context, dir string, env, commands []string) error {
+func (f *Provider) runBestEffort(ctx context.Context, dir string, env, commands []string) error {
 	for _, command := range commands {
 		if err := f.step(ctx, dir, env, command); err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)

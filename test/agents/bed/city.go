@@ -20,14 +20,14 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// Patience is how long anything of an agent may take on a loaded machine.
-const Patience = 5 * time.Minute
+// StepTimeout is how long anything of an agent may take on a loaded machine.
+const StepTimeout = 5 * time.Minute
 
 // Member is one agent of a city.
 type Member struct {
 	Name    string // in the city; also the mock's caller
 	CLI     string
-	Seeds   Seeds // empty: [Seeded]
+	Seeds   HomeState // empty: [Seeded]
 	TOML    string
 	Env     map[string]string // beside that of its seat
 	Bare    bool              // it gets no first prompt
@@ -39,15 +39,15 @@ type Member struct {
 
 // City is a city of real agents that is driven by gc's commands.
 type City struct {
-	Root   string
-	GC     string
-	Model  *mockmodel.Server
-	Wire   *Tripwire
-	Vendor *VendorHost // nil without a member whose seeds are [Unused]
-	Client *client.Client
-	Seats  map[string]Seat
-	Found  map[string]Installed // by agent
-	env    []string
+	Root     string
+	GC       string
+	Model    *mockmodel.Server
+	Tripwire *Tripwire
+	Vendor   *VendorHost // nil without a member whose seeds are [Unused]
+	Client   *client.Client
+	Homes    map[string]AgentHome
+	Found    map[string]Installed // by agent
+	env      []string
 }
 
 // programDir is the folder of the program that this process builds.
@@ -67,8 +67,8 @@ var Program = sync.OnceValues(func() (string, error) {
 	return path, build.Program(path, "gascity/cmd/gc")
 })
 
-// Leave removes what a test process built; TestMain calls it at the end.
-func Leave() {
+// RemoveBuild removes what a test process built; TestMain calls it at the end.
+func RemoveBuild() {
 	_ = os.RemoveAll(programDir()) // it may not be there
 }
 
@@ -116,11 +116,11 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := &City{Root: dir, GC: gc, Found: found, Seats: map[string]Seat{}, Client: &client.Client{Root: dir, Version: "dev"}}
+	c := &City{Root: dir, GC: gc, Found: found, Homes: map[string]AgentHome{}, Client: &client.Client{Root: dir, Version: "dev"}}
 	if c.Model, err = mockmodel.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	if c.Wire, err = Tension(); err != nil {
+	if c.Tripwire, err = NewTripwire(); err != nil {
 		tb.Fatal(err)
 	}
 	if slices.ContainsFunc(members, func(m Member) bool { return m.Seeds == Unused }) {
@@ -165,7 +165,7 @@ func (c *City) write(provider string, members []Member) error {
 		if m.Seeds == "" {
 			m.Seeds = Seeded
 		}
-		seat, err := Sit(c.Found[m.Name].CLI, filepath.Join(c.Root, m.Name), m.Seeds, c.Model.URL(m.Name), c.Wire.URL)
+		seat, err := NewAgentHome(c.Found[m.Name].CLI, filepath.Join(c.Root, m.Name), m.Seeds, c.Model.URL(m.Name), c.Tripwire.URL)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (c *City) write(provider string, members []Member) error {
 			seat.Env["NODE_EXTRA_CA_CERTS"], seat.Env["SSL_CERT_FILE"] = c.Vendor.CAFile, c.Vendor.CAFile
 		}
 		maps.Copy(seat.Env, m.Env)
-		c.Seats[m.Name] = seat
+		c.Homes[m.Name] = seat
 		for name, text := range m.Files {
 			if err := os.WriteFile(filepath.Join(c.Root, name), []byte(text), 0o600); err != nil {
 				return err
@@ -207,7 +207,7 @@ func quoted(words []string) string {
 
 // Run runs gc with the city and returns what it printed. Limits of gc's own end first.
 func (c *City) Run(ctx context.Context, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*Patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*StepTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.GC, append(args, "--city", c.Root)...)
 	cmd.Env, cmd.Dir = c.env, c.Root
@@ -225,7 +225,7 @@ func (c *City) remove(tb testing.TB) {
 			tb.Logf("gc stop: %v\n%s", err, out)
 		}
 	}
-	err := errors.Join(c.Model.Close(), c.Wire.Close())
+	err := errors.Join(c.Model.Close(), c.Tripwire.Close())
 	if c.Vendor != nil {
 		err = errors.Join(err, c.Vendor.Close())
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Left returns the processes that have the folder in their environment, their
+// LeftProcesses returns the processes that have the folder in their environment, their
 // command line or as their working folder; known is false where that cannot be seen.
 // It gives processes that are ending a moment to be gone.
-func Left(root string) (left []string, known bool) {
+func LeftProcesses(root string) (left []string, known bool) {
 	for end := time.Now().Add(2 * time.Second); ; {
 		left = marked(root)
 		if len(left) == 0 || time.Now().After(end) {

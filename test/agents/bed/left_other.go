@@ -2,5 +2,5 @@
 
 package bed
 
-// Left is unknown here: known is false.
-func Left(string) (left []string, known bool) { return nil, false }
+// LeftProcesses is unknown here: known is false.
+func LeftProcesses(string) (left []string, known bool) { return nil, false }

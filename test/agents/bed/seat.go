@@ -11,32 +11,32 @@ import (
 // Key is the dummy key that every agent gets.
 const Key = "sk-test-dummy-0123456789-0123456789"
 
-// Seat is an agent's throw-away home with its working directory.
-type Seat struct {
+// AgentHome is an agent's throw-away home with its working directory.
+type AgentHome struct {
 	Home, Work string
 	Env        map[string]string // what the agent needs beside its PATH
 	Args       []string          // further arguments of its command
 }
 
-// Seeds is what a home holds when the agent comes.
-type Seeds string
+// HomeState is what a home holds when the agent comes.
+type HomeState string
 
 // The seeds.
 const (
-	Fresh  Seeds = "fresh"  // only what is needed to get beyond the server of the agent CLI's maker
-	Seeded Seeds = "seeded" // everything that keeps dialogs from coming up
+	Fresh  HomeState = "fresh"  // only what is needed to get beyond the server of the agent CLI's maker
+	Seeded HomeState = "seeded" // everything that keeps dialogs from coming up
 	// Unused is the home of a person who has never started the CLI, on a machine with a
 	// network: empty, and a stand-in answers for the model provider's hosts.
-	Unused Seeds = "unused"
+	Unused HomeState = "unused"
 )
 
 // StopLog is where a hook of the user's in a seeded home notes each end of a turn, as
 // nanoseconds since 1970; of claude alone.
 const StopLog = "stops"
 
-// Sit makes a home for the CLI in the folder, with the given model and proxy.
-func Sit(c CLI, dir string, seeds Seeds, model, proxy string) (Seat, error) {
-	s := Seat{Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work")}
+// NewAgentHome makes a home for the CLI in the folder, with the given model and proxy.
+func NewAgentHome(c CLI, dir string, seeds HomeState, model, proxy string) (AgentHome, error) {
+	s := AgentHome{Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work")}
 	for _, folder := range []string{s.Home, s.Work} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return s, err
@@ -48,7 +48,7 @@ func Sit(c CLI, dir string, seeds Seeds, model, proxy string) (Seat, error) {
 		"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "http_proxy": proxy, "https_proxy": proxy,
 		"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",
 	}
-	furnish := map[string]func(Seat, Seeds, string) (Seat, error){
+	furnish := map[string]func(AgentHome, HomeState, string) (AgentHome, error){
 		"claude": claude, "claude-agent-acp": claude, "codex": codex, "codex-acp": codex, "gemini": gemini, "opencode": opencode, "pi": pi,
 	}[c.Name]
 	if furnish == nil {
@@ -60,7 +60,7 @@ func Sit(c CLI, dir string, seeds Seeds, model, proxy string) (Seat, error) {
 type object map[string]any
 
 // put writes a JSON file into the home.
-func (s Seat) put(v any, path ...string) error {
+func (s AgentHome) put(v any, path ...string) error {
 	raw, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s Seat) put(v any, path ...string) error {
 	return s.write(string(raw), path...)
 }
 
-func (s Seat) write(text string, path ...string) error {
+func (s AgentHome) write(text string, path ...string) error {
 	file := filepath.Join(append([]string{s.Home}, path...)...)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -76,12 +76,12 @@ func (s Seat) write(text string, path ...string) error {
 	return os.WriteFile(file, []byte(text), 0o600)
 }
 
-func (s Seat) with(env map[string]string) Seat {
+func (s AgentHome) with(env map[string]string) AgentHome {
 	maps.Copy(s.Env, env)
 	return s
 }
 
-func claude(s Seat, seeds Seeds, model string) (Seat, error) {
+func claude(s AgentHome, seeds HomeState, model string) (AgentHome, error) {
 	if seeds == Unused {
 		return s.with(map[string]string{
 			"ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": Key, "CLAUDE_CONFIG_DIR": filepath.Join(s.Home, ".claude"),
@@ -108,7 +108,7 @@ func claude(s Seat, seeds Seeds, model string) (Seat, error) {
 	}), s.put(state, ".claude", ".claude.json")
 }
 
-func codex(s Seat, seeds Seeds, model string) (Seat, error) {
+func codex(s AgentHome, seeds HomeState, model string) (AgentHome, error) {
 	if seeds == Fresh { // a repository with configuration of its own asks whether it is trusted
 		for name, text := range map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".codex/config.toml": "[features]\n"} {
 			if err := s.write(text, "..", filepath.Base(s.Work), filepath.FromSlash(name)); err != nil {
@@ -121,7 +121,7 @@ func codex(s Seat, seeds Seeds, model string) (Seat, error) {
 	return s.with(map[string]string{"CODEX_HOME": filepath.Join(s.Home, ".codex"), "OPENAI_API_KEY": Key}), s.write(config, ".codex", "config.toml")
 }
 
-func gemini(s Seat, seeds Seeds, model string) (Seat, error) {
+func gemini(s AgentHome, seeds HomeState, model string) (AgentHome, error) {
 	settings := object{"privacy": object{"usageStatisticsEnabled": false}, "general": object{"disableAutoUpdate": true}}
 	if seeds == Seeded {
 		settings["security"] = object{"auth": object{"selectedType": "gemini-api-key"}}
@@ -133,7 +133,7 @@ func gemini(s Seat, seeds Seeds, model string) (Seat, error) {
 	return s.with(map[string]string{"GEMINI_API_KEY": Key, "GOOGLE_GEMINI_BASE_URL": model, "COLORTERM": "truecolor"}), s.put(settings, ".gemini", "settings.json")
 }
 
-func opencode(s Seat, _ Seeds, model string) (Seat, error) {
+func opencode(s AgentHome, _ HomeState, model string) (AgentHome, error) {
 	return s, s.put(object{
 		"model": "mock/mock-model", "small_model": "mock/mock-model", "autoupdate": false, "share": "disabled",
 		"provider": object{"mock": object{
@@ -143,7 +143,7 @@ func opencode(s Seat, _ Seeds, model string) (Seat, error) {
 	}, ".config", "opencode", "opencode.json")
 }
 
-func pi(s Seat, _ Seeds, model string) (Seat, error) {
+func pi(s AgentHome, _ HomeState, model string) (AgentHome, error) {
 	if err := s.put(object{"defaultProvider": "mock", "defaultModel": "mock-model"}, ".pi", "agent", "settings.json"); err != nil {
 		return s, err
 	}

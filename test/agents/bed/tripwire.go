@@ -20,8 +20,8 @@ type Tripwire struct {
 	hosts []string // guarded by mu
 }
 
-// Tension sets up a tripwire.
-func Tension() (*Tripwire, error) {
+// NewTripwire sets up a tripwire.
+func NewTripwire() (*Tripwire, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

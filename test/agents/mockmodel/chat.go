@@ -82,7 +82,7 @@ func writeChat(out *stream, c conversation, said speech) {
 	}
 	chunk(object{"role": "assistant", "content": ""}, nil)
 	if said.text != "" {
-		out.speak(said, func(piece string) { chunk(object{"content": piece}, nil) })
+		out.writeText(said, func(piece string) { chunk(object{"content": piece}, nil) })
 	}
 	if len(calls) > 0 {
 		chunk(object{"tool_calls": calls}, nil)

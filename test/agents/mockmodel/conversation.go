@@ -35,8 +35,8 @@ var injected = []string{
 	"<permissions instructions>", "<skills_instructions>", "<collaboration_mode>", "<apps_instructions>", "<plugins_instructions>",
 }
 
-// mine reports whether a text is the agent's own and not its user's.
-func mine(text string) bool {
+// isAgentText reports whether a text is the agent's own and not its user's.
+func isAgentText(text string) bool {
 	text = strings.TrimSpace(text)
 	for _, prefix := range injected {
 		if strings.HasPrefix(text, prefix) {
@@ -50,16 +50,16 @@ func mine(text string) bool {
 func users(texts []string) []string {
 	var out []string
 	for _, text := range texts {
-		if !mine(text) {
+		if !isAgentText(text) {
 			out = append(out, text)
 		}
 	}
 	return out
 }
 
-// said returns every text of the user, and how many of the last ones have no
+// userTexts returns every text of the user, and how many of the last ones have no
 // answer yet.
-func (c conversation) said() (all []string, fresh int) {
+func (c conversation) userTexts() (all []string, fresh int) {
 	for _, m := range c.messages {
 		switch texts := users(m.texts); {
 		case m.answer:
@@ -71,9 +71,9 @@ func (c conversation) said() (all []string, fresh int) {
 	return all, fresh
 }
 
-// turn returns the newest text of the user, and how many calls the model has made
+// currentTurn returns the newest text of the user, and how many calls the model has made
 // since then. A message may begin with prompts that were cut off before.
-func (c conversation) turn() (prompt string, calls int) {
+func (c conversation) currentTurn() (prompt string, calls int) {
 	for _, m := range c.messages {
 		if texts := users(m.texts); !m.answer && len(texts) > 0 {
 			prompt, calls = newest(texts), 0

@@ -18,8 +18,8 @@ type speech struct {
 	usage       Usage
 }
 
-// order is what a prompt asks of the mock.
-type order struct {
+// directives is what a prompt asks of the mock.
+type directives struct {
 	delay, slow time.Duration
 	text        string
 	steps       [][]Call // without ids
@@ -36,8 +36,8 @@ var fileOf = regexp.MustCompile(`^Read the file (/.*) and follow it as if it wer
 
 // plan decides what is answered to a request.
 func plan(c conversation, r *Request) speech {
-	prompt, made := c.turn()
-	o := orders(prompt, c)
+	prompt, made := c.currentTurn()
+	o := parseDirectives(prompt, c)
 	if file := fileOf.FindStringSubmatch(prompt); file != nil {
 		o.steps = [][]Call{{c.read(file[1])}}
 	}
@@ -79,9 +79,9 @@ func number(calls []Call, request int) []Call {
 	return out
 }
 
-// orders reads the directives of a prompt.
-func orders(prompt string, c conversation) order {
-	var o order
+// parseDirectives reads the directives of a prompt.
+func parseDirectives(prompt string, c conversation) directives {
+	var o directives
 	for {
 		at := directive.FindStringSubmatchIndex(prompt)
 		if at == nil {
@@ -90,7 +90,7 @@ func orders(prompt string, c conversation) order {
 		name := prompt[at[2]:at[3]]
 		arg, rest := argument(name, prompt[at[1]:])
 		prompt = rest
-		o.take(name, arg, c)
+		o.applyDirective(name, arg, c)
 	}
 }
 
@@ -109,7 +109,7 @@ func argument(name, text string) (arg, rest string) {
 	return arg, rest
 }
 
-func (o *order) take(name, arg string, c conversation) {
+func (o *directives) applyDirective(name, arg string, c conversation) {
 	run := func(command string) Call {
 		tool, arguments := c.shell(command)
 		return Call{Name: tool, Arguments: arguments}

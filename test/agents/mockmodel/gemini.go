@@ -91,7 +91,7 @@ func writeGemini(out *stream, c conversation, said speech) {
 		return
 	}
 	if said.text != "" {
-		out.speak(said, func(piece string) { out.event("", chunk("", object{"text": piece})) })
+		out.writeText(said, func(piece string) { out.event("", chunk("", object{"text": piece})) })
 	}
 	if len(calls) == 0 {
 		calls = []object{{"text": ""}}

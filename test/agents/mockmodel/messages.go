@@ -91,7 +91,7 @@ func writeMessages(out *stream, c conversation, said speech) {
 	}
 	if said.text != "" {
 		block(object{"type": "text", "text": ""}, func(delta func(any)) {
-			out.speak(said, func(piece string) { delta(object{"type": "text_delta", "text": piece}) })
+			out.writeText(said, func(piece string) { delta(object{"type": "text_delta", "text": piece}) })
 		})
 	}
 	for _, call := range said.calls {

@@ -45,8 +45,8 @@ type Request struct {
 	// Response is the id of the answer, where the dialect has it at its beginning.
 	Response string `json:"response"`
 
-	prompts []Prompt // that it was the first to hold, once settled
-	settled bool     // nothing that came before it is open any more
+	prompts   []Prompt // that it was the first to hold, once settled
+	described bool     // nothing that came before it is open any more
 }
 
 // Call is a tool call of an answer.
@@ -94,7 +94,7 @@ func (s *Server) describeLocked(r *Request, c conversation, header http.Header) 
 			r.Session = id
 		}
 	}
-	r.History, r.Fresh = c.said()
+	r.History, r.Fresh = c.userTexts()
 	for i, text := range r.History {
 		if known, ok := s.texts[text]; ok {
 			r.History[i] = known
@@ -180,8 +180,8 @@ func (s *Server) Prompts(caller string) []Prompt {
 			continue
 		}
 		key := r.Caller + "\n" + r.Session
-		if !r.settled {
-			r.prompts, r.settled = r.firstOf(known[key]), !open[key]
+		if !r.described {
+			r.prompts, r.described = r.firstOf(known[key]), !open[key]
 		}
 		out = append(out, r.prompts...)
 		known[key] = append(known[key], r)
@@ -192,16 +192,16 @@ func (s *Server) Prompts(caller string) []Prompt {
 
 // firstOf are the prompts of a request that no earlier one of the conversation held.
 func (r *Request) firstOf(earlier []*Request) (out []Prompt) {
-	for _, text := range r.History[fresh(earlier, r):] {
+	for _, text := range r.History[firstNewText(earlier, r):] {
 		bare, pasted := unwrap(text)
 		out = append(out, Prompt{Text: bare, Pasted: pasted, First: r.N, At: r.At, Caller: r.Caller})
 	}
 	return out
 }
 
-// fresh is the index of the first text of the request's history that no earlier
+// firstNewText is the index of the first text of the request's history that no earlier
 // request of the conversation held.
-func fresh(earlier []*Request, r *Request) int {
+func firstNewText(earlier []*Request, r *Request) int {
 	seen := len(r.History) - r.Fresh
 	for _, e := range earlier {
 		if slices.Equal(e.History, r.History) && len(e.Results) == len(r.Results) && e.Fine() && len(r.Results) == 0 {

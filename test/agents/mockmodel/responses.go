@@ -110,7 +110,7 @@ func utter(out *stream, emit func(string, object), said speech, item object) {
 	}
 	emit("response.output_item.added", object{"output_index": 0, "item": object{"type": "message", "id": item["id"], "role": "assistant", "status": "in_progress", "content": []any{}}})
 	emit("response.content_part.added", at(object{"part": object{"type": "output_text", "text": "", "annotations": []any{}}}))
-	out.speak(said, func(piece string) { emit("response.output_text.delta", at(object{"delta": piece})) })
+	out.writeText(said, func(piece string) { emit("response.output_text.delta", at(object{"delta": piece})) })
 	emit("response.output_text.done", at(object{"text": said.text}))
 	emit("response.content_part.done", at(object{"part": object{"type": "output_text", "text": said.text, "annotations": []any{}}}))
 	emit("response.output_item.done", object{"output_index": 0, "item": item})

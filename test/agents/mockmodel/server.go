@@ -92,8 +92,8 @@ func (s *Server) Fail(f Fault) {
 	s.faults = append(s.faults, f)
 }
 
-// Heal takes away all faults.
-func (s *Server) Heal() {
+// ClearFaults takes away all faults.
+func (s *Server) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
@@ -129,7 +129,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.Fail(f)
 	case "DELETE /ctl":
-		s.Heal()
+		s.ClearFaults()
 	case "GET /log":
 		respond(w, http.StatusOK, s.Requests())
 	case "GET /prompts":

@@ -102,8 +102,8 @@ func (s *stream) document(said speech, v any) {
 // pieces is into how many parts a slow answer is cut.
 const pieces = 20
 
-// speak says the text piece by piece over the time of the speech.
-func (s *stream) speak(said speech, say func(piece string)) {
+// writeText says the text piece by piece over the time of the speech.
+func (s *stream) writeText(said speech, say func(piece string)) {
 	text := said.text
 	if said.slow <= 0 {
 		say(text)

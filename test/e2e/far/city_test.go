@@ -26,7 +26,7 @@ type city struct {
 
 // newCity makes a city of the text, which is completed by the way to the host, and starts
 // it.
-func newCity(t *testing.T, f *far, text string) *city {
+func newCity(t *testing.T, f *sshServer, text string) *city {
 	t.Helper()
 	root := must(os.MkdirTemp("", "gct")) //nolint:usetesting // the path of a socket is short
 	c := &city{t, root, &client.Client{Root: root}}
@@ -51,7 +51,7 @@ func newCity(t *testing.T, f *far, text string) *city {
 }
 
 // agent is a fake agent's part of a city.
-func (f *far) agent(t *testing.T, name, flags string) string {
+func (f *sshServer) agent(t *testing.T, name, flags string) string {
 	t.Helper()
 	cfg := (&session{T: t, far: f, name: name}).agent(flags)
 	return fmt.Sprintf("[[agents]]\nname = %q\nsession = \"ssh:box\"\nstart_command = %q\nwork_dir = %q\nready_prompt_prefix = \"❯ \"\n", name, cfg.Command, cfg.WorkDir)
@@ -60,9 +60,9 @@ func (f *far) agent(t *testing.T, name, flags string) string {
 const exitNoController = 6
 
 // gc runs a command and returns what it printed and its status.
-func (c *city) gc(f *far, args ...string) (string, int) {
+func (c *city) gc(f *sshServer, args ...string) (string, int) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 2*patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 2*waitLimit)
 	defer cancel()
 	var out bytes.Buffer
 	cmd := osexec.CommandContext(ctx, f.program, append([]string{"--city", c.root}, args...)...)
@@ -78,7 +78,7 @@ func (c *city) gc(f *far, args ...string) (string, int) {
 }
 
 // run is gc for what has to succeed.
-func (c *city) run(f *far, args ...string) string {
+func (c *city) run(f *sshServer, args ...string) string {
 	c.Helper()
 	out, code := c.gc(f, args...)
 	if code != 0 {
@@ -117,13 +117,13 @@ func processes(folder string) (pids []int) {
 // and how to go on. Its controller ends what was left when the host is back, and then
 // itself; before that, gc start goes on with the city and its agents.
 func TestAStopWithADeadHost(t *testing.T) {
-	for name, lose := range map[string]func(f *far){
-		"dead":   func(f *far) { f.signal(syscall.SIGKILL); f.down() },
-		"silent": func(f *far) { f.hold() },
+	for name, lose := range map[string]func(f *sshServer){
+		"dead":   func(f *sshServer) { f.signal(syscall.SIGKILL); f.down() },
+		"silent": func(f *sshServer) { f.pause() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFar(t, options{})
+			f := newSSHServer(t, options{})
 			c := newCity(t, f, f.agent(t, "worker", "")+"[[agents]]\nname = \"here\"\nstart_command = \"exec sleep 1000\"\nsession = \"pty\"\n")
 			before := c.agent("worker")
 			lose(f)

@@ -14,11 +14,11 @@ import (
 
 // The whole contract, on a real sshd. Whatever pty can do here it can do there.
 func TestConformance(t *testing.T) {
-	conform(t, newFar(t, options{}), nil)
+	conform(t, newSSHServer(t, options{}), nil)
 }
 
 // conform runs the cases but those that are skipped.
-func conform(t *testing.T, f *far, skip map[string]string) {
+func conform(t *testing.T, f *sshServer, skip map[string]string) {
 	t.Helper()
 	var mu sync.Mutex
 	var open []*ssh.Provider
@@ -38,7 +38,7 @@ func conform(t *testing.T, f *far, skip map[string]string) {
 		mu.Unlock()
 		return p
 	}
-	harness.Reopen, harness.Skip, harness.Patience = harness.New, skip, patience
+	harness.Reopen, harness.Skip, harness.Patience = harness.New, skip, waitLimit
 	results := runtimetest.Run(t, harness)
 	for _, p := range open {
 		p.Close()

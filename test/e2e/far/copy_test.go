@@ -11,7 +11,7 @@ import (
 // A file goes to an agent on another host and comes back as it was.
 func TestCopyBothWays(t *testing.T) {
 	t.Parallel()
-	f := newFar(t, options{})
+	f := newSSHServer(t, options{})
 	c := newCity(t, f, f.agent(t, "worker", ""))
 	here := t.TempDir()
 	text := strings.Repeat("there and back; ", 1<<16)

@@ -16,15 +16,15 @@ import (
 
 // A start whose link is cut is unavailable and leaves nothing behind over there.
 func TestACutDuringAStart(t *testing.T) {
-	f := newFar(t, options{})
+	f := newSSHServer(t, options{})
 	s := f.provider(t)
-	if err := s.Reach(t.Context()); err != nil {
+	if err := s.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error)
 	go func() { ended <- s.Start(t.Context(), s.name, s.agent("--hang")) }()
 	s.await(ledger.Start, 1)
-	f.cut()
+	f.killConnections()
 	if err := <-ended; !errors.Is(err, runtime.ErrRuntimeUnavailable) {
 		t.Errorf("Start over a cut link = %v, want unavailable", err)
 	}
@@ -38,16 +38,16 @@ func TestACutDuringAStart(t *testing.T) {
 // A prompt whose link is cut is settled afterwards: the reported outcome is what the
 // agent got.
 func TestACutDuringADelivery(t *testing.T) {
-	f := newFar(t, options{})
+	f := newSSHServer(t, options{})
 	s := f.provider(t)
 	s.start("")
 	consumed := 0
 	for i, pause := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 60 * time.Millisecond, 150 * time.Millisecond} {
-		if err := s.Reach(t.Context()); err != nil {
+		if err := s.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		d := runtime.Delivery{ID: strings.Repeat("i", i+1), Content: runtime.TextContent("prompt " + strings.Repeat("x", i*1000))}
-		timer := time.AfterFunc(pause, func() { f.cut() })
+		timer := time.AfterFunc(pause, func() { f.killConnections() })
 		out, err := s.Deliver(t.Context(), s.name, d)
 		timer.Stop()
 		if err != nil && !errors.Is(err, runtime.ErrRuntimeUnavailable) {
@@ -77,13 +77,13 @@ func TestACutDuringADelivery(t *testing.T) {
 
 // A stop whose link is cut is unavailable; over there it is brought to its end.
 func TestACutDuringAStop(t *testing.T) {
-	f := newFar(t, options{})
+	f := newSSHServer(t, options{})
 	s := f.provider(t)
 	s.start("--ignore-sigterm")
 	ended := make(chan error)
 	go func() { ended <- s.Stop(s.name) }()
 	s.await(ledger.Signal, 1)
-	f.cut()
+	f.killConnections()
 	if err := <-ended; !errors.Is(err, runtime.ErrRuntimeUnavailable) {
 		t.Errorf("Stop over a cut link = %v, want unavailable", err)
 	}
@@ -96,7 +96,7 @@ func TestACutDuringAStop(t *testing.T) {
 // A watcher gets a resync after a cut, and then new events; sessions live on, the same
 // instance. The sshd is killed too.
 func TestACutDuringAWatch(t *testing.T) {
-	f := newFar(t, options{})
+	f := newSSHServer(t, options{})
 	s := f.provider(t)
 	s.start("")
 	before, err := s.Observe(t.Context(), s.name)
@@ -110,7 +110,7 @@ func TestACutDuringAWatch(t *testing.T) {
 	}
 	await := func(kind runtime.EventKind) {
 		t.Helper()
-		timeout := time.After(patience)
+		timeout := time.After(waitLimit)
 		for {
 			select {
 			case e := <-events:
@@ -124,7 +124,7 @@ func TestACutDuringAWatch(t *testing.T) {
 	}
 	await(runtime.EventResync)
 	f.down()
-	f.cut()
+	f.killConnections()
 	until(t, "it says why there is no link", func() bool {
 		o, err := s.Observe(t.Context(), s.name)
 		if !errors.Is(err, runtime.ErrRuntimeUnavailable) || o.Session != runtime.Unknown {
@@ -152,17 +152,17 @@ func TestACutDuringAWatch(t *testing.T) {
 func TestWhatStandsInTheWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    options
-		edit func(t *testing.T, f *far)
+		edit func(t *testing.T, f *sshServer)
 		want string
 	}{
-		"unknown host key": {edit: func(t *testing.T, f *far) { f.write(t, "known", "") }, want: "connect once by hand"},
-		"changed host key": {edit: func(t *testing.T, f *far) {
+		"unknown host key": {edit: func(t *testing.T, f *sshServer) { f.write(t, "known", "") }, want: "connect once by hand"},
+		"changed host key": {edit: func(t *testing.T, f *sshServer) {
 			known := string(must(os.ReadFile(filepath.Join(f.dir, "known"))))
 			at, _, _ := strings.Cut(known, " ")
 			f.write(t, "known", at+" "+string(must(os.ReadFile(filepath.Join(f.dir, "user.pub")))))
 		}, want: "ssh-keygen -R"},
-		"wrong key":       {edit: func(t *testing.T, f *far) { f.write(t, "authorized", "") }, want: "ssh agent"},
-		"no listener":     {edit: func(_ *testing.T, f *far) { f.down() }, want: "refused"},
+		"wrong key":       {edit: func(t *testing.T, f *sshServer) { f.write(t, "authorized", "") }, want: "ssh agent"},
+		"no listener":     {edit: func(_ *testing.T, f *sshServer) { f.down() }, want: "refused"},
 		"no such host":    {o: options{ssh: " ProxyCommand false\n"}, want: "ssh: "},
 		"not writable":    {o: options{cache: "/proc/no"}, want: "cannot bring gc"},
 		"no room for gc":  {o: options{cache: "disk"}, want: "No space left"},
@@ -172,7 +172,7 @@ func TestWhatStandsInTheWay(t *testing.T) {
 			if c.o.cache == "disk" {
 				c.o.cache = smallDisk(t)
 			}
-			f := newFar(t, c.o)
+			f := newSSHServer(t, c.o)
 			if c.edit != nil {
 				c.edit(t, f)
 			}
@@ -207,7 +207,7 @@ func smallDisk(t *testing.T) string {
 
 // An sshd that allows one session for each connection is enough.
 func TestOneSessionForEachConnection(t *testing.T) {
-	f := newFar(t, options{sshd: "MaxSessions 1\n"})
+	f := newSSHServer(t, options{sshd: "MaxSessions 1\n"})
 	s := f.provider(t)
 	s.start("")
 	if out, err := s.Deliver(t.Context(), s.name, runtime.Delivery{ID: "1", Content: runtime.TextContent("hello")}); err != nil || out.State != runtime.OutcomeSubmitted {
@@ -217,7 +217,7 @@ func TestOneSessionForEachConnection(t *testing.T) {
 
 // An agent that is not there is an error that names the search path of that host.
 func TestAMissingAgent(t *testing.T) {
-	f := newFar(t, options{sshd: ""})
+	f := newSSHServer(t, options{sshd: ""})
 	s := f.provider(t)
 	cfg := s.agent("")
 	cfg.Command = "no-such-agent --flag"

@@ -27,7 +27,7 @@ func TestTheEndOfAPlace(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			s := newFar(t, options{}).provider(t)
+			s := newSSHServer(t, options{}).provider(t)
 			if err := s.Start(t.Context(), s.name, s.agent("--osc7501")); err != nil {
 				t.Fatal(err)
 			}

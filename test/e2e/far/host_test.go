@@ -28,8 +28,8 @@ import (
 // place is the driver over there.
 const place = "pty"
 
-// patience is how long a test waits for what ought to happen, also on a busy machine.
-const patience = 60 * time.Second
+// waitLimit is how long a test waits for what ought to happen, also on a busy machine.
+const waitLimit = 60 * time.Second
 
 func must[X any](x X, err error) X {
 	if err != nil {
@@ -57,7 +57,7 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	if calls := os.Getenv(callsVariable); calls != "" {
-		ask(calls)
+		requestTools(calls)
 		return
 	}
 	code := m.Run()
@@ -76,23 +76,23 @@ type options struct {
 	delay bool   // the way there is long and loses some
 }
 
-// far is an sshd on this machine, whose users have their homes below a temporary folder.
-type far struct {
+// sshServer is an sshd on this machine, whose users have their homes below a temporary folder.
+type sshServer struct {
 	dir, program string
 	port         int
 	sshd         *osexec.Cmd
 }
 
-// newFar starts one.
-func newFar(t *testing.T, o options) *far {
+// newSSHServer starts one.
+func newSSHServer(t *testing.T, o options) *sshServer {
 	t.Helper()
 	sshd, err := sshdPath()
 	if _, missing := osexec.LookPath("ssh"); errors.Join(err, missing) != nil {
 		t.Skip("sshd is not installed")
 	}
-	f := &far{dir: must(os.MkdirTemp("", "gch"))} //nolint:usetesting // the path of a socket is short
+	f := &sshServer{dir: must(os.MkdirTemp("", "gch"))} //nolint:usetesting // the path of a socket is short
 	t.Cleanup(func() {
-		f.hangUp(t) // the shared connection writes its end
+		f.closeConnections(t) // the shared connection writes its end
 		if err := os.RemoveAll(f.dir); err != nil {
 			t.Errorf("the host stays: %v", err)
 		}
@@ -136,7 +136,7 @@ func newFar(t *testing.T, o options) *far {
 }
 
 // open lets other users reach what is theirs below the folder.
-func (f *far) open(t *testing.T) {
+func (f *sshServer) open(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"cache", "state", "work"} {
 		path := filepath.Join(f.dir, name)
@@ -157,7 +157,7 @@ func sshdPath() (string, error) {
 	return "/usr/sbin/sshd", err
 }
 
-func (f *far) serve(t *testing.T, sshd string) {
+func (f *sshServer) serve(t *testing.T, sshd string) {
 	t.Helper()
 	f.sshd = osexec.Command(sshd, "-D", "-e", "-f", filepath.Join(f.dir, "sshd_config"))
 	if err := f.sshd.Start(); err != nil {
@@ -173,17 +173,17 @@ func (f *far) serve(t *testing.T, sshd string) {
 }
 
 // down ends the sshd. Connections that there are go on without it.
-func (f *far) down() {
+func (f *sshServer) down() {
 	f.sshd.Process.Kill()
 	_ = f.sshd.Wait() // how it ended does not matter
 }
 
-// hold lets the sshd and its connections stand still: nothing is refused, and nothing is
+// pause lets the sshd and its connections stand still: nothing is refused, and nothing is
 // answered.
-func (f *far) hold() { f.signal(syscall.SIGSTOP) }
+func (f *sshServer) pause() { f.signal(syscall.SIGSTOP) }
 
 // resume brings the sshd back, whatever became of it.
-func (f *far) resume(t *testing.T) {
+func (f *sshServer) resume(t *testing.T) {
 	t.Helper()
 	if f.sshd.ProcessState != nil {
 		f.serve(t, must(sshdPath()))
@@ -193,14 +193,14 @@ func (f *far) resume(t *testing.T) {
 }
 
 // signal reaches the sshd and the processes of its connections, not what runs in them.
-func (f *far) signal(s syscall.Signal) {
+func (f *sshServer) signal(s syscall.Signal) {
 	for _, pid := range f.family() {
 		syscall.Kill(pid, s)
 	}
 }
 
 // family is the sshd and its descendants of that name.
-func (f *far) family() []int {
+func (f *sshServer) family() []int {
 	theirs := []int{f.sshd.Process.Pid}
 	for i := 0; i < len(theirs); i++ {
 		for _, path := range must(filepath.Glob("/proc/[0-9]*/stat")) {
@@ -219,7 +219,7 @@ func (f *far) family() []int {
 
 // clients are the ssh processes of this host's users: those that name its configuration,
 // and the shared connection, which names its socket.
-func (f *far) clients() (pids []int) {
+func (f *sshServer) clients() (pids []int) {
 	for _, path := range must(filepath.Glob("/proc/[0-9]*/cmdline")) {
 		line, err := os.ReadFile(path)
 		client := strings.HasPrefix(string(line), "ssh\x00") || strings.HasPrefix(string(line), "ssh: ") // and no sshd
@@ -234,8 +234,8 @@ func (f *far) clients() (pids []int) {
 	return pids
 }
 
-// cut kills all of them, and returns how many.
-func (f *far) cut() int {
+// killConnections kills all of them, and returns how many.
+func (f *sshServer) killConnections() int {
 	pids := f.clients()
 	for _, pid := range pids {
 		syscall.Kill(pid, syscall.SIGKILL)
@@ -243,19 +243,19 @@ func (f *far) cut() int {
 	return len(pids)
 }
 
-// hangUp cuts until nothing is left.
-func (f *far) hangUp(t *testing.T) {
-	until(t, "no ssh is left", func() bool { return f.cut() == 0 })
+// closeConnections cuts until nothing is left.
+func (f *sshServer) closeConnections(t *testing.T) {
+	until(t, "no ssh is left", func() bool { return f.killConnections() == 0 })
 }
 
-func (f *far) tool(t *testing.T, name string, args ...string) {
+func (f *sshServer) tool(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if out, err := osexec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, out)
 	}
 }
 
-func (f *far) write(t *testing.T, name, text string) {
+func (f *sshServer) write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func (f *far) write(t *testing.T, name, text string) {
 }
 
 // config is the driver's of one world.
-func (f *far) config(world string) ssh.Config {
+func (f *sshServer) config(world string) ssh.Config {
 	sum := sha256.Sum256([]byte(world))
 	return ssh.Config{
 		Target: "box", Place: place, ID: hex.EncodeToString(sum[:6]), Dir: filepath.Join(f.dir, "m"), Program: f.program,
@@ -276,11 +276,11 @@ type session struct {
 	*testing.T
 	*ssh.Provider
 
-	far  *far
+	far  *sshServer
 	name string
 }
 
-func (f *far) provider(t *testing.T) *session {
+func (f *sshServer) provider(t *testing.T) *session {
 	t.Helper()
 	p, err := ssh.Open(f.config(t.Name()))
 	if err != nil {
@@ -330,7 +330,7 @@ func (s *session) start(flags string) {
 // await waits until the ledger has n records of a kind, and returns them.
 func (s *session) await(kind string, n int) []ledger.Record {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.Context(), waitLimit)
 	defer cancel()
 	records, err := ledger.Wait(ctx, s.ledger(), ledger.Has(kind, n))
 	if err != nil {
@@ -342,7 +342,7 @@ func (s *session) await(kind string, n int) []ledger.Record {
 // until waits for something.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), waitLimit)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

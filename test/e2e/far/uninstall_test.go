@@ -12,7 +12,7 @@ import (
 )
 
 // outpost is the folder of a city's outpost, and that of its sockets.
-func (c *city) outpost(f *far) (folder, sockets string) {
+func (c *city) outpost(f *sshServer) (folder, sockets string) {
 	folder = filepath.Join(f.dir, "state", "gc", "outpost", citydir.ID(must(filepath.EvalSymlinks(c.root))))
 	chosen, _ := citydir.Sockets(folder, "")
 	if chosen == "" {
@@ -30,7 +30,7 @@ func there(path string) bool {
 // only ends leaves what its agents need.
 func TestAStopLeavesNoFolderOfSockets(t *testing.T) {
 	t.Parallel()
-	f := newFar(t, options{})
+	f := newSSHServer(t, options{})
 	c := newCity(t, f, f.agent(t, "worker", ""))
 	folder, sockets := c.outpost(f)
 	c.run(f, "controller", "stop")
@@ -58,13 +58,13 @@ func serving(folder string) (n int) {
 // removed, unless it is left behind, which is reported.
 func TestUninstall(t *testing.T) {
 	t.Parallel()
-	f := newFar(t, options{})
+	f := newSSHServer(t, options{})
 	c := newCity(t, f, f.agent(t, "worker", "--spawn-daemon"))
 	folder, sockets := c.outpost(f)
 	c.run(f, "stop")
 	f.signal(syscall.SIGKILL)
 	f.down()
-	f.cut()
+	f.killConnections()
 	if out, code := c.gc(f, "uninstall", "--yes"); code != 1 || !strings.Contains(out, "ssh:box") || !there(filepath.Join(c.root, ".gc", "city.db")) {
 		t.Errorf("gc uninstall without the host: %d\n%s", code, out)
 	}

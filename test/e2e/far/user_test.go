@@ -66,7 +66,7 @@ func endAll(home string) (n int) {
 func TestAnotherUser(t *testing.T) {
 	for _, shell := range []string{"bash", "dash", "fish", "tcsh", "zsh", "ksh"} {
 		t.Run(shell, func(t *testing.T) {
-			f := newFar(t, options{user: newUser(t, shell)})
+			f := newSSHServer(t, options{user: newUser(t, shell)})
 			s := f.provider(t)
 			s.start("")
 			out, err := s.Deliver(t.Context(), s.name, runtime.Delivery{ID: "1", Content: runtime.TextContent("it's $HOME `x` !1 \\ \"y\"")})

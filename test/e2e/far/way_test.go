@@ -106,14 +106,14 @@ func TestALongWay(t *testing.T) {
 			skip[c.ID] = "tried by the short way"
 		}
 	}
-	conform(t, newFar(t, options{delay: true}), skip)
+	conform(t, newSSHServer(t, options{delay: true}), skip)
 }
 
 // Fifty sessions are looked at in the time of about one round trip.
 func TestASweepByALongWay(t *testing.T) {
-	f := newFar(t, options{delay: true})
+	f := newSSHServer(t, options{delay: true})
 	s := f.provider(t)
-	if err := s.Reach(t.Context()); err != nil {
+	if err := s.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	const sessions = 50

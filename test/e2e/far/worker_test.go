@@ -21,8 +21,8 @@ import (
 // results of its questions.
 const callsVariable = "FAR_CALLS"
 
-// ask asks again and again whether a tool may be used, until its agent is ended.
-func ask(path string) {
+// requestTools asks again and again whether a tool may be used, until its agent is ended.
+func requestTools(path string) {
 	file := must(os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
 	ctx := context.Background()
 	c := &worker.Client{Socket: os.Getenv("GC_WORKER_SOCKET"), Token: os.Getenv("GC_WORKER_TOKEN"), RunID: os.Getenv("GC_RUN_ID")}
@@ -36,7 +36,7 @@ func ask(path string) {
 }
 
 // drop ends the connections to the host. New ones can be made at once.
-func (f *far) drop() {
+func (f *sshServer) drop() {
 	for _, pid := range f.family() {
 		if pid != f.sshd.Process.Pid {
 			syscall.Kill(pid, syscall.SIGKILL)
@@ -44,9 +44,9 @@ func (f *far) drop() {
 	}
 }
 
-// hand gives a prompt to an agent and waits until it says itself that it has taken it.
-func (c *city) hand(name, text string) error {
-	ctx, cancel := context.WithTimeout(c.Context(), patience)
+// promptAndWait gives a prompt to an agent and waits until it says itself that it has taken it.
+func (c *city) promptAndWait(name, text string) error {
+	ctx, cancel := context.WithTimeout(c.Context(), waitLimit)
 	defer cancel()
 	for {
 		r, err := c.client.Nudge(ctx, name, client.NudgeRequest{Text: text, Key: text, Wait: client.ReceiptConsumed})
@@ -65,7 +65,7 @@ func (c *city) hand(name, text string) error {
 // none.
 func TestAWorkerOverThere(t *testing.T) {
 	const prompts, cuts = 24, 3
-	f := newFar(t, options{})
+	f := newSSHServer(t, options{})
 	program, answers, calls := filepath.Join(f.dir, "worker"), filepath.Join(f.dir, "answers"), filepath.Join(f.dir, "calls")
 	if err := build.Program(program, "gascity/examples/worker/go"); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestAWorkerOverThere(t *testing.T) {
 	c := newCity(t, f, fmt.Sprintf("[guard]\nsets = [\"dangerous-command\"]\n[[agents]]\nname = \"worker\"\nsession = \"ssh:box\"\nstart_command = %q\nwork_dir = %q\n", command, f.dir))
 	told := func() string { text, _ := os.ReadFile(answers); return string(text) } // none yet, at first
 
-	if err := c.hand("worker", "run: git push --force origin main"); err != nil {
+	if err := c.promptAndWait("worker", "run: git push --force origin main"); err != nil {
 		t.Fatal(err)
 	}
 	if said := strings.ToLower(told()); !strings.Contains(said, "allowed: false a force push") {
@@ -87,7 +87,7 @@ func TestAWorkerOverThere(t *testing.T) {
 	var sending sync.WaitGroup
 	for i := range prompts {
 		sending.Go(func() {
-			if err := c.hand("worker", fmt.Sprintf("prompt %d.", i)); err != nil {
+			if err := c.promptAndWait("worker", fmt.Sprintf("prompt %d.", i)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -131,7 +131,7 @@ func TestAWorkerOverThere(t *testing.T) {
 	n = len(asked())
 	until(t, "the tool is allowed again", since(n, "true"))
 	lap("it is allowed again")
-	if err := c.hand("worker", "the last one."); err != nil {
+	if err := c.promptAndWait("worker", "the last one."); err != nil {
 		t.Error(err)
 	}
 	now := c.agent("worker")

@@ -53,7 +53,7 @@ func attachAndType(t *testing.T, s *script) {
 	if got := a.await(ledger.Prompt, 1); !got[0].Is("from a person") {
 		t.Errorf("%s: the agent consumed %q", filepath.Base(s.path), got[0].Text)
 	}
-	s.says("true\n", "", "is-attached", "worker")
+	s.wantOutput("true\n", "", "is-attached", "worker")
 	until(t, "a peek shows it", func() bool { return strings.Contains(s.do("", "peek", "worker", "0"), "You said (13 bytes") })
 	if filepath.Base(s.path) == "gc-session-screen" {
 		return // it may refuse while a terminal of another size shows another picture
@@ -68,7 +68,7 @@ func attachAndType(t *testing.T, s *script) {
 	if got := a.await(ledger.Prompt, 2); !got[1].Is("from gc") {
 		t.Errorf("%s: the agent consumed %q beside the person", filepath.Base(s.path), got[1].Text)
 	}
-	s.says("true\n", "", "is-attached", "worker")
+	s.wantOutput("true\n", "", "is-attached", "worker")
 }
 
 // TestKilledLook kills a look at a screen of GNU screen in its middle: the hidden display that it

@@ -113,13 +113,13 @@ func TestCutInput(t *testing.T) {
 		if r := s.call("only a p", "set-meta", "a", "key"); r.code != 1 {
 			t.Errorf("set-meta of a part exits %d, want 1", r.code)
 		}
-		s.says("", "", "get-meta", "a", "key")
+		s.wantOutput("", "", "get-meta", "a", "key")
 		s.do("the value", "set-meta", "a", "key")
-		s.says("the value\n", "", "get-meta", "a", "key")
+		s.wantOutput("the value\n", "", "get-meta", "a", "key")
 		if r := s.call("", "start", "b"); r.code != 1 {
 			t.Errorf("start without its document exits %d, want 1", r.code)
 		}
-		s.says("false\n", "", "is-running", "b")
+		s.wantOutput("false\n", "", "is-running", "b")
 		s.env = whole.env
 		a.prompts("this only")
 	})
@@ -161,7 +161,7 @@ func TestDialog(t *testing.T) {
 		if r := s.call("text", "nudge", "a"); r.code == 0 || !strings.Contains(r.stdout, `"reason":"not_ready"`) {
 			t.Errorf("nudge exits %d and prints %q, want it refused", r.code, r.stdout)
 		}
-		s.says("true\n", "", "is-running", "a")
+		s.wantOutput("true\n", "", "is-running", "a")
 	})
 }
 

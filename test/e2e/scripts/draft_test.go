@@ -113,7 +113,7 @@ func TestTypingDefersPrompt(t *testing.T) {
 // expect waits for an event of a session; others may come before it.
 func expect(t *testing.T, events <-chan runtime.Event, kind runtime.EventKind, session string) {
 	t.Helper()
-	limit := time.After(patience)
+	limit := time.After(waitLimit)
 	for {
 		select {
 		case e := <-events:

@@ -41,14 +41,14 @@ func TestOperations(t *testing.T) {
 				t.Errorf("the step %s left %q, want %q", name, got, want)
 			}
 		}
-		s.says("true\n", "", "is-running", "worker-10")
-		s.says("false\n", "", "is-running", "worker-1")
-		s.says("worker-10\n", "", "list-running", "worker-1")
-		s.says("", "", "list-running", "worker-10x")
+		s.wantOutput("true\n", "", "is-running", "worker-10")
+		s.wantOutput("false\n", "", "is-running", "worker-1")
+		s.wantOutput("worker-10\n", "", "list-running", "worker-1")
+		s.wantOutput("", "", "list-running", "worker-10x")
 		s.fails("session-exists", "{}", "start", "worker-10")
-		s.says("true\n", "nothing\n"+filepath.Base(build.Build(t))+"\n", "process-alive", "worker-10")
-		s.says("false\n", filepath.Base(build.Build(t))[1:]+"\nfakeagen\n", "process-alive", "worker-10")
-		s.says("false\n", "", "is-attached", "worker-10")
+		s.wantOutput("true\n", "nothing\n"+filepath.Base(build.Build(t))+"\n", "process-alive", "worker-10")
+		s.wantOutput("false\n", filepath.Base(build.Build(t))[1:]+"\nfakeagen\n", "process-alive", "worker-10")
+		s.wantOutput("false\n", "", "is-attached", "worker-10")
 		a.prompts("x", "two\nlines;", odd)
 		until(t, "the prompt is on the screen", func() bool {
 			return strings.Contains(s.do("", "peek", "worker-10", "0"), "größe it's \"q\" $HOME")
@@ -67,7 +67,7 @@ func TestOperations(t *testing.T) {
 		observes(t, s)
 		s.do("", "stop", "worker-10")
 		s.do("", "stop", "worker-10")
-		s.says("false\n", "", "is-running", "worker-10")
+		s.wantOutput("false\n", "", "is-running", "worker-10")
 		s.fails("session-not-found", "", "peek", "worker-10", "0")
 		s.fails("session-not-found", "", "get-meta", "worker-10", "key")
 	})
@@ -93,11 +93,11 @@ func metadata(t *testing.T, s *script) {
 		s.do(odd+"\n"+key, "set-meta", "worker-10", key)
 	}
 	s.do("again", "set-meta", "worker-10", "key")
-	s.says("again\n", "", "get-meta", "worker-10", "key")
-	s.says(odd+"\n../a b\n", "", "get-meta", "worker-10", "../a b")
+	s.wantOutput("again\n", "", "get-meta", "worker-10", "key")
+	s.wantOutput(odd+"\n../a b\n", "", "get-meta", "worker-10", "../a b")
 	s.do("", "remove-meta", "worker-10", "key")
-	s.says("", "", "get-meta", "worker-10", "key")
-	s.says(odd+"\nKEY\n", "", "get-meta", "worker-10", "KEY")
+	s.wantOutput("", "", "get-meta", "worker-10", "key")
+	s.wantOutput(odd+"\nKEY\n", "", "get-meta", "worker-10", "KEY")
 }
 
 func copies(t *testing.T, s *script, a agent) {
@@ -132,7 +132,7 @@ func observes(t *testing.T, s *script) {
 	}
 	s.fails("stale-instance", "another token", "stop-instance", "worker-10")
 	s.fails("stale-instance", "", "interrupt-instance", "worker-10")
-	s.says("true\n", "", "is-running", "worker-10")
+	s.wantOutput("true\n", "", "is-running", "worker-10")
 }
 
 // Operations on what is not there harm nothing.
@@ -140,17 +140,17 @@ func TestMissing(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *script) {
 		marker := filepath.Join(s.dir, "marker")
 		for _, name := range []string{"none", "a b", "../x", "-x", "a.b:c", "$(touch " + marker + ")", "x'y", "a\nb", "*", strings.Repeat("n", 300)} {
-			s.says("false\n", "", "is-running", name)
+			s.wantOutput("false\n", "", "is-running", name)
 			s.do("", "stop", name)
 			s.do("", "interrupt", name)
 			s.do("", "send-keys", name, "x")
-			s.says("", "", "get-last-activity", name)
+			s.wantOutput("", "", "get-last-activity", name)
 			if out := s.do("text", "nudge", name); !strings.Contains(out, `"state":"absent"`) {
 				t.Errorf("nudge of %q prints %q, want absent", name, out)
 			}
 			s.fails("session-not-found", "", "peek", name, "0")
 			s.fails("session-not-found", "value", "set-meta", name, "key")
-			s.says("", "", "list-running", name)
+			s.wantOutput("", "", "list-running", name)
 			if name != "none" {
 				s.fails("invalid-name", `{"pre_start": ["touch '`+marker+`'"]}`, "start", name)
 			}
@@ -189,7 +189,7 @@ func TestEnded(t *testing.T) {
 		a := s.start("a", "--hang --exit-after 300ms --exit-code 7 --stderr 'my last words'", nil)
 		a.await(ledger.Exit, 1)
 		until(t, "the agent is not running", func() bool { return s.do("", "is-running", "a") == "false\n" })
-		s.says("", "", "list-running", "")
+		s.wantOutput("", "", "list-running", "")
 		until(t, "its last words are to be seen", func() bool { return strings.Contains(s.do("", "peek", "a", "0"), "my last words") })
 		var seen wire.Observation
 		if err := json.Unmarshal([]byte(s.do("", "observe", "a")), &seen); err != nil || seen.Exit == nil || seen.Exit.Code != 7 {
@@ -197,8 +197,8 @@ func TestEnded(t *testing.T) {
 		}
 		s.do("old", "set-meta", "a", "key")
 		s.start("a", "", nil).await(ledger.Ready, 1)
-		s.says("true\n", "", "is-running", "a")
-		s.says("", "", "get-meta", "a", "key")
+		s.wantOutput("true\n", "", "is-running", "a")
+		s.wantOutput("", "", "get-meta", "a", "key")
 	})
 }
 
@@ -294,7 +294,7 @@ func TestStartFailures(t *testing.T) {
 			if r.code != 1 || !strings.Contains(r.stderr, what) {
 				t.Errorf("start of %s exits %d and says %q, want 1 and %q", doc, r.code, r.stderr, what)
 			}
-			s.says("false\n", "", "is-running", "a")
+			s.wantOutput("false\n", "", "is-running", "a")
 			s.fails("session-not-found", "", "peek", "a", "0")
 		}
 	})

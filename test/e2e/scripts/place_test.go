@@ -23,8 +23,8 @@ import (
 // folder has the scripts.
 const folder = "../../../contrib/session-scripts"
 
-// patience is how long a test waits for what ought to happen, also on a busy machine.
-const patience = 60 * time.Second
+// waitLimit is how long a test waits for what ought to happen, also on a busy machine.
+const waitLimit = 60 * time.Second
 
 // script is one of the scripts over a world of its own.
 type script struct {
@@ -106,7 +106,7 @@ func must[X any](x X, err error) X {
 // call runs one operation as gc does: no shell, no terminal.
 func (s *script) call(stdin string, args ...string) result {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 2*patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 2*waitLimit)
 	defer cancel()
 	cmd := osexec.CommandContext(ctx, s.path, args...)
 	var stdout, stderr bytes.Buffer
@@ -139,8 +139,8 @@ func (s *script) fails(word, stdin string, args ...string) {
 	}
 }
 
-// says is a call that must print this.
-func (s *script) says(want, stdin string, args ...string) {
+// wantOutput is a call that must print this.
+func (s *script) wantOutput(want, stdin string, args ...string) {
 	s.t.Helper()
 	if got := s.do(stdin, args...); got != want {
 		s.t.Errorf("%s %q prints %q, want %q", filepath.Base(s.path), args, got, want)
@@ -177,7 +177,7 @@ func (s *script) start(name, flags string, edit func(document)) agent {
 // await waits until the ledger has n records of a kind, and returns them.
 func (a agent) await(kind string, n int) []ledger.Record {
 	a.t.Helper()
-	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(a.t.Context(), waitLimit)
 	defer cancel()
 	records, err := ledger.Wait(ctx, a.ledger, ledger.Has(kind, n))
 	if err != nil {
@@ -207,7 +207,7 @@ func (a agent) prompts(texts ...string) {
 // until waits for something.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -28,12 +28,12 @@ func TestSecrets(t *testing.T) {
 		s.do(secret, "interrupt-instance", "a")
 		privateFiles(t, s.dir, secret)
 		for _, launcher := range []string{"launch", "bytes", "text"} {
-			if found := holding(t, filepath.Join(s.dir, "state"), launcher, secret); len(found) > 0 {
+			if found := filesWith(t, filepath.Join(s.dir, "state"), launcher, secret); len(found) > 0 {
 				t.Errorf("%q still hold the secret", found)
 			}
 		}
 		s.do(secret, "stop-instance", "a")
-		if found := holding(t, filepath.Join(s.dir, "state"), "", secret); len(found) > 0 {
+		if found := filesWith(t, filepath.Join(s.dir, "state"), "", secret); len(found) > 0 {
 			t.Errorf("%q hold the secret after stop", found)
 		}
 		if a.await(ledger.Exit, 1); len(seen()) > 0 {
@@ -84,7 +84,7 @@ func watchArguments(t *testing.T, word string) func() []string {
 // a folder that is, too.
 func privateFiles(t *testing.T, dir, word string) {
 	t.Helper()
-	for _, file := range holding(t, dir, "", word) {
+	for _, file := range filesWith(t, dir, "", word) {
 		if strings.HasSuffix(file, ".ledger") {
 			continue // the agent's own
 		}
@@ -95,8 +95,8 @@ func privateFiles(t *testing.T, dir, word string) {
 	}
 }
 
-// holding returns the files below dir whose names begin so and that have the word.
-func holding(t *testing.T, dir, name, word string) []string {
+// filesWith returns the files below dir whose names begin so and that have the word.
+func filesWith(t *testing.T, dir, name, word string) []string {
 	t.Helper()
 	var found []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

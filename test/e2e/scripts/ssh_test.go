@@ -107,15 +107,15 @@ func TestSSH(t *testing.T) {
 			t.Errorf("%s is %q in the working directory, want %q", name, got, want)
 		}
 	}
-	s.says("worker-10\n", "", "list-running", "")
-	s.says("false\n", "", "is-running", "worker-1")
+	s.wantOutput("worker-10\n", "", "list-running", "")
+	s.wantOutput("false\n", "", "is-running", "worker-1")
 	s.fails("session-exists", "{}", "start", "worker-10")
 	a.prompts("x", odd, filler(4097), filler(1<<20))
 	metadata(t, s)
 	copies(t, s, a)
 	observes(t, s)
 	s.do("the token", "stop-instance", "worker-10")
-	s.says("false\n", "", "is-running", "worker-10")
+	s.wantOutput("false\n", "", "is-running", "worker-10")
 }
 
 // A host that cannot be reached proves nothing about its sessions.

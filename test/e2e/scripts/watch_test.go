@@ -55,7 +55,7 @@ func TestWatch(t *testing.T) {
 		if obs, err := p.Observe(t.Context(), "a"); err != nil || obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" {
 			t.Errorf("Observe = %+v, %v, want it dead by a signal", obs, err)
 		}
-		s.says("", "", "list-running", "") // what watches is no session
+		s.wantOutput("", "", "list-running", "") // what watches is no session
 		s.do("", "stop", "a")
 		expect(t, events, runtime.EventGone, "a")
 		if err := p.Close(); err != nil {

@@ -12,38 +12,38 @@ import (
 	"sync"
 )
 
-// Notes are the metadata of sessions, by session and key. The zero value keeps them in
+// MetaStore are the metadata of sessions, by session and key. The zero value keeps them in
 // memory. It is safe for concurrent use.
-type Notes struct {
+type MetaStore struct {
 	// Dir is a private folder, made when it is needed. Empty: in memory.
 	Dir string
 
-	mu     sync.Mutex // guards the rest
-	used   bool
-	memory map[string]map[string]string // without Dir
+	mu      sync.Mutex // guards the rest
+	enabled bool
+	memory  map[string]map[string]string // without Dir
 }
 
-// InUse reports whether [Notes.Use] was called: the script is known to keep nothing.
-func (n *Notes) InUse() bool {
+// IsEnabled reports whether [MetaStore.Enable] was called: the script is known to keep nothing.
+func (n *MetaStore) IsEnabled() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.used
+	return n.enabled
 }
 
-// Use remembers that the script keeps nothing.
-func (n *Notes) Use() {
+// Enable remembers that the script keeps nothing.
+func (n *MetaStore) Enable() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.used = true
+	n.enabled = true
 }
 
-func (n *Notes) file(name, key string) string {
+func (n *MetaStore) file(name, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(n.Dir, name, hex.EncodeToString(sum[:]))
 }
 
 // Set keeps a value; a file has the old one or the new one, whenever it is read.
-func (n *Notes) Set(name, key, value string) error {
+func (n *MetaStore) Set(name, key, value string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Dir == "" {
@@ -68,7 +68,7 @@ func (n *Notes) Set(name, key, value string) error {
 }
 
 // Get returns a value, empty if there is none.
-func (n *Notes) Get(name, key string) (string, error) {
+func (n *MetaStore) Get(name, key string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Dir == "" {
@@ -82,7 +82,7 @@ func (n *Notes) Get(name, key string) (string, error) {
 }
 
 // Remove drops a value; that there is none is no error.
-func (n *Notes) Remove(name, key string) error {
+func (n *MetaStore) Remove(name, key string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.memory[name], key)
@@ -97,7 +97,7 @@ func (n *Notes) Remove(name, key string) error {
 }
 
 // Clear drops the notes of a session that has ended.
-func (n *Notes) Clear(name string) error {
+func (n *MetaStore) Clear(name string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.memory, name)

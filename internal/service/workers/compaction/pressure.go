@@ -22,10 +22,10 @@ const (
 	again = 10 * time.Minute
 )
 
-// Lock is what is known of one instance's pressure. The zero value is free.
+// State is what is known of one instance's pressure. The zero value is free.
 //
 // It is kept with the session, so that a later controller goes on where this one was.
-type Lock struct {
+type State struct {
 	Since time.Time `json:"since,omitzero"`  // of what is under way; zero: nothing is
 	Until time.Time `json:"until,omitzero"`  // then it is given up
 	Epoch int       `json:"epoch,omitempty"` // of the conversation when it was begun
@@ -35,11 +35,11 @@ type Lock struct {
 	Warned bool      `json:"warned,omitempty"`
 }
 
-// Held reports whether a compaction or a hand-over is under way.
-func (l Lock) Held() bool { return !l.Since.IsZero() }
+// IsActive reports whether a compaction or a hand-over is under way.
+func (l State) IsActive() bool { return !l.Since.IsZero() }
 
-// Sight is what is seen of an instance.
-type Sight struct {
+// Observation is what is seen of an instance.
+type Observation struct {
 	Usage  *float64 // nil: not known
 	Idle   bool     // it is between two turns, and nothing is on its way to it
 	Offers bool     // its worker compacts when it is asked
@@ -56,23 +56,23 @@ const (
 	Nothing Act = ""
 	Warn    Act = "warn"
 	Compact Act = "compact"
-	HandOff Act = "hand-off"
+	Handoff Act = "hand-off"
 	Freed   Act = "compacted" // what was under way is over
 	Overdue Act = "overdue"   // it was not said in time what came of it
 )
 
 // Next returns the lock after a look, what is to be done, and when to look again although
 // nothing changes; zero: not.
-func (l Lock) Next(r Rules, s Sight, now time.Time) (Lock, Act, time.Time) {
-	l = l.mended(r, now)
+func (l State) Next(r Rules, s Observation, now time.Time) (State, Act, time.Time) {
+	l = l.adjusted(r, now)
 	switch {
-	case l.Held() && s.Done:
+	case l.IsActive() && s.Done:
 		l.Since, l.Until, l.Leaves = time.Time{}, time.Time{}, false
 		return l, Freed, time.Time{}
-	case l.Held() && !now.Before(l.Until):
+	case l.IsActive() && !now.Before(l.Until):
 		l.Since, l.Until, l.Leaves = time.Time{}, time.Time{}, false
 		return l, Overdue, time.Time{}
-	case l.Held():
+	case l.IsActive():
 		return l, Nothing, l.Until
 	case s.Usage == nil:
 		return l, Nothing, time.Time{}
@@ -84,12 +84,12 @@ func (l Lock) Next(r Rules, s Sight, now time.Time) (Lock, Act, time.Time) {
 		case full(at) && s.Offers && (l.Tried.IsZero() || !now.Before(due)):
 			act = Compact
 		case full(r.HandoffAt):
-			act = HandOff
+			act = Handoff
 		case full(at) && s.Offers:
 			return l, Nothing, due
 		}
 		if act != Nothing {
-			return l.taken(r, s, act, now), act, now.Add(r.within())
+			return l.started(r, s, act, now), act, now.Add(r.within())
 		}
 	}
 	switch full(r.WarnAt) {
@@ -103,21 +103,21 @@ func (l Lock) Next(r Rules, s Sight, now time.Time) (Lock, Act, time.Time) {
 	return l, Nothing, time.Time{}
 }
 
-// mended is the lock of a clock that was set back: nothing was begun in the future, and
+// adjusted is the lock of a clock that was set back: nothing was begun in the future, and
 // nothing takes longer than it may.
-func (l Lock) mended(r Rules, now time.Time) Lock {
+func (l State) adjusted(r Rules, now time.Time) State {
 	if l.Tried.After(now) {
 		l.Tried = now
 	}
-	if limit := now.Add(r.within()); l.Held() && l.Until.After(limit) {
+	if limit := now.Add(r.within()); l.IsActive() && l.Until.After(limit) {
 		l.Until = limit
 	}
 	return l
 }
 
-// taken is the lock with an act under way.
-func (l Lock) taken(r Rules, s Sight, act Act, now time.Time) Lock {
-	l.Since, l.Until, l.Leaves, l.Epoch = now, now.Add(r.within()), act == HandOff, s.Epoch
+// started is the lock with an act under way.
+func (l State) started(r Rules, s Observation, act Act, now time.Time) State {
+	l.Since, l.Until, l.Leaves, l.Epoch = now, now.Add(r.within()), act == Handoff, s.Epoch
 	if act == Compact {
 		l.Tried = now
 	}

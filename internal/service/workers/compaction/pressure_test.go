@@ -15,13 +15,13 @@ import (
 func TestOneAtATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := compaction.Rules{WarnAt: 0.7, CompactAt: 0.9, HandoffAt: 0.95, Within: time.Minute}
-		var l compaction.Lock
+		var l compaction.State
 		now := time.Unix(1e9, 0)
 		var last time.Time
 		warned := false
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 120).Draw(t, "seconds")) * time.Second)
-			s := compaction.Sight{
+			s := compaction.Observation{
 				Idle: rapid.Bool().Draw(t, "idle"), Offers: rapid.Bool().Draw(t, "offers"), Ends: rapid.Bool().Draw(t, "ends"), Done: rapid.Bool().Draw(t, "done"),
 			}
 			if rapid.Bool().Draw(t, "known") {
@@ -33,13 +33,13 @@ func TestOneAtATime(t *testing.T) {
 			l = next
 			switch act {
 			case compaction.Compact:
-				if before.Held() || !s.Idle || !s.Offers || s.Ends || *s.Usage < 0.9 || !last.IsZero() && now.Sub(last) < 10*time.Minute {
+				if before.IsActive() || !s.Idle || !s.Offers || s.Ends || *s.Usage < 0.9 || !last.IsZero() && now.Sub(last) < 10*time.Minute {
 					t.Fatalf("a compaction is begun at %s after %s on %+v", now, last, s)
 				}
 				last = now
-			case compaction.HandOff:
+			case compaction.Handoff:
 				compacts := s.Offers && (last.IsZero() || now.Sub(last) >= 10*time.Minute)
-				if before.Held() || !s.Idle || s.Ends || *s.Usage < 0.95 || compacts || !l.Leaves {
+				if before.IsActive() || !s.Idle || s.Ends || *s.Usage < 0.95 || compacts || !l.Leaves {
 					t.Fatalf("a hand-over is begun at %s after %s on %+v", now, last, s)
 				}
 			case compaction.Warn:
@@ -48,15 +48,15 @@ func TestOneAtATime(t *testing.T) {
 				}
 				warned = true
 			case compaction.Freed, compaction.Overdue:
-				if !before.Held() || l.Held() {
+				if !before.IsActive() || l.IsActive() {
 					t.Fatalf("%s of %+v leaves %+v", act, before, l)
 				}
 			case compaction.Nothing:
 			}
-			if s.Usage != nil && *s.Usage < 0.7 && !before.Held() {
+			if s.Usage != nil && *s.Usage < 0.7 && !before.IsActive() {
 				warned = false
 			}
-			if l.Held() && (now.Sub(l.Since) >= time.Minute || at.Sub(l.Since) != time.Minute) {
+			if l.IsActive() && (now.Sub(l.Since) >= time.Minute || at.Sub(l.Since) != time.Minute) {
 				t.Fatalf("the lock is held since %s at %s, looked at again at %s", l.Since, now, at)
 			}
 		}
@@ -68,9 +68,9 @@ func TestOneAtATime(t *testing.T) {
 func TestAClockSetBackHoldsNobody(t *testing.T) {
 	rules := compaction.Rules{CompactAt: 0.9, Within: time.Minute}
 	full := 0.95
-	s := compaction.Sight{Idle: true, Offers: true, Usage: &full}
+	s := compaction.Observation{Idle: true, Offers: true, Usage: &full}
 	now := time.Unix(1e9, 0)
-	l, act, _ := compaction.Lock{}.Next(rules, s, now)
+	l, act, _ := compaction.State{}.Next(rules, s, now)
 	if act != compaction.Compact {
 		t.Fatalf("a full context is %q", act)
 	}

@@ -28,10 +28,10 @@ const ClaimPrefix = "claim-"
 // Record is what an instance has had. It is never changed in place. The zero value has
 // had nothing, and is owed nothing.
 type Record struct {
-	Epoch     int       `json:"epoch"` // compactions, and new conversations, so far
-	Compacted time.Time `json:"compacted,omitzero"`
-	Heard     []string  `json:"heard,omitempty"` // names of the last compactions that were reported
-	Types     []string  `json:"types,omitempty"` // keys of sections in this epoch, see key
+	Epoch           int       `json:"epoch"` // compactions, and new conversations, so far
+	Compacted       time.Time `json:"compacted,omitzero"`
+	SeenCompactions []string  `json:"heard,omitempty"` // names of the last compactions that were reported
+	Types           []string  `json:"types,omitempty"` // keys of sections in this epoch, see key
 	// Versions are the contents that were last given of each type in this epoch. A type that a
 	// start brought, or an earlier version of gc gave, may have none.
 	Versions map[string]Version `json:"versions,omitempty"`
@@ -39,14 +39,14 @@ type Record struct {
 	// Open are those of them that are in a message without a report yet. One that was
 	// sent, and lost with its controller, is sent again under its name.
 	Open map[string][]string `json:"open,omitempty"`
-	// Owed: the city's own sections of this epoch are to be given still, in this Mode; an
+	// Pending: the city's own sections of this epoch are to be given still, in this Mode; an
 	// empty one is that of the instance's start.
-	Owed bool               `json:"owed,omitempty"`
-	Mode worker.ContextMode `json:"mode,omitempty"`
+	Pending bool               `json:"owed,omitempty"`
+	Mode    worker.ContextMode `json:"mode,omitempty"`
 	// Claim is the last message that a hook has fetched, and Talk the model provider's name of the
 	// conversation that it was for.
-	Claim string `json:"claim,omitempty"`
-	Talk  string `json:"talk,omitempty"`
+	Claim        string `json:"claim,omitempty"`
+	Conversation string `json:"talk,omitempty"`
 }
 
 // Version is one content of a section.
@@ -93,7 +93,7 @@ type Order struct {
 func (r Record) With(later Record) Record {
 	if later.Epoch > 0 {
 		later.Epoch += r.Epoch
-		later.Heard = lately(slices.Concat(r.Heard, later.Heard))
+		later.SeenCompactions = newestSeen(slices.Concat(r.SeenCompactions, later.SeenCompactions))
 		return later
 	}
 	r.Types = slices.Concat(r.Types, later.Types)
@@ -128,12 +128,12 @@ const (
 // request, made again.
 const repeatedWithin = time.Minute
 
-// Give notes the city's own sections as given to the instance, with a nonce each, and leaves out
+// AddCitySections notes the city's own sections as given to the instance, with a nonce each, and leaves out
 // those that this epoch has had in any version. alive says of a message that has sections
 // whether it still is on its way; the sections of one that an earlier controller sent and that
 // is not on its way any more go under its name again.
-func (r Record) Give(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next Record, orders []Order, err error) {
-	next, orders, _, err = r.give(instance, c, at, alive, func(s worker.Section) string {
+func (r Record) AddCitySections(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next Record, orders []Order, err error) {
+	next, orders, _, err = r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		if r.had(s.Type) {
 			return skippedSame
 		}
@@ -146,7 +146,7 @@ func (r Record) Give(instance string, c worker.Context, at time.Time, alive func
 // changed, and in the modes compact and resume, which say that the conversation may have lost it.
 // skipped says by type why a section is not sent.
 func (r Record) Send(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next Record, orders []Order, skipped map[string]string, err error) { //nolint:revive // the answer has all four
-	return r.give(instance, c, at, alive, func(s worker.Section) string {
+	return r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		last, known := r.Versions[s.Type]
 		switch {
 		case !known, !r.had(s.Type), last.Hash != hash(s.Content):
@@ -160,8 +160,8 @@ func (r Record) Send(instance string, c worker.Context, at time.Time, alive func
 	})
 }
 
-// give is Give and Send; skip says why a section is not sent, empty if it is.
-func (r Record) give(instance string, c worker.Context, at time.Time, alive func(id string) bool, skip func(worker.Section) string) (next Record, orders []Order, skipped map[string]string, err error) { //nolint:revive // the answer has all four
+// addSections is Give and Send; skip says why a section is not sent, empty if it is.
+func (r Record) addSections(instance string, c worker.Context, at time.Time, alive func(id string) bool, skip func(worker.Section) string) (next Record, orders []Order, skipped map[string]string, err error) { //nolint:revive // the answer has all four
 	if len(r.Types)+len(c.Sections) > MaxSections {
 		return r, nil, nil, fmt.Errorf("%w: an epoch has at most %d sections", worker.ErrRefused, MaxSections)
 	}
@@ -245,8 +245,8 @@ func (r Record) lost(key string, alive func(id string) bool) string {
 	return ""
 }
 
-// TakeBack takes the sections of messages for not given.
-func (r Record) TakeBack(instance string, orders []Order) Record {
+// Retract takes the sections of messages for not given.
+func (r Record) Retract(instance string, orders []Order) Record {
 	next := r.With(Record{})
 	for _, o := range orders {
 		delete(next.Open, o.ID)
@@ -294,10 +294,10 @@ func (r Record) Closed(id string) Record {
 	return next
 }
 
-// Settled notes that nothing is owed any more.
-func (r Record) Settled() Record {
+// ClearPending notes that nothing is owed any more.
+func (r Record) ClearPending() Record {
 	next := r.With(Record{})
-	next.Owed = false
+	next.Pending = false
 	return next
 }
 
@@ -309,7 +309,7 @@ func (r Record) Unseen(instance, id string, seen []string) Record {
 		if !slices.Contains(seen, next.Nonce(instance, kind)) {
 			next.Types = slices.DeleteFunc(slices.Clone(next.Types), func(t string) bool { return t == kind })
 			next.forget(typeOf(kind))
-			next.Owed = next.Owed || strings.HasPrefix(id, ClaimPrefix)
+			next.Pending = next.Pending || strings.HasPrefix(id, ClaimPrefix)
 		}
 	}
 	delete(next.Open, id)
@@ -320,7 +320,7 @@ func (r Record) Unseen(instance, id string, seen []string) Record {
 // renewed begins an epoch, in which every section is new again. Messages of the previous one,
 // whose names are returned, say nothing any more.
 func (r Record) renewed(at time.Time, mode worker.ContextMode) (next Record, dropped []string) {
-	next = Record{Epoch: r.Epoch + 1, Compacted: r.Compacted, Heard: r.Heard, Mode: mode, Talk: r.Talk, Claim: r.Claim}
+	next = Record{Epoch: r.Epoch + 1, Compacted: r.Compacted, SeenCompactions: r.SeenCompactions, Mode: mode, Conversation: r.Conversation, Claim: r.Claim}
 	if at.After(next.Compacted) {
 		next.Compacted = at
 	}

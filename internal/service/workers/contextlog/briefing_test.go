@@ -18,7 +18,7 @@ import (
 func TestEachOnceInAnEpoch(t *testing.T) {
 	sections := []worker.Section{{Type: "role", Content: "r"}, {Type: "task", Content: "t"}, {Type: "history", Content: "h"}}
 	rapid.Check(t, func(t *rapid.T) {
-		record := contextlog.Record{Owed: true}
+		record := contextlog.Record{Pending: true}
 		told := map[string]string{} // by nonce: under which name
 		alive := map[string]bool{}
 		at, claims := time.Unix(1e9, 0), 0
@@ -35,7 +35,7 @@ func TestEachOnceInAnEpoch(t *testing.T) {
 			switch rapid.IntRange(0, 4).Draw(t, "step") {
 			case 0:
 				some := sections[:rapid.IntRange(1, 3).Draw(t, "n")]
-				next, orders, err := record.Give("one", worker.Context{Sections: some}, at, func(id string) bool { return alive[id] })
+				next, orders, err := record.AddCitySections("one", worker.Context{Sections: some}, at, func(id string) bool { return alive[id] })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,16 +146,16 @@ func TestWhatChangedIsSentAgain(t *testing.T) {
 // again where its nonces are missing, and only there.
 func TestWhatWasNotSeenIsOwed(t *testing.T) {
 	c := worker.ContextClaim{ID: "claim-1", Source: worker.BeganFresh}
-	record, _ := contextlog.Record{Owed: true}.Began(c, time.Unix(1e9, 0))
+	record, _ := contextlog.Record{Pending: true}.Began(c, time.Unix(1e9, 0))
 	record, given, all := record.Fetch("one", c, []worker.Section{{Type: "role", Content: "r"}, {Type: "task", Content: "t"}})
 	if len(given) != 2 || !all {
 		t.Fatalf("fetched %v", given)
 	}
-	record.Owed = false
-	if seen := record.Unseen("one", c.ID, []string{given[0].Nonce, given[1].Nonce}); seen.Owed || len(seen.Types) != 2 {
+	record.Pending = false
+	if seen := record.Unseen("one", c.ID, []string{given[0].Nonce, given[1].Nonce}); seen.Pending || len(seen.Types) != 2 {
 		t.Errorf("all was seen: %+v", seen)
 	}
-	if missed := record.Unseen("one", c.ID, nil); !missed.Owed {
+	if missed := record.Unseen("one", c.ID, nil); !missed.Pending {
 		t.Errorf("nothing was seen: %+v", missed)
 	}
 }
@@ -165,10 +165,10 @@ func TestWhatWasNotSeenIsOwed(t *testing.T) {
 func TestAnotherConversationIsAnEpoch(t *testing.T) {
 	at := time.Unix(1e9, 0)
 	record, _ := contextlog.Record{}.Began(worker.ContextClaim{ID: "claim-1", Source: worker.BeganFresh, ConversationID: "one"}, at)
-	if again, _ := record.Began(worker.ContextClaim{ID: "claim-2", Source: worker.BeganFresh, ConversationID: "one"}, at); record.Epoch != 0 || again.Epoch != 0 || again.Owed {
+	if again, _ := record.Began(worker.ContextClaim{ID: "claim-2", Source: worker.BeganFresh, ConversationID: "one"}, at); record.Epoch != 0 || again.Epoch != 0 || again.Pending {
 		t.Errorf("the same conversation began an epoch: %+v", again)
 	}
-	if other, _ := record.Began(worker.ContextClaim{ID: "claim-2", Source: worker.BeganFresh, ConversationID: "two"}, at); other.Epoch != 1 || !other.Owed || other.Mode != worker.FullContext {
+	if other, _ := record.Began(worker.ContextClaim{ID: "claim-2", Source: worker.BeganFresh, ConversationID: "two"}, at); other.Epoch != 1 || !other.Pending || other.Mode != worker.FullContext {
 		t.Errorf("another conversation began none: %+v", other)
 	}
 }

@@ -15,28 +15,28 @@ import (
 // are dropped.
 func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped []string) {
 	next = r.With(Record{})
-	another := r.Claim != "" && r.Talk != c.ConversationID
+	another := r.Claim != "" && r.Conversation != c.ConversationID
 	switch c.Source {
 	case worker.BeganFresh, worker.BeganCleared:
 		if another || c.Source == worker.BeganCleared {
 			next, dropped = r.renewed(at, worker.FullContext)
-			next.Owed = true
+			next.Pending = true
 		}
 	case worker.BeganCompacted:
 		var ok bool
 		if next, dropped, ok = next.Compact(Compaction{c.ID, at}, at); ok {
-			next.Owed = true
+			next.Pending = true
 		}
 	case worker.BeganResumed:
 		switch {
 		case another:
 			next, dropped = r.renewed(at, worker.ResumeContext)
-			next.Owed = true
+			next.Pending = true
 		case r.Claim == "" && r.Epoch == 0:
 			next.Mode = worker.ResumeContext
 		}
 	}
-	next.Claim, next.Talk = c.ID, c.ConversationID
+	next.Claim, next.Conversation = c.ID, c.ConversationID
 	return next, dropped
 }
 

@@ -18,8 +18,8 @@ type Compaction struct {
 // compaction is one of the same.
 const SameCompaction = 10 * time.Second
 
-// maxHeard is how many names are kept.
-const maxHeard = 32
+// maxSeenCompactions is how many names are kept.
+const maxSeenCompactions = 32
 
 // Reported are the compactions that telemetry reports, in its order. One has the name
 // that the worker gave it, else that of its reported time; one from the future
@@ -53,11 +53,11 @@ func Obeyed(message string, now time.Time) Compaction {
 // One that was reported, or is not later than the last epoch's, is noted only. A last
 // epoch that lies in the future is no measure: the clock was set back since.
 func (r Record) Compact(c Compaction, now time.Time) (next Record, dropped []string, ok bool) {
-	if slices.Contains(r.Heard, c.Name) {
+	if slices.Contains(r.SeenCompactions, c.Name) {
 		return r, nil, false
 	}
 	if c.Name != "" {
-		r.Heard = lately(append(slices.Clip(r.Heard), c.Name))
+		r.SeenCompactions = newestSeen(append(slices.Clip(r.SeenCompactions), c.Name))
 	}
 	if back := r.Compacted.After(now.Add(SameCompaction)); !c.At.After(r.Compacted) && !back {
 		return r, nil, false
@@ -67,4 +67,4 @@ func (r Record) Compact(c Compaction, now time.Time) (next Record, dropped []str
 	return next, dropped, true
 }
 
-func lately(names []string) []string { return names[max(0, len(names)-maxHeard):] }
+func newestSeen(names []string) []string { return names[max(0, len(names)-maxSeenCompactions):] }

@@ -25,22 +25,22 @@ const MaxSent = 16
 // maxNote is the most bytes of a note; the contract of providers allows 64 KiB.
 const maxNote = 60 << 10
 
-// ErrNoPlace means that there is no provider to ask about a session.
-var ErrNoPlace = fmt.Errorf("%w: the session cannot be reached", worker.ErrUnavailable)
+// ErrNoProvider means that there is no provider to ask about a session.
+var ErrNoProvider = fmt.Errorf("%w: the session cannot be reached", worker.ErrUnavailable)
 
 // Memory is what is kept.
 type Memory struct {
-	Run        string               `json:"run"` // its run: the note of a session may outlive its run
-	Generation int                  `json:"generation,omitempty"`
-	Told       int                  `json:"told,omitempty"`
-	Streamed   bool                 `json:"streamed,omitempty"`
-	Life       workerrun.Life       `json:"life"`
-	Sent       []string             `json:"sent,omitempty"` // see [Newest]
-	Given      contextlog.Record    `json:"given,omitzero"`
-	Asked      []worker.Interaction `json:"asked,omitempty"`
-	Proved     bool                 `json:"proved,omitempty"`
-	Bypass     string               `json:"bypass,omitempty"`
-	Lock       compaction.Lock      `json:"lock,omitzero"`
+	Run             string               `json:"run"` // its run: the note of a session may outlive its run
+	Generation      int                  `json:"generation,omitempty"`
+	AckedGeneration int                  `json:"told,omitempty"`
+	Streamed        bool                 `json:"streamed,omitempty"`
+	Life            workerrun.History    `json:"life"`
+	Sent            []string             `json:"sent,omitempty"` // see [Newest]
+	ContextLog      contextlog.Record    `json:"given,omitzero"`
+	Asked           []worker.Interaction `json:"asked,omitempty"`
+	Proved          bool                 `json:"proved,omitempty"`
+	Bypass          string               `json:"bypass,omitempty"`
+	Lock            compaction.State     `json:"lock,omitzero"`
 }
 
 // Text returns the note. What is asked gives way if it is too much: first what is to
@@ -63,7 +63,7 @@ func (m Memory) Text() (string, error) {
 // Read returns the memory of a run, by its ID; the zero memory if there is none.
 func Read(p runtime.Provider, session, id string) (Memory, error) {
 	if p == nil {
-		return Memory{}, ErrNoPlace
+		return Memory{}, ErrNoProvider
 	}
 	text, err := p.GetMeta(session, Meta)
 	if errors.Is(err, runtime.ErrSessionNotFound) {

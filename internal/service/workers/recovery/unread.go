@@ -13,31 +13,31 @@ import (
 // controller, and reads no stream.
 const Returning = "its worker has spoken and is not connected; it is waited for"
 
-// Unread is a session whose state the city has not read yet: an earlier controller may
+// UnknownWorker is a session whose state the city has not read yet: an earlier controller may
 // have spoken to its worker. This lasts for a moment after a restart. What its note
 // says is heeded, and all else goes to the provider.
-type Unread struct{ runtime.Provider }
+type UnknownWorker struct{ runtime.Provider }
 
 var (
-	_ runtime.Router     = (*Unread)(nil)
-	_ runtime.Sensor     = (*Unread)(nil)
-	_ runtime.Deliverer  = (*Unread)(nil)
-	_ runtime.Settler    = (*Unread)(nil)
-	_ runtime.Withdrawer = (*Unread)(nil)
+	_ runtime.Router     = (*UnknownWorker)(nil)
+	_ runtime.Sensor     = (*UnknownWorker)(nil)
+	_ runtime.Deliverer  = (*UnknownWorker)(nil)
+	_ runtime.Settler    = (*UnknownWorker)(nil)
+	_ runtime.Withdrawer = (*UnknownWorker)(nil)
 )
 
 // Route keeps the contract of runtime.Router.
-func (u *Unread) Route(string) runtime.Provider { return u.Provider }
+func (u *UnknownWorker) Route(string) runtime.Provider { return u.Provider }
 
 // Sense keeps the contract of runtime.Sensor: a session whose context is compacted is at
 // work.
-func (u *Unread) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+func (u *UnknownWorker) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	reading, err := runtime.Sense(ctx, u.Provider, name)
 	if err != nil || reading.Instance == "" {
 		return reading, err
 	}
 	m, err := Read(u.Provider, name, workerrun.ID(reading.Instance))
-	if err == nil && m.Lock.Held() && !m.Lock.Leaves {
+	if err == nil && m.Lock.IsActive() && !m.Lock.Leaves {
 		reading.Evidence = append(slices.Clone(reading.Evidence), Compacting(m.Lock.Since, reading.At))
 	}
 	return reading, nil
@@ -49,7 +49,7 @@ func Compacting(since, at time.Time) runtime.Evidence {
 }
 
 // Deliver keeps the contract of runtime.Deliverer.
-func (u *Unread) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+func (u *UnknownWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
 		if m, err := Read(u.Provider, name, workerrun.ID(d.Instance)); err == nil && m.Streamed {
 			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: Returning}, nil
@@ -59,7 +59,7 @@ func (u *Unread) Deliver(ctx context.Context, name string, d runtime.Delivery) (
 }
 
 // Settle keeps the contract of runtime.Settler.
-func (u *Unread) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+func (u *UnknownWorker) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
 		m, err := Read(u.Provider, name, workerrun.ID(d.Instance))
 		if err != nil || Newest(m.Sent, d.ID) != "" {
@@ -70,24 +70,24 @@ func (u *Unread) Settle(ctx context.Context, name string, d runtime.Delivery) (r
 }
 
 // Withdraw keeps the contract of runtime.Withdrawer.
-func (u *Unread) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
+func (u *UnknownWorker) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	return Withdrawn(u.Settle(ctx, name, d))
 }
 
-// Unheard is a session whose worker, if it has one, has not reported yet: the
+// PendingWorker is a session whose worker, if it has one, has not reported yet: the
 // provider cannot deliver prompts to it, but its worker may.
-type Unheard struct{ runtime.Provider }
+type PendingWorker struct{ runtime.Provider }
 
 var (
-	_ runtime.Router    = (*Unheard)(nil)
-	_ runtime.Deliverer = (*Unheard)(nil)
+	_ runtime.Router    = (*PendingWorker)(nil)
+	_ runtime.Deliverer = (*PendingWorker)(nil)
 )
 
 // Route keeps the contract of runtime.Router.
-func (u *Unheard) Route(string) runtime.Provider { return u.Provider }
+func (u *PendingWorker) Route(string) runtime.Provider { return u.Provider }
 
 // Deliver keeps the contract of runtime.Deliverer.
-func (u *Unheard) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+func (u *PendingWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out, err := runtime.Deliver(ctx, u.Provider, name, d)
 	if err == nil && out.State == runtime.OutcomeUnsupported {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "it waits for a worker of the agent, until 30s after the agent's start; without one: " + out.Detail}, nil
