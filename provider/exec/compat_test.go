@@ -270,7 +270,7 @@ func TestProvisionedBoxIsSomebodys(t *testing.T) {
 	pl.write("script", strings.Replace(pl.read("script"), "is-running) tm", "is-running) [ -e \"$D/never\" ] && tm", 1))
 	p := pl.open()
 	err := p.Start(t.Context(), "one", runtime.Config{Command: "echo taken"})
-	if err == nil || !strings.Contains(err.Error(), "of another user") {
+	if err == nil || !strings.Contains(err.Error(), "gc did not create") {
 		t.Errorf("Start = %v, want a refusal", err)
 	}
 }

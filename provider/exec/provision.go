@@ -27,7 +27,7 @@ func (p *Provider) inBox(ctx context.Context, name, command string) (done bool, 
 		return false, err
 	}
 	if code == 0 && !parseTmuxProbe(string(out), name) {
-		return fail(errors.New(`a tmux session "main" of another user exists: end it, or let the script's box have a tmux of its own`))
+		return fail(errors.New(`a tmux session "main" exists that gc did not create: end it, or let the script's box have a tmux of its own`))
 	}
 	out, code, err = p.line(ctx, name, tmuxRun(name, command), script.OpStart)
 	switch {
