@@ -207,7 +207,7 @@ func TestNothingLeavesTheRoot(t *testing.T) {
 		"a root with ..":                  {file("../victim")},
 		"a root that is ..":               {dir("..")},
 		"a root that is a link":           {link("r", "victim"), file("r")},
-		"through a link":                  {dir("r"), link("r/l", "../../.."), file("r/l/victim")},
+		"through a link":                  {dir("r"), link("r/l", "../.."), file("r/l/victim")},
 		"through a link that stays":       {dir("r"), dir("r/d"), link("r/l", "d"), file("r/l/f")},
 		"a link up":                       {dir("r"), link("r/l", "../victim")},
 		"an absolute link":                {dir("r"), link("r/l", "/etc/passwd")},

@@ -131,7 +131,7 @@ func staysIn(name, target string) bool {
 		return false
 	}
 	up := 0
-	for strings.HasPrefix(target+"/", "../../") {
+	for strings.HasPrefix(target+"/", "../") {
 		up++
 		target = strings.TrimLeft(strings.TrimPrefix(target, ".."), "/")
 	}
