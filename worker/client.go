@@ -36,8 +36,8 @@ const maxAnswer = 16 << 20
 // ctx. An error of the city is a [*Problem].
 //
 // What a worker reports ([Client.Report], [Client.Ack], [Client.Telemetry],
-// [Client.Interaction], [Client.ReportHealth]) is repeated until the city has it or
-// ctx ends: a city may be restarted at any time. All of it may be repeated.
+// [Client.Interaction], [Client.ReportHealth], [Client.Prove]) is repeated until the city
+// has it or ctx ends: a city may be restarted at any time. All of it may be repeated.
 type Client struct {
 	Socket string // the path of the city's socket
 	URL    string // "http://127.0.0.1:PORT", where no socket can be had
@@ -126,9 +126,10 @@ func unanswered(err error) bool {
 
 // Prove asks for the canary, as a worker does before its first prompt: it shows the city
 // that the worker asks before it uses a tool. A city with a guard gives it no work
-// otherwise. An error says that nothing is proved.
+// otherwise. An error says that nothing is proved. No tool waits for the answer, so Prove waits longer
+// than [Client.Authorize] for a city that cannot be reached: until ctx ends.
 func (c *Client) Prove(ctx context.Context) error {
-	d, err := c.Authorize(ctx, Call{Tool: Canary})
+	d, err := again(ctx, func() (Decision, error) { return c.Authorize(ctx, Call{Tool: Canary}) })
 	switch {
 	case err != nil:
 		return fmt.Errorf("the guard is not proved: %w", err)

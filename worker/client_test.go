@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gascity/worker"
@@ -140,6 +141,32 @@ func TestWhatIsToldIsRepeatedUntilTheCityHasIt(t *testing.T) {
 		t.Errorf("after the city was back: %v", err)
 	}
 	await(t, city, 1, "/lifecycle idle")
+}
+
+// TestAWorkerBeginsWithoutACity: while its city is being restarted, for however long, a worker
+// that begins waits with its report and with its proof.
+func TestAWorkerBeginsWithoutACity(t *testing.T) {
+	city := newCity(t)
+	c := city.Client()
+	defer c.Close()
+	there := c.Socket
+	c.Socket = filepath.Join(t.TempDir(), "s")
+	synctest.Test(t, func(t *testing.T) {
+		defer c.Close()
+		back := time.AfterFunc(20*time.Second, func() {
+			if err := os.Symlink(there, c.Socket); err != nil {
+				t.Error(err)
+			}
+		})
+		defer back.Stop()
+		if err := c.Prove(t.Context()); err != nil {
+			t.Errorf("before the city was back: %v", err)
+		}
+		if err := c.Report(t.Context(), worker.Ready, worker.Detail{}); err != nil {
+			t.Error(err)
+		}
+	})
+	await(t, city, 1, "/authorize "+worker.Canary)
 }
 
 // TestAWorkerThatIsNotWantedEnds: it does not come again for ever.
