@@ -67,13 +67,13 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 	}
 	w.openAll()
 	w.stopAll()
-	w.end(ctx)
+	w.end(ctx, s.others)
 	if len(w.result.Left) == w.unreachable {
 		w.removeSharedResources(ctx)
 	}
 	w.closeAll()
 	if len(w.result.Left) == w.unreachable {
-		w.end(ctx) // with the servers and connections of places
+		w.end(ctx, s.findProcesses) // with the servers and connections of places
 	}
 	if len(w.result.Left) > w.unreachable {
 		return w.result, nil
@@ -145,26 +145,52 @@ func (w *uninstallation) stopAll() {
 	}
 }
 
-// end ends processes, and names those that go on.
-func (w *uninstallation) end(ctx context.Context) {
+// endPasses bounds how often end looks for processes that started while it stopped others.
+const endPasses = 10
+
+// end ends the processes that list returns and those with the city's mark, and names those that keep running.
+func (w *uninstallation) end(ctx context.Context, list func() ([]proc.Info, error)) {
+	tried := map[proc.ID]bool{}
+	var going []proc.Info
+	for range endPasses {
+		var err error
+		if going, err = w.kill(ctx, list, tried); err != nil {
+			w.recordLeft("processes", err)
+			break
+		}
+		if !slices.ContainsFunc(going, func(info proc.Info) bool { return !tried[info.ID] }) {
+			break
+		}
+	}
+	for _, info := range going {
+		why := "it survived SIGKILL"
+		if !tried[info.ID] {
+			why = "it started while gc stopped others: stop what starts it, then run gc destroy again"
+		}
+		w.recordLeft(fmt.Sprintf("process %d (%s)", info.PID, info.Comm), errors.New(why))
+	}
+}
+
+// kill sends signals once to everything that runs, records in tried what it tried to kill, and returns what still runs.
+func (w *uninstallation) kill(ctx context.Context, list func() ([]proc.Info, error), tried map[proc.ID]bool) ([]proc.Info, error) {
 	// Their number identifies no session: only the mark does.
 	census, err := proc.KillTree(ctx, proc.ID{PID: math.MaxInt32}, &proc.KillOptions{MarkKey: markKey, MarkValue: w.site.Root})
 	w.result.Ended += census.Found
-	living, listErr := w.site.findProcesses()
-	for _, info := range living {
+	for _, info := range census.Survivors {
+		tried[info.ID] = true
+	}
+	found, listErr := list()
+	for _, info := range found {
 		more, killErr := proc.KillTree(ctx, info.ID, nil)
 		w.result.Ended += more.Found
 		err = errors.Join(err, killErr)
+		tried[info.ID] = true
 	}
 	if !errors.Is(err, proc.ErrSurvivors) {
 		listErr = errors.Join(listErr, err)
 	}
-	if living, err = w.site.findProcesses(); errors.Join(listErr, err) != nil {
-		w.recordLeft("processes", errors.Join(listErr, err))
-	}
-	for _, info := range living {
-		w.recordLeft(fmt.Sprintf("process %d (%s)", info.PID, info.Comm), errors.New("it does not end, not even by SIGKILL"))
-	}
+	going, err := list()
+	return going, errors.Join(listErr, err)
 }
 
 // stop ends all sessions of a place.

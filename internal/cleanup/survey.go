@@ -167,6 +167,14 @@ func (s Site) findProcesses() ([]proc.Info, error) {
 	return out, nil
 }
 
+// others is findProcesses without the children of this process: an open backend uses them and
+// ends them when it is closed. One that was killed would be started again.
+func (s Site) others() ([]proc.Info, error) {
+	living, err := s.findProcesses()
+	self := os.Getpid()
+	return slices.DeleteFunc(living, func(info proc.Info) bool { return info.PPID == self }), err
+}
+
 // isServing reports whether an argument of a process is below one of the folders, or the title that
 // it has given itself names something there.
 func isServing(pid int, dirs []string) bool {
