@@ -345,7 +345,7 @@ func TestMassDriftRollsAndHaltsWhenTheNewConfigurationIsBroken(t *testing.T) {
 	})
 }
 
-func TestKillEndsOneIncarnationAndItComesBack(t *testing.T) {
+func TestKillEndsOneInstanceAndItComesBack(t *testing.T) {
 	inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		before := w.fake.lives()

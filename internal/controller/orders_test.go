@@ -319,7 +319,7 @@ func TestRacingOrdersLeaveOneTruth(t *testing.T) {
 	})
 }
 
-func TestAVerbThatIsMeantForAFormerIncarnationIsRefused(t *testing.T) {
+func TestAVerbThatIsMeantForAPreviousInstanceIsRefused(t *testing.T) {
 	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Minute)

@@ -184,9 +184,9 @@ func (l *loop) moveState(e *entry) {
 
 // collectStates takes over what the agent had at its previous places. It is called before a
 // start is begun, and reports whether that is to be decided again.
-func (l *loop) collectStates(heir *entry) (changed bool) {
+func (l *loop) collectStates(target *entry) (changed bool) {
 	for _, e := range l.entries {
-		if e.rec.Agent == heir.rec.Agent && l.transferState(heir, e) {
+		if e.rec.Agent == target.rec.Agent && l.transferState(target, e) {
 			changed = true
 		}
 	}
@@ -195,13 +195,13 @@ func (l *loop) collectStates(heir *entry) (changed bool) {
 }
 
 // transferState moves what belongs to the agent from one place to another, where nothing runs.
-func (l *loop) transferState(heir, e *entry) (changed bool) {
-	if heir == nil || heir == e || e.owner == plan.OwnerOther || heir.rec.Running || heir.job != nil && heir.job.kind != jobObserve || !heir.rec.CopyAgentState(&e.rec) {
+func (l *loop) transferState(target, e *entry) (changed bool) {
+	if target == nil || target == e || e.owner == plan.OwnerOther || target.rec.Running || target.job != nil && target.job.kind != jobObserve || !target.rec.CopyAgentState(&e.rec) {
 		return false
 	}
-	heir.touch()
+	target.touch()
 	e.touch()
-	l.save(heir) // before the other is forgotten
+	l.save(target) // before the other is forgotten
 	return true
 }
 

@@ -145,8 +145,8 @@ func TestALaterSleepOverrulesARestart(t *testing.T) {
 	})
 }
 
-// TestARelaunchIsAnotherIncarnation relaunches an agent in its box.
-func TestARelaunchIsAnotherIncarnation(t *testing.T) {
+// TestARelaunchIsAnotherInstance relaunches an agent in its box.
+func TestARelaunchIsAnotherInstance(t *testing.T) {
 	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.begin()
 		w.after(time.Minute)

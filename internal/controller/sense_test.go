@@ -164,8 +164,8 @@ func TestTypingMakesNoEvents(t *testing.T) {
 	})
 }
 
-// TestAReadingOfAFormerIncarnationIsDropped replaces the agent while it is read.
-func TestAReadingOfAFormerIncarnationIsDropped(t *testing.T) {
+// TestAReadingOfAPreviousInstanceIsDropped replaces the agent while it is read.
+func TestAReadingOfAPreviousInstanceIsDropped(t *testing.T) {
 	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		w.fake.readings = map[string]runtime.Reading{}
 		w.begin()

@@ -150,7 +150,7 @@ func (w *fakeCity) beginLater() {
 	go func() { w.done <- c.Run(ctx) }()
 }
 
-func TestTheIncarnationIsStoredBeforeItsStart(t *testing.T) {
+func TestTheInstanceIsStoredBeforeItsStart(t *testing.T) {
 	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
 		var kept []session.Record
 		w.fake.onStart = func(context.Context, string) error {

@@ -51,7 +51,7 @@ type agent struct {
 	signals chan os.Signal
 
 	rows, cols int
-	comp       composer
+	comp       inputBox
 	dec        keyboard.Decoder
 	early      []chunk // came before there was anybody to read it
 	alarms     map[string]alarm

@@ -71,7 +71,7 @@ func FuzzDecoder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
 		cut = max(0, min(cut, len(data)))
 		joined(data[:cut], data[cut:])
-		c := composer{}
+		c := inputBox{}
 		d := keyboard.Decoder{}
 		for _, e := range append(d.Feed(data), d.Flush()...) {
 			switch e.Kind {
@@ -93,9 +93,9 @@ func FuzzDecoder(f *testing.F) {
 }
 
 // The input box against a list of characters.
-func TestComposerBehavesLikeAList(t *testing.T) {
+func TestInputBoxBehavesLikeAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var c composer
+		var c inputBox
 		var left, right []string // around the cursor; a placeholder is one element
 		t.Repeat(map[string]func(*rapid.T){
 			"text": func(t *rapid.T) {

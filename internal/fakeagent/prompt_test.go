@@ -60,7 +60,7 @@ func TestTypedTextArrivesByteForByte(t *testing.T) {
 	}
 }
 
-func TestComposerKeys(t *testing.T) {
+func TestInputBoxKeys(t *testing.T) {
 	long := strings.Repeat("x", 900)
 	for name, c := range map[string]struct{ keys, want string }{
 		"text":                 {"hello", "hello"},
@@ -102,7 +102,7 @@ func TestPlaceholderShowsForLargePastes(t *testing.T) {
 	s.painted("[Pasted text #1 +3 lines]", "[Pasted text #2 +0 lines]")
 }
 
-func TestEmptyComposerIsNotSubmitted(t *testing.T) {
+func TestEmptyInputBoxIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	s := play(t).ready()
 	s.send(enter + enter + "x\x7f" + enter + "y" + enter)

@@ -88,7 +88,7 @@ func TestKillTreeCatchesAForker(t *testing.T) {
 	}
 }
 
-func TestKillTreeOfAnotherIncarnationTouchesNothing(t *testing.T) {
+func TestKillTreeOfAnotherInstanceTouchesNothing(t *testing.T) {
 	id := start(t, "sleep").ready(t, 1)[0]
 	census, err := KillTree(t.Context(), ID{PID: id.PID, Start: id.Start + 1}, nil)
 	if err != nil || census.Found != 0 {

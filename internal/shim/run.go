@@ -120,8 +120,8 @@ const descendantRetry = 100 * time.Millisecond
 func (h *host) waitForDescendants(r *run, end process.End) {
 	for {
 		changed := h.tree.Changed()
-		heirs, err := h.tree.SurvivingDescendants(end, h.spec.ProcessNames)
-		if err == nil && len(heirs) == 0 {
+		descendants, err := h.tree.SurvivingDescendants(end, h.spec.ProcessNames)
+		if err == nil && len(descendants) == 0 {
 			return
 		}
 		retry := make(<-chan time.Time)
@@ -129,8 +129,8 @@ func (h *host) waitForDescendants(r *run, end process.End) {
 			retry = time.After(descendantRetry)
 		}
 		h.mu.Lock()
-		if len(heirs) > 0 && h.run == r {
-			h.agent = heirs[0]
+		if len(descendants) > 0 && h.run == r {
+			h.agent = descendants[0]
 		}
 		h.mu.Unlock()
 		select {

@@ -394,7 +394,7 @@ func TestSendObeysItsContext(t *testing.T) {
 	}
 }
 
-func TestRelaunchKeepsTheIncarnation(t *testing.T) {
+func TestRelaunchKeepsTheInstance(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("warm", "echo first; sleep 1000"))
 	frameWith(t, c, "first")

@@ -12,7 +12,7 @@ CREATE TABLE incarnation (
 	provider TEXT NOT NULL,
 	session  TEXT NOT NULL,
 	epoch    INTEGER NOT NULL,
-	body     TEXT NOT NULL, -- session.Incarnation
+	body     TEXT NOT NULL, -- session.InstanceRecord
 	PRIMARY KEY (session, provider, epoch)
 ) STRICT;
 

@@ -171,7 +171,7 @@ func Text(content []Char) string {
 const (
 	// Cols is the width of the terminal.
 	Cols = 100
-	// Placeholder is what an empty box shows with Box.Ghost.
+	// Placeholder is what an empty box shows with Box.Suggests.
 	Placeholder = "Type your message or @path/to/file"
 )
 
@@ -218,7 +218,7 @@ func (b *Box) mark() string {
 // Rows are the rows that the box shows.
 func (b *Box) Rows() []string {
 	if b.Hides || len(b.Content) == 0 {
-		if b.Ghost && b.Style != "line" && !b.Hides {
+		if b.Suggests && b.Style != "line" && !b.Hides {
 			return []string{Placeholder}
 		}
 		return []string{""}

@@ -44,7 +44,7 @@ type Options struct {
 	Replaces   bool          // those that change the direction of a text show as U+FFFD; an Enter removes them and does nothing else
 	Vim        bool          // Escape goes to a mode in which keys are commands
 	Echo       time.Duration // how late the box shows what it was sent
-	Ghost      bool          // shows a placeholder text while it is empty
+	Suggests   bool          // shows a placeholder text while it is empty
 	Height     int           // rows of the box; more are not shown; 0: it grows beyond the screen
 	NoBack     bool          // knows no backspace
 	Clears     Clearing
@@ -67,7 +67,7 @@ func Random(random *rand.Rand) Options {
 	}
 	o := Options{
 		Style: []string{"line", "open", "rules"}[random.IntN(3)], OddFold: one(2), Hides: one(12), Continues: one(3),
-		Composes: one(3), Strips: one(3), Vim: one(8), Ghost: one(3), NoBack: one(4), NoPaste: one(10),
+		Composes: one(3), Strips: one(3), Vim: one(8), Suggests: one(3), NoBack: one(4), NoPaste: one(10),
 		Clears: Clearing(random.IntN(3)), Turn: time.Duration(random.IntN(1500)) * time.Millisecond, TurnHides: one(4),
 	}
 	if one(3) {

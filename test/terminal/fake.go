@@ -136,9 +136,9 @@ type Face struct {
 	Think        time.Duration // how long a turn takes
 	BusyLate     time.Duration // how late the screen shows a turn
 	Placeholder  int           // a paste of at least so many bytes is shown by a placeholder
-	GhostText    string
-	NoPaste      bool // does not ask for bracketed paste
-	IgnoreInput  bool // loses all text
+	Suggestion   string        // shown while the box is empty
+	NoPaste      bool          // does not ask for bracketed paste
+	IgnoreInput  bool          // loses all text
 	DialogAfter  time.Duration
 	DialogOnText bool // a dialog comes up when text arrives
 	Dialog       []string
@@ -391,9 +391,9 @@ func (a *Agent) draw() string {
 	if a.pasted && a.Shown != "" {
 		shown = "[Pasted text #1 +9 lines]"
 	}
-	composer := strings.ReplaceAll(shown, "\n", "\r\n  ") + cursor
-	if a.Shown == "" && a.GhostText != "" {
-		composer = cursor + "\x1b[2m" + a.GhostText + "\x1b[22m"
+	inputBox := strings.ReplaceAll(shown, "\n", "\r\n  ") + cursor
+	if a.Shown == "" && a.Suggestion != "" {
+		inputBox = cursor + "\x1b[2m" + a.Suggestion + "\x1b[22m"
 	}
 	rule := strings.Repeat("─", Cols)
 	switch a.Style {
@@ -403,13 +403,13 @@ func (a *Agent) draw() string {
 			lines = append(lines, "✽ Simmering… (1s · "+strings.Repeat("·", a.tick%7)+")")
 			foot += " · esc to interrupt"
 		}
-		lines = append(lines, rule, "❯ "+composer, rule, "  "+foot)
+		lines = append(lines, rule, "❯ "+inputBox, rule, "  "+foot)
 	case "open":
-		lines = append(lines, "", "› "+composer, "", "  model default · ~/work")
+		lines = append(lines, "", "› "+inputBox, "", "  model default · ~/work")
 	case "line":
-		lines = append(lines, "> "+composer)
+		lines = append(lines, "> "+inputBox)
 	default:
-		lines = append(lines, composer)
+		lines = append(lines, inputBox)
 	}
 	b.WriteString(strings.Join(lines, "\r\n") + "\x1b[u")
 	return b.String()

@@ -223,7 +223,7 @@ func Fenced(r *session.Record, name, instance string) error {
 func (f *Service) AppendEvent(kind event.Kind, r *session.Record, text string, data map[string]string) {
 	ev := client.Event{Kind: string(kind), Text: text, Data: data}
 	if r != nil {
-		ev.Agent, ev.Session, ev.Data = r.Agent, r.Session, explain.Incarnation(kind, r, data)
+		ev.Agent, ev.Session, ev.Data = r.Agent, r.Session, explain.InstanceData(kind, r, data)
 	}
 	if _, err := f.Log.Append(ev); err != nil {
 		f.Logger.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)

@@ -24,7 +24,7 @@ func attempts() []attempt {
 		{operation: "list-running", promise: "the session is listed, by its prefix and without", alive: true, try: (*probe).list},
 		{operation: "process-alive", promise: "the agent's process is found, another is not", alive: true, try: (*probe).processes},
 		{operation: "set-meta", promise: "metadata is kept, replaced and removed, byte for byte", alive: true, try: (*probe).meta},
-		{operation: "observe", promise: "the instance is known by its token", words: []string{"observe"}, alive: true, try: (*probe).incarnation},
+		{operation: "observe", promise: "the instance is known by its token", words: []string{"observe"}, alive: true, try: (*probe).instance},
 		{operation: "nudge", promise: "a prompt of two lines arrives, once", words: []string{"deliver"}, alive: true, try: (*probe).nudge},
 		{operation: "peek", promise: "peek shows what the agent printed", alive: true, try: (*probe).peek},
 		{operation: "get-last-activity", promise: "the agent's last output has a time", words: []string{"report-activity"}, alive: true, try: (*probe).activity},
@@ -129,7 +129,7 @@ func (v *probe) meta() (string, error) {
 	return "", nil
 }
 
-func (v *probe) incarnation() (string, error) {
+func (v *probe) instance() (string, error) {
 	return "", runtime.CheckInstance(v.ctx, v.Provider, session, token)
 }
 

@@ -53,7 +53,7 @@ type Session struct {
 	Agent     string         // the agent's qualified name: "worker" or "dir/worker"
 	Name      string         // the session's name, see agent.SessionNameFor
 	Provider  string         // the runtime provider's selection: its name, or "kind:argument"
-	Config    runtime.Config // ready for Provider.Start, except for the per-incarnation environment
+	Config    runtime.Config // ready for Provider.Start, except for the environment of an instance
 	Section   string         // a hash of its section without the name; empty: of a pool
 	Suspended bool           // configured, but not to run
 	PathCheck string         // a program that must be found besides that of its command; empty: none

@@ -9,10 +9,10 @@ import (
 	"gascity/runtime"
 )
 
-// TestAnIncarnationThatHasEndedByItsOwnWord: it is cleared away after a while, on a fresh
+// TestAnInstanceThatHasEndedByItsOwnWord: it is cleared away after a while, on a fresh
 // look, unless a person is there or it has shown since that it lives; and its report
 // concerns no other agent.
-func TestAnIncarnationThatHasEndedByItsOwnWord(t *testing.T) {
+func TestAnInstanceThatHasEndedByItsOwnWord(t *testing.T) {
 	end := &runtime.End{At: noon.Add(-time.Minute), Exit: &runtime.Exit{Code: 3}}
 	at := func(state runtime.Activity, since time.Time) func(o *Observed) {
 		return func(o *Observed) { o.Activity = session.Activity{State: state, Since: since} }

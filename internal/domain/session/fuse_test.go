@@ -202,7 +202,7 @@ func formatJudged(judged []Judged) string {
 	return b.String()
 }
 
-func TestAnotherIncarnationKnowsNothingOfTheFormer(t *testing.T) {
+func TestAnotherInstanceKnowsNothingOfThePrevious(t *testing.T) {
 	s := sense(evidenceAt(status, busy, 0, 10))
 	s.Push(evidenceAt(hook, idle, 5, 5))
 	s.Fold(runtime.Reading{Instance: "successor", At: at(11)})

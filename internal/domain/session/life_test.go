@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestADrainOfAnotherIncarnationMeansNothing(t *testing.T) {
+func TestADrainOfAnotherInstanceMeansNothing(t *testing.T) {
 	for epoch, want := range map[uint64]bool{0: false, 2: false, 3: true} {
 		r := Record{Epoch: 3, Drain: Drain{Epoch: epoch, Then: HoldSleep}}
 		if got := r.IsDraining(); got != want {

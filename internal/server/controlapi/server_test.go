@@ -488,8 +488,8 @@ func (c *slowCity) Interrupt(ctx context.Context, _ string, _ client.LifecycleRe
 	return client.Done{}, nil
 }
 
-// TestAVerbMayBeMeantForOneIncarnation covers all verbs that act upon what runs.
-func TestAVerbMayBeMeantForOneIncarnation(t *testing.T) {
+// TestAVerbMayBeMeantForOneInstance covers all verbs that act upon what runs.
+func TestAVerbMayBeMeantForOneInstance(t *testing.T) {
 	city, c := serve(t, Options{})
 	city.Set("worker", func(s *client.Session) { s.Instance = "present" })
 	ctx := bounded(t)

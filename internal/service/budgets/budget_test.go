@@ -64,7 +64,7 @@ func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 	})
 }
 
-func TestInterruptIsOnceInAnEpisodeForEachIncarnation(t *testing.T) {
+func TestInterruptIsOnceInAnEpisodeForEachInstance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newFakeCity("a"), tokens(usage.ActInterrupt, 100, time.Hour))
 		defer func() { r.stop() }()

@@ -236,7 +236,7 @@ func TestSuccessors(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) { a.view.Ready = false })
 		plain := r.send("a", "plain")
-		heir := r.send("a", "heir", func(q *client.NudgeRequest) { q.Successor = true })
+		successor := r.send("a", "successor", func(q *client.NudgeRequest) { q.Successor = true })
 		r.edit("a", func(a *agent) { a.view.Conversation.ID = "talk" })
 		talk := r.send("a", "talk")
 		only := r.send("a", "only", func(q *client.NudgeRequest) { q.Instance = r.agents["a"].view.Instance })
@@ -245,14 +245,14 @@ func TestSuccessors(t *testing.T) {
 		synctest.Wait()
 		r.want(plain.ID, client.ReceiptDead)
 		r.want(only.ID, client.ReceiptDead)
-		r.want(heir.ID, client.ReceiptQueued)
+		r.want(successor.ID, client.ReceiptQueued)
 		r.want(talk.ID, client.ReceiptQueued)
 		r.edit("a", func(a *agent) { a.start() }) // the record still names the conversation
 		synctest.Wait()
-		for _, id := range []string{heir.ID, talk.ID, next.ID} {
+		for _, id := range []string{successor.ID, talk.ID, next.ID} {
 			r.want(id, client.ReceiptConsumed)
 		}
-		if l := r.agents["a"].ledger; !slices.Equal(l, []string{"heir", "talk", "next"}) {
+		if l := r.agents["a"].ledger; !slices.Equal(l, []string{"successor", "talk", "next"}) {
 			r.Errorf("the successor took %v", l)
 		}
 		if kinds := r.kinds(plain.ID); !slices.Contains(kinds, "prompt.dead") {

@@ -66,9 +66,9 @@ func (e *Engine) markUncertain(b *sessionQueue, r prompt.Receipt) {
 func (e *Engine) resolveUncertain(ctx context.Context) {
 	for wait := retryFirst; ; {
 		e.mu.Lock()
-		ghosts := slices.Clone(e.uncertain)
+		receipts := slices.Clone(e.uncertain)
 		e.mu.Unlock()
-		if len(ghosts) == 0 {
+		if len(receipts) == 0 {
 			select {
 			case <-e.uncertainAdded:
 				continue
@@ -76,7 +76,7 @@ func (e *Engine) resolveUncertain(ctx context.Context) {
 				return
 			}
 		}
-		if e.resolveUncertainOne(ctx, ghosts[0]) {
+		if e.resolveUncertainOne(ctx, receipts[0]) {
 			e.mu.Lock()
 			e.uncertain = slices.Delete(e.uncertain, 0, 1)
 			e.mu.Unlock()

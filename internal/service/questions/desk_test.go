@@ -159,7 +159,7 @@ func TestOneQuestionAfterAnotherEndsTheFirst(t *testing.T) {
 	})
 }
 
-func TestAnswerForAnotherIncarnationIsRefused(t *testing.T) {
+func TestAnswerForAnotherInstanceIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeCity(t)
 		a := w.agent("a")

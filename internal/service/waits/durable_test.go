@@ -129,7 +129,7 @@ func TestCrashBetweenEndAndPromptTellsOnce(t *testing.T) {
 	}
 }
 
-func TestOnlyTheIncarnationOrItsConversationIsTold(t *testing.T) {
+func TestOnlyTheInstanceOrItsConversationIsNotified(t *testing.T) {
 	for name, c := range map[string]struct {
 		conversation string // when it was registered
 		later        func(*session.Snapshot)

@@ -124,11 +124,11 @@ func (t *Tree) members() ([]proc.Info, error) {
 // has ended: in its session, not a shell, and matching the names, or, without
 // names, called what the agent was called.
 func (t *Tree) SurvivingDescendants(end End, names []string) ([]proc.ID, error) {
-	heirs, err := t.findSurvivingDescendants(end, names)
-	if err == nil && len(heirs) == 0 && !t.empty() {
+	descendants, err := t.findSurvivingDescendants(end, names)
+	if err == nil && len(descendants) == 0 && !t.empty() {
 		return t.findSurvivingDescendants(end, names) // one whose parent ended during the first look was in no tree
 	}
-	return heirs, err
+	return descendants, err
 }
 
 func (t *Tree) findSurvivingDescendants(end End, names []string) ([]proc.ID, error) {
@@ -139,7 +139,7 @@ func (t *Tree) findSurvivingDescendants(end End, names []string) ([]proc.ID, err
 	if len(names) == 0 {
 		names = []string{end.Comm}
 	}
-	var heirs []proc.ID
+	var descendants []proc.ID
 	for _, info := range all {
 		if info.SID != end.PID || slices.Contains(shells, info.Comm) {
 			continue
@@ -152,10 +152,10 @@ func (t *Tree) findSurvivingDescendants(end End, names []string) ([]proc.ID, err
 			return nil, err
 		}
 		if info.Comm == end.Comm && end.Comm != "" || proc.Match(info, argv, names) {
-			heirs = append(heirs, info.ID)
+			descendants = append(descendants, info.ID)
 		}
 	}
-	return heirs, nil
+	return descendants, nil
 }
 
 // shells never count as an agent that carries on.

@@ -36,7 +36,7 @@ func TestDeliver(t *testing.T) {
 		"drops all":                   {terminal.Face{Style: "rules", DropEnters: 99}, "hello", ""},
 		"newline if fast":             {terminal.Face{Style: "rules", Newline: 120 * time.Millisecond}, "hello", "busy"},
 		"newline if fast, line":       {terminal.Face{Style: "line", Newline: 120 * time.Millisecond}, "hello", "composer_emptied"},
-		"ghost":                       {terminal.Face{Style: "rules", GhostText: "Try something else"}, "hello", "busy"},
+		"suggestion":                  {terminal.Face{Style: "rules", Suggestion: "Try something else"}, "hello", "busy"},
 		"placeholder":                 {terminal.Face{Style: "rules", Placeholder: 800}, long, "busy"},
 		"long, wrapped and scrolling": {terminal.Face{Style: "line"}, long, "composer_emptied"},
 		"titles":                      {terminal.Face{Style: "rules", Titles: true}, "hello", "busy"},

@@ -161,11 +161,11 @@ func boxRules(t *testing.T, o boxmodel.Options) screen.Rules {
 		return r.(screen.Rules)
 	}
 	rules := terminal.Face{Style: o.Style}.Rules(t)
-	ghost, err := agentcli.NewPattern("^" + boxmodel.Placeholder + "$")
+	placeholder, err := agentcli.NewPattern("^" + boxmodel.Placeholder + "$")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules.Screen.InputBox.Placeholders = append(rules.Screen.InputBox.Placeholders, ghost)
+	rules.Screen.InputBox.Placeholders = append(rules.Screen.InputBox.Placeholders, placeholder)
 	rules.Screen.Shell, rules.Screen.UnknownCommand = "", nil
 	boxProfiles.Store(o.Style, rules)
 	return rules

@@ -50,13 +50,13 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A question has another name in another incarnation, and once it was answered. The answer to
+// A question has another name in another instance, and once it was answered. The answer to
 // another one does not change its name.
 func TestBind(t *testing.T) {
 	life := Life{Name: "life"}
 	q := life.Bind("q")
 	if q != life.Bind("q") || q == life.Bind("r") || q == (Life{Name: "other"}).Bind("q") {
-		t.Error("the name is not one of the incarnation and the words")
+		t.Error("the name is not one of the instance and the words")
 	}
 	after := life.Add("r").Add("s")
 	if after.Bind("q") != q || after.Answered != 2 || after.String() == life.String() {

@@ -170,7 +170,7 @@ func afterKeys(err error, pressed int) error {
 }
 
 // confirm presses the key that answers, and waits until the question is gone, and not only for
-// the moment in which a program that draws anew shows a part of its screen. One with the
+// the moment in which a program that redraws shows a part of its screen. One with the
 // same words may follow at once: it stands below something new, is highlighted elsewhere, or
 // was reported later.
 func (r *responder) confirm(ctx context.Context, q question, name string) error {

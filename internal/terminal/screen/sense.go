@@ -82,7 +82,7 @@ type asked struct {
 
 const (
 	// stands is how long a question must be on the screen, or missing there, until that is
-	// true: a program that draws its screen anew may show a part of it in between.
+	// true: a program that redraws its screen may show a part of it in between.
 	stands = 100 * time.Millisecond
 	// maxUnsettled bounds the wait for a screen that shows another question with each look.
 	maxUnsettled = time.Second
@@ -141,7 +141,7 @@ func (m *Memory) asks(session string, life Life, request string, rests bool) boo
 }
 
 // Standing returns the question that is meant, by its RequestID. One that is not on the screen
-// may be so in a moment: the program draws anew. [runtime.ErrInteractionGone] if it is not.
+// may be so in a moment: the program redraws. [runtime.ErrInteractionGone] if it is not.
 func Standing(ctx context.Context, t Terminal, rules Rules, meant func(request string) bool) (*runtime.PendingInteraction, error) {
 	for began := time.Now(); ; {
 		f, err := Whole(ctx, t)

@@ -59,7 +59,7 @@ func TestAQuestionThatIsDrawnAnewStands(t *testing.T) {
 					p.t.Print(part)
 					time.AfterFunc(60*time.Millisecond, p.draw)
 					if again := w.asks(); again != whole {
-						t.Errorf("drawn anew it is %q, was %q", again, whole)
+						t.Errorf("redrawn it is %q, was %q", again, whole)
 					}
 					time.Sleep(40 * time.Millisecond)
 				}

@@ -22,15 +22,15 @@ type span struct {
 	label      string
 }
 
-// composer is the input box: bytes exactly as they came, a cursor, and placeholders.
-type composer struct {
+// inputBox holds bytes exactly as they came, a cursor, and placeholders.
+type inputBox struct {
 	text   []byte
 	cursor int
 	spans  []span // in order, not overlapping
 	pastes int    // numbered since the agent started
 }
 
-func (c *composer) insert(data []byte) {
+func (c *inputBox) insert(data []byte) {
 	c.text = slices.Insert(c.text, c.cursor, data...)
 	for i := range c.spans {
 		if c.spans[i].start >= c.cursor {
@@ -42,7 +42,7 @@ func (c *composer) insert(data []byte) {
 }
 
 // paste inserts a bracketed paste, verbatim.
-func (c *composer) paste(data []byte) {
+func (c *inputBox) paste(data []byte) {
 	start := c.cursor
 	c.insert(data)
 	lines := bytes.Count(data, []byte("\n"))
@@ -56,14 +56,14 @@ func (c *composer) paste(data []byte) {
 }
 
 // flush empties the input box and returns what was in it.
-func (c *composer) flush() []byte {
+func (c *inputBox) flush() []byte {
 	text := c.text
 	c.text, c.cursor, c.spans = nil, 0, nil
 	return text
 }
 
 // before returns where the character or placeholder before the cursor begins.
-func (c *composer) before(at int) int {
+func (c *inputBox) before(at int) int {
 	for _, s := range c.spans {
 		if s.end == at && s.start < at {
 			return s.start
@@ -74,7 +74,7 @@ func (c *composer) before(at int) int {
 }
 
 // after returns where the character or placeholder at the cursor ends.
-func (c *composer) after(at int) int {
+func (c *inputBox) after(at int) int {
 	for _, s := range c.spans {
 		if s.start == at && s.end > at {
 			return s.end
@@ -85,7 +85,7 @@ func (c *composer) after(at int) int {
 }
 
 // cut removes a part of the text, with the placeholders in it.
-func (c *composer) cut(start, end int) {
+func (c *inputBox) cut(start, end int) {
 	c.text = slices.Delete(c.text, start, end)
 	c.spans = slices.DeleteFunc(c.spans, func(s span) bool { return s.start < end && s.end > start })
 	for i := range c.spans {
@@ -98,7 +98,7 @@ func (c *composer) cut(start, end int) {
 }
 
 // edit applies an editing key. Unknown keys do nothing.
-func (c *composer) edit(key string) {
+func (c *inputBox) edit(key string) {
 	switch key {
 	case "newline":
 		c.insert([]byte("\n"))
@@ -122,7 +122,7 @@ func (c *composer) edit(key string) {
 }
 
 // wordBefore returns where the word before the cursor begins.
-func (c *composer) wordBefore() int {
+func (c *inputBox) wordBefore() int {
 	at := c.cursor
 	blank := func() bool { return at > 0 && bytes.IndexByte([]byte(" \t\n"), c.text[at-1]) >= 0 }
 	for blank() {
@@ -136,7 +136,7 @@ func (c *composer) wordBefore() int {
 
 // view returns the lines to draw in a box of this size and where the cursor stands in
 // them. Of a long text it shows the part around the cursor.
-func (c *composer) view(width, height int) (lines []string, row, col int) {
+func (c *inputBox) view(width, height int) (lines []string, row, col int) {
 	width = max(width, 4)
 	wrap := wrapper{width: width}
 	at, placed := c.viewStart(), false
@@ -166,7 +166,7 @@ func (c *composer) view(width, height int) (lines []string, row, col int) {
 
 // viewStart returns a place at most viewBytes before the cursor that is inside neither a
 // character nor a placeholder.
-func (c *composer) viewStart() int {
+func (c *inputBox) viewStart() int {
 	at := max(0, c.cursor-viewBytes)
 	for at > 0 && at < c.cursor && !utf8.RuneStart(c.text[at]) {
 		at++
@@ -179,7 +179,7 @@ func (c *composer) viewStart() int {
 	return at
 }
 
-func (c *composer) labelAt(at int) string {
+func (c *inputBox) labelAt(at int) string {
 	for _, s := range c.spans {
 		if s.start == at && s.end > at {
 			return s.label

@@ -36,7 +36,7 @@ func isPlaceholder(s vt.Style) bool {
 func (v Snapshot) typed(y, x int) string {
 	cells := v.Cells(y)
 	var b strings.Builder
-	ghosts, solid, cursors := 0, 0, 0
+	suggested, solid, cursors := 0, 0, 0
 	for i := min(x, len(cells)); i < len(cells); i++ {
 		c := cells[i]
 		if strings.TrimSpace(c.Text) == "" {
@@ -46,7 +46,7 @@ func (v Snapshot) typed(y, x int) string {
 			continue
 		}
 		if isPlaceholder(c.Style) {
-			ghosts++
+			suggested++
 			b.WriteString(strings.Repeat(" ", c.Width))
 			continue
 		}
@@ -56,7 +56,7 @@ func (v Snapshot) typed(y, x int) string {
 		}
 		b.WriteString(c.Text)
 	}
-	if ghosts > 0 && solid == 1 && cursors == 1 {
+	if suggested > 0 && solid == 1 && cursors == 1 {
 		return ""
 	}
 	return strings.TrimRight(b.String(), " ")

@@ -10,10 +10,10 @@ import (
 	"gascity/internal/domain/workerrun"
 )
 
-// Incarnation returns the data of an event with what names the instance that it is
+// InstanceData returns the data of an event with what names the instance that it is
 // about, where it is about one: its run, and at its end when it had begun and how it
 // ended, as far as that is known. The map that was given stays as it is.
-func Incarnation(kind event.Kind, r *session.Record, data map[string]string) map[string]string {
+func InstanceData(kind event.Kind, r *session.Record, data map[string]string) map[string]string {
 	over := kind == event.SessionExited || kind == event.SessionLost || kind == event.SessionStopped
 	begins := kind == event.SessionStarted || kind == event.SessionAdopted
 	if r.Token == "" || !over && !begins && (!r.Running || kind == event.SessionStarting) {
