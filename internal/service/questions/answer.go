@@ -206,7 +206,11 @@ func (d *Service) waitOutcome(ctx context.Context, a attempt) (client.Pending, e
 	case <-timer.C:
 	}
 	var err error
-	if !a.isCityQuestion() { // what the city asks is in its view
+	if a.isCityQuestion() { // it is in the session's snapshot
+		d.mu.Lock()
+		d.foldLocked(ctx, a.view.Session)
+		d.mu.Unlock()
+	} else {
 		var asked *runtime.PendingInteraction
 		asked, err = runtime.Pending(a.view.Provider, a.view.Session)
 		d.readAgain(ctx, a, asked, err)
