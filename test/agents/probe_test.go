@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -131,7 +132,7 @@ func TestProbe(t *testing.T) {
 	if name == "" {
 		t.Skip("set GC_PROBE to the name of an agent CLI")
 	}
-	c := bed.Open(t, "pty", bed.Member{Name: "one", CLI: name, Bare: true, TOML: os.Getenv("GC_PROBE_TOML"), Files: map[string]string{"one/work/note.txt": "x\n"}})
+	c := bed.Open(t, "pty", bed.Member{Name: "one", CLI: name, Bare: true, TOML: os.Getenv("GC_PROBE_TOML"), Files: map[string]string{filepath.Join("one", "work", "note.txt"): "x\n"}})
 	a := of(t, c, "one")
 	a.ready()
 	a.prompt("the first prompt, until the agent CLI works at its speed", client.ReceiptConsumed)

@@ -14,9 +14,11 @@ import (
 
 	"gascity/client"
 	"gascity/internal/proc"
+	"gascity/test/tier"
 )
 
 func TestNotifierGetsTheQuestion(t *testing.T) {
+	tier.Process(t)
 	dir := t.TempDir()
 	p := client.Pending{
 		ID: "q-1", Agent: "town/a", Session: "s-a", Kind: "permission", Prompt: "Run \"this\"?\n$HOME `x` \x00ü", Options: []string{"Yes"},
@@ -57,6 +59,7 @@ func TestNotifierGetsTheQuestion(t *testing.T) {
 }
 
 func TestNotifierFailureSaysWhy(t *testing.T) {
+	tier.Process(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	err := Command{Line: "echo no bell here >&2; exit 3", City: t.TempDir()}.Notify(ctx, client.Pending{ID: "q-1"})
@@ -72,6 +75,7 @@ func TestNotifierFailureSaysWhy(t *testing.T) {
 }
 
 func TestHangingNotifierIsKilledWithItsGroup(t *testing.T) {
+	tier.Process(t)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	line := `trap '' TERM; sleep 300 & echo $! > child; mv child pid; wait`

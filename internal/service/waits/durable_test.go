@@ -17,6 +17,7 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/proc"
 	"gascity/runtime"
+	"gascity/test/tier"
 )
 
 func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
@@ -326,6 +327,7 @@ func TestIdleWaitsDoNothing(t *testing.T) {
 }
 
 func TestShellRunsInTheCityAndLeavesNothing(t *testing.T) {
+	tier.Process(t)
 	dir := t.TempDir()
 	shell := ShellIn(dir, []string{"PATH=" + os.Getenv("PATH"), "ONLY=this"})
 	if err := shell(t.Context(), `test "$ONLY" = this && test -z "$HOME" && touch here`); err != nil {
@@ -340,6 +342,7 @@ func TestShellRunsInTheCityAndLeavesNothing(t *testing.T) {
 }
 
 func TestShellEndsWhatACommandLeft(t *testing.T) {
+	tier.Process(t)
 	dir := t.TempDir()
 	shell := ShellIn(dir, []string{"PATH=" + os.Getenv("PATH")})
 	if err := shell(t.Context(), `sleep 300 & echo $! > pid`); err != nil {
