@@ -78,6 +78,10 @@ const (
 type asked struct {
 	life, request string
 	bound         string // the request by [Life.Bind]
+
+	next      string    // another request, seen since then without a break; empty: none is asked
+	since     time.Time // zero: the request is on the screen
+	unsettled time.Time // when it was not on the screen first
 }
 
 const (
@@ -89,12 +93,10 @@ const (
 )
 
 // Sense is the function of this name for the newest frame of a session, which it returns
-// too. What blocks the agent is what did when the session was looked at last, or has stood
-// for a moment: it waits for that.
+// too. A question blocks the agent if it did when the session was read last, or has stood
+// for a moment. Until then a question that appears is a reading without it that says when
+// to read again; for one that changes or disappears Sense waits.
 func (m *Memory) Sense(ctx context.Context, session string, life Life, t Terminal, rules Rules) (Frame, runtime.Reading, error) {
-	began := time.Now()
-	var request string
-	var since time.Time // when the request was seen first
 	for {
 		f, err := Whole(ctx, t)
 		if err != nil || f.Exited {
@@ -102,15 +104,16 @@ func (m *Memory) Sense(ctx context.Context, session string, life Life, t Termina
 		}
 		now := time.Now()
 		r := Sense(f, rules, now)
-		seen := ""
+		request := ""
 		if r.Pending != nil {
-			seen = r.Pending.RequestID
+			request = r.Pending.RequestID
 		}
-		if since.IsZero() || seen != request {
-			request, since = seen, now
+		settled, before := m.settles(session, life, request, f.LastOutput, now)
+		if settled {
+			return f, r, nil
 		}
-		rests := now.Sub(f.LastOutput) >= stands || now.Sub(since) >= stands || now.Sub(began) >= maxUnsettled
-		if m.asks(session, life, request, rests) {
+		if before == "" {
+			r.Pending, r.Again = nil, now.Add(wholeAfter)
 			return f, r, nil
 		}
 		select {
@@ -121,23 +124,33 @@ func (m *Memory) Sense(ctx context.Context, session string, life Life, t Termina
 	}
 }
 
-// asks reports whether the request blocks the session: it did before, or it rests. Empty means
-// that nothing does. An answered question may go at once.
-func (m *Memory) asks(session string, life Life, request string, rests bool) bool {
+// settles reports whether the request blocks the session: it did before, or has stood for a moment.
+// Empty means that nothing does. An answered question may disappear at once. before is the request that blocked
+// the session until now.
+func (m *Memory) settles(session string, life Life, request string, lastOutput, now time.Time) (settled bool, before string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was := m.asked[session]
 	if was.life != life.Name || was.request != "" && life.Bind(was.request) != was.bound {
-		was = asked{}
-	}
-	if was.request != request && !rests {
-		return false
+		was = asked{life: life.Name}
 	}
 	if m.asked == nil {
 		m.asked = map[string]asked{}
 	}
-	m.asked[session] = asked{life.Name, request, life.Bind(request)}
-	return true
+	if was.request != request {
+		if was.unsettled.IsZero() {
+			was.unsettled = now
+		}
+		if was.since.IsZero() || was.next != request {
+			was.next, was.since = request, now
+		}
+		if now.Sub(lastOutput) < stands && now.Sub(was.since) < stands && now.Sub(was.unsettled) < maxUnsettled {
+			m.asked[session] = was
+			return false, was.request
+		}
+	}
+	m.asked[session] = asked{life: life.Name, request: request, bound: life.Bind(request)}
+	return true, was.request
 }
 
 // Standing returns the question that is meant, by its RequestID. One that is not on the screen

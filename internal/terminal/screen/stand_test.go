@@ -33,6 +33,23 @@ func (w *watched) asks() string {
 	return w.life.Bind(r.Pending.RequestID)
 }
 
+// settled returns what asks does as soon as it names a question. Until then each reading of the
+// screen must be one of a blocked agent.
+func (w *watched) settled() string {
+	w.t.Helper()
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		_, r, err := w.memory.Sense(w.t.Context(), "s", w.life, w.screen, w.rules)
+		switch {
+		case err != nil || time.Since(began) > 2*time.Second:
+			w.t.Fatalf("no question is listed: %v", err)
+		case r.Pending != nil:
+			return w.life.Bind(r.Pending.RequestID)
+		case !slices.ContainsFunc(r.Evidence, func(e runtime.Evidence) bool { return e.Activity == runtime.ActivityWaiting }) || r.Again.IsZero():
+			w.t.Errorf("before the question is listed the reading is %+v", r)
+		}
+	}
+}
+
 // TestAQuestionThatIsDrawnAnewStands: a program that repaints its question part after part asks
 // one question, whenever its screen is read.
 func TestAQuestionThatIsDrawnAnewStands(t *testing.T) {
@@ -51,7 +68,7 @@ func TestAQuestionThatIsDrawnAnewStands(t *testing.T) {
 				time.AfterFunc(60*time.Millisecond, p.draw)
 				first := w.asks() // while it is drawn for the first time
 				time.Sleep(time.Second)
-				whole := w.asks()
+				whole := w.settled()
 				if whole == "" || first != "" && first != whole {
 					t.Errorf("half drawn it is listed as %q, whole as %q", first, whole)
 				}
@@ -85,7 +102,7 @@ func TestAnAnswerDoesNotRenameTheNextQuestion(t *testing.T) {
 				t.Fatal(err)
 			}
 			request := screen.Sense(f, w.rules, time.Now()).Pending.RequestID
-			asked = w.asks()
+			asked = w.settled()
 			err = screen.Respond(t.Context(), p.t, w.rules, screen.Response{Request: request, Action: runtime.ActionChoose, Text: "Yes, I accept"})
 			if err != nil {
 				t.Fatal(err)
