@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
@@ -24,7 +25,6 @@ import (
 	"gascity/internal/service/questions"
 	"gascity/internal/service/waits"
 	"gascity/internal/service/workers/compaction"
-	"gascity/internal/sessionname"
 	"gascity/internal/store"
 )
 
@@ -103,7 +103,7 @@ func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli
 }
 
 // instanceToken returns a new secret token for an instance.
-func instanceToken() string { return sessionname.InstanceTokenPrefix + rand.Text() }
+func instanceToken() string { return agent.InstanceTokenPrefix + rand.Text() }
 
 // receiptID returns a name for a prompt that a person can type: 60 random bits.
 func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }

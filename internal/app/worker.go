@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
+	"gascity/internal/agent"
 	"gascity/internal/citydir"
 	"gascity/internal/domain/event"
 	receipt "gascity/internal/domain/prompt"
@@ -20,7 +21,6 @@ import (
 	"gascity/internal/server/unixhttp"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
-	"gascity/internal/sessionname"
 	"gascity/worker"
 )
 
@@ -39,7 +39,7 @@ func workerPath(root string) string {
 // shows that by a token that only this user can read and that is new with each
 // controller.
 func (k *controllerProcess) openExchange(e *engines, events event.Log) error {
-	owner := sessionname.OwnerTokenPrefix + rand.Text()
+	owner := agent.OwnerTokenPrefix + rand.Text()
 	if err := os.WriteFile(filepath.Join(k.root, citydir.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}

@@ -8,12 +8,12 @@ import (
 // standardOnly maps the packages that other modules may import, and the
 // contracts beside them, to the packages of ours that each may use.
 var standardOnly = map[string][]string{
-	"runtime":              nil,
-	"worker":               nil,
-	"worker/workertest":    {"worker"},
-	"client":               nil,
-	"runtime/runtimetest":  {"runtime"},
-	"internal/sessionname": {"runtime"},
+	"runtime":             nil,
+	"worker":              nil,
+	"worker/workertest":   {"worker"},
+	"client":              nil,
+	"runtime/runtimetest": {"runtime"},
+	"internal/agent":      {"runtime"},
 
 	"runtime/runtimetest/fake": {"runtime", "runtime/runtimetest"},
 }
@@ -25,7 +25,7 @@ var hiddenFromDrivers = []string{"internal/config", "internal/domain", "internal
 // contracts and packages without effects.
 var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
-	"internal/sessionname", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/domain/event",
+	"internal/agent", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/domain/event",
 	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/domain/agentcontext", "internal/textfmt", "internal/domain/usage",
 	"internal/cli/cmdenv", "internal/cli/render", "internal/cli/docgen", "internal/cli/output",
 	"internal/cli/agentcmd", "internal/cli/promptcmd", "internal/acp/server", "internal/acp",

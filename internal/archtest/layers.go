@@ -47,7 +47,7 @@ var groups = []group{
 	{dir: "internal/leaderelection", layer: layerBase},
 	{dir: "internal/overlay", layer: layerBase},
 	{dir: "internal/proc", layer: layerBase},
-	{dir: "internal/sessionname", layer: layerBase},
+	{dir: "internal/agent", layer: layerBase},
 	{dir: "internal/statedir", layer: layerBase},
 	{dir: "internal/textfmt", layer: layerBase},
 	{dir: "internal/workqueue", layer: layerBase},

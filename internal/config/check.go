@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"gascity/internal/sessionname"
+	"gascity/internal/agent"
 )
 
 // checker judges the values of a decoded city.
@@ -298,14 +298,14 @@ func (c *checker) sessionNames() {
 	for i := range c.city.Agents {
 		name := c.city.Agents[i].QualifiedName()
 		var warning strings.Builder
-		names[name] = sessionname.SessionName(w.Name, name, w.SessionTemplate, &warning)
+		names[name] = agent.SessionName(w.Name, name, w.SessionTemplate, &warning)
 		if warning.Len() > 0 {
 			text := strings.TrimPrefix(strings.TrimSpace(warning.String()), "warning: ")
 			c.fail(w.Origin("session_template"), "it is a Go template with .City, .Agent, .Dir and .Name", "%s", text)
 			return
 		}
 	}
-	if err := sessionname.Distinct(names); err != nil {
+	if err := agent.Distinct(names); err != nil {
 		c.fail(w.Origin("session_template"), "", "%v", err)
 	}
 }

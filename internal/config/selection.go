@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"gascity/internal/sessionname"
+	"gascity/internal/agent"
 )
 
 // RuntimeFor returns the runtime provider of an agent and where that was said.
@@ -58,7 +58,7 @@ func (c *City) selectRuntime(environment string, known Catalog) (string, Origin)
 func (c *City) route(route func(Routing) (string, error), a *Agent, transport string) (string, *Error) {
 	w := &c.Workspace
 	selection, err := route(Routing{
-		Session:   sessionname.SessionName(w.Name, a.QualifiedName(), w.SessionTemplate, nil),
+		Session:   agent.SessionName(w.Name, a.QualifiedName(), w.SessionTemplate, nil),
 		Transport: transport, Settings: &c.Session,
 	})
 	if err != nil {

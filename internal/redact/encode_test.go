@@ -10,22 +10,22 @@ import (
 
 	"pgregory.net/rapid"
 
+	"gascity/internal/agent"
 	"gascity/internal/config"
 	"gascity/internal/domain/workerrun"
 	"gascity/internal/redact"
-	"gascity/internal/sessionname"
 )
 
 const (
 	secret   = "sk-very-secret-0123456789"
-	instance = sessionname.InstanceTokenPrefix + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	instance = agent.InstanceTokenPrefix + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
 // TestTokensAreMaskedByTheirForm needs no list of tokens: a redactor that has never seen them masks
 // them, whole, cut off at their end and broken by a terminal.
 func TestTokensAreMaskedByTheirForm(t *testing.T) {
 	var nobody *redact.Redactor
-	for _, token := range []string{instance, workerrun.Token(instance, 0), workerrun.Token(instance, 7), sessionname.OwnerTokenPrefix + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
+	for _, token := range []string{instance, workerrun.Token(instance, 0), workerrun.Token(instance, 7), agent.OwnerTokenPrefix + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
 		for text, want := range map[string]string{
 			token:                config.Masked,
 			"a=" + token + ", b": "a=" + config.Masked + ", b",
@@ -48,7 +48,7 @@ func TestTokensAreMaskedByTheirForm(t *testing.T) {
 // TestTheTokenOfAnEarlierVersionIsStillTheSame compares with what earlier versions made: their workers
 // know no other.
 func TestTheTokenOfAnEarlierVersionIsStillTheSame(t *testing.T) {
-	if got, want := workerrun.Token("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 0), strings.TrimPrefix(workerrun.Token(instance, 0), sessionname.WorkerTokenPrefix); got == want || strings.HasPrefix(got, sessionname.WorkerTokenPrefix) || len(got) != 43 {
+	if got, want := workerrun.Token("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 0), strings.TrimPrefix(workerrun.Token(instance, 0), agent.WorkerTokenPrefix); got == want || strings.HasPrefix(got, agent.WorkerTokenPrefix) || len(got) != 43 {
 		t.Errorf("the token is %q", got)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"sync"
 
+	"gascity/internal/agent"
 	"gascity/internal/config"
-	"gascity/internal/sessionname"
 	"gascity/runtime"
 )
 
@@ -92,9 +92,9 @@ func (r *Redactor) Text(s string) string {
 
 var (
 	// token matches a token of gc, or a beginning of one that is too long to stand there by chance.
-	token = regexp.MustCompile(sessionname.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{8,26}|w_[A-Za-z0-9_-]{20,43})`)
+	token = regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{8,26}|w_[A-Za-z0-9_-]{20,43})`)
 	// wholeToken matches a token without what follows it.
-	wholeToken = regexp.MustCompile(sessionname.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{26}|w_[A-Za-z0-9_-]{43})`)
+	wholeToken = regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{26}|w_[A-Za-z0-9_-]{43})`)
 )
 
 // tokenBegun matches the end of a text that may be the beginning of a token.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"gascity/client"
+	"gascity/internal/agent"
 	"gascity/internal/domain/session"
-	"gascity/internal/sessionname"
 	"gascity/runtime"
 )
 
@@ -57,7 +57,7 @@ func (d *planner) member(p *pool, at sessionKey, o *Observed) bool {
 	}
 	name := o.Agent
 	if name == "" {
-		told, ok := sessionname.ParseSessionName(d.city, o.Name)
+		told, ok := agent.ParseSessionName(d.city, o.Name)
 		if !ok {
 			return true
 		}

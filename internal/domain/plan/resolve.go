@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
 	"gascity/internal/domain/agentcontext"
-	"gascity/internal/sessionname"
 	"gascity/runtime"
 )
 
@@ -73,7 +73,7 @@ func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
 		desired.Sessions, desired.Pools = append(desired.Sessions, family.sessions...), append(desired.Pools, family.pools...)
 		warnings, errs = append(warnings, family.warnings...), append(errs, family.errs...)
 	}
-	if err := sessionname.Distinct(names); err != nil {
+	if err := agent.Distinct(names); err != nil {
 		errs = append(errs, city.ErrorAt(city.Workspace.Origin("session_template"), "%v", err))
 	}
 	if err := config.Join(errs); err != nil {

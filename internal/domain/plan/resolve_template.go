@@ -10,8 +10,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"gascity/internal/agent"
 	"gascity/internal/config"
-	"gascity/internal/sessionname"
 )
 
 // identity returns what templates see. WorkDir is itself a template, of the
@@ -20,7 +20,7 @@ func (r *resolver) identity() map[string]string {
 	a, city := r.agent, r.city
 	name := a.QualifiedName()
 	vars := map[string]string{
-		"Session":   sessionname.SessionName(city.Workspace.Name, name, city.Workspace.SessionTemplate, nil),
+		"Session":   agent.SessionName(city.Workspace.Name, name, city.Workspace.SessionTemplate, nil),
 		"Agent":     name,
 		"AgentBase": path.Base(name),
 		"Rig":       a.Dir,

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gascity/internal/sessionname"
+	"gascity/internal/agent"
 	"gascity/worker"
 )
 
@@ -30,8 +30,8 @@ func Token(instance string, generation int) string {
 	mac := hmac.New(sha256.New, []byte(instance))
 	mac.Write([]byte("worker token " + strconv.Itoa(generation)))
 	token := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-	if strings.HasPrefix(instance, sessionname.InstanceTokenPrefix) {
-		return sessionname.WorkerTokenPrefix + token
+	if strings.HasPrefix(instance, agent.InstanceTokenPrefix) {
+		return agent.WorkerTokenPrefix + token
 	}
 	return token
 }

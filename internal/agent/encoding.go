@@ -1,4 +1,4 @@
-package sessionname
+package agent
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-// Package sessionname names the sessions of agents. It is the single source of truth
+// Package agent names the sessions of agents. It is the single source of truth
 // for the way from (city, agent) to a session name and back.
 //
 // # The default scheme
@@ -52,4 +52,4 @@
 // A user's template is Go text/template with City, Agent, Dir (what is before
 // the last "/", or empty) and Name (what is after it), each encoded like a part
 // of the default. It cannot promise distinct names; [Distinct] checks them.
-package sessionname
+package agent

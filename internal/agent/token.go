@@ -1,4 +1,4 @@
-package sessionname
+package agent
 
 // The beginnings of the secret tokens that gc makes. A token is recognized by its beginning
 // wherever it stands, also long after the run that it was made for: package redact masks all
