@@ -113,8 +113,7 @@ func (m *Memory) Sense(ctx context.Context, session string, life Life, t Termina
 			return f, r, nil
 		}
 		if before == "" {
-			r.Pending, r.Again = nil, now.Add(wholeAfter)
-			return f, r, nil
+			return f, unsettled(r, now), nil
 		}
 		select {
 		case <-time.After(wholeAfter):
@@ -122,6 +121,19 @@ func (m *Memory) Sense(ctx context.Context, session string, life Life, t Termina
 			return f, r, context.Cause(ctx)
 		}
 	}
+}
+
+// unsettled is a reading of a screen on which a question appears: the agent waits, and the next
+// reading says for what.
+func unsettled(r runtime.Reading, now time.Time) runtime.Reading {
+	for i, e := range r.Evidence {
+		if e.Source == runtime.SourceScreen {
+			r.Evidence[i].Activity, r.Evidence[i].Detail = runtime.ActivityWaiting, "a question appears"
+			r.Evidence[i].Kind, r.Evidence[i].Until, r.Evidence[i].Obstacle = "", time.Time{}, runtime.Obstacle{}
+		}
+	}
+	r.Pending, r.Again = nil, now.Add(wholeAfter)
+	return r
 }
 
 // settles reports whether the request blocks the session: it did before, or has stood for a moment.
