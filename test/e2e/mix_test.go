@@ -40,9 +40,7 @@ func (c *city) places(t *testing.T) []string {
 		case row.Problem != "":
 			t.Logf("%s is left out: %s", row.Name, row.Problem)
 		case row.Name == "exec:<script>":
-			for _, tool := range []string{"tmux", "screen"} {
-				out = append(out, c.script(t, tool)...)
-			}
+			out = append(out, c.screenScript(t)...)
 		case !strings.ContainsAny(row.Name, "<["):
 			out = append(out, row.Name)
 		}
@@ -50,14 +48,10 @@ func (c *city) places(t *testing.T) []string {
 	return out
 }
 
-// script puts one of the shipped session scripts into the city, if its tool works
-// here.
-func (c *city) script(t *testing.T, tool string) []string {
+// screenScript copies the session script of GNU screen into the city, if screen works here.
+func (c *city) screenScript(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "contrib", "session-scripts", "gc-session-"+tool))
-	if err != nil {
-		t.Fatal(err)
-	}
+	const tool = "screen"
 	if _, err := exec.LookPath(tool); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("GC_TEST_REQUIRE"), ","), tool) {
 			t.Fatal(err)
@@ -65,10 +59,16 @@ func (c *city) script(t *testing.T, tool string) []string {
 		t.Logf("the session script of %s is left out: %v", tool, err)
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(c.root, "session-"+tool), text, 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
+	for from, to := range map[string]string{"gc-session-screen": "session-screen", "gc-session-common.sh": "gc-session-common.sh"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "contrib", "session-scripts", from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(c.root, to), text, 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
 	}
-	return []string{"exec:./session-" + tool}
+	return []string{"exec:./session-screen"}
 }
 
 // addPiped adds an agent that runs everywhere to city.toml.

@@ -34,13 +34,7 @@ func (s *script) attach(session string) (typed func(text string)) {
 // A person who attaches sees and types to the agent, is reported, and peeking goes
 // on.
 func TestAttach(t *testing.T) {
-	everywhere(t, attachAndType)
-}
-
-func TestAttachSSH(t *testing.T) {
-	s := open(t, "gc-session-ssh")
-	s.serveSSH()
-	attachAndType(t, s)
+	forEachScript(t, attachAndType)
 }
 
 func attachAndType(t *testing.T, s *script) {

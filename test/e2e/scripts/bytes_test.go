@@ -14,7 +14,7 @@ import (
 
 // Prompts of any size arrive byte for byte: the agent's own sums say so.
 func TestSizes(t *testing.T) {
-	everywhere(t, func(_ *testing.T, s *script) {
+	forEachScript(t, func(_ *testing.T, s *script) {
 		var texts []string
 		for _, size := range []int{1, 511, 512, 513, 4095, 4096, 4097, 64 << 10, 1 << 20} {
 			texts = append(texts, filler(size))
@@ -34,7 +34,7 @@ func filler(size int) string {
 
 // What a terminal would take for keys is refused, and nothing of it arrives.
 func TestControlCharacters(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)
 		for _, text := range []string{"a\x1b[201~b", "\x03", "a\x00b", "a\x7fb", "a\rb", "a\u009b201~b"} {
 			if r := s.call(text, "nudge", "a"); r.code == 0 || !strings.Contains(r.stdout, `"state":"refused"`) || !strings.Contains(r.stderr, "gc-error: refused content") {
@@ -47,7 +47,7 @@ func TestControlCharacters(t *testing.T) {
 
 // Two at once never interleave, and none is lost.
 func TestTwoAtOnce(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--think 1ms", nil)
 		var wait sync.WaitGroup
 		texts := []string{strings.Repeat("a", 3000), strings.Repeat("b", 5000), "c", "d\ne"}
@@ -72,7 +72,7 @@ func TestTwoAtOnce(t *testing.T) {
 
 // Of several starts of one name one succeeds.
 func TestStartsAtOnce(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		var wait sync.WaitGroup
 		var mu sync.Mutex
 		codes := map[int]int{}
@@ -95,14 +95,14 @@ func TestStartsAtOnce(t *testing.T) {
 
 // An agent that loses its first Enter gets a second one, and the text once.
 func TestLostEnter(t *testing.T) {
-	everywhere(t, func(_ *testing.T, s *script) {
+	forEachScript(t, func(_ *testing.T, s *script) {
 		s.start("a", "--ignore-first-enter", nil).prompts("only once", "and then this")
 	})
 }
 
 // A text whose sender died in the middle is not typed, and such a value is not kept.
 func TestCutInput(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)
 		a.await(ledger.Ready, 1)
 		whole := *s
@@ -128,7 +128,7 @@ func TestCutInput(t *testing.T) {
 // A menu that a prompt brings up is not answered by another Enter, although the prompt
 // stands above it as it stood in the input box.
 func TestNoEnterIntoMenu(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)
 		const prompt = "[[askfor:12s|Delete all?|Yes|No]]"
 		s.do(prompt, "nudge", "a")
@@ -141,7 +141,7 @@ func TestNoEnterIntoMenu(t *testing.T) {
 // An agent that did not ask for bracketed paste gets none, and one that shows nothing
 // is not said to have accepted the prompt.
 func TestNoEvidence(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--no-bracketed-paste", func(d document) { delete(d, "ready_prompt_prefix") })
 		a.await(ledger.Ready, 1)
 		if out := s.do("one line", "nudge", "a"); !strings.Contains(out, `"state":"unconfirmed"`) {
@@ -155,7 +155,7 @@ func TestNoEvidence(t *testing.T) {
 
 // While a dialog is up nothing is typed.
 func TestDialog(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--dialog trust-no-first", nil)
 		a.await(ledger.DialogShown, 1)
 		if r := s.call("text", "nudge", "a"); r.code == 0 || !strings.Contains(r.stdout, `"reason":"not_ready"`) {
@@ -168,7 +168,7 @@ func TestDialog(t *testing.T) {
 // A nudge whose caller dies in the middle is one prompt or none: what comes next is not glued to
 // a text that was left without its Enter.
 func TestCallerDies(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)
 		a.await(ledger.Ready, 1)
 		var sent []string

@@ -15,7 +15,7 @@ import (
 
 // TestConformance drives the scripts through the provider that gc uses.
 func TestConformance(t *testing.T) {
-	for name, tool := range map[string]string{"gc-session-tmux": "tmux", "gc-session-screen": "screen"} {
+	for name, tool := range map[string]string{"gc-session-docker": "tmux", "gc-session-screen": "screen"} {
 		t.Run(name, func(t *testing.T) {
 			needs(t, tool)
 			open := func(t runtimetest.T, dir string) runtime.Provider { return openExec(t, name, dir) }
@@ -40,9 +40,15 @@ func openExec(t runtimetest.T, script, dir string) runtime.Provider {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
+	stub, err := filepath.Abs("testdata/stub")
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
 	p, err := exec.Open(exec.Config{
 		Script: path, Dir: dir, StateDir: filepath.Join(dir, "state"),
-		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "TMPDIR=" + dir},
+		Env: []string{
+			"PATH=" + stub + ":" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "TMPDIR=" + dir, "STUB=" + dir, "GC_DOCKER_IMAGE=agents:1",
+		},
 	})
 	if err != nil {
 		t.Fatalf("Open: %v", err)

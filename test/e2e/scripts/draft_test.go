@@ -42,39 +42,35 @@ func (s *script) launch(p *exec.Provider, name, flags string) agent {
 
 // A draft in the input box defers a prompt, until it is gone; the two are never one.
 func TestDraftDefersPrompt(t *testing.T) {
-	for _, name := range []string{"gc-session-tmux", "gc-session-docker"} { // typed by the script, and by gc's tmux carrier
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t, name)
-			p := s.driver()
-			a := s.launch(p, "a", "")
-			a.await(ledger.Ready, 1)
-			s.do("", "send-keys", "a", "m", "i", "n", "e")
-			deliver := func() runtime.Outcome {
-				out, err := p.Deliver(t.Context(), "a", runtime.Delivery{Content: runtime.TextContent("from gc")})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return out
-			}
-			until(t, "the draft is seen", func() bool { return strings.Contains(s.do("", "peek", "a", "0"), "mine") })
-			if out := deliver(); out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedDraft {
-				t.Fatalf("Deliver onto a draft = %+v, want it refused because of the draft", out)
-			}
-			s.do("", "send-keys", "a", "Enter")
-			a.await(ledger.Prompt, 1)
-			until(t, "the prompt is taken", func() bool { return deliver().State != runtime.OutcomeRefused })
-			got := a.await(ledger.Prompt, 2)
-			if !got[0].Is("mine") || !got[1].Is("from gc") {
-				t.Errorf("the agent consumed %q and %q", got[0].Text, got[1].Text)
-			}
-		})
+	t.Parallel()
+	s := open(t, "gc-session-docker")
+	p := s.driver()
+	a := s.launch(p, "a", "")
+	a.await(ledger.Ready, 1)
+	s.do("", "send-keys", "a", "m", "i", "n", "e")
+	deliver := func() runtime.Outcome {
+		out, err := p.Deliver(t.Context(), "a", runtime.Delivery{Content: runtime.TextContent("from gc")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	until(t, "the draft is seen", func() bool { return strings.Contains(s.do("", "peek", "a", "0"), "mine") })
+	if out := deliver(); out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedDraft {
+		t.Fatalf("Deliver onto a draft = %+v, want it refused because of the draft", out)
+	}
+	s.do("", "send-keys", "a", "Enter")
+	a.await(ledger.Prompt, 1)
+	until(t, "the prompt is taken", func() bool { return deliver().State != runtime.OutcomeRefused })
+	got := a.await(ledger.Prompt, 2)
+	if !got[0].Is("mine") || !got[1].Is("from gc") {
+		t.Errorf("the agent consumed %q and %q", got[0].Text, got[1].Text)
 	}
 }
 
 // A person who types defers a prompt, and nothing of it is typed.
 func TestTypingDefersPrompt(t *testing.T) {
-	s := open(t, "gc-session-tmux")
+	s := open(t, "gc-session-docker")
 	p := s.driver()
 	a := s.launch(p, "a", "")
 	a.await(ledger.Ready, 1)
@@ -107,21 +103,5 @@ func TestTypingDefersPrompt(t *testing.T) {
 	obs, err := p.Observe(t.Context(), "a")
 	if err != nil || obs.LastInput.Before(before.Add(-2*time.Second)) {
 		t.Errorf("Observe = %+v, %v, want the last input after %v", obs, err, before)
-	}
-}
-
-// expect waits for an event of a session; others may come before it.
-func expect(t *testing.T, events <-chan runtime.Event, kind runtime.EventKind, session string) {
-	t.Helper()
-	limit := time.After(waitLimit)
-	for {
-		select {
-		case e := <-events:
-			if e.Kind == kind && e.Session == session {
-				return
-			}
-		case <-limit:
-			t.Fatalf("no event %s of %s", kind, session)
-		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,7 +20,7 @@ import (
 const odd = "größe it's \"q\" $HOME `id` $(id) \\ \\\\ ; # %s #{pane_id} #(id)\n\tnext ☃ größe 👩‍👩‍👧‍👦 !ls \\"
 
 func TestOperations(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		dump := filepath.Join(s.dir, "env dump")
 		a := s.start("worker-10", "--print-env-to '"+dump+"'", func(d document) {
 			d["env"] = map[string]string{"GC_CASE": odd, "GC_INSTANCE_TOKEN": "the token"}
@@ -137,7 +138,7 @@ func observes(t *testing.T, s *script) {
 
 // Operations on what is not there harm nothing.
 func TestMissing(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		marker := filepath.Join(s.dir, "marker")
 		for _, name := range []string{"none", "a b", "../x", "-x", "a.b:c", "$(touch " + marker + ")", "x'y", "a\nb", "*", strings.Repeat("n", 300)} {
 			s.wantOutput("false\n", "", "is-running", name)
@@ -163,7 +164,7 @@ func TestMissing(t *testing.T) {
 
 // Stop ends what ignores signals, what left the tree, and the session that is dead.
 func TestStopEndsEverything(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--ignore-sigterm --ignore-sighup --spawn-setsid 1 --spawn-daemon", nil)
 		pids := []int{a.await(ledger.Start, 1)[0].Run}
 		for _, r := range a.await(ledger.Spawn, 2) {
@@ -185,7 +186,7 @@ func zombie(pid int) bool {
 
 // An agent that has ended is not running; its session is replaced by the next start.
 func TestEnded(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--hang --exit-after 300ms --exit-code 7 --stderr 'my last words'", nil)
 		a.await(ledger.Exit, 1)
 		until(t, "the agent is not running", func() bool { return s.do("", "is-running", "a") == "false\n" })
@@ -205,13 +206,10 @@ func TestEnded(t *testing.T) {
 // TestLastOutput prints more than a terminal is read in one step and exits while the multiplexer
 // is stopped, as it is on a busy machine: all of the output is still there afterwards.
 func TestLastOutput(t *testing.T) {
-	for _, name := range []string{"gc-session-tmux", "gc-session-screen", "gc-session-ssh"} {
+	for _, name := range scripts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, name)
-			if name == "gc-session-ssh" {
-				s.serveSSH()
-			}
 			const lines = 110 // 6930 bytes: more than the 4095 of one read, less than a pty holds
 			program := fmt.Sprintf(`echo $$ >pid; until [ -e print ]; do sleep 0.02; done
 				i=0; while [ $i -lt %d ]; do echo '%s'; i=$((i + 1)); done
@@ -249,7 +247,7 @@ func TestLastOutput(t *testing.T) {
 // TestHangup kills the tmux server: its agent, which does not read its terminal, gets SIGHUP.
 func TestHangup(t *testing.T) {
 	t.Parallel()
-	s := open(t, "gc-session-tmux")
+	s := open(t, "gc-session-docker")
 	a := s.start("a", "", func(d document) { d["command"] = "echo $$ >pid; while :; do sleep 0.05; done" })
 	var agent int
 	until(t, "the agent runs", func() bool {
@@ -265,7 +263,11 @@ func TestHangup(t *testing.T) {
 // multiplexer returns the process that reads the agents' terminals.
 func (s *script) multiplexer() (pid int) {
 	s.t.Helper()
-	said := s.tmux("display-message", "-p", "#{pid}")
+	said := ""
+	for _, socket := range must(filepath.Glob(filepath.Join(s.dir, "boxes/*/tmux-*/default"))) {
+		out, _ := osexec.CommandContext(s.t.Context(), "tmux", "-S", socket, "display-message", "-p", "#{pid}").Output()
+		said = string(out)
+	}
 	if filepath.Base(s.path) == "gc-session-screen" {
 		for _, socket := range must(filepath.Glob(filepath.Join(s.dir, "state/screen/sockets/[0-9]*.*"))) {
 			// PID.NAME; a hidden display is PID.NAME-PID, and there are folders.
@@ -282,7 +284,7 @@ func (s *script) multiplexer() (pid int) {
 
 // A start that fails leaves nothing and says why.
 func TestStartFailures(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		for what, doc := range map[string]string{
 			"no worktree today": `{"pre_start": ["echo no worktree today >&2; exit 3", "touch never"]}`,
 			"does not exist":    `{"pre_start": ["rmdir '` + s.dir + `/gone' 2>/dev/null; true"], "work_dir": "` + s.dir + `/gone"}`,

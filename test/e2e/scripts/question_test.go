@@ -10,7 +10,7 @@ import (
 
 // A question at a script's place is pending, and its answer is the agent's, once.
 func TestQuestion(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		p := s.driver()
 		a := s.launch(p, "a", "")
 		a.await(ledger.Ready, 1)

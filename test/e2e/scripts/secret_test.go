@@ -18,7 +18,7 @@ func TestSecrets(t *testing.T) {
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skip("arguments of processes are read from /proc")
 	}
-	everywhere(t, func(t *testing.T, s *script) {
+	forEachScript(t, func(t *testing.T, s *script) {
 		const secret = "canary-7d1f33"
 		seen := watchArguments(t, secret)
 		a := s.start("a", "", func(d document) { d["env"] = map[string]string{"GC_INSTANCE_TOKEN": secret, "API_KEY": secret} })

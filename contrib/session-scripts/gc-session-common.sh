@@ -1,35 +1,22 @@
 #!/bin/sh
-# Sessions of gc in tmux on another machine, by your ssh.
-#
-#	gc-session-ssh <operation> <session> [argument...]
-#
-# The protocol is docs/reference/providers/exec.md. Needs ssh and jq here, sh, tmux, dd
-# and tar there. Any login shell will do there.
-#
-#	GC_SSH_HOST    where to: a name of your ssh configuration, or [user@]host. Required
-#	GC_SSH_CONFIG  a configuration file in place of yours
-#	GC_SSH_STATE   a folder of its own on the other machine (~/.gc-session-ssh/ID)
-#
-# ssh must get in without asking. One connection is kept for a minute and shared.
+# What gc-session-screen and gc-session-docker share. They read this file; it does nothing by itself.
+# The first part also runs in the containers of gc-session-docker.
+# shellcheck disable=SC2034,SC2154 # the scripts set and read these variables, too
 
-program=gc-session-ssh
-capabilities='report-attachment report-activity tty.attach run-live observe fence screen watch'
-place=server
-
-# --- common: begin. These lines are the same in each script of this folder.
+# --- beside the agent: begin
 
 umask 077
 unset CDPATH
 letters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 me=''
 
-say() { printf '%s\n' "$*" >&2; }
+warn() { printf '%s\n' "$*" >&2; }
 
 # fail WORD TEXT...: says which failure it is, for gc, and why, for people.
 fail() {
-	[ "$1" = other ] || say "gc-error: $1"
+	[ "$1" = other ] || warn "gc-error: $1"
 	shift
-	say "$program: $*"
+	warn "$program: $*"
 	exit 1
 }
 
@@ -166,22 +153,22 @@ marked() {
 	fi
 }
 
-# census MARK PID...: what lives of a session.
-census() {
+# session_processes MARK PID...: prints the living processes of a session.
+session_processes() {
 	census_mark=$1
 	shift
 	# shellcheck disable=SC2046 # a list of numbers
 	tree "$@" $(marked "$census_mark") | sort -un
 }
 
-# end_processes MARK PID: ends what lives of a session, kindly first. It fails, with
-# the list, if something stays.
+# end_processes MARK PID: stops the processes of a session, by SIGTERM, then by SIGKILL. It fails
+# and names them if some do not exit.
 end_processes() {
 	end_mark=$1 end_known=$2 end_signal=TERM
 	end_until=$(($(now) + 3))
 	while :; do
 		# What was seen once is looked for again, even if its parent is gone.
-		end_left=$(census "$end_mark" "$end_known" | tr '\n' ' ')
+		end_left=$(session_processes "$end_mark" "$end_known" | tr '\n' ' ')
 		[ -n "$end_left" ] || return 0
 		end_known="$end_known $end_left"
 		if [ "$end_signal" != 0 ]; then
@@ -196,7 +183,7 @@ end_processes() {
 		fi
 		sleep 0.05
 	done
-	say "$program: these processes do not end: $end_left"
+	warn "$program: these processes do not end: $end_left"
 	return 1
 }
 
@@ -311,7 +298,7 @@ step() {
 		exec sh -c "$2"
 	) </dev/null >"$dir/output" 2>&1 && return
 	step_code=$?
-	say "$program: $1 failed with exit code $step_code: $2"
+	warn "$program: $1 failed with exit code $step_code: $2"
 	tail -c 4096 "$dir/output" >&2
 	return 1
 }
@@ -357,7 +344,7 @@ inside() (
 	pwd -P
 )
 
-# put SOURCE FOLDER RELATIVE: copies a file or folder to a place below the folder.
+# put SOURCE FOLDER RELATIVE: copies a file or folder to RELATIVE below FOLDER.
 put() {
 	case $3 in
 	/* | .. | ../* | */.. | */../*) return 1 ;;
@@ -379,8 +366,8 @@ put() {
 	rm -f -- "$put_to" && cp -p -- "$1" "$put_to"
 }
 
-# stage FOLDER: copies what the caller has laid out there into the working directory: overlays
-# where nothing is yet, files by their own path.
+# stage FOLDER: copies the prepared files of FOLDER into the working directory: overlays
+# where no file exists, other files to their own path.
 stage() {
 	[ -d "$1" ] && [ -n "$work_dir" ] || return 0
 	[ ! -d "$1/overlay" ] || copy_tree "$1/overlay" "$work_dir" keep || return 1
@@ -388,7 +375,7 @@ stage() {
 		[ -d "$entry" ] || continue
 		staged=$(cat "$entry/path" && echo x)
 		for source in "$entry/what"/* "$entry/what"/.[!.]* "$entry/what"/..?*; do
-			[ ! -e "$source" ] || put "$source" "$work_dir" "${staged%x}" || say "$program: cannot copy to ${staged%x}"
+			[ ! -e "$source" ] || put "$source" "$work_dir" "${staged%x}" || warn "$program: cannot copy to ${staged%x}"
 		done
 	done
 }
@@ -410,18 +397,18 @@ refuse() {
 	fail "refused $1" "$2"
 }
 
-# What follows works with a multiplexer by these functions, which the script has for its
-# own: open_place, named NAME, look, attachments, text_of [all], shown, whole,
+# What follows drives a multiplexer by these functions, which each script defines: open_backend,
+# named NAME, inspect, attachments, text_of [all], shown, whole,
 # input_line, paste_file FILE, enter, press KEY..., create
 # LAUNCHER, remove, list_running PREFIX, list_all PREFIX, activity, forget_history, interrupt_agent, reap,
-# last_input, screen_rows, agent_pid, watch_sessions.
-# look sets dead (0 or 1), pid, code, signal, ended and began.
+# last_input, screen_rows, agent_pid.
+# inspect sets dead (0 or 1), pid, code, signal, ended and began.
 
-running() { valid_name "$1" && named "$1" && look && [ "$dead" = 0 ]; }
+running() { valid_name "$1" && named "$1" && inspect && [ "$dead" = 0 ]; }
 
-# there: the session, dead or alive, or the end of the script.
-there() {
-	{ valid_name "$1" && named "$1" && look; } || fail session-not-found "there is no session $1"
+# need_session: the session, dead or alive, or the end of the script.
+need_session() {
+	{ valid_name "$1" && named "$1" && inspect; } || fail session-not-found "there is no session $1"
 }
 
 has_prefix() { [ -s "$dir/prefix" ]; }
@@ -437,15 +424,15 @@ behind() {
 		END { if (!found) exit 1; gsub(/^[ \t]+|[ \t]+$/, "", rest); print rest }'
 }
 
-# composer: prints the text in the agent's input box.
-composer() { text_of | behind "$dir/prefix"; }
+# input_box: prints the text in the agent's input box.
+input_box() { text_of | behind "$dir/prefix"; }
 
-# await_composer SECONDS: waits for the agent's input box.
-await_composer() {
+# await_input_box SECONDS: waits for the agent's input box.
+await_input_box() {
 	has_prefix || return 0
 	await_until=$(($(now) + $1))
-	until composer >/dev/null; do
-		look && [ "$dead" = 0 ] && [ "$(now)" -lt "$await_until" ] || return 1
+	until input_box >/dev/null; do
+		inspect && [ "$dead" = 0 ] && [ "$(now)" -lt "$await_until" ] || return 1
 		sleep 0.1
 	done
 }
@@ -467,7 +454,7 @@ settled() {
 	return 1
 }
 
-# typing: whether a person types at the moment, as far as the place shows it.
+# typing: whether a person types at the moment, as far as the backend shows it.
 typing() {
 	typed_at=$(last_input)
 	[ -n "$typed_at" ] && [ "$(now)" -lt $((typed_at + 3)) ]
@@ -478,7 +465,7 @@ type_text() {
 	[ -s "$1" ] || return 0
 	text_file "$1" || refuse content 'the text has a control character that would act as a key'
 	! typing || refuse human_typing 'a person typed a moment ago'
-	await_composer 5 || refuse not_ready "no line begins with the agent's prompt: $(cat "$dir/prefix")"
+	await_input_box 5 || refuse not_ready "no line begins with the agent's prompt: $(cat "$dir/prefix")"
 	type_before=$(shown)
 	type_empty=$(input_line)
 	# From here on the end of the caller ends nothing: a text without its Enter would be the
@@ -522,7 +509,7 @@ type_text() {
 # FOLDER is what is to be staged.
 start_session() {
 	lock "$session"
-	if look; then
+	if inspect; then
 		[ "$dead" = 1 ] || fail session-exists "the session $session already exists"
 	fi
 	clear_session || fail other "what is left of $session cannot be removed"
@@ -554,12 +541,12 @@ steps() { eval "$1"; }
 await_life() {
 	life_until=$(($(now) + 40))
 	while [ -e "$dir/launch" ]; do
-		{ look && [ "$dead" = 0 ]; } || break
+		{ inspect && [ "$dead" = 0 ]; } || break
 		[ "$(now)" -lt "$life_until" ] || fail other 'the session was made and its shell does not begin'
 		sleep 0.02
 	done
 	[ ! -e "$dir/launch" ] || fail session-died 'the session ended at once'
-	look || fail session-died 'the session ended at once'
+	inspect || fail session-died 'the session ended at once'
 	how_it_ended
 	# An agent that ends is its caller's to judge. These two codes say that none began.
 	if [ "$dead" = 1 ] && { [ "$code" = 126 ] || [ "$code" = 127 ]; }; then
@@ -568,7 +555,7 @@ await_life() {
 	fi
 }
 
-# The script lies on the machine of gc: another place gets its text, for sh.
+# The set-up script is on the machine of gc: a container gets its text, for sh.
 run_setup_script() {
 	if [ -n "${session_setup_text:-}" ]; then
 		printf '%s' "$session_setup_text" >"$dir/setup"
@@ -582,20 +569,20 @@ run_setup_script() {
 first_prompt() {
 	text=$dir/text
 	printf '%s' "$nudge" >"$text"
-	await_composer 60 || say "$program: the agent did not become ready"
+	await_input_box 60 || warn "$program: the agent did not become ready"
 	has_prefix || case ${ready_delay_ms:-} in
 	'' | *[!0-9]*) ;;
 	*) sleep "$((ready_delay_ms / 1000)).$(printf %03d "$((ready_delay_ms % 1000))")" ;;
 	esac
-	if ! look || [ "$dead" = 1 ] || ! (type_text "$text" >/dev/null); then
-		say "$program: the first prompt was not typed"
+	if ! inspect || [ "$dead" = 1 ] || ! (type_text "$text" >/dev/null); then
+		warn "$program: the first prompt was not typed"
 	fi
 }
 
 # clear_session: ends the session and all of its processes, also of one that is half made.
 clear_session() {
 	pid=0
-	look || [ -d "$dir" ] || return 0
+	inspect || [ -d "$dir" ] || return 0
 	[ "$dead" = 0 ] || pid=0 # the number may be another process's now
 	clear_mark=$(cat "$dir/mark" 2>/dev/null)
 	end_processes "${clear_mark:-none}" "${pid:-0}" && remove && rm -rf -- "$dir"
@@ -604,7 +591,7 @@ clear_session() {
 # stop_session [fenced]
 stop_session() {
 	lock "$session"
-	look || [ -d "$dir" ] || return 0
+	inspect || [ -d "$dir" ] || return 0
 	[ "${1:-}" != fenced ] || fenced
 	clear_session || fail other "the session $session is not stopped"
 }
@@ -640,7 +627,7 @@ how_it_ended() {
 		ended_looks=$((ended_looks + 1))
 		reap
 		sleep 0.1
-		look || break
+		inspect || break
 	done
 }
 
@@ -652,10 +639,10 @@ the_exit() {
 	esac
 }
 
-# observation: one look at the session, as JSON.
+# observation: prints the state of the session as JSON.
 observation() {
 	at=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-	if ! look; then
+	if ! inspect; then
 		printf '{"name":"%s","session":"dead","agent":"dead","attached":0,"at":"%s"}\n' "$session" "$at"
 		return
 	fi
@@ -693,7 +680,7 @@ nudge_session() {
 # copy_into NAME FOLDER RELATIVE: FOLDER has one thing in it.
 copy_into() {
 	incoming=$2
-	valid_name "$1" && named "$1" && look || return 0
+	valid_name "$1" && named "$1" && inspect || return 0
 	work_dir=$(cat "$dir/work_dir" && echo x)
 	work_dir=${work_dir%x}
 	[ -n "$work_dir" ] || fail other "the session $1 has no working directory"
@@ -702,7 +689,7 @@ copy_into() {
 	done
 }
 
-# receive COUNT: unpacks what is to be copied to this place, that many files and folders, and prints the
+# receive COUNT: unpacks the copied files from standard input, expects COUNT files and folders, and prints the
 # folder. It is removed by the operation that uses it.
 receive() {
 	need tar
@@ -714,9 +701,8 @@ receive() {
 	printf '%s\n' "$received"
 }
 
-# hold_on: a command at another place ends with the process that started it: the end of that process is the
-# end of standard input. The commands of a start that do not end kindly are killed after 2 s, so that
-# what has begun is undone.
+# hold_on: stops this operation when standard input ends, which is when the process outside the container
+# exits. The commands of a start get SIGTERM, and SIGKILL after 2 s, so that the start is undone.
 hold_on() {
 	exec 3<&0 </dev/null
 	{
@@ -748,11 +734,11 @@ clean_up() {
 	exit "$clean_code"
 }
 
-# at_place OPERATION ARGUMENT...: the operations where the agents run.
-at_place() {
+# run_operation OPERATION ARGUMENT...: the operations where the agents run.
+run_operation() {
 	operation=$1
 	shift
-	open_place
+	open_backend
 	trap clean_up EXIT
 	trap 'exit 1' INT TERM HUP
 	case $operation in
@@ -769,9 +755,9 @@ at_place() {
 		;;
 	interrupt) ! running "$1" || interrupt_agent ;;
 	interrupt-instance)
-		there "$1"
+		need_session "$1"
 		lock "$session"
-		there "$1"
+		need_session "$1"
 		fenced
 		[ "$dead" = 1 ] || interrupt_agent
 		;;
@@ -787,29 +773,28 @@ at_place() {
 		fi
 		;;
 	peek)
-		there "$1"
+		need_session "$1"
 		peek_text=$(text_of all) || fail unavailable "the screen of $1 could not be read"
 		printf '%s\n' "$peek_text" | last_lines "${2:-0}"
 		;;
 	screen)
-		there "$1"
+		need_session "$1"
 		printf '{"instance":%s,' "$(as_json "$(cat "$dir/token" 2>/dev/null)")"
 		screen_rows || fail unavailable "the screen of $1 could not be read"
 		;;
-	watch) watch_sessions ;;
 	clear-scrollback) ! running "$1" || forget_history ;;
 	list-running) list_running "${1:-}" ;;
-	get-last-activity) if valid_name "$1" && named "$1" && look; then activity; fi ;;
+	get-last-activity) if valid_name "$1" && named "$1" && inspect; then activity; fi ;;
 	set-meta)
-		there "$1"
+		need_session "$1"
 		set_meta "$2"
 		;;
 	get-meta)
-		there "$1"
+		need_session "$1"
 		get_meta "$2"
 		;;
 	remove-meta)
-		there "$1"
+		need_session "$1"
 		remove_meta "$2"
 		;;
 	copy-to) copy_into "$@" ;;
@@ -834,342 +819,13 @@ at_place() {
 		done
 		;;
 	receive) receive "$1" ;;
-	where)
-		running "$1" || fail session-not-found "there is no running session $1"
-		printf '%s\n' "${socket:-}"
-		;;
 	*) exit 2 ;;
 	esac
 }
 
-# --- common: end
+# --- beside the agent: end
 
-# --- tmux: begin. These lines are the same in each script that drives tmux. They run
-# where the agents are, and need sh and tmux there.
-
-# open_place: a server with many sessions, or the box of one session, with tmux's default
-# socket and the session "main".
-open_place() {
-	need tmux awk od
-	open_state tmux
-	socket=''
-	[ "$place" = server ] || return 0
-	socket=$state/tmux
-	# The longest path of a socket is 103 bytes on some systems.
-	if [ "$(printf '%s' "$socket" | wc -c)" -gt 100 ]; then
-		socket=/tmp/gc-session-tmux-$(id -u).s
-		private "$socket"
-		socket=$socket/$(printf '%s' "$state" | cksum | tr ' ' -)
-	fi
-}
-
-tm() { TMUX='' tmux -u ${socket:+-S "$socket"} -f /dev/null "$@"; }
-
-# named NAME: what the operation is about. The target is exact.
-named() {
-	session=$1
-	dir=$state/sessions/$session
-	case $place in
-	server) target="=$session:" ;;
-	box) target='=main:' ;;
-	esac
-}
-
-# none TEXT: tmux found nothing; any other failure proves nothing and ends the script.
-none() {
-	case $1 in
-	"can't find "* | 'no server running'* | 'no current '* | *'No such file or directory)' | *'Connection refused)' | 'server exited'* | 'lost server') ;;
-	*) fail unavailable "tmux: $1" ;;
-	esac
-}
-
-# look: each field has a letter before it, so that none is empty.
-look() {
-	facts=$(tm list-panes -t "$target" -F \
-		'd#{pane_dead} p#{pane_pid} c#{pane_dead_status} s#{pane_dead_signal} e#{pane_dead_time} a#{session_attached} w#{window_activity} b#{session_created}' 2>&1) || {
-		none "$facts"
-		return 1
-	}
-	# shellcheck disable=SC2046 # fields
-	set -- $(printf '%s\n' "$facts" | head -n 1)
-	dead=${1#d} pid=${2#p} code=${3#c} signal=${4#s} ended=${5#e} attached=${6#a} active=${7#w} began=${8#b}
-	[ -n "$ended" ] || ended=$active
-}
-
-# agent_pid: the child of the shell that waits for the agent. An older session has no such shell.
-agent_pid() {
-	if [ -e "$dir/first" ]; then
-		processes | awk -v shell="$pid" '$2 == shell && (agent == "" || $1 + 0 < agent + 0) { agent = $1 } END { print agent != "" ? agent : shell }'
-	else
-		echo "$pid"
-	fi
-}
-
-# reap: under load a server can miss that a child has ended. It closes the pane, and how the child
-# ended stays unread until the event is sent again.
-reap() {
-	reap_server=$(tm display-message -p -t "$target" '#{pid}' 2>/dev/null)
-	case $reap_server in
-	'' | *[!0-9]*) ;;
-	*) kill -s CHLD "$reap_server" 2>/dev/null ;;
-	esac
-}
-
-# shown: the part of the screen in which typed text appears.
-shown() { composer || text_of; }
-
-# screen_rows: the rows with their styles, where the cursor is, and whether the agent lives, at one
-# moment. It goes on with the JSON.
-screen_rows() {
-	tm display-message -p -t "$target" \
-		'"agent":"#{?pane_dead,dead,alive}","cols":#{pane_width},"rows":#{pane_height},"x":#{cursor_x},"y":#{cursor_y},"styles":true}' \; capture-pane -p -e -t "$target"
-}
-
-# last_input: when a person last pressed a key at an attached terminal, in whole seconds.
-last_input() { tm list-clients -t "${target%:}" -F '#{client_activity}' 2>/dev/null | sort -n | tail -n 1; }
-
-# watched LINE: number, name, whether it is dead and how it ended, and the second of the last output,
-# of each pane that tmux reported in the line. The sessions that watch have names that no other has.
-watched() {
-	watched_is=$(printf '%s\n' "$1" | awk -v RS=';' 'NF == 6 && $2 !~ /^-/')
-}
-
-# follow: holds a client of tmux that prints a line whenever a session has begun or ended or an agent has
-# died or printed; tmux looks, once a second, and nothing is run for it (before 3.2 it cannot, and is asked
-# every two seconds). It has a session of its
-# own, which is gone when it is. Sets follow_pid; fd 5 is what it prints. The end of standard input, which
-# the listener holds open, ends it. Nothing is left when the listener dies.
-follow() {
-	follow_pipe=$state/watch.$$
-	exec 3<&0
-	mkfifo -- "$follow_pipe.in" "$follow_pipe.out" || fail unavailable "cannot make a pipe in $state"
-	follow_name=-gc-watch-$$
-	follow_each='#{pane_id} #{session_name} d#{pane_dead} c#{pane_dead_status} s#{pane_dead_signal} a#{window_activity};'
-	case $(tmux -V) in
-	'tmux '[012].* | 'tmux 3.'[01]*)
-		while sleep 2; do
-			printf '%%subscription-changed : %s\n' "$(tm list-panes -a -F "$follow_each" 2>/dev/null | tr -d '\n')"
-		done
-		;;
-	*) fresh -C new-session -s "$follow_name" -x 10 -y 2 'exec cat' \; set-option -t "=$follow_name:" destroy-unattached on ;;
-	esac <"$follow_pipe.in" >"$follow_pipe.out" 2>/dev/null &
-	follow_pid=$!
-	exec 4>"$follow_pipe.in" 5<"$follow_pipe.out"
-	rm -f -- "$follow_pipe.in" "$follow_pipe.out"
-	{
-		cat <&3 >/dev/null
-		kill -s KILL "$follow_pid"
-	} >/dev/null 2>&1 4>&- 5<&- &
-}
-
-# subscribe: asks tmux for reports from now on, and, when called again, for one more report of the present state.
-subscribe() { printf '%s\n' "refresh-client -B 'gc::#{S:#{W:#{P:$follow_each}}}'" >&4; }
-
-# unread: a process has ended and the server does not know how. The event is sent again, once, with what is known then.
-unread() {
-	case $watched_is in
-	*' d1 c s '*) ;;
-	*)
-		watch_again=''
-		return 1
-		;;
-	esac
-	[ -z "$watch_again" ] || return 1
-	watch_again=yes
-	target="=$follow_name:"
-	reap
-	subscribe
-}
-
-# watch_sessions: reports what differs between two looks of tmux. What began and ended between them was not
-# seen, so that a change is followed by a resync.
-watch_sessions() {
-	follow
-	watch_was=none watch_again=''
-	while read -r watch_word watch_rest <&5; do
-		case $watch_word in
-		# Only now: a client that is not attached yet would never receive an event.
-		%session-changed)
-			subscribe
-			continue
-			;;
-		%subscription-changed) watched "${watch_rest#*: }" ;;
-		*) continue ;;
-		esac
-		unread && continue
-		if [ "$watch_was" = none ]; then
-			printf '{"kind":"resync"}\n'
-		elif [ "$watched_is" != "$watch_was" ]; then
-			printf '%s\n--\n%s\n' "$watch_was" "$watched_is" | awk '
-				function tell(kind, name, more) { printf "{\"kind\":\"%s\",\"session\":\"%s\"%s}\n", kind, name, more }
-				$0 == "--" { half = 1; next }
-				NF != 6 { next }
-				!half { name[$1] = $2; dead[$1] = $3; active[$1] = $6; next }
-				{ is[$1] }
-				!($1 in name) { tell("started", $2); change = 1 }
-				$3 == "d1" && dead[$1] != "d1" { tell("exited", $2, $4 == "c" ? "" : ",\"exit\":{\"code\":" substr($4, 2) "}"); change = 1 }
-				active[$1] != $6 { tell("output", $2) }
-				END {
-					for (id in name) if (!(id in is)) { tell("gone", name[id]); change = 1 }
-					if (change) print "{\"kind\":\"resync\"}"
-				}'
-		fi
-		watch_was=$watched_is
-	done
-	exit 1
-}
-
-# input_line: the same as composer; may be called repeatedly.
-input_line() { composer; }
-
-# whole: the screen, to be compared.
-whole() { text_of; }
-
-text_of() {
-	if [ "${1:-}" = all ]; then
-		tm capture-pane -p -t "$target" -S -
-	else
-		tm capture-pane -p -t "$target"
-	fi
-}
-
-# awake: keys would go to copy mode, if somebody has left the pane in it.
-awake() {
-	[ "$(tm display-message -p -t "$target" '#{pane_in_mode}')" = 0 ] || tm send-keys -t "$target" -X cancel
-}
-
-# paste_file: by standard input, since tmux would expand a path. -p puts the text in brackets
-# if the program asked for that, -r keeps the line ends.
-paste_file() {
-	awake
-	tm load-buffer -b "gc-$$" - <"$1" && tm paste-buffer -d -p -r -b "gc-$$" -t "$target"
-}
-
-enter() { tm send-keys -t "$target" Enter; }
-
-interrupt_agent() {
-	awake
-	tm send-keys -t "$target" C-c
-}
-
-press() {
-	for key; do
-		case $key in
-		[\ -~]) ;;
-		Enter | Escape | Tab | BTab | Space | BSpace | DC | Delete | IC | Insert | Home | End | PgUp | PageUp | PPage | PgDn | PageDown | NPage) ;;
-		Up | Down | Left | Right | F[1-9] | F1[0-2] | [CMS]-?*) ;;
-		*[!\ -~]*) ;;
-		*) fail other "there is no key $key" ;;
-		esac
-	done
-	awake
-	for key; do
-		case $key in
-		';') key='\;' ;;
-		Delete) key=DC ;;
-		Insert) key=IC ;;
-		esac
-		tm send-keys -t "$target" -- "$key" || fail other "tmux did not take the key $key"
-	done
-}
-
-# fresh COMMAND...: what may start the server. That gets nothing of our environment, which everybody who
-# can reach it could read. It takes the place of this shell.
-fresh() {
-	exec env -i HOME="${HOME:-/}" PATH="$PATH" SHELL=/bin/sh TERM=screen LANG="${LANG:-C.UTF-8}" ${TMUX_TMPDIR:+TMUX_TMPDIR="$TMUX_TMPDIR"} \
-		tmux -u ${socket:+-S "$socket"} -f /dev/null "$@"
-}
-
-# write_first LAUNCHER FILE: a program for sh that runs the launcher, waits until tmux has read all
-# output of the agent, and exits as the agent did. tmux closes a pane when it learns that the pane's
-# process has exited, and discards what it has not read: the last words of the agent. It answers a
-# request for the status of the terminal (DSR 5) when it has read everything before it. The string
-# terminator (ST) ends what the agent may have left incomplete. Exit codes above 128 are those of sh
-# for a signal. A terminal that is gone sends SIGHUP to this shell alone; only the shell's death
-# makes the system send it to the agent.
-write_first() {
-	cat >"$2" <<-END
-		trap : INT QUIT TERM
-		exec 3>&2 2>/dev/null
-		sh $(quote "$1") 2>&3 3>&-
-		code=\$? received=''
-		if stty -icanon -echo -isig min 0 time 100; then
-			printf '\033\\\\\033[5n'
-			while more=\$(dd bs=4096 count=1 | tr -d '\000') && [ -n "\$more" ]; do
-				received=\$received\$more
-				case \$received in
-				*'[0n'*) break ;;
-				esac
-			done
-		fi
-		case \$((code - 128)) in
-		[1-9] | 1[0-5])
-			ulimit -c 0
-			trap - INT QUIT TERM
-			kill -\$((code - 128)) \$\$
-			;;
-		esac
-		exit \$code
-	END
-}
-
-# create LAUNCHER: the arguments have the same size for any agent.
-create() {
-	create_name=${target#=}
-	write_first "$1" "$dir/first" || return 1
-	(fresh start-server \; \
-		set-option -g remain-on-exit on \; set-option -gq remain-on-exit-format '' \; \
-		set-option -g history-limit 20000 \; set-option -g update-environment '' \; \
-		set-option -s escape-time 0 \; set-option -s set-clipboard off \; set-option -g default-shell /bin/sh \; \
-		new-session -d -s "${create_name%:}" -x 200 -y 50 sh "$dir/first")
-}
-
-remove() { remove_says=$(tm kill-session -t "${target%:}" 2>&1) || none "$remove_says"; }
-
-# panes: whether it is dead, and its session, of each. Without a server there is none.
-panes() {
-	panes_are=$(tm list-panes -a -F '#{pane_dead} #{session_name}' 2>&1) && return
-	none "$panes_are"
-	panes_are=''
-}
-
-list_running() {
-	panes
-	printf '%s\n' "$panes_are" | awk -v prefix="$1" '$1 == "0" && $2 !~ /^-/ && index($2, prefix) == 1 { print $2 }' | LC_ALL=C sort -u
-}
-
-list_all() {
-	panes
-	printf '%s\n' "$panes_are" | awk -v prefix="$1" 'NF == 2 && $2 !~ /^-/ && index($2, prefix) == 1 { print $2 }' | LC_ALL=C sort -u
-}
-
-# activity: the clock counts seconds; what changed within
-# one is recognized by counting the different screens that were seen in it.
-activity() {
-	activity_sum=$(text_of | cksum | tr ' ' -)
-	read -r was_second was_count was_sum 2>/dev/null <"$dir/activity" || was_second=''
-	if [ "$was_second" = "$active" ]; then
-		[ "$was_sum" = "$activity_sum" ] || was_count=$((was_count + 1))
-	else
-		was_count=0
-	fi
-	echo "$active $was_count $activity_sum" >"$dir/activity.$$" && mv -f "$dir/activity.$$" "$dir/activity"
-	moment "$active" | sed "s/Z/.$(printf %06d "$was_count")Z/"
-}
-
-attachments() { echo "$attached"; }
-
-forget_history() { tm clear-history -t "$target"; }
-
-attach() {
-	unset TMUX
-	exec tmux -u ${socket:+-S "$socket"} attach-session -t "${target%:}"
-}
-
-# --- tmux: end
-
-# --- document: begin. These lines are the same in each script of this folder. They run
-# where gc runs, and need jq there.
+# The rest runs where gc runs, and needs jq there.
 
 # answer: the handshake.
 answer() {
@@ -1182,8 +838,7 @@ answer() {
 	printf ']}\n'
 }
 
-# no_document: what stands for a start JSON that is not there. If there was to be one, its sender
-# has died.
+# no_document: prints an empty start document. If a size was announced, its sender died: then prints an error.
 no_document() {
 	if [ "${GC_EXEC_STDIN_BYTES:-0}" = 0 ]; then echo '{}'; else echo 'the start document was cut off'; fi
 }
@@ -1211,7 +866,7 @@ document() {
 }
 
 # lay_out JSON: copies what is to be staged into the folder $laid, so that it can be brought
-# to another place. Later overlays win.
+# into a container. Later overlays win.
 lay_out() {
 	eval "$(printf '%s' "$1" | jq -r '
 		([.provider_overlay_name // empty] + (.install_agent_hooks // [])) as $slots |
@@ -1221,7 +876,7 @@ lay_out() {
 
 lay_overlay() {
 	if [ ! -d "$1" ]; then
-		say "$program: the overlay $1 is not a folder"
+		warn "$program: the overlay $1 is not a folder"
 		return
 	fi
 	overlay=$1
@@ -1240,212 +895,9 @@ lay_overlay() {
 
 lay_copy() {
 	if [ ! -e "$2" ]; then
-		say "$program: there is no $2 to copy"
+		warn "$program: there is no $2 to copy"
 		return
 	fi
 	mkdir -p -- "$laid/copy/$1/what" && printf '%s' "$3" >"$laid/copy/$1/path" || exit 1
 	cp -Rp -- "$2" "$laid/copy/$1/what/" || fail other "cannot read $2"
 }
-
-# --- document: end
-
-# --- carry: begin. These lines are the same in each script whose agents run elsewhere.
-# The program and its arguments go there by standard input, and then what the operation
-# reads: nothing of it is an argument on either side, and one way of quoting is enough.
-
-# program_text OPERATION ARGUMENT...: the program that runs there.
-program_text() {
-	printf 'program=%s\nplace=%s\nGC_EXEC_STDIN_BYTES=%s\n' "$program" "$place" "$(quote "${GC_EXEC_STDIN_BYTES:-}")"
-	there_lines
-	sed -n '/^# --- common: begin/,/^# --- tmux: end/p' "$here" | sed -e '/^[[:space:]]*#/d' -e 's/^[[:space:]]*//' -e '/^$/d'
-	printf 'set --'
-	for word; do
-		printf ' %s' "$(quote "$word")"
-	done
-	# What comes behind may have been cut off, and half a document is another one.
-	# shellcheck disable=SC2016 # expanded there
-	case $1 in
-	start | run-live)
-		program_size=$(printf '%s\n' "$assignments" | wc -c)
-		printf '\ndocument=$(dd bs=1 count=%d 2>/dev/null && echo x)\n[ "$(printf %%s "$document" | wc -c)" -eq %d ] || %s\nhold_on\neval "${document%%x}"' \
-			"$program_size" "$((program_size + 1))" "fail other 'the start document was cut off on its way'"
-		;;
-	esac
-	# shellcheck disable=SC2016 # expanded there
-	printf '\nat_place "$@"\n'
-}
-
-# carry OPERATION ARGUMENT...: runs the operation there. dd reads exactly the program and
-# leaves the rest of the standard input alone.
-carry() {
-	carried=$(program_text "$@")
-	carry_command="eval \"\$(dd bs=1 count=$(printf '%s\n' "$carried" | wc -c | tr -d ' ') 2>/dev/null)\""
-	case $1 in
-	start | run-live) ;;
-	*)
-		{
-			printf '%s\n' "$carried"
-			case $1 in
-			nudge | set-meta | process-alive | stop-instance | interrupt-instance | receive | watch) cat ;;
-			esac
-		} | reach "$carry_command"
-		return
-		;;
-	esac
-	# These last as long as their commands do, and the end of what we hold open signals our end to the other side.
-	carry_pipe=$state/carry.$$
-	mkfifo -- "$carry_pipe" || fail unavailable "cannot make a pipe in $state"
-	reach "$carry_command" <"$carry_pipe" &
-	carry_reach=$!
-	exec 4>"$carry_pipe"
-	rm -f -- "$carry_pipe"
-	(printf '%s\n' "$carried" && cat) >&4 2>/dev/null
-	wait "$carry_reach"
-	carry_code=$?
-	exec 4>&-
-	return "$carry_code"
-}
-
-# bring FOLDER: copies what is in the folder there, and prints where it is.
-bring() { tar -C "$1" -cf - . | carry receive "$(find "$1" | wc -l)"; }
-
-# own_id: names this installation at a place that others may share.
-own_id() {
-	if [ ! -s "$state/id" ]; then
-		new_mark | cut -c 1-12 >"$state/id.$$"
-		ln "$state/id.$$" "$state/id" 2>/dev/null
-		rm -f -- "$state/id.$$"
-	fi
-	id=$(cat "$state/id") || exit 1
-}
-
-# start_document: reads the start JSON into assignments, with the text of the set-up script, and
-# lays out in $laid what is to be copied.
-start_document() {
-	need jq tar
-	json=$(cat)
-	[ -n "$json" ] || json=$(no_document)
-	assignments=$(printf '%s' "$json" | document) || fail other 'the start document is not what it should be'
-	eval "$assignments"
-	if [ -n "${session_setup_script:-}" ]; then
-		if [ -r "$session_setup_script" ]; then
-			assignments="$assignments
-session_setup_text=$(quote "$(cat -- "$session_setup_script")")"
-		else
-			say "$program: cannot read the script $session_setup_script"
-		fi
-		assignments="$assignments
-session_setup_script=''"
-	fi
-	laid=$(mktemp -d "$state/incoming.XXXXXX") || exit 1
-	(lay_out "$json") || exit 1
-}
-
-# start_there NAME: sends what is to be copied, and starts.
-start_there() {
-	brought=''
-	if [ -e "$laid/overlay" ] || [ -e "$laid/copy" ]; then
-		brought=$(bring "$laid") || fail other 'cannot bring the files to the agent'
-	fi
-	printf '%s\n' "$assignments" | carry start "$1" "$brought"
-}
-
-# copy_there NAME SOURCE RELATIVE
-copy_there() {
-	need tar
-	laid=$(mktemp -d "$state/incoming.XXXXXX") || exit 1
-	cp -Rp -- "$2" "$laid/" || fail other "cannot read $2"
-	brought=$(bring "$laid") || fail other "cannot bring $2 to the agent"
-	carry copy-to "$1" "$brought" "$3"
-}
-
-forget_laid() {
-	forget_code=$?
-	[ -z "${laid:-}" ] || rm -rf -- "$laid"
-	unlock
-	exit "$forget_code"
-}
-
-# --- carry: end
-
-# there_lines: sets up the program on the other machine.
-there_lines() {
-	printf 'GC_EXEC_STATE_DIR=%s\n' "$(quote "${GC_SSH_STATE:-}")"
-	printf 'gc_id=%s\n' "$id"
-	# shellcheck disable=SC2016 # expanded there
-	printf '%s\n' \
-		'[ -n "$GC_EXEC_STATE_DIR" ] || GC_EXEC_STATE_DIR=$HOME/.gc-session-ssh/$gc_id' \
-		'unset gc_id SSH_CLIENT SSH_CONNECTION SSH_TTY' \
-		'PATH=$PATH:/usr/local/bin:/opt/homebrew/bin' \
-		'[ -n "${LANG:-}${LC_ALL:-}" ] || export LANG=C.UTF-8'
-}
-
-# remote OPTION... -- COMMAND
-remote() {
-	ssh ${GC_SSH_CONFIG:+-F "$GC_SSH_CONFIG"} -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 \
-		-o ControlMaster=auto -o ControlPersist=60 -o ControlPath="$control" "$@"
-}
-
-# reach COMMAND: runs it with sh there. The command has no quotes that a login shell could
-# read in its own way.
-reach() {
-	remote -T -- "$GC_SSH_HOST" "exec sh -c '$1'"
-	reach_code=$?
-	[ "$reach_code" != 255 ] || fail unavailable "ssh cannot reach $GC_SSH_HOST, or lost it"
-	return "$reach_code"
-}
-
-open_ssh() {
-	need ssh
-	case ${GC_SSH_HOST:-} in
-	'' | -*) fail unavailable 'GC_SSH_HOST must say where the agents run: a name of your ssh configuration, or user@host' ;;
-	esac
-	open_state ssh
-	own_id
-	here=$(cd -- "$(dirname -- "$0")" && pwd -P)/${0##*/}
-	# ssh adds 17 characters to the socket's path, %C has 40, % means something.
-	control=$state/%C
-	case $state in
-	*%* | ??????????????????????????????????????*)
-		control=/tmp/gc-session-ssh-$(id -u).s
-		private "$control"
-		control=$control/%C
-		;;
-	esac
-	laid=''
-	trap forget_laid EXIT
-	trap 'exit 1' INT TERM HUP
-}
-
-operation=${1:-}
-name=${2:-}
-case $operation in
-protocol) answer ;;
-start)
-	valid_name "$name" || fail invalid-name "a session cannot have the name $name"
-	open_ssh
-	start_document
-	start_there "$name"
-	;;
-run-live)
-	open_ssh
-	start_document
-	printf '%s\n' "$assignments" | carry run-live "$name"
-	;;
-copy-to)
-	[ -e "${3:-}" ] || exit 0
-	open_ssh
-	copy_there "$name" "$3" "${4:-}"
-	;;
-attach)
-	open_ssh
-	socket=$(carry where "$name") || exit 1
-	remote -t -- "$GC_SSH_HOST" "exec tmux -u -S $(quote "$socket") attach-session -t $(quote "=$name")"
-	;;
-stop | stop-instance | interrupt | interrupt-instance | is-running | is-attached | process-alive | nudge | send-keys | peek | clear-scrollback | \
-	list-running | get-last-activity | set-meta | get-meta | remove-meta | observe | observe-all | screen | watch)
-	open_ssh
-	carry "$@"
-	;;
-*) exit 2 ;;
-esac

@@ -1,5 +1,5 @@
-// Package scripts_test runs the session scripts of contrib against the
-// programs that they drive, and against stand-ins for docker and kubectl.
+// Package scripts_test runs the session scripts of contrib against GNU screen and tmux, with a
+// stand-in for docker that runs the commands on this machine.
 package scripts_test
 
 import (
@@ -40,13 +40,12 @@ type result struct {
 	code           int
 }
 
-// places are the scripts that need nothing beside their programs.
-var places = []string{"gc-session-tmux", "gc-session-screen", "gc-session-docker", "gc-session-k8s"}
+var scripts = []string{"gc-session-screen", "gc-session-docker"}
 
-// everywhere runs the test for each of these scripts, at the same time.
-func everywhere(t *testing.T, test func(t *testing.T, s *script)) {
+// forEachScript runs the test for each script, at the same time.
+func forEachScript(t *testing.T, test func(t *testing.T, s *script)) {
 	t.Helper()
-	for _, name := range places {
+	for _, name := range scripts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, open(t, name))
@@ -57,10 +56,7 @@ func everywhere(t *testing.T, test func(t *testing.T, s *script)) {
 // open makes a world for a script and ends its sessions after the test.
 func open(t *testing.T, name string) *script {
 	t.Helper()
-	needs(t, map[string][]string{
-		"gc-session-tmux": {"tmux"}, "gc-session-screen": {"screen"}, "gc-session-docker": {"tmux"}, "gc-session-k8s": {"tmux"},
-		"gc-session-ssh": {"tmux", "sshd", "ssh"},
-	}[name]...)
+	needs(t, map[string]string{"gc-session-screen": "screen", "gc-session-docker": "tmux"}[name])
 	dir, err := os.MkdirTemp("", "gcs") //nolint:usetesting // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +69,7 @@ func open(t *testing.T, name string) *script {
 	stub := must(filepath.Abs("testdata/stub"))
 	s := &script{t: t, path: must(filepath.Abs(filepath.Join(folder, name))), dir: dir, env: []string{
 		"PATH=" + stub + ":" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "TMPDIR=" + dir, "STUB=" + dir,
-		"GC_EXEC_STATE_DIR=" + filepath.Join(dir, "state"), "GC_DOCKER_IMAGE=agents:1", "GC_K8S_IMAGE=agents:1",
+		"GC_EXEC_STATE_DIR=" + filepath.Join(dir, "state"), "GC_DOCKER_IMAGE=agents:1",
 	}}
 	t.Cleanup(func() {
 		for session := range strings.FieldsSeq(s.call("", "list-running", "").stdout) {
