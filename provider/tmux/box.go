@@ -127,7 +127,7 @@ func (b *sessionBackend) prepare(ctx context.Context, spec startup.Spec) (*recor
 	}
 	r := &record{
 		Version: recordVersion, Name: b.name, WorkDir: spec.WorkDir, Labels: screen.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
-		StartedAt: time.Now(), Boot: boot, Launches: 1, token: spec.Instance,
+		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, token: spec.Instance,
 	}
 	if r.WorkDir == "" {
 		if r.WorkDir, err = b.provider.workDir(); err != nil {
@@ -226,6 +226,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 	former := *r
 	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, screen.Labels(b.cfg)
 	r.Launches++
+	r.Waits, r.Child = true, proc.ID{}
 	launcher, err := b.writeLauncher(spec, r.WorkDir)
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observ
 	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
 	if r := s.record; r != nil {
 		obs.InstanceToken, obs.Handle = r.token, r.token
-		obs.PID, obs.StartTime, obs.StartedAt = r.Root.PID, r.Root.Start, r.StartedAt
+		obs.PID, obs.StartTime, obs.StartedAt = r.command().PID, r.command().Start, r.StartedAt
 	}
 	switch {
 	case s.busy:
@@ -156,7 +156,7 @@ func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observ
 // endLimit is how long the server may take to notice an end.
 const endLimit = 2 * time.Second
 
-// ended waits, where what the server started has ended and the server does not know yet,
+// ended waits, where what the server or the waiter started has ended and the server does not know yet,
 // until it does: how it ended is a moment away.
 func (p *Provider) ended(ctx context.Context, s observation) (observation, error) {
 	began := time.Now()
@@ -165,7 +165,7 @@ func (p *Provider) ended(ctx context.Context, s observation) (observation, error
 		switch {
 		case err == nil && info.Ended():
 			server.WakeReaper(info)
-		case !errors.Is(err, proc.ErrGone):
+		case !errors.Is(err, proc.ErrGone) && !s.record.commandEnded():
 			return s, nil
 		}
 		select {
@@ -184,6 +184,7 @@ func (p *Provider) observeLive(obs *runtime.Observation, s observation) {
 	obs.Session, obs.Attached, obs.Title = runtime.Alive, s.state.Attached, s.state.Title
 	obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
 	p.identified(s.record)
+	s.record.resume()
 	obs.PID, obs.StartTime = s.record.Agent.PID, s.record.Agent.Start
 	obs.Agent = s.record.life()
 }

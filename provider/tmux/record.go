@@ -28,7 +28,9 @@ type record struct {
 	ProcessNames []string          `json:"process_names,omitempty"`
 	StartedAt    time.Time         `json:"started_at"`
 	Boot         string            `json:"boot"`
-	Root         proc.ID           `json:"root"`              // the process that was started
+	Root         proc.ID           `json:"root"`              // the process that was started: the pane's
+	Waits        bool              `json:"waits,omitempty"`   // Root is the [waiter], which runs the agent's command
+	Child        proc.ID           `json:"child,omitzero"`    // what the waiter runs; zero until it is known
 	Agent        proc.ID           `json:"agent"`             // the agent, as far as it is known: Root at first
 	Session      string            `json:"session,omitempty"` // as the server calls it: "$1", "@1" and "%1"
 	Window       string            `json:"window,omitempty"`
@@ -87,6 +89,14 @@ func removePrevious(dir statedir.Folder) error {
 		err = nil
 	}
 	return errors.Join(err, dir.Clear())
+}
+
+// command is the process that runs the agent's command, as far as it is known.
+func (r *record) command() proc.ID {
+	if r.Child.PID != 0 {
+		return r.Child
+	}
+	return r.Root
 }
 
 // sameBoot reports whether identities of processes in the record still mean something.

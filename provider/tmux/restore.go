@@ -141,7 +141,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	server, _, _ := p.server.Client().Server()
 	r.Session, r.Window, r.Pane, r.Server, r.token = s.Session, s.Window, s.Pane, server.PID, token
 	r.Root = tmuxserver.Identify(s.PID)
-	r.Agent = r.Root
+	r.Agent, r.Child = r.Root, proc.ID{}
 	return r, nil
 }
 
@@ -166,6 +166,9 @@ func (p *Provider) checkNotRunning(ctx context.Context, name, city string) error
 		return nil
 	}
 	live, err := p.searcher.Agents(city, name)
+	if err == nil && len(live) == 0 {
+		live, err = p.searcher.Leaderless(city, name) // the waiter ends with its terminal, and the agent may not
+	}
 	if err != nil || len(live) == 0 {
 		return err
 	}

@@ -96,6 +96,24 @@ type Searcher struct {
 // Agents returns the live processes of a session that lead a terminal session, as agents do. The
 // search begins after the call. An empty city finds nothing.
 func (s *Searcher) Agents(city, session string) ([]Process, error) {
+	return s.search(city, session, func(p Process) bool { return p.SID == p.PID })
+}
+
+// Leaderless is [Searcher.Agents] for processes whose terminal session has lost its leader, and that no
+// other one of them has started.
+func (s *Searcher) Leaderless(city, session string) ([]Process, error) {
+	found, err := s.search(city, session, func(p Process) bool {
+		_, err := proc.Stat(p.SID)
+		return errors.Is(err, proc.ErrGone)
+	})
+	started := map[int]bool{}
+	for _, p := range found {
+		started[p.PID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(p Process) bool { return started[p.PPID] }), err
+}
+
+func (s *Searcher) search(city, session string, keep func(Process) bool) ([]Process, error) {
 	if city == "" {
 		return nil, nil
 	}
@@ -112,7 +130,7 @@ func (s *Searcher) Agents(city, session string) ([]Process, error) {
 	}
 	var out []Process
 	for _, p := range s.found {
-		if p.Session == session && p.SID == p.PID {
+		if p.Session == session && keep(p) {
 			out = append(out, p)
 		}
 	}
