@@ -104,6 +104,9 @@ func notOpened(op, path string, err error) error {
 	if failed := new(Error); errors.As(err, &failed) {
 		if what, ok := strings.CutSuffix(failed.Remedy, "; the store continues by itself"); ok {
 			failed.Remedy = what + ", then: gc start (agents keep running meanwhile)"
+			if failed.Reason == faultFull.reason {
+				failed.Remedy += "; to stop all agents before that, and lose the city's records and queued prompts: gc destroy"
+			}
 		}
 	}
 	return err

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"gascity/client"
 )
 
-// TestUninstallOnAFullDisk needs no room to make room.
+// TestUninstallOnAFullDisk needs no room to make room. gc start, which cannot start a controller there, names
+// the command.
 func TestUninstallOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t, "", leavers(t))
@@ -27,8 +29,15 @@ func TestUninstallOnAFullDisk(t *testing.T) {
 	c.kill()
 	c.cmd = nil
 	fill(t, filepath.Join(c.root, "ballast"))
-	if out, code := c.calls("uninstall", "--yes"); code != 0 {
-		t.Errorf("gc uninstall: %d\n%s", code, out)
+	const command = "gc destroy"
+	if out, code := c.calls("start"); code == 0 || !strings.Contains(oneLine(out), "the disk is full") || !strings.Contains(oneLine(out), command) {
+		t.Errorf("gc start on a full disk: %d, want an error that names %q\n%s", code, command, out)
+	}
+	if out, code := c.calls(strings.TrimPrefix(command, "gc "), "--yes"); code != 0 {
+		t.Errorf("%s: %d\n%s", command, code, out)
 	}
 	c.isGone(sockets)
 }
+
+// oneLine is a text without the line breaks that the width of a terminal makes.
+func oneLine(text []byte) string { return strings.Join(strings.Fields(string(text)), " ") }
