@@ -33,7 +33,8 @@ func TestLastOutputOfAnAgentIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const lines = 110 // 6930 bytes: more than the 4095 of one read, less than a pty holds
+	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGCONT) }) // a failure may have left it halted
+	const lines = 110                                               // 6930 bytes: more than the 4095 of one read, less than a pty holds
 	for n := range 3 {
 		name, print := fmt.Sprintf("a%d", n), filepath.Join(r.dir, fmt.Sprintf("print%d", n))
 		r.shell(name, fmt.Sprintf(`until [ -e %s ]; do sleep 0.02; done; i=0; while [ $i -lt %d ]; do echo '%s'; i=$((i + 1)); done
