@@ -137,7 +137,7 @@ func TestSignalsReachTheAgent(t *testing.T) {
 		t.Errorf("an agent that stopped itself exits with %+v, want code 4", seen.Exit)
 	}
 	start("suspended", "while :; do sleep 0.1; done")
-	r.runTmux("send-keys", "-t", "=suspended:", "C-z") // nobody could continue it: the system ignores the key
+	r.runTmux("send-keys", "-t", "=suspended:", "C-z") // the system ignores the key: no process could continue the agent
 	if seen, err := r.Observe(t.Context(), "suspended"); err != nil || seen.Agent != runtime.Alive {
 		t.Errorf("after Ctrl-Z the agent is %s, %v", seen.Agent, err)
 	}
