@@ -5,6 +5,9 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GO      := go
 # With the flags of a release: the linter type-checks what make build has compiled.
+# SHUFFLE=on runs tests in a random order, as CI does. Without it, a test that passed and whose
+# inputs have not changed is taken from the cache.
+shuffle  = $(if $(SHUFFLE),-shuffle=$(SHUFFLE))
 LINT    := CGO_ENABLED=0 GOFLAGS=-trimpath $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .PHONY: build demo unit test test-tools test-agents-ci test-all test-agents test-agents-latest probe race lint fmt gen e2e test-cluster check release
@@ -19,17 +22,17 @@ demo: build
 
 # The tests that start no process and use no tool.
 unit:
-	scripts/tests unit -shuffle=on -timeout 5m
+	scripts/tests unit $(shuffle) -timeout 10m
 
 # The unit tests, the command line, and the contract on pty, subprocess and the fake.
 test:
 	scripts/tools tmux python3 vim less git htop ps cc
-	scripts/tests unit,contract -p 4 -shuffle=on -timeout 10m
+	scripts/tests unit,contract -p 4 $(shuffle) -timeout 10m
 
 # What drives tmux, ssh, git, bash and other programs.
 test-tools:
 	scripts/tools tmux python3 vim less git htop ps cc ssh
-	scripts/tests tools -p 4 -shuffle=on -timeout 10m
+	scripts/tests tools -p 4 $(shuffle) -timeout 10m
 
 # The agent CLIs of GC_TEST_AGENTS (claude, pi and codex) from npm, each with a few prompts.
 test-agents-ci:
@@ -86,7 +89,7 @@ check: lint
 	scripts/format
 	scripts/platforms
 	scripts/gen check
-	scripts/tests unit,contract,tools -p 4 -shuffle=on -timeout 14m
+	scripts/tests unit,contract,tools -p 4 $(shuffle) -timeout 14m
 
 # dist/: a binary for each platform and their checksums.
 release:

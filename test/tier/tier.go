@@ -1,5 +1,5 @@
-// Package tier lets a test say what it needs, where its package is in the unit tier and the
-// test itself is not.
+// Package tier lets a test of a package in the unit tier say that it is not in that tier itself,
+// or that it makes fewer runs there.
 package tier
 
 import (
@@ -11,7 +11,18 @@ import (
 // GC_TEST_TIER=unit when it runs that tier alone; every other run of the test goes on.
 func Process(tb testing.TB) {
 	tb.Helper()
-	if os.Getenv("GC_TEST_TIER") == "unit" {
+	if unit() {
 		tb.Skip("starts other processes, which the unit tier does not do")
 	}
 }
+
+// Runs returns the number of runs of a property test: few in the unit tier, which answers
+// quickly, and all in every other run of the test.
+func Runs(few, all int) int {
+	if unit() {
+		return few
+	}
+	return all
+}
+
+func unit() bool { return os.Getenv("GC_TEST_TIER") == "unit" }

@@ -21,11 +21,12 @@ import (
 	"gascity/runtime"
 	"gascity/test/boxmodel"
 	"gascity/test/terminal"
+	"gascity/test/tier"
 )
 
-// propertyRuns is how many runs the property test makes, each time with new seeds.
-// GC_PROPERTY_RUNS is another number of them.
-const propertyRuns = 2000
+// propertyRuns and unitRuns are how many runs the property test makes, each time with new seeds;
+// unitRuns in the unit tier. GC_PROPERTY_RUNS is another number of them.
+const propertyRuns, unitRuns = 2000, 300
 
 // TestDeliveriesIntoAnyBoxEnd delivers random prompts into models of input boxes, with random
 // deaths of the deliverer and of the agent, stalls, and a person who types. Each delivery ends
@@ -35,7 +36,7 @@ const propertyRuns = 2000
 // prompt within two bounds. The seeds are new each time: a failure prints its own, and
 // GC_PROPERTY_SEED repeats that run, as long as the models and this test are the same.
 func TestDeliveriesIntoAnyBoxEnd(t *testing.T) {
-	runs, first := numberFrom(t, "GC_PROPERTY_RUNS", propertyRuns), uint64(time.Now().UnixNano())
+	runs, first := numberFrom(t, "GC_PROPERTY_RUNS", uint64(tier.Runs(unitRuns, propertyRuns))), uint64(time.Now().UnixNano())
 	if seed := numberFrom(t, "GC_PROPERTY_SEED", 0); seed > 0 {
 		runs, first = 1, seed
 	}
