@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -71,9 +72,23 @@ func TestTallyJudgesSkipsByTheToolsRequired(t *testing.T) {
 	}
 }
 
+// buildFlags returns the flags that change how packages are compiled: with the flags of this
+// test, go test compiles nothing again.
+func buildFlags() []string {
+	flags := []string{"-vet=off"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "-race" || s.Key == "-trimpath" {
+				flags = append(flags, s.Key+"="+s.Value)
+			}
+		}
+	}
+	return flags
+}
+
 // TestRunReportsItsExitCode runs the real go test on this package's own tests.
 func TestRunReportsItsExitCode(t *testing.T) {
-	if code := run([]string{"-run", "TestTally", "."}, nil); code != 0 {
+	if code := run(append(buildFlags(), "-run", "TestTally", "."), nil); code != 0 {
 		t.Errorf("a passing package gave exit code %d, want 0", code)
 	}
 	if code := run([]string{"./no-such-package"}, nil); code != 1 {
