@@ -11,6 +11,8 @@
 //   - A reading that shows a question raises it.
 //   - It ends when a newer reading of the same instance does not show it any
 //     more: answered or expired if an answer had been handed over, else resolved.
+//   - The first reading of a new controller may show that the agent waits and not yet for what:
+//     it ends nothing.
 //   - It is gone when its instance is over.
 //   - A reading that cannot be had changes nothing, and neither does an older one.
 //   - The same question after its end is a new episode.

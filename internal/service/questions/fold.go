@@ -42,8 +42,11 @@ func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next Qu
 	if v.ReadAt.IsZero() || v.ReadAt.Before(c.Read) || v.Instance == "" {
 		return c, ended
 	}
-	c.Read = v.ReadAt
 	question := v.Question()
+	if c.Open != nil && c.Read.IsZero() && question == nil && v.Activity.State == runtime.ActivityWaiting {
+		return c, ended // a question is about to be read: the next reading says whether it is the same one
+	}
+	c.Read = v.ReadAt
 	if c.Open != nil && question != nil && question.RequestID == c.Open.Request {
 		return c, ended
 	}
