@@ -21,12 +21,12 @@ func (v Snapshot) limited(s agentcli.Screen) (row, until string, ok bool) {
 	if c := v.InputBox(s.InputBox); c.Found {
 		bottom = c.top
 	}
-	for _, row := range slices.Backward(v.rows[:bottom]) {
+	for y, row := range slices.Backward(v.rows[:bottom]) {
 		row = strings.TrimSpace(row)
 		if rule, _ := ruleRow(row); row == "" || rule {
 			continue
 		}
-		if until, ok := limitIn(row, s); ok {
+		if until, ok := limitIn(row, s); ok && !v.inPrompt(y, s.InputBox) {
 			return row, until, true
 		}
 		if seen++; seen >= limitRows || v.promptEcho(row, s.InputBox) {
@@ -42,6 +42,23 @@ func (v Snapshot) promptEcho(row string, c agentcli.InputBox) bool {
 		_, ok := cutMark(row, mark)
 		return ok
 	})
+}
+
+// inPrompt reports whether row y is a part of a prompt that was submitted: it has the mark of the
+// input box, or is an indented row below such a row. What a program says of its own begins at the edge
+// or with "⎿".
+func (v Snapshot) inPrompt(y int, c agentcli.InputBox) bool {
+	for i, row := range slices.Backward(v.rows[:y+1]) {
+		text := strings.TrimLeft(row, " ")
+		switch {
+		case v.promptEcho(row, c):
+			return true
+		case text == "" && i < y:
+		case text == row, i == y && strings.HasPrefix(text, "⎿"):
+			return false
+		}
+	}
+	return false
 }
 
 // limitIn reports whether one row names a limit. A program that tries again by

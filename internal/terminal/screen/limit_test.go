@@ -73,22 +73,26 @@ func TestSenseLimits(t *testing.T) {
 		want    runtime.Activity
 		until   time.Time
 	}{
-		"with a time":       {"claude", screen("● You've hit your limit · resets 3pm"), runtime.ActivityLimited, three},
-		"without":           {"claude", screen("● You’ve hit your limit"), runtime.ActivityLimited, time.Time{}},
-		"older words":       {"claude", screen("Claude usage limit reached. Resets at 3pm."), runtime.ActivityLimited, three},
-		"trying again":      {"claude", screen("✻ 5-hour limit reached · retrying in 4s (11:36am)"), runtime.ActivityBusy, time.Time{}},
-		"overcome":          {"claude", screen("● You've hit your limit · resets 3pm", "", "❯ again", "", "● done"), runtime.ActivityIdle, time.Time{}},
-		"long ago":          {"claude", screen("● You've hit your limit", "a", "b", "c", "d"), runtime.ActivityIdle, time.Time{}},
-		"codex":             {"codex", []string{"■ You've hit your usage limit. Upgrade, or try again in 2 hours.", "", "› ", "", "  m · ~/work"}, runtime.ActivityLimited, now.Add(2 * time.Hour)},
-		"any program":       {"generic", []string{"Error: rate limit exceeded, try again in 10 minutes", "> "}, runtime.ActivityLimited, now.Add(10 * time.Minute)},
-		"talk about limits": {"claude", screen("● The function checks whether the limit is reached"), runtime.ActivityIdle, time.Time{}},
+		"with a time":             {"claude", screen("● You've hit your limit · resets 3pm"), runtime.ActivityLimited, three},
+		"without":                 {"claude", screen("● You’ve hit your limit"), runtime.ActivityLimited, time.Time{}},
+		"older words":             {"claude", screen("Claude usage limit reached. Resets at 3pm."), runtime.ActivityLimited, three},
+		"trying again":            {"claude", screen("✻ 5-hour limit reached · retrying in 4s (11:36am)"), runtime.ActivityBusy, time.Time{}},
+		"overcome":                {"claude", screen("● You've hit your limit · resets 3pm", "", "❯ again", "", "● done"), runtime.ActivityIdle, time.Time{}},
+		"long ago":                {"claude", screen("● You've hit your limit", "a", "b", "c", "d"), runtime.ActivityIdle, time.Time{}},
+		"codex":                   {"codex", []string{"■ You've hit your usage limit. Upgrade, or try again in 2 hours.", "", "› ", "", "  m · ~/work"}, runtime.ActivityLimited, now.Add(2 * time.Hour)},
+		"any program":             {"generic", []string{"Error: rate limit exceeded, try again in 10 minutes", "> "}, runtime.ActivityLimited, now.Add(10 * time.Minute)},
+		"a prompt about it":       {"claude", screen("❯ You've hit your limit · resets 3pm", "", "● done"), runtime.ActivityIdle, time.Time{}},
+		"a line of a prompt":      {"claude", screen("❯ What does it mean:", "  You've hit your limit · resets 3pm", "", "● done"), runtime.ActivityIdle, time.Time{}},
+		"a paragraph of a prompt": {"claude", screen("❯ What does it mean:", "", "  You've hit your limit · resets 3pm", "", "● done"), runtime.ActivityIdle, time.Time{}},
+		"an indented limit":       {"claude", screen("❯ What does it mean:", "  ⎿  You've hit your limit · resets 3pm"), runtime.ActivityLimited, three},
+		"a prompt to codex":       {"codex", []string{"› Error: You've hit your usage limit. Try again in 2 hours.", "", "• done", "", "› ", "", "  m · ~/work"}, runtime.ActivityIdle, time.Time{}},
+		"a prompt to gemini":      {"gemini", []string{" > The log says:", "   ✕ quota exceeded, try again in 2 hours", "", "✦ done", "", " > ", "", " m"}, runtime.ActivityIdle, time.Time{}},
+		"talk about limits":       {"claude", screen("● The function checks whether the limit is reached"), runtime.ActivityIdle, time.Time{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := Frame{Seq: 1, Rows: test.rows, LastOutput: now}
-			if test.profile == "codex" {
-				f.Title = "work"
-			}
+			f.Title = map[string]string{"codex": "work", "gemini": "◇  Ready (work)"}[test.profile]
 			got := Sense(f, profileRules(t, test.profile), now)
 			e := got.Evidence[len(got.Evidence)-1]
 			if e.Activity != test.want || !e.Until.Equal(test.until) {
