@@ -152,7 +152,7 @@ func (d *Dialog) judge(m menu, rule agentcli.Dialog, want []string) {
 func (v Snapshot) inputBoxBelow(rules Rules, m menu, isMenu bool) bool {
 	c := v.InputBox(rules.Screen.InputBox)
 	if !c.Found || c.Above {
-		return false
+		return isMenu && v.readyBelow(rules, m.bottom)
 	}
 	if !isMenu {
 		return true
@@ -160,6 +160,12 @@ func (v Snapshot) inputBoxBelow(rules Rules, m menu, isMenu bool) bool {
 	frame := rules.Screen.InputBox.Frame
 	around := (frame == agentcli.FrameRules || frame == agentcli.FrameBox) && c.top <= m.top && m.bottom <= c.bottom
 	return around || c.top >= m.bottom
+}
+
+// readyBelow reports whether a program whose input box cannot be recognised shows from row y on
+// that it reads input: what is above is its conversation.
+func (v Snapshot) readyBelow(rules Rules, y int) bool {
+	return rules.Screen.InputBox.Frame == "" && v.anyRow(rules.Screen.Ready, y, len(v.rows))
 }
 
 // unknownMenu finds a menu that no rule knows: a list of numbered options, or
@@ -201,7 +207,8 @@ func glyphsOf(rules Rules) []string {
 func (v Snapshot) attention(rules Rules) *Dialog {
 	if !agentcli.MatchAny(rules.Screen.TitleAttention, v.Title) {
 		c := v.InputBox(rules.Screen.InputBox)
-		if c.Found || !v.anyRow(rules.Screen.Attention, 0, len(v.rows)) {
+		y := v.lowestRow(rules.Screen.Attention)
+		if c.Found || y < 0 || v.readyBelow(rules, y+1) {
 			return nil
 		}
 	}
@@ -209,6 +216,16 @@ func (v Snapshot) attention(rules Rules) *Dialog {
 		Kind: agentcli.DialogTool, At: -1, Want: -1, Text: v.text(screenText),
 		Why: "a person has to answer it",
 	}
+}
+
+// lowestRow is the lowest row that one of the patterns matches, -1 if none does.
+func (v Snapshot) lowestRow(patterns []agentcli.Pattern) int {
+	for y, row := range slices.Backward(v.rows) {
+		if agentcli.MatchAny(patterns, strings.TrimSpace(row)) {
+			return y
+		}
+	}
+	return -1
 }
 
 func matches(rule agentcli.Dialog, folded string) bool {
