@@ -358,3 +358,28 @@ func TestACommandIsToldAsOne(t *testing.T) {
 		})
 	}
 }
+
+// TestATextLikeAHintIsText: a text that looks like the hint that a program shows in its empty input
+// box is delivered, and such a draft of a person is a draft.
+func TestATextLikeAHintIsText(t *testing.T) {
+	for name, draft := range map[string]bool{"prompt": false, "draft": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := terminal.Face{Style: "rules"}
+				p, _ := agentcli.Builtin().Lookup("claude")
+				agent, rules := terminal.NewAgent(f), f.Rules(t)
+				rules.Screen.InputBox.Placeholders = p.Screen.InputBox.Placeholders
+				if draft {
+					agent.Feed([]byte(`Try "half`))
+				}
+				got, err := Type(t.Context(), agent.T, Prompt{Text: `Try "make test" again`}, rules)
+				switch {
+				case err != nil:
+					t.Fatal(err)
+				case draft && got.Reason != runtime.RefusedDraft, !draft && got.State != runtime.OutcomeSubmitted:
+					t.Errorf("the outcome is %+v", got)
+				}
+			})
+		})
+	}
+}

@@ -34,10 +34,24 @@ func (v Snapshot) InputBox(rules agentcli.InputBox) InputBox {
 	case agentcli.FrameLine:
 		c = v.line(rules)
 	}
-	if c.Found && c.Content != "" && agentcli.MatchAny(rules.Placeholders, strings.TrimSpace(c.Content)) {
+	if c.Found && c.Content != "" && agentcli.MatchAny(rules.Placeholders, strings.TrimSpace(c.Content)) && !v.cursorBehind(c, rules) {
 		c.Content = ""
 	}
 	return c
+}
+
+// cursorBehind reports whether the cursor stands behind the first character of what the input box
+// shows. While a program shows a suggestion in its empty box, the cursor is at its beginning.
+func (v Snapshot) cursorBehind(c InputBox, rules agentcli.InputBox) bool {
+	if v.Cells == nil || v.Cursor.Y < c.top || v.Cursor.Y >= c.bottom {
+		return false
+	}
+	rest, ok := v.mark(c.top, rules.Marks)
+	if !ok || v.Cursor.Y > c.top {
+		return ok
+	}
+	before := strings.TrimSuffix(v.rows[c.top], rest)
+	return v.Cursor.X > columnsOf(v.Cells(c.top), utf8.RuneCountInString(before))
 }
 
 // framed finds an input box between two rules.
