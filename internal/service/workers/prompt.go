@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"gascity/internal/domain/prompt"
@@ -90,7 +89,7 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 // isCommand reports whether a prompt may be a command of the agent CLI's own. What the CLI's
 // extension takes is for the model: a command is typed.
 func isCommand(content []runtime.ContentBlock) bool {
-	return len(content) > 0 && strings.HasPrefix(content[0].Text, "/")
+	return len(content) > 0 && prompt.NamesCommand(content[0].Text)
 }
 
 // deliverBelow delivers by the place: nothing of the prompt is with the worker any

@@ -187,12 +187,12 @@ func TestAnExtensionTakesWhatIsForTheModel(t *testing.T) {
 		r := newRig(t, nil)
 		a := r.work(r.start("a", "one"), nil)
 		r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: via}))
-		for id, text := range map[string]string{"p1": "hello", "p2": "!ls", "p3": "/compact"} {
+		for id, text := range map[string]string{"p1": "hello", "p2": "!ls", "p3": "/compact", "p4": "/", "p5": "// x"} {
 			if _, err := runtime.Deliver(t.Context(), r.now().provider, "a", delivery(id, "one", text)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := a.texts(); len(got) != 3-typed || got["hello"] != 1 || got["!ls"] != 1 || len(r.place.Calls("Deliver")) != typed {
+		if got := a.texts(); len(got) != 5-typed || got["hello"] != 1 || got["!ls"] != 1 || got["/"] != 1 || got["// x"] != 1 || len(r.place.Calls("Deliver")) != typed {
 			t.Errorf("reported by %q, the worker was given %v, and the place %d prompts", via, got, len(r.place.Calls("Deliver")))
 		}
 	}
