@@ -79,11 +79,16 @@ func (o *owner) writeText(v session.Snapshot, r *prompt.Receipt) (path string, e
 	switch {
 	case len(filesOf(r.Content)) > 0:
 		return "", errors.New("other files go with it")
-	case strings.HasPrefix(strings.TrimSpace(text), "/"):
+	case prompt.NamesCommand(strings.TrimSpace(text)):
 		return "", errors.New("it may be a command of the agent CLI")
+	case strings.HasPrefix(text, byteOrderMark):
+		return "", errors.New("it begins with U+FEFF, which programs remove from the beginning of a file")
 	}
 	return o.opts.Texts.Write(v, r.ID, text)
 }
+
+// byteOrderMark is no part of a text at the beginning of a file.
+const byteOrderMark = "\ufeff"
 
 // textFile is a file that an agent was given.
 type textFile struct {

@@ -206,6 +206,17 @@ func TestAChangedTextIsRefusedWithARemedy(t *testing.T) {
 	})
 }
 
+// TestAByteOrderMarkIsNotGivenByFile: a program that reads a file removes U+FEFF at its beginning.
+func TestAByteOrderMarkIsNotGivenByFile(t *testing.T) {
+	byFileRig(t, func(r *rig, f *files) {
+		sent := r.send("a", "\ufeff"+oddText)
+		r.pass(time.Second)
+		if got := r.want(sent.ID, client.ReceiptDead); !strings.Contains(got.Reason, "U+FEFF") || len(f.left(t)) != 0 {
+			t.Errorf("the reason is %q, the files %q", got.Reason, f.left(t))
+		}
+	})
+}
+
 // TestAFullDiskDelaysAPromptByFile: a text that cannot be written now stays in the queue with
 // the reason, and goes by file once there is space. A file that cannot be removed is not forgotten.
 func TestAFullDiskDelaysAPromptByFile(t *testing.T) {
