@@ -18,9 +18,13 @@ type Input struct {
 	Composes bool `toml:"composes"`
 	// Removes are characters that do not arrive.
 	Removes []Characters `toml:"removes"`
-	// RemovesJoiners: U+200C and U+200D do not arrive between ASCII characters.
+	// RemovesJoiners: U+200C and U+200D arrive only behind letters of scripts that are written with
+	// them, and U+200D between emoji.
 	RemovesJoiners bool `toml:"removes_joiners"`
-	// RemovesTags: tag characters (U+E0000-U+E007F) do not arrive but in an emoji of a flag.
+	// RemovesSelectors: U+FE0E and U+FE0F arrive only behind emoji and in key caps.
+	RemovesSelectors bool `toml:"removes_selectors"`
+	// RemovesTags: tag characters (U+E0000-U+E007F) arrive only in the flags of England, Scotland
+	// and Wales.
 	RemovesTags bool `toml:"removes_tags"`
 	// LineFeeds are characters that arrive as a line feed, CR LF as one.
 	LineFeeds []Characters `toml:"line_feeds"`

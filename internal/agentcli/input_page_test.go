@@ -58,10 +58,13 @@ func ranges(all []Characters) string {
 func removedCell(in Input) string {
 	parts := []string{ranges(in.Removes)}
 	if in.RemovesJoiners {
-		parts = append(parts, "U+200C and U+200D between ASCII characters")
+		parts = append(parts, "U+200C and U+200D but in scripts and emoji that need them")
+	}
+	if in.RemovesSelectors {
+		parts = append(parts, "U+FE0E and U+FE0F but behind emoji")
 	}
 	if in.RemovesTags {
-		parts = append(parts, "U+E0000-U+E007F but in flags")
+		parts = append(parts, "U+E0000-U+E007F but in three flags")
 	}
 	return cmp.Or(strings.TrimPrefix(strings.Join(parts, "; "), "; "), "-")
 }

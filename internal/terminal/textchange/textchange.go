@@ -76,45 +76,42 @@ func Texts(changes []Change) []string {
 	return out
 }
 
-const (
-	nonJoiner = '\u200c'
-	joiner    = '\u200d'
-)
-
 // removed returns the characters of a text that do not arrive, each once.
 func removed(rules agentcli.Input, text string) []rune {
 	var out []rune
 	runes := []rune(text)
 	for i, r := range runes {
-		gone := agentcli.ContainsCharacter(rules.Removes, r)
-		if rules.RemovesJoiners && (r == nonJoiner || r == joiner) {
-			gone = isASCII(runes, i-1) || isASCII(runes, i+1)
-		}
-		if rules.RemovesTags && isTag(r) {
-			gone = !inFlag(runes[:i])
-		}
-		if gone && !slices.Contains(out, r) {
+		if isRemoved(rules, runes, i) && !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// isASCII reports whether the text has an ASCII character, or an edge, at i.
-func isASCII(runes []rune, i int) bool { return i < 0 || i >= len(runes) || runes[i] < 0x80 }
-
-// blackFlag begins the emoji of a flag that is made of tag characters.
-const blackFlag = '\U0001F3F4'
-
-// isTag reports whether r is a tag character.
-func isTag(r rune) bool { return r >= 0xE0000 && r <= 0xE007F }
-
-// inFlag reports whether the characters before a tag character are the beginning of a flag.
-func inFlag(before []rune) bool {
-	for _, r := range slices.Backward(before) {
-		if !isTag(r) {
-			return r == blackFlag
+// Without returns the text without the characters that do not arrive.
+func Without(rules agentcli.Input, text string) string {
+	var out strings.Builder
+	runes := []rune(text)
+	for i, r := range runes {
+		if !isRemoved(rules, runes, i) {
+			out.WriteRune(r)
 		}
+	}
+	return out.String()
+}
+
+// isRemoved reports whether the character at i does not arrive.
+func isRemoved(rules agentcli.Input, runes []rune, i int) bool {
+	r := runes[i]
+	switch {
+	case agentcli.ContainsCharacter(rules.Removes, r):
+		return true
+	case rules.RemovesJoiners && (r == nonJoiner || r == joiner):
+		return !joinsLetters(runes, i) && !(r == joiner && joinsEmoji(runes, i))
+	case rules.RemovesSelectors && (r == textSelector || r == emojiSelector):
+		return !selects(runes, i)
+	case rules.RemovesTags && isTag(r):
+		return !inFlag(runes, i)
 	}
 	return false
 }
