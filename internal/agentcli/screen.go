@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // Screen is how to read an agent CLI's screen. Rows are matched without a box
@@ -210,10 +211,18 @@ func MatchAny(patterns []Pattern, s string) bool {
 // Prompt returns what to put into the input box so that the text is a prompt and
 // not a shell command; ok is false if nothing is known that would do.
 func (s Screen) Prompt(text string) (line string, ok bool) {
-	if s.Shell == "" || !strings.HasPrefix(strings.TrimSpace(text), s.Shell) {
+	if !s.IsShell(text) {
 		return text, true
 	}
 	return s.ShellGuard + text, s.ShellGuard != ""
+}
+
+// byteOrderMark does not arrive at the beginning of a text that a program decodes with it.
+const byteOrderMark = '\ufeff'
+
+// IsShell reports whether the program would run the text as a shell command.
+func (s Screen) IsShell(text string) bool {
+	return s.Shell != "" && strings.HasPrefix(strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == byteOrderMark }), s.Shell)
 }
 
 // IsCommand reports whether the program may take the text for a command of its own.

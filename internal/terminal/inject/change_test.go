@@ -26,6 +26,7 @@ func TestATextThatWouldBeChangedIsNotTyped(t *testing.T) {
 		"removed":        {"wo\u200brds", false, true, nil},
 		"removed, allow": {"wo\u200brds", true, false, []string{"characters are removed: U+200B"}},
 		"swallowed":      {`words \`, false, true, nil},
+		"exits":          {"exit\n", false, true, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,4 +51,24 @@ func TestATextThatWouldBeChangedIsNotTyped(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAHiddenShellCommandIsNotTyped: a text that is a shell command without the characters that the
+// input box removes is refused, also if its sender allows changes.
+func TestAHiddenShellCommandIsNotTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		face := terminal.Face{Style: "rules"}
+		agent, rules := terminal.NewAgent(face), face.Rules(t)
+		p, _ := agentcli.Builtin().Lookup("claude")
+		rules.Screen.Input, rules.Screen.Shell, rules.Screen.ShellGuard = p.Screen.Input, p.Screen.Shell, p.Screen.ShellGuard
+		for _, text := range []string{"\u200b!ls", "\u00ad \u200b !ls", "\u200e\u00ad!"} {
+			got, err := Type(t.Context(), agent.T, Prompt{Text: text, AllowChanges: true}, rules)
+			if err != nil || got.State != runtime.OutcomeRefused || got.Reason != runtime.RefusedContent {
+				t.Errorf("%q: the outcome is %+v, %v", text, got, err)
+			}
+		}
+		if sent := agent.Prompts(); len(sent) != 0 {
+			t.Errorf("the agent got %q", sent)
+		}
+	})
 }

@@ -77,6 +77,9 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 		return Unsent(err)
 	}
 	line, harmless := rules.Screen.Prompt(p.Text)
+	if p.AllowChanges && line == p.Text && rules.Screen.IsShell(textchange.Without(rules.Screen.Input, p.Text)) {
+		harmless = false // its first characters do not arrive
+	}
 	if p.Answer {
 		line, harmless = p.Text, true // not for the input box
 	}
