@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,8 @@ func oddTexts() []oddText {
 		{"zero width non-joiner (U+200C)", "MARK می\u200cخواهم"},
 		{"zero width joiner (U+200D)", "MARK क्\u200dष"},
 		{"joiners between Latin letters (U+200C U+200D)", "MARK a\u200cb a\u200db"},
+		{"other variation selectors", "MARK a\ufe0f \u2268\ufe00 1\ufe0f"},
+		{"joiners between other letters", "MARK 漢\u200c字 é\u200dè"},
 		{"emoji joined by U+200D", "MARK 👩\u200d💻 end"},
 		{"left-to-right mark (U+200E)", "MARK a\u200eb"},
 		{"right-to-left mark (U+200F)", "MARK a\u200fb"},
@@ -97,10 +100,98 @@ func oddTexts() []oddText {
 		{"10 KB", "MARK\n" + lines(160) + "end"},
 		{"100 KB", "MARK\n" + lines(1600) + "end"},
 	}
+	texts = append(texts, moreOddTexts()...)
 	for i := range texts {
 		texts[i].text = strings.ReplaceAll(texts[i].text, "MARK", mark(i))
 	}
 	return texts
+}
+
+// moreOddTexts are texts that look like something else to a terminal, to an input box or to gc,
+// and texts of a few characters. A text without MARK is found as the next prompt of the model.
+func moreOddTexts() []oddText {
+	return []oddText{
+		{"right to left with digits and brackets", "MARK مرحبا 123 (שלום) abc؟"},
+		{"emoji: family, skin, key cap, flags", "MARK 👨\u200d👩\u200d👧\u200d👦 👍🏽 1\ufe0f\u20e3 🇩🇪 🏳\ufe0f\u200d🌈 end"},
+		{"Devanagari, Thai, Tamil, Tibetan", "MARK नमस्ते สวัสดี தமிழ் བོད"},
+		{"thirty marks on one letter", "MARK a" + strings.Repeat("\u0316\u0300", 15) + " end"},
+		{"ideographic variation (U+E0100)", "MARK 葛\U000E0100 end"},
+		{"noncharacters (U+FFFE U+FFFF U+10FFFF)", "MARK a\ufffeb\uffffc\U0010ffffd"},
+		{"control pictures (U+2400 U+241B U+2421)", "MARK ␀ ␛[31m ␡ end"},
+		{"color codes as text", `MARK \x1b[31mred\x1b[0m \e[1m \033[0m`},
+		{"control characters as text", "MARK ^C ^D ^[ ^M <Esc> <C-u>"},
+		{"escape sequence of a color", "MARK \x1b[31mred\x1b[0m"},
+		{"end of a bracketed paste", "MARK \x1b[201~a"},
+		{"next line and C1 (U+0085 U+009B)", "MARK a\u0085b\u009b31mc"},
+		{"vertical tab and form feed", "MARK a\vb\fc"},
+		{"delete and bell", "MARK a\x7fb\ac"},
+		{"here-document", "MARK cat <<'EOF'\n$HOME `id` \\\nEOF"},
+		{"one word of 3,000 letters", "MARK" + strings.Repeat("x", 3000)},
+		{"one word of 800 wide letters", "MARK" + strings.Repeat("漢", 800)},
+		{"tabs between words", "MARK\t\ta\tb"},
+		{"tabs at the beginning of lines", "MARK all:\n\tgo build\n\t\tgo vet"},
+		{"tabs at the end", "MARK a\t\t"},
+		{"CR LF, LF and CR mixed", "MARK a\r\nb\nc\rd\n\re"},
+		{"200 line feeds inside", "MARK a" + strings.Repeat("\n", 200) + "b"},
+		{"@ and a path at the beginning", "@/etc/hosts MARK"},
+		{"@ and a path inside", "MARK see @/etc/hosts please"},
+		{"!! at the beginning", "!! MARK"},
+		{"#! at the beginning", "#!/bin/sh\necho MARK"},
+		{"// at the beginning", "// MARK a comment"},
+		{"/ and a blank at the beginning", "/ MARK a"},
+		{"/ and a path at the beginning", "/etc/hosts MARK a"},
+		{"/ and no command", "/nope MARK"},
+		{"U+200B and ! at the beginning", "\u200b!MARK echo a"},
+		{"U+FEFF and / at the beginning", "\ufeff/nope MARK"},
+		{"U+200B and / at the beginning", "\u200b/nope MARK"},
+		{"JSON with backslashes", `MARK {"a":"C:\\dir\n\u0041","b":"\"q\"","c":[1,2,{}]}`},
+		{"a fence of Markdown", "MARK\n```go\nfunc main() {}\n```"},
+		{"an address", "https://localhost/MARK?a=b&c=%20#d"},
+		{"what stands for a paste", "MARK [Pasted text #1 +9 lines] [Pasted Content 1024 chars] [Pasted Text: 9 lines] [Pasted ~9 lines] [paste #1 +9 lines]"},
+		{"only what stands for a paste", "[Pasted text #1 +9 lines]"},
+		{"words of an empty box: claude", `Try "MARK" again`},
+		{"words of an empty box: codex", "Ask Codex to do anything MARK"},
+		{"words of an empty box: gemini", "Type your message or @path MARK"},
+		{"words of an empty box: opencode", "Ask anything... MARK"},
+		{"words of a turn", "MARK esc to interrupt (esc to cancel, 5s) retrying in 5s"},
+		{"words of a limit", "MARK\nYou've hit your limit · resets 3pm"},
+		{"words of an error", "MARK\n● API Error: 529\n■ stream error\n✕ quota exceeded"},
+		{"a dialog", "MARK Do you want to proceed?\n❯ 1. Yes\n  2. No\n\nEsc to cancel · Tab to amend"},
+		{"another dialog", "MARK Would you like to run the following command?\n\n$ ls\n\n› 1. Yes, proceed (y)\n  2. No (esc)\n\nPress enter to confirm or esc to cancel"},
+		{"an input box", "MARK\n" + strings.Repeat("─", 40) + "\n❯ draft\n" + strings.Repeat("─", 40)},
+		{"❯ at the beginning", "❯ MARK a"},
+		{"> at the beginning", "> MARK a"},
+		{"› at the beginning", "› MARK a"},
+		{"* at the beginning", "* MARK a"},
+		{"only a number", "1"},
+		{"only y", "y"},
+		{"only q", "q"},
+		{"only n and a line feed", "n\n"},
+		{"only ?", "?"},
+		{"only &", "&"},
+		{"only !", "!"},
+		{"only !!", "!!"},
+		{"only #", "#"},
+		{"only @", "@"},
+		{"only $", "$"},
+		{"only :", ":"},
+		{"only ~", "~"},
+		{"only .", "."},
+		{`only \`, `\`},
+		{"only a quote", `"`},
+		{"only a backtick", "`"},
+		{"only //", "//"},
+		{"only /", "/"},
+		{"only the name of a file", "note.txt"},
+		{"only the name of a file in quotes", "'note.txt'"},
+		{"only @ and the name of a file", "@note.txt"},
+		{"only help", "help"},
+		{"only clear", "clear"},
+		{"only exit", "exit"},
+		{"only quit", "quit"},
+		{"only :q", ":q"},
+		{"only :wq", ":wq"},
+	}
 }
 
 func mark(i int) string { return fmt.Sprintf("Q%03dq", i) }
@@ -119,41 +210,76 @@ type probed struct {
 	Said []string `json:"said,omitempty"`
 	// Silent: the text was changed and the receipt does not say so.
 	Silent bool `json:"silent,omitempty"`
+	// Next is what went wrong with an ordinary prompt right behind it; it is sent behind each text
+	// that the model did not get as it is.
+	Next string `json:"next,omitempty"`
+}
+
+// defect says what contradicts "exact, or by file, or refused with a reason, or listed as changed".
+func (p probed) defect() string {
+	switch {
+	case strings.HasPrefix(p.State, "blocked"):
+		return "blocked"
+	case p.Next != "":
+		return "the next prompt: " + p.Next
+	case p.Silent:
+		return "changed, and the receipt does not say so"
+	case p.Arrived == "never" && p.Reason == "", p.Arrived == "refused" && p.Reason == "":
+		return "not with the model, and no reason is given"
+	case p.Arrived == "never" && p.State != client.ReceiptSubmitted, p.Arrived == "more than once":
+		return p.Arrived + " with the model"
+	}
+	return ""
 }
 
 // probeTime bounds one text.
 const probeTime = 40 * time.Second
 
-// TestProbe prints the changes to about 60 odd texts, or of those with $GC_PROBE_ONLY in their names,
-// that are sent to a real agent CLI, as the model gets them. It runs for the agent CLI in $GC_PROBE;
-// $GC_PROBE_FILE gets the result as JSON. See "make probe".
+// TestProbe sends about 140 odd texts, or those with names that $GC_PROBE_ONLY (a regular
+// expression) matches, to a real agent CLI and prints what the model got of each. It fails for a
+// text that was changed in silence, that did not arrive and has no reason, or behind which the agent
+// takes no prompt. It runs for the agent CLI in $GC_PROBE; $GC_PROBE_PART ("1/3") takes a part of the
+// texts, $GC_PROBE_FILE gets the result as JSON. See "make probe".
 func TestProbe(t *testing.T) {
 	name := os.Getenv("GC_PROBE")
 	if name == "" {
 		t.Skip("set GC_PROBE to the name of an agent CLI")
+	}
+	only, err := regexp.Compile(os.Getenv("GC_PROBE_ONLY"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, parts := 0, 1
+	if text := os.Getenv("GC_PROBE_PART"); text != "" {
+		if n, err := fmt.Sscanf(text, "%d/%d", &part, &parts); n != 2 || part < 1 || part > parts {
+			t.Fatalf("GC_PROBE_PART is %q (%v), not one like 1/3", text, err)
+		}
+		part--
 	}
 	c := bed.Open(t, "pty", bed.Member{Name: "one", CLI: name, Bare: true, TOML: os.Getenv("GC_PROBE_TOML"), Files: map[string]string{filepath.Join("one", "work", "note.txt"): "x\n"}})
 	a := of(t, c, "one")
 	a.ready()
 	a.prompt("the first prompt, until the agent CLI works at its speed", client.ReceiptConsumed)
 	var all []probed
-	only := os.Getenv("GC_PROBE_ONLY") // a part of the names of texts
 	for i, odd := range oddTexts() {
-		if !strings.Contains(odd.name, only) {
+		if !only.MatchString(odd.name) || i%parts != part {
 			continue
 		}
 		p := a.probe(odd, mark(i))
+		if p.Arrived != "exact" && p.Arrived != "by file" {
+			p.Next = a.probeNext(mark(i) + " next")
+		}
 		all = append(all, p)
 		t.Logf("%-50s %-12s %-8s %s %s %q", p.Name, p.State, p.Arrived, p.Got, p.Reason, p.Said)
+		if defect := p.defect(); defect != "" {
+			t.Errorf("%s: %s", p.Name, defect)
+		}
 	}
 	count := map[string]int{}
 	for _, p := range all {
 		count[p.Arrived]++
-		if p.Silent {
-			count["changed without a word"]++
-		}
-		if strings.HasPrefix(p.State, "blocked") {
-			count["blocked"]++
+		if p.defect() != "" {
+			count["defects"]++
 		}
 	}
 	t.Logf("%s %s: %d texts: %v", a.found.Name, a.found.Version, len(all), count)
@@ -168,6 +294,15 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// probeNext sends an ordinary prompt, and returns what is wrong with it.
+func (a *agent) probeNext(text string) string {
+	p := a.probe(oddText{"next", text}, text)
+	if p.Arrived == "exact" {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s %s %s", p.State, p.Arrived, p.Got, p.Reason)
+}
+
 // probe sends one text and returns its result. An input box that is left blocked is
 // cleared.
 func (a *agent) probe(odd oddText, mark string) probed {
@@ -178,9 +313,15 @@ func (a *agent) probe(odd oddText, mark string) probed {
 	if len(odd.text) <= 200 {
 		p.Sent = odd.text
 	}
+	before := len(a.Model.Prompts(a.name))
+	got := func() []mockmodel.Prompt { // what the model got of the text
+		return slices.DeleteFunc(a.Model.Prompts(a.name)[before:], func(said mockmodel.Prompt) bool {
+			return strings.Contains(odd.text, mark) && !strings.Contains(said.Text, mark)
+		})
+	}
 	r, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: odd.text, AllowChanges: os.Getenv("GC_PROBE_ALLOW") != ""})
 	if err != nil {
-		p.State, p.Reason = "refused", err.Error()
+		p.State, p.Reason, p.Arrived = "refused", err.Error(), "refused"
 		return p
 	}
 	id := r.ID
@@ -195,27 +336,28 @@ func (a *agent) probe(odd oddText, mark string) probed {
 	if r.State == client.ReceiptConsumed || r.State == client.ReceiptSubmitted {
 		soon, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		_ = a.Model.Await(soon, func([]mockmodel.Request) bool { return a.hasPromptMark(mark) || a.hasPromptMark(id) })
+		_ = a.Model.Await(soon, func([]mockmodel.Request) bool { return len(got()) > 0 })
 	}
-	if r.ByFile != "" && r.Ended() {
-		p.Arrived, p.Got = "never", a.readFile(r.ByFile, odd.text)
+	said := got()
+	switch {
+	case r.ByFile != "" && r.Ended():
+		p.Got = a.readFile(r.ByFile, odd.text)
 		if p.Got == "" {
 			p.Arrived = "by file"
 		}
-	}
-	for _, said := range a.Model.Prompts(a.name) {
-		if strings.Contains(said.Text, mark) {
-			p.Arrived = "exact"
-			if said.Text != odd.text {
-				p.Arrived, p.Got, p.Silent = "changed", difference(odd.text, said.Text), len(r.Changes) == 0
-			}
-		}
+	case len(said) > 1:
+		p.Arrived, p.Got = "more than once", fmt.Sprintf("%d times", len(said))
+	case len(said) == 1 && said[0].Text == odd.text:
+		p.Arrived = "exact"
+	case len(said) == 1:
+		p.Arrived, p.Got, p.Silent = "changed", difference(odd.text, said[0].Text), len(r.Changes) == 0
 	}
 	if !r.Ended() {
 		p.State = "blocked: " + p.State
 		_, err := a.Client.CancelPrompt(a.t.Context(), id)
 		r, _ = a.Client.Receipt(a.t.Context(), id, "")
-		a.t.Logf("%s: cancelled: %v, now %s (%s)", odd.name, err, r.State, r.Reason)
+		screen, _ := a.Client.Peek(a.t.Context(), a.name, 60)
+		a.t.Logf("%s: cancelled: %v, now %s (%s), steps %+v\n%s", odd.name, err, r.State, r.Reason, r.Steps, trimmed(screen.Text))
 		err = a.await(client.WaitIdle)
 		_, clearErr := a.Client.ClearInput(a.t.Context(), a.name, client.LifecycleRequest{})
 		a.t.Logf("%s: idle: %v, cleared: %v", odd.name, err, clearErr)
@@ -226,16 +368,6 @@ func (a *agent) probe(odd oddText, mark string) probed {
 		_, _ = a.Client.ClearInput(a.t.Context(), a.name, client.LifecycleRequest{})
 	}
 	return p
-}
-
-// hasPromptMark reports whether the model got a prompt with a mark.
-func (a *agent) hasPromptMark(mark string) bool {
-	for _, said := range a.Model.Prompts(a.name) {
-		if strings.Contains(said.Text, mark) {
-			return true
-		}
-	}
-	return false
 }
 
 // readFile waits until the agent has read a file for the model, and the file is removed. It
