@@ -7,13 +7,21 @@ import (
 
 	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/textchange"
 	"gascity/runtime"
 )
 
 // noCommand reports whether the program shows that it knows no such command: Enter would
 // leave the text where it is, before the next prompt.
 func (d *delivery) noCommand() bool {
-	return d.rules.Screen.IsCommand(d.text) && d.rules.Screen.ClearKey != "" && d.unknownShown()
+	return d.rules.Screen.ClearKey != "" && d.unknownShown() && d.isCommand()
+}
+
+// isCommand reports whether the program may take the text for a command of its own, perhaps
+// without characters that do not arrive.
+func (d *delivery) isCommand() bool {
+	s := d.rules.Screen
+	return s.IsCommand(d.text) || s.IsCommand(textchange.Without(s.Input, d.text))
 }
 
 // unknownShown: what was shown before the text is of an earlier one.

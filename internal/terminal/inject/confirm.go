@@ -104,7 +104,7 @@ const signCommand = "command"
 // ofCommand adds to the evidence that the input may have been a command. Some programs
 // look busy for a moment at one, so an edge proves nothing.
 func (d *delivery) ofCommand(out runtime.Outcome) runtime.Outcome {
-	if out.State == runtime.OutcomeSubmitted && d.rules.Screen.IsCommand(d.text) {
+	if out.State == runtime.OutcomeSubmitted && d.isCommand() {
 		out.Evidence += "+" + signCommand
 	}
 	return out
@@ -164,7 +164,7 @@ func (d *delivery) proof(ctx context.Context) (string, error) {
 	switch {
 	case d.emptied() && edge != "":
 		return "composer_emptied+" + edge, nil
-	case d.emptied() && d.rules.Screen.EnterWhileBusy == agentcli.BusyMerges && !d.rules.Screen.IsCommand(d.text):
+	case d.emptied() && d.rules.Screen.EnterWhileBusy == agentcli.BusyMerges && !d.isCommand():
 		return d.lasting(ctx, "composer_emptied", d.emptied, turnShown)
 	case d.emptied():
 		return d.lasting(ctx, "composer_emptied", d.emptied, emptyConfirm)
