@@ -211,9 +211,9 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 			return nil, ErrExited
 		}
 	}
-	input, silent := h.run.streams.InputState()
+	input := h.run.streams.InputState()
 	f := Frame{
-		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(), Input: input, Silent: silent,
+		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(), Input: input.Input, Cooked: input.Lines, Silent: input.Silent,
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
 	}
 	if screen, ok := h.screen(); ok {

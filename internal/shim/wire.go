@@ -129,6 +129,7 @@ type Frame struct {
 	Signs      Signs     `json:"signs,omitzero"`
 	Line       LineMode  `json:"line"`
 	Input      tty.Input `json:"input,omitzero"`  // unknown to a shim that does not report it
+	Cooked     bool      `json:"cooked,omitzero"` // see tty.State.Lines
 	Silent     bool      `json:"silent,omitzero"` // see tty.State
 	LastOutput time.Time `json:"last_output,omitzero"`
 	LastHuman  time.Time `json:"last_human,omitzero"`

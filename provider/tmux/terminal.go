@@ -127,7 +127,7 @@ func (t *terminal) frame(seq uint64, f []string, s server.State, cells []byte) s
 	state := tty.StateOf(f[16])
 	line, input := lineMode(state.Line, state.Input)
 	frame := screenreader.Frame{
-		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input, Silent: state.Silent,
+		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input, Lines: state.Lines, Silent: state.Silent,
 		Cursor: vt.Cursor{X: min(server.Number(f[0]), width-1), Y: min(server.Number(f[1]), height-1), PendingWrap: server.Number(f[0]) >= width, Visible: on(2)},
 		// An exit that the server has not reported yet is none: its last words are on their
 		// way.

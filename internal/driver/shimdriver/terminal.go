@@ -35,7 +35,7 @@ func (t terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, 
 	return screenreader.Frame{
 		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title,
 		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark),
-		Cells: screen.Row, Line: lineMode(f.Line), Input: inputOf(f.Input), Silent: f.Silent, LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
+		Cells: screen.Row, Line: lineMode(f.Line), Input: inputOf(f.Input), Lines: f.Cooked, Silent: f.Silent, LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
 	}, nil
 }
 

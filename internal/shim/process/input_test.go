@@ -122,7 +122,7 @@ func TestTerminalCanBePolled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Second); ; {
-		input, _ := s.InputState()
+		input := s.InputState().Input
 		if input == tty.InputWaiting {
 			return
 		}

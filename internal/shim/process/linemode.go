@@ -41,11 +41,10 @@ func (s *Streams) LineMode() LineMode {
 }
 
 // InputState asks the kernel whether the program has read what was written to its terminal, and
-// whether the kernel collects lines without showing them. It may change without any output.
-func (s *Streams) InputState() (input tty.Input, silent bool) {
+// whether the kernel collects lines. It may change without any output.
+func (s *Streams) InputState() tty.State {
 	if s.path == "" {
-		return tty.InputUnknown, false
+		return tty.State{}
 	}
-	state := tty.StateOf(s.path)
-	return state.Input, state.Silent
+	return tty.StateOf(s.path)
 }

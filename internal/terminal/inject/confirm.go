@@ -65,7 +65,7 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 // evidence waits until the screen proves that the agent took the prompt.
 func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 	switch {
-	case d.silent() && d.echo == matchEmpty:
+	case d.silent() && d.echo == matchEmpty, d.collected():
 		return d.lineRead(ctx)
 	case !d.provable():
 		return d.reaction(ctx)
@@ -158,6 +158,9 @@ func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 func (d *delivery) proof(ctx context.Context) (string, error) {
 	edge := d.edge()
 	d.enter.loaded = d.enter.loaded || d.loading()
+	if d.lineClosed() { // the program shows the line that it has accepted until it shows more
+		return d.lasting(ctx, "line_accepted", d.lineClosed, closedConfirm)
+	}
 	if d.hasKnownInputBox() && d.compareBox() == matchOurs {
 		return "", nil // a turn of another text may have begun
 	}
@@ -170,8 +173,6 @@ func (d *delivery) proof(ctx context.Context) (string, error) {
 		return d.lasting(ctx, "composer_emptied", d.emptied, emptyConfirm)
 	case edge != "":
 		return edge, nil
-	case d.lineClosed():
-		return d.lasting(ctx, "line_accepted", d.lineClosed, closedConfirm)
 	}
 	return "", nil
 }
@@ -227,7 +228,7 @@ func (d *delivery) emptied() bool {
 // mayRepeat reports whether Enter may be pressed again: the input box still
 // holds exactly our text, and nothing else has happened.
 func (d *delivery) mayRepeat() bool {
-	return d.typed < maxEnter && time.Since(d.enter.at) >= d.repeatAfter() &&
+	return d.typed < maxEnter && !d.lineClosed() && time.Since(d.enter.at) >= d.repeatAfter() &&
 		d.compareBox() == matchOurs && !d.Snapshot.LastHuman.After(d.humanInput)
 }
 

@@ -12,10 +12,10 @@ import (
 	"gascity/runtime"
 )
 
-// A program may take lines that the kernel collects, and have the kernel show nothing of
-// them, as after "stty -echo". Then the kernel proves what no screen does: Enter ends the
-// line, the program gets a finished line as a whole, and the kernel counts the lines that
-// the program has not read.
+// A program may take lines that the kernel collects. Then the kernel proves what no screen
+// does: Enter ends the line, the program gets a finished line as a whole, and the kernel counts
+// the lines that the program has not read. The kernel may show nothing of them, as after
+// "stty -echo".
 
 // lineReadEvidence is the evidence of a line that the kernel has handed to the program.
 const lineReadEvidence = "line_read"
@@ -37,6 +37,12 @@ func silent(v screen.Snapshot, rules screen.Rules) bool {
 	return v.Silent && rules.Screen.InputBox.Frame == agentcli.FrameLine
 }
 
+// collected reports whether the kernel collected the line that Enter has ended. The screen may
+// show that line for as long as the program works on it.
+func (d *delivery) collected() bool {
+	return d.enter.frame.Lines && d.rules.Screen.InputBox.Frame == agentcli.FrameLine && d.hasKnownInputBox()
+}
+
 // lineRead waits until the program has read the line that Enter has ended.
 func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
 	read, err := awaitLineRead(ctx, d.Watcher, time.Now().Add(d.confirm))
@@ -48,7 +54,11 @@ func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
 	case !read:
 		return unconfirmed("the program has not read the line within %s", d.confirm), nil
 	}
-	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: lineReadEvidence}, nil
+	out := runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: lineReadEvidence}
+	if edge := d.edge(); edge != "" {
+		out.Evidence += "+" + edge
+	}
+	return out, nil
 }
 
 // awaitLineRead waits until no finished line has waited for lineStableFor, until end at the

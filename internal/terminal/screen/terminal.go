@@ -54,7 +54,8 @@ type Frame struct {
 
 	Line       LineMode
 	Input      InputState
-	Silent     bool      // the kernel collects a line and shows nothing of it; Input is InputWaiting until finished lines are read
+	Lines      bool      // the kernel collects a line, and Enter ends it; Input is InputWaiting until finished lines are read
+	Silent     bool      // Lines, and the kernel shows nothing of a line
 	LastOutput time.Time // when the last output byte came
 	LastHuman  time.Time // when a person last typed through an attached terminal; zero if never
 	Attached   int       // attached terminals with input

@@ -26,9 +26,11 @@ const (
 type State struct {
 	Line  Line
 	Input Input
-	// Silent: the kernel collects lines and shows nothing of them. A carriage return ends a
-	// line then, [KillLine] removes one that is not finished, and Input is InputWaiting for as
-	// long as the program has not read every line that is finished.
+	// Lines: the kernel collects lines, and a carriage return ends one. Input is InputWaiting
+	// for as long as the program has not read every line that is finished.
+	Lines bool
+	// Silent is Lines where the kernel shows nothing of a line, and [KillLine] removes one that is
+	// not finished.
 	Silent bool
 }
 
@@ -61,7 +63,7 @@ func StateOf(path string) State {
 	case waiting > 0:
 		input = InputWaiting
 	}
-	silent := cooked && err == nil && settings.Lflag&unix.ECHO == 0 && settings.Iflag&unix.ICRNL != 0 &&
-		settings.Cc[unix.VKILL] == KillLine
-	return State{Line: line, Input: input, Silent: silent}
+	lines := cooked && err == nil && settings.Iflag&unix.ICRNL != 0 && settings.Iflag&unix.IGNCR == 0
+	silent := lines && settings.Lflag&unix.ECHO == 0 && settings.Cc[unix.VKILL] == KillLine
+	return State{Line: line, Input: input, Lines: lines, Silent: silent}
 }

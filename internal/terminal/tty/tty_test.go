@@ -62,7 +62,7 @@ func TestInputIsReadOrWaits(t *testing.T) {
 		t.Helper()
 		for end := time.Now().Add(10 * time.Second); ; {
 			got := StateOf(slave.Name())
-			if got == (State{line, input, silent}) {
+			if got == (State{line, input, line == Cooked, silent}) {
 				return
 			}
 			if time.Now().After(end) {
