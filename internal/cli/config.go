@@ -75,9 +75,16 @@ func (a *app) daemonAndRoot() (Daemon, string, error) {
 // faultIndent is how far the lines below a mistake are moved.
 const faultIndent = 4
 
+// maxFaults is how many mistakes are printed.
+const maxFaults = 50
+
 // printFaults prints mistakes the way compilers do, so that editors find them.
 func (a *app) printFaults(faults []ConfigFault) {
-	for _, f := range faults {
+	for i, f := range faults {
+		if i == maxFaults {
+			a.Messagef("... and %d more; gc config check --json lists all", len(faults)-i)
+			break
+		}
 		place := f.File
 		if f.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", f.File, f.Line, max(f.Column, 1))

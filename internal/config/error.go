@@ -87,11 +87,19 @@ func (e *Error) Caret() string {
 // Errors is everything that is wrong, sorted by place. It is never empty.
 type Errors []*Error
 
-// Error returns the errors one after the other, separated by empty lines.
+// maxTexts is how many errors the text of several has.
+const maxTexts = 20
+
+// Error returns the first errors one after the other, separated by empty lines, and how many more
+// there are.
 func (es Errors) Error() string {
-	texts := make([]string, len(es))
+	texts := make([]string, 0, maxTexts+1)
 	for i, e := range es {
-		texts[i] = e.Error()
+		if i == maxTexts {
+			texts = append(texts, textfmt.Count(len(es)-i, "more mistake")+"; gc config check shows them")
+			break
+		}
+		texts = append(texts, e.Error())
 	}
 	return strings.Join(texts, "\n\n")
 }

@@ -14,6 +14,7 @@ const (
 	maxDepth   = 16      // arrays and inline tables in each other, and parts of a dotted key
 	maxTables  = 4_000   // [table] and [[table]]
 	maxEntries = 50_000  // keys and elements of arrays
+	maxKeys    = 5_000   // keys of one [table], with those of tables within it: the decoder compares each with all before it
 	maxKey     = 1_024   // bytes of a key, with all its parts
 )
 
@@ -68,6 +69,8 @@ func checkLimits(file string, source []byte) *Error {
 			return exceeded(s.at, "make agents of one kind a pool", "there are more tables than the limit of %d", maxTables)
 		case s.entries > maxEntries:
 			return exceeded(s.at, "make agents of one kind a pool", "there are more keys and array elements than the limit of %d", maxEntries)
+		case s.keys > maxKeys:
+			return exceeded(s.at, "make a table of some of them", "the table has more keys than the limit of %d", maxKeys)
 		case s.name > maxKey:
 			return exceeded(s.at-s.name, "use a shorter key", "the key is longer than the limit of %d bytes", maxKey)
 		}
@@ -87,6 +90,7 @@ type limitScanner struct {
 	name    int // bytes of the key that has just ended
 	tables  int
 	entries int
+	keys    int // of the present table
 
 	begun  bool // something but blanks stands on the line
 	header bool // the line is the header of a table
@@ -120,6 +124,7 @@ func (s *limitScanner) next() bool {
 	case '[', '{':
 		if !s.begun && s.depth == 0 && c == '[' {
 			s.tables++
+			s.keys = 0
 			s.header = true
 		} else if !s.header {
 			s.depth++
@@ -139,6 +144,7 @@ func (s *limitScanner) next() bool {
 		s.beginKey()
 	case '=':
 		s.entries++
+		s.keys++
 		s.name = s.key
 		s.beginKey()
 		s.value = true

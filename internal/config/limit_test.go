@@ -27,9 +27,12 @@ func TestAHostileFileIsRefusedAtOnce(t *testing.T) {
 		"a dotted header":    {"[" + strings.Repeat("a.", n) + "a]", `deeper than the limit of 16`},
 		"dots and tables":    {strings.Repeat("a.b.c.d={", 14) + "x=1" + strings.Repeat("}", 14), `deeper than the limit of 16`},
 		"agents":             {strings.Repeat("[[agents]]\nname='x'\n", 20_000), `city.toml:8001:1: there are more tables than the limit of 4000`},
-		"keys":               {strings.Repeat("a=1\n", n), `more keys and array elements than the limit of 50000`},
+		"keys":               {numbered("", "a%d=1\n", n), `city.toml:5001:6: the table has more keys than the limit of 5000`},
+		"keys of a table":    {numbered("[a]\n", "b%d=1\n", 49_000), `city.toml:5002:6: the table has more keys than the limit of 5000`},
+		"keys with dots":     {numbered("", "a.a.a.a.a.a.a.a.a.b%d=1\n", 49_000), `the table has more keys than the limit of 5000`},
+		"keys of tables":     {strings.Repeat("[a]\n"+strings.Repeat("b=1\n", 4_000), 20), `more keys and array elements than the limit of 50000`},
 		"elements":           {"a=[" + strings.Repeat("1,", n) + "]", `more keys and array elements than the limit of 50000`},
-		"keys of one line":   {"a={" + strings.Repeat("b=1,", n) + "}", `more keys and array elements than the limit of 50000`},
+		"keys of one line":   {"a={" + strings.Repeat("b=1,", n) + "}", `the table has more keys than the limit of 5000`},
 		"a long key":         {strings.Repeat("k", 5000) + "=1", `city.toml:1:1: the key is longer than the limit of 1024 bytes`},
 		"a long header":      {"[" + strings.Repeat("k", 5000) + "]", `the key is longer than the limit of 1024 bytes`},
 		"a long quoted key":  {"'" + strings.Repeat("k", 5000) + "'=1", `the key is longer than the limit of 1024 bytes`},
@@ -46,6 +49,29 @@ func TestAHostileFileIsRefusedAtOnce(t *testing.T) {
 				t.Errorf("it took %v to refuse the file", took)
 			}
 		})
+	}
+}
+
+// numbered returns n lines of a format behind the text.
+func numbered(text, format string, n int) string {
+	var b strings.Builder
+	b.WriteString(text)
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// A file in which every line is wrong makes no endless text: the status, the log and an event
+// carry it.
+func TestTheTextOfManyMistakesIsBounded(t *testing.T) {
+	_, err := config.Parse("/c/city.toml", []byte(numbered("", "a%d=1\n", 4_000)), config.Catalog{})
+	if errs, ok := config.AsErrors(err); !ok || len(errs) != 4_000 {
+		t.Fatalf("%.300v", err)
+	}
+	text := err.Error()
+	if len(text) > 10_000 || !strings.HasPrefix(text, "/c/city.toml:1:1: unknown key") || !strings.HasSuffix(text, "3980 more mistakes; gc config check shows them") {
+		t.Errorf("%d bytes: %.300s", len(text), text)
 	}
 }
 
