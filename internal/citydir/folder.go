@@ -222,6 +222,9 @@ func CheckPrivate(dir string, info fs.FileInfo) error {
 	case ok && int(owner.Uid) != os.Getuid():
 		return fmt.Errorf("%w: %s belongs to user %d; remove it, or give it to this user with: chown -R %d %s", client.ErrForbidden, dir, owner.Uid, os.Getuid(), dir)
 	case info.Mode().Perm()&0o077 != 0:
+		if own, ok := info.(ownGroup); ok {
+			info = own.FileInfo // the mode that a person sees
+		}
 		return fmt.Errorf("%w: others may enter %s (mode %04o); cure it with: chmod 700 %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
 	}
 	return nil
