@@ -106,8 +106,8 @@ func (d *Daemon) CheckConfig(ctx context.Context, root string) ([]cli.ConfigFaul
 	}
 	var faults []cli.ConfigFault
 	if alone {
-		if empty := checkNotEmpty(r.city); empty != nil {
-			faults = append(faults, cli.ConfigFault{File: filepath.Join(root, client.CityFile), Line: 1, Column: 1, Message: empty.Error()})
+		if empty, ok := config.AsErrors(checkNotEmpty(r.city)); ok {
+			faults = append(faults, faultOf(empty[0]))
 		}
 	}
 	for _, e := range errs {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +46,7 @@ func TestAnEmptyFileIsAMistakeInACityThatHasWorked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(log, "controller.log"), []byte("a line\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if faults, err := d.CheckConfig(t.Context(), root); err != nil || len(faults) != 1 || !strings.Contains(faults[0].Message, "is empty") {
+	if faults, err := d.CheckConfig(t.Context(), root); err != nil || len(faults) != 1 || faults[0].Message != "the file is empty" || faults[0].Line != 1 || faults[0].Hint == "" {
 		t.Errorf("after a controller has worked: %+v, %v; want one mistake", faults, err)
 	}
 }

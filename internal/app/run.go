@@ -208,7 +208,10 @@ func (k *controllerProcess) apply(r loadedConfig) {
 // or a full disk leaves one behind, and no person ends a fleet that way.
 func checkNotEmpty(city *config.City) error {
 	if city.Blank() && hasRunBefore(city.Root) {
-		return fmt.Errorf("%w: %s is empty; put back what was there, or write [workspace] alone for a city without agents", client.ErrInvalid, city.Path)
+		return config.Join([]*config.Error{{
+			File: city.Path, Line: 1, Column: 1, Message: "the file is empty",
+			Hint: "put back what was there, or write [workspace] alone for a city without agents",
+		}})
 	}
 	return nil
 }
