@@ -10,12 +10,17 @@ import (
 	"gascity/internal/hookrunner"
 )
 
-// channel returns how prompts reach an agent now; nil: it does not run.
+// channel returns how prompts reach an agent now; nil: it does not run, or its
+// configuration is not known.
 func (e *engines) channel(a client.Agent) *client.Channel {
 	if a.State != client.StateRunning {
 		return nil
 	}
-	return channelOf(e.desired(a.Name), e.workers.Listens(a.Session))
+	s := e.desired(a.Name)
+	if s.Agent == "" {
+		return nil // it is not configured any more
+	}
+	return channelOf(s, e.workers.Listens(a.Session))
 }
 
 // typed says why the prompts of a session are typed now; empty: they are not. forGood: that is so
