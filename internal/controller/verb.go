@@ -179,7 +179,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 		case s.Suspended:
 			return nil, fmt.Errorf("%w: %s is suspended; change that in city.toml", client.ErrRefused, name)
 		case e.rec.Hold.Kind == session.HoldSuspend:
-			return nil, fmt.Errorf("%w: %s is suspended; gc session resume ends that", client.ErrRefused, name)
+			return nil, fmt.Errorf("%w: %s is suspended; start it with: gc start %s", client.ErrRefused, name, name)
 		case e.rec.Hold.Kind == session.HoldBudget:
 			return nil, fmt.Errorf("%w: %s is out of its budget (%s)", client.ErrRefused, name, e.rec.Hold.Reason)
 		case e.unknown():

@@ -51,11 +51,11 @@ func Wake(reason string) Order {
 		case c.Session.Suspended:
 			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, r.Session)
 		case r.Hold.Kind == session.HoldSuspend:
-			return Outcome{}, fmt.Errorf("%w: %s is suspended; gc session resume ends that", client.ErrRefused, r.Session)
+			return Outcome{}, fmt.Errorf("%w: %s is suspended; start it with: gc start %s", client.ErrRefused, r.Session, cmp.Or(c.Session.Agent, r.Session))
 		case r.Hold.Kind == session.HoldBudget:
 			return Outcome{}, c.withheld()
 		case r.State == session.StateQuarantined:
-			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; gc session reset ends that", client.ErrRefused, r.Session, stamp(c.Action.After))
+			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; start it with: gc start %s", client.ErrRefused, r.Session, stamp(c.Action.After), cmp.Or(c.Session.Agent, r.Session))
 		case r.Hold.Kind == session.HoldSleep, r.IsDraining():
 			return c.free(reason, "it is woken"), nil
 		case c.Running:
