@@ -25,7 +25,7 @@ func FindCity(dir string) (string, error) {
 		return "", fmt.Errorf("cannot look for a city: %w", err)
 	}
 	for at := start; ; at = filepath.Dir(at) {
-		if info, err := os.Stat(filepath.Join(at, CityFile)); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(filepath.Join(at, CityFile)); err == nil && !info.IsDir() {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
