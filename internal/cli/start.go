@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -143,6 +144,9 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		a.Messagef("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
 		err = a.awaitEnd(ctx, c, a.endOf(status.Controller))
 	}
+	if err != nil {
+		status, err = a.awaitHolder(ctx, c, err)
+	}
 	ran := err == nil
 	switch {
 	case ran:
@@ -171,7 +175,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	var refused error
 	again := map[string]client.Agent{}
 	if ran {
-		refused = a.refusedConfiguration(ctx, root, status)
+		refused = a.refusedConfiguration(ctx, root, status.Plan.Error, "still running with the previous configuration")
 		if again, err = a.startFailed(ctx, c, status); err != nil {
 			return err
 		}
@@ -179,17 +183,73 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	if flags.noWait {
 		return refused
 	}
-	return cmp.Or(a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
+	err = a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
 		if was, ok := again[agent.Name]; ok {
 			return a.restarted(was, agent)
 		}
 		return cmdenv.Wanted(agent)
-	}), refused)
+	})
+	if err != nil {
+		a.comparePATH(ctx, c)
+	}
+	return cmp.Or(err, refused)
 }
 
-// refusedConfiguration says which mistakes keep a running controller from the present city.toml.
-// The error, if there are any, decides the exit status.
-func (a *app) refusedConfiguration(ctx context.Context, root string, status client.Status) error {
+// notInPATH finds the command in the reason of an agent that failed because the controller did not
+// find it.
+var notInPATH = regexp.MustCompile(`command "([^"]+)" not found in PATH of the controller`)
+
+// comparePATH names the programs that this shell finds and the controller does not: to install
+// them once more changes nothing.
+func (a *app) comparePATH(ctx context.Context, c *client.Client) {
+	status, err := c.Status(ctx)
+	if err != nil {
+		return // the failure that was reported says more
+	}
+	told := map[string]bool{}
+	for _, agent := range status.Agents {
+		missing := notInPATH.FindStringSubmatch(agent.Reason)
+		if missing == nil || told[missing[1]] {
+			continue
+		}
+		told[missing[1]] = true
+		if here, err := exec.LookPath(missing[1]); err == nil {
+			a.Messagef("gc: this shell finds %s: give the controller this PATH with: gc controller stop && gc start", textfmt.OneLine(here))
+		}
+	}
+}
+
+// holderPatience is how long gc start waits for a controller that cannot be reached. One whose socket
+// was removed notices that within 5 s, and ends.
+const holderPatience = 20 * time.Second
+
+// awaitHolder waits until a controller that holds the city and does not answer answers or has ended:
+// one that starts or stops, or whose socket was removed. The error is why none answers.
+func (a *app) awaitHolder(ctx context.Context, c *client.Client, err error) (status client.Status, _ error) {
+	told := false
+	for end := time.Now().Add(holderPatience); ; {
+		no, ok := errors.AsType[*client.NoControllerError](err)
+		switch {
+		case !ok || no.Holder == 0:
+			return status, err
+		case time.Now().After(end), ctx.Err() != nil:
+			return status, fmt.Errorf("%w: the controller (process %d) holds the city and does not answer; end it with: kill %d; then run gc start; agents keep running", client.ErrTimeout, no.Holder, no.Holder)
+		case !told && end.Sub(time.Now()) < holderPatience-time.Second:
+			a.Messagef("waiting for the controller (process %d): it starts or stops, or its socket was removed", no.Holder)
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(probePauseMax):
+		}
+		status, err = c.Status(ctx)
+	}
+}
+
+// refusedConfiguration says which mistakes keep a running controller from the present city.toml,
+// and what that means. reason is why the controller has refused it; empty: it has not. The error,
+// if there are any mistakes, decides the exit status.
+func (a *app) refusedConfiguration(ctx context.Context, root, reason, meaning string) error {
 	daemon, err := a.daemon()
 	if err != nil {
 		return err
@@ -199,13 +259,12 @@ func (a *app) refusedConfiguration(ctx context.Context, root string, status clie
 		return err
 	}
 	faults = slices.DeleteFunc(faults, func(f ConfigFault) bool { return f.Alone || f.Warning })
-	const goesOn = "still running with the previous configuration"
 	switch {
 	case len(faults) > 0:
 		a.printFaults(faults)
-		a.Messagef("gc: %s has errors at %d:%d; %s", client.CityFile, faults[0].Line, faults[0].Column, goesOn)
-	case status.Plan.Error != "":
-		a.Messagef("gc: the controller refused %s: %s; %s", client.CityFile, textfmt.OneLine(status.Plan.Error), goesOn)
+		a.Messagef("gc: %s has errors at %d:%d; %s", client.CityFile, faults[0].Line, faults[0].Column, meaning)
+	case reason != "":
+		a.Messagef("gc: the controller refused %s: %s; %s", client.CityFile, textfmt.OneLine(reason), meaning)
 	default:
 		return nil
 	}
