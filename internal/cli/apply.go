@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +38,11 @@ agents, or all that a change waits for, are stopped and started as city.toml say
 
 func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []string) error {
 	if _, err := c.Reload(ctx); err != nil {
-		return err
+		root, rootErr := a.Root()
+		if rootErr != nil || !errors.Is(err, client.ErrInvalid) {
+			return err
+		}
+		return cmp.Or(a.refusedConfiguration(ctx, root, strings.TrimPrefix(err.Error(), client.ErrInvalid.Error()+": "), "still running with the previous configuration"), err)
 	}
 	if now {
 		done, err := c.Apply(ctx, targets...)

@@ -11,7 +11,6 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/textfmt"
 )
 
 func planCommand(a *app) *cobra.Command {
@@ -50,8 +49,11 @@ func (a *app) refusedPlan(ctx context.Context, c *client.Client) (refused, err e
 	if err != nil || status.Plan.Error == "" {
 		return nil, err
 	}
-	a.Messagef("gc: the controller refused %s: %s; this is the plan of the previous configuration", client.CityFile, textfmt.OneLine(status.Plan.Error))
-	return cmdenv.SilentExit(cmdenv.Failed), nil
+	root, err := a.Root()
+	if err != nil {
+		return nil, err
+	}
+	return a.refusedConfiguration(ctx, root, status.Plan.Error, "this is the plan of the previous configuration"), nil
 }
 
 func (a *app) plan(ctx context.Context, c *client.Client, args []string) (client.Plan, error) {
