@@ -135,7 +135,10 @@ func (c *City) find(target string) (client.Session, error) {
 	if i := c.indexLocked(target); i >= 0 {
 		return c.agents[i], nil
 	}
-	return client.Session{}, fmt.Errorf("%w: no agent or session %q", client.ErrNotFound, target)
+	if i := slices.IndexFunc(c.agents, func(s client.Session) bool { return s.Name == target+"-1" }); i >= 0 {
+		return client.Session{}, fmt.Errorf("%w: %q is a pool; name one of its members: %s", client.ErrNotFound, target, c.agents[i].Name)
+	}
+	return client.Session{}, fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, target)
 }
 
 // Status implements controlapi.City.

@@ -216,7 +216,7 @@ func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, 
 			return agent, nil
 		}
 	}
-	return client.Agent{}, fmt.Errorf("%w: no agent or session %q", client.ErrNotFound, name)
+	return client.Agent{}, cmdenv.UnknownAgent(ctx, c, name)
 }
 
 // awaitOutcome waits until what was asked of the agent is true, or cannot be.

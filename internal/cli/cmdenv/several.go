@@ -72,7 +72,7 @@ func (s *Selection) Agents(ctx context.Context, c *client.Client) ([]client.Agen
 			}
 		}
 		if !found {
-			return nil, SuggestAgent(ctx, c, name, fmt.Errorf("%w: no agent or session is called %q", client.ErrNotFound, name))
+			return nil, UnknownAgent(ctx, c, name)
 		}
 	}
 	return selected, nil

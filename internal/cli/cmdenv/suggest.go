@@ -2,6 +2,7 @@ package cmdenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,16 @@ func SuggestAgent(ctx context.Context, c *client.Client, name string, err error)
 		return fmt.Errorf("%w%s", err, hint)
 	}
 	return fmt.Errorf("%w%s", err, DidYouMean(name, agents))
+}
+
+// UnknownAgent returns the error for a name that no agent and no session has: what the controller says
+// of it, as that it is a pool, and what may be meant.
+func UnknownAgent(ctx context.Context, c *client.Client, name string) error {
+	_, err := c.Session(ctx, name)
+	if !errors.Is(err, client.ErrNotFound) {
+		err = fmt.Errorf("%w: no agent or session is called %q", client.ErrNotFound, name)
+	}
+	return SuggestAgent(ctx, c, name, err)
 }
 
 // DidYouMean returns "; did you mean ...?" with the nearest candidate, else the
