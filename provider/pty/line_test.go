@@ -3,6 +3,7 @@ package pty_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,21 +31,30 @@ func TestALineThatStaysOnTheScreenIsSubmittedOnce(t *testing.T) {
 		}
 		a.awaits(t, "first\nend\n")
 	})
-	t.Run("a line editor", func(t *testing.T) {
-		t.Parallel()
-		bash, err := exec.LookPath("bash")
-		if err != nil {
-			t.Skip("bash: ", err)
-		}
-		a := beginCommand(t, func(file string) runtime.Config {
-			return runtime.Config{Command: bash + " --norc -i", Env: map[string]string{"TAKEN": file, "PS1": "> "}, ReadyPromptPrefix: "> "}
+	for editor, inputrc := range map[string]string{
+		"a line editor": "", "a line editor without bracketed paste": "set enable-bracketed-paste off\n",
+	} {
+		t.Run(editor, func(t *testing.T) {
+			t.Parallel()
+			bash, err := exec.LookPath("bash")
+			if err != nil {
+				t.Skip("bash: ", err)
+			}
+			rc := filepath.Join(t.TempDir(), "inputrc")
+			if err := os.WriteFile(rc, []byte(inputrc), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			a := beginCommand(t, func(file string) runtime.Config {
+				env := map[string]string{"TAKEN": file, "PS1": "> ", "INPUTRC": rc}
+				return runtime.Config{Command: bash + " --norc -i", Env: env, ReadyPromptPrefix: "> "}
+			})
+			a.prompt(t, `read answer; echo "answer: $answer" >>"$TAKEN"`)
+			if err := a.SendKeys(a.name, "y", "e", "s", "Enter"); err != nil {
+				t.Fatal(err)
+			}
+			a.awaits(t, "answer: yes\n")
 		})
-		a.prompt(t, `read answer; echo "answer: $answer" >>"$TAKEN"`)
-		if err := a.SendKeys(a.name, "y", "e", "s", "Enter"); err != nil {
-			t.Fatal(err)
-		}
-		a.awaits(t, "answer: yes\n")
-	})
+	}
 }
 
 // awaits waits until the agent has read the lines of want, and no others.

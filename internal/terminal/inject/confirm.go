@@ -73,6 +73,9 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 	end := time.Now().Add(d.confirm)
 	for {
 		changed, err := d.Next(ctx, min(time.Until(end), d.untilRepeat()))
+		if err == nil && !changed {
+			err = d.refresh(ctx)
+		}
 		if err != nil {
 			return runtime.Outcome{}, err
 		}
@@ -182,6 +185,9 @@ func (d *delivery) proof(ctx context.Context) (string, error) {
 func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, wait time.Duration) (string, error) {
 	for end := time.Now().Add(wait); ; {
 		changed, err := d.Next(ctx, time.Until(end))
+		if err == nil && !changed {
+			err = d.refresh(ctx)
+		}
 		switch {
 		case err != nil:
 			return "", err
@@ -196,10 +202,23 @@ func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, 
 }
 
 // lineClosed reports whether a program with a plain prompt has stopped reading
-// its line: line editors take bracketed paste back when they accept one.
+// its line: line editors take bracketed paste back when they accept one, and have the
+// kernel collect lines again.
 func (d *delivery) lineClosed() bool {
 	return d.rules.Screen.InputBox.Frame == agentcli.FrameLine &&
-		d.enter.frame.Modes.BracketedPaste && !d.Snapshot.Modes.BracketedPaste
+		(d.enter.frame.Modes.BracketedPaste && !d.Snapshot.Modes.BracketedPaste || d.enter.frame.Line == screen.LineRaw && d.Snapshot.Lines)
+}
+
+// refresh reads who edits a plain line: that changes without a new frame.
+func (d *delivery) refresh(ctx context.Context) error {
+	if d.rules.Screen.InputBox.Frame != agentcli.FrameLine || d.Snapshot.Exited {
+		return nil
+	}
+	f, err := d.Terminal.Frame(ctx, 0)
+	if err == nil {
+		d.Snapshot = d.Snapshot.Update(f)
+	}
+	return err
 }
 
 // edge returns the sign of a turn that was not there before Enter. A turn may be a person's
