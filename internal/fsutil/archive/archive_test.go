@@ -273,3 +273,10 @@ func TestCutOff(t *testing.T) {
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+func TestAMissingFileIsNamed(t *testing.T) {
+	err := archive.PackFrom(io.Discard, t.TempDir(), "a/none")
+	if err == nil || err.Error() != "a/none: no such file or directory" {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -56,6 +56,9 @@ func (e outsideError) Is(target error) bool { return target == fs.ErrInvalid }
 
 func pack(w io.Writer, root *os.Root, name, base string) error {
 	info, err := root.Stat(name)
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", name, cause.Err) // without the name of a system call
+	}
 	if err != nil {
 		return err
 	}
