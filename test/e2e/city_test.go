@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	if boxagent.Called(os.Args[0]) {
 		os.Exit(boxagent.Main(os.Args[1:]))
 	}
+	if filepath.Base(os.Args[0]) == switchAgent {
+		os.Exit(runSwitchAgent(os.Args[1:]))
+	}
 	code := m.Run()
 	if programDir != "" {
 		_ = os.RemoveAll(programDir) // a temporary folder

@@ -1,6 +1,6 @@
 // The plugin of opencode's terminal. It gives the city's prompts and interrupts to the server of
 // this opencode: only the terminal knows which conversation is on its screen.
-const interruptWithin = 20_000, fresh = 5_000;
+const interruptWithin = 20_000, fresh = 5_000, lookEvery = 200;
 
 // The model and the agent of the command line: a new conversation starts with them. Later the
 // server uses those of the last prompt.
@@ -113,6 +113,21 @@ export default {
       ended(given);
     });
     const silence = listen(inLine, stop);
-    api.lifecycle.onDispose(silence);
+
+    // The start screen is where a command such as /new leads. The city sends no prompt behind such
+    // a command before this report, or before the terminal has been at rest for a while.
+    let home = true;
+    const watch = setInterval(async () => {
+      const was = home;
+      home = api.route.current.name === "home";
+      if (was || !home || (await busy()).length > 0) return;
+      conversation = "";
+      await life("ready");
+    }, lookEvery);
+    watch.unref?.();
+    api.lifecycle.onDispose(() => {
+      clearInterval(watch);
+      silence();
+    });
   },
 };

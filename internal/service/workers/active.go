@@ -56,6 +56,7 @@ type liveRun struct {
 	lastReport    time.Time        // when the worker last said anything
 	progress      progress         // in the turn, as the worker reports it
 	sent          []string         // names of the prompts that went by the stream, the newest last
+	command       typedCommand     // whose effect was not seen
 	contextLog    contextlog.Record
 	identity      string            // name of the last identity message
 	owned         map[string]string // names of the last messages with credentials, by account

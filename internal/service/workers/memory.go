@@ -12,7 +12,7 @@ import (
 func (a *liveRun) encodeMemoryLocked() (string, error) {
 	m := recovery.Memory{
 		Run: a.id, Generation: a.generation, AckedGeneration: a.ackedGeneration, Streamed: a.streamed, Life: a.life, Sent: a.sent, ContextLog: a.contextLog,
-		Proved: a.proved, Bypass: a.bypass, Lock: a.lock,
+		Proved: a.proved, Bypass: a.bypass, Lock: a.lock, Command: a.command.began,
 	}
 	for _, q := range a.asked {
 		if !q.guard {
@@ -76,6 +76,9 @@ func (a *liveRun) recall(p runtime.Provider) error {
 	a.progress.unknown = a.progress.at.IsZero() && m.Run != ""
 	a.life = a.life.With(m.Life, a.engine.opts.Now())
 	a.sent = append(m.Sent, a.sent...)
+	if !m.Command.IsZero() && a.command.began.IsZero() {
+		a.command = typedCommand{began: m.Command, ended: a.engine.opts.Now()}
+	}
 	if m.Run == "" { // it has not spoken yet
 		m.ContextLog.Pending = a.engine.opts.Sections != nil
 	}

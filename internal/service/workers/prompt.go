@@ -66,6 +66,9 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	if no, ok := a.refusal(); !ok {
 		return no, nil
 	}
+	if no := c.awaitCommand(ctx, name); no != nil {
+		return *no, nil
+	}
 	text, staged, err := c.text(name, d.Content)
 	if err != nil {
 		return refused(runtime.RefusedContent, err.Error()), nil
@@ -111,10 +114,14 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 			return unsent(err), nil
 		}
 	}
+	below := c.Provider
 	if a.inStartupGrace() { // its worker speaks, and is about to listen
-		return (&recovery.PendingWorker{Provider: c.Provider}).Deliver(ctx, name, d)
+		below = &recovery.PendingWorker{Provider: c.Provider}
 	}
-	return runtime.Deliver(ctx, c.Provider, name, d)
+	if d.Literal || !isCommand(d.Content) {
+		return runtime.Deliver(ctx, below, name, d)
+	}
+	return c.typeCommand(ctx, below, name, d)
 }
 
 // text is a prompt's text; its files are staged.

@@ -76,6 +76,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		a.failure = failure{}
 	}
 	a.lastReport = now
+	a.commandSeenLocked(r, now)
 	if !late {
 		a.turnLocked(r.Event, before, now)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"gascity/internal/domain/workerrun"
 	"gascity/internal/service/workers/compaction"
@@ -41,6 +42,8 @@ type Memory struct {
 	Proved          bool                 `json:"proved,omitempty"`
 	Bypass          string               `json:"bypass,omitempty"`
 	Lock            compaction.State     `json:"lock,omitzero"`
+	// Command is when a command of the agent CLI was typed whose effect was not seen; zero: none was.
+	Command time.Time `json:"command,omitzero"`
 }
 
 // Text returns the note. What is asked gives way if it is too much: first what is to
