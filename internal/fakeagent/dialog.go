@@ -206,7 +206,7 @@ func (a *agent) openDialog(s screen) {
 	a.dialog = &s
 	a.status("blocked", "dialog")
 	a.redraw() // the record says that it can be seen
-	a.ledger.write(ledger.Record{Kind: ledger.DialogShown, Dialog: s.name})
+	a.ledger.write(ledger.Record{Kind: ledger.DialogShown, Dialog: s.name, Bytes: unreadInput(), Time: time.Now()})
 }
 
 // answerDialog records the choice and goes on, or exits as the model provider does.

@@ -307,6 +307,8 @@ func (c *Client) problem(resp *http.Response) error {
 		return fmt.Errorf("session %q: %w", c.name, ErrExited)
 	case codeTouched:
 		return fmt.Errorf("session %q: %w", c.name, ErrTouched)
+	case codeChanged:
+		return fmt.Errorf("session %q: %w", c.name, ErrChanged)
 	default:
 		return fmt.Errorf("session %q: %s", c.name, p.Detail)
 	}

@@ -25,6 +25,10 @@ const OutcomeWithdrawn = inputlog.OutcomeWithdrawn
 // not sent.
 var ErrTouched = inputlog.ErrTouched
 
+// ErrChanged reports that the terminal has changed since the frame that a piece of input was for,
+// so that the piece was not sent.
+var ErrChanged = inputlog.ErrChanged
+
 // touchLocked notes that input p, which is no delivery's, is about to be sent. It returns the
 // keys to be sent before it.
 func (h *host) touchLocked(p []byte) []byte {

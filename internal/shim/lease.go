@@ -113,10 +113,28 @@ func (h *host) beginInput(r *http.Request) (end func(), err error) {
 	}, nil
 }
 
-// recordInput notes a piece of input of a delivery when it is its turn to be written.
-func (h *host) recordInput(in inputlog.Input, keys []byte) error {
+// frameSeen returns the number of the frame that a piece of input is for; zero: for any.
+func frameSeen(r *http.Request) (uint64, error) {
+	text := r.FormValue("seen")
+	if text == "" {
+		return 0, nil
+	}
+	seen, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: seen: %w", errInvalid, err)
+	}
+	return seen, nil
+}
+
+// recordInput notes a piece of input of a delivery when it is its turn to be written. One for
+// a frame is refused with [ErrChanged] if the terminal has changed since, or has output that is
+// not read yet.
+func (h *host) recordInput(in inputlog.Input, keys []byte, seen uint64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if seen != 0 && (seen != h.seq || h.run.streams.HasOutput()) {
+		return ErrChanged
+	}
 	err := h.deliveries.Send(in, keys)
 	if errors.Is(err, inputlog.ErrNoDelivery) || errors.Is(err, inputlog.ErrInput) {
 		return fmt.Errorf("%w: %w", errInvalid, err)
@@ -204,6 +222,12 @@ func (l *Lease) Send(ctx context.Context, p []byte) error { return l.Type(ctx, i
 // [ErrTouched]: other input came first, see [inputlog.Input], and it was not written.
 func (l *Lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return l.client.input(ctx, l.path("/input")+"&kind="+string(in), p)
+}
+
+// TypeSeen is Type for input that is only for the frame with the number seen. [ErrChanged]: the
+// terminal has changed since, and it was not written.
+func (l *Lease) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+	return l.client.input(ctx, l.path("/input")+"&kind="+string(in)+"&seen="+strconv.FormatUint(seen, 10), p)
 }
 
 // Hold keeps back what people type until release is called, the lease ends, or nothing was

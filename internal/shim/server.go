@@ -140,6 +140,8 @@ func (s *server) answer(handle route) http.Handler {
 			fail(w, http.StatusGone, codeExited, err.Error())
 		case errors.Is(err, ErrTouched):
 			fail(w, http.StatusConflict, codeTouched, err.Error())
+		case errors.Is(err, ErrChanged):
+			fail(w, http.StatusConflict, codeChanged, err.Error())
 		default:
 			fail(w, http.StatusInternalServerError, codeFailed, err.Error())
 		}
@@ -258,7 +260,11 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 	if !h.spec.Terminal { // half a line in a pipe would be fused with the next
 		ctx = h.ctx
 	}
-	return h.send(ctx, func() ([]byte, error) { return p, h.recordInput(inputlog.Input(r.FormValue("kind")), p) })
+	seen, err := frameSeen(r)
+	if err != nil {
+		return nil, err
+	}
+	return h.send(ctx, func() ([]byte, error) { return p, h.recordInput(inputlog.Input(r.FormValue("kind")), p, seen) })
 }
 
 // sendOthers is send for what is no delivery's.

@@ -212,4 +212,5 @@ const (
 	codeInvalid = "invalid"
 	codeFailed  = "failed"
 	codeTouched = "touched"
+	codeChanged = "changed"
 )

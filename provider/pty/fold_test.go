@@ -3,6 +3,7 @@ package pty_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"gascity/internal/driver/shimdriver"
@@ -53,6 +54,11 @@ func (l *touched) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return l.Leased.Type(ctx, in, p)
 }
 
+func (l *touched) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+	l.press()
+	return l.Leased.TypeSeen(ctx, seen, in, p)
+}
+
 // One key of a person between a folded text and its Enter: the text is taken out before the
 // key, nothing is submitted, and once the person's line is sent the next prompt arrives alone.
 func TestAKeyBehindAFoldedText(t *testing.T) {
@@ -67,11 +73,11 @@ func TestAKeyBehindAFoldedText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer leased.Close()
-	press := func() {
+	press := sync.OnceFunc(func() {
 		if err := a.SendKeys(a.name, "x"); err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	out, err := inject.Deliver(t.Context(), &touched{leased, press}, "id", inject.Prompt{Text: folded}, l.Rules)
 	if err != nil || out.State == runtime.OutcomeSubmitted {
 		t.Fatalf("%+v, %v", out, err)

@@ -49,6 +49,10 @@ func (d *dyingDeliverer) Type(ctx context.Context, in inputlog.Input, p []byte) 
 	return d.step(func() error { return d.Leased.Type(ctx, in, p) })
 }
 
+func (d *dyingDeliverer) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+	return d.step(func() error { return d.Leased.TypeSeen(ctx, seen, in, p) })
+}
+
 func (d *dyingDeliverer) Send(ctx context.Context, p []byte) error {
 	return d.step(func() error { return d.Leased.Send(ctx, p) })
 }

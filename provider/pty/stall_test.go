@@ -26,6 +26,11 @@ func (s *stalling) Type(ctx context.Context, in inputlog.Input, p []byte) error 
 	return s.Leased.Type(ctx, in, p)
 }
 
+func (s *stalling) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+	s.stall()
+	return s.Leased.TypeSeen(ctx, seen, in, p)
+}
+
 // An agent that draws a prompt and then stands still for longer than evidence is waited for
 // reads Enter late. The prompt must not count as withdrawn meanwhile: the agent accepts it
 // once.

@@ -21,8 +21,9 @@ type Leased struct {
 }
 
 var (
-	_ inject.Lease  = (*Leased)(nil)
-	_ screen.Holder = (*Leased)(nil)
+	_ inject.Lease       = (*Leased)(nil)
+	_ inject.SeenJournal = (*Leased)(nil)
+	_ screen.Holder      = (*Leased)(nil)
 )
 
 // Lease takes the right to deliver into the session.
@@ -56,6 +57,11 @@ func (t *Leased) Begin(ctx context.Context, id, text string, undo []byte) error 
 // Type keeps the contract of inject.Journal.
 func (t *Leased) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return translateExit(t.lease.Type(ctx, in, p))
+}
+
+// TypeSeen keeps the contract of inject.SeenJournal.
+func (t *Leased) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+	return translateExit(t.lease.TypeSeen(ctx, seen, in, p))
 }
 
 // Account keeps the contract of inject.Journal.

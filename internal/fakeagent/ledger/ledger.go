@@ -21,20 +21,20 @@ import (
 
 // The kinds of records.
 const (
-	Start       = "start"       // the agent runs: argv, dir, env, rows, cols, ppid
-	Ready       = "ready"       // the input box was painted
-	Prompt      = "prompt"      // a prompt was consumed: bytes, sha256, text, source
-	Queued      = "queued"      // a prompt was submitted while busy; its Prompt record follows when it is consumed
-	Answered    = "answered"    // the turn of a prompt ended
-	Interrupted = "interrupted" // the turn of a prompt was cut off
-	DialogShown = "dialog-shown"
-	Dialog      = "dialog"      // a dialog was answered: dialog, choice
-	Asked       = "asked"       // a question was put by [[ask:...]]: dialog is the question
-	Limited     = "limited"     // a usage limit was shown: reason is when it resets
-	Choice      = "choice"      // a question was answered: dialog, choice
-	Discarded   = "discarded"   // input that came before the agent was ready was thrown away
-	InputEnded  = "input-ended" // the pipe was closed or the terminal hung up
-	Key         = "key"         // raw input as hex
+	Start       = "start"        // the agent runs: argv, dir, env, rows, cols, ppid
+	Ready       = "ready"        // the input box was painted
+	Prompt      = "prompt"       // a prompt was consumed: bytes, sha256, text, source
+	Queued      = "queued"       // a prompt was submitted while busy; its Prompt record follows when it is consumed
+	Answered    = "answered"     // the turn of a prompt ended
+	Interrupted = "interrupted"  // the turn of a prompt was cut off
+	DialogShown = "dialog-shown" // a dialog was drawn: dialog; bytes of input were sent before and not read yet (Linux)
+	Dialog      = "dialog"       // a dialog was answered: dialog, choice
+	Asked       = "asked"        // a question was put by [[ask:...]]: dialog is the question
+	Limited     = "limited"      // a usage limit was shown: reason is when it resets
+	Choice      = "choice"       // a question was answered: dialog, choice
+	Discarded   = "discarded"    // input that came before the agent was ready was thrown away
+	InputEnded  = "input-ended"  // the pipe was closed or the terminal hung up
+	Key         = "key"          // raw input as hex
 	Resize      = "resize"
 	Spawn       = "spawn" // a helper process was started: reason is its kind, pids
 	Signal      = "signal"

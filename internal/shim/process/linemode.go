@@ -40,6 +40,21 @@ func (s *Streams) LineMode() LineMode {
 	return mode
 }
 
+// HasOutput reports whether the terminal has output of the program that was not read yet.
+func (s *Streams) HasOutput() bool {
+	raw, err := s.out.SyscallConn()
+	if err != nil {
+		return false
+	}
+	has := false
+	err = raw.Control(func(fd uintptr) {
+		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // a file descriptor
+		n, err := unix.Poll(ready, 0)
+		has = err == nil && n > 0 && ready[0].Revents&unix.POLLIN != 0
+	})
+	return err == nil && has
+}
+
 // InputState asks the kernel whether the program has read what was written to its terminal, and
 // whether the kernel collects lines. It may change without any output.
 func (s *Streams) InputState() tty.State {

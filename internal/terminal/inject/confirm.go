@@ -2,6 +2,7 @@ package inject
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -39,27 +40,64 @@ type pressed struct {
 	loaded bool // it has loaded since: an empty line proves nothing
 }
 
-// pressEnter sends Enter, as a piece of its own.
+// maxLooks bounds how often the screen is read again because it changed before Enter. A
+// program that draws all the time gets its Enter right behind the last reading.
+const maxLooks = 20
+
+// pressEnter sends Enter, as a piece of its own, right behind a look at the screen: a dialog may
+// have come up since the text came to rest. Where the terminal can bind Enter to the screen that
+// was seen, it does.
 func (d *delivery) pressEnter(ctx context.Context) error {
-	if err := d.Hold(ctx); err != nil {
-		return err
+	for look := 1; ; look++ {
+		if err := d.Hold(ctx); err != nil {
+			return err
+		}
+		err := d.Refresh(ctx)
+		if err == nil {
+			err = d.mayEnter()
+		}
+		if err != nil && look == 1 && d.disturbed() == nil && ctx.Err() == nil { // it may be painting
+			if err := d.waitQuiet(ctx, d.rules.Screen.FindSettle(len(d.text))); err != nil {
+				return err
+			}
+			err = d.mayEnter()
+		}
+		if err != nil {
+			return err
+		}
+		err = d.sendEnter(ctx, look < maxLooks)
+		if !errors.Is(err, inputlog.ErrChanged) {
+			return err
+		}
 	}
-	if err := d.mayEnter(); err != nil {
-		return err
-	}
+}
+
+// sendEnter sends Enter; seen: only if the screen is the one of the snapshot.
+func (d *delivery) sendEnter(ctx context.Context, seen bool) error {
+	before := d.enter
 	d.enter = pressed{
 		at: time.Now(), frame: d.Snapshot.Frame, status: d.Snapshot.Program().State,
 		busy: d.Snapshot.Busy(d.rules.Screen, d.inputBox()) != "",
 	}
-	d.typed++
 	p, err := vt.Key("Enter", d.Snapshot.Modes)
 	if err != nil {
 		return err
 	}
+	in := inputlog.Enter
 	if d.hasKnownInputBox() && strings.TrimSpace(d.inputBox().Content) != "" {
-		return d.to.input(ctx, inputlog.Seen, p)
+		in = inputlog.Seen
 	}
-	return d.to.input(ctx, inputlog.Enter, p)
+	if journal, ok := d.to.journal.(SeenJournal); ok && seen {
+		err = journal.TypeSeen(ctx, d.Snapshot.Seq, in, p)
+	} else {
+		err = d.to.input(ctx, in, p)
+	}
+	if errors.Is(err, inputlog.ErrChanged) {
+		d.enter = before
+		return err
+	}
+	d.typed++
+	return err
 }
 
 // evidence waits until the screen proves that the agent took the prompt.

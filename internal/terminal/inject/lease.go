@@ -37,3 +37,13 @@ type Journal interface {
 	// and Open of e.
 	RecordOutcome(ctx context.Context, e inputlog.Entry) error
 }
+
+// SeenJournal is a Journal that can bind input to a screen.
+type SeenJournal interface {
+	Journal
+
+	// TypeSeen is Type for input that is only for the frame with the number seen. An error that
+	// matches [inputlog.ErrChanged] says that the terminal has changed since, or has output that
+	// is not in a frame yet, and that nothing was written.
+	TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error
+}

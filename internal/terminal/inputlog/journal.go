@@ -266,6 +266,8 @@ var (
 	// ErrTouched reports that somebody else's input came before a piece of input; the
 	// piece was not sent.
 	ErrTouched = errors.New("other input came first")
+	// ErrChanged reports that the screen is another one than was seen; the input was not sent.
+	ErrChanged = errors.New("the screen has changed")
 	// ErrNoDelivery reports input of a delivery that was not begun, or has ended.
 	ErrNoDelivery = errors.New("no delivery is under way")
 	// ErrInput reports an input that is none of those known here.

@@ -24,15 +24,24 @@ type Watcher struct {
 
 // NewWatcher takes the present frame.
 func NewWatcher(ctx context.Context, t Terminal) (*Watcher, error) {
-	f, err := t.Frame(ctx, 0)
-	if err != nil {
+	w := &Watcher{Terminal: t}
+	if err := w.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	w := &Watcher{Terminal: t, Snapshot: NewSnapshot(f)}
+	return w, nil
+}
+
+// Refresh takes the present frame.
+func (w *Watcher) Refresh(ctx context.Context) error {
+	f, err := w.Terminal.Frame(ctx, 0)
+	if err != nil {
+		return err
+	}
+	w.Snapshot = NewSnapshot(f)
 	if f.Modes.Synchronized {
 		_, err = w.Next(ctx, repaint)
 	}
-	return w, err
+	return err
 }
 
 // Next waits up to d for a newer frame; changed is false if none came. The end

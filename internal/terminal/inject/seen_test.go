@@ -1,0 +1,107 @@
+package inject
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
+	"gascity/runtime"
+	"gascity/test/terminal"
+)
+
+// surprising is a terminal on which a dialog comes up at the worst moment.
+type surprising struct {
+	*terminal.Fake
+	agent *terminal.Agent
+	text  string
+	// atSend: the dialog is drawn between the last look and Enter, and the terminal knows it. Else
+	// it is drawn right behind the frame that shows the text.
+	atSend bool
+	shown  bool
+	tries  int
+}
+
+// Frame keeps the contract of screen.Terminal.
+func (s *surprising) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
+	f, err := s.Fake.Frame(ctx, after)
+	if !s.atSend && !s.shown && strings.Contains(strings.Join(f.Rows, "\n"), s.text) {
+		s.shown = true
+		s.agent.ShowDialog()
+	}
+	return f, err
+}
+
+// lease is the terminal with an account of one delivery.
+type lease struct {
+	*surprising
+}
+
+func (lease) Begin(context.Context, string, string, []byte) error { return nil }
+
+func (l lease) Type(ctx context.Context, _ inputlog.Input, p []byte) error { return l.Send(ctx, p) }
+
+func (l lease) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+	if l.tries++; l.atSend && !l.shown {
+		l.shown = true
+		l.agent.ShowDialog()
+	}
+	if f, err := l.Fake.Frame(ctx, 0); err != nil || f.Seq != seen {
+		return fmt.Errorf("%w: %w", inputlog.ErrChanged, context.Cause(ctx))
+	}
+	return l.Type(ctx, in, p)
+}
+
+func (lease) Account(context.Context, string) (inputlog.Account, error) {
+	return inputlog.Account{}, nil
+}
+
+func (lease) RecordOutcome(context.Context, inputlog.Entry) error { return nil }
+
+// TestEnterIsBoundToTheScreen: a dialog that comes up between the last change of the screen and
+// Enter gets no Enter: the screen is read right before it, and the terminal refuses it for another
+// screen.
+func TestEnterIsBoundToTheScreen(t *testing.T) {
+	for _, atSend := range []bool{false, true} {
+		t.Run(fmt.Sprintf("atSend=%t", atSend), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := terminal.Face{Style: "rules", Dialog: terminal.Trust}
+				agent := terminal.NewAgent(f)
+				s := lease{&surprising{Fake: agent.T, agent: agent, text: "hello", atSend: atSend}}
+				out, err := target{s, s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
+				if err != nil || out.State != runtime.OutcomeUnconfirmed || !strings.Contains(out.Detail, "a dialog came up") {
+					t.Errorf("%+v, %v; want unconfirmed because of the dialog", out, err)
+				}
+				if !s.shown || strings.Contains(s.Input(), "\r") {
+					t.Errorf("shown %t, the program got %q; want no Enter", s.shown, s.Input())
+				}
+			})
+		})
+	}
+}
+
+// TestEnterReachesAProgramThatDrawsAllTheTime: an Enter that is refused for the screen is sent for
+// the next one, and at last for any.
+func TestEnterReachesAProgramThatDrawsAllTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := terminal.Face{Style: "rules"}
+		agent := terminal.NewAgent(f)
+		s := restless{lease{&surprising{Fake: agent.T, agent: agent, text: "hello"}}}
+		s.shown = true // no dialog
+		out, err := target{s, s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
+		if err != nil || out.State != runtime.OutcomeSubmitted || s.tries != maxLooks-1 {
+			t.Errorf("%+v, %v after %d tries", out, err, s.tries)
+		}
+	})
+}
+
+// restless is a terminal whose screen is another one whenever something is typed.
+type restless struct{ lease }
+
+func (r restless) TypeSeen(context.Context, uint64, inputlog.Input, []byte) error {
+	r.tries++
+	return inputlog.ErrChanged
+}
