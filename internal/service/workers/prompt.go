@@ -234,7 +234,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	case id == "":
 		return runtime.Settle(ctx, c.Provider, name, d)
 	case known:
-		return a.await(ctx, id, settleWithin), nil
+		return a.settle(ctx, id, d), nil
 	case where == returning:
 		return unconfirmed(runtime.RefusedUnready, recovery.Returning), nil
 	case where == absent:
@@ -247,7 +247,23 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	if err := a.promptAgain(id, message.Text, d); err != nil {
 		return unconfirmed(runtime.RefusedUnready, err.Error()), nil
 	}
-	return a.await(ctx, id, settleWithin), nil
+	return a.settle(ctx, id, d), nil
+}
+
+// settle waits for a worker's word on a prompt that it has, or may have. One that reads its stream
+// and has said nothing is asked for again: it may be about to read the prompt.
+func (a *liveRun) settle(ctx context.Context, id string, d runtime.Delivery) runtime.Outcome {
+	within := settleWithin
+	if d.Confirm > 0 {
+		within = min(within, d.Confirm)
+	}
+	out := a.await(ctx, id, within)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if l := a.mailbox.Find(id); l != nil && l.State == "" && a.reader != nil && out.State == runtime.OutcomeUnconfirmed && out.Reason == "" {
+		out.Reason = runtime.RefusedUnready
+	}
+	return out
 }
 
 // promptAgain sends a prompt that an earlier controller may have sent: that no reader

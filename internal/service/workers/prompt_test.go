@@ -263,3 +263,40 @@ func TestAWorkerMaySpeakWhileItIsStarted(t *testing.T) {
 		t.Errorf("after a restart: %+v", out)
 	}
 }
+
+// TestAPromptThatAControllerLeftIsAskedForUntilItsWorkerSpeaks: a controller is killed right after
+// it noted that a prompt goes to a worker. The next one sends the prompt again, and as long as the
+// worker is connected and says nothing, the outcome is to be asked for again and is not final.
+func TestAPromptThatAControllerLeftIsAskedForUntilItsWorkerSpeaks(t *testing.T) {
+	r := newRig(t, nil)
+	speaks := make(chan struct{})
+	a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
+		<-speaks
+		_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Submitted}) // what it comes to is seen below
+	})
+	r.mu.Lock()
+	r.onNote = sync.OnceFunc(func() { r.restart() })
+	r.mu.Unlock()
+	d := delivery("p", "one", "hello")
+	d.Confirm = 50 * time.Millisecond
+	if out, err := runtime.Deliver(r.now().life, r.now().provider, "a", d); err != nil || out.State != runtime.OutcomeUnconfirmed && !out.Unsent {
+		t.Fatalf("under a controller that is killed: %+v, %v", out, err)
+	}
+	r.eventually("the prompt is with the worker", func() bool {
+		out, err := runtime.Settle(t.Context(), r.now().provider, "a", d)
+		if err != nil || out.State != runtime.OutcomeUnconfirmed || out.Reason != runtime.RefusedUnready {
+			t.Fatalf("while the worker says nothing: %+v, %v", out, err)
+		}
+		return len(a.had(worker.PromptMessage)) == 1
+	})
+	for range 3 {
+		if out, err := runtime.Settle(t.Context(), r.now().provider, "a", d); err != nil || out.State != runtime.OutcomeUnconfirmed || out.Reason != runtime.RefusedUnready {
+			t.Errorf("while the worker says nothing: %+v, %v", out, err)
+		}
+	}
+	close(speaks)
+	r.eventually("its word is known", func() bool {
+		out, err := runtime.Settle(t.Context(), r.now().provider, "a", d)
+		return err == nil && out.State == runtime.OutcomeSubmitted
+	})
+}
