@@ -120,7 +120,9 @@ export default {
     const watch = setInterval(async () => {
       const was = home;
       home = api.route.current.name === "home";
-      if (was || !home || (await busy()).length > 0) return;
+      if (was || !home) return;
+      const idle = await busy().then((ids) => ids.length === 0, () => false);
+      if (!idle) return; // the end of the turn is reported
       conversation = "";
       await life("ready");
     }, lookEvery);
