@@ -28,6 +28,7 @@ type Box struct {
 	Options
 
 	Content  []Char
+	Behind   int  // how many of them are behind the cursor
 	Pastes   int  // placeholders so far
 	Normal   bool // vim's mode for commands
 	LastText time.Time
@@ -47,10 +48,71 @@ func (b *Box) Type(s string, by int) {
 			s = rest
 			continue
 		}
+		if move, rest, ok := cutMove(s); ok {
+			b.move(move)
+			s = rest
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
 		b.key(r, by)
 	}
+}
+
+// The keys that move the cursor.
+const (
+	Left = "\x1b[D"
+	Home = "\x1b[H" // to the beginning of the line
+	End  = "\x1b[F" // to the end of the line
+)
+
+// endKey is another key for [End].
+const endKey = "\x05"
+
+// cutMove cuts a key that moves the cursor off the beginning of s.
+func cutMove(s string) (move, rest string, ok bool) {
+	for _, key := range []string{Left, Home, End, endKey} {
+		if rest, ok := strings.CutPrefix(s, key); ok {
+			return key, rest, true
+		}
+	}
+	return "", s, false
+}
+
+func (b *Box) move(key string) {
+	at := b.at()
+	switch key {
+	case Left:
+		at = b.before(at)
+	case Home:
+		at = b.lineStart(at)
+	default:
+		for at < len(b.Content) && (b.Content[at].Rune != '\n' || b.Content[at].Fold > 0) {
+			at++
+		}
+	}
+	b.Behind = len(b.Content) - at
+}
+
+// at is the number of the character behind the cursor.
+func (b *Box) at() int { return max(0, len(b.Content)-b.Behind) }
+
+// before is the beginning of the character before at, with what belongs to it: a letter has its
+// combining characters, and a paste is one.
+func (b *Box) before(at int) int {
+	from := max(0, at-1)
+	for from > 0 && (unicode.Is(unicode.M, b.Content[from].Rune) || b.Content[from].Fold > 0 && b.Content[from-1].Fold == b.Content[from].Fold) {
+		from--
+	}
+	return from
+}
+
+// lineStart is the beginning of the line at at.
+func (b *Box) lineStart(at int) int {
+	for at > 0 && (b.Content[at-1].Rune != '\n' || b.Content[at-1].Fold > 0) { // a placeholder is a part of its line
+		at--
+	}
+	return at
 }
 
 func (b *Box) key(r rune, by int) {
@@ -63,7 +125,7 @@ func (b *Box) key(r rune, by int) {
 		b.Normal = b.Vim
 	case b.Normal:
 	case r == '\x7f' && !b.NoBack:
-		from := len(b.Content) - 1
+		from := b.at() - 1
 		for from > 0 && unicode.Is(unicode.M, b.Content[from].Rune) { // with its letter
 			from--
 		}
@@ -71,31 +133,33 @@ func (b *Box) key(r rune, by int) {
 	case r == '\x15' && b.Clears == ClearsAll:
 		b.remove(0, by)
 	case r == '\x15' && b.Clears == ClearsLine:
-		from := len(b.Content)
-		for from > 0 && (b.Content[from-1].Rune != '\n' || b.Content[from-1].Fold > 0) { // a placeholder is a part of its line
-			from--
-		}
-		if from == len(b.Content) && b.Joins {
+		from := b.lineStart(b.at())
+		later := from > 0
+		if from == b.at() && b.Joins {
 			from--
 		}
 		b.remove(from, by)
+		if later && b.ClearHomes {
+			b.Behind = len(b.Content)
+		}
 	case r >= ' ' && r != '\x7f' || r == '\n' || r == '\t':
 		b.insert(string(r), by, false)
 	}
 }
 
-// remove removes what is behind from; a paste goes as a whole.
+// remove removes what is between from and the cursor; a paste goes as a whole.
 func (b *Box) remove(from, by int) {
-	if from < 0 || from >= len(b.Content) {
+	to := b.at()
+	if from < 0 || from >= to {
 		return
 	}
 	for from > 0 && b.Content[from].Fold > 0 && b.Content[from-1].Fold == b.Content[from].Fold {
 		from--
 	}
 	if b.Removing != nil {
-		b.Removing(b.Content[from:], by)
+		b.Removing(b.Content[from:to], by)
 	}
-	b.Content = b.Content[:from]
+	b.Content = slices.Delete(slices.Clone(b.Content), from, to)
 }
 
 func (b *Box) insert(s string, by int, paste bool) {
@@ -111,29 +175,37 @@ func (b *Box) insert(s string, by int, paste bool) {
 			r = unicode.ReplacementChar
 		case b.Strips && unicode.Is(unicode.Cf, r):
 			continue
-		case b.Composes && r == '\u0301' && len(b.Content) > 0 && b.Content[len(b.Content)-1].Rune == 'e':
-			b.Content[len(b.Content)-1].Rune = 'é'
+		case b.Composes && r == '\u0301' && b.at() > 0 && b.Content[b.at()-1].Rune == 'e':
+			b.Content[b.at()-1].Rune = 'é'
 			continue
 		}
-		b.Content = append(b.Content, Char{r, by, fold})
+		b.Content = slices.Insert(b.Content, b.at(), Char{r, by, fold})
+	}
+	if fold > 0 && b.FoldBlank {
+		b.Content = slices.Insert(b.Content, b.at(), Char{' ', by, 0})
 	}
 }
 
 func (b *Box) enter() {
 	whole := Text(b.Content)
-	word := whole[strings.LastIndexAny(whole, " \n")+1:]
+	before := Text(b.Content[:b.at()])
+	word := before[strings.LastIndexAny(before, " \n")+1:]
 	switch {
 	case b.DropEnters > 0:
 		b.DropEnters--
 	case b.FastLine > 0 && time.Since(b.LastText) < b.FastLine:
 		b.insert("\n", b.last(), false)
-	case b.Continues && strings.HasSuffix(whole, `\`):
-		by := b.last()
-		b.Content = b.Content[:len(b.Content)-1]
+	case b.Continues && strings.HasSuffix(before, `\`):
+		by := b.Content[b.at()-1].By
+		b.Content = slices.Delete(b.Content, b.at()-1, b.at())
 		b.insert("\n", by, false)
 	case b.Replaces && strings.ContainsRune(whole, unicode.ReplacementChar):
+		b.Behind = 0
 		b.Content = slices.DeleteFunc(b.Content, func(c Char) bool { return c.Rune == unicode.ReplacementChar })
-	case b.Completes != "" && word != "" && (b.Unmatched == "" || !strings.HasPrefix(word, b.Unmatched)) && strings.ContainsRune(b.Completes, rune(word[0])):
+	case b.Swallows && word != "" && strings.ContainsRune(b.Completes, rune(word[0])):
+	case b.DropsBlank && strings.TrimSpace(whole) == "":
+		b.Content, b.Behind = nil, 0
+	case b.Behind == 0 && b.Completes != "" && word != "" && (b.Unmatched == "" || !strings.HasPrefix(word, b.Unmatched)) && strings.ContainsRune(b.Completes, rune(word[0])):
 		by := b.last()
 		b.Content = b.Content[:len(b.Content)-len([]rune(word))]
 		b.insert("$chosen ", by, false)
@@ -148,7 +220,7 @@ func (b *Box) enter() {
 		if b.Submitted != nil {
 			b.Submitted(whole, b.Content)
 		}
-		b.Content = nil
+		b.Content, b.Behind = nil, 0
 	}
 }
 
@@ -200,7 +272,20 @@ func (b *Box) Screen(busy bool) (rows []string, y int) {
 	default:
 		rows = append(rows, lines...)
 	}
-	return rows, slices.Index(rows, lines[0]) + len(lines) - 1
+	return rows, slices.Index(rows, lines[0]) + len(lines) - 1 - b.rowsBehind(len(lines))
+}
+
+// rowsBehind is how many of n rows are below the cursor.
+func (b *Box) rowsBehind(n int) int {
+	if b.Behind == 0 || b.Hides {
+		return 0
+	}
+	short := *b
+	short.Content, short.Behind = b.Content[:b.at()], 0
+	short.Height, short.Suggests = 0, false
+	whole := *b
+	whole.Height = 0
+	return min(n-1, max(0, len(whole.Rows())-len(short.Rows())))
 }
 
 // mark is what stands before the text.

@@ -34,10 +34,13 @@ type Options struct {
 	Style      string        // line, open, rules
 	Folds      int           // a paste of at least so many bytes is shown by a placeholder; 0: never
 	FoldLines  int           // a paste of at least so many lines is; 0: never
+	FoldBlank  bool          // a blank follows the placeholder
 	OddFold    bool          // the placeholder is none that a profile knows
 	Hides      bool          // shows nothing of what it holds
 	Completes  string        // a last word that begins with one of these has a menu, which takes Enter
 	Unmatched  string        // a word that begins with this has none
+	Swallows   bool          // a word that begins with one of Completes has a menu without a choice: Enter does nothing
+	DropsBlank bool          // Enter empties a box that holds only blanks, and submits nothing
 	Continues  bool          // a backslash before Enter makes a new line
 	Composes   bool          // combining characters become a part of their letter
 	Strips     bool          // invisible characters are removed
@@ -49,6 +52,7 @@ type Options struct {
 	NoBack     bool          // knows no backspace
 	Clears     Clearing
 	Joins      bool // the clear key at the beginning of a line joins it to the one above
+	ClearHomes bool // the clear key in a later line puts the cursor before the whole text
 	Trims      Trimming
 	NoPaste    bool          // does not ask for bracketed paste
 	DropEnters int           // loses so many Enters

@@ -328,6 +328,17 @@ func (l *boxLease) showsMark() bool {
 	return strings.Contains(screen, mark)
 }
 
+// TypeSeen keeps the contract of SeenJournal.
+func (l *boxLease) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+	l.box.mu.Lock()
+	changed := l.box.frame().Seq != seen
+	l.box.mu.Unlock()
+	if changed {
+		return inputlog.ErrChanged
+	}
+	return l.Type(ctx, in, p)
+}
+
 func (l *boxLease) Begin(_ context.Context, id, text string, undo []byte) error {
 	if err := l.step(); err != nil {
 		return err

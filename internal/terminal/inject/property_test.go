@@ -505,11 +505,19 @@ func (p *scenario) person() {
 		b := in.box
 		b.attach(1)
 		words := []string{"hi", "a draft of mine", "h"}[random.IntN(3)]
+		moves := random.IntN(3) == 0
 		for _, key := range words {
 			p.key(in, string(key))
 			time.Sleep(time.Duration(20+random.IntN(500)) * time.Millisecond)
+			if moves && random.IntN(2) == 0 {
+				p.key(in, []string{boxmodel.Left, boxmodel.Home}[random.IntN(2)])
+				time.Sleep(time.Duration(20+random.IntN(500)) * time.Millisecond)
+			}
 		}
 		if random.IntN(3) == 0 && !b.NoBack {
+			if moves {
+				p.key(in, boxmodel.End)
+			}
 			for range words {
 				p.key(in, "\x7f")
 				time.Sleep(50 * time.Millisecond)
