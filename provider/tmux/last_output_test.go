@@ -1,7 +1,6 @@
 package tmux_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -149,35 +148,5 @@ func TestSignalsReachTheAgent(t *testing.T) {
 		t.Errorf("the relaunched agent is process %d (was %d), %s, %v", seen.PID, pid, seen.Agent, err)
 	} else if argv, err := proc.Argv(seen.PID); err != nil || !strings.Contains(strings.Join(argv, " "), "sleep 200") {
 		t.Errorf("the relaunched agent runs %q, %v", argv, err)
-	}
-}
-
-// An agent that survives the end of its server and of its folder is found by its marks: no second one is started.
-func TestAnAgentWithoutItsTerminalIsFound(t *testing.T) {
-	t.Parallel()
-	r := newTestCity(t)
-	server, err := strconv.Atoi(r.startedServer())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := runtime.Config{Command: "trap '' HUP; while :; do sleep 0.1; done", WorkDir: r.dir, Env: map[string]string{"GC_CITY_PATH": r.dir}}
-	if err := r.Start(t.Context(), "deaf", config); err != nil {
-		t.Fatal(err)
-	}
-	seen, err := r.Observe(t.Context(), "deaf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Kill(seen.PID, syscall.SIGKILL) })
-	if err := syscall.Kill(server, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the server has ended", func() bool { names, err := r.ListRunning(""); return err == nil && len(names) == 0 })
-	if err := os.RemoveAll(filepath.Join(r.dir, "tmux", "sessions")); err != nil {
-		t.Fatal(err)
-	}
-	err = r.Start(t.Context(), "deaf", config)
-	if !errors.Is(err, runtime.ErrSessionExists) || !strings.Contains(err.Error(), strconv.Itoa(seen.PID)) {
-		t.Errorf("a second start gives %v, want one that names process %d", err, seen.PID)
 	}
 }
