@@ -54,15 +54,15 @@ func TestATextThatWouldBeChangedIsNotTyped(t *testing.T) {
 }
 
 // TestAHiddenShellCommandIsNotTyped: a text that is a shell command without the characters that the
-// input box removes is refused, also if its sender allows changes, and so is a text of which a line
-// feed would remain.
+// input box removes is refused, also if its sender allows changes, and so is a text that would leave
+// nothing or a line feed.
 func TestAHiddenShellCommandIsNotTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		face := terminal.Face{Style: "rules"}
 		agent, rules := terminal.NewAgent(face), face.Rules(t)
 		p, _ := agentcli.Builtin().Lookup("claude")
 		rules.Screen.Input, rules.Screen.Shell, rules.Screen.ShellGuard = p.Screen.Input, p.Screen.Shell, p.Screen.ShellGuard
-		for _, text := range []string{"\u200b!ls", "\u00ad \u200b !ls", "\u200e\u00ad!", "\\", " \\\\\n"} {
+		for _, text := range []string{"\u200b!ls", "\u00ad \u200b !ls", "\u200e\u00ad!", "\\", " \\\\\n", "/"} {
 			got, err := Type(t.Context(), agent.T, Prompt{Text: text, AllowChanges: true}, rules)
 			if err != nil || got.State != runtime.OutcomeRefused || got.Reason != runtime.RefusedContent {
 				t.Errorf("%q: the outcome is %+v, %v", text, got, err)
