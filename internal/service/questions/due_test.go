@@ -184,6 +184,11 @@ func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 			}
 		}
 		asked := permission("r-stands")
+		w.change("stands", func(v *session.Snapshot) { // read in the middle of a repaint: it waits, and not yet for what
+			known("stands-1", nil)(v)
+			v.Activity.State = runtime.ActivityWaiting
+		})
+		advance(250 * time.Millisecond)
 		w.change("stands", known("stands-1", &asked))
 		w.change("settled", known("settled-1", nil))
 		w.change("other", known("other-2", nil))
