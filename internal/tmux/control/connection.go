@@ -420,7 +420,7 @@ func (c *connection) fail(err error) {
 // close ends the process: by closing its input, by force when ctx ends. It returns
 // when everything of the connection has ended.
 func (c *connection) close(ctx context.Context) {
-	// A server does not close a client with waiting lines, see remind.go: a client that has an
+	// A server does not close a client with waiting lines, see keepalive.go: a client that has an
 	// answer has the lines before it.
 	if b := newBatch(1); c.send(b, Cmd("display-message", "-p", "")) == nil {
 		select {
