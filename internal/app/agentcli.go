@@ -13,7 +13,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
-	"gascity/internal/doctor/programpath"
+	"gascity/internal/proc/programpath"
 )
 
 // versionLimit bounds how long an agent CLI may take to print its version.

@@ -13,8 +13,8 @@ import (
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/doctor/programpath"
 	"gascity/internal/guard"
+	"gascity/internal/proc/programpath"
 	"gascity/internal/shim"
 	"gascity/provider/all"
 )

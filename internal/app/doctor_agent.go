@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/doctor/programpath"
 	"gascity/internal/domain/plan"
+	"gascity/internal/proc/programpath"
 	"gascity/provider/all"
 )
 

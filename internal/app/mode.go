@@ -14,8 +14,8 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
-	"gascity/internal/doctor/programpath"
 	"gascity/internal/domain/plan"
+	"gascity/internal/proc/programpath"
 	"gascity/provider/all"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"gascity/internal/doctor/programpath"
 	"gascity/internal/domain/plan"
+	"gascity/internal/proc/programpath"
 	"gascity/provider/all"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/doctor/programpath"
+	"gascity/internal/proc/programpath"
 )
 
 // loginShell makes a shell whose PATH as a login shell has more directories, and which counts how

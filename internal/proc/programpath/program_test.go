@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gascity/internal/doctor/programpath"
+	"gascity/internal/proc/programpath"
 )
 
 func TestOf(t *testing.T) {
