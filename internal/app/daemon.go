@@ -10,6 +10,7 @@ import (
 
 	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/installed"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
@@ -37,8 +38,8 @@ type Daemon struct {
 	opts       Options
 	env        environment
 	watchEvery time.Duration
-	finder     *programpath.Finder // of the programs of agents
-	helps      *helpTexts          // of agent CLIs
+	finder     *programpath.Finder  // of the programs of agents
+	helps      *installed.HelpTexts // of agent CLIs
 	// shortLived is set for a city that ends with this process: its sockets need not survive
 	// a logout, and leave nothing in the user's state folder.
 	shortLived bool
@@ -60,7 +61,7 @@ func New(opts Options) *Daemon {
 	if opts.Stderr == nil {
 		opts.Stderr = os.Stderr
 	}
-	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: citydir.OwnershipCheckInterval, helps: &helpTexts{}}
+	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: citydir.OwnershipCheckInterval, helps: &installed.HelpTexts{}}
 	d.finder = &programpath.Finder{Shell: d.env.get("SHELL"), Env: d.env.base(agentcli.Builtin())}
 	return d
 }

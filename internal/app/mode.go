@@ -1,16 +1,9 @@
 package app
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"sync"
-	"syscall"
-	"time"
 
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
@@ -45,7 +38,7 @@ func (d *Daemon) refusedModes(ctx context.Context, city *config.City) []*config.
 			if err != nil {
 				return
 			}
-			if why, proposal := p.RefusedMode(mode, d.helps.of(ctx, file, d.env.base(agentcli.Builtin()), path)); why != "" {
+			if why, proposal := p.RefusedMode(mode, d.helps.Of(ctx, file, d.env.base(agentcli.Builtin()), path)); why != "" {
 				found[i] = city.ErrorAt(a.Position("permission_mode"), "agent %s: %s %s", a.QualifiedName(), file, why)
 				found[i].Hint = proposal
 			}
@@ -70,77 +63,4 @@ func (d *Daemon) runsHere(city *config.City, a *config.Agent) bool {
 	}
 	driver, _, err := all.Find(selection)
 	return err == nil && driver.Where == all.WhereLocal && !d.catalog().Protocol(selection)
-}
-
-const (
-	helpLimit   = 5 * time.Second // for one program to print its help text
-	helpMaxSize = 1 << 20
-)
-
-// helpTexts are the help texts of programs. Each program is asked once, as long as its file has
-// the same size and time of change. It is safe for concurrent use.
-type helpTexts struct {
-	limit time.Duration // for one program; zero is helpLimit
-
-	mu    sync.Mutex
-	texts map[helpKey]func() string
-}
-
-type helpKey struct {
-	file  string
-	size  int64
-	mtime time.Time
-}
-
-// of returns the help text of a program; empty if it does not print one within the limit.
-func (h *helpTexts) of(ctx context.Context, file string, env []string, path string) string {
-	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return ""
-	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return ""
-	}
-	key := helpKey{real, info.Size(), info.ModTime()}
-	h.mu.Lock()
-	if h.texts == nil {
-		h.texts = map[helpKey]func() string{}
-	}
-	text, ok := h.texts[key]
-	if !ok {
-		ctx := context.WithoutCancel(ctx) // others wait for the same answer
-		text = sync.OnceValue(func() string {
-			ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.limit, helpLimit))
-			defer cancel()
-			return printedHelp(ctx, file, env, path)
-		})
-		h.texts[key] = text
-	}
-	h.mu.Unlock()
-	return text()
-}
-
-// printedHelp runs a program for its help text, without a terminal.
-func printedHelp(ctx context.Context, file string, env []string, path string) string {
-	cmd := exec.CommandContext(ctx, file, "--help")
-	cmd.Env = append(slices.Clone(env), "PATH="+path)
-	cmd.Dir = "/"
-	out := &boundedBuffer{}
-	cmd.Stdout = out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	if cmd.Run() != nil {
-		return ""
-	}
-	return out.String()
-}
-
-// boundedBuffer keeps the first bytes that are written to it.
-type boundedBuffer struct{ bytes.Buffer }
-
-func (b *boundedBuffer) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, helpMaxSize-b.Len()))])
-	return len(p), nil
 }

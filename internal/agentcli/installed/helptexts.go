@@ -1,0 +1,87 @@
+package installed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	helpLimit   = 5 * time.Second // for one program to print its help text
+	helpMaxSize = 1 << 20
+)
+
+// HelpTexts are the help texts of programs. Each program is asked once, as long as its file has
+// the same size and time of change. The zero value is ready; it is safe for concurrent use.
+type HelpTexts struct {
+	Limit time.Duration // for one program; zero is 5 s
+
+	mu    sync.Mutex
+	texts map[helpKey]func() string
+}
+
+type helpKey struct {
+	file  string
+	size  int64
+	mtime time.Time
+}
+
+// Of returns the help text of a program; empty if it does not print one within the limit.
+func (h *HelpTexts) Of(ctx context.Context, file string, env []string, path string) string {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return ""
+	}
+	key := helpKey{real, info.Size(), info.ModTime()}
+	h.mu.Lock()
+	if h.texts == nil {
+		h.texts = map[helpKey]func() string{}
+	}
+	text, ok := h.texts[key]
+	if !ok {
+		ctx := context.WithoutCancel(ctx) // others wait for the same answer
+		text = sync.OnceValue(func() string {
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Limit, helpLimit))
+			defer cancel()
+			return printedHelp(ctx, file, env, path)
+		})
+		h.texts[key] = text
+	}
+	h.mu.Unlock()
+	return text()
+}
+
+// printedHelp runs a program for its help text, without a terminal.
+func printedHelp(ctx context.Context, file string, env []string, path string) string {
+	cmd := exec.CommandContext(ctx, file, "--help")
+	cmd.Env = append(slices.Clone(env), "PATH="+path)
+	cmd.Dir = "/"
+	out := &boundedBuffer{}
+	cmd.Stdout = out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if cmd.Run() != nil {
+		return ""
+	}
+	return out.String()
+}
+
+// boundedBuffer keeps the first bytes that are written to it.
+type boundedBuffer struct{ bytes.Buffer }
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(0, helpMaxSize-b.Len()))])
+	return len(p), nil
+}
