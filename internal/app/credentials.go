@@ -22,7 +22,7 @@ func (k *controllerProcess) openBroker(e *engines, events event.Log) {
 	}
 	herald := credentials.NewStateReporter(events, k.logger)
 	k.broker = credentials.New(credentials.Options{
-		Environment: credentials.Environment{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
+		Environment: credentials.Environment{Lookup: d.config.Environ.Lookup, Environ: d.config.Environ.Base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
 		Push:        e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
 		OnState: func(s credentials.State) {
 			herald(s)
@@ -36,7 +36,7 @@ func (k *controllerProcess) openBroker(e *engines, events event.Log) {
 
 // lockFolder is where cities of this user meet that share a login.
 func (d *Daemon) lockFolder() string {
-	if base := d.env.get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
+	if base := d.config.Environ.Get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		return filepath.Join(base, "gc", "credentials")
 	}
 	return filepath.Join(citydir.PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
@@ -44,7 +44,7 @@ func (d *Daemon) lockFolder() string {
 
 // values are the credentials of agents, for their starts.
 func (k *controllerProcess) values() config.SecretSource {
-	source := k.daemon.secrets(k.root, k.secrets.Hide)
+	source := k.daemon.config.Secrets(k.root, k.secrets.Hide)
 	source.Credential = func(ctx context.Context, name string) (string, error) {
 		v, err := k.broker.Get(ctx, name)
 		return string(v.Secret), err

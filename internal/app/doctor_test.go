@@ -215,9 +215,7 @@ func faults() []fault {
 		{"another version", func(t *testing.T, root string, d *Daemon) *Daemon {
 			r := runController(t, d, root)
 			t.Cleanup(func() { r.stopCity() })
-			newer := *d
-			newer.opts.Version = "2.0"
-			return &newer
+			return changed(d, func(opts *Options) { opts.Version = "2.0" })
 		}, "controller.version", "2.0"},
 		{"agent that keeps failing", func(t *testing.T, root string, d *Daemon) *Daemon {
 			replace(t, root, "sleep 1000", "echo no such model >&2; exit 3")
@@ -248,14 +246,10 @@ func faults() []fault {
 			return d
 		}, "runtime-dir", "others may enter"},
 		{"unknown provider", func(_ *testing.T, _ string, d *Daemon) *Daemon {
-			other := *d
-			other.env = append(environment{"GC_SESSION=nope"}, d.env...)
-			return &other
+			return changed(d, func(opts *Options) { opts.Environ = append([]string{"GC_SESSION=nope"}, opts.Environ...) })
 		}, "config", "nope"},
 		{"program that is no shim", func(_ *testing.T, _ string, d *Daemon) *Daemon {
-			other := *d
-			other.opts.Executable = "/bin/false"
-			return &other
+			return changed(d, func(opts *Options) { opts.Executable = "/bin/false" })
 		}, "prompt", "did not answer"},
 	}
 }
@@ -350,8 +344,7 @@ pre_start = ["true"]
 	makeMode(t, filepath.Join(root, "open"), 0o777)
 	write(t, filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile), filepath.Join(root, "open"))
 	makeMode(t, filepath.Join(root, citydir.StateFolder), 0o777)
-	d := newDaemon(t)
-	d.opts.Executable = "/bin/false"
+	d := changed(newDaemon(t), func(opts *Options) { opts.Executable = "/bin/false" })
 	bad, _ := examine(t, d, root)
 	var checks []string
 	for _, f := range bad {

@@ -40,11 +40,11 @@ func (f cityService) Since(_ context.Context, t time.Time) (uint64, error) { ret
 
 // Preview keeps the contract of controlapi.Previewer.
 func (f cityService) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
-	desired, err := f.process.daemon.previewConfig(f.process.root, req)
+	desired, err := f.process.daemon.config.Preview(f.process.root, req)
 	if err != nil {
 		return client.Plan{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
-	return f.controller.Preview(ctx, desired, f.process.closed(ctx, &desired))
+	return f.controller.Preview(ctx, desired, f.process.daemon.config.Unavailable(ctx, f.process.section(), f.process.root, &desired))
 }
 
 // Logs keeps the contract of controlapi.Recorder. The drivers keep what was printed in

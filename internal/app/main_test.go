@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"gascity/client"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
+	"gascity/runtime"
 )
 
 // The test binary is the shim, too.
@@ -45,6 +48,13 @@ func newDaemon(t *testing.T, more ...string) *Daemon {
 	return New(Options{Environ: env, Executable: program, Version: "test"})
 }
 
+// changed returns an assembly with other options.
+func changed(d *Daemon, change func(*Options)) *Daemon {
+	opts := d.opts
+	change(&opts)
+	return New(opts)
+}
+
 // newCity makes a city in a short folder and returns its root.
 func newCity(t *testing.T, toml string) string {
 	t.Helper()
@@ -59,7 +69,7 @@ func newCity(t *testing.T, toml string) string {
 	t.Cleanup(func() {
 		if choice, err := os.ReadFile(filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile)); err == nil {
 			if d := newDaemon(t); len(choice) > 1 {
-				dir, err := citydir.RuntimeDir(root, d.env.socketBases()...)
+				dir, err := citydir.RuntimeDir(root, d.config.SocketBases()...)
 				if err == nil && filepath.Base(dir) == citydir.ID(root) {
 					_ = os.RemoveAll(dir)
 				}
@@ -172,3 +182,20 @@ func (r *running) until(name, what string, is func(client.Agent) bool) client.Ag
 }
 
 func isRunning(a client.Agent) bool { return a.State == client.StateRunning && a.PID > 0 }
+
+// awaitText returns nil once the session shows the text.
+func awaitText(ctx context.Context, p runtime.Provider, name, text string) error {
+	looks := time.NewTicker(25 * time.Millisecond)
+	defer looks.Stop()
+	for {
+		screen, err := p.Peek(name, 0)
+		if err != nil || strings.Contains(screen, text) {
+			return err
+		}
+		select {
+		case <-looks.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not show %q; its screen is:\n%s", name, text, screen)
+		}
+	}
+}

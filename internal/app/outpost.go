@@ -89,7 +89,7 @@ func (d *Daemon) openOutpost(folder, selection string) (p runtime.Provider, leav
 	}
 	_, err = outpostSockets(folder) // the process that opens it finds the choice
 	if err == nil {
-		p, err = d.open(folder, selection, slog.New(slog.DiscardHandler))
+		p, err = d.config.Open(folder, selection, slog.New(slog.DiscardHandler))
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, leave())

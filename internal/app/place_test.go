@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gascity/client"
+	"gascity/internal/cityconfig"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/provider/all"
@@ -80,14 +81,14 @@ func TestRoutesOfTheEnvironment(t *testing.T) {
 	for match, want := range map[string]string{"-": "subprocess", "": "pty", "nobody": "pty"} {
 		d := newDaemon(t)
 		if match != "-" {
-			d = New(Options{Environ: append(slices.Clone(d.opts.Environ), remoteMatch+"="+match), Executable: d.opts.Executable})
+			d = New(Options{Environ: append(slices.Clone(d.opts.Environ), cityconfig.RemoteMatch+"="+match), Executable: d.opts.Executable})
 		}
-		r, err := d.read(t.Context(), root)
+		r, err := d.config.Load(t.Context(), root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.desired.Sessions[0].Provider; got != want {
-			t.Errorf("with %s=%s the agent runs at %s, want %s", remoteMatch, match, got, want)
+		if got := r.Desired.Sessions[0].Provider; got != want {
+			t.Errorf("with %s=%s the agent runs at %s, want %s", cityconfig.RemoteMatch, match, got, want)
 		}
 	}
 }

@@ -3,12 +3,10 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
+	"gascity/internal/cityconfig"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
@@ -23,7 +22,6 @@ import (
 	"gascity/internal/domain/plan"
 	"gascity/internal/fsutil/logfile"
 	"gascity/internal/guard/policy"
-	"gascity/internal/hookrunner"
 	"gascity/internal/redact"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/server/unixhttp"
@@ -34,7 +32,6 @@ import (
 	"gascity/internal/service/workers"
 	"gascity/internal/store"
 	"gascity/internal/telemetry/metric"
-	"gascity/provider/all"
 	"gascity/runtime"
 )
 
@@ -61,7 +58,7 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	secrets := &redact.Redactor{}
-	secrets.HideEnvironment(d.env)
+	secrets.HideEnvironment(d.config.Environ)
 	k := &controllerProcess{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: judged()}
 	defer k.close()
 	calls, err := k.openJudge()
@@ -94,7 +91,7 @@ type controllerProcess struct {
 
 	mu        sync.Mutex
 	providers []runtime.Provider
-	last      loadedConfig // the last one that was in order
+	last      cityconfig.Loaded // the last one that was in order
 }
 
 func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
@@ -105,7 +102,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	k.store.Store(db)
-	sockets, err := citydir.RuntimeDir(k.root, d.socketBases()...)
+	sockets, err := citydir.RuntimeDir(k.root, d.config.SocketBases()...)
 	if err != nil {
 		return err
 	}
@@ -162,7 +159,9 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 		defer cancel()
 		return engines.run(ctx)
 	})
-	group.Go(func() error { return k.watch(ctx, c) })
+	group.Go(func() error {
+		return cityconfig.Watcher{Root: k.root, Loaded: k.inForce, Reload: c.Reload, Logger: k.logger}.Run(ctx)
+	})
 	group.Go(func() error { return k.export(ctx, facade, opts.Version) })
 	group.Go(func() error { return k.workers.RotateEvery(ctx, k.section().Daemon.WorkerTokenAge) })
 	if opts.Ready != nil {
@@ -179,123 +178,64 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 // load reads the configuration for the controller. Nothing of it is in force before the controller
 // has accepted it, see [controller.Loaded].Accepted; only its secrets are hidden at once.
 func (k *controllerProcess) load(ctx context.Context) (controller.Loaded, error) {
-	r, err := k.daemon.read(ctx, k.root)
+	r, err := k.daemon.config.Load(ctx, k.root)
 	if err == nil {
-		err = checkNotEmpty(r.city)
+		err = cityconfig.CheckNotEmpty(r.City)
 	}
 	if err != nil {
 		return controller.Loaded{}, err
 	}
-	k.hideWritten(ctx, &r.desired)
-	loaded, err := k.daemon.loaded(r)
-	loaded.Accepted = func() { k.apply(r) }
-	return loaded, err
+	k.hideWritten(ctx, &r.Desired)
+	accepted, err := loaded(k.daemon.config, &r)
+	accepted.Accepted = func() { k.apply(r) }
+	return accepted, err
 }
 
 // apply puts a configuration into force for everybody but the controller itself.
-func (k *controllerProcess) apply(r loadedConfig) {
+func (k *controllerProcess) apply(r cityconfig.Loaded) {
 	k.mu.Lock()
 	k.last = r
 	k.mu.Unlock()
-	k.judge.SetRules(r.rules)
-	k.broker.Configure(r.city, &r.desired)
+	k.judge.SetRules(r.Rules)
+	k.broker.Configure(r.City, &r.Desired)
 	if k.spending != nil {
 		k.spending.SessionChanged("") // its rules may be others
 	}
 }
 
-// checkNotEmpty refuses a file without a word in a city that has had a controller: an editor
-// or a full disk leaves one behind, and no person ends a fleet that way.
-func checkNotEmpty(city *config.City) error {
-	if city.Blank() && hasRunBefore(city.Root) {
-		return config.Join([]*config.Error{{
-			File: city.Path, Line: 1, Column: 1, Message: "the file is empty",
-			Hint: "put back what was there, or write [workspace] alone for a city without agents",
-		}})
+// inForce returns the last configuration that was valid.
+func (k *controllerProcess) inForce() cityconfig.Loaded {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last
+}
+
+// loaded turns a configuration into what the controller works by.
+func loaded(l *cityconfig.Loader, r *cityconfig.Loaded) (controller.Loaded, error) {
+	shown, err := l.Show(r.City)
+	if err != nil {
+		return controller.Loaded{}, err
 	}
-	return nil
+	section := r.City.Daemon
+	return controller.Loaded{
+		Desired: r.Desired, Config: shown, Warnings: r.Warnings,
+		Settings: controller.Settings{
+			Patrol: section.PatrolInterval, Shutdown: section.ShutdownTimeout,
+			MaxRestarts: section.MaxRestarts, RestartWindow: section.RestartWindow,
+			Starts: section.MaxWakesPerTick, Looks: section.ProbeConcurrency, DriftWait: section.DriftDrainTimeout,
+			AskAfter: section.UnknownActivityWait,
+		},
+	}, nil
 }
 
 // hideWritten keeps what is written in the configuration as a credential out of
 // all that is kept and shown. What is only referred to is hidden when it is read.
 func (k *controllerProcess) hideWritten(ctx context.Context, desired *plan.Desired) {
-	hideUpstreams(ctx, k.secrets, desired, config.SecretSource{}, config.SecretLiteral)
-}
-
-// hideUpstreams hides the variables of sessions that are called like credentials, and
-// their secrets of some kinds.
-func hideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.Desired, from config.SecretSource, kinds ...config.SecretKind) {
-	for i := range desired.Sessions {
-		s := &desired.Sessions[i]
-		secrets.HideVariables(s.Config.Env)
-		for _, secret := range s.UpstreamEnv {
-			if !slices.Contains(kinds, secret.Kind()) {
-				continue
-			}
-			if value, err := secret.Resolve(ctx, from); err == nil {
-				secrets.Hide(value)
-			}
-		}
-	}
-}
-
-// open opens a provider for the controller and keeps it for the end.
-func (k *controllerProcess) open(ctx context.Context, selection string) (runtime.Provider, error) {
-	p, err := k.openProvider(ctx, selection)
-	if err == nil {
-		k.mu.Lock()
-		k.providers = append(k.providers, p)
-		k.mu.Unlock()
-		opts := hookrunner.Options{Dir: filepath.Join(k.root, citydir.StateFolder, citydir.HooksFolder), Program: k.daemon.opts.Executable}
-		if all.IsHere(selection) {
-			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), citydir.HooksFolder)
-		}
-		p = k.workers.WrapProvider(hookrunner.WrapProvider(p, opts))
-	}
-	return p, err
-}
-
-// close closes the providers; the sessions go on.
-func (k *controllerProcess) close() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, p := range k.providers {
-		if err := all.Close(p); err != nil {
-			k.logger.Warn("cannot close a provider", "error", err)
-		}
-	}
+	cityconfig.HideUpstreams(ctx, k.secrets, desired, config.SecretSource{}, config.SecretLiteral)
 }
 
 // jitter lengthens a pause by up to a fifth, so that a fleet does not act in
 // step.
 func jitter(d time.Duration) time.Duration {
 	return d + time.Duration(mathrand.Int64N(int64(d)/5+1)) //nolint:gosec // no secret
-}
-
-// socketBases returns the folders in which the sockets of the city's sessions may be.
-func (d *Daemon) socketBases() []string {
-	if d.shortLived {
-		return []string{d.env.get(runtimeBase)}
-	}
-	return d.env.socketBases()
-}
-
-// open opens a provider over the city's sessions.
-func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
-	return d.openFor(d.section(root), root, selection, "", logger)
-}
-
-// openFor opens a provider whose far agents reach the worker API behind a socket.
-func (d *Daemon) openFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
-	dir, err := citydir.RuntimeDir(root, d.socketBases()...)
-	if err != nil {
-		return nil, err
-	}
-	cfg := d.configOf(city, root, dir, logger)
-	cfg.Remote.Worker = worker
-	p, err := all.Open(selection, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the provider: %w", err)
-	}
-	return p, nil
 }

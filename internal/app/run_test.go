@@ -245,7 +245,7 @@ func replaceFile(path, text string) error {
 
 func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 	d := newDaemon(t, "ANTHROPIC_API_KEY=sk-1", "GC_SESSION_NAME=outer", "AWS_SECRET_ACCESS_KEY=no", "LC_ALL=C", "TERM=dumb", "OPENAI_API_KEY=sk-2")
-	base := strings.Join(d.providerConfig("/r", "/d", nil).Env, "\n")
+	base := strings.Join(d.config.ProviderConfig("/r", "/d", nil).Env, "\n")
 	for _, want := range []string{"PATH=", "HOME=", "LANG=C.UTF-8", "LC_ALL=C", "ANTHROPIC_API_KEY=sk-1", "OPENAI_API_KEY=sk-2"} {
 		if !strings.Contains(base, want) {
 			t.Errorf("agents do not get %s; they get:\n%s", want, base)
@@ -260,17 +260,17 @@ func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 
 func TestTheCallersShellIsNoDrift(t *testing.T) {
 	root := newCity(t, twoAgents)
-	a, err := newDaemon(t).read(t.Context(), root)
+	a, err := newDaemon(t).config.Load(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newDaemon(t, "LC_ALL=C", "ANTHROPIC_API_KEY=other").read(t.Context(), root)
+	b, err := newDaemon(t, "LC_ALL=C", "ANTHROPIC_API_KEY=other").config.Load(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range a.desired.Sessions {
-		if a.desired.Sessions[i].Core != b.desired.Sessions[i].Core {
-			t.Errorf("%s has another fingerprint in another shell", a.desired.Sessions[i].Agent)
+	for i := range a.Desired.Sessions {
+		if a.Desired.Sessions[i].Core != b.Desired.Sessions[i].Core {
+			t.Errorf("%s has another fingerprint in another shell", a.Desired.Sessions[i].Agent)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	hidden := redact.Writer{Redactor: &redact.Redactor{}, To: file}
-	hidden.HideEnvironment(environment{"MY_TOKEN=very-secret-value", "OTHER=plain-value-here"})
+	hidden.HideEnvironment([]string{"MY_TOKEN=very-secret-value", "OTHER=plain-value-here"})
 	logger := redact.NewLogger(hidden)
 	for range 500 {
 		logger.Info("a message with very-secret-value in it", "api_key", "also-secret", "other", "plain-value-here")

@@ -29,7 +29,7 @@ func (k *controllerProcess) openSpending(e *engines, c *controller.Controller, d
 func (k *controllerProcess) budgets() budgets.Rules {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.last.spending
+	return k.last.Spending
 }
 
 // queuedFor counts the prompts that are a reason to run a session: what is held by a

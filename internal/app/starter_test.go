@@ -26,15 +26,15 @@ func TestANewCityIsSafeByDefault(t *testing.T) {
 		}
 		root := t.TempDir()
 		write(t, filepath.Join(root, client.CityFile), string(text))
-		r, err := d.read(t.Context(), root)
+		r, err := d.config.Load(t.Context(), root)
 		if err != nil {
 			t.Fatalf("the city.toml for %v is faulty: %v\n%s", providers, err, text)
 		}
-		if want := []string{"dangerous-command", "protected-branch", "secrets-reading"}; strings.Join(r.city.Guard.Sets, " ") != strings.Join(want, " ") {
-			t.Errorf("the guard for %v has the sets %v, want %v", providers, r.city.Guard.Sets, want)
+		if want := []string{"dangerous-command", "protected-branch", "secrets-reading"}; strings.Join(r.City.Guard.Sets, " ") != strings.Join(want, " ") {
+			t.Errorf("the guard for %v has the sets %v, want %v", providers, r.City.Guard.Sets, want)
 		}
-		for i := range r.city.Agents {
-			a := &r.city.Agents[i]
+		for i := range r.City.Agents {
+			a := &r.City.Agents[i]
 			if a.Provider == "" {
 				continue
 			}
@@ -48,7 +48,7 @@ func TestANewCityIsSafeByDefault(t *testing.T) {
 				}
 			}
 		}
-		return r.city
+		return r.City
 	}
 	if shell := check(); len(shell.Agents) != 1 || shell.Guard.Unguarded != config.UnguardedReport {
 		t.Errorf("a city without an agent CLI has %d agents and %q for those that cannot ask", len(shell.Agents), shell.Guard.Unguarded)

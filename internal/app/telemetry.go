@@ -9,7 +9,7 @@ import (
 // export sends the city's telemetry to a collector until ctx ends, if the environment
 // of the controller names one.
 func (k *controllerProcess) export(ctx context.Context, f cityService, version string) error {
-	target, err := otlp.TargetFromEnv(k.daemon.env.get)
+	target, err := otlp.TargetFromEnv(k.daemon.config.Environ.Get)
 	if err != nil {
 		k.logger.Warn("telemetry is not exported", "error", err)
 	}

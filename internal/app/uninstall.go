@@ -31,7 +31,7 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 		return client.Uninstalled{}, err
 	}
 	return site.Uninstall(ctx, cleanup.Options{SkipUnreachable: req.LeaveUnreachable, Local: all.SelectionsIn, Shared: all.Shared, Open: func(dir, selection string) (runtime.Provider, func() error, error) {
-		p, err := all.Open(selection, d.providerConfig(root, dir, slog.New(slog.DiscardHandler)))
+		p, err := all.Open(selection, d.config.ProviderConfig(root, dir, slog.New(slog.DiscardHandler)))
 		return p, func() error { return all.Close(p) }, err
 	}})
 }
@@ -41,13 +41,13 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 // the configuration: by a faulty one, a wrong place would be asked and found empty.
 func (d *Daemon) site(ctx context.Context, root string) (cleanup.Site, error) {
 	used, err := citydir.UsedProviders(root)
-	r, faulty := d.read(ctx, root)
+	r, faulty := d.config.Load(ctx, root)
 	if _, lived := os.Lstat(filepath.Join(root, citydir.StateFolder)); faulty == nil && lived == nil && len(used) == 0 {
-		for i := range r.desired.Sessions {
-			used = append(used, r.desired.Sessions[i].Provider)
+		for i := range r.Desired.Sessions {
+			used = append(used, r.Desired.Sessions[i].Provider)
 		}
 	}
-	site := cleanup.Site{Root: root, Bases: d.env.socketBases(), Elsewhere: all.RemoteSelections(used)}
+	site := cleanup.Site{Root: root, Bases: d.config.Environ.SocketBases(), Elsewhere: all.RemoteSelections(used)}
 	if err == nil && faulty != nil && len(site.Elsewhere) > 0 {
 		err = fmt.Errorf("the city has been at %s, and how that is reached stands in city.toml, which must be corrected first: %w", strings.Join(site.Elsewhere, ", "), faulty)
 	}

@@ -24,7 +24,7 @@ var dependencies = []dependency{
 	{"github.com/coder/acp-go-sdk", nil},
 	{"github.com/creack/pty", []string{"internal/shim/process"}},
 	{"github.com/danielgtaylor/huma/v2", []string{"internal/server/controlapi", "internal/server/workerapi"}},
-	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/fsutil/rawlog", "internal/controller", "internal/app", "internal/hookrunner"}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/fsutil/rawlog", "internal/controller", "internal/cityconfig", "internal/hookrunner"}},
 	{"github.com/google/go-cmp", nil},
 	{"github.com/gorilla/websocket", []string{"internal/agentcli/channel"}},
 	{"github.com/hashicorp/yamux", []string{"internal/driver/remote"}},

@@ -36,8 +36,9 @@ var openToCLI = []string{
 // its commands.
 var commands = []string{"internal/cli", "internal/acp/server"}
 
-// importsDrivers are the packages that may import the table of drivers.
-var importsDrivers = []string{"internal/app", "cmd/gc"}
+// importsDrivers are the packages that may import the table of drivers: the wiring, the settings of
+// the drivers, and the checks of the drivers.
+var importsDrivers = []string{"internal/app", "internal/cityconfig", "internal/doctor", "cmd/gc"}
 
 func checkPublicImports(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {

@@ -18,8 +18,8 @@ const (
 	layerDriver                      // what drivers share
 	layerProvider                    // the drivers and their table
 	layerService                     // engines of prompts, questions, workers and the like
-	layerController                  // the reconcile loop
-	layerFrontend                    // servers, commands and hooks
+	layerController                  // the reconcile loop, and the configuration that it works by
+	layerFrontend                    // servers, commands, hooks and the doctor
 	layerApp                         // wiring
 	layerProgram                     // cmd/gc, test programs, benchmarks and examples
 )
@@ -70,11 +70,12 @@ var groups = []group{
 	{dir: "internal/driver", layer: layerDriver},
 	{dir: "provider", layer: layerProvider},
 
-	{dir: "internal/doctor", layer: layerService, apart: true},
 	{dir: "internal/service", layer: layerService, apart: true},
+	{dir: "internal/cityconfig", layer: layerController},
 	{dir: "internal/controller", layer: layerController},
 
 	{dir: "internal/cli", layer: layerFrontend},
+	{dir: "internal/doctor", layer: layerFrontend},
 	{dir: "internal/hookrunner", layer: layerFrontend},
 	{dir: "internal/server", layer: layerFrontend},
 

@@ -195,3 +195,18 @@ func hasLine(text, want string) bool {
 	}
 	return false
 }
+
+// IgnoreState has git ignore the state of a city inside a repository, and returns the file that
+// says so; empty if the city is in no repository.
+func IgnoreState(root string) (string, error) {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", err
+	}
+	r, ok, err := FindRepository(root)
+	if err != nil || !ok {
+		return "", err
+	}
+	file, _, err := r.Exclude(root)
+	return file, err
+}

@@ -43,3 +43,10 @@ func RecordUsed(root, selection string) (err error) {
 	}
 	return file.Sync()
 }
+
+// HasRunBefore reports whether a controller has worked in the city before, by its log: a store
+// that is missing then has been lost.
+func HasRunBefore(root string) bool {
+	info, err := os.Stat(filepath.Join(root, StateFolder, LogFolder, LogFile))
+	return err == nil && info.Size() > 0
+}

@@ -31,20 +31,13 @@ import (
 // openStore opens what the city must not forget.
 func (k *controllerProcess) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
-		Path: filepath.Join(k.root, citydir.StateFolder, citydir.StoreFile), ExpectDatabase: hasRunBefore(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
+		Path: filepath.Join(k.root, citydir.StateFolder, citydir.StoreFile), ExpectDatabase: citydir.HasRunBefore(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
 		OnFault: func(error) {
 			if c := k.controller.Load(); c != nil {
 				c.StoreChanged()
 			}
 		},
 	})
-}
-
-// hasRunBefore reports whether a controller has worked here before, by its log: a store
-// that is missing then has been lost.
-func hasRunBefore(root string) bool {
-	info, err := os.Stat(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, citydir.LogFile))
-	return err == nil && info.Size() > 0
 }
 
 // notices report to people, for as long as the controller runs, what was lost
@@ -73,7 +66,7 @@ func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: opts.Version, PID: os.Getpid(), Retry: opts.Retry,
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
-		FindProgram: d.findProgram, SearchPath: d.env.get("PATH"),
+		FindProgram: d.config.FindProgram, SearchPath: d.config.Environ.Get("PATH"),
 		Events: e.events, Records: db, Logger: k.logger,
 		Changed: e.sessionChanged, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
 		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,
@@ -83,7 +76,7 @@ func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli
 	}
 	k.controller.Store(c)
 	k.openSpending(e, c, db)
-	environ := d.env.base(agentcli.Builtin())
+	environ := d.config.Environ.Base(agentcli.Builtin())
 	e.prompts = prompts.New(prompts.Options{
 		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.promptHold, Opens: e.opens, Typed: e.typed, Progress: k.progress,
 		Changed: func(session string) { e.questions.SessionChanged(session) }, Texts: textFiles{k.texts, e}, Probed: c.Probed,
@@ -118,10 +111,10 @@ var (
 func (k *controllerProcess) progress() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.last.city == nil {
+	if k.last.City == nil {
 		return 0
 	}
-	return k.last.city.Delivery.ProgressTimeout
+	return k.last.City.Delivery.ProgressTimeout
 }
 
 // policy is what the configuration in force says about an agent's questions.
@@ -134,7 +127,7 @@ func (k *controllerProcess) policy(agent string) questions.Policy {
 func (k *controllerProcess) desired(agent string) plan.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return *cmp.Or(k.last.desired.SessionOf(agent), &plan.Session{})
+	return *cmp.Or(k.last.Desired.SessionOf(agent), &plan.Session{})
 }
 
 // pressure is what the configuration in force says about an agent's context.
@@ -157,10 +150,10 @@ func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instan
 func (k *controllerProcess) notifier() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.last.city == nil {
+	if k.last.City == nil {
 		return ""
 	}
-	return k.last.city.Daemon.OnPending
+	return k.last.City.Daemon.OnPending
 }
 
 // checkLimit bounds the check of a pool.
@@ -170,7 +163,7 @@ const checkLimit = 3 * time.Minute
 func (d *Daemon) countPool(ctx context.Context, pool *plan.Pool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
-	env := d.env.base(agentcli.Builtin())
+	env := d.config.Environ.Base(agentcli.Builtin())
 	for name, value := range pool.Env {
 		env = append(env, name+"="+value)
 	}

@@ -1,10 +1,11 @@
-package app
+package cityconfig
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,22 +27,25 @@ const mostRests = 10
 // mostFolders bounds how many folders of overlays are watched.
 const mostFolders = 1000
 
-// reloader receives the edits that a watch finds.
-type reloader interface {
-	Reload(ctx context.Context) (client.Done, error)
+// Watcher reloads the configuration of a city after each edit. All fields are required.
+type Watcher struct {
+	Root   string
+	Loaded func() Loaded // the last valid configuration
+	Reload func(ctx context.Context) (client.Done, error)
+	Logger *slog.Logger
 }
 
-// watch reloads the configuration after each edit of baseCity.toml and of the files
+// Run reloads the configuration after each edit of city.toml and of the files
 // it names, once the edit has rested. It ends with ctx. A system that cannot
 // watch files is logged once; gc reload still works.
-func (k *controllerProcess) watch(ctx context.Context, c reloader) error {
+func (c Watcher) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		k.logger.Warn("edits are not noticed by themselves", "error", err)
+		c.Logger.Warn("edits are not noticed by themselves", "error", err)
 		return nil
 	}
 	defer watcher.Close()
-	w := &watch{controllerProcess: k, watcher: watcher}
+	w := &watch{Watcher: c, watcher: watcher}
 	w.follow()
 	rest := time.NewTimer(time.Hour)
 	rest.Stop()
@@ -65,12 +69,12 @@ func (k *controllerProcess) watch(ctx context.Context, c reloader) error {
 			if !open {
 				return nil
 			}
-			k.logger.Warn("edits may have been missed; they are read now", "error", err)
+			c.Logger.Warn("edits may have been missed; they are read now", "error", err)
 			edited()
 		case <-rest.C:
 			since = time.Time{}
 			if _, err := c.Reload(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrInvalid) {
-				k.logger.Warn("cannot reload the configuration", "error", err)
+				c.Logger.Warn("cannot reload the configuration", "error", err)
 			}
 			w.follow()
 		case <-ctx.Done():
@@ -82,7 +86,8 @@ func (k *controllerProcess) watch(ctx context.Context, c reloader) error {
 // watch is the set of watched files. Folders are watched and not files, for
 // editors replace files.
 type watch struct {
-	*controllerProcess
+	Watcher
+
 	watcher *fsnotify.Watcher
 	quiet   time.Duration
 	files   map[string]bool
@@ -91,15 +96,13 @@ type watch struct {
 
 // follow watches what the last good configuration names.
 func (w *watch) follow() {
-	w.mu.Lock()
-	last := w.last
-	w.mu.Unlock()
-	w.quiet = last.city.Daemon.TickDebounce
+	last := w.Loaded()
+	w.quiet = last.City.Daemon.TickDebounce
 	if w.quiet <= 0 {
 		w.quiet = quietTime
 	}
-	w.files, w.trees = map[string]bool{filepath.Join(w.root, client.CityFile): true}, nil
-	for _, path := range last.named() {
+	w.files, w.trees = map[string]bool{filepath.Join(w.Root, client.CityFile): true}, nil
+	for _, path := range last.Files() {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			w.trees = append(w.trees, path)
 		} else {
@@ -113,7 +116,7 @@ func (w *watch) follow() {
 	for _, tree := range w.trees {
 		wanted[filepath.Dir(tree)] = true
 		if err := addFolders(wanted, tree); err != nil {
-			w.logger.Warn("edits of an overlay may be missed", "folder", tree, "error", err)
+			w.Logger.Warn("edits of an overlay may be missed", "folder", tree, "error", err)
 		}
 	}
 	for _, dir := range w.watcher.WatchList() {
@@ -123,7 +126,7 @@ func (w *watch) follow() {
 	}
 	for dir := range wanted {
 		if err := w.watcher.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			w.logger.Warn("edits are not noticed", "folder", dir, "error", err)
+			w.Logger.Warn("edits are not noticed", "folder", dir, "error", err)
 		}
 	}
 }

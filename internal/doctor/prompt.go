@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
 	"gascity/provider/all"
@@ -29,7 +30,7 @@ const echoAgent = `printf 'ready> '; while IFS= read -r line; do printf 'answer:
 // prompt is the last check: a real agent at each provider that the city selects takes a
 // prompt and answers, in a place of its own. One that speaks a protocol, or was already
 // found to be wanting, is not tried.
-func (x *doctorRun) prompt() {
+func (x *examination) prompt() {
 	for _, selection := range x.selected {
 		driver, _, err := all.Find(selection)
 		if err != nil || driver.Protocol || driver.Route != nil || x.wanting[selection] {
@@ -39,7 +40,7 @@ func (x *doctorRun) prompt() {
 		if driver.Where != all.WhereLocal {
 			limit = promptLimitRemote
 		}
-		began := x.opts.Now()
+		began := x.Loader.Now()
 		ctx, cancel := context.WithTimeout(x.ctx, limit)
 		err = x.tryPrompt(ctx, selection, driver.Where)
 		cancel()
@@ -47,11 +48,11 @@ func (x *doctorRun) prompt() {
 			x.problem("prompt."+selection, fmt.Sprintf("a test agent did not answer: %v", err), "gc provider check "+selection+" says more")
 			continue
 		}
-		x.ok("prompt."+selection, "a test agent accepted a prompt and answered within %v", x.opts.Now().Sub(began).Round(time.Millisecond))
+		x.ok("prompt."+selection, "a test agent accepted a prompt and answered within %v", x.Loader.Now().Sub(began).Round(time.Millisecond))
 	}
 }
 
-func (x *doctorRun) tryPrompt(ctx context.Context, selection string, where all.Where) (err error) {
+func (x *examination) tryPrompt(ctx context.Context, selection string, where all.Where) (err error) {
 	dir, err := os.MkdirTemp(citydir.PublicTempDir, "gc-doctor-")
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (x *doctorRun) tryPrompt(ctx context.Context, selection string, where all.W
 	if selection, err = withPath(selection, x.root); err != nil {
 		return err
 	}
-	providers := x.trialConfig(x.root, dir)
+	providers := x.Loader.TrialConfig(x.root, dir)
 	work := dir
 	if where != all.WhereLocal {
 		work = citydir.PublicTempDir // dir is not there
@@ -82,7 +83,7 @@ func (x *doctorRun) tryPrompt(ctx context.Context, selection string, where all.W
 	name := "gc-doctor-" + strings.ToLower(rand.Text()[:8])
 	cfg := runtime.Config{
 		Command: echoAgent, WorkDir: work, ReadyPromptPrefix: echoReady, ProviderName: agentcli.Generic,
-		Env: map[string]string{"GC_INSTANCE_TOKEN": instanceToken()},
+		Env: map[string]string{"GC_INSTANCE_TOKEN": agent.InstanceTokenPrefix + rand.Text()},
 	}
 	if !runtime.CapabilitiesFor(p, name).CanAttachTTY {
 		cfg.Env["GC_STDIN"] = "lines"

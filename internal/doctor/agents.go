@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 
 // agents looks at what each agent needs on this machine. Of one that runs elsewhere, or at
 // a script that alone knows where, that is what is staged.
-func (x *doctorRun) agents() {
-	if x.r.city == nil {
+func (x *examination) agents() {
+	if x.r.City == nil {
 		return
 	}
-	for i := range x.r.desired.Sessions {
-		s := &x.r.desired.Sessions[i]
+	for i := range x.r.Desired.Sessions {
+		s := &x.r.Desired.Sessions[i]
 		if s.Suspended {
 			continue
 		}
@@ -38,7 +38,7 @@ func (x *doctorRun) agents() {
 	}
 }
 
-func (x *doctorRun) workDir(s *plan.Session) {
+func (x *examination) workDir(s *plan.Session) {
 	check, dir := "agent."+s.Agent+".work_dir", s.Config.WorkDir
 	if dir == "" {
 		return
@@ -56,7 +56,7 @@ func (x *doctorRun) workDir(s *plan.Session) {
 	}
 }
 
-func (x *doctorRun) command(s *plan.Session) {
+func (x *examination) command(s *plan.Session) {
 	check := "agent." + s.Agent + ".command"
 	name, err := programpath.FirstProgram(s.Config.Command)
 	if err != nil {
@@ -68,12 +68,12 @@ func (x *doctorRun) command(s *plan.Session) {
 }
 
 // program looks for a program where the agent would.
-func (x *doctorRun) program(s *plan.Session, check, name string) {
+func (x *examination) program(s *plan.Session, check, name string) {
 	if name == "" {
 		return // a default shell, or something that only the shell can evaluate; or nothing is named
 	}
 	path := x.searchPath()
-	found, err := x.resolveProgram(x.ctx, s, name, path)
+	found, err := x.Loader.ResolveProgram(x.ctx, s, name, path)
 	own, isOwn := s.Config.Env["PATH"]
 	switch {
 	case err == nil && found.Login:
@@ -86,7 +86,7 @@ func (x *doctorRun) program(s *plan.Session, check, name string) {
 		x.problem(check, fmt.Sprintf("%s %v", name, err), "install it, or change start_command; then: gc restart "+s.Agent)
 	default:
 		remedy := "install it; then: gc restart " + s.Agent
-		if here, err := programpath.Find(name, "", x.env.get("PATH")); err == nil {
+		if here, err := programpath.Find(name, "", x.Loader.Environ.Get("PATH")); err == nil {
 			remedy = fmt.Sprintf("this shell finds %s: give the controller this PATH with: gc controller stop && gc start", here)
 		}
 		x.problem(check, fmt.Sprintf("%s %v; PATH is %s", name, err, path), remedy)
@@ -95,9 +95,9 @@ func (x *doctorRun) program(s *plan.Session, check, name string) {
 
 // searchPath returns the PATH of the controller, if one runs, else that of this process: a
 // controller that it starts has the same.
-func (x *doctorRun) searchPath() string {
+func (x *examination) searchPath() string {
 	if x.path == "" {
-		x.path = x.env.get("PATH")
+		x.path = x.Loader.Environ.Get("PATH")
 		c := x.client()
 		defer c.Close()
 		ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
@@ -110,7 +110,7 @@ func (x *doctorRun) searchPath() string {
 }
 
 // files looks at what is staged into the working directory.
-func (x *doctorRun) files(s *plan.Session) {
+func (x *examination) files(s *plan.Session) {
 	check := "agent." + s.Agent + ".files"
 	cfg := &s.Config
 	var paths []string

@@ -1,4 +1,4 @@
-package app
+package cityconfig
 
 import (
 	"cmp"
@@ -11,11 +11,11 @@ import (
 	"gascity/provider/all"
 )
 
-// findProgram looks for the program of a session's agent as the agent's shell would. Where that is
+// FindProgram looks for the program of a session's agent as the agent's shell would. Where that is
 // not found, the PATH of the user's login shell follows, so that a program is found that was
 // installed after the controller started. Nothing is looked for that runs elsewhere, that only the
 // shell can find, or that pre_start may make.
-func (d *Daemon) findProgram(ctx context.Context, s *plan.Session) (path string, missing error) {
+func (l *Loader) FindProgram(ctx context.Context, s *plan.Session) (path string, missing error) {
 	driver, _, err := all.Find(s.Provider)
 	if err != nil || driver.Where != all.WhereLocal || len(s.Config.PreStart) > 0 {
 		return "", nil //nolint:nilerr // the place's own error says it
@@ -24,7 +24,7 @@ func (d *Daemon) findProgram(ctx context.Context, s *plan.Session) (path string,
 	if err != nil || name == "" {
 		return "", nil //nolint:nilerr // the shell says what is wrong
 	}
-	found, err := d.resolveProgram(ctx, s, name, d.env.get("PATH"))
+	found, err := l.ResolveProgram(ctx, s, name, l.Environ.Get("PATH"))
 	if err != nil {
 		return "", missingProgram(s.Agent, name, err)
 	}
@@ -34,15 +34,15 @@ func (d *Daemon) findProgram(ctx context.Context, s *plan.Session) (path string,
 	return "", nil
 }
 
-// resolveProgram finds a program as an agent does: in its own PATH, if it has one, else in the controller's,
+// ResolveProgram finds a program as an agent does: in its own PATH, if it has one, else in the controller's,
 // and behind that in the PATH of the login shell.
-func (d *Daemon) resolveProgram(ctx context.Context, s *plan.Session, name, controllerPath string) (programpath.Found, error) {
+func (l *Loader) ResolveProgram(ctx context.Context, s *plan.Session, name, controllerPath string) (programpath.Found, error) {
 	dir := cmp.Or(s.Config.WorkDir, ".")
 	if own, ok := s.Config.Env["PATH"]; ok {
 		file, err := programpath.Find(name, dir, own)
 		return programpath.Found{File: file, PATH: own}, err
 	}
-	return d.finder.Find(ctx, name, dir, controllerPath)
+	return l.Finder.Find(ctx, name, dir, controllerPath)
 }
 
 // missingProgram is the error of an agent whose program is not there.

@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"fmt"
@@ -16,17 +16,17 @@ import (
 
 // leftovers looks for sessions that are not wanted, dead sessions, and
 // processes of the city's agents that belong to no session.
-func (x *doctorRun) leftovers() {
+func (x *examination) leftovers() {
 	if x.control {
 		x.strays()
 		return // the controller deals with the rest
 	}
-	if x.r.city == nil {
+	if x.r.City == nil {
 		return
 	}
 	wanted := map[string]bool{}
-	for i := range x.r.desired.Sessions {
-		s := &x.r.desired.Sessions[i]
+	for i := range x.r.Desired.Sessions {
+		s := &x.r.Desired.Sessions[i]
 		wanted[s.Name] = !s.Suspended
 	}
 	var found []string
@@ -54,7 +54,7 @@ func (x *doctorRun) leftovers() {
 
 // strays names agents that run although no provider has a session for them. Their folder was removed, and
 // so was the process that could make it again.
-func (x *doctorRun) strays() {
+func (x *examination) strays() {
 	live, err := envscan.LiveProcesses(x.root)
 	if err != nil || len(live) == 0 {
 		return
@@ -82,7 +82,7 @@ func (x *doctorRun) strays() {
 
 // providersToCheck are the providers that the city selects, and those where it may have left
 // something.
-func (x *doctorRun) providersToCheck() []string {
+func (x *examination) providersToCheck() []string {
 	used, err := citydir.UsedProviders(x.root)
 	if err != nil {
 		x.warn("sessions", err.Error(), "make .gc readable for this user")
@@ -93,9 +93,9 @@ func (x *doctorRun) providersToCheck() []string {
 }
 
 // sessions returns the instance tokens of what runs under a provider, by name.
-func (x *doctorRun) sessions(selection string) map[string]string {
+func (x *examination) sessions(selection string) map[string]string {
 	tokens := map[string]string{}
-	p, err := x.open(x.root, selection, slog.New(slog.DiscardHandler))
+	p, err := x.Loader.Open(x.root, selection, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil // the provider's finding says it
 	}

@@ -1,22 +1,20 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"gascity/client"
+	"gascity/internal/cityconfig"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/domain/plan"
 	"gascity/internal/fsutil/logfile"
 	"gascity/internal/guard"
 	"gascity/internal/guard/policy"
@@ -28,18 +26,6 @@ const (
 	guardSize = 8 << 20       // of one file; there are logfile.Kept more
 )
 
-// rules compiles the guard of a configuration.
-func (d *Daemon) rules(city *config.City, desired plan.Desired) (*policy.Rules, error) {
-	src := policy.Source{City: city, Home: d.env.get("HOME"), Read: readNamed}
-	for i := range desired.Sessions {
-		s := &desired.Sessions[i]
-		src.Agents = append(src.Agents, guard.Request{
-			Agent: s.Agent, Role: path.Base(cmp.Or(s.Pool, s.Agent)), Dir: s.Config.WorkDir, Home: cmp.Or(s.Config.Env["HOME"], src.Home),
-		})
-	}
-	return policy.Compile(src)
-}
-
 // openJudge makes a judge without rules, which denies everything, and returns the file of
 // the calls that it decides about.
 func (k *controllerProcess) openJudge() (*logfile.File, error) {
@@ -50,16 +36,16 @@ func (k *controllerProcess) openJudge() (*logfile.File, error) {
 	return file, err
 }
 
-// Guard returns the rules of the baseCity.toml on disk, with more rule sets or files.
+// Guard returns the rules of the city.toml on disk, with more rule sets or files.
 func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Guarding, error) {
-	r, err := d.read(ctx, root)
+	r, err := d.config.Load(ctx, root)
 	if err != nil {
-		return cli.Guarding{}, missing(root, err)
+		return cli.Guarding{}, cityconfig.ExplainMissing(root, err)
 	}
-	out := cli.Guarding{Policy: r.rules.Policy(), On: r.rules.Guarded(), AskTimeout: r.rules.AskTimeout(), Agent: func(name string) (guard.Request, error) {
-		req, known := r.rules.Request(name)
+	out := cli.Guarding{Policy: r.Rules.Policy(), On: r.Rules.Guarded(), AskTimeout: r.Rules.AskTimeout(), Agent: func(name string) (guard.Request, error) {
+		req, known := r.Rules.Request(name)
 		if !known {
-			return req, fmt.Errorf("%w: no agent is called %q; %s", client.ErrNotFound, name, config.Suggest(name, slices.Values(r.rules.Agents())))
+			return req, fmt.Errorf("%w: no agent is called %q; %s", client.ErrNotFound, name, config.Suggest(name, slices.Values(r.Rules.Agents())))
 		}
 		return req, nil
 	}}
@@ -67,7 +53,7 @@ func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Gua
 		return out, nil
 	}
 	out.On = true
-	out.Policy, err = r.rules.With(more, readNamed)
+	out.Policy, err = r.Rules.With(more, cityconfig.ReadNamed)
 	switch {
 	case errors.Is(err, policy.ErrNoSet):
 		err = fmt.Errorf("%w: %w", client.ErrNotFound, err)
@@ -102,13 +88,4 @@ func readCalls(name string, since time.Time) (calls []guard.Call, err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	return policy.ReadCalls(file, since)
-}
-
-// guarded says whether tools are guarded. A city without a guard is not at fault.
-func (x *doctorRun) guarded() {
-	if !x.r.rules.Guarded() {
-		x.ok("guard", "%s has no [guard]: agents may use every tool", client.CityFile)
-		return
-	}
-	x.ok("guard", "%d rules; what none of them is about: %s", x.r.rules.Count(), x.r.rules.Policy().Default())
 }

@@ -1,17 +1,17 @@
-package app
+package doctor
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"gascity/internal/agent"
 	"gascity/internal/citydir"
-	"gascity/internal/cli"
 	"gascity/internal/doctor/providerprobe"
 	"gascity/internal/driver/script"
 	"gascity/internal/fakeagent"
@@ -25,7 +25,7 @@ type scripted interface{ Handshake() script.Handshake }
 
 // CheckOperations tries a provider operation by operation in a temporary place. The
 // agent is this program under the fake agent's name.
-func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
+func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, report func(CheckResult)) error {
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
@@ -38,13 +38,13 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 		Agent: runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}, Dir: place,
 		Report: func(f providerprobe.Finding) { report(operationResult(f)) },
 	}
-	if err := os.Symlink(d.opts.Executable, subject.Agent.Path); err != nil {
+	if err := os.Symlink(d.Loader.Executable, subject.Agent.Path); err != nil {
 		return fmt.Errorf("cannot make the fake agent: %w", err)
 	}
 	if selection, err = withPath(selection, root); err != nil {
 		return err
 	}
-	p, err := all.Open(selection, d.trialConfig(root, place))
+	p, err := all.Open(selection, d.Loader.TrialConfig(root, place))
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err
 	const name, file = "gc-check-shares", "shared"
 	cfg := runtime.Config{
 		Command: "touch " + filepath.Join(dir, file) + "; exec sleep 1000", WorkDir: citydir.PublicTempDir,
-		Env: map[string]string{"GC_INSTANCE_TOKEN": instanceToken()},
+		Env: map[string]string{"GC_INSTANCE_TOKEN": agent.InstanceTokenPrefix + rand.Text()},
 	}
 	if err := p.Start(ctx, name, cfg); err != nil {
 		return err
@@ -116,39 +116,14 @@ func withPath(selection, root string) (string, error) {
 	return kind + ":" + path, err
 }
 
-func operationResult(f providerprobe.Finding) cli.CheckResult {
-	r := cli.CheckResult{ID: f.Operation, Sentence: f.Promise, Result: cli.CheckFail, Detail: f.Detail, Took: f.Took.Round(time.Millisecond)}
+func operationResult(f providerprobe.Finding) CheckResult {
+	r := CheckResult{ID: f.Operation, Sentence: f.Promise, Result: CheckFail, Detail: f.Detail, Took: f.Took.Round(time.Millisecond)}
 	switch f.Status {
 	case providerprobe.Works:
-		r.Result = cli.CheckPass
+		r.Result = CheckPass
 	case providerprobe.Unsupported, providerprobe.Untried:
-		r.Result, r.Detail = cli.CheckSkip, string(f.Status)+": "+f.Detail
+		r.Result, r.Detail = CheckSkip, string(f.Status)+": "+f.Detail
 	case providerprobe.Wrong:
 	}
 	return r
-}
-
-// ServeProvider answers one call of a session script with what a provider does. Its
-// world is the script's state folder, if one is set, else the city.
-func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args []string) int {
-	if state := d.env.get("GC_EXEC_STATE_DIR"); filepath.IsAbs(state) {
-		root = filepath.Join(state, "served")
-	}
-	if root == "" {
-		fmt.Fprintln(d.opts.Stderr, "gc: there is no city here, and GC_EXEC_STATE_DIR is not set: gc cannot store sessions")
-		return script.ExitFailed
-	}
-	p, err := d.open(root, selection, slog.New(slog.DiscardHandler))
-	if err != nil {
-		fmt.Fprintln(d.opts.Stderr, "gc:", err)
-		return script.ExitFailed
-	}
-	code := script.Serve(ctx, p, script.Call{
-		Args: args, Stdin: d.opts.Stdin, Size: d.env.get(script.VariableSize), Stdout: d.opts.Stdout, Stderr: d.opts.Stderr,
-	})
-	if err := all.Close(p); err != nil && code == script.ExitOK {
-		fmt.Fprintln(d.opts.Stderr, "gc:", err)
-		return script.ExitFailed
-	}
-	return code
 }

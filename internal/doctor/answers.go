@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"gascity/client"
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
-	"gascity/internal/cli"
 	"gascity/internal/doctor/smoketest"
 )
 
@@ -19,13 +18,13 @@ import (
 const answerLimit = 3 * time.Minute
 
 // AskCLIs has each agent CLI answer a question, in a city that is made for it.
-func (d *Daemon) AskCLIs(ctx context.Context, root string, report func(cli.Finding)) error {
-	x := &doctorRun{Daemon: d, ctx: ctx, root: root, report: report}
+func (d *Doctor) AskCLIs(ctx context.Context, root string, report func(Finding)) error {
+	x := &examination{Doctor: d, ctx: ctx, root: root, report: report}
 	x.answers()
 	return context.Cause(ctx)
 }
 
-func (x *doctorRun) answers() {
+func (x *examination) answers() {
 	text, names, err := x.trialCity()
 	if err != nil {
 		x.problem("answer", err.Error(), "")
@@ -43,13 +42,9 @@ func (x *doctorRun) answers() {
 		x.problem("answer", "cannot make a folder for the trial: "+err.Error(), "make "+x.home()+" writable")
 		return
 	}
-	temporary := *x.Daemon
-	temporary.shortLived = true
 	err = smoketest.RunTrial(x.ctx, smoketest.City{
-		Root: dir, TOML: text, Agents: names, Timeout: answerLimit, Version: x.opts.Version,
-		Run: func(ctx context.Context, root string, ready func()) error {
-			return temporary.RunController(ctx, root, cli.ControllerOptions{Version: x.opts.Version, Ready: ready})
-		},
+		Root: dir, TOML: text, Agents: names, Timeout: answerLimit, Version: x.Version,
+		Run: x.RunController,
 	}, x.answer)
 	switch {
 	case errors.Is(err, smoketest.ErrLeftovers):
@@ -65,7 +60,7 @@ func (x *doctorRun) answers() {
 	}
 }
 
-func (x *doctorRun) answer(a smoketest.Result) {
+func (x *examination) answer(a smoketest.Result) {
 	if a.Err != nil {
 		x.problem("answer."+a.Agent, a.Err.Error(), "start it by hand as this user, and see whether it answers")
 		return
@@ -73,9 +68,9 @@ func (x *doctorRun) answer(a smoketest.Result) {
 	x.ok("answer."+a.Agent, "it was started and answered a question within %v", a.Took.Round(100*time.Millisecond))
 }
 
-// trialCity returns the baseCity.toml of the trial and its agents: of the CLIs that the city
+// trialCity returns the city.toml of the trial and its agents: of the CLIs that the city
 // uses, without a city of those that are installed.
-func (x *doctorRun) trialCity() (text []byte, names []string, err error) {
+func (x *examination) trialCity() (text []byte, names []string, err error) {
 	if x.root != "" {
 		path := filepath.Join(x.root, client.CityFile)
 		if text, err = os.ReadFile(path); err != nil {
@@ -83,16 +78,7 @@ func (x *doctorRun) trialCity() (text []byte, names []string, err error) {
 		}
 		return smoketest.ConfigFrom(text, x.root)
 	}
-	set := agentcli.Builtin()
-	for _, name := range set.Names() {
-		profile, err := set.Get(name)
-		if err != nil || profile.Command == "" {
-			continue
-		}
-		if _, err := x.finder.Find(x.ctx, profile.Command, "", x.env.get("PATH")); err == nil {
-			names = append(names, name)
-		}
-	}
+	names = x.Loader.Machine().Names(x.ctx, agentcli.Builtin())
 	if len(names) == 0 {
 		return nil, nil, nil
 	}
@@ -102,8 +88,8 @@ func (x *doctorRun) trialCity() (text []byte, names []string, err error) {
 
 // home is where the trial's folder goes: no other user can write above it, or some agent CLIs
 // do not accept their hooks.
-func (x *doctorRun) home() string {
-	if dir := x.env.get("HOME"); dir != "" {
+func (x *examination) home() string {
+	if dir := x.Loader.Environ.Get("HOME"); dir != "" {
 		return dir
 	}
 	return citydir.PublicTempDir

@@ -1,4 +1,4 @@
-package app
+package cityconfig
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 )
@@ -20,8 +19,8 @@ type unaskedAgent struct {
 	profile agentcli.Profile
 }
 
-// unasked returns the agents of a city whose agent CLIs run their tools without asking.
-func unasked(city *config.City) ([]unaskedAgent, error) {
+// findUnasked returns the agents of a city whose agent CLIs run their tools without asking.
+func findUnasked(city *config.City) ([]unaskedAgent, error) {
 	profiles, err := plan.Profiles(city, agentcli.Builtin())
 	if err != nil {
 		return nil, err
@@ -50,14 +49,14 @@ func (u unaskedAgent) mode() string {
 }
 
 // refusedAsRoot returns a remark for each agent whose agent CLI does not start as this user.
-func (d *Daemon) refusedAsRoot(city *config.City, agents []unaskedAgent) []*config.Error {
+func (l *Loader) refusedAsRoot(city *config.City, agents []unaskedAgent) []*config.Error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
 	var remarks []*config.Error
 	for _, u := range agents {
 		accepts := u.profile.AsRootEnv
-		set := accepts != "" && cmp.Or(u.agent.Env[accepts], u.profile.Env[accepts], d.env.get(accepts)) != ""
+		set := accepts != "" && cmp.Or(u.agent.Env[accepts], u.profile.Env[accepts], l.Environ.Get(accepts)) != ""
 		if set || !slices.Contains(u.profile.RefusedAsRoot, u.mode()) {
 			continue
 		}
@@ -68,9 +67,9 @@ func (d *Daemon) refusedAsRoot(city *config.City, agents []unaskedAgent) []*conf
 	return remarks
 }
 
-// unaskedWords says which agents run their tools without asking a person, and what decides
+// UnaskedText says which agents run their tools without asking a person, and what decides
 // instead; empty if none does.
-func (r *loadedConfig) unaskedWords() string {
+func (r *Loaded) UnaskedText() string {
 	if len(r.unasked) == 0 {
 		return ""
 	}
@@ -82,29 +81,16 @@ func (r *loadedConfig) unaskedWords() string {
 	if len(names) > 1 {
 		verb = "run their"
 	}
-	if !r.rules.Guarded() {
+	if !r.Rules.Guarded() {
 		rest = "no [guard] rules check them either"
 	}
 	return fmt.Sprintf("%s %s tools without asking a person (all permissions skipped); %s", strings.Join(names, ", "), verb, rest)
 }
 
-// permissions reports which agents run their tools without asking.
-func (x *doctorRun) permissions() {
-	const check = "permissions"
-	words := x.r.unaskedWords()
-	switch {
-	case words == "":
-	case x.r.rules.Guarded():
-		x.ok(check, "%s", words)
-	default:
-		x.warn(check, words, askingRemedy(x.r.unasked))
-	}
-}
-
-// askingRemedy says how the agents come to ask a person.
-func askingRemedy(agents []unaskedAgent) string {
+// AskingRemedy says how the agents that run their tools without asking are made to ask a person.
+func (r *Loaded) AskingRemedy() string {
 	const guard = `set [guard] sets = ["dangerous-command", "protected-branch", "secrets-reading"]`
-	for _, u := range agents {
+	for _, u := range r.unasked {
 		if u.profile.AskingMode != "" {
 			return fmt.Sprintf("set permission_mode = %q for %s to be asked; %s", u.profile.AskingMode, u.agent.QualifiedName(), guard)
 		}
@@ -114,25 +100,23 @@ func askingRemedy(agents []unaskedAgent) string {
 
 // RefusedModes returns a line for each agent whose installed agent CLI does not accept its
 // permission mode.
-func (d *Daemon) RefusedModes(ctx context.Context, root string) ([]string, error) {
-	r, err := d.read(ctx, root)
+func (l *Loader) RefusedModes(ctx context.Context, root string) ([]string, error) {
+	r, err := l.Load(ctx, root)
 	if err != nil {
-		return nil, missing(root, err)
+		return nil, ExplainMissing(root, err)
 	}
 	var lines []string
-	for _, e := range d.refusedModes(ctx, r.city) {
+	for _, e := range l.ModeRemarks(ctx, r.City) {
 		lines = append(lines, e.Message+"; "+e.Hint)
 	}
 	return lines, nil
 }
 
-// Unasked returns the line that gc start shows, see [loadedConfig.unaskedWords].
-func (d *Daemon) Unasked(ctx context.Context, root string) (string, error) {
-	r, err := d.read(ctx, root)
+// Unasked returns the line that gc start shows, see [Loaded.UnaskedText].
+func (l *Loader) Unasked(ctx context.Context, root string) (string, error) {
+	r, err := l.Load(ctx, root)
 	if err != nil {
-		return "", missing(root, err)
+		return "", ExplainMissing(root, err)
 	}
-	return r.unaskedWords(), nil
+	return r.UnaskedText(), nil
 }
-
-var _ cli.Configs = (*Daemon)(nil)

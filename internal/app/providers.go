@@ -5,16 +5,56 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"gascity/client"
 	"gascity/internal/citydir"
-	"gascity/internal/domain/plan"
+	"gascity/internal/config"
+	"gascity/internal/hookrunner"
 	"gascity/internal/proc/envscan"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
+
+// section is what the configuration in force says; while there is none, what section of the
+// daemon returns.
+func (k *controllerProcess) section() *config.City {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last.City != nil {
+		return k.last.City
+	}
+	return k.daemon.config.Section(k.root)
+}
+
+// open opens a provider for the controller and keeps it for the end.
+func (k *controllerProcess) open(ctx context.Context, selection string) (runtime.Provider, error) {
+	p, err := k.openProvider(ctx, selection)
+	if err == nil {
+		k.mu.Lock()
+		k.providers = append(k.providers, p)
+		k.mu.Unlock()
+		opts := hookrunner.Options{Dir: filepath.Join(k.root, citydir.StateFolder, citydir.HooksFolder), Program: k.daemon.opts.Executable}
+		if all.IsHere(selection) {
+			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), citydir.HooksFolder)
+		}
+		p = k.workers.WrapProvider(hookrunner.WrapProvider(p, opts))
+	}
+	return p, err
+}
+
+// close closes the providers; the sessions go on.
+func (k *controllerProcess) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.providers {
+		if err := all.Close(p); err != nil {
+			k.logger.Warn("cannot close a provider", "error", err)
+		}
+	}
+}
 
 // openProvider opens a provider for the controller. One that is not there at all, and never
 // was, is a place without sessions: the agents that name it fail to start with that
@@ -44,10 +84,10 @@ func absent(selection string, err error) bool {
 // openUsed opens a provider, and notes that before anything can be started there.
 func (k *controllerProcess) openUsed(ctx context.Context, selection string) (runtime.Provider, error) {
 	d := k.daemon
-	if _, err := all.Version(ctx, selection, d.configOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
+	if _, err := all.Version(ctx, selection, d.config.ConfigOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
 		return nil, err
 	}
-	p, err := d.openFor(k.section(), k.root, selection, workerPath(k.root), k.logger)
+	p, err := d.config.OpenFor(k.section(), k.root, selection, workerPath(k.root), k.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -55,39 +95,6 @@ func (k *controllerProcess) openUsed(ctx context.Context, selection string) (run
 		return nil, errors.Join(err, all.Close(p))
 	}
 	return p, nil
-}
-
-// SessionProviders lists the providers at which sessions of the city may be. A city that is
-// older than that list may have some at each that needs no argument.
-func (d *Daemon) SessionProviders(root string) ([]string, error) {
-	used, err := citydir.UsedProviders(root)
-	if err != nil || len(used) > 0 {
-		return used, err
-	}
-	for _, driver := range all.Drivers() {
-		if driver.Argument == "" && driver.Route == nil {
-			used = append(used, driver.Name)
-		}
-	}
-	return used, nil
-}
-
-// closed says which of the places that a configuration names cannot be opened, and
-// why. It opens none.
-func (k *controllerProcess) closed(ctx context.Context, desired *plan.Desired) map[string]string {
-	cfg := k.daemon.configOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))
-	out, asked := map[string]string{}, map[string]bool{}
-	for i := range desired.Sessions {
-		selection := desired.Sessions[i].Provider
-		if asked[selection] {
-			continue
-		}
-		asked[selection] = true
-		if _, err := all.Version(ctx, selection, cfg); err != nil {
-			out[selection] = err.Error()
-		}
-	}
-	return out
 }
 
 // lostClearer is a provider that keeps something on the disk of a session that was lost.

@@ -1,4 +1,4 @@
-package app
+package cityconfig
 
 import (
 	"cmp"
@@ -12,10 +12,10 @@ import (
 	"gascity/provider/all"
 )
 
-// refusedModes returns a remark for each agent on this machine whose installed agent CLI does not
+// ModeRemarks returns a remark for each agent on this machine whose installed agent CLI does not
 // list the agent's permission mode in its help text. An agent CLI that is not installed, does not
 // answer or lists no modes gets none.
-func (d *Daemon) refusedModes(ctx context.Context, city *config.City) []*config.Error {
+func (l *Loader) ModeRemarks(ctx context.Context, city *config.City) []*config.Error {
 	if city == nil {
 		return nil
 	}
@@ -29,16 +29,16 @@ func (d *Daemon) refusedModes(ctx context.Context, city *config.City) []*config.
 		a := &city.Agents[i]
 		p, ok := profiles.Lookup(cmp.Or(a.Provider, city.Workspace.Provider))
 		mode := cmp.Or(a.PermissionMode, p.PermissionMode)
-		if !ok || a.StartCommand != "" || len(p.PermissionModes[mode]) < 2 || !d.runsHere(city, a) {
+		if !ok || a.StartCommand != "" || len(p.PermissionModes[mode]) < 2 || !l.runsHere(city, a) {
 			continue
 		}
 		group.Go(func() {
-			path := cmp.Or(a.Env["PATH"], p.Env["PATH"], d.env.get("PATH"))
+			path := cmp.Or(a.Env["PATH"], p.Env["PATH"], l.Environ.Get("PATH"))
 			file, err := programpath.Find(p.Command, city.Root, path)
 			if err != nil {
 				return
 			}
-			if why, proposal := p.RefusedMode(mode, d.helps.Of(ctx, file, d.env.base(agentcli.Builtin()), path)); why != "" {
+			if why, proposal := p.RefusedMode(mode, l.Helps.Of(ctx, file, l.Environ.Base(agentcli.Builtin()), path)); why != "" {
 				found[i] = city.ErrorAt(a.Position("permission_mode"), "agent %s: %s %s", a.QualifiedName(), file, why)
 				found[i].Hint = proposal
 			}
@@ -56,11 +56,11 @@ func (d *Daemon) refusedModes(ctx context.Context, city *config.City) []*config.
 
 // runsHere reports whether the agent's command line is run on this machine, in a terminal: the
 // mode of an agent that speaks the Agent Client Protocol is set by the protocol.
-func (d *Daemon) runsHere(city *config.City, a *config.Agent) bool {
-	selection, _, err := city.RuntimeFor(a, d.env.runtimeOverride(), d.catalog())
+func (l *Loader) runsHere(city *config.City, a *config.Agent) bool {
+	selection, _, err := city.RuntimeFor(a, l.Environ.RuntimeOverride(), l.catalog())
 	if err != nil {
 		return false
 	}
 	driver, _, err := all.Find(selection)
-	return err == nil && driver.Where == all.WhereLocal && !d.catalog().Protocol(selection)
+	return err == nil && driver.Where == all.WhereLocal && !l.catalog().Protocol(selection)
 }

@@ -1,4 +1,4 @@
-package app
+package cityconfig
 
 import (
 	"path/filepath"
@@ -8,9 +8,35 @@ import (
 	"gascity/internal/agentcli"
 )
 
+// Environ is a process environment, "K=V".
+type Environ []string
+
+// Lookup returns the value of a variable, and whether it is set.
+func (e Environ) Lookup(name string) (string, bool) {
+	for _, entry := range slices.Backward(e) { // the last one of a name wins, as in os/exec
+		if value, ok := cutName(entry, name); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// Get returns the value of a variable, empty if it is not set.
+func (e Environ) Get(name string) string {
+	value, _ := e.Lookup(name)
+	return value
+}
+
+func cutName(entry, name string) (string, bool) {
+	if len(entry) > len(name) && entry[:len(name)] == name && entry[len(name)] == '=' {
+		return entry[len(name)+1:], true
+	}
+	return "", false
+}
+
 // passed are the variables that agents get from the environment of the
 // controller, and passedPrefixes the families. Everything else is written in
-// baseCity.toml. The terminal's own variables are the driver's.
+// city.toml. The terminal's own variables are the driver's.
 var (
 	passed = []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "SSH_AUTH_SOCK",
@@ -20,39 +46,39 @@ var (
 	passedPrefixes = []string{"LC_", "XDG_"}
 )
 
-// runtimeBase is the variable that says where a user's sockets belong until the last logout.
-const runtimeBase = "XDG_RUNTIME_DIR"
+// RuntimeBase is the variable that says where a user's sockets belong until the last logout.
+const RuntimeBase = "XDG_RUNTIME_DIR"
 
-// socketBases are the folders in which the sockets of a city's sessions may be, the best first: the
+// SocketBases are the folders in which the sockets of a city's sessions may be, the best first: the
 // user's state, which survives a logout, and then what the login manager removes after one.
-func (e environment) socketBases() []string {
-	state := e.get("XDG_STATE_HOME")
-	if home := e.get("HOME"); !filepath.IsAbs(state) && filepath.IsAbs(home) {
+func (e Environ) SocketBases() []string {
+	state := e.Get("XDG_STATE_HOME")
+	if home := e.Get("HOME"); !filepath.IsAbs(state) && filepath.IsAbs(home) {
 		state = filepath.Join(home, ".local", "state")
 	}
-	return []string{state, e.get(runtimeBase)}
+	return []string{state, e.Get(RuntimeBase)}
 }
 
-// runtimeOverride returns the runtime provider that GC_SESSION selects. In an
+// RuntimeOverride returns the runtime provider that GC_SESSION selects. In an
 // agent's own environment the variable is the name of its session, and selects
 // nothing.
-func (e environment) runtimeOverride() string {
-	if selection := e.get("GC_SESSION"); selection != e.get("GC_SESSION_NAME") {
+func (e Environ) RuntimeOverride() string {
+	if selection := e.Get("GC_SESSION"); selection != e.Get("GC_SESSION_NAME") {
 		return selection
 	}
 	return ""
 }
 
-// base returns the base environment of agents: what of the process's own
+// Base returns the base environment of agents: what of the process's own
 // environment an agent may see. The variables of agent CLIs are those that their
 // profiles name, with all that begin like them.
-func (e environment) base(profiles *agentcli.Set) []string {
+func (e Environ) Base(profiles *agentcli.Set) []string {
 	prefixes := slices.Concat(passedPrefixes, vendorPrefixes(profiles))
 	var out []string
 	for _, entry := range e {
 		name, _, _ := strings.Cut(entry, "=")
 		if slices.Contains(passed, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
-			out = append(out, name+"="+e.get(name)) // the last one of a name wins
+			out = append(out, name+"="+e.Get(name)) // the last one of a name wins
 		}
 	}
 	slices.Sort(out)

@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"gascity/client"
+	"gascity/internal/driver/script"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// Provider opens a provider over the city's sessions, without its controller.
+func (d *Daemon) Provider(_ context.Context, root, selection string) (runtime.Provider, error) {
+	return d.config.Open(root, selection, slog.New(slog.DiscardHandler))
+}
+
+// Providers lists the providers that the program contains, the default first.
+func (d *Daemon) Providers(ctx context.Context) ([]client.Provider, error) {
+	dir, err := os.MkdirTemp("", "gc-providers-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot look at the providers: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // it is empty
+	var out []client.Provider
+	cfg := d.config.ProviderConfig(dir, dir, slog.New(slog.DiscardHandler))
+	for i, driver := range all.Drivers() {
+		row, err := all.Describe(ctx, driver, cfg)
+		if err != nil {
+			return nil, err
+		}
+		row.Default = i == 0
+		out = append(out, row)
+	}
+	return out, ctx.Err()
+}
+
+// SessionProviders implements cli.Drivers.
+func (d *Daemon) SessionProviders(root string) ([]string, error) {
+	return d.config.SessionProviders(root)
+}
+
+// ServeProvider answers one call of a session script with what a provider does. Its
+// world is the script's state folder, if one is set, else the city.
+func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args []string) int {
+	if state := d.config.Environ.Get("GC_EXEC_STATE_DIR"); filepath.IsAbs(state) {
+		root = filepath.Join(state, "served")
+	}
+	if root == "" {
+		fmt.Fprintln(d.opts.Stderr, "gc: there is no city here, and GC_EXEC_STATE_DIR is not set: gc cannot store sessions")
+		return script.ExitFailed
+	}
+	p, err := d.config.Open(root, selection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		fmt.Fprintln(d.opts.Stderr, "gc:", err)
+		return script.ExitFailed
+	}
+	code := script.Serve(ctx, p, script.Call{
+		Args: args, Stdin: d.opts.Stdin, Size: d.config.Environ.Get(script.VariableSize), Stdout: d.opts.Stdout, Stderr: d.opts.Stderr,
+	})
+	if err := all.Close(p); err != nil && code == script.ExitOK {
+		fmt.Fprintln(d.opts.Stderr, "gc:", err)
+		return script.ExitFailed
+	}
+	return code
+}

@@ -1,0 +1,53 @@
+package cityconfig
+
+import (
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+	"gascity/internal/guard"
+	"gascity/provider/all"
+)
+
+// catalog is what a configuration may name.
+func (l *Loader) catalog() config.Catalog {
+	k := config.Catalog{AgentCLIs: agentcli.Builtin().Names(), RuleSets: guard.Shipped()}
+	for _, driver := range all.Drivers() {
+		k.Runtimes = append(k.Runtimes, config.Runtime{
+			Name: driver.Name, Argument: driver.Argument, Route: l.route(driver), Transports: driver.Transports,
+			Protocol: driver.Protocol,
+		})
+	}
+	return k
+}
+
+// route turns the routing of a driver into that of the configuration.
+func (l *Loader) route(driver all.Driver) func(config.Routing) (string, error) {
+	if driver.Route == nil {
+		return nil
+	}
+	return func(r config.Routing) (string, error) {
+		return driver.Route(l.routing(r.Settings), r.Session, r.Transport)
+	}
+}
+
+// RemoteMatch is the variable that wins over remote_match.
+const RemoteMatch = "GC_HYBRID_REMOTE_MATCH"
+
+// routing is what the city's configuration says about it.
+func (l *Loader) routing(s *config.Session) all.Routing {
+	r := all.Routing{Default: s.Auto.Default, ACP: s.Auto.ACP, Local: s.Hybrid.Local, Remote: s.Hybrid.Remote, Match: s.RemoteMatch}
+	if match, ok := l.Environ.Lookup(RemoteMatch); ok {
+		r.Match = match
+	}
+	return r
+}
+
+// shimCommand is the command that runs a shim.
+func (l *Loader) shimCommand() []string { return []string{l.Executable, "shim"} }
+
+// acp is what the city's configuration says of the Agent Client Protocol.
+func (l *Loader) acp(s *config.ACPSession) all.ACP {
+	return all.ACP{
+		Host: []string{l.Executable, "acp-host"}, HandshakeTimeout: s.HandshakeTimeout,
+		BusyTimeout: s.NudgeBusyTimeout, Lines: s.OutputBufferLines,
+	}
+}

@@ -1,0 +1,134 @@
+package cityconfig
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+	"gascity/internal/domain/plan"
+	"gascity/internal/guard"
+	"gascity/internal/guard/policy"
+	"gascity/internal/service/budgets"
+)
+
+// Loaded is a configuration with everything that follows from it.
+type Loaded struct {
+	City     *config.City
+	Desired  plan.Desired
+	Rules    *policy.Rules
+	Spending budgets.Rules
+	Warnings []string
+	Remarks  []*config.Error // the warnings, with their positions
+	unasked  []unaskedAgent
+}
+
+// Load reads and resolves the city's configuration.
+func (l *Loader) Load(ctx context.Context, root string) (Loaded, error) {
+	city, err := config.Load(ctx, filepath.Join(root, client.CityFile), l.catalog())
+	if err != nil {
+		return Loaded{}, err
+	}
+	r := Loaded{City: city}
+	if r.Spending, err = budgets.RulesOf(city); err != nil {
+		return Loaded{}, err
+	}
+	desired, warnings, err := plan.Resolve(city, l.inputs())
+	if err != nil {
+		return Loaded{}, err
+	}
+	if r.unasked, err = findUnasked(city); err != nil {
+		return Loaded{}, err
+	}
+	r.Remarks = append(r.Remarks, city.Notes...)
+	for _, w := range warnings {
+		r.Remarks = append(r.Remarks, city.ErrorAt(w.Origin, "agent %s: %s", w.Agent, w.Message))
+	}
+	r.Remarks = append(r.Remarks, l.refusedAsRoot(city, r.unasked)...)
+	for _, remark := range r.Remarks {
+		r.Warnings = append(r.Warnings, remark.Brief())
+	}
+	r.Desired = desired
+	r.Rules, err = l.rules(city, desired)
+	return r, err
+}
+
+// Preview resolves another configuration as if it were the city's own.
+func (l *Loader) Preview(root string, req client.PreviewRequest) (plan.Desired, error) {
+	path := cmp.Or(req.Path, filepath.Join(root, client.CityFile))
+	city, err := config.Parse(path, []byte(req.Config), l.catalog())
+	if err != nil {
+		return plan.Desired{}, err
+	}
+	city.Root = root
+	desired, _, err := plan.Resolve(city, l.inputs())
+	return desired, err
+}
+
+func (l *Loader) inputs() plan.Inputs {
+	return plan.Inputs{
+		Profiles: agentcli.Builtin(), Known: l.catalog(), RuntimeOverride: l.Environ.RuntimeOverride(),
+		LookupEnv: l.Environ.Lookup, ReadFile: ReadNamed, Now: l.Now(), Binary: l.Executable,
+	}
+}
+
+// largestNamed is how many bytes a file may have that the configuration names.
+const largestNamed = 16 << 20
+
+// ReadNamed reads a file that the configuration names. It never waits for one that is a pipe.
+func ReadNamed(path string) ([]byte, error) {
+	return config.ReadFile(context.Background(), path, largestNamed) //nolint:forbidigo // a regular file: nothing is waited for
+}
+
+// Show returns the configuration with the origin of each value, for people.
+func (l *Loader) Show(city *config.City) (client.Config, error) {
+	values, err := plan.Values(city, l.inputs())
+	if err != nil {
+		return client.Config{}, err
+	}
+	out := client.Config{Path: city.Path, Values: make([]client.ConfigValue, 0, len(values))}
+	for _, v := range values {
+		out.Values = append(out.Values, client.ConfigValue{Key: v.Key, Value: v.Value, Origin: v.Origin.String()})
+	}
+	return out, nil
+}
+
+// Files returns the files and folders that the configuration was made from,
+// beside city.toml: a change of one of them is a change of the configuration.
+func (r *Loaded) Files() []string {
+	paths := append(policy.Files(r.City), r.City.Abs(r.City.Usage.Prices))
+	for _, c := range r.City.Credentials {
+		paths = append(paths, r.City.Abs(c.File))
+	}
+	for i := range r.City.Agents {
+		if p := r.City.Agents[i].PromptTemplate; p != "" {
+			paths = append(paths, r.City.Abs(p))
+		}
+	}
+	for i := range r.Desired.Sessions {
+		cfg := &r.Desired.Sessions[i].Config
+		paths = append(append(paths, cfg.SessionSetupScript, cfg.OverlayDir), cfg.PackOverlayDirs...)
+		for _, f := range cfg.CopyFiles {
+			paths = append(paths, f.Src)
+		}
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// rules compiles the guard of a configuration.
+func (l *Loader) rules(city *config.City, desired plan.Desired) (*policy.Rules, error) {
+	src := policy.Source{City: city, Home: l.Environ.Get("HOME"), Read: ReadNamed}
+	for i := range desired.Sessions {
+		s := &desired.Sessions[i]
+		src.Agents = append(src.Agents, guard.Request{
+			Agent: s.Agent, Role: path.Base(cmp.Or(s.Pool, s.Agent)), Dir: s.Config.WorkDir, Home: cmp.Or(s.Config.Env["HOME"], src.Home),
+		})
+	}
+	return policy.Compile(src)
+}

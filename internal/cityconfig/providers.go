@@ -1,0 +1,129 @@
+package cityconfig
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
+	"gascity/internal/config"
+	"gascity/internal/domain/plan"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// ProviderConfig is what the drivers of a city are opened with.
+func (l *Loader) ProviderConfig(root, dir string, logger *slog.Logger) all.Config {
+	return l.ConfigOf(l.Section(root), root, dir, logger)
+}
+
+// ConfigOf is ProviderConfig of a configuration that has been read.
+func (l *Loader) ConfigOf(city *config.City, root, dir string, logger *slog.Logger) all.Config {
+	return all.Config{
+		Dir: dir, LogDir: filepath.Join(root, citydir.StateFolder, citydir.LogFolder), StateDir: filepath.Join(root, citydir.StateFolder, citydir.ProviderFolder),
+		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: l.routing(&city.Session), ACP: l.acp(&city.Session.ACP), Remote: l.remoteConfig(root, &city.Session),
+		Env: l.Environ.Base(agentcli.Builtin()), Environ: l.Environ, Shim: l.shimCommand(), Logger: logger,
+	}
+}
+
+// TrialConfig is what a driver is opened with to be tried in a folder of its own, with
+// what the city says of places. Empty root is no city.
+func (l *Loader) TrialConfig(root, dir string) all.Config {
+	cfg := l.ProviderConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
+	if root == "" {
+		cfg.Routing = all.Routing{}
+		return cfg
+	}
+	s := &l.Section(root).Session
+	id := cfg.Remote.ID
+	cfg.Routing, cfg.Remote = l.routing(s), l.remoteConfig(root, s)
+	cfg.Remote.ID = id
+	return cfg
+}
+
+// remoteConfig is what the city's configuration says about places on other machines.
+func (l *Loader) remoteConfig(root string, s *config.Session) all.Remote {
+	return all.Remote{ID: citydir.ID(root), Program: l.Executable, SSH: all.SSH{
+		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,
+	}, K8s: all.K8s{
+		Context: s.K8s.Context, Namespace: s.K8s.Namespace, Image: s.K8s.Image, Prebaked: s.K8s.Prebaked, Template: s.K8s.Template,
+		CPURequest: s.K8s.CPURequest, MemRequest: s.K8s.MemRequest, CPULimit: s.K8s.CPULimit, MemLimit: s.K8s.MemLimit,
+	}}
+}
+
+// Section reads what drivers need of the city's configuration. They have to be
+// opened although it is faulty: its sessions run.
+func (l *Loader) Section(root string) *config.City {
+	path := filepath.Join(root, client.CityFile)
+	text, err := ReadNamed(path)
+	if err == nil {
+		if city, err := config.Parse(path, text, config.Catalog{}); err == nil {
+			return city
+		}
+	}
+	return &config.City{Workspace: config.Workspace{Name: filepath.Base(root)}}
+}
+
+// SocketBases returns the folders in which the sockets of the city's sessions may be.
+func (l *Loader) SocketBases() []string {
+	if l.ShortLived {
+		return []string{l.Environ.Get(RuntimeBase)}
+	}
+	return l.Environ.SocketBases()
+}
+
+// Open opens a provider over the city's sessions.
+func (l *Loader) Open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
+	return l.OpenFor(l.Section(root), root, selection, "", logger)
+}
+
+// OpenFor opens a provider whose agents on other machines reach the worker API behind a socket.
+func (l *Loader) OpenFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
+	dir, err := citydir.RuntimeDir(root, l.SocketBases()...)
+	if err != nil {
+		return nil, err
+	}
+	cfg := l.ConfigOf(city, root, dir, logger)
+	cfg.Remote.Worker = worker
+	p, err := all.Open(selection, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the provider: %w", err)
+	}
+	return p, nil
+}
+
+// SessionProviders lists the providers at which sessions of the city may be. A city that is
+// older than that list may have some at each that needs no argument.
+func (l *Loader) SessionProviders(root string) ([]string, error) {
+	used, err := citydir.UsedProviders(root)
+	if err != nil || len(used) > 0 {
+		return used, err
+	}
+	for _, driver := range all.Drivers() {
+		if driver.Argument == "" && driver.Route == nil {
+			used = append(used, driver.Name)
+		}
+	}
+	return used, nil
+}
+
+// Unavailable returns which of the runtime providers that a configuration names cannot be opened,
+// and why. It opens none. The providers have the settings of the city.
+func (l *Loader) Unavailable(ctx context.Context, city *config.City, root string, desired *plan.Desired) map[string]string {
+	cfg := l.ConfigOf(city, root, root, slog.New(slog.DiscardHandler))
+	out, asked := map[string]string{}, map[string]bool{}
+	for i := range desired.Sessions {
+		selection := desired.Sessions[i].Provider
+		if asked[selection] {
+			continue
+		}
+		asked[selection] = true
+		if _, err := all.Version(ctx, selection, cfg); err != nil {
+			out[selection] = err.Error()
+		}
+	}
+	return out
+}

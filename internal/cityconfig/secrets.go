@@ -1,0 +1,85 @@
+package cityconfig
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+	"gascity/internal/domain/plan"
+	"gascity/internal/redact"
+	"gascity/internal/service/credentials"
+)
+
+// Secrets resolves credentials of the city at root, where its files are and its commands
+// run, and keeps their values out of the log.
+func (l *Loader) Secrets(root string, hide func(string)) config.SecretSource {
+	return config.SecretSource{
+		Env: func(name string) (string, bool) {
+			value, ok := l.Environ.Lookup(name)
+			hide(value)
+			return value, ok
+		},
+		File: func(path string) ([]byte, error) {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(root, path)
+			}
+			data, err := os.ReadFile(path)
+			hide(strings.TrimRight(string(data), "\r\n"))
+			return data, err
+		},
+		Command: func(ctx context.Context, line string) ([]byte, error) {
+			cmd := exec.CommandContext(ctx, "sh", "-c", line)
+			cmd.Dir, cmd.Env = root, l.Environ.Base(agentcli.Builtin())
+			data, err := cmd.Output()
+			hide(strings.TrimRight(string(data), "\r\n"))
+			return data, err
+		},
+	}
+}
+
+// HideUpstreams hides the variables of sessions that are called like credentials, and
+// their secrets of some kinds.
+func HideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.Desired, from config.SecretSource, kinds ...config.SecretKind) {
+	for i := range desired.Sessions {
+		s := &desired.Sessions[i]
+		secrets.HideVariables(s.Config.Env)
+		for _, secret := range s.UpstreamEnv {
+			if !slices.Contains(kinds, secret.Kind()) {
+				continue
+			}
+			if value, err := secret.Resolve(ctx, from); err == nil {
+				secrets.Hide(value)
+			}
+		}
+	}
+}
+
+// Redactor returns a redactor that hides the credentials of a city that are known without a
+// controller: those in the environment, in files and in city.toml. It runs no command.
+func (l *Loader) Redactor(ctx context.Context, root string) *redact.Redactor {
+	known := &redact.Redactor{}
+	known.HideEnvironment(l.Environ)
+	r, err := l.Load(ctx, root)
+	if err != nil {
+		return known
+	}
+	source := l.Secrets(root, known.Hide)
+	for _, name := range slices.Sorted(maps.Keys(r.City.Credentials)) {
+		c := r.City.Credentials[name]
+		if c.Command != "" {
+			continue
+		}
+		from := credentials.Source{Env: c.Env, File: r.City.Abs(c.File)}
+		if v, err := from.Read(ctx, credentials.Environment{Lookup: source.Env, Now: l.Now}); err == nil {
+			known.Hide(string(v.Secret))
+		}
+	}
+	HideUpstreams(ctx, known, &r.Desired, source, config.SecretLiteral, config.SecretEnv, config.SecretFile)
+	return known
+}

@@ -1,0 +1,54 @@
+package cityconfig
+
+import (
+	"fmt"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/hooks"
+	"gascity/internal/config"
+)
+
+// Starter returns the city.toml of a new city with an agent for each of the agent CLIs, in
+// the mode in which it asks a person; without one, with a shell.
+func Starter(city string, providers []string) ([]byte, error) {
+	profiles := agentcli.Builtin()
+	starter := config.Starter{City: city}
+	for _, name := range providers {
+		if _, ok := profiles.Lookup(name); !ok || name == agentcli.Generic {
+			return nil, fmt.Errorf("%w: %s", client.ErrNotFound, unknownCLI(name))
+		}
+		agent := starterAgent(profiles, name)
+		if agent.Name = name; len(providers) == 1 {
+			agent.Name = "coder"
+		}
+		starter.Agents = append(starter.Agents, agent)
+	}
+	for _, name := range profiles.Names() {
+		if p, _ := profiles.Lookup(name); p.AskingMode != "" && len(p.Tested) > 0 {
+			starter.Example = starterAgent(profiles, name)
+			break
+		}
+	}
+	return []byte(config.Template(starter)), nil
+}
+
+// starterAgent returns an agent of a new city that runs the agent CLI.
+func starterAgent(profiles *agentcli.Set, name string) config.StarterAgent {
+	p, _ := profiles.Lookup(name)
+	_, hooked := hooks.Lookup(p.Family)
+	a := config.StarterAgent{Provider: name, Mode: p.AskingMode, Env: p.AskingEnv, Hooks: hooked && p.SupportsHooks}
+	a.Asks = !p.SkipsPermissions(a.Mode, a.Env)
+	return a
+}
+
+// unknownCLI says that gc does not know an agent CLI, and which it knows.
+func unknownCLI(name string) string {
+	profiles := agentcli.Builtin()
+	words := fmt.Sprintf("there is no agent CLI %q", name)
+	if near := profiles.Suggest(name); near != "" {
+		words += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return words + "; known: " + strings.Join(profiles.Names(), ", ")
+}

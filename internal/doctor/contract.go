@@ -1,0 +1,153 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/acp/bridge"
+	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
+	"gascity/internal/doctor/providerprobe"
+	"gascity/internal/fakeagent"
+	"gascity/provider/all"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest"
+)
+
+// The results of a [CheckResult].
+const (
+	CheckPass = "pass"
+	CheckFail = "fail"
+	CheckSkip = "skip"
+)
+
+// CheckResult is the result of one conformance case, or of one operation.
+type CheckResult struct {
+	ID       string // "start.duplicate"
+	Sentence string // what the contract says
+	Result   string
+	Detail   string // why it failed or was skipped
+	Took     time.Duration
+}
+
+// CheckProvider runs conformance cases on a provider in a temporary place. The agents that
+// they drive are this program under the fake agent's name.
+func (d *Doctor) CheckProvider(ctx context.Context, root, selection string, patterns []string, report func(CheckResult)) error {
+	cases, err := providerprobe.Pick(patterns)
+	if err != nil {
+		return fmt.Errorf("%w: %w", client.ErrInvalid, err)
+	}
+	if selection == "" {
+		selection = all.Drivers()[0].Name
+	}
+	if selection, err = withPath(selection, root); err != nil {
+		return err
+	}
+	place, err := os.MkdirTemp(citydir.PublicTempDir, "gc-check-")
+	if err != nil {
+		return fmt.Errorf("cannot make a place for the cases: %w", err)
+	}
+	defer os.RemoveAll(place) //nolint:errcheck // nothing runs there any more
+	program := runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}
+	if err := os.Symlink(d.Loader.Executable, program.Path); err != nil {
+		return fmt.Errorf("cannot make the fake agent: %w", err)
+	}
+	openIn := func(dir string) (runtime.Provider, error) {
+		return all.Open(selection, d.Loader.TrialConfig(root, dir))
+	}
+	first, err := openIn(place)
+	if err != nil {
+		return err
+	}
+	adapt(&program, first)
+	err = shares(ctx, first, selection, place)
+	if err = errors.Join(err, all.Close(first)); err != nil {
+		return err
+	}
+	open := func(t runtimetest.T, dir string) runtime.Provider {
+		p, err := openIn(dir)
+		if err != nil {
+			t.Fatalf("cannot open the provider: %v", err)
+		}
+		return p
+	}
+	h := runtimetest.Harness{New: open, Reopen: open, Agent: program.Agent}
+	if strings.Contains(selection, ":") {
+		h.Patience = scriptPatience
+	}
+	return providerprobe.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
+}
+
+// scriptPatience is how long a case waits for a script: each of its operations runs several
+// programs.
+const scriptPatience = 2 * time.Minute
+
+// adapt makes the fake agent one that the provider can drive: with a screen like
+// that of a known agent CLI, or with prompts on its standard input. Of a router's places it is the
+// one of sessions that ask for nothing.
+func adapt(program *runtimetest.Program, p runtime.Provider) {
+	if runtime.CapabilitiesFor(p, "gc-check").CanAttachTTY {
+		family := imitated(agentcli.Builtin())
+		program.Edit = func(cfg *runtime.Config, b runtimetest.Behaviour) {
+			cfg.ProviderName = family
+			cfg.EmitsPermissionWarning = b.Dialog
+		}
+		return
+	}
+	if _, ok := runtime.As[runtime.InteractionProvider](p, ""); ok { // without a terminal it asks by the protocol
+		program.Flags = []string{"--acp"}
+		program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = bridge.ReadyPrefix }
+		return
+	}
+	program.Flags = []string{"--plain", "--framed"}
+	program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) {
+		cfg.ReadyPromptPrefix = "fakeagent ready"
+		cfg.Env = map[string]string{"GC_STDIN": "framed"}
+	}
+}
+
+// imitated returns the agent CLI that the fake agent looks like: the one with
+// known dialogs whose input box begins as the fake agent's does.
+func imitated(profiles *agentcli.Set) string {
+	for _, name := range profiles.Names() {
+		if p, ok := profiles.Lookup(name); ok && len(p.Dialogs) > 0 && strings.HasPrefix(p.ReadyPromptPrefix, "❯") {
+			return name
+		}
+	}
+	return agentcli.Generic
+}
+
+func checkResult(r runtimetest.Result) CheckResult {
+	out := CheckResult{ID: r.ID, Sentence: r.Sentence, Result: CheckFail, Took: r.Took.Round(time.Millisecond), Detail: strings.Join(r.Detail, "\n")}
+	switch r.Status {
+	case runtimetest.Passed:
+		out.Result = CheckPass
+	case runtimetest.Failed:
+	default:
+		out.Result = CheckSkip
+		if need, ok := strings.CutPrefix(out.Detail, "needs "); ok {
+			out.Detail = without(runtimetest.Need(need))
+		}
+	}
+	return out
+}
+
+// without says why a case with a need that is not met says nothing about a provider.
+func without(need runtimetest.Need) string {
+	switch need {
+	case runtimetest.NeedActivity, runtimetest.NeedAttachment:
+		return "the provider does not report " + string(need)
+	case runtimetest.NeedTerminal:
+		return "the provider has no terminals"
+	case runtimetest.NeedReopen, runtimetest.NeedElsewhere:
+		return "it takes another process, which this command does not start; the provider's own tests do"
+	default:
+		return fmt.Sprintf("the provider does not have the extension %q", string(need))
+	}
+}

@@ -1,0 +1,127 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/citydir"
+)
+
+// lock looks for a controller that holds the city without answering.
+func (x *examination) lock() {
+	held, who, err := citydir.Locked(x.root)
+	c := x.client()
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
+	defer cancel()
+	_, statusErr := c.Status(ctx)
+	x.control = statusErr == nil
+	x.silent = held && !x.control || errors.Is(statusErr, client.ErrForbidden)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		x.ok("lock", "no controller has run here yet")
+	case err != nil:
+		x.problem("lock", "cannot look at the controller's lock: "+err.Error(), "make .gc readable for this user")
+	case held && !x.control:
+		why := statusErr.Error()
+		if errors.Is(statusErr, client.ErrNoController) {
+			why = "no process listens on its socket"
+		}
+		x.problem("lock", fmt.Sprintf("a controller%s holds the city and does not answer: %s", who, why),
+			"look at .gc/log/controller.log; end that process, agents keep running")
+	case !held && x.control:
+		x.problem("lock", "a controller answers that does not hold the city's lock", "gc controller stop, then gc start")
+	case held:
+		x.ok("lock", "held by the controller%s", who)
+	default:
+		x.ok("lock", "free")
+	}
+}
+
+func (x *examination) client() *client.Client {
+	return &client.Client{Root: x.root, Version: x.Version}
+}
+
+// socket looks at the control socket's place.
+func (x *examination) socket() {
+	path := client.SocketPath(x.root)
+	if short := filepath.Join(x.root, citydir.RuntimeFolder); filepath.Dir(path) != short {
+		x.warn("socket", fmt.Sprintf("the city's path is long, so the control socket is %s", path), "")
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		x.ok("socket", "%s is free", path)
+	case err != nil:
+		x.problem("socket", "cannot look at the control socket: "+err.Error(), "make its folder readable for this user")
+	case info.Mode()&fs.ModeSocket == 0:
+		x.problem("socket", path+" is in the way: it is not a socket", "remove "+path)
+	case !x.control:
+		x.staleSocket(path)
+	case info.Mode().Perm()&0o077 != 0:
+		x.problem("socket", fmt.Sprintf("others may speak to the controller: %s has mode %04o", path, info.Mode().Perm()), "chmod 600 "+path)
+	default:
+		x.ok("socket", "%s answers", path)
+	}
+}
+
+// staleSocket distinguishes a socket that a dead controller left from one that
+// another process holds.
+func (x *examination) staleSocket(path string) {
+	held, _, err := citydir.Locked(x.root)
+	if err == nil && held {
+		return // the lock's finding says it
+	}
+	x.warn("socket", path+" is stale: a controller ended without removing it", "gc start replaces it")
+}
+
+// controller compares the running controller with this program.
+func (x *examination) controller() {
+	if x.silent {
+		return
+	}
+	if !x.control {
+		x.warn("controller", "no controller runs", "gc start")
+		return
+	}
+	c := x.client()
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
+	defer cancel()
+	status, err := c.Status(ctx)
+	switch {
+	case err != nil:
+		x.problem("controller", "it stopped answering: "+err.Error(), "look at .gc/log/controller.log")
+		return
+	case status.Controller.Version != x.Version:
+		x.warn("controller.version", fmt.Sprintf("the controller is version %s, this program %s", status.Controller.Version, x.Version),
+			"gc controller stop, then gc start; agents keep running")
+	default:
+		x.ok("controller", "process %d answers, version %s", status.Controller.PID, status.Controller.Version)
+	}
+	if status.Controller.Degraded != "" {
+		x.problem("controller.degraded", status.Controller.Degraded, "nothing is started or stopped there until it answers")
+	}
+	if status.Plan.Error != "" {
+		why := status.Plan.Error
+		if x.faulty {
+			why = client.CityFile + " has the mistakes named above; the controller still uses the previous configuration"
+		}
+		x.problem("controller.plan", "the last edit is not in force: "+why, "edit "+client.CityFile+"; check it with: gc config check")
+	}
+	for _, a := range status.Agents {
+		switch a.State {
+		case client.StateUnknown:
+			x.problem("agent."+a.Name, "it is unknown: "+a.Reason, "nothing is done to it until it can be observed")
+		case client.StateFailed, client.StateQuarantined, client.StateLost:
+			x.problem("agent."+a.Name, fmt.Sprintf("it is %s: %s", a.State, a.Reason), "gc logs "+a.Name+"; gc restart "+a.Name)
+		default:
+		}
+	}
+}

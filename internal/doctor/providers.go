@@ -1,0 +1,90 @@
+package doctor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gascity/internal/citydir"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// providers opens each provider that the city selects.
+func (x *examination) providers() {
+	x.selected = []string{all.Drivers()[0].Name}
+	if x.r.City != nil {
+		x.selected = nil
+		for i := range x.r.Desired.Sessions {
+			if selection := x.r.Desired.Sessions[i].Provider; !slices.Contains(x.selected, selection) {
+				x.selected = append(x.selected, selection)
+			}
+		}
+	}
+	dir, err := os.MkdirTemp(citydir.PublicTempDir, "gc-doctor-")
+	if err != nil {
+		x.problem("provider", "cannot make a temporary folder: "+err.Error(), "make "+citydir.PublicTempDir+" writable")
+		return
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // nothing was started there
+	for _, selection := range x.selected {
+		x.provider(selection, dir)
+	}
+}
+
+// provider looks whether one provider can work here. Nothing is started.
+func (x *examination) provider(selection, dir string) {
+	check, users := "provider."+selection, x.users(selection)
+	cfg := x.Loader.ProviderConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
+	if x.root != "" {
+		cfg.WorkDir = x.root
+	}
+	version, err := all.Version(x.ctx, selection, cfg)
+	if missing, ok := errors.AsType[*all.MissingToolError](err); ok {
+		x.wanting[selection] = true
+		x.problem(check, missing.Err.Error()+users, cmp.Or(missing.Tool.Remedy, "install "+missing.Tool.Name))
+		return
+	}
+	var p runtime.Provider
+	if err == nil {
+		p, err = all.Open(selection, cfg)
+	}
+	if err != nil {
+		x.wanting[selection] = true
+		x.problem(check, err.Error()+users, "gc provider list shows what there is")
+		return
+	}
+	if version != "" {
+		version = " (" + version + ")"
+	}
+	x.ok(check, "opens%s%s", version, users)
+	if err := all.Close(p); err != nil {
+		x.warn(check, err.Error(), "")
+	}
+}
+
+// usersShown is how many agents are named that run at a provider.
+const usersShown = 5
+
+// users says which agents run at a provider.
+func (x *examination) users(selection string) string {
+	var names []string
+	for i := range x.r.Desired.Sessions {
+		if s := &x.r.Desired.Sessions[i]; s.Provider == selection {
+			names = append(names, s.Agent)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(names) - usersShown; n > 0 {
+		names, more = names[:usersShown], fmt.Sprintf(" and %d more", n)
+	}
+	return "; used by " + strings.Join(names, ", ") + more
+}
