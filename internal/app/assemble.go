@@ -20,6 +20,7 @@ import (
 	"gascity/internal/domain/plan"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
+	"gascity/internal/server/cityservice"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/questions"
@@ -56,19 +57,19 @@ func notices(db *store.DB) []string {
 }
 
 // assemble makes the controller and the engines over one store.
-func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *engines, error) {
-	d, e := k.daemon, &engines{desired: k.desired}
-	e.events = event.Limit(db, event.Rate{}, d.opts.Now)
-	if err := k.openExchange(e, e.events); err != nil {
+func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *cityservice.Engines, error) {
+	d, e := k.daemon, &cityservice.Engines{Desired: k.desired}
+	e.Events = event.Limit(db, event.Rate{}, d.opts.Now)
+	if err := k.openExchange(e, e.Events); err != nil {
 		return nil, nil, err
 	}
-	k.openBroker(e, e.events)
+	k.openBroker(e, e.Events)
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: opts.Version, PID: os.Getpid(), Retry: opts.Retry,
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
 		FindProgram: d.config.FindProgram, SearchPath: d.config.Environ.Get("PATH"),
-		Events: e.events, Records: db, Logger: k.logger,
-		Changed: e.sessionChanged, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
+		Events: e.Events, Records: db, Logger: k.logger,
+		Changed: e.SessionChanged, Queued: e.QueuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
 		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,
 	})
 	if err != nil {
@@ -77,19 +78,19 @@ func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli
 	k.controller.Store(c)
 	k.openSpending(e, c, db)
 	environ := d.config.Environ.Base(agentcli.Builtin())
-	e.prompts = prompts.New(prompts.Options{
-		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.promptHold, Opens: e.opens, Typed: e.typed, Progress: k.progress,
-		Changed: func(session string) { e.questions.SessionChanged(session) }, Texts: textFiles{k.texts, e}, Probed: c.Probed,
+	e.Prompts = prompts.New(prompts.Options{
+		Store: db, City: c, Events: e.Events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.PromptHold, Opens: e.Opens, Typed: e.Typed, Progress: k.progress,
+		Changed: func(session string) { e.Questions.SessionChanged(session) }, Texts: cityservice.TextFiles{Store: k.texts, Engines: e}, Probed: c.Probed,
 	})
-	e.questions = questions.New(questions.Options{
-		City: questionCity{c, e}, Store: db, Events: e.events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+	e.Questions = questions.New(questions.Options{
+		City: cityservice.QuestionCity{Controller: c, Engines: e}, Store: db, Events: e.Events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
 			return questions.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
 		},
 	})
-	e.waits = waits.New(waits.Options{
-		City: c, Prompts: e.prompts, Questions: e.questions, Store: db, Events: e.events,
+	e.Waits = waits.New(waits.Options{
+		City: c, Prompts: e.Prompts, Questions: e.Questions, Store: db, Events: e.Events,
 		Shell: waits.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 	})
 	return c, e, nil

@@ -11,11 +11,12 @@ import (
 	"gascity/internal/citydir"
 	"gascity/internal/config"
 	"gascity/internal/domain/event"
+	"gascity/internal/server/cityservice"
 	"gascity/internal/service/credentials"
 )
 
 // openBroker makes the broker of the city's credentials.
-func (k *controllerProcess) openBroker(e *engines, events event.Log) {
+func (k *controllerProcess) openBroker(e *cityservice.Engines, events event.Log) {
 	d, now := k.daemon, k.daemon.opts.Now
 	if now == nil {
 		now = time.Now
@@ -23,15 +24,15 @@ func (k *controllerProcess) openBroker(e *engines, events event.Log) {
 	herald := credentials.NewStateReporter(events, k.logger)
 	k.broker = credentials.New(credentials.Options{
 		Environment: credentials.Environment{Lookup: d.config.Environ.Lookup, Environ: d.config.Environ.Base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
-		Push:        e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
+		Push:        e.Workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
 		OnState: func(s credentials.State) {
 			herald(s)
 			for _, name := range k.broker.Holders(s.Name) { // its prompts wait, or go on
-				e.prompts.SessionChanged(name)
+				e.Prompts.SessionChanged(name)
 			}
 		},
 	})
-	e.broker = k.broker
+	e.Credentials = k.broker
 }
 
 // lockFolder is where cities of this user meet that share a login.

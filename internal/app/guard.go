@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -65,27 +63,26 @@ func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Gua
 
 // GuardCalls returns the calls that are kept, the oldest first.
 func (d *Daemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
-	name := filepath.Join(root, citydir.StateFolder, citydir.LogFolder, guardFile)
-	var calls []guard.Call
-	for i := logfile.Kept; i >= 0; i-- {
-		file := name
-		if i > 0 {
-			file = fmt.Sprintf("%s.%d", name, i)
-		}
-		more, err := readCalls(file, since)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("cannot read the calls that were kept: %w", err)
-		}
-		calls = append(calls, more...)
-	}
-	return calls, nil
+	return policy.ReadLog(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, guardFile), since)
 }
 
-func readCalls(name string, since time.Time) (calls []guard.Call, err error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
+// enforce has the city act on an instance that ran what was denied. One that cannot
+// be suspended is ended at least.
+func (k *controllerProcess) enforce(ctx context.Context, name, instance, reason string, act guard.Bypass) error {
+	c := k.controller.Load()
+	if c == nil {
+		return errNoCity
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return policy.ReadCalls(file, since)
+	req := client.LifecycleRequest{Instance: instance, Reason: reason}
+	if act == guard.BypassInterrupt {
+		_, err := c.Interrupt(ctx, name, req)
+		return err
+	}
+	_, err := c.Suspend(ctx, name, req)
+	if err != nil {
+		req.Force = true
+		_, killed := c.Kill(ctx, name, req)
+		err = errors.Join(err, killed)
+	}
+	return err
 }

@@ -3,11 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"gascity/client"
 	"gascity/internal/citydir"
@@ -61,7 +59,7 @@ func (k *controllerProcess) close() {
 // reason, and neither they nor the city's end wait for it.
 func (k *controllerProcess) openProvider(ctx context.Context, selection string) (runtime.Provider, error) {
 	p, err := k.openUsed(ctx, selection)
-	if err == nil || !absent(selection, err) {
+	if err == nil || !all.IsAbsent(selection, err) {
 		return p, err
 	}
 	used, readErr := citydir.UsedProviders(k.root)
@@ -70,15 +68,6 @@ func (k *controllerProcess) openProvider(ctx context.Context, selection string) 
 	}
 	k.logger.Warn("a provider is not there", "provider", selection, "error", err)
 	return all.NewLazyProvider(func(ctx context.Context) (runtime.Provider, error) { return k.openUsed(ctx, selection) }), nil
-}
-
-// absent reports whether err says that a provider, or the file that is its argument,
-// is not there, and not that it failed.
-func absent(selection string, err error) bool {
-	if strings.Contains(selection, ":") && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
-		return true
-	}
-	return all.IsMissing(err) || errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrInvalid)
 }
 
 // openUsed opens a provider, and notes that before anything can be started there.

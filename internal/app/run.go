@@ -23,6 +23,7 @@ import (
 	"gascity/internal/fsutil/logfile"
 	"gascity/internal/guard/policy"
 	"gascity/internal/redact"
+	"gascity/internal/server/cityservice"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/server/unixhttp"
 	"gascity/internal/server/workerapi"
@@ -59,7 +60,7 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	defer func() { err = errors.Join(err, file.Close()) }()
 	secrets := &redact.Redactor{}
 	secrets.HideEnvironment(d.config.Environ)
-	k := &controllerProcess{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: judged()}
+	k := &controllerProcess{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: cityservice.NewDecisions()}
 	defer k.close()
 	calls, err := k.openJudge()
 	if err != nil {
@@ -137,7 +138,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 		defer cancel()
 		return sentry.Run(ctx)
 	})
-	facade := cityService{compose(c, engines), k, c, db, engines.spending}
+	facade := cityservice.New(cityservice.Options{Root: k.root, Controller: c, Engines: engines, Store: db, Decisions: k.judged, Preview: k.preview})
 	server := controlapi.NewServer(facade, controlapi.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
 	group.Go(func() error {
 		defer cancel()
@@ -157,7 +158,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	})
 	group.Go(func() error {
 		defer cancel()
-		return engines.run(ctx)
+		return engines.Run(ctx)
 	})
 	group.Go(func() error {
 		return cityconfig.Watcher{Root: k.root, Loaded: k.inForce, Reload: c.Reload, Logger: k.logger}.Run(ctx)
@@ -202,6 +203,18 @@ func (k *controllerProcess) apply(r cityconfig.Loaded) {
 		k.spending.SessionChanged("") // its rules may be others
 	}
 }
+
+// preview resolves another configuration, see cityservice.Options.
+func (k *controllerProcess) preview(ctx context.Context, req client.PreviewRequest) (plan.Desired, map[string]string, error) {
+	desired, err := k.daemon.config.Preview(k.root, req)
+	if err != nil {
+		return plan.Desired{}, nil, err
+	}
+	return desired, k.daemon.config.Unavailable(ctx, k.section(), k.root, &desired), nil
+}
+
+// textsFolder is the name of the folder with texts of prompts, in the city's runtime folder.
+const textsFolder = "prompts"
 
 // inForce returns the last configuration that was valid.
 func (k *controllerProcess) inForce() cityconfig.Loaded {

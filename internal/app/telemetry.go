@@ -3,12 +3,13 @@ package app
 import (
 	"context"
 
+	"gascity/internal/server/cityservice"
 	"gascity/internal/telemetry/otlp"
 )
 
 // export sends the city's telemetry to a collector until ctx ends, if the environment
 // of the controller names one.
-func (k *controllerProcess) export(ctx context.Context, f cityService, version string) error {
+func (k *controllerProcess) export(ctx context.Context, f cityservice.Service, version string) error {
 	target, err := otlp.TargetFromEnv(k.daemon.config.Environ.Get)
 	if err != nil {
 		k.logger.Warn("telemetry is not exported", "error", err)
@@ -20,7 +21,7 @@ func (k *controllerProcess) export(ctx context.Context, f cityService, version s
 		k.secrets.Hide(value)
 	}
 	return otlp.New(otlp.Options{
-		Target: target, Events: f.events, Metrics: f.families, City: k.section().Workspace.Name,
+		Target: target, Events: k.store.Load(), Metrics: f.Families, City: k.section().Workspace.Name,
 		Version: version, Logger: k.logger, Now: k.daemon.opts.Now,
 		Provider: func(model string) string { return k.budgets().Prices.Provider(model) },
 	}).Run(ctx)

@@ -18,6 +18,8 @@ import (
 	"gascity/internal/domain/event"
 	receipt "gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
+	"gascity/internal/server/cityservice"
 	"gascity/internal/server/unixhttp"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
@@ -38,20 +40,20 @@ func workerPath(root string) string {
 // openExchange makes the exchange of the city. Its owner may direct all workers, and
 // shows that by a token that only this user can read and that is new with each
 // controller.
-func (k *controllerProcess) openExchange(e *engines, events event.Log) error {
+func (k *controllerProcess) openExchange(e *cityservice.Engines, events event.Log) error {
 	owner := agent.OwnerTokenPrefix + rand.Text()
 	if err := os.WriteFile(filepath.Join(k.root, citydir.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}
-	e.workers = workers.New(workers.Options{
+	e.Workers = workers.New(workers.Options{
 		URL: k.port.URL(), Hide: k.secrets.Hide, Announce: k.port.Announce, Retire: k.retire,
-		Joined: func(name string) { e.broker.SessionChanged(name) }, Expiring: func(name string, until time.Time) { e.broker.Expiring(name, until) },
+		Joined: func(name string) { e.Credentials.SessionChanged(name) }, Expiring: func(name string, until time.Time) { e.Credentials.Expiring(name, until) },
 		City: deferredCity{k}, Prompts: deferredPrompts{e}, Events: events, Owner: owner, Socket: workerPath(k.root),
 		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Evaluate, Regime: k.judge.Regime, Readers: k.judge.Readers, Enforce: k.enforce, Ready: func(session string) {
-			if e.prompts != nil {
-				e.prompts.SessionChanged(session)
+			if e.Prompts != nil {
+				e.Prompts.SessionChanged(session)
 			}
-		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure, Handoff: k.restartWithHandoff,
+		}, Asking: k.judge.AskTimeout, Spend: func(ctx context.Context, entries []usage.Entry) (int, error) { return e.Budgets.Spend(ctx, entries) }, Pressure: k.pressure, Handoff: k.restartWithHandoff,
 		Sections: func(agent string, mode worker.ContextMode) []worker.Section {
 			return k.desired(agent).Primer.Sections(mode)
 		},
@@ -61,14 +63,14 @@ func (k *controllerProcess) openExchange(e *engines, events event.Log) error {
 			return s.Primer.FullTypes(s.Config.PromptSuffix, s.Config.Nudge)
 		},
 	})
-	k.workers = e.workers
+	k.workers = e.Workers
 	return nil
 }
 
 // serveWorkers serves the worker API until ctx ends, on l and on the port, if there is
 // one.
 func (k *controllerProcess) serveWorkers(ctx context.Context, l net.Listener) error {
-	server := workerapi.NewServer(timedWorkers{k.workers, k.judged}, workerapi.Options{Log: k.logger, Secrets: k.secrets})
+	server := workerapi.NewServer(cityservice.TimedWorkers{Engine: k.workers, Decisions: k.judged}, workerapi.Options{Log: k.logger, Secrets: k.secrets})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.Run(ctx, l) })
 	if k.port.Open() {
@@ -132,19 +134,19 @@ func (c deferredCity) HasSynced() bool {
 }
 
 // deferredPrompts is the queue of prompts for those who are made before it.
-type deferredPrompts struct{ engines *engines }
+type deferredPrompts struct{ engines *cityservice.Engines }
 
 // Nudge keeps the contract of workers.Prompts.
 func (p deferredPrompts) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
-	return p.engines.prompts.Nudge(ctx, target, req)
+	return p.engines.Prompts.Nudge(ctx, target, req)
 }
 
 // Worked keeps the contract of workers.Prompts.
 func (p deferredPrompts) Worked(ctx context.Context, id, instance string) error {
-	return p.engines.prompts.Worked(ctx, id, instance)
+	return p.engines.Prompts.Worked(ctx, id, instance)
 }
 
 // RecordHookReport keeps the contract of workers.Prompts.
 func (p deferredPrompts) RecordHookReport(ctx context.Context, w receipt.HookReport) error {
-	return p.engines.prompts.RecordHookReport(ctx, w)
+	return p.engines.Prompts.RecordHookReport(ctx, w)
 }

@@ -10,7 +10,7 @@ import (
 
 // The variables of an agent with hooks.
 const (
-	VariableHooks  = "GC_HOOKS"        // whose hooks it has
+	VariableHooks  = hooks.Variable    // whose hooks it has
 	VariableFolder = "GC_HOOK_DIR"     // where the hooks' own files are
 	variableFirst  = "GC_FIRST_PROMPT" // "1": its command line has a prompt
 	// VariableChannel names the agent CLI with whose native channel the agent is started; [agentcli.ChannelTyped]: its prompts are typed.

@@ -118,3 +118,12 @@ func IsMissing(err error) bool {
 	_, ok := errors.AsType[*MissingToolError](err)
 	return ok
 }
+
+// IsAbsent reports whether err says that a provider, or the file that is its argument,
+// is not there, and not that it failed.
+func IsAbsent(selection string, err error) bool {
+	if strings.Contains(selection, ":") && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+		return true
+	}
+	return IsMissing(err) || errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrInvalid)
+}

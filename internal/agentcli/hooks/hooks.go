@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// Variable is the variable of an agent that names the agent CLI whose hooks it has.
+const Variable = "GC_HOOKS"
+
 // Meaning is the meaning of an event for a city.
 type Meaning string
 

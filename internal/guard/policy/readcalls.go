@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"gascity/internal/fsutil/logfile"
 	"gascity/internal/guard"
 )
 
@@ -63,4 +66,31 @@ func ReadCalls(from io.Reader, since time.Time) ([]guard.Call, error) {
 			return calls, err
 		}
 	}
+}
+
+// ReadLog returns the calls in the log of that name and in its previous files that are not older than
+// since, the oldest first.
+func ReadLog(name string, since time.Time) ([]guard.Call, error) {
+	var calls []guard.Call
+	for i := logfile.Kept; i >= 0; i-- {
+		file := name
+		if i > 0 {
+			file = fmt.Sprintf("%s.%d", name, i)
+		}
+		more, err := readFile(file, since)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("cannot read the calls that were kept: %w", err)
+		}
+		calls = append(calls, more...)
+	}
+	return calls, nil
+}
+
+func readFile(name string, since time.Time) (calls []guard.Call, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return ReadCalls(file, since)
 }

@@ -1,4 +1,4 @@
-package app
+package cityservice
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 )
 
 // TestChannelOf: how prompts reach an agent is shown by what is connected, and a prompt that is
-// typed has a reason.
+// Typed has a reason.
 func TestChannelOf(t *testing.T) {
 	t.Parallel()
 	with := func(hooks string, s plan.Session) plan.Session {

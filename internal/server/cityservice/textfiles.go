@@ -1,4 +1,4 @@
-package app
+package cityservice
 
 import (
 	"errors"
@@ -8,22 +8,19 @@ import (
 	"gascity/internal/service/promptfile"
 )
 
-// textsFolder is the name of the folder with texts of prompts, in the city's runtime folder.
-const textsFolder = "prompts"
-
-// textFiles keeps the contract of prompts.TextFiles.
-type textFiles struct {
+// TextFiles keeps the contract of prompts.TextFiles.
+type TextFiles struct {
 	promptfile.Store
 
-	engines *engines
+	Engines *Engines
 }
 
 var errAsksToRead = errors.New("its agent CLI is not known to read files outside of its working directory without a question")
 
 // Write writes the text of a prompt for an agent whose agent CLI reads files without a
 // question.
-func (t textFiles) Write(v session.Snapshot, id, text string) (string, error) {
-	if cli, known := t.engines.hooksOf(v); !known || !cli.ReadsFiles {
+func (t TextFiles) Write(v session.Snapshot, id, text string) (string, error) {
+	if cli, known := t.Engines.hooksOf(v); !known || !cli.ReadsFiles {
 		return "", errAsksToRead
 	}
 	path, err := t.Store.Write(v.Session, id, text)

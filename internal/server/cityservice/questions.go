@@ -1,4 +1,4 @@
-package app
+package cityservice
 
 import (
 	"cmp"
@@ -14,43 +14,43 @@ import (
 )
 
 // inputBlocked adds to an agent what blocks its input box.
-func (e *engines) inputBlocked(a *client.Agent) {
-	if why, since := e.prompts.InputBlocked(a.Session, a.Instance); why != "" {
+func (e *Engines) inputBlocked(a *client.Agent) {
+	if why, since := e.Prompts.InputBlocked(a.Session, a.Instance); why != "" {
 		a.InputBlocked, a.InputBlockedSince = why, since
 	}
 }
 
-// questionCity is the controller as the questions see it: an input box that is blocked, and a
+// QuestionCity is the controller as the questions see it: an input box that is blocked, and a
 // login that is needed, are questions too, where the agent itself asks none.
-type questionCity struct {
+type QuestionCity struct {
 	*controller.Controller
-	engines *engines
+	Engines *Engines
 }
 
-var _ questions.City = questionCity{}
+var _ questions.City = QuestionCity{}
 
 // Snapshot keeps the contract of questions.City.
-func (c questionCity) Snapshot(name string) (session.Snapshot, error) {
+func (c QuestionCity) Snapshot(name string) (session.Snapshot, error) {
 	v, err := c.Controller.Snapshot(name)
-	return c.withLogin(c.engines.withInputBlocked(v)), err
+	return c.withLogin(c.Engines.withInputBlocked(v)), err
 }
 
 // Snapshots keeps the contract of questions.City.
-func (c questionCity) Snapshots() []session.Snapshot {
+func (c QuestionCity) Snapshots() []session.Snapshot {
 	views := c.Controller.Snapshots()
 	for i := range views {
-		views[i] = c.withLogin(c.engines.withInputBlocked(views[i]))
+		views[i] = c.withLogin(c.Engines.withInputBlocked(views[i]))
 	}
 	return views
 }
 
 // withInputBlocked returns the view with the question that a blocked input box is. What is known
 // of the box is a reading too: it says when that question is there, and when it is over.
-func (e *engines) withInputBlocked(v session.Snapshot) session.Snapshot {
+func (e *Engines) withInputBlocked(v session.Snapshot) session.Snapshot {
 	if v.Instance == "" {
 		return v
 	}
-	why, changed := e.prompts.InputBlocked(v.Session, v.Instance)
+	why, changed := e.Prompts.InputBlocked(v.Session, v.Instance)
 	if changed.After(v.ReadAt) {
 		v.ReadAt = changed
 	}
@@ -72,7 +72,7 @@ func (e *engines) withInputBlocked(v session.Snapshot) session.Snapshot {
 
 // withLogin returns the view with the question that a login is which is needed: prompts wait, and
 // only a person can log in.
-func (c questionCity) withLogin(v session.Snapshot) session.Snapshot {
+func (c QuestionCity) withLogin(v session.Snapshot) session.Snapshot {
 	o := &v.Obstacle
 	if v.Instance == "" || v.CityQuestion != nil || v.Pending != nil || o.Kind != runtime.ObstacleLogin || o.Released {
 		return v
@@ -96,12 +96,12 @@ func (c questionCity) withLogin(v session.Snapshot) session.Snapshot {
 }
 
 // clearInput is the answer to the question that a blocked input box is.
-func (e *engines) clearInput(ctx context.Context, v session.Snapshot) error {
+func (e *Engines) clearInput(ctx context.Context, v session.Snapshot) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearLimit)
 	defer cancel()
 	err := runtime.ClearInput(ctx, v.Provider, v.Session, v.Token)
 	if err == nil {
-		e.prompts.InputCleared(v.Session)
+		e.Prompts.InputCleared(v.Session)
 	}
 	return err
 }

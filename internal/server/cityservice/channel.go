@@ -1,33 +1,33 @@
-package app
+package cityservice
 
 import (
 	"cmp"
 
 	"gascity/client"
 	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/hooks"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/internal/hookrunner"
 )
 
 // channel returns how prompts reach an agent now; nil: it does not run, or its
 // configuration is not known.
-func (e *engines) channel(a client.Agent) *client.Channel {
+func (e *Engines) channel(a client.Agent) *client.Channel {
 	if a.State != client.StateRunning {
 		return nil
 	}
-	s := e.desired(a.Name)
+	s := e.Desired(a.Name)
 	if s.Agent == "" {
 		return nil // it is not configured any more
 	}
-	return channelOf(s, e.workers.Listens(a.Session))
+	return channelOf(s, e.Workers.Listens(a.Session))
 }
 
-// typed says why the prompts of a session are typed now; empty: they are not. forGood: that is so
+// Typed says why the prompts of a session are typed now; empty: they are not. forGood: that is so
 // by its configuration.
-func (e *engines) typed(v session.Snapshot) (why string, forGood bool) {
-	s := e.desired(v.Agent)
-	if c := channelOf(s, e.workers.Listens(v.Session)); c.Way == client.ChannelTyped {
+func (e *Engines) Typed(v session.Snapshot) (why string, forGood bool) {
+	s := e.Desired(v.Agent)
+	if c := channelOf(s, e.Workers.Listens(v.Session)); c.Way == client.ChannelTyped {
 		return c.Reason, s.Typed != ""
 	}
 	return "", false
@@ -37,7 +37,7 @@ func (e *engines) typed(v session.Snapshot) (why string, forGood bool) {
 // program reads its messages. What is connected is believed: a changed configuration takes effect
 // with the next start only.
 func channelOf(s plan.Session, listens bool) *client.Channel {
-	family := s.Config.Env[hookrunner.VariableHooks]
+	family := s.Config.Env[hooks.Variable]
 	native := agentcli.NativeChannel(family)
 	switch {
 	case s.Protocol:

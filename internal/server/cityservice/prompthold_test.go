@@ -1,4 +1,4 @@
-package app
+package cityservice
 
 import (
 	"context"
@@ -79,8 +79,8 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 				for range 2 { // two controllers
 					h.life(t, store, desired)
 				}
-				e := &engines{desired: func(string) plan.Session { return desired }}
-				if begins := c.name == "begun with a prompt"; e.opens(h.view) != begins {
+				e := &Engines{Desired: func(string) plan.Session { return desired }}
+				if begins := c.name == "begun with a prompt"; e.Opens(h.view) != begins {
 					t.Errorf("that it begins with the prompt of its command line is %v, want %v", !begins, begins)
 				}
 				if len(h.accepted) != c.taken {
@@ -95,14 +95,14 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Session) {
 	t.Helper()
 	events := event.NewMemory(1000, 0, time.Now)
-	e := &engines{desired: func(string) plan.Session { return desired }}
-	e.workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
-	e.prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.unproved})
+	e := &Engines{Desired: func(string) plan.Session { return desired }}
+	e.Workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
+	e.Prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.unproved})
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
-	go func() { over <- e.prompts.Run(ctx) }()
+	go func() { over <- e.Prompts.Run(ctx) }()
 	for range 2 {
-		if _, err := e.prompts.Nudge(ctx, "a", client.NudgeRequest{Text: "do it"}); err != nil {
+		if _, err := e.Prompts.Nudge(ctx, "a", client.NudgeRequest{Text: "do it"}); err != nil {
 			t.Error(err)
 		}
 	}

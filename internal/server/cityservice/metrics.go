@@ -1,0 +1,78 @@
+package cityservice
+
+import (
+	"context"
+	"io"
+
+	"gascity/client"
+	"gascity/internal/server/controlapi"
+	"gascity/internal/telemetry/metric"
+)
+
+var (
+	_ controlapi.Spending      = Service{}
+	_ controlapi.MetricsSource = Service{}
+)
+
+// Usage keeps the contract of controlapi.Spending.
+func (f Service) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
+	return f.opts.Engines.Budgets.Usage(ctx, req)
+}
+
+// Budgets keeps the contract of controlapi.Spending.
+func (f Service) Budgets(ctx context.Context) ([]client.Budget, error) {
+	return f.opts.Engines.Budgets.Budgets(ctx)
+}
+
+// LiftBudget keeps the contract of controlapi.Spending.
+func (f Service) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
+	return f.opts.Engines.Budgets.LiftBudget(ctx, name, req)
+}
+
+// Metrics keeps the contract of controlapi.MetricsSource.
+func (f Service) Metrics(ctx context.Context, w io.Writer) error {
+	families, err := f.Families(ctx)
+	if err != nil {
+		return err
+	}
+	return metric.Write(w, families)
+}
+
+// Families returns the metrics of the city.
+func (f Service) Families(ctx context.Context) ([]metric.Family, error) {
+	status, err := f.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	queue, err := f.Queue(ctx, "", client.OnlyOpen)
+	if err != nil {
+		return nil, err
+	}
+	sessions, activities, prompts := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, a := range status.Agents {
+		sessions[a.State]++
+		if a.State == client.StateRunning {
+			activities[a.Activity.State]++
+		}
+	}
+	for _, r := range queue {
+		prompts[r.State]++
+	}
+	families := []metric.Family{
+		metric.GaugeByLabel("gc_sessions", "Sessions by the state of their life.", "state", sessions),
+		metric.GaugeByLabel("gc_session_activities", "Running sessions by what their agents do.", "activity", activities),
+		metric.GaugeByLabel("gc_prompts", "Prompts on their way, by state.", "state", prompts),
+		f.opts.Decisions.Family("gc_authorize_seconds", "How long it took to decide whether a tool may be used, where no person was asked."),
+		metric.NewFamily(metric.Gauge, "gc_controller_start_seconds", "When the controller began, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
+		metric.NewFamily(metric.Gauge, "gc_controller_degraded", "Whether acts that end something are frozen.", truth(status.Controller.Degraded != "")),
+	}
+	families = append(append(families, metric.ProcessMetrics("gc_controller_cpu_seconds_total")...), f.opts.Engines.Credentials.Metrics()...)
+	return append(families, f.opts.Engines.Budgets.Metrics()...), nil
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
