@@ -1,0 +1,113 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"gascity/internal/citydir"
+	"gascity/internal/cleanup"
+	"gascity/runtime"
+)
+
+const (
+	uploadFolder  = "outpost" // of what is uploaded to an outpost, in its state folder
+	outpostSocket = "worker"  // of its worker API, in the folder of its sockets
+)
+
+// Outpost is the end of a connection that has the sessions: a local provider over a folder that takes
+// the place of a city's. All fields are required.
+type Outpost struct {
+	Folder  string // absolute; sessions are found in it again
+	Version string // of this program
+	Open    func() (runtime.Provider, error)
+	Close   func(p runtime.Provider) error
+}
+
+// Serve serves the provider on standard input and output, until the near end closes them.
+func (o Outpost) Serve(ctx context.Context, stdin io.Reader, stdout io.WriteCloser) (err error) {
+	p, leave, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+	sockets, err := outpostSockets(o.Folder)
+	if err != nil {
+		return errors.Join(err, o.Close(p))
+	}
+	if err := Announce(stdout); err != nil {
+		return errors.Join(err, o.Close(p))
+	}
+	err = Serve(ctx, p, stdio{stdin, stdout}, ServeOptions{
+		Dir: filepath.Join(o.Folder, citydir.StateFolder, uploadFolder), Socket: filepath.Join(sockets, outpostSocket), Version: o.Version,
+		Remove: func() error { return cleanup.ClearOutpost(o.Folder) },
+	})
+	return errors.Join(err, o.Close(p))
+}
+
+// RunInit is the first process of a pod. It reaps processes whose parents have exited, and
+// stops the sessions of the folder, within grace, when ctx ends; with it the pod stops.
+func (o Outpost) RunInit(ctx context.Context, grace time.Duration) (err error) {
+	p, leave, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	defer signal.Stop(ended)
+	for ctx.Err() == nil {
+		for pid, err := 1, error(nil); pid > 0 && err == nil; {
+			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil) // it starts no process itself
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+	}
+	return errors.Join(StopAll(context.WithoutCancel(ctx), p, grace), o.Close(p))
+}
+
+// Attach connects the terminal of this process to a session of the outpost.
+func (o Outpost) Attach(ctx context.Context, name string, opts runtime.AttachOptions) (err error) {
+	p, leave, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+	return errors.Join(runtime.AttachTerminal(ctx, p, name, opts), o.Close(p))
+}
+
+// open opens the provider. The caller calls leave after it has closed the provider.
+func (o Outpost) open() (p runtime.Provider, leave func() error, err error) {
+	if !filepath.IsAbs(o.Folder) {
+		return nil, nil, fmt.Errorf("the outpost's folder %q is not absolute", o.Folder)
+	}
+	if leave, err = citydir.LockShared(o.Folder); err != nil {
+		return nil, nil, err
+	}
+	_, err = outpostSockets(o.Folder) // the process that opens it finds the choice
+	if err == nil {
+		p, err = o.Open()
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, leave())
+	}
+	return p, leave, nil
+}
+
+// outpostSockets is the folder of an outpost's sockets. That of the login is not used: many
+// hosts remove it at the last logout, and sessions live longer than a connection.
+func outpostSockets(folder string) (string, error) { return citydir.RuntimeDir(folder, "") }
+
+// stdio is a process's standard input and output as one connection.
+type stdio struct {
+	io.Reader
+	io.WriteCloser
+}
