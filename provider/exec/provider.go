@@ -13,7 +13,6 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/driver/script"
-	"gascity/internal/driver/script/metadata"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -66,7 +65,7 @@ type Provider struct {
 	screenLocks  locks // one look at a screen at a time for each session
 	listings     *listingCache
 	tokens       tokens
-	notes        *metadata.MetaStore
+	notes        *metaFiles
 	tmuxSessions tmuxSessions
 	clock        clock
 	screens      screenHistory
@@ -121,7 +120,7 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	p := &Provider{
 		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
-		notes: &metadata.MetaStore{Dir: cfg.NotesDir},
+		notes: &metaFiles{Dir: cfg.NotesDir},
 	}
 	p.listings = &listingCache{p: p}
 	if err := p.handshake(); err != nil {

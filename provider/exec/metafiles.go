@@ -1,6 +1,4 @@
-// Package metadata keeps metadata of sessions for a session script that cannot: a private
-// file for each value.
-package metadata
+package exec
 
 import (
 	"crypto/sha256"
@@ -12,9 +10,9 @@ import (
 	"sync"
 )
 
-// MetaStore are the metadata of sessions, by session and key. The zero value keeps them in
-// memory. It is safe for concurrent use.
-type MetaStore struct {
+// metaFiles are the metadata of sessions of a session script that keeps none: a private file for each
+// value. The zero value keeps them in memory. It is safe for concurrent use.
+type metaFiles struct {
 	// Dir is a private folder, made when it is needed. Empty: in memory.
 	Dir string
 
@@ -23,27 +21,27 @@ type MetaStore struct {
 	memory  map[string]map[string]string // without Dir
 }
 
-// IsEnabled reports whether [MetaStore.Enable] was called: the script is known to keep nothing.
-func (n *MetaStore) IsEnabled() bool {
+// IsEnabled reports whether [metaFiles.Enable] was called: the script is known to keep nothing.
+func (n *metaFiles) IsEnabled() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.enabled
 }
 
 // Enable remembers that the script keeps nothing.
-func (n *MetaStore) Enable() {
+func (n *metaFiles) Enable() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.enabled = true
 }
 
-func (n *MetaStore) file(name, key string) string {
+func (n *metaFiles) file(name, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(n.Dir, name, hex.EncodeToString(sum[:]))
 }
 
 // Set keeps a value; a file has the old one or the new one, whenever it is read.
-func (n *MetaStore) Set(name, key, value string) error {
+func (n *metaFiles) Set(name, key, value string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Dir == "" {
@@ -68,7 +66,7 @@ func (n *MetaStore) Set(name, key, value string) error {
 }
 
 // Get returns a value, empty if there is none.
-func (n *MetaStore) Get(name, key string) (string, error) {
+func (n *metaFiles) Get(name, key string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Dir == "" {
@@ -82,7 +80,7 @@ func (n *MetaStore) Get(name, key string) (string, error) {
 }
 
 // Remove drops a value; that there is none is no error.
-func (n *MetaStore) Remove(name, key string) error {
+func (n *metaFiles) Remove(name, key string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.memory[name], key)
@@ -97,7 +95,7 @@ func (n *MetaStore) Remove(name, key string) error {
 }
 
 // Clear drops the notes of a session that has ended.
-func (n *MetaStore) Clear(name string) error {
+func (n *metaFiles) Clear(name string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.memory, name)
