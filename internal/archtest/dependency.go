@@ -31,7 +31,7 @@ var dependencies = []dependency{
 	{"github.com/invopop/jsonschema", []string{"internal/config"}},
 	{"github.com/pelletier/go-toml/v2", []string{"internal/config", "internal/agentcli", "internal/guard", "internal/domain/usage", "internal/doctor/smoketest"}},
 	{"github.com/rogpeppe/go-internal", nil},
-	{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/agentcmd", "internal/cli/promptcmd", "internal/cli/output", "internal/cli/cmdenv", "internal/cli/docgen"}},
+	{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/agentcmd", "internal/cli/promptcmd", "internal/cli/cmdenv", "internal/cli/docgen"}},
 	{"github.com/spf13/pflag", []string{"internal/cli", "internal/cli/cmdenv", "internal/cli/docgen"}},
 	{"go.uber.org/goleak", nil},
 	{"golang.org/x/sync", []string{anywhere}},

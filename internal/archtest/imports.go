@@ -27,7 +27,7 @@ var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
 	"internal/agent", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/domain/event",
 	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/domain/agentcontext", "internal/textfmt", "internal/domain/usage",
-	"internal/cli/cmdenv", "internal/cli/render", "internal/cli/docgen", "internal/cli/output",
+	"internal/cli/cmdenv", "internal/cli/render", "internal/cli/docgen",
 	"internal/cli/agentcmd", "internal/cli/promptcmd", "internal/acp/server", "internal/acp",
 	"internal/fsutil/archive", // what gc copy brings is written by the person's own process
 }

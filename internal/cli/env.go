@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/output"
 )
 
 // Env is everything that a command gets from the process it runs in. All fields
@@ -27,7 +26,7 @@ type Env struct {
 // Run runs one command line and returns its exit status. It returns soon after
 // ctx ends.
 func Run(ctx context.Context, env Env) int {
-	a := &app{Renderer: output.Renderer{Base: cmdenv.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
+	a := &app{Renderer: cmdenv.Renderer{Base: cmdenv.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
 	root := newRoot(a)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

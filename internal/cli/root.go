@@ -11,13 +11,12 @@ import (
 
 	"gascity/internal/cli/agentcmd"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/output"
 	"gascity/internal/cli/promptcmd"
 )
 
 // app is one run of the program.
 type app struct {
-	output.Renderer
+	cmdenv.Renderer
 
 	executable string
 	assembly   Daemon  // nil without the daemon

@@ -14,7 +14,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/output"
 	"gascity/runtime"
 )
 
@@ -31,7 +30,7 @@ func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 }
 
 // viewAt is the desk of a run.
-func viewAt(env cmdenv.Env) output.Renderer { return output.Renderer{Base: cmdenv.Base{Env: env}} }
+func viewAt(env cmdenv.Env) cmdenv.Renderer { return cmdenv.Renderer{Base: cmdenv.Base{Env: env}} }
 
 // TestWithoutDaemonNothingCrashes runs every command in a program that has no
 // assembly, in a folder that is no city.

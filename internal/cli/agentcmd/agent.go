@@ -5,14 +5,14 @@ package agentcmd
 import (
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/output"
+	"gascity/internal/cli/cmdenv"
 )
 
 // app is one run of the program.
-type app struct{ *output.Renderer }
+type app struct{ *cmdenv.Renderer }
 
 // Commands are explain, peek, logs, interrupt, keys, resume, kill, drain and session.
-func Commands(v *output.Renderer) []*cobra.Command {
+func Commands(v *cmdenv.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{
 		explainCommand(a), peekCommand(a), logsCommand(a), interruptCommand(a), keysCommand(a), resumeCommand(a), killCommand(a), drainCommand(a), sessionCommand(a),

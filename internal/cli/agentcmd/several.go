@@ -7,7 +7,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/output"
 	"gascity/internal/textfmt"
 )
 
@@ -24,7 +23,7 @@ func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Cl
 }
 
 // Stop stops agents, which stay stopped until somebody starts them, and waits for it.
-func Stop(parent context.Context, v *output.Renderer, names []string, timeout time.Duration) error {
+func Stop(parent context.Context, v *cmdenv.Renderer, names []string, timeout time.Duration) error {
 	a := &app{v}
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
@@ -42,7 +41,7 @@ func Stop(parent context.Context, v *output.Renderer, names []string, timeout ti
 
 // Start starts agents, whatever keeps them from running: they were stopped, are asleep, or have
 // failed. It waits until they run; without a timeout only until the controller has accepted that.
-func Start(ctx context.Context, v *output.Renderer, names []string, timeout time.Duration) error {
+func Start(ctx context.Context, v *cmdenv.Renderer, names []string, timeout time.Duration) error {
 	a := &app{v}
 	noWait := timeout == 0
 	if !noWait {

@@ -8,13 +8,12 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/output"
 	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
 
 func pendingCommand(a *app) *cobra.Command {
-	var flags output.Flags
+	var flags cmdenv.Flags
 	return flags.On(a.AddJSONFlag(&cobra.Command{
 		Use:   "pending [AGENT]",
 		Short: "List questions that agents ask you",
@@ -23,7 +22,7 @@ happens without an answer. Answer with: gc respond ID OPTION`,
 		Args: cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
-				list := output.List[client.Pending]{
+				list := cmdenv.List[client.Pending]{
 					Ask: func(ctx context.Context) ([]client.Pending, error) {
 						return c.Pending(ctx, cmdenv.First(args), flags.Which())
 					},

@@ -5,20 +5,20 @@ package promptcmd
 import (
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/output"
+	"gascity/internal/cli/cmdenv"
 )
 
 // app is one run of the program.
-type app struct{ *output.Renderer }
+type app struct{ *cmdenv.Renderer }
 
 // Commands are those about prompts and waits: send, queue, receipt, wait.
-func Commands(v *output.Renderer) []*cobra.Command {
+func Commands(v *cmdenv.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{sendCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a)}
 }
 
 // Questions are the commands about what agents ask: pending, respond.
-func Questions(v *output.Renderer) []*cobra.Command {
+func Questions(v *cmdenv.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{pendingCommand(a), respondCommand(a)}
 }

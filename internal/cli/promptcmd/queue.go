@@ -11,7 +11,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/output"
 	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
@@ -26,14 +25,14 @@ one waits.`
 }
 
 func queueListCommand(a *app, use string) *cobra.Command {
-	var flags output.Flags
+	var flags cmdenv.Flags
 	return flags.On(a.AddJSONFlag(&cobra.Command{
 		Use:   use,
 		Short: "Manage queued prompts: list, edit, cancel, retry",
 		Args:  cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
-				list := output.List[client.Receipt]{
+				list := cmdenv.List[client.Receipt]{
 					Ask: func(ctx context.Context) ([]client.Receipt, error) {
 						return c.Queue(ctx, cmdenv.First(args), flags.Which())
 					},

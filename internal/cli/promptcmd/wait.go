@@ -12,7 +12,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/output"
 	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
@@ -203,14 +202,14 @@ func (a *app) register(ctx context.Context, c *client.Client, req client.WaitReq
 }
 
 func waitListCommand(a *app) *cobra.Command {
-	var flags output.Flags
+	var flags cmdenv.Flags
 	return flags.On(a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List registered waits",
 		Args:  cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
-				list := output.List[client.Wait]{
+				list := cmdenv.List[client.Wait]{
 					Ask:    func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.Which()) },
 					Format: render.Formatter.Waits,
 					Empty:  "no registered waits",

@@ -1,7 +1,4 @@
-// Package output is a desk with pages on it: it prints the client's values as JSON
-// or as pages, whichever is wanted, at once or as pictures that follow the city.
-// It knows no command.
-package output
+package cmdenv
 
 import (
 	"context"
@@ -10,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
 
-// Renderer is the desk of one run of the program, on which pages can be shown.
+// Renderer is the environment of one run of the program, which prints the client's values as JSON or
+// as text, at once or each time they change.
 type Renderer struct {
-	cmdenv.Base
+	Base
 }
 
 // Formatter is what this run writes pages on.
@@ -74,7 +71,7 @@ func (l List[T]) Show(ctx context.Context, v *Renderer, c *client.Client, flags 
 	case err != nil:
 		return err
 	case v.JSON:
-		return v.PrintJSON(cmdenv.Rows(l.Name, list))
+		return v.PrintJSON(Rows(l.Name, list))
 	case len(list) == 0:
 		v.Messagef("%s", l.Empty)
 		return nil
@@ -89,7 +86,7 @@ func (l List[T]) printFrame(ctx context.Context, v *Renderer) error {
 	case err != nil:
 		return err
 	case v.JSON:
-		return v.PrintJSONLine(cmdenv.Rows(l.Name, list))
+		return v.PrintJSONLine(Rows(l.Name, list))
 	case len(list) == 0:
 		return v.PrintFrame(l.Empty + "\n")
 	}
