@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/explain"
 	"gascity/internal/controller/ops"
 	"gascity/internal/domain/conversation"
 	"gascity/internal/domain/event"
@@ -105,7 +104,7 @@ func (l *loop) stopFailed(e *entry, r ops.Ended) {
 // ending is the end of the city. It is in force before the first session gets
 // its stop request, and from then on nothing is started.
 type ending struct {
-	explain.End
+	shutdown
 
 	waiting []func(client.Census, error)
 	closing bool // the servers of the providers are being ended
@@ -116,7 +115,7 @@ type ending struct {
 // beginEnd puts the end of the city into force.
 func (l *loop) beginEnd() {
 	now, settings := l.now(), l.settings()
-	l.ending = &ending{End: explain.NewEnd(now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
+	l.ending = &ending{shutdown: newShutdown(now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
 	l.c.emit(event.ControllerStopping, nil, "the city ends", map[string]string{"scope": "city"})
 	for _, p := range l.backends {
 		p.wanted, p.listAfter = true, time.Time{} // the census counts what is there, not what was known

@@ -1,6 +1,7 @@
-package explain
+package controller
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,8 +10,8 @@ import (
 	"gascity/client"
 )
 
-// End is the end of a city: its deadline, and the result of each session.
-type End struct {
+// shutdown is the end of a city: its deadline, and the result of each session.
+type shutdown struct {
 	StopAfter time.Time // sessions that still run then are stopped
 	AwayFrom  time.Time // what is at a place that does not answer is left from then on
 	Deadline  time.Time // what has not ended by then is reported and left
@@ -18,22 +19,22 @@ type End struct {
 	results map[string]client.StopResult
 }
 
-// NewEnd is an end without a result yet.
-func NewEnd(stopAfter, awayFrom, giveUp time.Time) End {
-	return End{stopAfter, awayFrom, giveUp, map[string]client.StopResult{}}
+// newShutdown returns a shutdown without a result yet.
+func newShutdown(stopAfter, awayFrom, giveUp time.Time) shutdown {
+	return shutdown{stopAfter, awayFrom, giveUp, map[string]client.StopResult{}}
 }
 
 // Shift moves the deadlines after a jump of the clock.
-func (e *End) Shift(shift func(time.Time) time.Time) {
+func (e *shutdown) Shift(shift func(time.Time) time.Time) {
 	e.StopAfter, e.AwayFrom, e.Deadline = shift(e.StopAfter), shift(e.AwayFrom), shift(e.Deadline)
 }
 
 // Add takes a session's end into the census.
-func (e *End) Add(r client.StopResult) { e.results[r.Session] = r }
+func (e *shutdown) Add(r client.StopResult) { e.results[r.Session] = r }
 
 // With adds processes that carry the marks of the city's agents and belong to no session. An agent
 // with only such processes left was not stopped as a session.
-func (e *End) With(c client.Census, strays []client.StopResult, err error) client.Census {
+func (e *shutdown) With(c client.Census, strays []client.StopResult, err error) client.Census {
 	c.Sessions = slices.Clone(c.Sessions)
 	for _, s := range strays {
 		at := slices.IndexFunc(c.Sessions, func(r client.StopResult) bool { return r.Session == s.Session })
@@ -55,7 +56,7 @@ func (e *End) With(c client.Census, strays []client.StopResult, err error) clien
 
 // Census returns the result of each session, with what has not ended and, by provider, why
 // more sessions may exist.
-func (e *End) Census(left []client.StopResult, uncounted map[string]string) client.Census {
+func (e *shutdown) Census(left []client.StopResult, uncounted map[string]string) client.Census {
 	results := maps.Clone(e.results)
 	for _, r := range left {
 		results[r.Session] = r
@@ -63,5 +64,16 @@ func (e *End) Census(left []client.StopResult, uncounted map[string]string) clie
 	for place, why := range uncounted {
 		results["*"+place] = client.StopResult{Session: "*", Error: fmt.Sprintf("the sessions of %s could not be counted: %s", place, why)}
 	}
-	return census(results)
+	return censusOf(results)
+}
+
+// censusOf returns the result of every session, sorted.
+func censusOf(results map[string]client.StopResult) client.Census {
+	out := client.Census{Sessions: []client.StopResult{}, Clean: true}
+	for _, r := range results {
+		out.Sessions = append(out.Sessions, r)
+		out.Clean = out.Clean && r.Error == "" && len(r.Survivors) == 0
+	}
+	slices.SortFunc(out.Sessions, func(a, b client.StopResult) int { return cmp.Compare(a.Session, b.Session) })
+	return out
 }

@@ -60,8 +60,8 @@ type Store struct {
 	Changed func(session string)
 
 	now       atomic.Pointer[cityState]
-	synced    atomic.Bool                     // every session was known at the last call for all
-	summaries map[session.Key]explain.Summary // the writer's: the summary reported last
+	synced    atomic.Bool             // every session was known at the last call for all
+	summaries map[session.Key]summary // the writer's: the summary reported last
 }
 
 // cityState is the city at one moment; its slots are younger.
@@ -143,12 +143,12 @@ func (b *Store) notify(t *Target) {
 	if b.Changed == nil {
 		return
 	}
-	key, gist := t.Record.Key(), explain.SummaryOf(&t.Snapshot)
+	key, gist := t.Record.Key(), summaryOf(&t.Snapshot)
 	if was, known := b.summaries[key]; known && was == gist {
 		return
 	}
 	if b.summaries == nil {
-		b.summaries = map[session.Key]explain.Summary{}
+		b.summaries = map[session.Key]summary{}
 	}
 	b.summaries[key] = gist
 	b.changed(key.Session)

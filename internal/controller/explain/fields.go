@@ -12,41 +12,6 @@ import (
 	"gascity/runtime"
 )
 
-// Summary is what of a view others wait for.
-type Summary struct {
-	desired, state, unknown, token string
-	reachable, running, ready      bool
-	epoch                          uint64
-	hold                           session.HoldKind
-	draining                       bool
-	activity                       runtime.Activity
-	kind                           string
-	until                          int64
-	attached                       int
-	pending                        string
-	conversation, movesTo          string
-	obstacle                       string
-	probe                          int64
-}
-
-// SummaryOf returns the gist of a view.
-func SummaryOf(v *session.Snapshot) Summary {
-	g := Summary{
-		desired: v.Desired, state: string(v.State), unknown: v.Unknown, token: v.Token, reachable: v.Provider != nil,
-		running: v.Running, ready: v.Ready, epoch: v.Epoch, hold: v.Hold.Kind, draining: v.Draining,
-		activity: v.Activity.State, kind: v.Activity.Kind, attached: v.Attached, pending: Asked(v.Question()),
-		conversation: v.Conversation.ID, movesTo: v.MovesTo,
-	}
-	if !v.Activity.Until.IsZero() {
-		g.until = v.Activity.Until.UnixNano()
-	}
-	g.obstacle = v.Obstacle.Kind + v.Obstacle.Detail
-	if !v.Obstacle.ProbeAt.IsZero() {
-		g.probe = v.Obstacle.ProbeAt.UnixNano()
-	}
-	return g
-}
-
 // Asked names what blocks an agent, empty if nothing does.
 func Asked(p *runtime.PendingInteraction) string {
 	if p == nil {
