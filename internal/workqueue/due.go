@@ -1,5 +1,5 @@
-// Package workqueue keeps what somebody has to look at: marking it never blocks, and looking at
-// it twice for two marks is not needed.
+// Package workqueue is a set of keys that wait to be processed: adding one never blocks, and a key that
+// is added twice before it is processed is processed once.
 package workqueue
 
 import (

@@ -1,5 +1,5 @@
-// Package persist brings what changes to a store that may be slow or broken, without
-// making anybody wait.
+// Package persist saves the records of sessions to a store outside of the controller's loop, and loads
+// them with a limit: a store that is slow or fails delays nothing else. Failed writes are retried.
 package persist
 
 import (

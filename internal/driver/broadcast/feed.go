@@ -1,4 +1,5 @@
-// Package broadcast hands the events of a driver to those who watch it.
+// Package broadcast sends the events of a driver to all subscribers. One that is too slow gets a request
+// to observe everything again instead of the events that it missed.
 package broadcast
 
 import (

@@ -1,4 +1,4 @@
-// Package keyboard turns the bytes of a terminal into what its user did.
+// Package keyboard decodes the bytes of a terminal into keys and pastes.
 package keyboard
 
 import (
