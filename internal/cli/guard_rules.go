@@ -174,7 +174,7 @@ func (a *app) showReplay(r replay) error {
 	if a.JSON {
 		return a.PrintJSON(r)
 	}
-	t := &textfmt.Table{Heads: []string{"WHEN", "AGENT", "TOOL", "WAS", "NOW", "RULE", "WHAT"}}
+	t := &textfmt.Table{Heads: []string{"TIME", "AGENT", "TOOL", "BEFORE", "NOW", "RULE", "CALL"}}
 	for _, c := range r.Changed {
 		part, rule := c.Now.Part, c.Now.Rule
 		if part == "" {

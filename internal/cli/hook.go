@@ -28,7 +28,7 @@ func hookListCommand(a *app) *cobra.Command {
 		Args:  cmdenv.Between(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "PROFILE\tEVENT\tMEANS\tWITHIN")
+			fmt.Fprintln(w, "AGENT CLI\tHOOK\tEVENT\tTIMEOUT")
 			for _, name := range hooks.Names() {
 				if len(args) > 0 && args[0] != name {
 					continue

@@ -12,6 +12,7 @@ import (
 	"gascity/internal/cli/agentcmd"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/promptcmd"
+	"gascity/internal/textfmt"
 )
 
 // app is one run of the program.
@@ -63,6 +64,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(cmdenv.FlagError)
 	root.PersistentFlags().StringVar(&a.City, "city", "", "the city's `folder` (default: the nearest one with a city.toml, here or above)")
 	root.SetVersionTemplate("{{.Version}}\n")
+	wrapHelp(root)
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID(groupMachine)
 	root.AddGroup(
@@ -109,13 +111,13 @@ var groupOf = map[string]string{
 // dailyHelp is the help of gc itself: the commands of every day, and where the others are.
 func dailyHelp(root *cobra.Command) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s\n\n", rootLong)
+	fmt.Fprintf(&out, "%s\n\n", textfmt.WrapParagraphs(rootLong, helpWidth))
 	for _, name := range daily {
 		if cmd, _, err := root.Find([]string{name}); err == nil {
 			fmt.Fprintf(&out, "  gc %-9s %s\n", name, cmd.Short)
 		}
 	}
-	out.WriteString("\nMore commands: gc help all. Help of one: gc COMMAND --help. Something is wrong: gc doctor\n")
+	out.WriteString("\nMore commands: gc help all. Help of one: gc COMMAND --help.\nSomething is wrong: gc doctor\n")
 	return out.String()
 }
 

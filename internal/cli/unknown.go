@@ -1,10 +1,26 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/textfmt"
 )
+
+// helpWidth is how wide the help is at most.
+const helpWidth = 80
+
+// wrapHelp has the help of every command below root wrapped to the width of a small terminal.
+func wrapHelp(root *cobra.Command) {
+	cobra.AddTemplateFunc("wrapped", func(text string) string { return textfmt.WrapParagraphs(strings.TrimSpace(text), helpWidth) })
+	root.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | wrapped}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`)
+	usage := strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 ")
+	root.SetUsageTemplate(usage)
+}
 
 // otherWords maps command words of other tools to the gc command that does the same.
 var otherWords = map[string]string{

@@ -52,10 +52,10 @@ type Cell struct {
 func Painted(text string, c Color) Cell { return Cell{Text: text, Color: c} }
 
 // Table has columns that are as wide as their widest cell, wide characters
-// counted as two. A column without any text is left out. Nothing is cut: what
-// does not fit into the last column stands below its row, and where the columns
-// together are too wide for the terminal, the row goes on below a cell that is
-// far wider than others.
+// counted as two. A column without any text is left out. Nothing is cut. In a terminal that is
+// too narrow, long texts are wrapped within their columns; the last column stands
+// below its row where too little room is left for it. The row goes on below a
+// word that is wider than its column.
 type Table struct {
 	Heads []string // one for each column; all empty is a table without heads
 	Rows  [][]Cell // each as long as Heads
@@ -64,6 +64,7 @@ type Table struct {
 const (
 	columnGap  = 2
 	noteIndent = 4
+	textColumn = 24 // the least width of a column in which texts are wrapped
 )
 
 // Add appends a row. Its text is made safe with [OneLine].
@@ -76,33 +77,62 @@ func (t *Table) Add(row ...Cell) {
 
 // Render returns the table for a terminal of some columns; zero is unlimited.
 func (t *Table) Render(p Painter, columns int) string {
-	widths := t.fitted(columns)
+	widths, below := t.fitted(columns)
 	var out strings.Builder
-	for _, row := range append(t.headRow(), t.Rows...) {
-		used, gap := 0, 0
-		for i, c := range row {
-			if widths[i] == 0 {
+	for at, row := range append(t.headRow(), t.Rows...) {
+		last := len(row) - 1
+		if !below {
+			renderRow(&out, p, row, widths, 0)
+			continue
+		}
+		if at := position(widths); at+displaywidth.String(row[last].Text) <= columns {
+			renderRow(&out, p, row, append(widths[:last:last], columns-at), 0)
+			continue
+		}
+		renderRow(&out, p, row[:last], widths, 0)
+		if at == 0 && len(t.headRow()) > 0 {
+			continue // without a head
+		}
+		for _, line := range Wrap(row[last].Text, columns-noteIndent) {
+			out.WriteString(strings.Repeat(" ", noteIndent) + p.Paint(row[last].Color, line) + "\n")
+		}
+	}
+	return out.String()
+}
+
+// renderRow writes the cells of a row from one on, each wrapped within its column.
+func renderRow(out *strings.Builder, p Painter, row []Cell, widths []int, from int) {
+	cells, height := make([][]string, len(row)), 1
+	until := len(row)
+	for i := from; i < until; i++ {
+		if widths[i] == 0 {
+			continue
+		}
+		cells[i] = Wrap(row[i].Text, widths[i])
+		height = max(height, len(cells[i]))
+		for _, line := range cells[i] {
+			if displaywidth.String(line) > widths[i] {
+				until = i + 1 // the next cell stands below it, under its head
+			}
+		}
+	}
+	for n := range height {
+		used := 0
+		for i := from; i < until; i++ {
+			if widths[i] == 0 || n >= len(cells[i]) || cells[i][n] == "" {
 				continue
 			}
-			width := displaywidth.String(c.Text)
-			if columns > 0 && i == len(row)-1 && used > 0 && used+gap+width > columns {
-				out.WriteByte('\n')
-				used, gap = 0, noteIndent
-			}
-			if width > 0 {
-				out.WriteString(strings.Repeat(" ", gap))
-				out.WriteString(p.Paint(c.Color, c.Text))
-				used, gap = used+gap+width, 0
-			}
-			if width > widths[i] && i < len(row)-1 { // the next cell stands under its head
-				out.WriteByte('\n')
-				used, gap, width = 0, position(widths[:i]), 0
-			}
-			gap += widths[i] - width + columnGap
+			out.WriteString(strings.Repeat(" ", max(0, position(widths[:i])-used)) + p.Paint(row[i].Color, cells[i][n]))
+			used = position(widths[:i]) + displaywidth.String(cells[i][n])
 		}
 		out.WriteByte('\n')
 	}
-	return out.String()
+	for _, c := range row[until:] {
+		if c.Text != "" {
+			renderRow(out, p, row, widths, until)
+			return
+		}
+	}
 }
 
 // position returns where the column after the given ones begins.
@@ -116,28 +146,74 @@ func position(widths []int) int {
 	return at
 }
 
-// fitted returns the widths of the columns in a terminal. In one that is too
-// narrow no column but the last is wider than a quarter of it, unless nothing
-// in it is shorter.
-func (t *Table) fitted(columns int) []int {
-	widths := t.widths()
+// fitted returns the widths of the columns in a terminal, and whether the last column stands
+// below the rows.
+func (t *Table) fitted(columns int) (widths []int, below bool) {
+	widths = t.widths()
 	last := len(widths) - 1
-	if columns <= 0 || last < 0 || position(widths[:last]) <= columns {
-		return widths
+	if columns <= 0 || last < 0 || position(widths)-columnGap <= columns {
+		return widths, false
 	}
-	for i := range last {
-		if widths[i] <= columns/4 {
+	if t.share(widths, columns, columns/2) {
+		return widths, false
+	}
+	if widths[last] > 0 {
+		others := t.widths()[:last]
+		if position(others)-columnGap <= columns || t.share(others, columns, columns/2) {
+			return append(others, 0), true
+		}
+	}
+	_ = t.share(widths, columns, columns/4) // what does not fit goes on below
+	return widths, false
+}
+
+// share gives the columns with long texts what the others leave, and reports whether that is
+// enough. A column of words is no wider than most, unless all its words are.
+func (t *Table) share(widths []int, columns, most int) bool {
+	natural := append([]int{}, widths...)
+	var texts []int
+	left := columns
+	for i, w := range widths {
+		switch word := t.longestWord(i); {
+		case w == 0:
 			continue
+		case w > columns/4 && word < w && word <= columns/4:
+			texts = append(texts, i)
+		case w > most:
+			widths[i] = t.narrow(i, most)
 		}
-		narrow := displaywidth.String(t.Heads[i])
-		for _, row := range t.Rows {
-			if w := displaywidth.String(row[i].Text); w <= columns/4 {
-				narrow = max(narrow, w)
-			}
+		left -= columnGap
+		if len(texts) == 0 || texts[len(texts)-1] != i {
+			left -= widths[i]
 		}
-		widths[i] = narrow
 	}
-	return widths
+	left += columnGap
+	for n, i := range texts {
+		widths[i] = min(natural[i], max(left/(len(texts)-n), textColumn))
+		left -= widths[i]
+	}
+	return left >= 0
+}
+
+// narrow is the width of a column of which only the cells count that are at most so wide.
+func (t *Table) narrow(i, most int) int {
+	width := displaywidth.String(t.Heads[i])
+	for _, row := range t.Rows {
+		if w := displaywidth.String(row[i].Text); w <= most {
+			width = max(width, w)
+		}
+	}
+	return width
+}
+
+func (t *Table) longestWord(i int) int {
+	width := displaywidth.String(t.Heads[i])
+	for _, row := range t.Rows {
+		for word := range strings.FieldsSeq(row[i].Text) {
+			width = max(width, displaywidth.String(word))
+		}
+	}
+	return width
 }
 
 func (t *Table) headRow() [][]Cell {

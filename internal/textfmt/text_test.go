@@ -27,7 +27,7 @@ func TestTablePutsWhatDoesNotFitBelowItsRow(t *testing.T) {
 	table := &Table{Heads: []string{"NAME", "NOTE"}}
 	table.Add(Cell{Text: "mayor"}, Cell{Text: "short"})
 	table.Add(Cell{Text: "worker"}, Cell{Text: "a note that is too long"})
-	want := "NAME    NOTE\nmayor   short\nworker\n    a note that is too long\n"
+	want := "NAME    NOTE\nmayor   short\nworker\n    a note that is\n    too long\n"
 	if got := table.Render(Painter{}, 20); got != want {
 		t.Errorf("rendered\n%s\nwant\n%s", got, want)
 	}

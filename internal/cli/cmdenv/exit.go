@@ -95,7 +95,7 @@ func (d *Base) Fail(ctx context.Context, err error) int {
 		return exit.status
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		d.Messagef("gc: interrupted")
+		d.printError(errors.New("interrupted"))
 		return Failed
 	}
 	d.printError(err)

@@ -12,9 +12,30 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Messagef prints one line for people. Safe for concurrent use if Stderr is.
+// Messagef prints one line for people, wrapped on a terminal. With --json it prints nothing: standard
+// error has errors only then. Safe for concurrent use if Stderr is.
 func (d *Base) Messagef(format string, args ...any) {
-	fmt.Fprintf(d.Stderr, format+"\n", args...)
+	if d.JSON {
+		return
+	}
+	fmt.Fprintln(d.Stderr, d.wrapped(d.Stderr, fmt.Sprintf(format, args...)))
+}
+
+// wrapped wraps lines for people for the terminal that a stream is.
+func (d *Base) wrapped(stream any, text string) string {
+	if d.Width == nil || !d.IsTerminal(stream) {
+		return text
+	}
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, textfmt.Hanging(line, d.Width())...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Linef prints one line of data for people, wrapped on a terminal.
+func (d *Base) Linef(format string, args ...any) {
+	fmt.Fprintln(d.Stdout, d.wrapped(d.Stdout, fmt.Sprintf(format, args...)))
 }
 
 // PaintMessage colours a word on standard error.

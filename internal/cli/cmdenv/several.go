@@ -93,7 +93,7 @@ func (d *Base) ForEach(agents []client.Agent, do func(i int, agent client.Agent)
 			continue
 		}
 		if exit, ok := errors.AsType[*exitError](err); !ok || exit.err != nil {
-			d.Messagef("gc: %s: %s", textfmt.OneLine(agents[i].Name), textfmt.OneLine(err.Error()))
+			d.printError(fmt.Errorf("%s: %w", textfmt.OneLine(agents[i].Name), err))
 		}
 		if status == Done {
 			status = StatusOf(err)

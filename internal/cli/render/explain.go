@@ -278,8 +278,8 @@ func (s Formatter) recent(events []client.Event) string {
 	var out strings.Builder
 	out.WriteString(s.head("RECENT EVENTS"))
 	for _, e := range events[max(0, len(events)-recentShown):] {
-		row := s.Paint(textfmt.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), textfmt.OneLine(e.Kind), kindWidth) + "  " + Reason(e.Text)
-		out.WriteString(strings.TrimRight(row, " ") + "\n")
+		row := s.Paint(textfmt.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), textfmt.OneLine(e.Kind), kindWidth) + "  "
+		out.WriteString(s.hanging(row, e.Text))
 	}
 	return out.String()
 }

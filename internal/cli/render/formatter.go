@@ -43,10 +43,21 @@ func (f *facts) add(name, value string, c textfmt.Color) {
 
 func (f *facts) plain(name, value string) { f.add(name, value, textfmt.Plain) }
 
-// render leaves a long fact to the terminal to wrap.
 func (f *facts) render(s Formatter) string {
-	t := &textfmt.Table{Heads: []string{"", ""}, Rows: f.rows}
-	return t.Render(s.Painter, 0)
+	return s.Table(&textfmt.Table{Heads: []string{"", ""}, Rows: f.rows})
+}
+
+// lines is a text for people, indented and wrapped, with a line end.
+func (s Formatter) lines(text string, columns int) string {
+	width := 0
+	if s.Columns > 0 {
+		width = max(1, s.Columns-columns)
+	}
+	var wrapped []string
+	for line := range strings.Lines(text) {
+		wrapped = append(wrapped, textfmt.Wrap(textfmt.OneLine(line), width)...)
+	}
+	return textfmt.Indent(strings.Join(wrapped, "\n"), columns) + "\n"
 }
 
 // head is a heading within a page.

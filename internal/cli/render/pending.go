@@ -26,15 +26,15 @@ func (s Formatter) question(p client.Pending) string {
 	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.ID)), s.Paint(textfmt.Cyan, textfmt.OneLine(p.Agent)), s.Paint(textfmt.Yellow, textfmt.OneLine(p.Kind)),
 		s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)+", from "+textfmt.OneLine(textfmt.FirstOf(p.Source, "an unknown source"))))
 	if p.Tool != "" || p.Input != "" {
-		fmt.Fprintln(&out, textfmt.Indent(strings.TrimPrefix(p.Tool+": "+p.Input, ": "), indent))
+		out.WriteString(s.lines(strings.TrimPrefix(p.Tool+": "+p.Input, ": "), indent))
 	}
 	if p.Prompt != "" {
-		fmt.Fprintln(&out, textfmt.Indent(p.Prompt, indent))
+		out.WriteString(s.lines(p.Prompt, indent))
 	}
 	for n, option := range p.Options {
 		fmt.Fprintf(&out, "    %s  %s\n", s.Paint(textfmt.Bold, fmt.Sprint(n+1)), textfmt.OneLine(option))
 	}
-	fmt.Fprintln(&out, textfmt.Indent(s.outcome(p), indent))
+	out.WriteString(s.lines(s.outcome(p), indent))
 	return out.String()
 }
 
@@ -115,7 +115,7 @@ func (s Formatter) policy(p client.Pending) string {
 
 // Waits lists registered waits.
 func (s Formatter) Waits(list []client.Wait) string {
-	t := &textfmt.Table{Heads: []string{"ID", "OWNER", "WAITS UNTIL", "STATE", "AGE", "ENDS IN", "NOTE"}}
+	t := &textfmt.Table{Heads: []string{"ID", "OWNER", "CONDITION", "STATE", "AGE", "EXPIRES IN", "NOTE"}}
 	for _, w := range list {
 		t.Add(textfmt.Painted(w.ID, textfmt.Bold), textfmt.Cell{Text: w.Owner}, textfmt.Cell{Text: Condition(w)}, textfmt.Painted(w.State, waitColor(w.State)),
 			textfmt.Cell{Text: textfmt.Span(s.Now.Sub(w.CreatedAt))}, textfmt.Cell{Text: textfmt.In(s.Now, w.Deadline)}, textfmt.Cell{Text: textfmt.Join(Reason(w.Reason), w.Receipt)})

@@ -11,9 +11,9 @@ import (
 
 // Census is what a stop found and ended.
 func (s Formatter) Census(census client.Census) string {
-	t := &textfmt.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
+	t := &textfmt.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TIME", "RESULT"}}
 	for _, r := range census.Sessions {
-		result := textfmt.Painted("ended", textfmt.Green)
+		result := textfmt.Painted("stopped", textfmt.Green)
 		if why := NotEnded(r); why != "" {
 			result = textfmt.Painted(why, textfmt.Red)
 		}
@@ -63,7 +63,7 @@ func NotEnded(r client.StopResult) string {
 
 // Providers lists what agents can run in.
 func (s Formatter) Providers(providers []client.Provider) string {
-	t := &textfmt.Table{Heads: []string{"PROVIDER", "", "VERSION", "WHAT IT IS", "CAN"}}
+	t := &textfmt.Table{Heads: []string{"PROVIDER", "", "VERSION", "DESCRIPTION", "CAPABILITIES"}}
 	for _, p := range providers {
 		mark := ""
 		if p.Default {

@@ -14,7 +14,7 @@ const textWidth = 48
 
 // Queue lists receipts.
 func (s Formatter) Queue(receipts []client.Receipt) string {
-	t := &textfmt.Table{Heads: []string{"ID", "AGENT", "STATE", "POS", "PRIORITY", "FROM", "AGE", "WHY", "TEXT"}}
+	t := &textfmt.Table{Heads: []string{"ID", "AGENT", "STATE", "POS", "PRIORITY", "FROM", "AGE", "REASON", "TEXT"}}
 	for _, r := range receipts {
 		priority := r.Priority
 		if priority == "normal" {
@@ -104,7 +104,7 @@ func (s Formatter) steps(r client.Receipt) string {
 	if len(r.Steps) == 0 {
 		return ""
 	}
-	t := &textfmt.Table{Heads: []string{"AT", "AFTER", "STEP", "DETAIL"}}
+	t := &textfmt.Table{Heads: []string{"TIME", "AFTER", "STATE", "DETAIL"}}
 	for _, step := range r.Steps {
 		t.Add(textfmt.Painted(clock(step.At), textfmt.Faint), textfmt.Cell{Text: after(step.At.Sub(r.Steps[0].At))}, textfmt.Painted(step.State, receiptColor(step.State)), textfmt.Cell{Text: Reason(step.Detail)})
 	}

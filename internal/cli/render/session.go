@@ -11,7 +11,7 @@ import (
 
 // Sessions lists sessions with their provider and instance.
 func (s Formatter) Sessions(agents []client.Agent) string {
-	t := &textfmt.Table{Heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
+	t := &textfmt.Table{Heads: []string{"SESSION", "AGENT", "BACKEND", "STATE", "PID", "STARTED", "INSTANCE"}}
 	for _, a := range agents {
 		t.Add(textfmt.Cell{Text: a.Session}, textfmt.Cell{Text: a.Name}, textfmt.Cell{Text: a.Provider}, textfmt.Painted(a.State, StateColor(a.State)),
 			number(a.PID), textfmt.Cell{Text: textfmt.Ago(s.Now, a.StartedAt)}, textfmt.Painted(a.Instance, textfmt.Faint))
@@ -32,7 +32,7 @@ func (s Formatter) sessionFacts(it client.Session) *facts {
 	f := &facts{}
 	f.add("agent", it.Name, textfmt.Bold)
 	f.plain("session", it.Session)
-	f.plain("provider", it.Provider)
+	f.plain("backend", it.Provider)
 	f.plain("desired", it.Desired)
 	f.add("state", it.State, StateColor(it.State))
 	f.plain("activity", s.doing(it.Activity)+sourceOf(it.Activity))

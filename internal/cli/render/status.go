@@ -155,13 +155,20 @@ func (s Formatter) Controller(c client.Controller) string {
 	return line
 }
 
+// wideStatus is how wide a terminal must be for the columns that are rarely needed.
+const wideStatus = 100
+
 func (s Formatter) agents(agents []client.Agent) string {
-	t := &textfmt.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "PLACE", "PID", "ATTACHED", "NOTE"}}
+	t := &textfmt.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "BACKEND", "PID", "ATTACHED", "NOTE"}}
 	mixed := slices.ContainsFunc(agents, func(a client.Agent) bool { return a.Provider != agents[0].Provider })
 	for _, agent := range agents {
-		place := ""
+		backend := ""
 		if mixed {
-			place = agent.Provider
+			backend = agent.Provider
+		}
+		pid, attached := number(agent.PID), number(agent.Attached)
+		if s.Columns > 0 && s.Columns < wideStatus {
+			pid, attached = textfmt.Cell{}, textfmt.Cell{}
 		}
 		up := ""
 		if agent.State == client.StateRunning && !agent.StartedAt.IsZero() {
@@ -172,7 +179,7 @@ func (s Formatter) agents(agents []client.Agent) string {
 		t.Add(
 			textfmt.Cell{Text: agent.Name}, textfmt.Painted(agent.State, StateColor(agent.State)), s.activity(agent), textfmt.Cell{Text: up},
 			textfmt.Cell{Text: textfmt.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
-			textfmt.Cell{Text: burn(agent.Burn, "")}, textfmt.Cell{Text: place}, number(agent.PID), number(agent.Attached), textfmt.Painted(s.statusNote(agent), statusNoteColor(agent)),
+			textfmt.Cell{Text: burn(agent.Burn, "")}, textfmt.Cell{Text: backend}, pid, attached, textfmt.Painted(s.statusNote(agent), statusNoteColor(agent)),
 		)
 	}
 	return s.Table(t)

@@ -11,7 +11,7 @@ import (
 
 // Remains is what a city has left, with what goes and what stays.
 func (s Formatter) Remains(r client.Remains) string {
-	t := &textfmt.Table{Heads: []string{"FILES", "SIZE", "WHAT GOES"}}
+	t := &textfmt.Table{Heads: []string{"FILES", "SIZE", "REMOVED"}}
 	files, bytes := 0, int64(0)
 	for _, f := range r.Folders {
 		t.Add(textfmt.Cell{Text: fmt.Sprint(f.Files)}, textfmt.Cell{Text: Size(f.Bytes)}, textfmt.Cell{Text: f.Path})

@@ -243,7 +243,7 @@ func formatSeconds(seconds float64) string {
 
 // Budgets is how much of each budget is used.
 func (s Formatter) Budgets(budgets []client.Budget) string {
-	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACT", "NOTE"}}
+	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACTION", "NOTE"}}
 	for _, b := range budgets {
 		t.Add(
 			textfmt.Painted(b.Name, textfmt.Bold), textfmt.Cell{Text: textfmt.FirstOf(b.Who, "the city")}, textfmt.Painted(amount(b.Measure, b.Used)+more(b), budgetColor(b)),
