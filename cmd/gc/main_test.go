@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"status": exitStatus,
 			"await":  await,
 			"json":   validJSON,
+			"object": jsonObjects,
 		},
 	})
 }
@@ -130,5 +132,28 @@ func validJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if !json.Valid([]byte(ts.ReadFile(args[0]))) {
 		ts.Fatalf("%s is no JSON document: %s", args[0], ts.ReadFile(args[0]))
+	}
+}
+
+// jsonObjects is "object stdout|stderr|FILE [MEMBER]": it holds JSON objects and nothing else. With a
+// member each of them has it.
+func jsonObjects(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: object FILE [MEMBER]")
+	}
+	text := ts.ReadFile(args[0])
+	doc := json.NewDecoder(strings.NewReader(text))
+	n := 0
+	for ; doc.More(); n++ {
+		var object map[string]json.RawMessage
+		if err := doc.Decode(&object); err != nil {
+			ts.Fatalf("%s holds something that is no JSON object: %v: %s", args[0], err, text)
+		}
+		if len(args) > 1 && object[args[1]] == nil {
+			ts.Fatalf("an object of %s has no %q: %s", args[0], args[1], text)
+		}
+	}
+	if n == 0 {
+		ts.Fatalf("%s holds no JSON object: %q", args[0], text)
 	}
 }

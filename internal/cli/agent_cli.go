@@ -1,10 +1,6 @@
 package cli
 
 import (
-	"cmp"
-	"fmt"
-	"text/tabwriter"
-
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
@@ -38,12 +34,23 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 			if a.JSON {
 				return a.PrintJSON(cmdenv.Rows("agent_clis", rows))
 			}
-			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tCOMMAND\tVERSION\tTESTED\tSTATE\tASKING MODE")
+			t := &textfmt.Table{Heads: []string{"NAME", "COMMAND", "VERSION", "TESTED", "STATE", "ASKING MODE"}}
 			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Command, cmp.Or(textfmt.OneLine(r.Version), "-"), cmp.Or(r.Tested, "-"), r.State, cmp.Or(r.Mode, "-"))
+				t.Add(textfmt.Painted(r.Name, textfmt.Bold), textfmt.Cell{Text: r.Command}, textfmt.Cell{Text: textfmt.OneLine(r.Version)},
+					textfmt.Cell{Text: r.Tested}, textfmt.Painted(r.State, cliColor(r.State)), textfmt.Cell{Text: r.Mode})
 			}
-			return w.Flush()
+			a.Print(t)
+			return nil
 		},
 	})
+}
+
+func cliColor(state string) textfmt.Color {
+	switch state {
+	case "found":
+		return textfmt.Green
+	case "untested":
+		return textfmt.Yellow
+	}
+	return textfmt.Faint
 }

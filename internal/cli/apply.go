@@ -33,7 +33,7 @@ agents, or all that a change waits for, are stopped and started as city.toml say
 		ValidArgsFunction: a.CompleteAgents,
 	}
 	cmd.Flags().BoolVar(&now, "now", false, "do not wait for the end of turns, questions and attached terminals")
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []string) error {
@@ -49,14 +49,13 @@ func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []s
 		if err != nil {
 			return err
 		}
-		a.Messagef("%s", done.Detail)
-		return nil
+		return a.PrintResult(done, done.Detail)
 	}
 	plan, err := c.Plan(ctx)
 	if err != nil {
 		return err
 	}
-	if a.Formatter().Plan(plan) == "" {
+	if !a.JSON && a.Formatter().Plan(plan) == "" {
 		a.Messagef("nothing to do: the city is as its configuration says")
 		return nil
 	}

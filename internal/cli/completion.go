@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,7 +10,7 @@ import (
 )
 
 func completionCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "Generate a shell completion script",
 		Long: `Prints a script for the shell:
@@ -20,18 +21,34 @@ func completionCommand(a *app) *cobra.Command {
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		Args:      cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch args[0] {
-			case "bash":
-				_, err := fmt.Fprint(a.Stdout, bashCompletion)
+			script, err := completionScript(cmd, args[0])
+			if err != nil {
 				return err
-			case "zsh":
-				return cmd.Root().GenZshCompletion(a.Stdout)
-			case "fish":
-				return cmd.Root().GenFishCompletion(a.Stdout, true)
 			}
-			return cmdenv.Usage(cmd, "there is no completion for %q%s", args[0], cmdenv.DidYouMean(args[0], cmd.ValidArgs))
+			if a.JSON {
+				return a.PrintJSON(map[string]string{"shell": args[0], "script": script})
+			}
+			_, err = fmt.Fprint(a.Stdout, script)
+			return err
 		},
+	})
+}
+
+// completionScript returns the script for a shell.
+func completionScript(cmd *cobra.Command, shell string) (string, error) {
+	var out strings.Builder
+	var err error
+	switch shell {
+	case "bash":
+		out.WriteString(bashCompletion)
+	case "zsh":
+		err = cmd.Root().GenZshCompletion(&out)
+	case "fish":
+		err = cmd.Root().GenFishCompletion(&out, true)
+	default:
+		err = cmdenv.Usage(cmd, "there is no completion for %q%s", shell, cmdenv.DidYouMean(shell, cmd.ValidArgs))
 	}
+	return out.String(), err
 }
 
 func (a *app) completeProviders(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -133,7 +133,7 @@ func configShowCommand(a *app) *cobra.Command {
 }
 
 func configSchemaCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{ // it prints JSON always
 		Use:     "schema",
 		Short:   "Print the JSON Schema of city.toml",
 		Example: "  gc config schema > city.schema.json",
@@ -150,5 +150,5 @@ func configSchemaCommand(a *app) *cobra.Command {
 			fmt.Fprintln(a.Stdout, strings.TrimSpace(string(schema)))
 			return nil
 		},
-	}
+	})
 }

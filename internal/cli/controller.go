@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 )
 
@@ -51,7 +52,7 @@ func (a *app) runController(ctx context.Context, root, lease string, retry bool)
 }
 
 func controllerStopCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "stop",
 		Short: "Stop the controller; agents keep running",
 		Args:  cmdenv.Between(0, 0),
@@ -72,10 +73,9 @@ func controllerStopCommand(a *app) *cobra.Command {
 			if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
 				return err
 			}
-			a.Messagef("the controller has stopped; agents keep running, and gc start manages them again")
-			return nil
+			return a.PrintResult(client.Done{Changed: true}, "the controller has stopped; agents keep running, and gc start manages them again")
 		},
-	}
+	})
 }
 
 func controllerStatusCommand(a *app) *cobra.Command {

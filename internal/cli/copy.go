@@ -73,11 +73,10 @@ func (a *app) copyIn(ctx context.Context, req copyIn, instance string) error {
 	}
 	return a.OnTarget(ctx, req.Agent, func(c *client.Client) error {
 		done, err := c.Copy(ctx, req.Agent, client.CopyRequest{Src: src, RelDst: req.Destination, Instance: instance})
-		err = a.PrintDone(done, err, fmt.Sprintf("copied %s to %s", req.Source, req.Agent))
-		if err == nil && a.JSON {
+		if err == nil && a.JSON && done.Changed {
 			return a.PrintJSON(req)
 		}
-		return err
+		return a.PrintDone(done, err, fmt.Sprintf("copied %s to %s", req.Source, req.Agent))
 	})
 }
 

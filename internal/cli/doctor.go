@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,9 +78,9 @@ func (v *visit) report(f Finding) {
 	if v.JSON || f.Level == LevelOK && !v.all {
 		return
 	}
-	fmt.Fprintf(v.Stdout, "%s  %s: %s\n", v.Paint(paint, mark), v.Paint(textfmt.Bold, f.Check), strings.TrimSpace(textfmt.Indent(f.Message, findingIndent)))
+	v.Linef("%s  %s: %s", v.Paint(paint, mark), v.Paint(textfmt.Bold, f.Check), strings.TrimSpace(textfmt.Indent(f.Message, findingIndent)))
 	if f.Remedy != "" {
-		fmt.Fprintf(v.Stdout, "         %s %s\n", v.Paint(textfmt.Faint, "fix:"), f.Remedy)
+		v.Linef("         %s %s", v.Paint(textfmt.Faint, "fix:"), f.Remedy)
 	}
 }
 

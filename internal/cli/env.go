@@ -33,8 +33,14 @@ func Run(ctx context.Context, env Env) int {
 	if err == nil {
 		return cmdenv.Done
 	}
-	if slices.Contains(env.Args, "--json") { // also if the command line could not be read
-		a.JSON = true
-	}
+	a.JSON = a.JSON || wantsJSON(env.Args)
 	return a.Fail(ctx, err)
+}
+
+// wantsJSON reports whether a command line asks for JSON, also one that could not be read.
+func wantsJSON(args []string) bool {
+	if dash := slices.Index(args, "--"); dash >= 0 {
+		args = args[:dash]
+	}
+	return slices.Contains(args, "--json")
 }

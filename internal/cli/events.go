@@ -19,7 +19,7 @@ func eventsCommand(a *app) *cobra.Command {
 		Use:   "events [AGENT]",
 		Short: "Show the city's events",
 		Long: `Prints the recorded events of one agent, or of all. With --follow it also prints new ones until you
-press Ctrl-C, also while the controller restarts. With --json each line is one event.
+press Ctrl-C, also while the controller restarts; with --json each line is one event then.
 Event IDs are unique. Use --after ID to continue from where you left off. If events between that ID and
 the oldest recorded one are gone, it says so; an ID that no event has had is refused.`,
 		Example: "  gc events --since 1h\n  gc events worker\n  gc events --follow --json --after 1234",
@@ -63,6 +63,9 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 	}
 	if page.Gap && query.After > 0 {
 		a.printGap(query.After)
+	}
+	if a.JSON {
+		return a.PrintJSON(page)
 	}
 	for _, e := range page.Events {
 		if err := a.printEvent(e); err != nil {

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
 	"gascity/internal/agentcli/hooks"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/textfmt"
 )
 
 func hookCommand(a *app) *cobra.Command {
@@ -21,30 +21,54 @@ read nor changed. Use these commands to look at the hooks, or for an agent CLI t
 		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand())
 }
 
+// hookRow is one hook of an agent CLI.
+type hookRow struct {
+	AgentCLI string `json:"agent_cli"`
+	Hook     string `json:"hook"`              // the agent CLI's name of it, or a file that the agent CLI loads
+	Event    string `json:"event,omitempty"`   // what it reports; empty: a file
+	Timeout  string `json:"timeout,omitempty"` // how long the agent CLI waits for it
+}
+
 func hookListCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list [PROFILE]",
+	return a.AddJSONFlag(&cobra.Command{
+		Use:   "list [AGENT-CLI]",
 		Short: "List agent CLIs with hooks, and their events",
 		Args:  cmdenv.Between(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "AGENT CLI\tHOOK\tEVENT\tTIMEOUT")
-			for _, name := range hooks.Names() {
-				if len(args) > 0 && args[0] != name {
-					continue
-				}
-				cli, _ := hooks.Lookup(name)
-				if cli.Script != "" {
-					fmt.Fprintf(w, "%s\t%s\tloaded by the agent CLI\t\n", name, cli.File)
-				}
-				for _, e := range cli.Events {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, e.Name, e.Means, e.Within())
-				}
+			if len(args) > 0 && !slices.Contains(hooks.Names(), args[0]) {
+				return fmt.Errorf("%w: no agent CLI with hooks is called %q%s", client.ErrNotFound, args[0], cmdenv.DidYouMean(args[0], hooks.Names()))
 			}
-			return w.Flush()
+			rows := hookRows(cmdenv.First(args))
+			if a.JSON {
+				return a.PrintJSON(cmdenv.Rows("hooks", rows))
+			}
+			t := &textfmt.Table{Heads: []string{"AGENT CLI", "HOOK", "EVENT", "TIMEOUT"}}
+			for _, r := range rows {
+				t.Add(textfmt.Cell{Text: r.AgentCLI}, textfmt.Cell{Text: r.Hook}, textfmt.Cell{Text: textfmt.FirstOf(r.Event, "loaded by the agent CLI")}, textfmt.Cell{Text: r.Timeout})
+			}
+			a.Print(t)
+			return nil
 		},
 		ValidArgs: hooks.Names(),
+	})
+}
+
+// hookRows are the hooks of an agent CLI, or of all.
+func hookRows(only string) []hookRow {
+	var rows []hookRow
+	for _, name := range hooks.Names() {
+		if only != "" && only != name {
+			continue
+		}
+		cli, _ := hooks.Lookup(name)
+		if cli.Script != "" {
+			rows = append(rows, hookRow{AgentCLI: name, Hook: cli.File})
+		}
+		for _, e := range cli.Events {
+			rows = append(rows, hookRow{name, e.Name, fmt.Sprint(e.Means), e.Within().String()})
+		}
 	}
+	return rows
 }
 
 // hookPlace is where hooks are installed for an agent CLI.
@@ -64,16 +88,16 @@ func (p *hookPlace) of(a *app, cmd *cobra.Command, args []string) (Daemon, error
 	}
 	switch {
 	case len(args) > 0 && p.name != "":
-		return nil, cmdenv.Usage(cmd, "say either an agent or --for")
+		return nil, cmdenv.Usage(cmd, "give either an agent or --for")
 	case len(args) > 0:
 		if p.name, err = a.profileOf(cmd, daemon, args[0]); err != nil {
 			return nil, err
 		}
 	case p.name == "":
-		return nil, cmdenv.Usage(cmd, "for which agent? Say one of the city, or --for with one of %s", strings.Join(hooks.Names(), ", "))
+		return nil, cmdenv.Usage(cmd, "missing the agent: an agent of the city, or --for with one of %s", strings.Join(hooks.Names(), ", "))
 	}
 	if p.dir == "" {
-		return nil, cmdenv.Usage(cmd, "in which folder? say --dir")
+		return nil, cmdenv.Usage(cmd, "missing --dir FOLDER: where the hooks are")
 	}
 	if _, ok := hooks.Lookup(p.name); !ok {
 		return nil, fmt.Errorf("%w: the hooks of %q; known are those of %s", client.ErrNotFound, p.name, strings.Join(hooks.Names(), ", "))
@@ -118,6 +142,9 @@ Agents of a city do not need this.`,
 				return err
 			}
 			launch, err := daemon.InstallHooks(place.name, a.Path(place.dir))
+			if err == nil && a.JSON {
+				return a.PrintJSON(map[string]string{"agent_cli": place.name, "directory": a.Path(place.dir), "command": launch})
+			}
 			if err == nil {
 				fmt.Fprintln(a.Stdout, launch)
 			}
@@ -125,7 +152,7 @@ Agents of a city do not need this.`,
 		},
 	}
 	place.on(cmd)
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 func hookUninstallCommand(a *app) *cobra.Command {
@@ -139,11 +166,14 @@ func hookUninstallCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return daemon.UninstallHooks(place.name, a.Path(place.dir))
+			if err := daemon.UninstallHooks(place.name, a.Path(place.dir)); err != nil || !a.JSON {
+				return err
+			}
+			return a.PrintJSON(map[string]string{"agent_cli": place.name, "directory": a.Path(place.dir)})
 		},
 	}
 	place.on(cmd)
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 // hookRunCommand is for the help alone: the program answers a hook before it looks at

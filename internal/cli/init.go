@@ -43,7 +43,7 @@ directories .gc and .runtime are added to the repository's info/exclude.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&providers, "provider", nil, "the agent CLI of an agent, or several with commas; gc agent-cli list shows them")
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
@@ -74,6 +74,9 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 		if err := writeNew(filepath.Join(dir, ".gitignore"), []byte(ignored)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
+	}
+	if a.JSON {
+		return a.PrintJSON(map[string]string{"city": dir, "file": path})
 	}
 	if dir == a.Dir {
 		a.Messagef("next: look at it, then start the city with: gc start")

@@ -53,6 +53,10 @@ func newRoot(a *app) *cobra.Command {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
+			if page := a.cityPage(cmd.Context()); page != "" {
+				fmt.Fprintf(a.Stdout, "%s\nCommands: gc help\n", page)
+				return nil
+			}
 			fmt.Fprint(a.Stdout, dailyHelp(cmd))
 			return nil
 		},

@@ -83,6 +83,9 @@ An argument with a slash, or a directory with a city.toml, is the city's directo
 			if err != nil {
 				return err
 			}
+			if flags.foreground && a.JSON {
+				return cmdenv.Usage(cmd, "--foreground logs to this terminal: leave out --json")
+			}
 			if flags.foreground {
 				return a.runController(cmd.Context(), root, "", true)
 			}
@@ -93,7 +96,7 @@ An argument with a slash, or a directory with a city.toml, is the city's directo
 	cmd.Flags().BoolVarP(&flags.foreground, "foreground", "f", false, "run the controller in this terminal until it is interrupted")
 	cmd.Flags().BoolVar(&flags.noWait, "no-wait", false, "return as soon as the controller runs")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStartTimeout, "how long to wait for the agents")
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 // cityArgument reports whether the argument of gc start is the city's directory, and uses it then:
@@ -181,7 +184,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		}
 	}
 	if flags.noWait {
-		return refused
+		return cmp.Or(a.PrintAwaited(nil), refused)
 	}
 	err = a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
 		if was, ok := again[agent.Name]; ok {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,13 +22,13 @@ func statusCommand(a *app) *cobra.Command {
 come first, then those with a problem. Columns without a value are left out:
 
   STATE     the state of the session: running, starting, asleep, suspended, failed, quarantined ...
-  ACTIVITY  what the agent does: busy, idle, waiting ...; a question mark means that gc is not certain
+  ACTIVITY  what the agent does: busy, idle, waiting ...; "likely" means that gc is not certain
   UP        how long it has been running
   OUTPUT    when it last printed something
   PENDING   how many questions it asks
   QUEUED    how many prompts wait for it
-  SPENDS    tokens per minute and dollars per hour in the last ten minutes (? unknown, + at least)
-  PLACE     the runtime provider, if not all agents run on the same one
+  SPENDS    tokens per minute and dollars per hour in the last ten minutes (≥ at least)
+  BACKEND   the runtime provider, if not all agents run on the same one
   NOTE      what keeps it from working, and when gc tries again
 
 With --watch the list is updated until you press Ctrl-C.`,
@@ -48,6 +49,27 @@ With --watch the list is updated until you press Ctrl-C.`,
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "watch for changes (with --json: one JSON document per line)")
 	return a.AddJSONFlag(cmd)
+}
+
+// pageWithin bounds what gc without a command waits for the controller.
+const pageWithin = 2 * time.Second
+
+// cityPage is the status of the present city, empty without one or without its controller.
+func (a *app) cityPage(parent context.Context) string {
+	ctx, cancel := context.WithTimeout(parent, pageWithin)
+	defer cancel()
+	var page string
+	err := a.OnCity(func(c *client.Client) error {
+		status, err := c.Status(ctx)
+		if err == nil {
+			page = a.Formatter().Status(status, openQuestions(ctx, c, status))
+		}
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+	return page
 }
 
 // openQuestions returns the questions that wait for a person. A failure leaves them out: the rows of

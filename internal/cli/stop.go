@@ -39,9 +39,6 @@ runs any more. To stop the controller alone and leave the agents running: gc con
 		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if a.JSON {
-					return cmdenv.Usage(cmd, "--json goes without the name of an agent: it prints what stopping the city found")
-				}
 				return agentcmd.Stop(cmd.Context(), &a.Renderer, args, timeout)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
@@ -124,7 +121,7 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 	go func() {
 		defer close(told)
 		for e, err := range c.Events(ctx, page.Last) {
-			if err == nil && strings.HasPrefix(e.Kind, "session.stop") && !a.JSON {
+			if err == nil && strings.HasPrefix(e.Kind, "session.stop") {
 				a.Messagef("%s  %s", strings.TrimPrefix(e.Kind, "session."), textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)+"  "+e.Text))
 			}
 		}
@@ -146,9 +143,7 @@ func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 		if err != nil {
 			continue // the stop itself reports it
 		}
-		if !a.JSON {
-			w.Remind(notEnded(status))
-		}
+		w.Remind(notEnded(status))
 	}
 }
 
@@ -200,7 +195,7 @@ func restartCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultRestartTimeout, "how long to wait for the agents")
 	cmdenv.InstanceFlag(cmd, &instance)
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartRequest) error {

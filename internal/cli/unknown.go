@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,8 @@ func helpCommand() *cobra.Command {
 				return cmd.Root().Help()
 			}
 			if len(args) == 0 {
-				return cmd.Root().RunE(cmd.Root(), nil)
+				fmt.Fprint(cmd.OutOrStdout(), dailyHelp(cmd.Root()))
+				return nil
 			}
 			found, rest, err := cmd.Root().Find(args)
 			switch {

@@ -19,8 +19,8 @@ func usageCommand(a *app) *cobra.Command {
 		Use:   "usage",
 		Short: "Show tokens and cost, and what budgets have left",
 		Long: `Sums up what agents reported of their model's responses: each response once, with its tokens by kind,
-and its cost as reported, or by the price table. "?" means not reported, and "+" at least so much; costs
-without "+" are complete.`,
+and its cost as reported, or by the price table. "unknown" means not reported, and "≥" at least; costs
+without "≥" are complete.`,
 		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day\n  gc usage prices > prices.toml",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,7 +55,7 @@ without "+" are complete.`,
 func groupings() []string { return []string{"agent", "model", "day", "tool"} }
 
 func pricesCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{
 		Use:   "prices",
 		Short: "List the built-in price table",
 		Long: `Prints the price table as a file that you can change; its first lines say how to name it in city.toml.
@@ -63,10 +63,13 @@ A running city uses it at once for everything whose cost the agent did not repor
 		Example: "  gc usage prices > prices.toml",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
+			if a.JSON {
+				return a.PrintJSON(map[string]string{"toml": string(usage.Table())})
+			}
 			_, err := a.Stdout.Write(usage.Table())
 			return err
 		},
-	}
+	})
 }
 
 // nothing says of what there is none.

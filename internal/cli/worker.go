@@ -37,7 +37,7 @@ before it uses a tool. No controller is needed for these commands.`, workerCheck
 }
 
 func workerOpenAPICommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	return a.AddJSONFlag(&cobra.Command{ // it prints JSON always
 		Use:   "openapi",
 		Short: "Print the worker API as OpenAPI",
 		Long: `Prints the OpenAPI 3.1 document of the worker API. A controller serves the same one at GET /openapi.json
@@ -54,7 +54,7 @@ of the worker socket.`,
 			}
 			return err
 		},
-	}
+	})
 }
 
 func workerCheckCommand(a *app) *cobra.Command {

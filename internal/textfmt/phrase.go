@@ -26,6 +26,19 @@ func Span(d time.Duration) string {
 	}
 }
 
+// Duration formats a duration that a person has chosen, without units that are zero: "90s" is "1m30s",
+// and "1h0m0s" is "1h".
+func Duration(d time.Duration) string {
+	words := d.String()
+	if strings.HasSuffix(words, "m0s") {
+		words = strings.TrimSuffix(words, "0s")
+	}
+	if strings.HasSuffix(words, "h0m") {
+		words = strings.TrimSuffix(words, "0m")
+	}
+	return words
+}
+
 // Ago formats how long t is past: "now", "3m ago". The zero time is empty.
 func Ago(now, t time.Time) string {
 	if t.IsZero() {

@@ -101,6 +101,16 @@ func TestSpansAreShort(t *testing.T) {
 	}
 }
 
+func TestDurationsHaveNoEmptyUnits(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 10 * time.Second: "10s", time.Minute: "1m", 90 * time.Second: "1m30s", 10 * time.Minute: "10m", time.Hour: "1h", 24*time.Hour + time.Minute: "24h1m", 90*time.Minute + time.Second: "1h30m1s",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("Duration(%v) is %q, want %q", d, got, want)
+		}
+	}
+}
+
 func TestAgesAndWaits(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for got, want := range map[string]string{

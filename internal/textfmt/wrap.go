@@ -116,3 +116,31 @@ func glued(line string, most int) []string {
 	}
 	return words
 }
+
+// minRule is how many times a character is repeated that draws a line.
+const minRule = 8
+
+// ShortenRules takes as much out of the repeated characters of a line as it is too wide, so that a
+// frame that was drawn for a wider terminal fits.
+func ShortenRules(line string, columns int) string {
+	for over := Width(line) - columns; over > 0; over = Width(line) - columns {
+		runes := []rune(line)
+		begin, length := 0, 0
+		for i := 0; i < len(runes); {
+			end := i
+			for end < len(runes) && runes[end] == runes[i] {
+				end++
+			}
+			if end-i > length {
+				begin, length = i, end-i
+			}
+			i = end
+		}
+		if length <= minRule {
+			return line
+		}
+		cut := min(over, length-minRule)
+		line = string(runes[:begin]) + string(runes[begin+cut:])
+	}
+	return line
+}

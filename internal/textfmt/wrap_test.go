@@ -31,8 +31,21 @@ func TestWrapBreaksAtBlanks(t *testing.T) {
 	if got := Wrap("to start it again: gc start worker", 30); !slices.Equal(got, []string{"to start it again:", "gc start worker"}) {
 		t.Errorf("a command is broken: %q", got)
 	}
-	if got := WrapParagraphs("one two\nthree\n\n  a  text of a list\nlast", 12); got != "one two\nthree\n\n  a  text of\n     a list\nlast" {
+	if got := WrapParagraphs("one two\nthree four five six\n\n  a  text of a list that is long\nlast", 30); got != "one two three four five six\n\n  a  text of a list that is\n     long\nlast" {
 		t.Errorf("paragraphs become\n%s", got)
+	}
+}
+
+func TestRulesAreShortened(t *testing.T) {
+	for line, want := range map[string]string{
+		strings.Repeat("─", 200):                  strings.Repeat("─", 40),
+		"│ text" + strings.Repeat(" ", 150) + "│": "│ text" + strings.Repeat(" ", 33) + "│",
+		"short": "short",
+		"words that are no rule and take forty-one col.": "words that are no rule and take forty-one col.",
+	} {
+		if got := ShortenRules(line, 40); got != want {
+			t.Errorf("%q becomes %q, want %q", line, got, want)
+		}
 	}
 }
 

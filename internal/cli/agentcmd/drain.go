@@ -96,7 +96,7 @@ func drainAckCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "what was done, for people: `text`")
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 func requestRestartCommand(a *app) *cobra.Command {
@@ -111,7 +111,7 @@ func requestRestartCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for people: `text`")
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 // ofMyself carries out a verb on this agent, and on this instance only.
@@ -124,8 +124,7 @@ func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lif
 	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
 		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
 		if err == nil && !done.Changed { // it was said before, which is as good
-			a.Messagef("%s", textfmt.FirstOf(done.Detail, success))
-			return nil
+			return a.PrintResult(done, textfmt.FirstOf(done.Detail, success))
 		}
 		return a.PrintDone(done, err, success)
 	})

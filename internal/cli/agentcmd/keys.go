@@ -23,8 +23,7 @@ func interruptCommand(a *app) *cobra.Command {
 				req.InTurn = true
 				done, err := c.Interrupt(cmd.Context(), args[0], req)
 				if err == nil && !done.Changed && strings.HasSuffix(done.Detail, client.NoTurn) {
-					a.Messagef("%s is %s; to press the key anyway: gc keys %s C-c", args[0], done.Detail, args[0])
-					return nil
+					return a.PrintResult(done, fmt.Sprintf("%s is %s; to press the key anyway: gc keys %s C-c", args[0], done.Detail, args[0]))
 				}
 				return a.PrintDone(done, err, "interrupted "+args[0])
 			})
@@ -32,7 +31,7 @@ func interruptCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmdenv.InstanceFlag(cmd, &req.Instance)
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 func keysCommand(a *app) *cobra.Command {
@@ -75,5 +74,5 @@ and returns when the box is empty. Use it when gc status shows "input blocked".`
 	}
 	cmd.Flags().BoolVar(&clearInput, "clear-input", false, "remove all text from the input box")
 	cmdenv.InstanceFlag(cmd, &req.Instance)
-	return cmd
+	return a.AddJSONFlag(cmd)
 }

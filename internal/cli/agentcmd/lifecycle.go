@@ -11,6 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/output"
 	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
@@ -145,7 +146,7 @@ func lifeCommand(a *app, verb lifecycleVerb) *cobra.Command {
 	cmd.Flags().StringVar(&order.Reason, "reason", "", "why, for people: `text`")
 	cmd.Flags().BoolVar(&order.wait, "wait", false, "wait for the change to take effect")
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultLifeTimeout, "how long to wait")
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 func drainSessionCommand(a *app) *cobra.Command {
@@ -172,7 +173,7 @@ func drainSessionCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&order.Reason, "reason", "", "why, for people and the agent: `text`")
 	cmd.Flags().DurationVar(&order.Timeout, "timeout", 0, "when it is stopped at the latest (default: the agent's drain_timeout)")
 	cmd.Flags().BoolVar(&order.wait, "wait", false, "wait until the agent has stopped")
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 // live carries out the verb and waits for its outcome if that is wanted.
@@ -187,13 +188,15 @@ func (a *app) live(ctx context.Context, name string, verb lifecycleVerb, order l
 		case err != nil:
 			return err
 		case !done.Changed && !order.wait:
-			a.Messagef("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State))
-			return nil
+			return a.PrintOutcome(output.Outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State)))
 		case !order.wait:
-			a.Messagef("%s", verb.accepted(was.Name, done.Detail))
-			return nil
+			return a.PrintOutcome(output.Outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.accepted(was.Name, done.Detail))
 		}
-		return a.awaitOutcome(ctx, c, was, verb)
+		is, err := a.awaitOutcome(ctx, c, was, verb)
+		if err != nil {
+			return err
+		}
+		return a.PrintOutcome(output.Outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, is.Name+" "+verb.goal)
 	})
 }
 
@@ -220,25 +223,24 @@ func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, 
 }
 
 // awaitOutcome waits until what was asked of the agent is true, or cannot be.
-func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, verb lifecycleVerb) error {
+func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, verb lifecycleVerb) (client.Agent, error) {
 	ctx, cancel := context.WithCancel(parent)
 	changed, stopped := cmdenv.Changes(ctx, c)
 	defer func() { cancel(); <-stopped }()
 	for {
 		is, err := agentOf(ctx, c, was.Name)
 		if err != nil && parent.Err() == nil {
-			return err
+			return is, err
 		}
 		switch {
 		case errors.Is(parent.Err(), context.Canceled):
-			return parent.Err()
+			return is, parent.Err()
 		case parent.Err() != nil:
-			return fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, textfmt.FirstOf(is.State, was.State), was.Name)
+			return is, fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, textfmt.FirstOf(is.State, was.State), was.Name)
 		case verb.reached(was, is) == cmdenv.Reached:
-			a.Messagef("%s %s", was.Name, verb.goal)
-			return nil
+			return is, nil
 		case verb.reached(was, is) == cmdenv.Failing:
-			return fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, textfmt.FirstOf(render.Reason(is.Reason), is.Exit, "no reason was given"), is.Name)
+			return is, fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, textfmt.FirstOf(render.Reason(is.Reason), is.Exit, "no reason was given"), is.Name)
 		}
 		if !cmdenv.PauseFor(ctx, cmdenv.PollInterval, changed) {
 			continue // to say what it waited for

@@ -57,7 +57,7 @@ such as 'web-*'; --all shows every agent that is not suspended.`,
 				if a.JSON {
 					return a.PrintJSON(out)
 				}
-				a.PrintText(out.Text)
+				a.PrintScreen(out.Text, 0)
 				return nil
 			})
 		},
@@ -94,7 +94,7 @@ func (a *app) peekAtEach(ctx context.Context, of cmdenv.Selection, lines int) er
 				continue // it failed
 			}
 			fmt.Fprintln(a.Stdout, a.Paint(textfmt.Bold, agents[i].Name))
-			a.PrintText(textfmt.Indent(strings.TrimRight(out.Text, "\n"), peekIndent))
+			a.PrintScreen(strings.TrimRight(out.Text, "\n"), peekIndent)
 			fmt.Fprintln(a.Stdout)
 		}
 		return failed
@@ -124,7 +124,7 @@ ends when the agent reports it; without such a report it ends with the next prom
 			if err != nil {
 				return err
 			}
-			if x.raw && a.IsTerminal(a.Stdout) {
+			if x.raw && !a.JSON && a.IsTerminal(a.Stdout) {
 				return cmdenv.Usage(cmd, "--raw has control sequences of the agent, which would act on this terminal: write it to a file with gc logs %s --raw > FILE", args[0])
 			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
@@ -152,7 +152,7 @@ ends when the agent reports it; without such a report it ends with the next prom
 	cmd.Flags().StringVar(&x.until, "until", "", "only what is older than `time`")
 	cmd.Flags().IntVar(&x.turn, "turn", 0, "only the `n`th turn from the end; 1 is the last")
 	cmd.Flags().BoolVar(&x.raw, "raw", false, "do not remove control sequences")
-	return cmd
+	return a.AddJSONFlag(cmd)
 }
 
 func (a *app) logQuery(cmd *cobra.Command, x excerpt) (client.LogQuery, error) {
@@ -178,11 +178,19 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 		return err
 	}
 	defer body.Close()
-	out := cmdenv.Raw(a.Stdout)
+	var lines *jsonLines
+	out, stripped := cmdenv.Raw(a.Stdout), io.Writer(a.Stdout)
+	if a.JSON {
+		lines = &jsonLines{base: &a.Base, agent: name, follow: q.Follow}
+		out, stripped = lines, lines
+	}
 	if !raw {
-		out = &textfmt.Stripper{Out: a.Stdout}
+		out = &textfmt.Stripper{Out: stripped}
 	}
 	_, err = io.Copy(out, body)
+	if lines != nil {
+		err = cmp.Or(err, lines.finish())
+	}
 	switch {
 	case ctx.Err() != nil && q.Follow:
 		return nil // to interrupt it is how following ends

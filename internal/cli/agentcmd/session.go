@@ -1,8 +1,10 @@
 package agentcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -41,26 +43,31 @@ func sessionListCommand(a *app) *cobra.Command {
 }
 
 func sessionShowCommand(a *app) *cobra.Command {
-	return a.AddJSONFlag(&cobra.Command{
-		Use:   "show AGENT",
-		Short: "Show the details of a session",
-		Args:  cmdenv.Between(1, 1),
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:     "show AGENT",
+		Short:   "Show the details of a session",
+		Long:    "Shows the state of a session, its processes and its last screen. gc explain AGENT says why it is so.",
+		Example: "  gc session show coder",
+		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				s, err := c.Session(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				if err := a.Show(s, func(sheet render.Formatter) string { return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
+				if err := a.Show(s, func(sheet render.Formatter) string { sheet.Verbose = verbose; return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
 					return err
 				}
-				fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nlast screen"))
-				a.PrintText(s.LastScreen)
+				fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nLAST SCREEN"))
+				a.PrintScreen(s.LastScreen, 0)
 				return nil
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
-	})
+	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show metadata and fingerprints")
+	return a.AddJSONFlag(cmd)
 }
 
 // killCommand is "gc kill" and "gc session kill".
@@ -80,12 +87,10 @@ controller could not start it again, so nothing is killed then without --force.`
 					return a.kill(cmd.Context(), c, args[0], req)
 				})
 			}
-			if req.Instance != "" || a.JSON {
-				return cmdenv.Usage(cmd, "--instance and --json go with one agent")
+			if req.Instance != "" {
+				return cmdenv.Usage(cmd, "--instance goes with one agent")
 			}
-			return a.onEach(cmd.Context(), args, func(c *client.Client, agent client.Agent) error {
-				return a.kill(cmd.Context(), c, agent.Name, req)
-			})
+			return a.killEach(cmd.Context(), args, req)
 		},
 		ValidArgsFunction: a.CompleteAgents,
 	}
@@ -99,10 +104,41 @@ func (a *app) kill(ctx context.Context, c *client.Client, name string, req clien
 	if err != nil {
 		return err
 	}
-	if err := a.printKill(name, result); err != nil || !req.Force || a.JSON {
+	if a.JSON {
+		if err := a.PrintJSON(result); err != nil {
+			return err
+		}
+	}
+	if err := a.printKill(name, result); err != nil || !req.Force {
 		return err
 	}
 	return a.warnOfKill(ctx, c, name)
+}
+
+// killEach kills several agents at the same time.
+func (a *app) killEach(ctx context.Context, names []string, req client.LifecycleRequest) error {
+	return a.OnCity(func(c *client.Client) error {
+		of := cmdenv.Selection{Names: names}
+		agents, err := of.Agents(ctx, c)
+		if err != nil {
+			return err
+		}
+		results := make([]client.StopResult, len(agents))
+		failed := a.ForEach(agents, func(i int, agent client.Agent) (err error) {
+			if results[i], err = c.Kill(ctx, agent.Name, req); err != nil {
+				return err
+			}
+			return a.printKill(agent.Name, results[i])
+		})
+		if a.JSON {
+			results = slices.DeleteFunc(results, func(r client.StopResult) bool { return r.Session == "" })
+			return cmp.Or(a.PrintJSON(cmdenv.Rows("sessions", results)), failed)
+		}
+		if failed != nil || !req.Force {
+			return failed
+		}
+		return a.warnOfKill(ctx, c, textfmt.List(names))
+	})
 }
 
 // warnOfKill says that nothing comes after what was killed, as long as that is so.
@@ -114,22 +150,16 @@ func (a *app) warnOfKill(ctx context.Context, c *client.Client, name string) err
 	return err
 }
 
+// printKill prints for people what a kill came to. What was not killed is an error.
 func (a *app) printKill(name string, r client.StopResult) error {
-	if a.JSON {
-		if err := a.PrintJSON(r); err != nil {
-			return err
-		}
-	}
 	if why := render.NotEnded(r); why != "" {
 		a.Messagef("gc: %s was not killed: %s", name, why)
 		return cmdenv.SilentExit(cmdenv.Failed)
 	}
-	if !a.JSON {
-		if r.Uncounted {
-			a.Messagef("killed %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
-			return nil
-		}
-		a.Messagef("killed %s: %s in %.1fs", name, textfmt.Count(r.Processes, "process"), r.Seconds)
+	if r.Uncounted {
+		a.Messagef("killed %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
+		return nil
 	}
+	a.Messagef("killed %s: %s in %.1fs", name, textfmt.Count(r.Processes, "process"), r.Seconds)
 	return nil
 }

@@ -1,8 +1,10 @@
 package agentcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gascity/client"
@@ -10,15 +12,28 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// onEach runs a verb on the agents that the names select, all at the same time.
-func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Client, agent client.Agent) error) error {
+// onEach runs a verb on the agents that the names select, all at the same time, and prints the
+// outcomes.
+func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Client, agent client.Agent) (output.Outcome, string, error)) error {
 	return a.OnCity(func(c *client.Client) error {
 		of := cmdenv.Selection{Names: names}
 		agents, err := of.Agents(ctx, c)
 		if err != nil {
 			return err
 		}
-		return a.ForEach(agents, func(_ int, agent client.Agent) error { return verb(c, agent) })
+		outcomes := make([]output.Outcome, len(agents))
+		failed := a.ForEach(agents, func(i int, agent client.Agent) error {
+			out, words, err := verb(c, agent)
+			if err != nil {
+				return err
+			}
+			out.Agent = agent.Name
+			outcomes[i] = out
+			a.Messagef("%s", words)
+			return nil
+		})
+		done := slices.DeleteFunc(outcomes, func(out output.Outcome) bool { return out.Agent == "" })
+		return cmp.Or(a.PrintOutcomes(done), failed)
 	})
 }
 
@@ -27,15 +42,15 @@ func Stop(parent context.Context, v *cmdenv.Renderer, names []string, timeout ti
 	a := &app{v}
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
-	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) error {
+	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out output.Outcome, words string, err error) {
 		if agent.State == client.StateSuspended {
-			a.Messagef("%s is stopped already", agent.Name)
-			return nil
+			return output.Outcome{State: agent.State}, agent.Name + " is stopped already; to start it: gc start " + agent.Name, nil
 		}
 		if _, err := c.Suspend(ctx, agent.Name, client.LifecycleRequest{}); err != nil {
-			return err
+			return out, "", err
 		}
-		return a.awaitOutcome(ctx, c, agent, lifecycleVerb{goal: "is stopped; to start it again: gc start " + agent.Name, reached: rests})
+		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: rests})
+		return output.Outcome{Changed: true, State: is.State}, agent.Name + " is stopped; to start it again: gc start " + agent.Name, err
 	})
 }
 
@@ -49,22 +64,23 @@ func Start(ctx context.Context, v *cmdenv.Renderer, names []string, timeout time
 		defer cancel()
 		ctx = limited
 	}
-	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) error {
+	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out output.Outcome, words string, err error) {
 		done, err := startAgent(ctx, c, agent)
+		out = output.Outcome{Changed: done.Changed, Detail: done.Detail}
 		switch {
 		case err != nil:
-			return err
+			return out, "", err
 		case done.Changed && noWait:
-			a.Messagef("%s is being started", agent.Name)
-			return nil
+			return out, agent.Name + " is being started", nil
 		case !done.Changed && agent.State == client.StateRunning:
-			a.Messagef("%s runs already", agent.Name)
-			return nil
+			out.State = agent.State
+			return out, agent.Name + " runs already", nil
 		case noWait:
-			a.Messagef("%s: %s", agent.Name, textfmt.FirstOf(done.Detail, "nothing to do"))
-			return nil
+			return out, agent.Name + ": " + textfmt.FirstOf(done.Detail, "nothing to do"), nil
 		}
-		return a.awaitOutcome(ctx, c, agent, lifecycleVerb{goal: "runs", reached: runsAgain})
+		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: runsAgain})
+		out.State = is.State
+		return out, agent.Name + " runs", err
 	})
 }
 

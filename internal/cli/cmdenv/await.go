@@ -91,6 +91,26 @@ type Waiter struct {
 	until        time.Time           // when the wait ends; zero: never
 	rests        map[string][]string // agents that rest, by the reason
 	lastChange   statusChange
+	results      []Awaited // of the last status
+}
+
+// results names the verdicts that end a wait, for programs.
+var results = map[Verdict]string{Reached: "running", Failing: "failed", Resting: "stopped", Delayed: "waiting"}
+
+// Awaited is what became of an agent that was waited for, as JSON.
+type Awaited struct {
+	Agent  string `json:"agent"`
+	Result string `json:"result"` // running, failed, stopped (not to run) or waiting (for something that takes long)
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// PrintAwaited prints the results of a wait as JSON, if that is wanted.
+func (d *Base) PrintAwaited(list []Awaited) error {
+	if !d.JSON {
+		return nil
+	}
+	return d.PrintJSON(Rows("agents", list))
 }
 
 // statusChange is since when nothing moves that an agent could wait for.
@@ -107,7 +127,7 @@ func (d *Base) newWaiter(of Judge) *Waiter {
 	return &Waiter{Base: d, judge: of, reported: map[string]Verdict{}, since: d.Now()}
 }
 
-// NewReminder returns a Vigil for callers that print the results themselves; only
+// NewReminder returns a Waiter for callers that print the results themselves; only
 // [Waiter.Remind] may be called.
 func (d *Base) NewReminder() *Waiter { return d.newWaiter(nil) }
 
@@ -125,7 +145,7 @@ const RemindAfter = 2 * time.Second
 
 // update prints what is new and reports whether nothing is waited for any more.
 func (w *Waiter) update(status client.Status) bool {
-	w.open, w.rests = nil, map[string][]string{}
+	w.open, w.rests, w.results = nil, map[string][]string{}, nil
 	standing := w.hasStopped(status)
 	if why := status.Controller.Degraded; why != w.degraded {
 		if w.degraded = why; why != "" {
@@ -136,6 +156,9 @@ func (w *Waiter) update(status client.Status) bool {
 		v := w.judge(agent)
 		if v == Waiting && (standing && idle(agent) || w.isBeyondTimeout(agent)) {
 			v = Delayed
+		}
+		if result, ok := results[v]; ok {
+			w.results = append(w.results, Awaited{agent.Name, result, agent.State, textfmt.Brief(textfmt.FirstOf(agent.Reason, agent.Exit))})
 		}
 		if v == Resting {
 			w.rests[agent.Reason] = append(w.rests[agent.Reason], agent.Name)
@@ -229,6 +252,9 @@ func (w *Waiter) Remind(names []string) {
 // printSummary returns the combined result of all agents. What waits for something known
 // has not failed.
 func (w *Waiter) printSummary() error {
+	if err := w.PrintAwaited(w.results); err != nil {
+		return err
+	}
 	for _, why := range slices.Sorted(maps.Keys(w.rests)) {
 		w.Messagef("%s  %s: %s", w.PaintMessage(textfmt.Faint, "stopped"), textfmt.List(w.rests[why]), textfmt.ReplaceInternalTerms(textfmt.Brief(textfmt.FirstOf(why, "not wanted"))))
 	}

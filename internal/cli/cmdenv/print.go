@@ -103,6 +103,23 @@ func (d *Base) PrintText(s string) {
 	}
 }
 
+// PrintScreen prints the text of an agent's screen as [Base.PrintText] does. On a terminal that is
+// narrower than the agent's, ruled lines are shortened and texts are wrapped at blanks.
+func (d *Base) PrintScreen(s string, indent int) {
+	s = textfmt.Block(s)
+	if columns := d.Columns(); columns > indent {
+		var lines []string
+		for line := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
+			lines = append(lines, textfmt.Wrap(textfmt.ShortenRules(line, columns-indent), columns-indent)...)
+		}
+		s = strings.Join(lines, "\n")
+	}
+	if indent > 0 {
+		s = textfmt.Indent(s, indent)
+	}
+	d.PrintText(s)
+}
+
 // Progress draws one line on standard error over the one that it drew before; an empty one
 // removes that. Standard error must be a terminal.
 func (d *Base) Progress(line string) {

@@ -93,7 +93,32 @@ func (l List[T]) printFrame(ctx context.Context, v *Renderer) error {
 	return v.PrintFrame(l.Format(v.Formatter(), list))
 }
 
-// PrintDone says what a verb did. A verb that did nothing was refused.
+// Outcome is what a verb did to an agent, as JSON.
+type Outcome struct {
+	Agent   string `json:"agent"`
+	Changed bool   `json:"changed"`         // false: it was so already
+	State   string `json:"state,omitempty"` // of the agent, if the command waited for it
+	Detail  string `json:"detail,omitempty"`
+}
+
+// PrintOutcome prints what a verb did: as JSON if that is wanted, else in the given words.
+func (v *Renderer) PrintOutcome(out Outcome, words string) error {
+	if v.JSON {
+		return v.PrintJSON(out)
+	}
+	v.Messagef("%s", words)
+	return nil
+}
+
+// PrintOutcomes prints as JSON, if that is wanted, what a verb did to several agents.
+func (v *Renderer) PrintOutcomes(list []Outcome) error {
+	if !v.JSON {
+		return nil
+	}
+	return v.PrintJSON(cmdenv.Rows("agents", list))
+}
+
+// PrintDone prints what a verb did. A verb that did nothing was refused.
 func (v *Renderer) PrintDone(done client.Done, err error, success string) error {
 	if err != nil {
 		return err
@@ -101,6 +126,14 @@ func (v *Renderer) PrintDone(done client.Done, err error, success string) error 
 	if !done.Changed {
 		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, textfmt.FirstOf(done.Detail, "no reason was given"))
 	}
-	v.Messagef("%s", success)
+	return v.PrintResult(done, success)
+}
+
+// PrintResult prints a value as JSON if that is wanted, else words for people.
+func (v *Renderer) PrintResult(value any, words string) error {
+	if v.JSON {
+		return v.PrintJSON(value)
+	}
+	v.Messagef("%s", words)
 	return nil
 }

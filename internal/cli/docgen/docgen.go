@@ -41,7 +41,7 @@ func Reference(root *cobra.Command) string {
 	var out strings.Builder
 	out.WriteString("# Commands\n\nMade from the commands by `make gen`; do not edit.\n\n")
 	fmt.Fprintf(&out, "%s\n\nEvery command takes `--city DIR`. Data goes to standard output, everything else to standard error.\n", root.Long)
-	out.WriteString("With `--json` the data is one JSON object of a type of package `client`; a list stands in it under its name. A\nstream is one JSON object a line. An error is a JSON object on standard error: `{\"error\": {\"kind\": \"not_found\",\n\"message\": \"...\", \"exit_status\": 3}}`.\n\n")
+	out.WriteString("With `--json` the data and errors are JSON objects: see [JSON output](json.md).\n\n")
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&out, "## %s\n\n", strings.TrimSuffix(group.Title, ":"))
 		for _, sub := range root.Commands() {

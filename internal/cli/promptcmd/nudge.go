@@ -409,7 +409,7 @@ func nudgeEnd(r client.Receipt, until waitLimit) (status int, sentence string) {
 		where = "is being delivered as " + r.ID
 	}
 	if until.state != "" {
-		return cmdenv.TimedOut, fmt.Sprintf("gc: the prompt for %s is not %s after %v, it %s%s; see: gc receipt %s", r.Agent, until.state, until.limit(), where, detail, r.ID)
+		return cmdenv.TimedOut, fmt.Sprintf("gc: the prompt for %s is not %s after %s, it %s%s; see: gc receipt %s", r.Agent, until.state, textfmt.Duration(until.limit()), where, detail, r.ID)
 	}
 	return cmdenv.Done, fmt.Sprintf("the prompt for %s %s%s; see: gc receipt %s", r.Agent, where, detail, r.ID)
 }

@@ -77,7 +77,7 @@ func queueEditCommand(a *app) *cobra.Command {
 				return err
 			}
 			if req == (client.EditRequest{}) {
-				return cmdenv.Usage(cmd, "what is to be changed? give --text, --priority or --ttl")
+				return cmdenv.Usage(cmd, "nothing to change: give --text, --priority or --ttl")
 			}
 			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
 				r, err := c.EditPrompt(cmd.Context(), args[0], req)
@@ -105,15 +105,24 @@ gc interrupt AGENT`,
 		Args:    cmdenv.Between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var errs []error
+			var done []client.Receipt
 			for _, id := range args {
 				errs = append(errs, a.onReceipt(cmd.Context(), id, func(c *client.Client) error {
 					r, err := c.CancelPrompt(cmd.Context(), id)
-					said := "cancelled the prompt " + id
-					if r.State != client.ReceiptCancelled {
-						said = fmt.Sprintf("the prompt %s ended as %s%s", id, r.State, render.Because(r.Reason))
+					if err != nil {
+						return err
 					}
-					return a.printChange(r, err, said)
+					done = append(done, r)
+					if r.State == client.ReceiptCancelled {
+						a.Messagef("cancelled the prompt %s", id)
+					} else {
+						a.Messagef("the prompt %s ended as %s%s", id, r.State, render.Because(r.Reason))
+					}
+					return nil
 				}))
+			}
+			if a.JSON {
+				errs = append(errs, a.PrintJSON(cmdenv.Rows("prompts", done)))
 			}
 			return errors.Join(errs...)
 		},
@@ -176,6 +185,7 @@ func (a *app) onReceipt(ctx context.Context, id string, verb func(*client.Client
 
 func receiptCommand(a *app) *cobra.Command {
 	var until waitLimit
+	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "receipt ID",
 		Short: "Show a prompt's delivery status",
@@ -197,13 +207,14 @@ submitted or consumed, and the exit status is that of gc send; without, it is 0 
 				case until.state != "":
 					return a.pursue(cmd.Context(), c, r, until)
 				}
-				return a.Show(r, func(s render.Formatter) string { return s.Receipt(r) })
+				return a.Show(r, func(s render.Formatter) string { s.Verbose = verbose; return s.Receipt(r) })
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
 	}
 	cmd.Flags().StringVar(&until.state, "wait", "", "wait until the prompt is in this `state`: submitted or consumed")
 	cmd.Flags().DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 5m)")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the signals by which gc knows the status")
 	cmdenv.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
 	return a.AddJSONFlag(cmd)
 }

@@ -75,7 +75,7 @@ func (a *app) condition(cmd *cobra.Command, target string, flags waitFlags) (cli
 	req := client.WaitRequest{Target: target, Timeout: flags.timeout, Owner: flags.owner, Text: flags.text}
 	switch {
 	case flags.condition == "":
-		return req, cmdenv.Usage(cmd, "for what? give --for: %s", textfmt.List(append(slices.Clone(agentConditions), "receipt=ID", "pending=ID", "time=TIME", "command=COMMAND")))
+		return req, cmdenv.Usage(cmd, "missing --for CONDITION: %s", textfmt.List(append(slices.Clone(agentConditions), "receipt=ID", "pending=ID", "time=TIME", "command=COMMAND")))
 	case flags.timeout < 0:
 		return req, cmdenv.Usage(cmd, "--timeout cannot be negative: %v", flags.timeout)
 	case !flags.register && (flags.owner != "" || flags.text != ""):
@@ -94,18 +94,18 @@ func (a *app) parseCondition(cmd *cobra.Command, words string, req *client.WaitR
 	switch {
 	case slices.Contains(agentConditions, words):
 		if req.For = words; req.Target == "" {
-			return cmdenv.Usage(cmd, "which agent is to be %s? gc wait AGENT --for %s", words, words)
+			return cmdenv.Usage(cmd, "missing AGENT, as in: gc wait AGENT --for %s", words)
 		}
 		return nil
 	case has && slices.Contains(otherConditions, kind):
 		if arg == "" {
-			return cmdenv.Usage(cmd, "%s= wants a value", kind)
+			return cmdenv.Usage(cmd, "missing the value after %s=", kind)
 		}
 		req.For, req.Arg = kind, arg
 	case strings.ContainsAny(words, " \t\n"):
 		req.For, req.Arg = client.WaitCommand, words
 	default:
-		return cmdenv.Usage(cmd, "nothing is called %q that can be waited for%s (a command of one word: --for command=%s)", words, cmdenv.DidYouMean(words, slices.Concat(agentConditions, otherConditions)), words)
+		return cmdenv.Usage(cmd, "%q is not a condition%s (a command of one word: --for command=%s)", words, cmdenv.DidYouMean(words, slices.Concat(agentConditions, otherConditions)), words)
 	}
 	if req.For != client.WaitTime {
 		return nil
@@ -157,7 +157,7 @@ func (a *app) await(parent context.Context, c *client.Client, req client.WaitReq
 	case parent.Err() != nil:
 		return parent.Err()
 	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("%w: waited %v, and it is not so that %s", client.ErrTimeout, req.Timeout, words)
+		return fmt.Errorf("%w after %s: the condition is not met: %s", client.ErrTimeout, textfmt.Duration(req.Timeout), words)
 	case err != nil:
 		return err
 	}

@@ -20,8 +20,9 @@ import (
 type Formatter struct {
 	textfmt.Painter
 	Now     time.Time
-	Columns int // of the terminal; zero is unlimited
-	Rows    int // that a picture may have; zero is unlimited
+	Columns int  // of the terminal; zero is unlimited
+	Rows    int  // that a picture may have; zero is unlimited
+	Verbose bool // also what only programs and maintainers need
 }
 
 // Table renders a table.
@@ -45,6 +46,11 @@ func (f *facts) plain(name, value string) { f.add(name, value, textfmt.Plain) }
 
 func (f *facts) render(s Formatter) string {
 	return s.Table(&textfmt.Table{Heads: []string{"", ""}, Rows: f.rows})
+}
+
+// wrap is a line of a page, wrapped, with a line end.
+func (s Formatter) wrap(line string) string {
+	return strings.Join(textfmt.Wrap(line, s.Columns), "\n") + "\n"
 }
 
 // lines is a text for people, indented and wrapped, with a line end.

@@ -195,7 +195,7 @@ func TestActivitiesSayHowSureTheyAre(t *testing.T) {
 	s := Formatter{Now: noon}
 	for want, agent := range map[string]client.Agent{
 		"busy":                {State: client.StateRunning, Activity: client.Activity{State: "busy", Confidence: "certain"}},
-		"busy?":               {State: client.StateRunning, Activity: client.Activity{State: "busy", Confidence: "guess"}},
+		"likely busy":         {State: client.StateRunning, Activity: client.Activity{State: "busy", Confidence: "guess"}},
 		"waiting: permission": {State: client.StateRunning, Activity: client.Activity{State: "waiting", Kind: "permission"}},
 		"limited for 5m":      {State: client.StateRunning, Activity: client.Activity{State: "limited", Until: noon.Add(5 * time.Minute)}},
 		"unknown":             {State: client.StateRunning, Activity: client.Activity{State: "unknown", Confidence: "guess"}},

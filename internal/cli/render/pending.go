@@ -46,13 +46,13 @@ func (s Formatter) openQuestion(p client.Pending) string {
 	if p.Input != "" {
 		asked = textfmt.Join(strings.TrimPrefix(p.Tool+": "+FirstLine(p.Input), ": "), FirstLine(p.Prompt))
 	}
-	fmt.Fprintf(&out, "  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.Agent)), textfmt.OneLine(textfmt.Bound(asked, questionWidth)), s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)))
+	out.WriteString(s.wrap(fmt.Sprintf("  %s  %s  %s", s.Paint(textfmt.Bold, textfmt.OneLine(p.Agent)), textfmt.OneLine(textfmt.Bound(asked, questionWidth)), s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)))))
 	var options []string
 	for n, option := range p.Options {
 		options = append(options, fmt.Sprintf("%s %s", s.Paint(textfmt.Bold, fmt.Sprint(n+1)), textfmt.OneLine(option)))
 	}
 	if len(options) > 0 {
-		fmt.Fprintln(&out, "    "+strings.Join(options, "   "))
+		out.WriteString(s.wrap("    " + strings.Join(options, "   ")))
 	}
 	fmt.Fprintln(&out, "    answer with: "+HowToAnswer(p))
 	return out.String()

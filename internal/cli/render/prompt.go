@@ -60,7 +60,9 @@ func (s Formatter) Receipt(r client.Receipt) string {
 	f.plain("by file", r.ByFile)
 	f.plain("changes", strings.Join(r.Changes, "; "))
 	f.plain("sent back", number(r.SentBack).Text)
-	f.plain("evidence", r.Evidence)
+	if s.Verbose {
+		f.plain("signal", r.Evidence)
+	}
 	f.plain("position", position(r.Position))
 	f.plain("priority", r.Priority)
 	f.plain("from", r.Source)
@@ -106,9 +108,17 @@ func (s Formatter) steps(r client.Receipt) string {
 	}
 	t := &textfmt.Table{Heads: []string{"TIME", "AFTER", "STATE", "DETAIL"}}
 	for _, step := range r.Steps {
-		t.Add(textfmt.Painted(clock(step.At), textfmt.Faint), textfmt.Cell{Text: after(step.At.Sub(r.Steps[0].At))}, textfmt.Painted(step.State, receiptColor(step.State)), textfmt.Cell{Text: Reason(step.Detail)})
+		t.Add(textfmt.Painted(clock(step.At), textfmt.Faint), textfmt.Cell{Text: after(step.At.Sub(r.Steps[0].At))}, textfmt.Painted(step.State, receiptColor(step.State)), textfmt.Cell{Text: s.stepDetail(step)})
 	}
 	return "\n" + s.Table(t)
+}
+
+// stepDetail is the detail of a step. The names of signals are for programs.
+func (s Formatter) stepDetail(step client.ReceiptStep) string {
+	if !s.Verbose && step.Detail != "" && (step.State == client.ReceiptSubmitted || step.State == client.ReceiptConsumed) && !strings.Contains(step.Detail, " ") {
+		return ""
+	}
+	return Reason(step.Detail)
 }
 
 func after(d time.Duration) string {

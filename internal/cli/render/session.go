@@ -53,6 +53,10 @@ func (s Formatter) sessionFacts(it client.Session) *facts {
 	f.plain("pending", number(it.Pending).Text)
 	f.plain("queued", number(it.Queued).Text)
 	f.add("differs in", strings.Join(it.Drift, ", "), textfmt.Yellow)
+	if !s.Verbose {
+		f.plain("observed", s.when(it.ReadAt))
+		return f
+	}
 	for _, key := range slices.Sorted(maps.Keys(it.Meta)) {
 		f.plain("meta "+key, it.Meta[key])
 	}

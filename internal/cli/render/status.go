@@ -15,15 +15,15 @@ import (
 // then what keeps agents from making progress, then a row for each agent.
 func (s Formatter) Status(status client.Status, questions []client.Pending) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(status.City)), s.Paint(textfmt.Faint, status.Root), summary(status))
+	out.WriteString(s.wrap(fmt.Sprintf("%s  %s  %s", s.Paint(textfmt.Bold, textfmt.OneLine(status.City)), s.Paint(textfmt.Faint, textfmt.OneLine(status.Root)), summary(status))))
 	if words := burn(status.Burn, " tokens"); words != "" {
 		fmt.Fprintf(&out, "spending: %s\n", words)
 	}
 	if why := status.Controller.Degraded; why != "" {
-		fmt.Fprintf(&out, "%s %s\n", s.Paint(textfmt.Red, "degraded: gc stops and restarts nothing until this is fixed:"), textfmt.OneLine(why))
+		out.WriteString(s.wrap(s.Paint(textfmt.Red, "degraded: gc stops and restarts nothing until this is fixed:") + " " + textfmt.OneLine(why)))
 	}
 	for _, notice := range status.Controller.Notices {
-		fmt.Fprintf(&out, "%s %s\n", s.Paint(textfmt.Yellow, "warning:"), textfmt.OneLine(notice))
+		out.WriteString(s.wrap(s.Paint(textfmt.Yellow, "warning:") + " " + textfmt.OneLine(notice)))
 	}
 	if status.Plan.Error != "" {
 		fmt.Fprintf(&out, "%s\n", s.Paint(textfmt.Red, client.CityFile+" has errors; still running with the previous configuration:"))
@@ -230,17 +230,17 @@ func (s Formatter) blocked(agents []client.Agent) string {
 		if a.Queued > 0 {
 			waiting = ", " + textfmt.Count(a.Queued, "prompt") + " waiting"
 		}
-		fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(textfmt.Red, name+" is input blocked"), "since "+textfmt.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))
-		fmt.Fprintf(&out, "   fix: gc keys %s --clear-input, or clean it with gc attach %s or gc keys %s KEY, or gc restart %s\n", name, name, name, name)
+		out.WriteString(s.wrap(fmt.Sprintf("%s %s: %s", s.Paint(textfmt.Red, name+" is input blocked"), "since "+textfmt.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))))
+		out.WriteString(s.wrap(fmt.Sprintf("   fix: gc keys %s --clear-input, or clear it by hand: gc attach %s", name, name)))
 	}
 	for _, a := range agents {
 		if a.StalledSince.IsZero() {
 			continue
 		}
 		name := textfmt.OneLine(a.Name)
-		fmt.Fprintf(&out, "%s: no progress in its turn for %s (last sign: %s)\n", s.Paint(textfmt.Red, name+" is stalled"),
-			textfmt.Span(s.Now.Sub(a.StalledSince)), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"))
-		fmt.Fprintf(&out, "   fix: look with gc peek %s, then gc interrupt %s or gc restart %s, or answer with gc pending\n", name, name, name)
+		out.WriteString(s.wrap(fmt.Sprintf("%s: no progress in its turn for %s (last sign: %s)", s.Paint(textfmt.Red, name+" is stalled"),
+			textfmt.Span(s.Now.Sub(a.StalledSince)), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"))))
+		out.WriteString(s.wrap(fmt.Sprintf("   fix: look with gc peek %s, then gc interrupt %s or gc restart %s", name, name, name)))
 	}
 	return out.String()
 }
@@ -273,7 +273,7 @@ func (s Formatter) doing(a client.Activity) string {
 	case words == "unknown":
 		return words
 	case a.Confidence == "guess":
-		words += "?"
+		words = "likely " + words
 	}
 	if a.Kind != "" {
 		words += ": " + textfmt.ReplaceInternalTerms(a.Kind)
@@ -297,14 +297,13 @@ func statusNoteColor(agent client.Agent) textfmt.Color {
 // statusNote is what a person should know beside the columns.
 func (s Formatter) statusNote(agent client.Agent) string {
 	var parts []string
-	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
+	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" && !atRest(agent) {
 		parts = append(parts, "desired: "+agent.Desired)
 	}
-	switch {
-	case agent.Obstacle != nil: // it says more than the reason
+	if agent.Obstacle != nil { // it says more than the reason
 		parts = append(parts, s.obstacle(agent.Name, agent.Obstacle))
-	case agent.Reason != client.RunsAsConfigured: // nothing to report
-		parts = append(parts, Reason(agent.Reason))
+	} else {
+		parts = append(parts, newReason(agent))
 	}
 	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
 		parts = append(parts, Reason(agent.Exit))
@@ -315,7 +314,7 @@ func (s Formatter) statusNote(agent client.Agent) string {
 	if words := strings.TrimPrefix(used(agent.Worker), ", "); words != "" {
 		parts = append(parts, words)
 	}
-	if agent.Guard != "" && agent.Guard != "guarded" {
+	if agent.Guard != "" && agent.Guard != guarded && agent.Guard != unguarded {
 		parts = append(parts, agent.Guard)
 	}
 	if next := textfmt.In(s.Now, agent.NextAt); next != "" {
@@ -331,6 +330,35 @@ func (s Formatter) statusNote(agent client.Agent) string {
 		parts = append(parts, "last seen "+textfmt.Ago(s.Now, agent.ReadAt))
 	}
 	return textfmt.Join(parts...)
+}
+
+// The guard of an agent, see [client.Agent].
+const (
+	guarded   = "guarded"
+	unguarded = "unguarded"
+)
+
+// atRest reports whether an agent does not run and is not to run.
+func atRest(agent client.Agent) bool {
+	switch agent.State {
+	case client.StateAsleep, client.StateSuspended, client.StateStopped:
+		return agent.Desired == client.StateStopped || agent.Desired == client.StateSuspended
+	}
+	return false
+}
+
+// newReason is the reason of an agent's state without what the state says already.
+func newReason(agent client.Agent) string {
+	if agent.Reason == client.RunsAsConfigured {
+		return ""
+	}
+	reason := Reason(agent.Reason)
+	for state, words := range map[string]string{client.StateAsleep: "it sleeps", client.StateSuspended: "it is suspended"} {
+		if rest, ok := strings.CutPrefix(reason, words); ok && agent.State == state {
+			return strings.TrimPrefix(rest, ": ")
+		}
+	}
+	return reason
 }
 
 // budgetAlert is a budget that is used up, and what follows.
@@ -354,11 +382,20 @@ func (s Formatter) budgetAlert(b client.Budget) string {
 func (s Formatter) alerts(status client.Status) string {
 	var out strings.Builder
 	for _, b := range status.Budgets {
-		fmt.Fprintf(&out, "%s %s\n", s.Paint(textfmt.Yellow, "budget:"), s.budgetAlert(b))
+		out.WriteString(s.wrap(s.Paint(textfmt.Yellow, "budget:") + " " + s.budgetAlert(b)))
+	}
+	var open []string
+	for _, agent := range status.Agents {
+		if agent.Guard == unguarded && agent.State == client.StateRunning {
+			open = append(open, textfmt.OneLine(agent.Name))
+		}
+	}
+	if len(open) > 0 {
+		out.WriteString(s.wrap(fmt.Sprintf("%s %s: gc does not see their tool calls before they run; why: gc explain AGENT", s.Paint(textfmt.Yellow, "unguarded:"), textfmt.List(open))))
 	}
 	for _, agent := range status.Agents {
 		if agent.Warning != "" {
-			fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(textfmt.Yellow, "warning:"), textfmt.OneLine(agent.Name), Reason(agent.Warning))
+			out.WriteString(s.wrap(fmt.Sprintf("%s %s: %s", s.Paint(textfmt.Yellow, "warning:"), textfmt.OneLine(agent.Name), Reason(agent.Warning))))
 		}
 	}
 	if out.Len() == 0 {

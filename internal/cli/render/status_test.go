@@ -13,12 +13,12 @@ import (
 // The status shows the provider of an agent where it differs.
 func TestStatusTellsPlaces(t *testing.T) {
 	agents := []client.Agent{{Name: "a", State: client.StateRunning, Provider: "pty"}, {Name: "b", State: client.StateRunning, Provider: "pty"}}
-	if out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil); strings.Contains(out, "pty") || strings.Contains(out, "PLACE") {
+	if out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil); strings.Contains(out, "pty") || strings.Contains(out, "BACKEND") {
 		t.Errorf("a city of one place shows it:\n%s", out)
 	}
 	agents[1].Provider = "exec:./box"
 	out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil)
-	for _, want := range []string{"PLACE", "pty", "exec:./box"} {
+	for _, want := range []string{"BACKEND", "pty", "exec:./box"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("a city of two places does not show %q:\n%s", want, out)
 		}

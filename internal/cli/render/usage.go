@@ -13,8 +13,8 @@ import (
 
 // The marks of numbers that no worker, or not every worker, has reported.
 const (
-	notKnown = "?"
-	atLeast  = "+"
+	notKnown = "unknown"
+	atLeast  = "≥"
 )
 
 // Usage is what was spent, with a line for each group and one for all.
@@ -103,7 +103,7 @@ func tokenCell(n *int64, partial bool) textfmt.Cell {
 	case n == nil:
 		return textfmt.Painted(notKnown, textfmt.Yellow)
 	case partial:
-		return textfmt.Cell{Text: tokens(*n) + atLeast}
+		return textfmt.Cell{Text: atLeast + tokens(*n)}
 	}
 	return textfmt.Cell{Text: tokens(*n)}
 }
@@ -137,10 +137,7 @@ func dollars(v float64, partial bool) string {
 	if v > 0 && v < 0.1 {
 		form = "$%.4f"
 	}
-	if partial {
-		form += atLeast
-	}
-	return fmt.Sprintf(form, v)
+	return moreThan(partial) + fmt.Sprintf(form, v)
 }
 
 func mostCost(groups []client.UsageSum) float64 {
@@ -214,7 +211,7 @@ func usageNotes(u client.Usage) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, ", ") + ": " + notKnown + " is not known, " + atLeast + " is at least so much"
+	return strings.Join(parts, ", ") + ": " + atLeast + " means at least"
 }
 
 func (s Formatter) tools(u client.Usage) string {
@@ -246,7 +243,7 @@ func (s Formatter) Budgets(budgets []client.Budget) string {
 	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACTION", "NOTE"}}
 	for _, b := range budgets {
 		t.Add(
-			textfmt.Painted(b.Name, textfmt.Bold), textfmt.Cell{Text: textfmt.FirstOf(b.Who, "the city")}, textfmt.Painted(amount(b.Measure, b.Used)+more(b), budgetColor(b)),
+			textfmt.Painted(b.Name, textfmt.Bold), textfmt.Cell{Text: textfmt.FirstOf(b.Who, "the city")}, textfmt.Painted(more(b)+amount(b.Measure, b.Used), budgetColor(b)),
 			textfmt.Painted(meter(b), budgetColor(b)), textfmt.Cell{Text: limit(b)}, textfmt.Cell{Text: b.Act}, textfmt.Cell{Text: s.budgetNote(b)},
 		)
 	}
@@ -333,10 +330,10 @@ func burn(b *client.Burn, unit string) string {
 	}
 	var parts []string
 	if b.TokensPerMinute != nil {
-		parts = append(parts, tokens(int64(*b.TokensPerMinute+0.5))+unit+"/min"+moreThan(b.Partial))
+		parts = append(parts, moreThan(b.Partial)+tokens(int64(*b.TokensPerMinute+0.5))+unit+"/min")
 	}
 	if b.USDPerHour != nil {
-		parts = append(parts, dollars(*b.USDPerHour, false)+"/h"+moreThan(b.Unpriced))
+		parts = append(parts, dollars(*b.USDPerHour, b.Unpriced)+"/h")
 	}
 	if len(parts) == 0 {
 		return notKnown

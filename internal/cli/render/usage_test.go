@@ -57,10 +57,10 @@ func TestBudgetsPage(t *testing.T) {
 		{Name: "mute", Scope: "city", Measure: "tokens", Limit: 1000, Act: "stop", Over: true, Unknown: "it is silent"},
 		{Name: "ever", Scope: "session", Who: "gc-x", Measure: "time", Used: 7200, Limit: 3600, Act: "stop", Over: true},
 	})
-	want := `BUDGET  FOR       USED                         LIMIT                 ACT        NOTE
+	want := `BUDGET  FOR       USED                         LIMIT                 ACTION     NOTE
 day     the city  $20.50         ████████████  $20.00 in 24h       hold       used up, again in 2h00m, or now: gc usage lift day
-tokens  coder     850k tokens+   ██████████░░  1.00M tokens in 1h interrupt  2 responses reported no numbers
-mute    the city  0 tokens+      ████████████  1.00k tokens          stop       used up; allow a longer silence, or: gc usage lift mute; it is silent
+tokens  coder     ≥850k tokens   ██████████░░  1.00M tokens in 1h interrupt  2 responses reported no numbers
+mute    the city  ≥0 tokens      ████████████  1.00k tokens          stop       used up; allow a longer silence, or: gc usage lift mute; it is silent
 ever    gc-x      2h00m          ████████████  1h00m                 stop       used up; raise its limit, or: gc usage lift ever
 `
 	squeeze := func(s string) string {
@@ -88,7 +88,7 @@ func TestStatusTellsWhatIsSpent(t *testing.T) {
 	busy.Burn = &client.Burn{TokensPerMinute: new(20_000.0), Partial: true}
 	busy.Budgets = []client.Budget{{Name: "day", Who: "a", Act: "hold", Over: true, Text: "budget day: 1,100 tokens of 1,000 tokens in 1h", Until: noon.Add(time.Minute)}}
 	got := (Formatter{Now: noon}).Status(busy, nil)
-	for _, want := range []string{"spending: 20.0k tokens/min+\n", "12.3k/min $4.10/h+", "held by a budget", "budget: a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m, or now: gc usage lift day"} {
+	for _, want := range []string{"spending: ≥20.0k tokens/min\n", "12.3k/min ≥$4.10/h", "held by a budget", "budget: a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m, or now: gc usage lift day"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

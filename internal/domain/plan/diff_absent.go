@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -44,7 +45,7 @@ func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 
 func (d *planner) quarantined(a Action, o *Observed) Action {
 	return a.until(d.quarantine(o), client.StateQuarantined,
-		fmt.Sprintf("%d failures within %v, the last: %s", len(d.recent(o)), d.policy.RestartWindow, o.lastEnd()))
+		fmt.Sprintf("%d failures within %s, the last: %s", len(d.recent(o)), textfmt.Duration(d.policy.RestartWindow), o.lastEnd()))
 }
 
 // changedSince reports whether the core of the configuration is certainly

@@ -107,7 +107,7 @@ func TestDecisions(t *testing.T) {
 			*o = stoppedSession(*s)
 			o.Fault = "exited with code 7"
 			o.Failures = []time.Time{noon.Add(-2 * time.Hour), noon.Add(-50 * time.Minute), noon.Add(-2 * time.Minute), noon.Add(-time.Minute)}
-		}, quiet, VerbWait, client.StateQuarantined, "3 failures within 1h0m0s, the last: exited with code 7", noon.Add(10 * time.Minute)},
+		}, quiet, VerbWait, client.StateQuarantined, "3 failures within 1h, the last: exited with code 7", noon.Add(10 * time.Minute)},
 		{"quarantine over", func(s *Session, o *Observed) {
 			*o = stoppedSession(*s)
 			o.Failures = []time.Time{noon.Add(-time.Hour), noon.Add(-2 * time.Minute), noon.Add(-time.Minute)}

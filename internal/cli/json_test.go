@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gascity/internal/cli/cmdenv"
+)
+
+// withoutJSON are the commands that print no data of their own, with the reason.
+var withoutJSON = map[string]string{
+	"gc":                "it shows the city and the help",
+	"gc attach":         "it is a terminal",
+	"gc acp":            "it speaks a protocol",
+	"gc hook run":       "it speaks a protocol",
+	"gc controller run": "it logs",
+	"gc help":           "it is the help",
+}
+
+// TestEveryCommandPrintsJSON walks the commands: each that prints has --json, and the script json.txtar
+// runs it and checks that standard output has JSON objects and nothing else.
+func TestEveryCommandPrintsJSON(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "cmd", "gc", "testdata", "script", "json.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	every(testRoot(), func(cmd *cobra.Command) {
+		name := cmd.CommandPath()
+		if cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden || cmdenv.IsGroup(cmd) {
+			return
+		}
+		has := cmd.Flags().Lookup("json") != nil
+		switch _, free := withoutJSON[name]; {
+		case free && has:
+			t.Errorf("%s has --json and is listed as a command without it", name)
+		case free:
+			return
+		case !has:
+			t.Errorf("%s has no --json", name)
+			return
+		}
+		at := slices.IndexFunc(lines, func(line string) bool {
+			_, command, ok := strings.Cut(line, " "+name+" ")
+			return ok && slices.Contains(strings.Fields(command), "--json") && !names(cmd, command)
+		})
+		if at < 0 {
+			t.Errorf("json.txtar does not run %s with --json", name)
+		} else if at+1 == len(lines) || !strings.HasPrefix(lines[at+1], "object stdout") {
+			t.Errorf("json.txtar does not check the output of: %s", lines[at])
+		}
+	})
+}
+
+// names reports whether arguments begin with a command below cmd.
+func names(cmd *cobra.Command, args string) bool {
+	first, _, _ := strings.Cut(args, " ")
+	return slices.ContainsFunc(cmd.Commands(), func(sub *cobra.Command) bool { return sub.Name() == first })
+}
+
+// TestJSONIsSaidAlike: the flag has one description.
+func TestJSONIsSaidAlike(t *testing.T) {
+	every(testRoot(), func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "json" && f.Usage != "print JSON" {
+				t.Errorf("%s says of --json: %s", cmd.CommandPath(), f.Usage)
+			}
+		})
+	})
+}
