@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -130,7 +132,7 @@ rule sets or files, and prints the calls with another decision. The controller r
 				return err
 			}
 			calls, err := daemon.GuardCalls(cmd.Context(), root, from)
-			if err != nil {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // nothing was recorded yet
 				return err
 			}
 			return a.showReplay(replayOf(g, calls))

@@ -113,7 +113,7 @@ session. What the budget held back continues. gc usage still shows what was spen
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnCity(func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], budgetNames, func(c *client.Client) error {
 				done, err := c.LiftBudget(cmd.Context(), args[0], client.LiftRequest{Who: who})
 				if err != nil {
 					return err

@@ -237,7 +237,7 @@ func (l *loop) recordDecision(e *entry, a plan.Action) {
 		e.disrupted = false
 	}
 	if quarantined(a) && !quarantined(before) {
-		l.c.emit(event.SessionQuarantined, e, "the agent ended too often and is left alone for a time",
+		l.c.emit(event.SessionQuarantined, e, "the agent failed too often; gc does not start it for a while",
 			map[string]string{"reason": a.Reason, "until": explain.Stamp(a.After)})
 	}
 	if a.Rebaseline && e.job == nil {

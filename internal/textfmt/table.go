@@ -157,14 +157,12 @@ func (t *Table) fitted(columns int) (widths []int, below bool) {
 	if t.share(widths, columns, columns/2) {
 		return widths, false
 	}
-	if widths[last] > 0 {
-		others := t.widths()[:last]
-		if position(others)-columnGap <= columns || t.share(others, columns, columns/2) {
-			return append(others, 0), true
-		}
+	others := t.widths()[:last]
+	if position(others)-columnGap > columns && !t.share(others, columns, columns/2) {
+		others = t.widths()[:last]
+		_ = t.share(others, columns, columns/4) // what does not fit goes on below
 	}
-	_ = t.share(widths, columns, columns/4) // what does not fit goes on below
-	return widths, false
+	return append(others, 0), true
 }
 
 // share gives the columns with long texts what the others leave, and reports whether that is
@@ -195,7 +193,7 @@ func (t *Table) share(widths []int, columns, most int) bool {
 	return left >= 0
 }
 
-// narrow is the width of a column of which only the cells count that are at most so wide.
+// narrow is the width that a column needs for its cells that are at most so wide.
 func (t *Table) narrow(i, most int) int {
 	width := displaywidth.String(t.Heads[i])
 	for _, row := range t.Rows {

@@ -29,7 +29,7 @@ func Wrap(text string, columns int) []string {
 	return lines
 }
 
-// WrapParagraphs joins the lines of each paragraph and wraps it anew. Indented lines stay as they are.
+// WrapParagraphs joins the lines of each paragraph and wraps them. Indented lines stay lines of their own.
 func WrapParagraphs(text string, columns int) string {
 	var out, paragraph []string
 	flush := func() {

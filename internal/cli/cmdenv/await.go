@@ -97,7 +97,7 @@ type Waiter struct {
 // results names the verdicts that end a wait, for programs.
 var results = map[Verdict]string{Reached: "running", Failing: "failed", Resting: "stopped", Delayed: "waiting"}
 
-// Awaited is what became of an agent that was waited for, as JSON.
+// Awaited is the result of waiting for an agent, as JSON.
 type Awaited struct {
 	Agent  string `json:"agent"`
 	Result string `json:"result"` // running, failed, stopped (not to run) or waiting (for something that takes long)

@@ -156,7 +156,7 @@ func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
 		"wait":     "  answer with: gc respond q1 N  (N is 1 to 2)\n",
 		"deny":     "  answer with: gc respond q1 N  (N is 1 to 2); it is denied in 2m\n",
 		"answer":   "  answer with: gc respond q1 N  (N is 1 to 2); it is answered with \"No\" in 2m\n",
-		"escalate": "  answer with: gc respond q1 N  (N is 1 to 2); it is reported again in 2m\n",
+		"escalate": "  answer with: gc respond q1 N  (N is 1 to 2); reminder in 2m\n",
 	} {
 		p := base
 		p.Policy, p.Deadline, p.Default = policy, noon.Add(2*time.Minute), "No"

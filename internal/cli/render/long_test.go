@@ -67,7 +67,7 @@ func TestWhatWasReportedAgainIsNotReportedOnceMore(t *testing.T) {
 		Deadline: noon.Add(-8 * time.Minute), Escalated: noon.Add(-8 * time.Minute),
 	}
 	got := Formatter{Now: noon}.Pending([]client.Pending{p})
-	if !strings.Contains(got, "reported again 8m ago; it waits on") || strings.Contains(got, "in a moment") {
+	if !strings.Contains(got, "reminder sent 8m ago") || strings.Contains(got, "in a moment") {
 		t.Errorf("the question is\n%s", got)
 	}
 }

@@ -23,7 +23,7 @@ func (s Formatter) Pending(list []client.Pending) string {
 
 func (s Formatter) question(p client.Pending) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.ID)), s.Paint(textfmt.Cyan, textfmt.OneLine(p.Agent)), s.Paint(textfmt.Yellow, textfmt.OneLine(p.Kind)),
+	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.ID)), s.Paint(textfmt.Cyan, textfmt.OneLine(p.Agent)), s.Paint(textfmt.Yellow, strings.ReplaceAll(textfmt.OneLine(p.Kind), "_", " ")),
 		s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)+", from "+textfmt.OneLine(textfmt.FirstOf(p.Source, "an unknown source"))))
 	if p.Tool != "" || p.Input != "" {
 		out.WriteString(s.lines(strings.TrimPrefix(p.Tool+": "+p.Input, ": "), indent))
@@ -42,9 +42,9 @@ func (s Formatter) question(p client.Pending) string {
 // that answers it.
 func (s Formatter) openQuestion(p client.Pending) string {
 	var out strings.Builder
-	asked := FirstLine(textfmt.FirstOf(p.Prompt, p.Tool))
+	asked := allLines(textfmt.FirstOf(p.Prompt, p.Tool))
 	if p.Input != "" {
-		asked = textfmt.Join(strings.TrimPrefix(p.Tool+": "+FirstLine(p.Input), ": "), FirstLine(p.Prompt))
+		asked = textfmt.Join(strings.TrimPrefix(p.Tool+": "+FirstLine(p.Input), ": "), allLines(p.Prompt))
 	}
 	out.WriteString(s.wrap(fmt.Sprintf("  %s  %s  %s", s.Paint(textfmt.Bold, textfmt.OneLine(p.Agent)), textfmt.OneLine(textfmt.Bound(asked, questionWidth)), s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)))))
 	var options []string
@@ -56,6 +56,15 @@ func (s Formatter) openQuestion(p client.Pending) string {
 	}
 	fmt.Fprintln(&out, "    answer with: "+HowToAnswer(p))
 	return out.String()
+}
+
+// allLines joins the lines of a text that are not empty.
+func allLines(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return textfmt.Join(lines...)
 }
 
 // questionWidth is how much of a question the status shows.
@@ -103,13 +112,13 @@ func (s Formatter) policy(p client.Pending) string {
 		return "the agent stops waiting in " + textfmt.FirstOf(textfmt.In(s.Now, p.Until), "a moment")
 	}
 	if !p.Escalated.IsZero() {
-		return "reported again " + textfmt.Ago(s.Now, p.Escalated) + "; it waits on"
+		return "reminder sent " + textfmt.Ago(s.Now, p.Escalated)
 	}
 	left := textfmt.In(s.Now, p.Deadline)
 	if p.Deadline.IsZero() || p.Policy == "wait" || p.Policy == "" {
 		return ""
 	}
-	what := map[string]string{"deny": "it is denied", "answer": fmt.Sprintf("it is answered with %q", p.Default), "escalate": "it is reported again"}[p.Policy]
+	what := map[string]string{"deny": "it is denied", "answer": fmt.Sprintf("it is answered with %q", p.Default), "escalate": "reminder"}[p.Policy]
 	return textfmt.FirstOf(what, p.Policy) + " in " + textfmt.FirstOf(left, "a moment")
 }
 

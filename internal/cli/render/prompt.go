@@ -115,7 +115,7 @@ func (s Formatter) steps(r client.Receipt) string {
 
 // stepDetail is the detail of a step. The names of signals are for programs.
 func (s Formatter) stepDetail(step client.ReceiptStep) string {
-	if !s.Verbose && step.Detail != "" && (step.State == client.ReceiptSubmitted || step.State == client.ReceiptConsumed) && !strings.Contains(step.Detail, " ") {
+	if isSignal := !strings.Contains(step.Detail, " ") && strings.ContainsAny(step.Detail, "_+"); isSignal && !s.Verbose {
 		return ""
 	}
 	return Reason(step.Detail)

@@ -34,7 +34,7 @@ func (s Formatter) Status(status client.Status, questions []client.Pending) stri
 		return out.String()
 	}
 	out.WriteString(s.questions(status.Agents, questions))
-	out.WriteString(s.blocked(status.Agents))
+	out.WriteString(s.blocked(withoutAsked(status.Agents, questions)))
 	out.WriteByte('\n')
 	alerts := s.alerts(status)
 	out.WriteString(s.fitted(s.agents(byUrgency(oneRow(status.Agents))), out.String(), alerts))
@@ -167,18 +167,20 @@ func (s Formatter) agents(agents []client.Agent) string {
 			backend = agent.Provider
 		}
 		pid, attached := number(agent.PID), number(agent.Attached)
-		if s.Columns > 0 && s.Columns < wideStatus {
-			pid, attached = textfmt.Cell{}, textfmt.Cell{}
-		}
+		output := textfmt.Ago(s.Now, agent.ActiveAt)
 		up := ""
 		if agent.State == client.StateRunning && !agent.StartedAt.IsZero() {
 			up = textfmt.Span(s.Now.Sub(agent.StartedAt))
 		}
 		pending := number(agent.Pending)
 		pending.Color = textfmt.Yellow
+		if s.Columns > 0 && s.Columns < wideStatus { // the questions stand above
+			pid, attached, pending, backend = textfmt.Cell{}, textfmt.Cell{}, textfmt.Cell{}, ""
+			output = strings.TrimSuffix(output, " ago")
+		}
 		t.Add(
 			textfmt.Cell{Text: agent.Name}, textfmt.Painted(agent.State, StateColor(agent.State)), s.activity(agent), textfmt.Cell{Text: up},
-			textfmt.Cell{Text: textfmt.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
+			textfmt.Cell{Text: output}, pending, number(agent.Queued),
 			textfmt.Cell{Text: burn(agent.Burn, "")}, textfmt.Cell{Text: backend}, pid, attached, textfmt.Painted(s.statusNote(agent), statusNoteColor(agent)),
 		)
 	}
@@ -217,6 +219,13 @@ const (
 	questionRows = 8
 )
 
+// withoutAsked leaves out the agents whose blocked input box is one of the questions.
+func withoutAsked(agents []client.Agent, questions []client.Pending) []client.Agent {
+	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool {
+		return a.StalledSince.IsZero() && slices.ContainsFunc(questions, func(p client.Pending) bool { return p.Kind == client.PendingInputBlocked && p.Agent == a.Name })
+	})
+}
+
 // blocked says first which agents take no prompts although they run or are stalled, and what
 // to do.
 func (s Formatter) blocked(agents []client.Agent) string {
@@ -231,7 +240,7 @@ func (s Formatter) blocked(agents []client.Agent) string {
 			waiting = ", " + textfmt.Count(a.Queued, "prompt") + " waiting"
 		}
 		out.WriteString(s.wrap(fmt.Sprintf("%s %s: %s", s.Paint(textfmt.Red, name+" is input blocked"), "since "+textfmt.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))))
-		out.WriteString(s.wrap(fmt.Sprintf("   fix: gc keys %s --clear-input, or clear it by hand: gc attach %s", name, name)))
+		out.WriteString(s.wrap(fmt.Sprintf("   fix: gc keys %s --clear-input, or clear it by hand: gc attach %s, or: gc restart %s", name, name, name)))
 	}
 	for _, a := range agents {
 		if a.StalledSince.IsZero() {

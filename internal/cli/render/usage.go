@@ -211,7 +211,7 @@ func usageNotes(u client.Usage) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, ", ") + ": " + atLeast + " means at least"
+	return strings.Join(parts, ", ") + "; " + atLeast + " means at least"
 }
 
 func (s Formatter) tools(u client.Usage) string {

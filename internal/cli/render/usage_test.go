@@ -22,15 +22,15 @@ func TestUsagePage(t *testing.T) {
 		},
 		Total: client.UsageSum{Responses: 217, Turns: 44, Untold: 2, Unpriced: 3, Tokens: client.UsageTokens{Input: num(1_235_566), CacheRead: num(45_600_000), Output: num(98_712)}, CostUSD: new(14.0)},
 	}
-	want := `$14.00+ in the last 24h, prices of 2026-03-01
+	want := `≥$14.00 in the last 24h, prices of 2026-03-01
 
-AGENT   TURNS  RESPONSES   INPUT  CACHE READ  OUTPUT     COST
-coder      41        212   1.23M       45.6M   98.7k  $12.50+  ████████████████
-worker      3          4    999+          0+     12+    $1.50  █▉
-mute        -          1       ?           ?       ?        ?
-total      44        217  1.24M+      45.6M+  98.7k+  $14.00+
+AGENT   TURNS  RESPONSES    INPUT  CACHE READ   OUTPUT     COST
+coder      41        212    1.23M       45.6M    98.7k  ≥$12.50  ████████████████
+worker      3          4     ≥999          ≥0      ≥12    $1.50  █▉
+mute        -          1  unknown     unknown  unknown  unknown
+total      44        217   ≥1.24M      ≥45.6M   ≥98.7k  ≥$14.00
 
-2 responses reported no tokens, 3 responses without a known price: ? is not known, + is at least so much
+2 responses reported no tokens, 3 responses without a known price; ≥ means at least
 `
 	if diff := cmp.Diff(want, (Formatter{Now: noon}).Usage(u)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -114,11 +114,11 @@ func (c *Case) next() string {
 	case a.Verb.Acts():
 		return string(a.Verb)
 	case !a.After.IsZero():
-		return "it is judged again at " + Stamp(a.After)
+		return "next decision at " + Stamp(a.After)
 	case a.Verb == plan.VerbWait:
 		return "it is judged again when something changes"
 	}
-	return "nothing, as long as nothing changes"
+	return "no action until something changes"
 }
 
 func (c *Case) evidence() []client.Evidence {

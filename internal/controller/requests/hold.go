@@ -116,7 +116,7 @@ func (c *Case) applyHold(h session.Hold) (Outcome, error) {
 	c.Record.Drain, c.Record.Hold = session.Drain{}, h
 	detail := "it does not run"
 	if c.Running || c.Unknown {
-		detail = "it is being ended"
+		detail = "it is being stopped"
 	}
 	out := changedOutcome(detail, NewHeldEvent(c.Record.Hold))
 	out.Unwake = true

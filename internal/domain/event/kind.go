@@ -123,7 +123,7 @@ func Kinds() []KindInfo {
 		{SessionStopping, "a stop began", []Datum{reason}},
 		{SessionStopped, "the session was ended by the controller", []Datum{reason, run, since, {"processes", "how many it had"}}},
 		{SessionStopFailed, "a stop failed; something may still run", []Datum{{"error", "why"}, {"survivors", "processes that still run"}}},
-		{SessionQuarantined, "the agent ended too often and is left alone for a time", []Datum{reason, {"until", "when it may start again, RFC 3339"}}},
+		{SessionQuarantined, "the agent failed too often; gc does not start it for a while", []Datum{reason, {"until", "when it may start again, RFC 3339"}}},
 		{SessionDrift, "the configuration differs from what the session was started with", []Datum{fields, {"action", "what will be done about it"}, {"deferred", "what it waits for"}}},
 		{SessionRelaunched, "the agent was started again in its place", []Datum{fields}},
 		{SessionLiveApplied, "changed live commands were run, the agent kept running", []Datum{fields}},

@@ -55,7 +55,7 @@ func Fuse(s *EvidenceSet, now time.Time, rules Rules) (activity Activity, explan
 		}
 		return a, f.judged, f.next
 	}
-	f.choose(f.live[0], "it is the most trusted", s.latest[f.live[0]].confidence)
+	f.choose(f.live[0], "most reliable signal", s.latest[f.live[0]].confidence)
 	for i := range overrides {
 		f.applyOverride(&overrides[i])
 	}
@@ -122,7 +122,7 @@ func (f *fusion) admit(i int) {
 	stale, doubt := f.rules.staleAt(e), f.rules.doubtAt(f.evidence, e)
 	switch {
 	case e.Activity == runtime.ActivityUnknown:
-		j.Why = "it says nothing"
+		j.Why = "it shows no activity"
 		return
 	case !doubt.IsZero() && !doubt.After(f.now):
 		j.Why = "unreadable since " + f.evidence.outdatedSince().Format(time.TimeOnly) + " whether it still holds"
@@ -132,7 +132,7 @@ func (f *fusion) admit(i int) {
 	case e.Activity == runtime.ActivityLimited && !e.Until.IsZero() && !e.Until.After(f.now):
 		j.Why = "the limit is over"
 	default:
-		j.Why = "a source of higher trust speaks"
+		j.Why = "a more reliable signal is used"
 		f.live = append(f.live, i)
 		f.due(stale)
 		if e.Activity == runtime.ActivityLimited {

@@ -181,7 +181,7 @@ func (v Snapshot) unknownMenu(rules Rules) *Dialog {
 	}
 	d := &Dialog{Kind: agentcli.DialogUnknown, Want: -1, Text: v.text(screenText)}
 	d.setMenu(m)
-	d.Why = "no rule knows it"
+	d.Why = "gc does not know this dialog"
 	return d
 }
 
