@@ -90,8 +90,8 @@ func (t *Table) Render(p Painter, columns int) string {
 			continue
 		}
 		renderRow(&out, p, row[:last], widths, 0)
-		if at == 0 && len(t.headRow()) > 0 {
-			continue // without a head
+		if row[last].Text == "" || at == 0 && len(t.headRow()) > 0 {
+			continue // the head has no row of its own
 		}
 		for _, line := range Wrap(row[last].Text, columns-noteIndent) {
 			out.WriteString(strings.Repeat(" ", noteIndent) + p.Paint(row[last].Color, line) + "\n")
