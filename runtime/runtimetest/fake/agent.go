@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,31 +25,55 @@ const (
 	readyPrefix  = "❯"
 )
 
-// script is the argument of a fake agent's command.
-type script struct {
-	Behaviour   runtimetest.Behaviour
-	Ledger, Env string
+// Program is the name of the program that [Script.Command] runs, for those who look for it
+// before they start a session.
+const Program = commandWord
+
+// Script says what a model agent does beside its [runtimetest.Behaviour]. It is the argument of
+// the agent's command, as JSON; the keys are the fields' names in lower case.
+type Script struct {
+	Behaviour runtimetest.Behaviour `json:"behaviour,omitzero"`
+	// Ledger and Env are files, see [runtimetest.Agent]; empty: the agent writes none.
+	Ledger string `json:"ledger,omitempty"`
+	Env    string `json:"env,omitempty"`
+
+	// Busy makes it begin in a turn, which an interrupt ends.
+	Busy bool `json:"busy,omitempty"`
+	// Ask is the question that it asks when it is ready. Without a RequestID it gets one.
+	Ask *runtime.PendingInteraction `json:"ask,omitempty"`
+	// Source is what reports its activity; empty: its own status.
+	Source runtime.Source `json:"source,omitempty"`
+	// Silent makes it give no sign that it has taken a prompt.
+	Silent bool `json:"silent,omitempty"`
+	// Immortal makes every attempt to stop it fail.
+	Immortal bool `json:"immortal,omitempty"`
+}
+
+// Command is the command that starts such an agent.
+func (s Script) Command() string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it has no field that cannot be encoded
+	}
+	return commandWord + " " + quote(string(text))
 }
 
 // Agent returns a model agent that behaves so, for a [Harness].
 func (f *Provider) Agent(t runtimetest.T, dir string, b runtimetest.Behaviour) runtimetest.Agent {
-	program := script{b, filepath.Join(dir, "ledger"), filepath.Join(dir, "env")}
-	text, err := json.Marshal(program)
-	if err != nil {
-		t.Fatalf("cannot describe the agent: %v", err)
-	}
+	t.Helper()
+	program := Script{Behaviour: b, Ledger: filepath.Join(dir, "ledger"), Env: filepath.Join(dir, "env")}
 	agent := runtimetest.Agent{Ledger: program.Ledger, Env: program.Env, Process: processName, Question: questionText}
 	if b.Rename != "" {
 		agent.Process = b.Rename
 	}
-	agent.Config = runtime.Config{Command: commandWord + " " + quote(string(text)), ReadyPromptPrefix: readyPrefix}
+	agent.Config = runtime.Config{Command: program.Command(), ReadyPromptPrefix: readyPrefix}
 	return agent
 }
 
 // agent is a running model. Its session's world lock guards it.
 type agent struct {
 	s       *session
-	program script
+	program Script
 	pid     int
 	gone    bool
 
@@ -58,14 +84,14 @@ type agent struct {
 	lost     bool // it has lost its first Enter
 	turn     int  // number of the present or last turn
 	busy     bool
-	asking   bool
-	question int // number of the last question
+	asked    *runtime.PendingInteraction // what it asks now
+	question int                         // number of the last question
 	queue    []string
 }
 
 // launchLocked starts the agent as a process of the session; prompt is the one
 // of its command line.
-func (s *session) launchLocked(program script, prompt string) {
+func (s *session) launchLocked(program Script, prompt string) {
 	a := &agent{s: s, program: program}
 	a.pid = s.forkLocked()
 	s.agent, s.exit = a, nil
@@ -121,7 +147,18 @@ func (a *agent) readyLocked() {
 	a.ready = true
 	a.record(runtimetest.Entry{Kind: runtimetest.LedgerReady})
 	a.s.printLocked("fake agent")
+	if a.busy = a.program.Busy; a.program.Ask != nil {
+		a.askLocked(*a.program.Ask)
+	}
 	a.nextLocked()
+}
+
+// askLocked begins a turn that lasts until the question is answered.
+func (a *agent) askLocked(q runtime.PendingInteraction) {
+	a.question++
+	q.RequestID = cmp.Or(q.RequestID, "question-"+strconv.Itoa(a.question))
+	a.busy, a.asked = true, &q
+	a.s.printLocked(q.Prompt)
 }
 
 func (a *agent) exitLocked(code int, words string) {
@@ -177,10 +214,8 @@ func (a *agent) consumeLocked(prompt string) {
 	a.turn++
 	first, _, _ := strings.Cut(prompt, "\n")
 	if prompt == questionText {
-		a.busy, a.asking = true, true
-		a.question++
 		a.record(runtimetest.Entry{Kind: runtimetest.LedgerAsked})
-		a.s.printLocked("Proceed?")
+		a.askLocked(runtime.PendingInteraction{Kind: runtime.WaitQuestion, Prompt: "Proceed?", Options: []string{"yes", "no"}})
 		return
 	}
 	a.s.printLocked(fmt.Sprintf("You said (%d bytes): %s", len(prompt), first))
@@ -196,7 +231,7 @@ func (a *agent) consumeLocked(prompt string) {
 }
 
 func (a *agent) endTurnLocked() {
-	a.busy, a.asking = false, false
+	a.busy, a.asked = false, nil
 	a.nextLocked()
 	a.s.world.bumpLocked()
 }

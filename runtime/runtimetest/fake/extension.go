@@ -27,12 +27,10 @@ func (f *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 }
 
 func (a *agent) pendingLocked() *runtime.PendingInteraction {
-	if !a.asking || a.gone {
+	if a.gone {
 		return nil
 	}
-	return &runtime.PendingInteraction{
-		RequestID: "question-" + strconv.Itoa(a.question), Kind: "question", Prompt: "Proceed?", Options: []string{"yes", "no"},
-	}
+	return a.asked
 }
 
 // Respond answers the model's question.
@@ -46,10 +44,10 @@ func (f *Provider) Respond(name string, response runtime.InteractionResponse) er
 		switch {
 		case asked == nil, response.RequestID != "" && response.RequestID != asked.RequestID:
 			err = runtime.ErrInteractionGone
-		case choiceOf(response, asked.Options) == "":
+		case choiceOf(response, asked) == "":
 			err = &runtime.AnswerError{Action: response.Action, Text: response.Text, Why: "it is no option"}
 		default:
-			s.agent.record(runtimetest.Entry{Kind: runtimetest.LedgerChoice, Choice: choiceOf(response, asked.Options)})
+			s.agent.record(runtimetest.Entry{Kind: runtimetest.LedgerChoice, Choice: choiceOf(response, asked)})
 			s.agent.endTurnLocked()
 		}
 	})
@@ -64,9 +62,13 @@ func (f *Provider) Respond(name string, response runtime.InteractionResponse) er
 
 // choiceOf returns the option that is meant, empty if none is. The word of an option is
 // also taken as the action.
-func choiceOf(r runtime.InteractionResponse, options []string) string {
-	label := r.Text
+func choiceOf(r runtime.InteractionResponse, asked *runtime.PendingInteraction) string {
+	label, options := r.Text, asked.Options
 	switch r.Action {
+	case runtime.ActionText:
+		if asked.Metadata[runtime.MetaText] == "yes" {
+			return label
+		}
 	case runtime.ActionChoose:
 		if n, err := strconv.Atoi(label); err == nil && n >= 1 && n <= len(options) {
 			return options[n-1]

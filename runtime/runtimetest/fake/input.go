@@ -74,7 +74,7 @@ func (f *Provider) deliver(ctx context.Context, s *session, text string) (runtim
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, nil
 	case text == "":
 		return runtime.Outcome{State: runtime.OutcomeSubmitted}, nil
-	case len(a.dialog) > 0 || a.asking:
+	case len(a.dialog) > 0 || a.asked != nil:
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedDialog}, nil
 	case !a.ready:
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready}, nil
@@ -84,6 +84,9 @@ func (f *Provider) deliver(ctx context.Context, s *session, text string) (runtim
 	a.draft = text
 	for !a.enterLocked() { // a lost Enter is repeated, the text never
 		continue
+	}
+	if a.program.Silent {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the model gives no sign"}, nil
 	}
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "model"}, nil
 }

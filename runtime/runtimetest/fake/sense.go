@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -33,10 +34,10 @@ func (s *session) readLocked() runtime.Reading {
 		}
 		return r
 	}
-	e := runtime.Evidence{Source: runtime.SourceStatus, Activity: runtime.ActivityUnknown, At: r.At, Since: s.active, Detail: "model"}
+	e := runtime.Evidence{Source: cmp.Or(s.agent.program.Source, runtime.SourceStatus), Activity: runtime.ActivityUnknown, At: r.At, Since: s.active, Detail: "model"}
 	switch a := s.agent; {
 	case r.Pending != nil:
-		e.Activity, e.Kind = runtime.ActivityWaiting, runtime.WaitQuestion
+		e.Activity, e.Kind = runtime.ActivityWaiting, r.Pending.Kind
 	case len(a.dialog) > 0:
 		e.Activity, e.Kind = runtime.ActivityWaiting, runtime.WaitMenu
 	case a.busy:

@@ -135,14 +135,17 @@ func (f *Provider) step(ctx context.Context, dir string, env []string, command s
 
 // interpret lets the shell say which program the command starts, with which
 // prompt and which environment.
-func (f *Provider) interpret(ctx context.Context, s *session) (program script, prompt string, err error) {
+func (f *Provider) interpret(ctx context.Context, s *session) (program Script, prompt string, err error) {
 	command := s.cfg.LaunchCommand()
 	if !strings.Contains(command, commandWord) {
 		return program, "", nil
 	}
 	var args []string
 	if f.Shell == nil {
-		word := strings.TrimPrefix(s.cfg.Command, commandWord+" ")
+		word := strings.TrimSpace(strings.TrimPrefix(s.cfg.Command, commandWord))
+		if word == "" {
+			return program, "", nil
+		}
 		args = []string{strings.ReplaceAll(strings.Trim(word, "'"), `'\''`, "'")}
 	} else {
 		const function = commandWord + `() { printf '%s\0' "$@"; printf '\0'; exec env -0; }; `
@@ -250,7 +253,20 @@ func (f *Provider) Stop(name string) error {
 	if err := f.called("Stop", name); err != nil {
 		return err
 	}
-	f.world.with(name, (*session).removeLocked)
+	return f.stop(name)
+}
+
+func (f *Provider) stop(name string) (err error) {
+	f.world.with(name, func(s *session) { err = s.stopLocked() })
+	return err
+}
+
+// stopLocked removes the session, unless its agent is immortal.
+func (s *session) stopLocked() error {
+	if s.agent.program.Immortal && s.aliveLocked() {
+		return &runtime.Error{Op: "stop", Session: s.name, Err: errors.New("its process does not exit")}
+	}
+	s.removeLocked()
 	return nil
 }
 
@@ -268,11 +284,12 @@ func (f *Provider) StopInstance(_ context.Context, name, token string) error {
 	if err := f.called("StopInstance", name, token); err != nil {
 		return err
 	}
-	err := f.withInstance(name, token, (*session).removeLocked)
+	var stopErr error
+	err := f.withInstance(name, token, func(s *session) { stopErr = s.stopLocked() })
 	if errors.Is(err, runtime.ErrSessionNotFound) {
 		return nil
 	}
-	return err
+	return errors.Join(err, stopErr)
 }
 
 // InterruptInstance is Interrupt for one instance.
