@@ -14,6 +14,8 @@ import (
 	"gascity/internal/hookrunner"
 	"gascity/internal/proc"
 	"gascity/internal/shim"
+	"gascity/provider/all"
+	"gascity/runtime"
 )
 
 // Options are what the program hands to its assembly. Environ and Executable are
@@ -26,6 +28,10 @@ type Options struct {
 	Stdin          io.Reader      // nil: the process's
 	Stdout, Stderr io.WriteCloser // nil: the process's
 	Now            func() time.Time
+
+	// Open opens the runtime provider that a selection names; nil: [all.Open]. Tests replace what
+	// starts processes.
+	Open func(selection string, cfg all.Config) (runtime.Provider, error)
 }
 
 // Daemon implements what the command line asks of the assembly. It is safe for
@@ -52,10 +58,11 @@ func New(opts Options) *Daemon {
 	if opts.Stderr == nil {
 		opts.Stderr = os.Stderr
 	}
-	return &Daemon{
-		opts: opts, watchEvery: citydir.OwnershipCheckInterval,
-		config: cityconfig.NewLoader(opts.Environ, opts.Executable, opts.Now),
+	loader := cityconfig.NewLoader(opts.Environ, opts.Executable, opts.Now)
+	if opts.Open != nil {
+		loader.OpenProvider = opts.Open
 	}
+	return &Daemon{opts: opts, watchEvery: citydir.OwnershipCheckInterval, config: loader}
 }
 
 // Shim hosts one session; its argument is the session's folder.

@@ -10,6 +10,8 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/agentcli/installed"
 	"gascity/internal/proc/programpath"
+	"gascity/provider/all"
+	"gascity/runtime"
 )
 
 // Loader loads configurations on behalf of a process. It is safe for concurrent use.
@@ -22,11 +24,14 @@ type Loader struct {
 	// ShortLived is set for a city that ends with this process: its sockets need not survive
 	// a logout, and leave nothing in the user's state folder.
 	ShortLived bool
+	// OpenProvider opens the runtime provider that a selection names: [all.Open]. Tests replace
+	// what starts processes.
+	OpenProvider func(selection string, cfg all.Config) (runtime.Provider, error)
 }
 
 // NewLoader returns a loader for a process with the environment. It reads nothing.
 func NewLoader(environ []string, executable string, now func() time.Time) *Loader {
-	l := &Loader{Environ: environ, Executable: executable, Now: now, Helps: &installed.HelpTexts{}}
+	l := &Loader{Environ: environ, Executable: executable, Now: now, Helps: &installed.HelpTexts{}, OpenProvider: all.Open}
 	l.Finder = &programpath.Finder{Shell: l.Environ.Get("SHELL"), Env: l.Environ.Base(agentcli.Builtin())}
 	return l
 }

@@ -88,7 +88,7 @@ func (l *Loader) OpenFor(city *config.City, root, selection, worker string, logg
 	}
 	cfg := l.ConfigOf(city, root, dir, logger)
 	cfg.Remote.Worker = worker
-	p, err := all.Open(selection, cfg)
+	p, err := l.OpenProvider(selection, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the provider: %w", err)
 	}

@@ -59,7 +59,7 @@ func (d *Doctor) CheckProvider(ctx context.Context, root, selection string, patt
 		return fmt.Errorf("cannot make the fake agent: %w", err)
 	}
 	openIn := func(dir string) (runtime.Provider, error) {
-		return all.Open(selection, d.Loader.TrialConfig(root, dir))
+		return d.Loader.OpenProvider(selection, d.Loader.TrialConfig(root, dir))
 	}
 	first, err := openIn(place)
 	if err != nil {

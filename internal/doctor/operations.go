@@ -44,7 +44,7 @@ func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, re
 	if selection, err = withPath(selection, root); err != nil {
 		return err
 	}
-	p, err := all.Open(selection, d.Loader.TrialConfig(root, place))
+	p, err := d.Loader.OpenProvider(selection, d.Loader.TrialConfig(root, place))
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 		work = citydir.PublicTempDir // dir is not there
 		providers.Remote.ID = citydir.ID(filepath.Join(x.root, "doctor"))
 	}
-	p, err := all.Open(selection, providers)
+	p, err := x.Loader.OpenProvider(selection, providers)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (x *examination) provider(selection, dir string) {
 	}
 	var p runtime.Provider
 	if err == nil {
-		p, err = all.Open(selection, cfg)
+		p, err = x.Loader.OpenProvider(selection, cfg)
 	}
 	if err != nil {
 		x.wanting[selection] = true

@@ -11,7 +11,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/output"
 	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
@@ -188,15 +187,15 @@ func (a *app) live(ctx context.Context, name string, verb lifecycleVerb, order l
 		case err != nil:
 			return err
 		case !done.Changed && !order.wait:
-			return a.PrintOutcome(output.Outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State)))
+			return a.PrintOutcome(cmdenv.Outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State)))
 		case !order.wait:
-			return a.PrintOutcome(output.Outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.accepted(was.Name, done.Detail))
+			return a.PrintOutcome(cmdenv.Outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.accepted(was.Name, done.Detail))
 		}
 		is, err := a.awaitOutcome(ctx, c, was, verb)
 		if err != nil {
 			return err
 		}
-		return a.PrintOutcome(output.Outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, is.Name+" "+verb.goal)
+		return a.PrintOutcome(cmdenv.Outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, is.Name+" "+verb.goal)
 	})
 }
 

@@ -14,14 +14,14 @@ import (
 
 // onEach runs a verb on the agents that the names select, all at the same time, and prints the
 // outcomes.
-func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Client, agent client.Agent) (output.Outcome, string, error)) error {
+func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Client, agent client.Agent) (cmdenv.Outcome, string, error)) error {
 	return a.OnCity(func(c *client.Client) error {
 		of := cmdenv.Selection{Names: names}
 		agents, err := of.Agents(ctx, c)
 		if err != nil {
 			return err
 		}
-		outcomes := make([]output.Outcome, len(agents))
+		outcomes := make([]cmdenv.Outcome, len(agents))
 		failed := a.ForEach(agents, func(i int, agent client.Agent) error {
 			out, words, err := verb(c, agent)
 			if err != nil {
@@ -32,7 +32,7 @@ func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Cl
 			a.Messagef("%s", words)
 			return nil
 		})
-		done := slices.DeleteFunc(outcomes, func(out output.Outcome) bool { return out.Agent == "" })
+		done := slices.DeleteFunc(outcomes, func(out cmdenv.Outcome) bool { return out.Agent == "" })
 		return cmp.Or(a.PrintOutcomes(done), failed)
 	})
 }
@@ -42,15 +42,15 @@ func Stop(parent context.Context, v *cmdenv.Renderer, names []string, timeout ti
 	a := &app{v}
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
-	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out output.Outcome, words string, err error) {
+	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out cmdenv.Outcome, words string, err error) {
 		if agent.State == client.StateSuspended {
-			return output.Outcome{State: agent.State}, agent.Name + " is stopped already; to start it: gc start " + agent.Name, nil
+			return cmdenv.Outcome{State: agent.State}, agent.Name + " is stopped already; to start it: gc start " + agent.Name, nil
 		}
 		if _, err := c.Suspend(ctx, agent.Name, client.LifecycleRequest{}); err != nil {
 			return out, "", err
 		}
 		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: rests})
-		return output.Outcome{Changed: true, State: is.State}, agent.Name + " is stopped; to start it again: gc start " + agent.Name, err
+		return cmdenv.Outcome{Changed: true, State: is.State}, agent.Name + " is stopped; to start it again: gc start " + agent.Name, err
 	})
 }
 
@@ -64,9 +64,9 @@ func Start(ctx context.Context, v *cmdenv.Renderer, names []string, timeout time
 		defer cancel()
 		ctx = limited
 	}
-	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out output.Outcome, words string, err error) {
+	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out cmdenv.Outcome, words string, err error) {
 		done, err := startAgent(ctx, c, agent)
-		out = output.Outcome{Changed: done.Changed, Detail: done.Detail}
+		out = cmdenv.Outcome{Changed: done.Changed, Detail: done.Detail}
 		switch {
 		case err != nil:
 			return out, "", err

@@ -115,7 +115,7 @@ func (v *Renderer) PrintOutcomes(list []Outcome) error {
 	if !v.JSON {
 		return nil
 	}
-	return v.PrintJSON(cmdenv.Rows("agents", list))
+	return v.PrintJSON(Rows("agents", list))
 }
 
 // PrintDone prints what a verb did. A verb that did nothing was refused.
