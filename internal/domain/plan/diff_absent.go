@@ -45,7 +45,7 @@ func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 
 func (d *planner) quarantined(a Action, o *Observed) Action {
 	return a.until(d.quarantine(o), client.StateQuarantined,
-		fmt.Sprintf("%d failures within %s, the last: %s", len(d.recent(o)), textfmt.Duration(d.policy.RestartWindow), o.lastEnd()))
+		fmt.Sprintf("%s within %s, the last: %s", textfmt.Count(len(d.recent(o)), "failure"), textfmt.Duration(d.policy.RestartWindow), o.lastEnd()))
 }
 
 // changedSince reports whether the core of the configuration is certainly
