@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	"gascity/client"
 	"gascity/internal/controller/explain"
@@ -177,6 +178,9 @@ func (f *Service) Copy(_ context.Context, name string, req client.CopyRequest) (
 	t, err := f.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
+	}
+	if req.RelDst != "" && !filepath.IsLocal(req.RelDst) {
+		return client.Done{}, fmt.Errorf("%w: the destination %q leaves the working directory of %s; name one inside it", client.ErrInvalid, req.RelDst, name)
 	}
 	if err := t.Provider.CopyTo(t.Record.Session, req.Src, req.RelDst); err != nil {
 		return client.Done{}, ops.Wire(err)
