@@ -49,13 +49,13 @@ func Wake(reason string) Order {
 		}
 		switch {
 		case c.Session.Suspended:
-			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, r.Session)
+			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, r.Agent)
 		case r.Hold.Kind == session.HoldSuspend:
-			return Outcome{}, fmt.Errorf("%w: %s is suspended; start it with: gc start %s", client.ErrRefused, r.Session, cmp.Or(c.Session.Agent, r.Session))
+			return Outcome{}, fmt.Errorf("%w: %s is suspended; start it with: gc start %s", client.ErrRefused, r.Agent, r.Agent)
 		case r.Hold.Kind == session.HoldBudget:
 			return Outcome{}, c.withheld()
 		case r.State == session.StateQuarantined:
-			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; start it with: gc start %s", client.ErrRefused, r.Session, stamp(c.Action.After), cmp.Or(c.Session.Agent, r.Session))
+			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; start it with: gc start %s", client.ErrRefused, r.Agent, stamp(c.Action.After), r.Agent)
 		case r.Hold.Kind == session.HoldSleep, r.IsDraining():
 			return c.free(reason, "it is woken"), nil
 		case c.Running:

@@ -118,8 +118,10 @@ func refusal(v session.Snapshot, name string) error {
 		why = "it is not configured any more"
 	case v.Hold.Kind == session.HoldBudget:
 		return nil // it waits for the budget
-	case v.Desired == desiredSuspended, v.Hold.Kind == session.HoldSuspend, string(v.State) == client.StateSuspended:
+	case v.Hold.Kind == session.HoldSuspend:
 		why = "it is stopped; start it with: gc start " + name
+	case v.Desired == desiredSuspended, string(v.State) == client.StateSuspended:
+		why = "it is suspended in city.toml; set suspended = false there"
 	case v.Unknown != "":
 		return nil
 	case v.Draining, string(v.State) == client.StateDraining:
