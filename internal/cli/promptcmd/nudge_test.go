@@ -41,10 +41,12 @@ func (a *answers) dial(context.Context) (net.Conn, error) {
 			return
 		}
 		var asked client.NudgeRequest
-		if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
-			return
+		if req.Method == http.MethodPost {
+			if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
+				return
+			}
+			a.keys = append(a.keys, asked.Key)
 		}
-		a.keys = append(a.keys, asked.Key)
 		if next == "" {
 			return
 		}
@@ -103,4 +105,33 @@ func TestAPromptSurvivesAHandover(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAWaitSurvivesAHandover has the controller that ends answer once more before it is away.
+func TestAWaitSurvivesAHandover(t *testing.T) {
+	busy := fmt.Errorf("%w: the controller ends", client.ErrUnavailable)
+	for name, list := range map[string][]any{
+		"at once":               {"w1"},
+		"handover":              {busy, client.ErrNoController, "status", "w1"},
+		"answers while it ends": {busy, "status", client.ErrNoController, client.ErrNoController, "status", "w1"},
+		"killed":                {"", client.ErrNoController, "status", "w1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &client.Client{Root: "/town", Dial: (&answers{list: list}).dial}
+				defer c.Close()
+				w, err := awaitCondition(t.Context(), c, client.WaitRequest{Target: "a", For: client.WaitIdle})
+				if err != nil || w.ID != "w1" {
+					t.Errorf("the wait is %q, %v", w.ID, err)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := &client.Client{Root: "/town", Dial: (&answers{list: []any{client.ErrNoController}}).dial}
+		defer c.Close()
+		if _, err := awaitCondition(t.Context(), c, client.WaitRequest{Target: "a", For: client.WaitIdle}); !errors.Is(err, client.ErrNoController) {
+			t.Errorf("without a controller it is %v", err)
+		}
+	})
 }

@@ -146,12 +146,7 @@ func (a *app) await(parent context.Context, c *client.Client, req client.WaitReq
 		ctx, cancel = context.WithTimeout(parent, req.Timeout+answerTime)
 	}
 	defer cancel()
-	w, err := c.Await(ctx, req)
-	for errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrUnavailable) {
-		if err = nextController(ctx, c); err == nil {
-			w, err = c.Await(ctx, req)
-		}
-	}
+	w, err := awaitCondition(ctx, c, req)
 	words := render.Condition(client.Wait{Target: req.Target, For: req.For, Arg: req.Arg})
 	switch {
 	case parent.Err() != nil:
@@ -162,6 +157,25 @@ func (a *app) await(parent context.Context, c *client.Client, req client.WaitReq
 		return err
 	}
 	return a.printWait(w, words)
+}
+
+// awaitCondition is the client's Await, also across restarts of the controller.
+func awaitCondition(ctx context.Context, c *client.Client, req client.WaitRequest) (client.Wait, error) {
+	w, err := c.Await(ctx, req)
+	for again := isLost(err); again; {
+		if err = nextController(ctx, c); err != nil {
+			again = isLost(err)
+			continue
+		}
+		w, err = c.Await(ctx, req)
+		again = isAway(err) // the controller that answered may have been the one that is ending
+	}
+	return w, err
+}
+
+// isLost reports whether a controller has ended, or is about to.
+func isLost(err error) bool {
+	return errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrUnavailable)
 }
 
 // nextController gives a controller a while to come back, or the next one to come.
