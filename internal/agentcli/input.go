@@ -47,6 +47,8 @@ type Input struct {
 type Reaction struct {
 	Match Pattern `toml:"match"` // of the whole text
 	What  string  `toml:"what"`  // what the input box does, for people
+	// Always: such a text is never typed, also if its sender allows changes.
+	Always bool `toml:"always"`
 }
 
 // Characters is a range of characters, in text "U+200B" or "U+200B-U+200F".

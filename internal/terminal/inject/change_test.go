@@ -62,7 +62,7 @@ func TestAHiddenShellCommandIsNotTyped(t *testing.T) {
 		agent, rules := terminal.NewAgent(face), face.Rules(t)
 		p, _ := agentcli.Builtin().Lookup("claude")
 		rules.Screen.Input, rules.Screen.Shell, rules.Screen.ShellGuard = p.Screen.Input, p.Screen.Shell, p.Screen.ShellGuard
-		for _, text := range []string{"\u200b!ls", "\u00ad \u200b !ls", "\u200e\u00ad!", "\\", " \\\\\n", "/"} {
+		for _, text := range []string{"\u200b!ls", "\u00ad \u200b !ls", "\u200e\u00ad!", "\\", " \\\\\n", "/", "exit"} {
 			got, err := Type(t.Context(), agent.T, Prompt{Text: text, AllowChanges: true}, rules)
 			if err != nil || got.State != runtime.OutcomeRefused || got.Reason != runtime.RefusedContent {
 				t.Errorf("%q: the outcome is %+v, %v", text, got, err)

@@ -94,8 +94,8 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 		return *odd, nil
 	case no != nil:
 		return *no, nil
-	case strings.Trim(p.Text, "\\/ \t\r\n") == "" && len(textchange.Harmful(changes)) > 0 && p.AllowChanges:
-		return *refused(runtime.RefusedContent, "%s, and nothing of the text would remain", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
+	case p.AllowChanges && slices.ContainsFunc(changes, func(c textchange.Change) bool { return c.Refused }):
+		return *refused(runtime.RefusedContent, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
 	case !p.AllowChanges && len(textchange.Harmful(changes)) > 0:
 		return *refused(runtime.RefusedChanged, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
 	}

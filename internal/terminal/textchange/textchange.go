@@ -20,6 +20,7 @@ import (
 type Change struct {
 	What     string // for people: "2 invisible characters are removed: U+200B U+200E"
 	Harmless bool   // a reader sees the same text
+	Refused  bool   // the text must not be typed, whatever its sender allows
 }
 
 // Of returns the changes of a text that is pasted into an input box with these rules; nil if
@@ -31,7 +32,7 @@ func Of(rules agentcli.Input, text string) []Change {
 	}
 	for _, r := range rules.Reactions {
 		if r.Match.Match(text) {
-			add(false, "%s", r.What)
+			out = append(out, Change{What: r.What, Refused: r.Always})
 		}
 	}
 	if removed := removed(rules, text); len(removed) > 0 {
