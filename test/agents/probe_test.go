@@ -339,6 +339,9 @@ func (a *agent) probe(odd oddText, mark string) probed {
 		_ = a.Model.Await(soon, func([]mockmodel.Request) bool { return len(got()) > 0 })
 	}
 	said := got()
+	if same := slices.DeleteFunc(slices.Clone(said), func(p mockmodel.Prompt) bool { return p.Text != odd.text }); len(same) > 0 {
+		said = same // beside it are the contents of a file that it refers to
+	}
 	switch {
 	case r.ByFile != "" && r.Ended():
 		p.Got = a.readFile(r.ByFile, odd.text)

@@ -22,7 +22,11 @@ func TestStartUpDialogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			together(t)
 			began := time.Now()
-			c := bed.Open(t, "pty", bed.Member{Name: "new", CLI: name, Seeds: bed.Fresh})
+			m := bed.Member{Name: "new", CLI: name, Seeds: bed.Fresh}
+			if name == "codex" {
+				m.TOML = `channel = "typed"` // beside its server it does not ask whether the folder is trusted
+			}
+			c := bed.Open(t, "pty", m)
 			a := of(t, c, "new")
 			recordOnFailure(t, a.found, "dialogs")
 			a.ready()
