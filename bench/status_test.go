@@ -124,7 +124,7 @@ func awaitRest(b *testing.B, c *client.Client) {
 	}
 }
 
-// readings are when each session was last observed.
+// readings returns when each session was last observed.
 func readings(b *testing.B, c *client.Client) map[string]time.Time {
 	b.Helper()
 	status, err := c.Status(b.Context())

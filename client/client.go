@@ -189,7 +189,7 @@ func (c *Client) checkVersion(theirs string) {
 	c.skew.Do(func() { c.OnSkew(c.Version, theirs) })
 }
 
-// explain takes the method and the URL out of a transport error, and makes the
+// explain removes the method and the URL from a transport error, and makes the
 // end of a deadline [ErrTimeout].
 func (c *Client) explain(ctx context.Context, err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// dying is a controller that is killed while it answers: the first connections
+// dying returns a controller that is killed while it answers: the first connections
 // break, each after it has read some of the request, and then answer is asked.
 func dying(t *testing.T, breaks int32, answer func() (net.Conn, error)) *Client {
 	t.Helper()

@@ -30,7 +30,7 @@ type AgentObstacle struct {
 	Since   time.Time `json:"since,omitzero"`
 }
 
-// String is the obstacle in words, without times.
+// String returns the obstacle in words, without times.
 func (o AgentObstacle) String() string {
 	words := map[string]string{
 		ObstacleRetrying: "retrying", ObstacleNoNetwork: "no network", ObstacleLogin: "login needed", ObstacleLimit: "usage limit reached",

@@ -122,7 +122,7 @@ func (s *stream) parse(body io.Reader, alive func()) error {
 	return fmt.Errorf("the event stream broke: %w", io.ErrUnexpectedEOF)
 }
 
-// dispatch hands one server-sent event to the reader. An unknown kind is
+// dispatch passes one server-sent event to the reader. An unknown kind is
 // skipped: it is a newer server's.
 func (s *stream) dispatch(kind string, data []byte) error {
 	switch kind {

@@ -17,7 +17,7 @@ type CopyFromProvider interface {
 	CopyFrom(ctx context.Context, name, src string, w io.Writer) error
 }
 
-// CopyFrom hands out a file or folder of a session's working directory as a tar archive.
+// CopyFrom passes out a file or folder of a session's working directory as a tar archive.
 // Without the extension the error matches [errors.ErrUnsupported].
 func CopyFrom(ctx context.Context, p Provider, name, src string, w io.Writer) error {
 	if c, ok := As[CopyFromProvider](p, name); ok {

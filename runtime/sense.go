@@ -144,7 +144,7 @@ type End struct {
 	At      time.Time `json:"at"`
 }
 
-// String is the end in words.
+// String returns the end in words.
 func (e *End) String() string {
 	words := "it ended"
 	if e.Crashed {

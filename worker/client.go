@@ -176,7 +176,7 @@ func (c *Client) Prompt(ctx context.Context, p Prompt, wait Progress) (PromptAns
 	return call[PromptAnswer](ctx, c, http.MethodPost, path, p)
 }
 
-// Context gives an agent sections of context.
+// Context returns an agent sections of context.
 func (c *Client) Context(ctx context.Context, sections Context) (ContextAnswer, error) {
 	return call[ContextAnswer](ctx, c, http.MethodPost, "/context", sections)
 }
@@ -189,7 +189,7 @@ func (c *Client) ClaimContext(ctx context.Context, claim ContextClaim) (Context,
 	return sendReport[Context](ctx, c, "/context/claim", claim)
 }
 
-// Identity gives an agent its identity and credentials.
+// Identity returns an agent its identity and credentials.
 func (c *Client) Identity(ctx context.Context, id Identity) (IdentityAnswer, error) {
 	return call[IdentityAnswer](ctx, c, http.MethodPost, "/identity", id)
 }
@@ -236,7 +236,7 @@ func (c *Client) transport() *http.Client {
 	return c.http
 }
 
-// credential is the token that holds now.
+// credential returns the token that holds now.
 func (c *Client) credential() string {
 	if t := c.token.Load(); t != nil {
 		return *t

@@ -204,7 +204,7 @@ type inbox struct {
 	order []string
 }
 
-// add notes a message; seen says that it has come before.
+// add records a message; seen says that it has come before.
 func (b *inbox) add(id string) (ack Ack, seen bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

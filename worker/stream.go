@@ -72,7 +72,7 @@ type Event struct {
 // Seconds is a duration in whole seconds on the wire.
 type Seconds int64
 
-// Duration is what it is in Go; what is too long for that is the longest there is.
+// Duration returns what it is in Go; what is too long for that is the longest there is.
 func (s Seconds) Duration() time.Duration {
 	const longest = math.MaxInt64 / int64(time.Second)
 	return time.Duration(max(-longest, min(int64(s), longest))) * time.Second

@@ -73,7 +73,7 @@ func openCity(b *testing.B, sessions int) *city {
 // settling is how long a city gets to see all that it has started.
 const settling = 2 * time.Second
 
-// program is the tmux that is measured.
+// program returns the tmux that is measured.
 func program(b *testing.B) string {
 	b.Helper()
 	if path := os.Getenv("GC_TEST_TMUX"); path != "" {
@@ -109,7 +109,7 @@ type process struct {
 	args  []string
 }
 
-// asked is the process that such a driver has before those that type or write: it reads whose
+// asked returns the process that such a driver has before those that type or write: it reads whose
 // the pane is and whether its program lives. Without if-shell it is as near to a fence as it gets:
 // what happens between the two is not seen. What only reads has none.
 func asked(name string, then ...process) []process {
@@ -181,7 +181,7 @@ var acts = []act{
 	}},
 }
 
-// fenced are the words that carry out a command if the pane is somebody's and its program lives.
+// fenced returns the words that carry out a command if the pane is somebody's and its program lives.
 func fenced(name, command, otherwise string) []string {
 	return []string{"if-shell", "-F", "-t", "=" + name + ":", "#{&&:#{@gc_instance},#{==:#{pane_dead},0}}", command, otherwise}
 }

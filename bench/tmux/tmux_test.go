@@ -124,7 +124,7 @@ var operations = []operation{
 	},
 }
 
-// do is an operation that is the same one command both ways.
+// do returns an operation that is the same one command both ways.
 func do(name string, args func(w *benchServer) []string) operation {
 	return operation{name: name, args: args, ours: func(ctx context.Context, w *benchServer) error {
 		words := args(w)
@@ -224,7 +224,7 @@ func rest(b *testing.B, server int) {
 	b.ReportMetric(float64(ticks(b, os.Getpid())-ours)*10/resting.Seconds(), "ms/s-ours")
 }
 
-// ticks is the processor time of a process in hundredths of a second.
+// ticks returns the processor time of a process in hundredths of a second.
 func ticks(b *testing.B, pid int) int {
 	b.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

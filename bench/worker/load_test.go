@@ -60,7 +60,7 @@ func (f *fakeWithoutCalls) GetMeta(name, key string) (string, error) {
 	return f.notes[[2]string{name, key}], nil
 }
 
-// size is a number of the environment, or the one for every day.
+// size returns a number of the environment, or the one for every day.
 func size(t *testing.T, name string, usual int) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv(name))
@@ -173,7 +173,7 @@ func newLoad(t *testing.T, turns, workers int) *load {
 	return l
 }
 
-// timed notes how long a call took.
+// timed records how long a call took.
 func (l *load) timed(name string, do func() error) error {
 	began := time.Now()
 	err := do()
@@ -227,7 +227,7 @@ func (l *load) day(workers int) (heaps [4]uint64) {
 	return heaps
 }
 
-// heap is what is in use, written down too if somebody wants to look at it.
+// heap returns what is in use, written down too if somebody wants to look at it.
 func (l *load) heap(third int) uint64 {
 	l.Helper()
 	used := heap()
@@ -259,7 +259,7 @@ func (l *load) reachable(ctx context.Context, id string) error {
 	}
 }
 
-// prompt hands a prompt over, again until the worker has it, and waits for its turn's end.
+// prompt passes a prompt, again until the worker has it, and waits for its turn's end.
 func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) error {
 	d := runtime.Delivery{ID: id, Instance: "instance-of-" + name, Content: runtime.TextContent("review " + id), Confirm: time.Minute}
 	if err := l.reachable(ctx, workerrun.ID(d.Instance)); err != nil {
@@ -346,7 +346,7 @@ func (l *load) turn(ctx context.Context, c *worker.Client, m worker.Message) err
 	return nil
 }
 
-// account looks for every report in the time line.
+// account searches for every report in the time line.
 func (l *load) account(workers int) {
 	l.Helper()
 	got := map[string]int{}

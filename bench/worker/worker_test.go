@@ -82,7 +82,7 @@ var commands = []string{
 // distinct is the number of distinct commands: more than a guard remembers.
 const distinct = 12_000
 
-// input is a command as a tool's input. With a number it is like no other one.
+// input returns a command as a tool's input. With a number it is like no other one.
 func input(b *testing.B, command string, number int) json.RawMessage {
 	b.Helper()
 	switch {
@@ -99,7 +99,7 @@ func input(b *testing.B, command string, number int) json.RawMessage {
 	return text
 }
 
-// inputs are those of the commands, over and over again or each another one.
+// inputs returns those of the commands, over and over again or each another one.
 func inputs(b *testing.B, anew bool) []json.RawMessage {
 	b.Helper()
 	n := len(commands)
@@ -316,7 +316,7 @@ func crowd(b *testing.B, ask func(i int) bool) {
 	b.ReportMetric(float64(refused.Load()), "refused")
 }
 
-// processor is the time that this process has spent on processors, its clients with it.
+// processor returns the time that this process has spent on processors, its clients with it.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

@@ -92,7 +92,7 @@ func poison(key string, value any) any {
 	return value
 }
 
-// poisoned is a text of JSON, or of an event stream, with hostile texts; another text has
+// poisoned returns a text of JSON, or of an event stream, with hostile texts; another text has
 // hostile bytes at its end, some of them not valid UTF-8.
 func poisoned(kind string, body []byte) []byte {
 	if strings.Contains(kind, "json") {

@@ -58,10 +58,10 @@ func (e *LongLineError) Error() string {
 	return fmt.Sprintf("a message of %d bytes was dropped: the limit is %d", e.Bytes, MaxLine)
 }
 
-// MethodNotFound is the answer for a method that is not served.
+// MethodNotFound returns the answer for a method that is not served.
 func MethodNotFound(method string) *Error {
 	return &Error{Code: CodeMethodNotFound, Message: "method not found: " + method}
 }
 
-// InvalidParams is the answer for parameters that cannot be used.
+// InvalidParams returns the answer for parameters that cannot be used.
 func InvalidParams(why string) *Error { return &Error{Code: CodeInvalidParams, Message: why} }

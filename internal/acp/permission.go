@@ -36,7 +36,7 @@ type PermissionOutcome struct {
 	OptionID string `json:"optionId,omitempty"`
 }
 
-// Selected is the choice of an option.
+// Selected returns the choice of an option.
 func Selected(id string) PermissionResult {
 	return PermissionResult{PermissionOutcome{Outcome: "selected", OptionID: id}}
 }
@@ -54,7 +54,7 @@ func OptionOfKind(options []Option, kind string) (o Option, ok bool) {
 	return Option{}, false
 }
 
-// subjectOf is what a permission of the draft is asked for: a tool's call, or a command, which
+// subjectOf returns what a permission of the draft is asked for: a tool's call, or a command, which
 // is reported as a tool that executes it.
 func subjectOf(raw json.RawMessage) (t ToolCall) {
 	var subject struct {

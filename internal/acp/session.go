@@ -178,7 +178,7 @@ type SetOptionParams struct {
 	Value     string `json:"value"`
 }
 
-// Selection is the choice of a value of an option.
+// Selection returns the choice of a value of an option.
 func Selection(session, option, value string) SetOptionParams {
 	return SetOptionParams{SessionID: session, ConfigID: option, Type: "id", Value: value}
 }
@@ -203,7 +203,7 @@ type Block struct {
 	URI  string `json:"uri,omitempty"`
 }
 
-// TextBlock is a block of text.
+// TextBlock returns a block of text.
 func TextBlock(text string) Block { return Block{Type: "text", Text: text} }
 
 // PromptResult ends a turn. In the draft it only says that the agent has the prompt, and the

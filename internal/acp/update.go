@@ -151,7 +151,7 @@ func (u *Update) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// listOf is a list of one member.
+// listOf returns a list of one member.
 func listOf(raw json.RawMessage) json.RawMessage {
 	return append(append(json.RawMessage("["), raw...), ']')
 }

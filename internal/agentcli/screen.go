@@ -112,7 +112,7 @@ type Settle struct {
 	QuietMs  int `toml:"quiet_ms"`  // and until the input box did not change for so long
 }
 
-// DefaultSettle is the safe rule for a program about which nothing is known:
+// DefaultSettle returns the safe rule for a program about which nothing is known:
 // Enter when the screen has been quiet for 150 ms after the echo.
 func DefaultSettle() Settle { return Settle{QuietMs: 150} }
 

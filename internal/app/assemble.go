@@ -108,7 +108,7 @@ var (
 	_ controlapi.Conditions = (*waits.Service)(nil)
 )
 
-// progress is how long a delivery may go without progress, by the configuration in force.
+// progress returns how long a delivery may go without progress, by the configuration in force.
 func (k *controllerProcess) progress() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,20 +118,20 @@ func (k *controllerProcess) progress() time.Duration {
 	return k.last.City.Delivery.ProgressTimeout
 }
 
-// policy is what the configuration in force says about an agent's questions.
+// policy returns what the configuration in force says about an agent's questions.
 func (k *controllerProcess) policy(agent string) questions.Policy {
 	p := k.desired(agent).Pending
 	return questions.Policy{Mode: p.Policy, After: p.After, Answer: p.Answer}
 }
 
-// desired is what the configuration in force says of an agent; zero: nothing.
+// desired returns what the configuration in force says of an agent; zero: nothing.
 func (k *controllerProcess) desired(agent string) plan.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return *cmp.Or(k.last.Desired.SessionOf(agent), &plan.Session{})
 }
 
-// pressure is what the configuration in force says about an agent's context.
+// pressure returns what the configuration in force says about an agent's context.
 func (k *controllerProcess) pressure(agent string) compaction.Rules {
 	return compaction.Rules(k.desired(agent).Context)
 }
@@ -146,7 +146,7 @@ func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instan
 	return err
 }
 
-// notifier is the command of the configuration in force that notifies people of
+// notifier returns the command of the configuration in force that notifies people of
 // questions.
 func (k *controllerProcess) notifier() string {
 	k.mu.Lock()

@@ -35,7 +35,7 @@ func (k *controllerProcess) openBroker(e *cityservice.Engines, events event.Log)
 	e.Credentials = k.broker
 }
 
-// lockFolder is where cities of this user meet that share a login.
+// lockFolder returns where cities of this user meet that share a login.
 func (d *Daemon) lockFolder() string {
 	if base := d.config.Environ.Get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		return filepath.Join(base, "gc", "credentials")
@@ -43,7 +43,7 @@ func (d *Daemon) lockFolder() string {
 	return filepath.Join(citydir.PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
 }
 
-// values are the credentials of agents, for their starts.
+// values returns the credentials of agents, for their starts.
 func (k *controllerProcess) values() config.SecretSource {
 	source := k.daemon.config.Secrets(k.root, k.secrets.Hide)
 	source.Credential = func(ctx context.Context, name string) (string, error) {

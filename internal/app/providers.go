@@ -16,7 +16,7 @@ import (
 	"gascity/runtime"
 )
 
-// section is what the configuration in force says; while there is none, what section of the
+// section returns what the configuration in force says; while there is none, what section of the
 // daemon returns.
 func (k *controllerProcess) section() *config.City {
 	k.mu.Lock()

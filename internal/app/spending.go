@@ -16,7 +16,7 @@ func (k *controllerProcess) openSpending(e *cityservice.Engines, c *controller.C
 	k.spending = e.Budgets
 }
 
-// budgets are the budgets and prices of the configuration in force.
+// budgets returns the budgets and prices of the configuration in force.
 func (k *controllerProcess) budgets() budgets.Rules {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -36,7 +36,7 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 	}})
 }
 
-// site is where the city may have left something. One whose list of places is lost may have
+// site returns where the city may have left something. One whose list of places is lost may have
 // some at each that its configuration names. How another host or cluster is reached stands in
 // the configuration: by a faulty one, a wrong place would be asked and found empty.
 func (d *Daemon) site(ctx context.Context, root string) (cleanup.Site, error) {

@@ -32,7 +32,7 @@ const (
 	ownerFile    = "worker.token"
 )
 
-// workerPath is where the worker API of a city is reached.
+// workerPath returns where the worker API of a city is reached.
 func workerPath(root string) string {
 	return filepath.Join(filepath.Dir(client.SocketPath(root)), workerSocket)
 }
@@ -112,7 +112,7 @@ type deferredCity struct{ process *controllerProcess }
 
 var errNoCity = errors.New("the controller is not there yet")
 
-// Snapshot keeps the contract of workers.City.
+// Snapshot implements workers.City.
 func (c deferredCity) Snapshot(name string) (session.Snapshot, error) {
 	if it := c.process.controller.Load(); it != nil {
 		return it.Snapshot(name)
@@ -120,7 +120,7 @@ func (c deferredCity) Snapshot(name string) (session.Snapshot, error) {
 	return session.Snapshot{}, errNoCity
 }
 
-// Sense keeps the contract of workers.City.
+// Sense implements workers.City.
 func (c deferredCity) Sense(name string) {
 	if it := c.process.controller.Load(); it != nil {
 		it.Sense(name)
@@ -136,17 +136,17 @@ func (c deferredCity) HasSynced() bool {
 // deferredPrompts is the queue of prompts for those who are made before it.
 type deferredPrompts struct{ engines *cityservice.Engines }
 
-// Nudge keeps the contract of workers.Prompts.
+// Nudge implements workers.Prompts.
 func (p deferredPrompts) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
 	return p.engines.Prompts.Nudge(ctx, target, req)
 }
 
-// Worked keeps the contract of workers.Prompts.
+// Worked implements workers.Prompts.
 func (p deferredPrompts) Worked(ctx context.Context, id, instance string) error {
 	return p.engines.Prompts.Worked(ctx, id, instance)
 }
 
-// RecordHookReport keeps the contract of workers.Prompts.
+// RecordHookReport implements workers.Prompts.
 func (p deferredPrompts) RecordHookReport(ctx context.Context, w receipt.HookReport) error {
 	return p.engines.Prompts.RecordHookReport(ctx, w)
 }

@@ -29,7 +29,7 @@ func (p plant) files() fstest.MapFS {
 	return files
 }
 
-// source is a tree of one file.
+// source returns a tree of one file.
 func source(path, text string) string { return "-- " + path + " --\n" + text + "\n" }
 
 // repeat builds a function body, an interface or a file of n lines.

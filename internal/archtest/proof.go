@@ -31,7 +31,7 @@ func checkProofs(t *Tree) []Finding {
 	return found
 }
 
-// tests are the names of the functions in files of tests.
+// tests returns the names of the functions in files of tests.
 func (t *Tree) tests() map[string]bool {
 	names := map[string]bool{}
 	for _, file := range t.Go {

@@ -7,7 +7,7 @@ import (
 	"gascity/provider/all"
 )
 
-// catalog is what a configuration may name.
+// catalog returns what a configuration may name.
 func (l *Loader) catalog() config.Catalog {
 	k := config.Catalog{AgentCLIs: agentcli.Builtin().Names(), RuleSets: guard.Shipped()}
 	for _, driver := range all.Drivers() {
@@ -32,7 +32,7 @@ func (l *Loader) route(driver all.Driver) func(config.Routing) (string, error) {
 // RemoteMatch is the variable that wins over remote_match.
 const RemoteMatch = "GC_HYBRID_REMOTE_MATCH"
 
-// routing is what the city's configuration says about it.
+// routing returns what the city's configuration says about it.
 func (l *Loader) routing(s *config.Session) all.Routing {
 	r := all.Routing{Default: s.Auto.Default, ACP: s.Auto.ACP, Local: s.Hybrid.Local, Remote: s.Hybrid.Remote, Match: s.RemoteMatch}
 	if match, ok := l.Environ.Lookup(RemoteMatch); ok {
@@ -41,10 +41,10 @@ func (l *Loader) routing(s *config.Session) all.Routing {
 	return r
 }
 
-// shimCommand is the command that runs a shim.
+// shimCommand returns the command that runs a shim.
 func (l *Loader) shimCommand() []string { return []string{l.Executable, "shim"} }
 
-// acp is what the city's configuration says of the Agent Client Protocol.
+// acp returns what the city's configuration says of the Agent Client Protocol.
 func (l *Loader) acp(s *config.ACPSession) all.ACP {
 	return all.ACP{
 		Host: []string{l.Executable, "acp-host"}, HandshakeTimeout: s.HandshakeTimeout,

@@ -75,7 +75,7 @@ func faultOf(e *config.Error) Fault {
 	return Fault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e)}
 }
 
-// unusable are the places of agents that exist and cannot be used, such as a script that is not
+// unusable returns the places of agents that exist and cannot be used, such as a script that is not
 // there: it may come later, and until then nothing of its agents can be done.
 func (l *Loader) unusable(root string, city *config.City) []*config.Error {
 	var faults []*config.Error

@@ -49,7 +49,7 @@ var (
 // RuntimeBase is the variable that says where a user's sockets belong until the last logout.
 const RuntimeBase = "XDG_RUNTIME_DIR"
 
-// SocketBases are the folders in which the sockets of a city's sessions may be, the best first: the
+// SocketBases returns the folders in which the sockets of a city's sessions may be, the best first: the
 // user's state, which survives a logout, and then what the login manager removes after one.
 func (e Environ) SocketBases() []string {
 	state := e.Get("XDG_STATE_HOME")

@@ -40,7 +40,7 @@ func findUnasked(city *config.City) ([]unaskedAgent, error) {
 	return out, nil
 }
 
-// mode is the agent's permission mode.
+// mode returns the agent's permission mode.
 func (u unaskedAgent) mode() string {
 	if u.agent.PermissionMode != "" {
 		return u.agent.PermissionMode
@@ -67,7 +67,7 @@ func (l *Loader) refusedAsRoot(city *config.City, agents []unaskedAgent) []*conf
 	return remarks
 }
 
-// UnaskedText says which agents run their tools without asking a person, and what decides
+// UnaskedText returns which agents run their tools without asking a person, and what decides
 // instead; empty if none does.
 func (r *Loaded) UnaskedText() string {
 	if len(r.unasked) == 0 {
@@ -87,7 +87,7 @@ func (r *Loaded) UnaskedText() string {
 	return fmt.Sprintf("%s %s tools without asking a person (all permissions skipped); %s", strings.Join(names, ", "), verb, rest)
 }
 
-// AskingRemedy says how the agents that run their tools without asking are made to ask a person.
+// AskingRemedy returns how the agents that run their tools without asking are made to ask a person.
 func (r *Loaded) AskingRemedy() string {
 	const guard = `set [guard] sets = ["dangerous-command", "protected-branch", "secrets-reading"]`
 	for _, u := range r.unasked {

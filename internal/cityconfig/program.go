@@ -11,7 +11,7 @@ import (
 	"gascity/provider/all"
 )
 
-// FindProgram looks for the program of a session's agent as the agent's shell would. Where that is
+// FindProgram searches for the program of a session's agent as the agent's shell would. Where that is
 // not found, the PATH of the user's login shell follows, so that a program is found that was
 // installed after the controller started. Nothing is looked for that runs elsewhere, that only the
 // shell can find, or that pre_start may make.

@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// ProviderConfig is what the drivers of a city are opened with.
+// ProviderConfig returns what the drivers of a city are opened with.
 func (l *Loader) ProviderConfig(root, dir string, logger *slog.Logger) all.Config {
 	return l.ConfigOf(l.Section(root), root, dir, logger)
 }
@@ -29,7 +29,7 @@ func (l *Loader) ConfigOf(city *config.City, root, dir string, logger *slog.Logg
 	}
 }
 
-// TrialConfig is what a driver is opened with to be tried in a folder of its own, with
+// TrialConfig returns what a driver is opened with to be tried in a folder of its own, with
 // what the city says of places. Empty root is no city.
 func (l *Loader) TrialConfig(root, dir string) all.Config {
 	cfg := l.ProviderConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
@@ -44,7 +44,7 @@ func (l *Loader) TrialConfig(root, dir string) all.Config {
 	return cfg
 }
 
-// remoteConfig is what the city's configuration says about places on other machines.
+// remoteConfig returns what the city's configuration says about places on other machines.
 func (l *Loader) remoteConfig(root string, s *config.Session) all.Remote {
 	return all.Remote{ID: citydir.ID(root), Program: l.Executable, SSH: all.SSH{
 		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,

@@ -166,7 +166,7 @@ func namesFolder(text, name string, here bool) bool {
 	return here && (hasLine(text, "/"+name) || hasLine(text, "/"+name+"/"))
 }
 
-// patterns are the lines of info/exclude for a city.
+// patterns returns the lines of info/exclude for a city.
 func (r Repository) patterns(root string) ([]string, error) {
 	relative, err := filepath.Rel(r.Root, root)
 	if err != nil {

@@ -102,7 +102,7 @@ func (w *uninstallation) recordLeft(what string, why error) {
 	w.result.Left = append(w.result.Left, client.Obstacle{What: what, Why: why.Error()})
 }
 
-// recordFailure notes a place with a failed request.
+// recordFailure records a place with a failed request.
 func (w *uninstallation) recordFailure(p *backend, why error) {
 	if p.elsewhere && w.opts.SkipUnreachable {
 		w.unreachable++

@@ -87,7 +87,7 @@ func (v *visit) report(f Finding) {
 // namedChecks is how many passed checks the summary names.
 const namedChecks = 5
 
-// passed says which checks passed, if they were not shown: their names if they are few, else
+// passed returns which checks passed, if they were not shown: their names if they are few, else
 // how to see them.
 func (v *visit) passed() string {
 	if v.all || v.fine == 0 {

@@ -40,7 +40,7 @@ func (s *subject) on(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.dir, "dir", "", "the agent works in this `folder` (default: where it does, else the current one)")
 }
 
-// request is what is known of the subject.
+// request returns what is known of the subject.
 func (a *app) request(g Guarding, s subject) (guard.Request, error) {
 	req := guard.Request{Role: s.role, Home: a.Getenv("HOME"), Dir: a.Dir}
 	if s.agent != "" {
@@ -113,7 +113,7 @@ Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 // maxScript bounds a script that is read from the input.
 const maxScript = 16 << 20
 
-// callOf is the call that the arguments mean.
+// callOf returns the call that the arguments mean.
 func (a *app) callOf(cmd *cobra.Command, tool, input string, args []string) (string, json.RawMessage, error) {
 	if tool != "" {
 		if len(args) > 0 {
@@ -158,7 +158,7 @@ func (a *app) showChecked(out checked) error {
 	return exitOf(out.Action)
 }
 
-// ruleText are the rule and the reason of a verdict.
+// ruleText returns the rule and the reason of a verdict.
 func ruleText(v guard.Verdict) string {
 	rule := v.Rule
 	if rule == "" {

@@ -53,7 +53,7 @@ func hookListCommand(a *app) *cobra.Command {
 	})
 }
 
-// hookRows are the hooks of an agent CLI, or of all.
+// hookRows returns the hooks of an agent CLI, or of all.
 func hookRows(only string) []hookRow {
 	var rows []hookRow
 	for _, name := range hooks.Names() {
@@ -105,7 +105,7 @@ func (p *hookPlace) of(a *app, cmd *cobra.Command, args []string) (Daemon, error
 	return daemon, nil
 }
 
-// profileOf is the agent CLI that a name stands for: an agent's of the city, else its own.
+// profileOf returns the agent CLI that a name stands for: an agent's of the city, else its own.
 func (a *app) profileOf(cmd *cobra.Command, daemon Daemon, name string) (string, error) {
 	if _, ok := hooks.Lookup(name); ok {
 		return name, nil

@@ -112,7 +112,7 @@ var groupOf = map[string]string{
 	"provider": groupAuthors, "worker": groupAuthors,
 }
 
-// dailyHelp is the help of gc itself: the commands of every day, and where the others are.
+// dailyHelp returns the help of gc itself: the commands of every day, and where the others are.
 func dailyHelp(root *cobra.Command) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", textfmt.WrapParagraphs(rootLong, helpWidth))

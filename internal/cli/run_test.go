@@ -29,7 +29,7 @@ func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
-// viewAt is the desk of a run.
+// viewAt returns the desk of a run.
 func viewAt(env cmdenv.Env) cmdenv.Renderer { return cmdenv.Renderer{Base: cmdenv.Base{Env: env}} }
 
 // TestWithoutDaemonNothingCrashes runs every command in a program that has no

@@ -54,7 +54,7 @@ With --watch the list is updated until you press Ctrl-C.`,
 // pageWithin bounds what gc without a command waits for the controller.
 const pageWithin = 2 * time.Second
 
-// cityPage is the status of the present city, empty without one or without its controller.
+// cityPage returns the status of the present city, empty without one or without its controller.
 func (a *app) cityPage(parent context.Context) string {
 	ctx, cancel := context.WithTimeout(parent, pageWithin)
 	defer cancel()

@@ -51,7 +51,7 @@ without "≥" are complete.`,
 	return a.AddJSONFlag(cmd)
 }
 
-// groupings are what can be summed up.
+// groupings returns what can be summed up.
 func groupings() []string { return []string{"agent", "model", "day", "tool"} }
 
 func pricesCommand(a *app) *cobra.Command {

@@ -117,7 +117,7 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 	return a.AddJSONFlag(cmd)
 }
 
-// program is where to look for a program that is named by a path.
+// program returns where to look for a program that is named by a path.
 func (a *app) program(name string) string {
 	if c := exec.Command(name); c.Path == name { //nolint:noctx // it is not started
 		return a.Path(name)

@@ -94,7 +94,7 @@ func (GuardBypass) Words() []string { return []string{"stop", "interrupt", "repo
 // Guarded reports whether the city has a guard at all.
 func (c *City) Guarded() bool { return c.Has("guard") }
 
-// Patterns are the roles of the guard in the order of the file.
+// Patterns returns the roles of the guard in the order of the file.
 func (g *Guard) Patterns() []string {
 	names := slices.Sorted(maps.Keys(g.Roles))
 	slices.SortStableFunc(names, func(a, b string) int { return g.Roles[a].at.offset - g.Roles[b].at.offset })

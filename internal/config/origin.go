@@ -26,7 +26,7 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
-// DefaultOrigin is the origin of a default value.
+// DefaultOrigin returns the origin of a default value.
 func DefaultOrigin() Origin { return Origin{Source: "default"} }
 
 // Keys remembers the keys that a section was written with. The zero value is a

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files")
 
-// validate is a small structural check of a value against a JSON Schema: it
+// validate returns a small structural check of a value against a JSON Schema: it
 // knows the words that [config.Schema] uses and fails on any other.
 func validate(root, schema map[string]any, value any, path string) []string {
 	if ref, ok := schema["$ref"].(string); ok {

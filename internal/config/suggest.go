@@ -25,7 +25,7 @@ func suggest(word string, names []string) string {
 	return "known: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// editDistance is the Levenshtein distance with adjacent transpositions.
+// editDistance returns the Levenshtein distance with adjacent transpositions.
 func editDistance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last := make([]int, len(t)+1), make([]int, len(t)+1)

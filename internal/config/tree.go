@@ -209,7 +209,7 @@ func (b *treeBuilder) origin(n *unstable.Node) Origin {
 	return b.originAt(int(n.Raw.Offset), int(n.Raw.Length))
 }
 
-// originAt is the function of the same name for many places of one text.
+// originAt returns the function of the same name for many places of one text.
 func (b *treeBuilder) originAt(offset, length int) Origin {
 	offset = min(max(offset, 0), len(b.source))
 	line, found := slices.BinarySearch(b.lines, offset)

@@ -21,7 +21,7 @@ const (
 // answerLimit bounds how long the answer of a person waits for the loop.
 const answerLimit = 5 * time.Second
 
-// trackWait notes since when a stop that the configuration asks for waits.
+// trackWait records since when a stop that the configuration asks for waits.
 func (l *loop) trackWait(e *entry, a *plan.Action) {
 	switch {
 	case !a.Postponed:

@@ -107,7 +107,7 @@ func (l *loop) resync(p *backend, streams bool) {
 	}
 }
 
-// unlisted notes that a place has just failed to list its sessions, and tries again
+// unlisted records that a place has just failed to list its sessions, and tries again
 // later.
 func (l *loop) unlisted(p *backend) {
 	p.wanted = true

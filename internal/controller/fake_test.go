@@ -79,7 +79,7 @@ var (
 	_ runtime.Sensor           = (*fake)(nil)
 )
 
-// count notes a call and returns the lock.
+// count records a call and returns the lock.
 func (f *fake) count(call string) func() {
 	f.mu.Lock()
 	f.calls[call]++
@@ -463,7 +463,7 @@ func (f *fake) SetHints(_ context.Context, name, instance string, hints runtime.
 	return nil
 }
 
-// hintsOf are the hints that a session was given while it ran.
+// hintsOf returns the hints that a session was given while it ran.
 func (f *fake) hintsOf(name string) runtime.Hints {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -94,7 +94,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	l.sense(e)
 }
 
-// renew notes that another process runs in the place of the previous one: what was
+// renew records that another process runs in the place of the previous one: what was
 // meant for that ends here.
 func (l *loop) renew(e *entry, began time.Time, r ops.Changed) {
 	e.touch()
@@ -107,7 +107,7 @@ func (l *loop) renew(e *entry, began time.Time, r ops.Changed) {
 	e.clearSenses()
 }
 
-// relaunchFailed notes that the agent was replaced and that its start did not come
+// relaunchFailed records that the agent was replaced and that its start did not come
 // to its end. It is ended and started again, like one whose start was cut off. One
 // that has ended is found so.
 func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {

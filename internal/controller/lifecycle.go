@@ -18,7 +18,7 @@ func (l *loop) move(e *entry, to session.State) {
 	}
 }
 
-// stateOf is the state that a decision puts a session in.
+// stateOf returns the state that a decision puts a session in.
 func stateOf(a plan.Action) session.State {
 	if a.Verb == plan.VerbStart {
 		return session.StateCreating // it is due; nothing exists yet
@@ -26,7 +26,7 @@ func stateOf(a plan.Action) session.State {
 	return session.State(a.State)
 }
 
-// state is the word that people see: the record's, as long as anything is known.
+// state returns the word that people see: the record's, as long as anything is known.
 func (e *entry) state(a plan.Action) string {
 	if a.State == client.StateUnknown || a.State == "" || e.rec.State == "" {
 		return client.StateUnknown

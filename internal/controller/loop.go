@@ -181,7 +181,7 @@ func (l *loop) tickAt(t time.Time) {
 	}
 }
 
-// pause is how long nothing needs to be done by itself.
+// pause returns how long nothing needs to be done by itself.
 func (l *loop) pause() time.Duration {
 	pause := 24 * time.Hour
 	for _, due := range []time.Time{l.wake, l.tick} {
@@ -192,7 +192,7 @@ func (l *loop) pause() time.Duration {
 	return max(0, pause)
 }
 
-// patrol makes sure that a lost event costs no more than one interval.
+// patrol ensures that a lost event costs no more than one interval.
 func (l *loop) patrol() {
 	l.countPools()
 	l.dirty = true

@@ -171,7 +171,7 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	}
 }
 
-// successor notes that an instance runs which this controller did not start.
+// successor records that an instance runs which this controller did not start.
 func (l *loop) successor(e *entry, f ops.Finding) {
 	if e.rec.Running && !e.claimed {
 		l.ended(e)
@@ -193,7 +193,7 @@ func (l *loop) successor(e *entry, f ops.Finding) {
 	e.clearSenses()
 }
 
-// ended notes that the instance that ran is over without a request.
+// ended records that the instance that ran is over without a request.
 func (l *loop) ended(e *entry) {
 	now := l.now()
 	exit := e.seen.Exit

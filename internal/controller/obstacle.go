@@ -153,7 +153,7 @@ func (l *loop) limited(e *entry) bool {
 	return true
 }
 
-// Probed notes that an agent took a prompt. If an obstacle held its prompts back, the next one
+// Probed records that an agent took a prompt. If an obstacle held its prompts back, the next one
 // waits longer. It does not block for long.
 func (c *Controller) Probed(name string) {
 	f := func(l *loop) {

@@ -120,7 +120,7 @@ func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (cl
 	})
 }
 
-// restarted says which restarts failed, and whether any is still open. The map
+// restarted returns which restarts failed, and whether any is still open. The map
 // holds how many stops each entry had seen before.
 func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 	for e, before := range stops {

@@ -123,7 +123,7 @@ func (l *loop) pass() {
 	l.wakeAt(again)
 }
 
-// facts are what a diff decides by, beside the configuration.
+// facts returns what a diff decides by, beside the configuration.
 func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 	observed := make([]plan.Observed, 0, len(l.entries))
 	for _, e := range l.entries {
@@ -174,7 +174,7 @@ func (l *loop) configured(e *entry) *plan.Session {
 	return l.loaded.Desired.SessionOf(e.rec.Agent)
 }
 
-// moveState hands what belongs to the agent and not to its place to where it is
+// moveState passes what belongs to the agent and not to its place to where it is
 // configured now.
 func (l *loop) moveState(e *entry) {
 	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil {
@@ -253,7 +253,7 @@ func (l *loop) recordDecision(e *entry, a plan.Action) {
 	l.move(e, stateOf(a))
 }
 
-// applyDecision notes in the record what the decision asks to keep.
+// applyDecision records in the record what the decision asks to keep.
 func (l *loop) applyDecision(e *entry, a plan.Action) {
 	switch {
 	case a.ReleaseHold && e.rec.Hold.Kind != "":

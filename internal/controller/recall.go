@@ -81,7 +81,7 @@ func (l *loop) recallAgain() {
 	})
 }
 
-// save hands the newest state of a record to the saver.
+// save passes the newest state of a record to the saver.
 func (l *loop) save(e *entry) {
 	if e.version == e.queued || l.unread != "" {
 		return
@@ -116,7 +116,7 @@ func (l *loop) forget(e *entry) {
 	}
 }
 
-// stored notes the result of a write.
+// stored records the result of a write.
 func (l *loop) stored(key session.Key, version uint64, err error) {
 	l.dirty = true
 	e := l.entries[key]
@@ -137,7 +137,7 @@ func (l *loop) stored(key session.Key, version uint64, err error) {
 // durable reports whether the store has the entry's record as it is.
 func (e *entry) durable() bool { return e.stored >= e.version }
 
-// touch notes that the record has changed.
+// touch records that the record has changed.
 func (e *entry) touch() {
 	*e.versions++
 	e.version = *e.versions

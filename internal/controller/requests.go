@@ -200,7 +200,7 @@ func (l *loop) free(e *entry, reason string) {
 	l.emitEvent(e, requests.NewReleasedEvent(reason))
 }
 
-// beginDrain notes a drain of the present instance. syncDrains notifies the
+// beginDrain records a drain of the present instance. syncDrains notifies the
 // agent.
 func (l *loop) beginDrain(e *entry, d session.Drain) {
 	told := requests.BeginDrain(&e.rec, d, l.now())
@@ -208,7 +208,7 @@ func (l *loop) beginDrain(e *entry, d session.Drain) {
 	l.emitEvent(e, told)
 }
 
-// endDrain notes that the instance that was to wind down is over.
+// endDrain records that the instance that was to wind down is over.
 func (l *loop) endDrain(e *entry) {
 	requests.EndDrain(&e.rec, l.now())
 	e.touch()

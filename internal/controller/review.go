@@ -10,7 +10,7 @@ import (
 // pool is judged once for many of them.
 const poolLag = 250 * time.Millisecond
 
-// edge notes that what one agent does, or who looks at it, has changed. That costs
+// edge records that what one agent does, or who looks at it, has changed. That costs
 // work for its session alone, unless something is to be done about it.
 func (l *loop) edge(e *entry) { l.edges[e] = true }
 

@@ -24,7 +24,7 @@ func (l *loop) publish() {
 	l.c.Store.Publish(l.city(), targets)
 }
 
-// markUnpublished notes that readers see the entry as it was. That is put right soon.
+// markUnpublished records that readers see the entry as it was. That is put right soon.
 func (l *loop) markUnpublished(e *entry) {
 	if len(l.unpublished) == 0 {
 		l.unpublishedAt = l.now()
@@ -54,7 +54,7 @@ func (l *loop) show(e *entry) {
 	}
 }
 
-// city is what readers see beside the sessions.
+// city returns what readers see beside the sessions.
 func (l *loop) city() snapshot.City {
 	now := l.now()
 	return snapshot.City{
@@ -74,7 +74,7 @@ func (l *loop) city() snapshot.City {
 	}
 }
 
-// target is the entry as readers see it.
+// target returns the entry as readers see it.
 func (l *loop) target(e *entry, a plan.Action) *snapshot.Target {
 	t := &snapshot.Target{
 		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.backend.provider, Running: e.running(), UnknownReason: e.whyUnknown(),
@@ -106,7 +106,7 @@ func (l *loop) degraded() string {
 	return strings.Join(why, "; ")
 }
 
-// agent is the entry as people see it.
+// agent returns the entry as people see it.
 func (e *entry) agent(a plan.Action) client.Agent {
 	if !e.running() {
 		return explain.Agent(&a, &e.rec, &e.seen, e.state(a), nil)

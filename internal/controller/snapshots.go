@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// view is the entry as those see it who deal with it beside the controller.
+// view returns the entry as those see it who deal with it beside the controller.
 func (e *entry) view(a plan.Action, blind string) session.Snapshot {
 	running := e.running() && blind == ""
 	v := session.Snapshot{
@@ -47,7 +47,7 @@ func (c *Controller) Sense(name string) {
 	}
 }
 
-// whyUnknown says why nothing is known of the entry, empty if something is.
+// whyUnknown returns why nothing is known of the entry, empty if something is.
 func (e *entry) whyUnknown() string {
 	why := cmp.Or(e.backend.health.WhyUnknown(e.rec.Session), e.unknownReason)
 	if why == "" && e.seen.Session == runtime.Unknown {

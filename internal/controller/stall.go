@@ -30,7 +30,7 @@ const (
 	optionRestart   = "Restart it"
 )
 
-// progress notes a sign. The time is one of the wall clock: what the host slept is added to it
+// progress records a sign. The time is one of the wall clock: what the host slept is added to it
 // when it wakes up.
 func (s *stall) progress(sign string, now time.Time) { s.At, s.Sign = now.Round(0), sign }
 

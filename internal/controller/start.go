@@ -165,7 +165,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	l.sense(e)
 }
 
-// startBlocked notes that the provider refuses the start because it has a session of that
+// startBlocked records that the provider refuses the start because it has a session of that
 // name. If the look that follows shows the session, it is adopted, which clears the pause.
 // If nothing shows it, the start is a failed one: it is repeated with growing pauses and
 // leads to the quarantine.

@@ -165,7 +165,7 @@ func (l *loop) endCity() {
 	}
 }
 
-// uncounted says why there may be more sessions than is known; empty if all have been
+// uncounted returns why there may be more sessions than is known; empty if all have been
 // listed since the end began.
 func (p *backend) uncounted() string {
 	if why := p.health.Fault(); why != "" || !p.wanted && !p.listing && !p.opening {
@@ -181,7 +181,7 @@ func (l *loop) lost(p *backend) bool {
 	return p.health.Failures > 1 || p.opening || p.listing && !l.now().Before(answer)
 }
 
-// until is how long a session is waited for: at a place that is lost until it ought to have
+// until returns how long a session is waited for: at a place that is lost until it ought to have
 // answered, anywhere else as long as a stop may last.
 func (l *loop) until(p *backend, name string) time.Time {
 	if l.lost(p) && (p.health.Fault() == "" || p.health.WhyUnknown(name) != "") {

@@ -67,7 +67,7 @@ func (x *examination) command(s *plan.Session) {
 	x.program(s, "agent."+s.Agent+".path_check", s.PathCheck)
 }
 
-// program looks for a program where the agent would.
+// program searches for a program where the agent would.
 func (x *examination) program(s *plan.Session, check, name string) {
 	if name == "" {
 		return // a default shell, or something that only the shell can evaluate; or nothing is named

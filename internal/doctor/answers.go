@@ -86,7 +86,7 @@ func (x *examination) trialCity() (text []byte, names []string, err error) {
 	return text, names, err
 }
 
-// home is where the trial's folder goes: no other user can write above it, or some agent CLIs
+// home returns where the trial's folder goes: no other user can write above it, or some agent CLIs
 // do not accept their hooks.
 func (x *examination) home() string {
 	if dir := x.Loader.Environ.Get("HOME"); dir != "" {

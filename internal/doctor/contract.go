@@ -138,7 +138,7 @@ func checkResult(r runtimetest.Result) CheckResult {
 	return out
 }
 
-// without says why a case with a need that is not met says nothing about a provider.
+// without returns why a case with a need that is not met says nothing about a provider.
 func without(need runtimetest.Need) string {
 	switch need {
 	case runtimetest.NeedActivity, runtimetest.NeedAttachment:

@@ -13,7 +13,7 @@ import (
 	"gascity/internal/citydir"
 )
 
-// lock looks for a controller that holds the city without answering.
+// lock searches for a controller that holds the city without answering.
 func (x *examination) lock() {
 	held, who, err := citydir.Locked(x.root)
 	c := x.client()

@@ -193,7 +193,7 @@ func (x *examination) ignored() {
 	}
 }
 
-// cureOf says how a folder becomes this user's alone.
+// cureOf returns how a folder becomes this user's alone.
 func cureOf(dir string, info fs.FileInfo) string {
 	switch {
 	case info == nil:

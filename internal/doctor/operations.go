@@ -65,7 +65,7 @@ func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, re
 	return providerprobe.Run(ctx, subject)
 }
 
-// shares makes sure that agents that run elsewhere can write below dir, as they must to be
+// shares ensures that agents that run elsewhere can write below dir, as they must to be
 // checked: each outpost confirms with a file of its own.
 func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err error) {
 	if driver, _, err := all.Find(selection); err != nil || driver.Where != all.WhereRemote {

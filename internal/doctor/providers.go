@@ -71,7 +71,7 @@ func (x *examination) provider(selection, dir string) {
 // usersShown is how many agents are named that run at a provider.
 const usersShown = 5
 
-// users says which agents run at a provider.
+// users returns which agents run at a provider.
 func (x *examination) users(selection string) string {
 	var names []string
 	for i := range x.r.Desired.Sessions {

@@ -14,7 +14,7 @@ import (
 	"gascity/runtime"
 )
 
-// leftovers looks for sessions that are not wanted, dead sessions, and
+// leftovers searches for sessions that are not wanted, dead sessions, and
 // processes of the city's agents that belong to no session.
 func (x *examination) leftovers() {
 	if x.control {
@@ -80,7 +80,7 @@ func (x *examination) strays() {
 	}
 }
 
-// providersToCheck are the providers that the city selects, and those where it may have left
+// providersToCheck returns the providers that the city selects, and those where it may have left
 // something.
 func (x *examination) providersToCheck() []string {
 	used, err := citydir.UsedProviders(x.root)

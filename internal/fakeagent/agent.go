@@ -86,7 +86,7 @@ type agent struct {
 	stderr string
 }
 
-// runAgent is an agent from banner to exit. It returns the exit code.
+// runAgent returns an agent from banner to exit. It returns the exit code.
 func runAgent(m *modes, in, out *os.File) (int, error) {
 	b, err := openLedger(m)
 	if err != nil {

@@ -23,7 +23,7 @@ func Called(argv0 string) bool {
 	return filepath.Base(argv0) == Name || os.Getenv(markKey) != ""
 }
 
-// Main is the fake agent. It returns the exit status.
+// Main returns the fake agent. It returns the exit status.
 func Main(args []string) int {
 	if err := os.Setenv(markKey, "1"); err != nil {
 		fmt.Fprintln(os.Stderr, "fakeagent:", err)

@@ -169,7 +169,7 @@ func (n *native) handleMessage(m worker.Message) {
 	}
 }
 
-// withoutSecret is what of a message may stand in a ledger.
+// withoutSecret returns what of a message may stand in a ledger.
 func withoutSecret(m worker.Message) []byte {
 	if m.Kind == worker.IdentityMessage {
 		return nil
@@ -185,7 +185,7 @@ func (n *native) sendTelemetry(e worker.TelemetryEvent) {
 	n.enqueueCall(func(ctx context.Context) error { _, err := n.c.Telemetry(ctx, e); return err })
 }
 
-// handlePrompt gives a prompt to the agent, which acknowledges it as its turn goes.
+// handlePrompt returns a prompt to the agent, which acknowledges it as its turn goes.
 func (n *native) handlePrompt(m worker.Message) (ack worker.Ack, err error) {
 	var p worker.Prompt
 	if err := json.Unmarshal(m.Data, &p); err != nil {
@@ -210,7 +210,7 @@ func (n *native) handleInterrupt(m worker.Message) worker.Ack {
 	return worker.Ack{}
 }
 
-// handleAnswer gives the answer to the question that is asked.
+// handleAnswer returns the answer to the question that is asked.
 func (n *native) handleAnswer(m worker.Message) (ack worker.Ack, err error) {
 	var r worker.Reply
 	if err := json.Unmarshal(m.Data, &r); err != nil {

@@ -12,7 +12,7 @@ func setProcessName(name string) error {
 	return os.WriteFile("/proc/self/comm", []byte(name), 0)
 }
 
-// unreadInput is how many bytes the terminal has for this process.
+// unreadInput returns how many bytes the terminal has for this process.
 func unreadInput() int {
 	n, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCINQ)
 	if err != nil {

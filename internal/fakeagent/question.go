@@ -109,7 +109,7 @@ type uiVariant struct {
 	glyphs, title, busyTitle             string
 }
 
-// uiVariants are the versions that --ui takes.
+// uiVariants returns the versions that --ui takes.
 func uiVariants() map[string]uiVariant {
 	known := uiVariant{
 		rule: "─", footer: "? for shortcuts", working: " Simmering… (esc to interrupt)", workingFooter: "esc to interrupt",
@@ -123,7 +123,7 @@ func uiVariants() map[string]uiVariant {
 	return map[string]uiVariant{"": known, "new-spinner": spinner, "new-box": box, "bare": bare}
 }
 
-// glyph is the spinner's present one.
+// glyph returns the spinner's present one.
 func (l uiVariant) glyph(n int) string {
 	glyphs := []rune(l.glyphs)
 	return string(glyphs[n%len(glyphs)])

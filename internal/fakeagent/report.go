@@ -38,7 +38,7 @@ func report(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// what is the detail of a record that matters for its kind.
+// what returns the detail of a record that matters for its kind.
 func what(r ledger.Record) string {
 	parts := []string{firstLine([]byte(r.Text)), r.Dialog, r.Choice, r.Signal, r.Reason, clip(r.Hex, 60)}
 	if len(r.PIDs) > 0 {

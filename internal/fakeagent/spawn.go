@@ -147,7 +147,7 @@ func startHelper(kind string, life time.Duration) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(line))
 }
 
-// runHelper is a helper process. It reports its pid when it is deaf.
+// runHelper returns a helper process. It reports its pid when it is deaf.
 func runHelper(args []string) int {
 	if len(args) != 2 {
 		return 2

@@ -46,7 +46,7 @@ func (a *agent) status(state, kind string) {
 	}
 }
 
-// activity is the status that holds when no dialog is up.
+// activity returns the status that holds when no dialog is up.
 func (a *agent) activity() string {
 	if a.turn != nil {
 		return "working"
@@ -80,7 +80,7 @@ func (a *agent) redraw() {
 	}
 }
 
-// box is the input box between two rules, with what is above and below it.
+// box returns the input box between two rules, with what is above and below it.
 func (a *agent) box() frame {
 	var f frame
 	ui := uiVariants()[a.m.ui]

@@ -112,7 +112,7 @@ func (a *agent) perform(step directive) bool {
 	return false
 }
 
-// plainText is the question for a pipe, where no menu can be drawn.
+// plainText returns the question for a pipe, where no menu can be drawn.
 func (m *menu) plainText(plain bool) string {
 	if !plain {
 		return "● " + m.text[0]
@@ -188,7 +188,7 @@ func (a *agent) rest() {
 	a.begin(next, "queue")
 }
 
-// answer is what the agent says to a prompt.
+// answer returns what the agent says to a prompt.
 func answer(text []byte) string {
 	return fmt.Sprintf("● You said (%d bytes, sha256 %.8s): %s", len(text), ledger.Sum(string(text)), firstLine(text))
 }

@@ -587,7 +587,7 @@ func rot13(text string) string {
 	}, text)
 }
 
-// oneLineQuote is a script in quotes, without the end of a line in it.
+// oneLineQuote returns a script in quotes, without the end of a line in it.
 func oneLineQuote(script string) string {
 	if !strings.Contains(script, "\n") {
 		return single(script)

@@ -39,7 +39,7 @@ func (r *scratch) parsePart(p part, req *Request, home []string) subject {
 	return s
 }
 
-// homeOf is the home of a request, taken apart.
+// homeOf returns the home of a request, taken apart.
 func homeOf(req *Request) []string {
 	if req.Home == "" {
 		return nil
@@ -55,7 +55,7 @@ type facts struct {
 	verdict Verdict
 }
 
-// part is the verdict on a part; without an action if no rule is about it.
+// part returns the verdict on a part; without an action if no rule is about it.
 func (v *view) part(s *subject, req *Request) Verdict {
 	f := facts{subject: s, req: req}
 	var room [32]int
@@ -108,7 +108,7 @@ func (f *facts) commands(p *program) {
 	}
 }
 
-// programOf is the name of a program as rules give it.
+// programOf returns the name of a program as rules give it.
 func programOf(w shell.Word) string {
 	return strings.ToLower(strings.TrimPrefix(path.Base(w.Text), "="))
 }
@@ -121,7 +121,7 @@ func (f *facts) consider(c *compiled, t truth) {
 	f.verdict = Worse(f.verdict, c.verdict(t, f.name()))
 }
 
-// argumentsOf are the files that the words of a command may name.
+// argumentsOf returns the files that the words of a command may name.
 func (r *scratch) argumentsOf(c *shell.Command, req *Request) []file {
 	files := r.freeFiles()
 	if c.More && c.Listed { // names that a program has found here
@@ -149,7 +149,7 @@ func (r *scratch) argumentsOf(c *shell.Command, req *Request) []file {
 	return files
 }
 
-// target is the word of a command that names what the command only writes: the last of
+// target returns the word of a command that names what the command only writes: the last of
 // those that copy. Zero is none.
 func target(c *shell.Command) int {
 	last := len(c.Words) - 1
@@ -166,7 +166,7 @@ func target(c *shell.Command) int {
 	return last
 }
 
-// attached are the texts in a word that may name files too: --file=path, -Ipath,
+// attached returns the texts in a word that may name files too: --file=path, -Ipath,
 // @path, file://path, from:to.
 func attached(text string) []string {
 	if !strings.ContainsAny(text, "=:@<") && (len(text) < 3 || text[0] != '-' || text[1] == '-') {
@@ -224,7 +224,7 @@ func (r *scratch) filesOf(files []file, w shell.Word, folders []shell.Word, req 
 	return files
 }
 
-// command says whether a rule about commands is about this one, which begins as it
+// command reports whether a rule about commands is about this one, which begins as it
 // says as far as t says, with words left.
 func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	cmd := f.command
@@ -287,7 +287,7 @@ func (c *compiled) onlyTwice(f *facts, words []shell.Word) bool {
 	return len(c.pathPatterns) > 0
 }
 
-// names says whether one of the files of a part is one of the rule's. How a program
+// names reports whether one of the files of a part is one of the rule's. How a program
 // uses its arguments is known of some only.
 func (c *compiled) names(f *facts) truth {
 	access := f.access
@@ -333,7 +333,7 @@ func (ps pathPatterns) used(f *facts, access Access, counts func(m match, kind f
 	return t
 }
 
-// truth says whether one of the files is there. counts decides which matches that
+// truth reports whether one of the files is there. counts decides which matches that
 // are not certain do.
 func (ps pathPatterns) truth(f *facts, counts func(m match, kind fileKind) bool) truth {
 	t := no

@@ -97,7 +97,7 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// not is the truth of the contrary.
+// not returns the truth of the contrary.
 func (t truth) not() truth {
 	switch t {
 	case yes:

@@ -105,7 +105,7 @@ func (g *gatherer) object(raw json.RawMessage, depth int) error {
 	return nil
 }
 
-// plainName is a field's name in the way of the table.
+// plainName returns a field's name in the way of the table.
 func plainName(name string) string {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
 		return name
@@ -211,7 +211,7 @@ func (g *gatherer) files(kind fieldKind, raw json.RawMessage, depth int) error {
 	return nil
 }
 
-// patched are the files that a patch names.
+// patched returns the files that a patch names.
 func patched(text string) []string {
 	if !strings.Contains(text, "*** Begin Patch") {
 		return nil
@@ -239,7 +239,7 @@ func text(raw json.RawMessage) string {
 	return one
 }
 
-// texts are the texts of a JSON text or list of texts; none if it is something else.
+// texts returns the texts of a JSON text or list of texts; none if it is something else.
 func texts(raw json.RawMessage) []string {
 	if len(raw) == 0 {
 		return nil

@@ -82,10 +82,10 @@ func meet(a, b string) bool {
 // time that grows with the product of their stars.
 const maxMeet = 512
 
-// wild is a word with its unknown parts as stars.
+// wild returns a word with its unknown parts as stars.
 func wild(text string) string { return strings.ReplaceAll(text, string(shell.Unknown), "*") }
 
-// fits says whether a word is one that fits a pattern.
+// fits reports whether a word is one that fits a pattern.
 func fits(pattern string, w *shell.Word) truth {
 	if w.Any != nil {
 		return each(w.Any, func(w *shell.Word) truth { return fits(pattern, w) })
@@ -101,7 +101,7 @@ func fits(pattern string, w *shell.Word) truth {
 	return no
 }
 
-// each is the truth of several words that come one after the other.
+// each returns the truth of several words that come one after the other.
 func each(words []shell.Word, of func(*shell.Word) truth) truth {
 	most, least := no, yes
 	for i := range words {
@@ -138,7 +138,7 @@ func termOf(text string) term {
 // most programs accept any that is not ambiguous.
 const minAbbreviation = len("--m")
 
-// among says whether the term is among the words of a command.
+// among reports whether the term is among the words of a command.
 func (t term) among(words []shell.Word, more bool) truth {
 	found := truthOf(false)
 	if more {
@@ -175,7 +175,7 @@ func argument(w *shell.Word) bool {
 
 func isOption(w *shell.Word) bool { return w.Known && len(w.Text) > 1 && w.Text[0] == '-' }
 
-// option says whether a word is the option, or holds it.
+// option reports whether a word is the option, or holds it.
 func option(name string, w *shell.Word) truth {
 	if w.Any != nil {
 		return each(w.Any, func(w *shell.Word) truth { return option(name, w) })
@@ -247,7 +247,7 @@ func refused(wanted string, words []shell.Word, takes []string, exact bool) bool
 	return true
 }
 
-// begins says whether a command begins so, and returns the words that are left. The
+// begins reports whether a command begins so, and returns the words that are left. The
 // program's own options may come in between, with a value each.
 func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
 	t := truthOf(glob(h[0], program))

@@ -53,7 +53,7 @@ func (m *memo) find(req *Request) (Verdict, bool) {
 	return v, ok || aged
 }
 
-// add notes the verdict on a request that is asked again.
+// add records the verdict on a request that is asked again.
 func (m *memo) add(req *Request, v Verdict) {
 	rest := len(req.Tool) + len(req.Role) + len(req.Agent) + len(req.Home) + len(req.Dir) + len(req.Now) + len(v.Rule) + len(v.Reason) + len(v.Part)
 	if len(req.Input) > maxMemoInput || rest > maxMemoText {
@@ -69,7 +69,7 @@ func (m *memo) add(req *Request, v Verdict) {
 	m.addLocked(req, v)
 }
 
-// addLocked notes a verdict. What was not asked for since the younger half was empty
+// addLocked records a verdict. What was not asked for since the younger half was empty
 // goes when that is full.
 func (m *memo) addLocked(req *Request, v Verdict) {
 	key := memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}

@@ -51,7 +51,7 @@ func (p *part) incidental(fallback Action) bool {
 	return len(p.command.Words) == 0 || p.command.Mentioned
 }
 
-// hidden is the verdict on what a part hides; without an action if it hides nothing.
+// hidden returns the verdict on what a part hides; without an action if it hides nothing.
 func (p *part) hidden() Verdict {
 	if p.command == nil || p.command.Hidden == "" {
 		return Verdict{}

@@ -55,7 +55,7 @@ func (p *pathPattern) spelled(pattern string) bool {
 	return pattern == p.whole || p.parts[0] == "~" && strings.HasSuffix(pattern, strings.TrimPrefix(p.whole, "/~"))
 }
 
-// literal is a part that every file there has, empty if there is none.
+// literal returns a part that every file there has, empty if there is none.
 func (p pathPattern) literal() string {
 	for _, part := range slices.Backward(p.parts) {
 		if part != "" && part != "~" && !strings.ContainsAny(part, "*?\\") {
@@ -172,7 +172,7 @@ const (
 	certain
 )
 
-// fit says how a file fits. home is the folder that ~ is, taken apart.
+// fit returns how a file fits. home is the folder that ~ is, taken apart.
 func (p *pathPattern) fit(f *file, home []string) match {
 	parts, mine, key := f.parts, p.parts, p.key
 	if mine[0] == "~" && len(home) > 0 {
@@ -210,7 +210,7 @@ func (p *pathPattern) fit(f *file, home []string) match {
 // rule is about.
 const somewhere = "/-/-/-/-"
 
-// absolute is the file that a text names: its dots resolved, from the place where
+// absolute returns the file that a text names: its dots resolved, from the place where
 // the agent works. Links are not followed: that would take the file system.
 func absolute(text string, req *Request) string {
 	if text == "~" && req.Home != "" {
@@ -246,7 +246,7 @@ type fitting struct {
 	keyMatched bool // the key was met by something that is known
 }
 
-// within says how folders and name fit a pattern's: 0 not, 1 without a significant
+// within returns how folders and name fit a pattern's: 0 not, 1 without a significant
 // part, 2 with it.
 func within(pattern, parts []string, by fitting) int {
 	if len(pattern) == 0 {

@@ -101,7 +101,7 @@ func Compile(sheet Source) (*Policy, error) {
 	return p, nil
 }
 
-// Default is what happens to what no rule is about, if no role says otherwise.
+// Default returns what happens to what no rule is about, if no role says otherwise.
 func (p *Policy) Default() Action { return p.fallback }
 
 // Disabled reports whether a rule is not wanted.
@@ -270,7 +270,7 @@ func (c *compiled) concerns(req *Request) bool {
 	return anyGlob(c.Tools, req.Tool) && anyGlob(c.Roles, req.Role) && anyGlob(c.Agents, req.Agent)
 }
 
-// verdict is what a rule that holds so far comes to.
+// verdict returns what a rule that holds so far comes to.
 func (c *compiled) verdict(t truth, name string) Verdict {
 	v := Verdict{Action: c.Action, Rule: c.ID, Reason: c.Reason, Part: name}
 	switch {
@@ -282,7 +282,7 @@ func (c *compiled) verdict(t truth, name string) Verdict {
 	return v
 }
 
-// tool is the verdict on the tool as a whole; without an action if no rule is about it.
+// tool returns the verdict on the tool as a whole; without an action if no rule is about it.
 func (v *view) tool(req *Request) Verdict {
 	var verdict Verdict
 	for _, x := range v.indexes {

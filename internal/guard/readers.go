@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Readers are the tools that only read and that a request's agent may use whatever
+// Readers returns the tools that only read and that a request's agent may use whatever
 // their input, unless one of the texts of except, in small letters, stands in it or
 // in the folder where the agent is. They are for times in which no decision can be
 // made.
@@ -52,7 +52,7 @@ func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 	return texts, true
 }
 
-// text is a text that stands in the name of every file of a place, the longest of those
+// text returns a text that stands in the name of every file of a place, the longest of those
 // that are nearest to its end; empty if there is none.
 func (p pathPattern) text() string {
 	for _, part := range slices.Backward(p.parts) {

@@ -68,7 +68,7 @@ func writeKeys(b *strings.Builder, t reflect.Type) {
 	}
 }
 
-// subjectOf says what a rule is about.
+// subjectOf returns what a rule is about.
 func subjectOf(r Rule) string {
 	var out []string
 	add := func(before string, words []string) {

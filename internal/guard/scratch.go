@@ -58,7 +58,7 @@ func (r *scratch) split(text string) []string {
 	return r.names[from : from+n : from+n]
 }
 
-// freeFiles is where files may be appended. They are kept before the next ones are.
+// freeFiles returns where files may be appended. They are kept before the next ones are.
 func (r *scratch) freeFiles() []file { return r.files[len(r.files):] }
 
 // commit turns appended files into the free part of the memory.

@@ -61,7 +61,7 @@ func DecodeTable(name string, data []byte) (Table, error) {
 	return t, nil
 }
 
-// TableWords are the keys of a table of expectations, and the values of want.
+// TableWords returns the keys of a table of expectations, and the values of want.
 func TableWords() []string {
 	words := []string{"case", string(Allow), string(Ask), string(Deny)}
 	for field := range reflect.TypeFor[Case]().Fields() {
@@ -115,7 +115,7 @@ type Call struct {
 	Cut bool `json:"cut,omitempty"` // the input was too long to be kept
 }
 
-// Keys are the keys of files of rules.
+// Keys returns the keys of files of rules.
 func Keys() []string {
 	var keys []string
 	for _, t := range []reflect.Type{reflect.TypeFor[Set](), reflect.TypeFor[Rule]()} {

@@ -24,7 +24,7 @@ const claimsFile = "claims.json"
 // maxClaims is how many of them are kept: the newest.
 const maxClaims = 32
 
-// injectContext hands the agent the context from the city at this beginning: by the answer of
+// injectContext passes the agent the context from the city at this beginning: by the answer of
 // the hook, or, where the agent CLI takes it with a prompt alone, by the next
 // prompt's.
 func (h *hook) injectContext(ctx context.Context, source string) error {
@@ -187,7 +187,7 @@ func (h *hook) saveClaim(c worker.ContextClaim) error {
 	return h.saveClaims(claims[max(0, len(claims)-maxClaims):])
 }
 
-// answered notes that the city has received the last beginning.
+// answered records that the city has received the last beginning.
 func (h *hook) answered() error {
 	claims, err := h.claims()
 	if err != nil || len(claims) == 0 {

@@ -48,7 +48,7 @@ func (h *hook) refuse(d worker.Decision) int {
 	return h.deny(reason)
 }
 
-// deny is the status of a tool that must not run, with the reason for the agent, and the word that
+// deny returns the status of a tool that must not run, with the reason for the agent, and the word that
 // there is one: the script adds its own where there may be none.
 func (h *hook) deny(reason string) int {
 	if _, err := fmt.Fprintln(h.Stderr, reason); err == nil {

@@ -93,7 +93,7 @@ func program(t *testing.T) string {
 	return path
 }
 
-// command is a hook's command with another deadline.
+// command returns a hook's command with another deadline.
 func command(t *testing.T, cli hooks.CLI, event string, within string) string {
 	t.Helper()
 	e, ok := cli.Event(event)
@@ -107,7 +107,7 @@ func command(t *testing.T, cli hooks.CLI, event string, within string) string {
 	return strings.Replace(cli.Command(program(t), dir, e), "--within "+e.Within().String(), "--within "+within, 1)
 }
 
-// guards are the events that decide, by agent CLI.
+// guards returns the events that decide, by agent CLI.
 func guards(t *testing.T) map[string]hooks.CLI {
 	t.Helper()
 	out := map[string]hooks.CLI{}

@@ -34,7 +34,7 @@ func (h *hook) savePendingSections(sections []worker.Section) error {
 	return h.saveFile(pendingFile, sections)
 }
 
-// injectPending hands over with a prompt what is held for it. The agent CLI calls no hook for a
+// injectPending passes over with a prompt what is held for it. The agent CLI calls no hook for a
 // compaction that has taken place: its transcript shows it. What is lost on the way is
 // missed in the transcript at the turn's end.
 func (h *hook) injectPending(ctx context.Context) error {

@@ -38,7 +38,7 @@ type hookProvider struct {
 
 var _ runtime.Router = (*hookProvider)(nil)
 
-// Start keeps the contract of runtime.Runner.
+// Start implements runtime.Runner.
 func (o *hookProvider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	cfg, err := o.hooked(name, cfg)
 	if err != nil {
@@ -47,7 +47,7 @@ func (o *hookProvider) Start(ctx context.Context, name string, cfg runtime.Confi
 	return o.Provider.Start(ctx, name, cfg)
 }
 
-// Stop keeps the contract of runtime.Runner.
+// Stop implements runtime.Runner.
 func (o *hookProvider) Stop(name string) error {
 	err := o.Provider.Stop(name)
 	if err == nil {
@@ -56,7 +56,7 @@ func (o *hookProvider) Stop(name string) error {
 	return err
 }
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (o *hookProvider) Route(name string) runtime.Provider {
 	below := o.Provider
 	if name == "" {
@@ -71,7 +71,7 @@ func (o *hookProvider) Route(name string) runtime.Provider {
 	return below
 }
 
-// hooked is a start with hooks.
+// hooked returns a start with hooks.
 func (o *hookProvider) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
 	cli, ok := hooks.Lookup(cfg.Env[VariableHooks])
 	if !ok || cfg.Command == "" {
@@ -124,7 +124,7 @@ func (o *hookProvider) channelled(cfg runtime.Config) string {
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// folder is a session's own: its name may have anything in it.
+// folder returns a session's own: its name may have anything in it.
 func (o *hookProvider) folder(name string) string { return filepath.Join(o.opts.Dir, folderName(name)) }
 
 func folderName(name string) string {
@@ -170,10 +170,10 @@ type relaunchProvider struct {
 	outer *hookProvider
 }
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
-// Relaunch keeps the contract of runtime.RelaunchProvider.
+// Relaunch implements runtime.RelaunchProvider.
 func (w *relaunchProvider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	cfg, err := w.outer.hooked(name, cfg)
 	if err != nil {
@@ -188,10 +188,10 @@ type fencedProvider struct {
 	outer *hookProvider
 }
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (f *fencedProvider) Route(string) runtime.Provider { return f.Provider }
 
-// StopInstance keeps the contract of runtime.Fencer.
+// StopInstance implements runtime.Fencer.
 func (f *fencedProvider) StopInstance(ctx context.Context, name, token string) error {
 	err := runtime.StopInstance(ctx, f.Provider, name, token)
 	if err == nil {
@@ -200,7 +200,7 @@ func (f *fencedProvider) StopInstance(ctx context.Context, name, token string) e
 	return err
 }
 
-// InterruptInstance keeps the contract of runtime.Fencer.
+// InterruptInstance implements runtime.Fencer.
 func (f *fencedProvider) InterruptInstance(ctx context.Context, name, token string) error {
 	return runtime.InterruptInstance(ctx, f.Provider, name, token)
 }

@@ -51,7 +51,7 @@ func (e *requestRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "{}")
 }
 
-// runHooks is what the events of one agent CLI made the city hear.
+// runHooks returns what the events of one agent CLI made the city hear.
 func runHooks(t *testing.T, cli string, env map[string]string, inputs ...string) *requestRecorder {
 	t.Helper()
 	e := &requestRecorder{}

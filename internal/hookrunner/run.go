@@ -95,7 +95,7 @@ func Run(ctx context.Context, c Call) (status int) {
 	return 0
 }
 
-// failed is the status of a call that came to nothing.
+// failed returns the status of a call that came to nothing.
 func (h *hook) failed(known bool, err error) int {
 	reason := fmt.Sprintf("gc: %s hook: %v", h.event.Name, err)
 	if known && !h.event.Decides() {

@@ -99,7 +99,7 @@ func (h *hook) await(ctx context.Context, path string, from int64) {
 	}
 }
 
-// tail is what a file has behind from, at most a piece.
+// tail returns what a file has behind from, at most a piece.
 func tail(path string, from int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -109,7 +109,7 @@ func tail(path string, from int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, from, maxPiece))
 }
 
-// transcripts are the conversation's and those of its sub-agents, which stand in a
+// transcripts returns the conversation's and those of its sub-agents, which stand in a
 // folder of its name.
 func transcripts(path string) []string {
 	beside, err := filepath.Glob(strings.TrimSuffix(path, filepath.Ext(path)) + "/subagents/*.jsonl")
@@ -184,7 +184,7 @@ func loadReadOffsets(dir string) map[string]int64 {
 	return map[string]int64{} // all of it is reported again
 }
 
-// saveStartOffsets notes how far the transcripts were read when a run began.
+// saveStartOffsets records how far the transcripts were read when a run began.
 func (h *hook) saveStartOffsets() error {
 	dir := h.Getenv(VariableFolder)
 	if dir == "" || h.cli.Usage == "" {

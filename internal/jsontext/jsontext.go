@@ -14,7 +14,7 @@ import (
 // IsObject reports whether a valid text is an object.
 func IsObject(raw []byte) bool { return raw[space(raw, 0)] == '{' }
 
-// Members are those of an object that is valid, as they stand: the name with its quotes
+// Members returns those of an object that is valid, as they stand: the name with its quotes
 // and escapes, the value without the white space around it.
 func Members(raw []byte) iter.Seq2[[]byte, json.RawMessage] {
 	return func(yield func([]byte, json.RawMessage) bool) {
@@ -89,7 +89,7 @@ func Plain(text string) bool {
 	return true
 }
 
-// Text is the text of a JSON string that is valid.
+// Text returns the text of a JSON string that is valid.
 func Text(raw []byte) (string, error) {
 	inner := raw[1 : len(raw)-1]
 	if utf8.Valid(inner) {
@@ -105,7 +105,7 @@ func Text(raw []byte) (string, error) {
 	return text, err
 }
 
-// unescaped is what stands between the quotes of a valid string with its escapes
+// unescaped returns what stands between the quotes of a valid string with its escapes
 // resolved; not ok if one of them is half of a pair.
 func unescaped(inner []byte) (text []byte, ok bool) {
 	text = make([]byte, 0, len(inner))

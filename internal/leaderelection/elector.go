@@ -25,7 +25,7 @@ type Terms struct {
 	Retry    time.Duration // between two looks of who waits, and of who could not renew
 }
 
-// Usual are the terms of controllers: a successor has the lease after 8.5 seconds at most.
+// Usual returns the terms of controllers: a successor has the lease after 8.5 seconds at most.
 func Usual() Terms {
 	return Terms{Duration: 8 * time.Second, Deadline: 5 * time.Second, Renew: 1500 * time.Millisecond, Retry: time.Second / 2}
 }
@@ -73,7 +73,7 @@ func (e *Elector) Claim(now time.Time) (Record, bool) {
 	return r, true
 }
 
-// Granted notes that a claim was written, and when it was sent.
+// Granted records that a claim was written, and when it was sent.
 func (e *Elector) Granted(r Record, sent time.Time) {
 	e.seen, e.seenAt, e.sent = r, sent, sent
 }

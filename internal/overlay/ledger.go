@@ -102,7 +102,7 @@ func hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hashOf is the hash of a file, which may be larger than what fits into memory.
+// hashOf returns the hash of a file, which may be larger than what fits into memory.
 func hashOf(root *os.Root, name string) (string, error) {
 	f, err := root.Open(name)
 	if err != nil {

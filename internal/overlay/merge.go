@@ -125,7 +125,7 @@ func (m *merger) list(mine, ours *value, path []string) {
 	m.insert(mine, missing, path)
 }
 
-// record notes a new member down to its single values, so that what others put
+// record records a new member down to its single values, so that what others put
 // beside them later is not taken away with ours.
 func (m *merger) record(v *value, path []string) {
 	switch {

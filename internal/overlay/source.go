@@ -31,7 +31,7 @@ func (i item) read() ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// stream hands the item's content to use, piece by piece.
+// stream passes the item's content to use, piece by piece.
 func (i item) stream(use func(content io.Reader) error) error {
 	f, err := i.root.Open(i.name)
 	if err != nil {

@@ -2,7 +2,7 @@ package overlay
 
 import "slices"
 
-// unmerge takes additions out of the object in text again, the last one first,
+// unmerge removes additions from the object in text again, the last one first,
 // as far as they are still there as they were added. What others have put
 // beside them stays.
 func unmerge(text []byte, added []addition, gaps []gap) ([]byte, error) {

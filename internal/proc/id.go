@@ -155,7 +155,7 @@ func Children(pid int) ([]int, error) {
 	return pids, nil
 }
 
-// childrenByScan is the answer of [Children] from a full pass.
+// childrenByScan returns the answer of [Children] from a full pass.
 func childrenByScan(pid int) ([]int, error) {
 	all, err := list()
 	if err != nil {

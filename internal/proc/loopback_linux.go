@@ -32,14 +32,14 @@ func LoopbackUID(local, remote netip.AddrPort) (int, error) {
 	return 0, fmt.Errorf("no socket of this machine is %s", remote)
 }
 
-// kernelV4 is an address as the kernel's table has it: the word in the machine's own
+// kernelV4 returns an address as the kernel's table has it: the word in the machine's own
 // order.
 func kernelV4(a netip.AddrPort) string {
 	ip := a.Addr().Unmap().As4()
 	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(ip[:]), a.Port())
 }
 
-// kernelV6 is the address of a socket that speaks both.
+// kernelV6 returns the address of a socket that speaks both.
 func kernelV6(a netip.AddrPort) string {
 	ip, text := a.Addr().As16(), ""
 	for i := 0; i < len(ip); i += 4 {

@@ -219,7 +219,7 @@ func redactValue(v reflect.Value, values []string) {
 	}
 }
 
-// redactedCopy is a copy of what a slice, map or pointer refers to.
+// redactedCopy returns a copy of what a slice, map or pointer refers to.
 func redactedCopy(v reflect.Value, values []string) reflect.Value {
 	element := func(of reflect.Value) reflect.Value {
 		fresh := reflect.New(of.Type())

@@ -118,7 +118,7 @@ func (f *Fleet) Observe(ctx context.Context, name string) (Observation, error) {
 // loaded machine makes it slow, nothing makes it that slow.
 const observeTimeout = 5 * time.Second
 
-// observeOnce is one try; again says that the world changed under it.
+// observeOnce returns one try; again says that the world changed under it.
 func (f *Fleet) observeOnce(ctx context.Context, name string, dir statedir.Folder) (s Observation, again bool, err error) {
 	token, err := dir.Token()
 	if err == nil {

@@ -29,7 +29,7 @@ var ErrTouched = inputlog.ErrTouched
 // so that the piece was not sent.
 var ErrChanged = inputlog.ErrChanged
 
-// touchLocked notes that input p, which is no delivery's, is about to be sent. It returns the
+// touchLocked records that input p, which is no delivery's, is about to be sent. It returns the
 // keys to be sent before it.
 func (h *host) touchLocked(p []byte) []byte {
 	undo := h.deliveries.Touch()
@@ -108,14 +108,14 @@ func (l *Lease) Account(ctx context.Context, id string) (Account, error) {
 	return j, err
 }
 
-// Begin notes a delivery before its first byte is sent. undo are the keys that take the
+// Begin records a delivery before its first byte is sent. undo are the keys that take the
 // text out of the line, sent should somebody else's input come before it is submitted;
 // none if there are no such keys.
 func (l *Lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return l.client.call(ctx, http.MethodPost, l.path("/begin"), beginRequest{id, []byte(text), undo}, nil)
 }
 
-// RecordOutcome notes how a delivery ended. Its text is forgotten unless it may still be in the
+// RecordOutcome records how a delivery ended. Its text is forgotten unless it may still be in the
 // input box.
 func (l *Lease) RecordOutcome(ctx context.Context, e Entry) error {
 	return l.client.call(ctx, http.MethodPost, l.path("/settle"), settleRequest{

@@ -126,7 +126,7 @@ func frameSeen(r *http.Request) (uint64, error) {
 	return seen, nil
 }
 
-// recordInput notes a piece of input of a delivery when it is its turn to be written. One for
+// recordInput records a piece of input of a delivery when it is its turn to be written. One for
 // a frame is refused with [ErrChanged] if the terminal has changed since, or has output that is
 // not read yet.
 func (h *host) recordInput(in inputlog.Input, keys []byte, seen uint64) error {

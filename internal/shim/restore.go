@@ -148,7 +148,7 @@ func (f *Fleet) hosts(info proc.Info) (statedir.Folder, bool) {
 	return dir, err == nil && now.ID == info.ID // else the number changed hands while it was read
 }
 
-// adopt looks for a live shim of a session without a folder. It reports whether the folder is
+// adopt searches for a live shim of a session without a folder. It reports whether the folder is
 // there now.
 func (f *Fleet) adopt(ctx context.Context, dir statedir.Folder) (bool, error) {
 	lost, err := f.revive(ctx)

@@ -212,7 +212,7 @@ func (v *viewer) sendInput(h *host, p []byte) error {
 	return nil // the agent has ended, or does not read
 }
 
-// typed notes what a person typed when it is its turn, and returns what is to be sent. A
+// typed records what a person typed when it is its turn, and returns what is to be sent. A
 // report that the viewer's window gained or lost the focus is not a person typing.
 func (v *viewer) typed(h *host, p []byte) ([]byte, error) {
 	h.mu.Lock()

@@ -34,28 +34,28 @@ func IsFolderName(f Folder) bool {
 	return err == nil && len(name) == nameBytes
 }
 
-// Lock is the file that is locked for as long as the shim lives.
+// Lock returns the file that is locked for as long as the shim lives.
 func (f Folder) Lock() string { return filepath.Join(string(f), "lock") }
 
-// Sock is the shim's socket.
+// Sock returns the shim's socket.
 func (f Folder) Sock() string { return filepath.Join(string(f), "sock") }
 
-// Instance is the file of the instance token.
+// Instance returns the file of the instance token.
 func (f Folder) Instance() string { return filepath.Join(string(f), "instance") }
 
-// Record is the file of what was started.
+// Record returns the file of what was started.
 func (f Folder) Record() string { return filepath.Join(string(f), "session.json") }
 
-// ExitRecord is the file of how the agent ended.
+// ExitRecord returns the file of how the agent ended.
 func (f Folder) ExitRecord() string { return filepath.Join(string(f), "last.json") }
 
-// Input is the file that is locked while a prompt is being delivered.
+// Input returns the file that is locked while a prompt is being delivered.
 func (f Folder) Input() string { return filepath.Join(string(f), "input.lock") }
 
-// Errors is the file of what the shim had to say.
+// Errors returns the file of what the shim had to say.
 func (f Folder) Errors() string { return filepath.Join(string(f), "shim.log") }
 
-// Prompts is the folder of prompts that are too long for a command line.
+// Prompts returns the folder of prompts that are too long for a command line.
 func (f Folder) Prompts() string { return filepath.Join(string(f), "prompts") }
 
 // Claim takes the folder's lock, making the folder if need be. [ErrLocked] if

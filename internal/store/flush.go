@@ -347,7 +347,7 @@ func (r *removal) isOver(limit Retention) bool {
 	return r.left > 0 && r.kept.count > 1 && (r.kept.count > limit.Events || r.kept.bytes > limit.Bytes)
 }
 
-// removed notes that an event is removed.
+// removed records that an event is removed.
 func (r *removal) removed(e eventRow) {
 	r.left--
 	r.kept.forgotten = max(r.kept.forgotten, e.id)
@@ -356,7 +356,7 @@ func (r *removal) removed(e eventRow) {
 	r.groups.remove(e.group, e.size)
 }
 
-// rows hands the rows of a query to do until it returns false.
+// rows passes the rows of a query to do until it returns false.
 func (t *tx) rows(ctx context.Context, query string, args []any, do func(eventRow) bool) error {
 	statement, err := t.statement(ctx, query)
 	if err != nil {
@@ -388,7 +388,7 @@ func (t *tx) vacuumUnused(ctx context.Context) error {
 	return err
 }
 
-// markClean notes that nothing is missing, so that readers resume without a gap.
+// markClean records that nothing is missing, so that readers resume without a gap.
 func (d *DB) markClean(ctx context.Context, t *tx) error {
 	d.events.mu.Lock()
 	last := d.events.next - 1

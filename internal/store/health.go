@@ -27,7 +27,7 @@ type health struct {
 	since  time.Time // of the first of them
 }
 
-// report notes how the last attempt on one side went; nil: it works.
+// report records how the last attempt on one side went; nil: it works.
 func (h *health) report(s side, err error) {
 	h.mu.Lock()
 	idle := h.faults[s] == nil && err == nil

@@ -45,7 +45,7 @@ func (r *retrier) update(fault error) (over bool) {
 	return false
 }
 
-// failed notes that a transaction of that many bytes could not be made.
+// failed records that a transaction of that many bytes could not be made.
 func (d *DB) failed(size int, err error) {
 	d.refusedBytes = max(d.refusedBytes, size)
 	d.health.report(writing, unavailable("write", d.path, err))

@@ -96,7 +96,7 @@ func check(ctx context.Context, conn *sql.Conn, latest int) error {
 	return nil
 }
 
-// checkNew makes sure that a file without a version is empty.
+// checkNew ensures that a file without a version is empty.
 func checkNew(ctx context.Context, conn *sql.Conn) error {
 	var tables int
 	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {

@@ -102,7 +102,7 @@ func outcome(j *job, err error) error {
 	}
 }
 
-// slow notes that the store takes too long.
+// slow records that the store takes too long.
 func (d *DB) slow(op string) error {
 	err := unavailable(op, d.path, errSlow)
 	d.health.report(writing, err)

@@ -193,7 +193,7 @@ func (t *Table) share(widths []int, columns, most int) bool {
 	return left >= 0
 }
 
-// narrow is the width that a column needs for its cells that are at most so wide.
+// narrow returns the width that a column needs for its cells that are at most so wide.
 func (t *Table) narrow(i, most int) int {
 	width := displaywidth.String(t.Heads[i])
 	for _, row := range t.Rows {

@@ -2,7 +2,7 @@ package textfmt
 
 import "strings"
 
-// visible is the width of a text without its colors.
+// visible returns the width of a text without its colors.
 func visible(text string) int {
 	if strings.Contains(text, colorStart) {
 		text = stripped(text)
@@ -120,7 +120,7 @@ func glued(line string, most int) []string {
 // minRule is how many times a character is repeated that draws a line.
 const minRule = 8
 
-// ShortenRules takes as much out of the repeated characters of a line as it is too wide, so that a
+// ShortenRules removes as much from the repeated characters of a line as it is too wide, so that a
 // frame that was drawn for a wider terminal fits.
 func ShortenRules(line string, columns int) string {
 	for over := Width(line) - columns; over > 0; over = Width(line) - columns {

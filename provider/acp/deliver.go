@@ -18,7 +18,7 @@ import (
 // while before they say anything.
 const confirmTime = 10 * time.Second
 
-// Deliver keeps the contract of shimdriver.Host: the prompt waits for the turns before it, and is
+// Deliver implements shimdriver.Host: the prompt waits for the turns before it, and is
 // submitted when the agent shows that it works on it.
 func (w *acpHost) Deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.Outcome, error) {
 	if p.Text == "" {
@@ -45,13 +45,13 @@ func isControl(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
 }
 
-// Settle keeps the contract of shimdriver.Host. The host remembers what it sent for as long as
+// Settle implements shimdriver.Host. The host remembers what it sent for as long as
 // the instance lives.
 func (w *acpHost) Settle(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	return clientOf(l).Settle(ctx, l.Delivery)
 }
 
-// Interrupt keeps the contract of shimdriver.Host: it returns when the turn has ended.
+// Interrupt implements shimdriver.Host: it returns when the turn has ended.
 func (w *acpHost) Interrupt(ctx context.Context, l shimdriver.Live) error {
 	err := clientOf(l).Cancel(ctx)
 	if errors.Is(err, bridge.ErrNoHost) {

@@ -162,7 +162,7 @@ func (w *acpHost) Prepare(_, folder string, cfg runtime.Config) (runtime.Config,
 	return cfg, nil
 }
 
-// Sense keeps the contract of shimdriver.Host. A host that has not come up yet, or is about to
+// Sense implements shimdriver.Host. A host that has not come up yet, or is about to
 // end, reports nothing.
 func (w *acpHost) Sense(ctx context.Context, l shimdriver.Live) (shimdriver.HostReport, error) {
 	said := shimdriver.HostReport{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}

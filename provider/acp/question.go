@@ -18,7 +18,7 @@ func bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), opTimeout) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// Pending keeps the contract of runtime.InteractionProvider.
+// Pending implements runtime.InteractionProvider.
 func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -33,7 +33,7 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	return state.Pending, shimdriver.ErrorOf("read pending question of", name, err)
 }
 
-// Respond keeps the contract of runtime.InteractionProvider. Beside the actions of that
+// Respond implements runtime.InteractionProvider. Beside the actions of that
 // contract it knows bridge.ActionApproveAlways and bridge.ActionDenyAlways.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	const op = "respond to"
@@ -50,12 +50,12 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	return shimdriver.ErrorOf(op, name, err)
 }
 
-// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+// WaitForIdle implements runtime.IdleWaitProvider.
 func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
 	return p.await(ctx, "wait for idle", name, timeout, func(s bridge.State) bool { return s.Activity == runtime.ActivityIdle })
 }
 
-// WaitForInterruptBoundary keeps the contract of
+// WaitForInterruptBoundary implements
 // runtime.InterruptBoundaryWaitProvider: the agent's answer to a cancelled turn.
 func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	return p.await(ctx, "confirm the interrupt of", name, timeout, func(s bridge.State) bool { return s.Boundary.After(since) })

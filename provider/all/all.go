@@ -178,7 +178,7 @@ func openK8s(cfg Config, _ string) (runtime.Provider, error) {
 	})
 }
 
-// checkScript looks for a session script.
+// checkScript searches for a session script.
 func checkScript(cfg Config, argument string) error {
 	return exec.Check(exec.Config{Script: argument, Dir: cfg.WorkDir, Env: cfg.environ()})
 }
@@ -186,7 +186,7 @@ func checkScript(cfg Config, argument string) error {
 // variablePass names to a script what of its environment its agents may have.
 const variablePass = "GC_EXEC_PASS"
 
-// passedVariables are the names of the variables of the agents' base environment.
+// passedVariables returns the names of the variables of the agents' base environment.
 func (cfg Config) passedVariables() string {
 	var names []string
 	for _, entry := range cfg.Env {
@@ -206,7 +206,7 @@ func openScript(cfg Config, argument string) (runtime.Provider, error) {
 	})
 }
 
-// local is the configuration of a driver whose sessions are shims here.
+// local returns the configuration of a driver whose sessions are shims here.
 func (cfg Config) local(name string) pty.Config {
 	return pty.Config{
 		Dir: filepath.Join(cfg.Dir, name), LogDir: cfg.LogDir, WorkDir: cfg.WorkDir,

@@ -35,7 +35,7 @@ func NewLazyProvider(open func(ctx context.Context) (runtime.Provider, error)) *
 	return &LazyProvider{open: open, opened: make(chan struct{})}
 }
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (l *LazyProvider) Route(string) runtime.Provider { return l.now() }
 
 func (l *LazyProvider) now() runtime.Provider {
@@ -50,7 +50,7 @@ func (l *LazyProvider) Open(ctx context.Context) error {
 	return err
 }
 
-// Start keeps the contract of runtime.Runner.
+// Start implements runtime.Runner.
 func (l *LazyProvider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	p, err := l.try(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (l *LazyProvider) try(ctx context.Context) (runtime.Provider, error) {
 	return p, nil
 }
 
-// Observe keeps the contract of runtime.Observer.
+// Observe implements runtime.Observer.
 func (l *LazyProvider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	if p := l.now(); p != nil {
 		return runtime.Observe(ctx, p, name)
@@ -82,7 +82,7 @@ func (l *LazyProvider) Observe(ctx context.Context, name string) (runtime.Observ
 	return runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead, At: time.Now()}, nil
 }
 
-// Watch keeps the contract of runtime.Watcher. Before the provider is open the
+// Watch implements runtime.Watcher. Before the provider is open the
 // events end with its opening: the next watch is the provider's.
 func (l *LazyProvider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if p := l.now(); p != nil {
@@ -130,12 +130,12 @@ func (l *LazyProvider) call(order func(runtime.Provider) error, otherwise error)
 	return otherwise
 }
 
-// Stop keeps the contract of runtime.Runner.
+// Stop implements runtime.Runner.
 func (l *LazyProvider) Stop(name string) error {
 	return l.call(func(p runtime.Provider) error { return p.Stop(name) }, nil)
 }
 
-// Interrupt keeps the contract of runtime.Runner.
+// Interrupt implements runtime.Runner.
 func (l *LazyProvider) Interrupt(name string) error {
 	return l.call(func(p runtime.Provider) error { return p.Interrupt(name) }, nil)
 }
@@ -158,22 +158,22 @@ func (l *LazyProvider) ProcessAlive(name string, processNames []string) bool {
 	return len(processNames) == 0 || p != nil && p.ProcessAlive(name, processNames)
 }
 
-// ListRunning keeps the contract of runtime.Inspector.
+// ListRunning implements runtime.Inspector.
 func (l *LazyProvider) ListRunning(prefix string) ([]string, error) {
 	return callOr(l, func(p runtime.Provider) ([]string, error) { return p.ListRunning(prefix) }, nil)
 }
 
-// GetLastActivity keeps the contract of runtime.Inspector.
+// GetLastActivity implements runtime.Inspector.
 func (l *LazyProvider) GetLastActivity(name string) (time.Time, error) {
 	return callOr(l, func(p runtime.Provider) (time.Time, error) { return p.GetLastActivity(name) }, nil)
 }
 
-// Attach keeps the contract of runtime.Input.
+// Attach implements runtime.Input.
 func (l *LazyProvider) Attach(name string) error {
 	return l.call(func(p runtime.Provider) error { return p.Attach(name) }, missing("attach to", name))
 }
 
-// Nudge keeps the contract of runtime.Input.
+// Nudge implements runtime.Input.
 func (l *LazyProvider) Nudge(name string, content []runtime.ContentBlock) error {
 	otherwise := missing("nudge", name)
 	if len(content) == 0 {
@@ -182,42 +182,42 @@ func (l *LazyProvider) Nudge(name string, content []runtime.ContentBlock) error 
 	return l.call(func(p runtime.Provider) error { return p.Nudge(name, content) }, otherwise)
 }
 
-// SendKeys keeps the contract of runtime.Input.
+// SendKeys implements runtime.Input.
 func (l *LazyProvider) SendKeys(name string, keys ...string) error {
 	return l.call(func(p runtime.Provider) error { return p.SendKeys(name, keys...) }, nil)
 }
 
-// Peek keeps the contract of runtime.Output.
+// Peek implements runtime.Output.
 func (l *LazyProvider) Peek(name string, lines int) (string, error) {
 	return callOr(l, func(p runtime.Provider) (string, error) { return p.Peek(name, lines) }, missing("peek at", name))
 }
 
-// ClearScrollback keeps the contract of runtime.Output.
+// ClearScrollback implements runtime.Output.
 func (l *LazyProvider) ClearScrollback(name string) error {
 	return l.call(func(p runtime.Provider) error { return p.ClearScrollback(name) }, nil)
 }
 
-// SetMeta keeps the contract of runtime.MetaStore.
+// SetMeta implements runtime.MetaStore.
 func (l *LazyProvider) SetMeta(name, key, value string) error {
 	return l.call(func(p runtime.Provider) error { return p.SetMeta(name, key, value) }, missing("set metadata of", name))
 }
 
-// GetMeta keeps the contract of runtime.MetaStore.
+// GetMeta implements runtime.MetaStore.
 func (l *LazyProvider) GetMeta(name, key string) (string, error) {
 	return callOr(l, func(p runtime.Provider) (string, error) { return p.GetMeta(name, key) }, missing("read metadata of", name))
 }
 
-// RemoveMeta keeps the contract of runtime.MetaStore.
+// RemoveMeta implements runtime.MetaStore.
 func (l *LazyProvider) RemoveMeta(name, key string) error {
 	return l.call(func(p runtime.Provider) error { return p.RemoveMeta(name, key) }, missing("remove metadata of", name))
 }
 
-// CopyTo keeps the contract of runtime.Stager.
+// CopyTo implements runtime.Stager.
 func (l *LazyProvider) CopyTo(name, src, relDst string) error {
 	return l.call(func(p runtime.Provider) error { return p.CopyTo(name, src, relDst) }, missing("copy to", name))
 }
 
-// RunLive keeps the contract of runtime.Stager.
+// RunLive implements runtime.Stager.
 func (l *LazyProvider) RunLive(name string, cfg runtime.Config) error {
 	return l.call(func(p runtime.Provider) error { return p.RunLive(name, cfg) }, missing("apply session_live to", name))
 }

@@ -23,12 +23,12 @@ type Routing struct {
 	Match  string
 }
 
-// auto is the policy by transport.
+// auto returns the policy by transport.
 func (r Routing) auto() router.Auto {
 	return router.Auto{Default: cmp.Or(r.Default, Drivers()[0].Name), ACP: cmp.Or(r.ACP, router.TransportACP)}
 }
 
-// hybrid is the policy by name.
+// hybrid returns the policy by name.
 func (r Routing) hybrid() router.Hybrid {
 	return router.Hybrid{Local: cmp.Or(r.Local, Drivers()[0].Name), Remote: r.Remote, Match: r.Match}
 }

@@ -27,7 +27,7 @@ const (
 	versionBytes = 80              // of what is shown of it
 )
 
-// environ is the environment of the tools.
+// environ returns the environment of the tools.
 func (cfg Config) environ() []string {
 	if cfg.Environ != nil {
 		return cfg.Environ

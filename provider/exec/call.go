@@ -94,7 +94,7 @@ func (p *Provider) call(ctx context.Context, q request) (reply, error) {
 	return reply{processResult: e}, p.failure(q, p.exitError(q.op, e))
 }
 
-// exitError is the error of a script that has exited with another code than 0.
+// exitError returns the error of a script that has exited with another code than 0.
 func (p *Provider) exitError(op string, e processResult) *ScriptError {
 	se := &ScriptError{Script: p.cfg.Script, Op: op, Code: e.code}
 	se.Stderr, se.Err = script.ParseFailure(e.stderr)
@@ -109,7 +109,7 @@ func (p *Provider) failure(q request, err error) error {
 	return &runtime.Error{Op: cmp.Or(q.verb, q.op), Session: q.name, Err: err}
 }
 
-// processSpec is the process of a request.
+// processSpec returns the process of a request.
 func (p *Provider) processSpec(q request, row script.Operation) processSpec {
 	o := processSpec{
 		args: append([]string{q.op}, q.args...), stdin: q.stdin,

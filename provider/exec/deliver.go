@@ -14,7 +14,7 @@ import (
 	"gascity/runtime"
 )
 
-// Deliver keeps the contract of runtime.Deliverer. What the script prints about the
+// Deliver implements runtime.Deliverer. What the script prints about the
 // prompt is believed; without that a prompt that was handed over is unconfirmed, also
 // if the script failed.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
@@ -40,7 +40,7 @@ func (p *Provider) deliver(ctx context.Context, name string, d runtime.Delivery)
 	return p.send(ctx, name, d)
 }
 
-// Settle keeps the contract of runtime.Settler. Without the capability nothing can be
+// Settle implements runtime.Settler. Without the capability nothing can be
 // proved once the delivery is over.
 func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if p.caps.Has(script.CapSettle) && runtime.ValidateName(name) == nil {
@@ -179,7 +179,7 @@ func refused(why runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: why, Detail: detail}
 }
 
-// Nudge keeps the contract of runtime.Input. Its time begins with its turn: those before it
+// Nudge implements runtime.Input. Its time begins with its turn: those before it
 // have theirs.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	release, err := p.inputs.acquire(context.Background(), name) //nolint:forbidigo // the contract's method has no ctx

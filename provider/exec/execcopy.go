@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// Exec keeps the contract of runtime.ExecProvider. What the command prints on its
+// Exec implements runtime.ExecProvider. What the command prints on its
 // standard error may be in the output, too: that is the script's choice.
 func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
 	if runtime.ValidateName(name) != nil {
@@ -31,7 +31,7 @@ func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output
 	return p.line(ctx, name, strings.Join(words, " ")+"\n", "exec in")
 }
 
-// CopyTo keeps the contract of runtime.Stager.
+// CopyTo implements runtime.Stager.
 func (p *Provider) CopyTo(name, src, relDst string) error {
 	fail := func(err error) error { return &runtime.Error{Op: "copy to", Session: name, Err: err} }
 	if relDst != "" && !filepath.IsLocal(relDst) {
@@ -59,7 +59,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	return err
 }
 
-// RunLive keeps the contract of runtime.Stager: by run-live, else by exec; a script
+// RunLive implements runtime.Stager: by run-live, else by exec; a script
 // that has neither cannot.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	ctx, cancel := p.bounded()
@@ -98,12 +98,12 @@ func (p *Provider) runLines(ctx context.Context, name string, cfg runtime.Config
 	return nil
 }
 
-// Attach keeps the contract of runtime.Input: the script gets the terminal.
+// Attach implements runtime.Input: the script gets the terminal.
 func (p *Provider) Attach(name string) error {
 	return p.AttachTerminal(context.Background(), name, runtime.AttachOptions{}) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// AttachTerminal keeps the contract of runtime.Attacher without its options, which a
+// AttachTerminal implements runtime.Attacher without its options, which a
 // script does not know.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	if opts.ReadOnly || len(opts.DetachKeys) > 0 {

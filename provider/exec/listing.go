@@ -42,7 +42,7 @@ type listingCall struct {
 	found *listing // valid once done; nil if it failed
 }
 
-// find looks for the session in a listing that is fresh, else in one that it waits
+// find searches for the session in a listing that is fresh, else in one that it waits
 // for. It has ok false if the listing does not prove that the session runs.
 func (l *listingCache) find(ctx context.Context, name string) (obs runtime.Observation, ok bool) {
 	l.mu.Lock()

@@ -58,7 +58,7 @@ func must[X any](x X, err error) X {
 	return x
 }
 
-// baseEnv is what every program of the tests gets.
+// baseEnv returns what every program of the tests gets.
 func baseEnv(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, more...)
 }
@@ -72,7 +72,7 @@ func link(dir, name string) string {
 	return path
 }
 
-// subprocessScript is the configuration of a script that serves provider/subprocess
+// subprocessScript returns the configuration of a script that serves provider/subprocess
 // over the world in dir.
 func subprocessScript(dir string) exec.Config {
 	return exec.Config{

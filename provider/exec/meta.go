@@ -18,7 +18,7 @@ const (
 	maxValue = 64 << 10
 )
 
-// SetMeta keeps the contract of runtime.MetaStore.
+// SetMeta implements runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	ctx, cancel := p.bounded()
 	defer cancel()
@@ -47,7 +47,7 @@ func (p *Provider) setMeta(ctx context.Context, name, key, value string) error {
 	return err
 }
 
-// GetMeta keeps the contract of runtime.MetaStore.
+// GetMeta implements runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	ctx, cancel := p.bounded()
 	defer cancel()
@@ -78,7 +78,7 @@ func (p *Provider) getMeta(ctx context.Context, name, key string) (string, error
 	return strings.TrimSuffix(string(r.out), "\n"), nil
 }
 
-// RemoveMeta keeps the contract of runtime.MetaStore.
+// RemoveMeta implements runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
 	ctx, cancel := p.bounded()
 	defer cancel()

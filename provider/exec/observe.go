@@ -64,7 +64,7 @@ func (p *Provider) queryInFull(ctx context.Context, name string) (runtime.Observ
 	return p.clock.adjust(doc.Seen(), began, time.Now()), nil
 }
 
-// unknown makes sure that a failure to look is never read as evidence.
+// unknown ensures that a failure to look is never read as evidence.
 func unknown(err error) error {
 	if errors.Is(err, runtime.ErrRuntimeUnavailable) || errors.Is(err, context.Canceled) {
 		return err
@@ -72,7 +72,7 @@ func unknown(err error) error {
 	return errors.Join(runtime.ErrRuntimeUnavailable, err)
 }
 
-// Observe keeps the contract of runtime.Observer. A session that is in a listing of
+// Observe implements runtime.Observer. A session that is in a listing of
 // the last moment is alive; of one that is not, the script is asked. Without the
 // capability observe the agent is what the session is, and the token is the one that
 // was given at the start.
@@ -115,7 +115,7 @@ func (p *Provider) alive(ctx context.Context, name string) (runtime.Liveness, er
 	return running(obs), err
 }
 
-// running is the contract's word for an observation.
+// running returns the contract's word for an observation.
 func running(obs runtime.Observation) runtime.Liveness {
 	if obs.Session == runtime.Alive {
 		if obs.Agent == runtime.Dead {
@@ -165,7 +165,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	return err == nil && trimmed(r.out) == "true"
 }
 
-// GetLastActivity keeps the contract of runtime.Inspector: what is no time is unknown.
+// GetLastActivity implements runtime.Inspector: what is no time is unknown.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	if runtime.ValidateName(name) != nil {
 		return time.Time{}, nil
@@ -186,7 +186,7 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	return at, nil
 }
 
-// ListRunning keeps the contract of runtime.Inspector. For a script without
+// ListRunning implements runtime.Inspector. For a script without
 // list-running these are the sessions that this value has started or seen.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := p.bounded()

@@ -170,17 +170,17 @@ func (p *Provider) handshake() error {
 	return nil
 }
 
-// Handshake is what the script has declared.
+// Handshake returns what the script has declared.
 func (p *Provider) Handshake() script.Handshake { return p.caps }
 
-// Capabilities are what the script has declared.
+// Capabilities returns what the script has declared.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities { return p.facts }
 
 // SupportsTransport keeps the contract of runtime.TransportCapabilityProvider: what a
 // script speaks with its agents is its own.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
-// bounded is the context of an operation whose signature has none. It leaves time
+// bounded returns the context of an operation whose signature has none. It leaves time
 // to wait for a slot; the script's own limit is shorter.
 func (p *Provider) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 4*p.cfg.Limit) //nolint:forbidigo // the contract's method has no ctx

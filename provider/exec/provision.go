@@ -41,7 +41,7 @@ func (p *Provider) inBox(ctx context.Context, name, command string) (done bool, 
 	return true, nil
 }
 
-// tmuxRun is the command line that runs a command in the session main and marks that as the
+// tmuxRun returns the command line that runs a command in the session main and marks that as the
 // session's. The command is in a file that removes itself, never in an argument.
 func tmuxRun(name, command string) string {
 	return "command -v tmux >/dev/null 2>&1 || exit 97\numask 077\n" +

@@ -105,7 +105,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Peek keeps the contract of runtime.Output.
+// Peek implements runtime.Output.
 func (p *Provider) Peek(name string, lines int) (string, error) {
 	ctx, cancel := p.bounded()
 	defer cancel()
@@ -167,7 +167,7 @@ func lastLines(text string, n int) string {
 	return strings.Join(all, "\n")
 }
 
-// ClearScrollback keeps the contract of runtime.Output.
+// ClearScrollback implements runtime.Output.
 func (p *Provider) ClearScrollback(name string) error {
 	if runtime.ValidateName(name) != nil {
 		return nil
@@ -184,7 +184,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	return err
 }
 
-// SendKeys keeps the contract of runtime.Input. Which names of keys exist is the
+// SendKeys implements runtime.Input. Which names of keys exist is the
 // script's business.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	if len(keys) == 0 || runtime.ValidateName(name) != nil {

@@ -44,7 +44,7 @@ func (p *Provider) blockedBy(ctx context.Context, name string) *runtime.Outcome 
 	return seen.draft(rules)
 }
 
-// dialog is the dialog or menu that is up, nil if none is. Without a cursor only the input box
+// dialog returns the dialog or menu that is up, nil if none is. Without a cursor only the input box
 // beneath it distinguishes a menu from a list in the conversation.
 func (s screenState) dialog(rules screenreader.Rules) *screenreader.Dialog {
 	d := screenreader.NewSnapshot(s.Frame).Dialog(rules)
@@ -57,7 +57,7 @@ func (s screenState) dialog(rules screenreader.Rules) *screenreader.Dialog {
 // draftHolds is how long a draft must stand: a screen that is being painted may show what is none.
 const draftHolds = 100 * time.Millisecond
 
-// draft is the refusal because of a draft, or because it is unknown whether there is one.
+// draft returns the refusal because of a draft, or because it is unknown whether there is one.
 func (s screenState) draft(rules screenreader.Rules) *runtime.Outcome {
 	if !s.drawn {
 		return nil

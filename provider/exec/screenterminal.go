@@ -133,7 +133,7 @@ func (p *Provider) captureScreen(ctx context.Context, name string) (screenState,
 	return screenState{Frame: frameOf(s), sum: p.screens.sum(r.out), drawn: true, instance: s.Instance, agent: s.Agent}, nil
 }
 
-// pointed is the frame with the cursor behind the lowest row that begins with the prompt, if the
+// pointed returns the frame with the cursor behind the lowest row that begins with the prompt, if the
 // screen is known without a cursor.
 func (s screenState) pointed(prefix string) screen.Frame {
 	f := s.Frame
@@ -170,7 +170,7 @@ func (m *screenHistory) sum(text []byte) uint64 {
 	return maphash.Bytes(m.seed, text)
 }
 
-// since notes what the screen looks like now, and returns since when it is known to, and when
+// since records what the screen looks like now, and returns since when it is known to, and when
 // to look again where no event reports a change: soon after one, then ever later; zero if it
 // has not changed for long.
 func (m *screenHistory) since(name string, sum uint64, now time.Time) (since, again time.Time) {

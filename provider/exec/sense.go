@@ -20,7 +20,7 @@ import (
 // another one.
 const metaAnswered = "GC_ANSWERED"
 
-// Sense keeps the contract of runtime.Sensor: by the screen, with the rules for the program
+// Sense implements runtime.Sensor: by the screen, with the rules for the program
 // that was started. A script that shows no screen is errors.ErrUnsupported, as is one that
 // takes whole deliveries: what it serves is no terminal of ours.
 func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
@@ -68,7 +68,7 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	return reading, nil
 }
 
-// nextSample is when to look again: at the earlier of two times, but looks take a part of the time
+// nextSample returns when to look again: at the earlier of two times, but looks take a part of the time
 // only. Where one takes seconds, as on a loaded machine, the next waits for as many times that.
 func nextSample(wanted, again, began time.Time) time.Time {
 	if again.IsZero() {
@@ -119,7 +119,7 @@ func (s screenState) dropListedMenu(r *runtime.Reading, rules screen.Rules) {
 	}
 }
 
-// rules are those for the program in a session.
+// rules returns those for the program in a session.
 func (p *Provider) rules(ctx context.Context, name string) (screen.Rules, error) {
 	cfg, err := p.program(ctx, name)
 	return screen.RulesFor(cfg, p.cfg.Profiles), err
@@ -143,7 +143,7 @@ func (p *Provider) answered(ctx context.Context, name, token string) (screen.Lif
 	return life, nil
 }
 
-// Pending keeps the contract of runtime.InteractionProvider.
+// Pending implements runtime.InteractionProvider.
 func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	ctx, cancel := p.bounded()
 	defer cancel()
@@ -159,7 +159,7 @@ func interaction(err error) error {
 	return err
 }
 
-// Respond keeps the contract of runtime.InteractionProvider, by send-keys. Each key is
+// Respond implements runtime.InteractionProvider, by send-keys. Each key is
 // pressed onto the question that was asked for, and the next one when its effect is seen.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	ctx, cancel := p.bounded()
@@ -204,7 +204,7 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	return nil
 }
 
-// DismissKnownDialogs keeps the contract of runtime.DialogProvider, by send-keys.
+// DismissKnownDialogs implements runtime.DialogProvider, by send-keys.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	fail := func(err error) error {
 		return &runtime.Error{Op: "dismiss dialogs of", Session: name, Err: err}

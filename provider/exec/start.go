@@ -19,7 +19,7 @@ import (
 // cleanUpLimit bounds the undoing of a start whose ctx has ended.
 const cleanUpLimit = 60 * time.Second
 
-// Start keeps the contract of runtime.Runner. What runs in the session's place is the
+// Start implements runtime.Runner. What runs in the session's place is the
 // script's: pre_start, staging, set-up. Readiness and the first prompt are the
 // driver's, unless the script declares the whole sequence.
 func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
@@ -216,7 +216,7 @@ func (p *Provider) undo(ctx context.Context, name string, cause error) error {
 	return cause
 }
 
-// Stop keeps the contract of runtime.Runner. The script is believed only if the
+// Stop implements runtime.Runner. The script is believed only if the
 // session does not run afterwards.
 func (p *Provider) Stop(name string) error {
 	if runtime.ValidateName(name) != nil {
@@ -259,7 +259,7 @@ func (p *Provider) forgetSession(name string) error {
 	return p.notes.Clear(name)
 }
 
-// Interrupt keeps the contract of runtime.Runner.
+// Interrupt implements runtime.Runner.
 func (p *Provider) Interrupt(name string) error {
 	if runtime.ValidateName(name) != nil {
 		return nil

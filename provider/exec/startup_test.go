@@ -14,7 +14,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// imitated is the agent CLI whose dialogs the fake agent shows.
+// imitated returns the agent CLI whose dialogs the fake agent shows.
 func imitated(t *testing.T) string {
 	t.Helper()
 	set := agentcli.Builtin()

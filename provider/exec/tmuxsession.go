@@ -99,7 +99,7 @@ func parseTmuxProbe(out, name string) bool {
 	return place != probePlace()
 }
 
-// probePlace is the place of this process as the probe prints it.
+// probePlace returns the place of this process as the probe prints it.
 func probePlace() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // unreadable is empty
 	namespace, _ := os.Readlink("/proc/self/ns/mnt")          // unreadable is empty

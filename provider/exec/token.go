@@ -85,7 +85,7 @@ func (p *Provider) identify(ctx context.Context, name, token string) error {
 	return fail(runtime.ErrStaleInstance)
 }
 
-// StopInstance keeps the contract of runtime.Fencer; in one step only if the script
+// StopInstance implements runtime.Fencer; in one step only if the script
 // declares fence.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	if runtime.ValidateName(name) != nil {
@@ -113,7 +113,7 @@ func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return p.stop(ctx, name)
 }
 
-// InterruptInstance keeps the contract of runtime.Fencer, like StopInstance.
+// InterruptInstance implements runtime.Fencer, like StopInstance.
 func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
 	if runtime.ValidateName(name) != nil {
 		return &runtime.Error{Op: "interrupt", Session: name, Err: runtime.ErrSessionNotFound}

@@ -22,7 +22,7 @@ const (
 	oddLines     = 100 // in a run; then it is ended
 )
 
-// Watch keeps the contract of runtime.Watcher, if the script declares watch. It returns
+// Watch implements runtime.Watcher, if the script declares watch. It returns
 // when the script has printed its first line, or after 20 s. A run of the
 // script that ends is followed by another one, and by a resync.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {

@@ -18,7 +18,7 @@ type absent struct {
 // Route ends the way.
 func (a absent) Route(string) runtime.Provider { return nil }
 
-// outcome is that of a prompt for a missing session.
+// outcome returns that of a prompt for a missing session.
 func (a absent) outcome() (runtime.Outcome, error) {
 	if runtime.IsSessionGone(a.err) {
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
@@ -26,12 +26,12 @@ func (a absent) outcome() (runtime.Outcome, error) {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: a.err.Error()}, nil
 }
 
-// Deliver keeps the contract of runtime.Deliverer.
+// Deliver implements runtime.Deliverer.
 func (a absent) Deliver(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
 	return a.outcome()
 }
 
-// Settle keeps the contract of runtime.Settler. The outcome of a prompt is not known here.
+// Settle implements runtime.Settler. The outcome of a prompt is not known here.
 func (a absent) Settle(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
 	if runtime.IsSessionGone(a.err) {
 		return a.outcome()
@@ -39,31 +39,31 @@ func (a absent) Settle(context.Context, string, runtime.Delivery) (runtime.Outco
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: a.err.Error()}, a.err
 }
 
-// Withdraw keeps the contract of runtime.Withdrawer.
+// Withdraw implements runtime.Withdrawer.
 func (a absent) Withdraw(context.Context, string, runtime.Delivery) (bool, error) {
 	return false, a.err
 }
 
-// Sense keeps the contract of runtime.Sensor.
+// Sense implements runtime.Sensor.
 func (a absent) Sense(context.Context, string) (runtime.Reading, error) {
 	return runtime.Reading{}, a.err
 }
 
-// Pending keeps the contract of runtime.InteractionProvider.
+// Pending implements runtime.InteractionProvider.
 func (a absent) Pending(string) (*runtime.PendingInteraction, error) { return nil, a.err }
 
-// Respond keeps the contract of runtime.InteractionProvider.
+// Respond implements runtime.InteractionProvider.
 func (a absent) Respond(string, runtime.InteractionResponse) error { return a.err }
 
-// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+// WaitForIdle implements runtime.IdleWaitProvider.
 func (a absent) WaitForIdle(context.Context, string, time.Duration) error { return a.err }
 
-// WaitForInterruptBoundary keeps the contract of runtime.InterruptBoundaryWaitProvider.
+// WaitForInterruptBoundary implements runtime.InterruptBoundaryWaitProvider.
 func (a absent) WaitForInterruptBoundary(context.Context, string, time.Time, time.Duration) error {
 	return a.err
 }
 
-// NudgeNow keeps the contract of runtime.ImmediateNudgeProvider.
+// NudgeNow implements runtime.ImmediateNudgeProvider.
 func (a absent) NudgeNow(_ string, content []runtime.ContentBlock) error {
 	if len(content) == 0 {
 		return nil
@@ -71,20 +71,20 @@ func (a absent) NudgeNow(_ string, content []runtime.ContentBlock) error {
 	return a.err
 }
 
-// DismissKnownDialogs keeps the contract of runtime.DialogProvider.
+// DismissKnownDialogs implements runtime.DialogProvider.
 func (a absent) DismissKnownDialogs(context.Context, string, time.Duration) error { return a.err }
 
-// Relaunch keeps the contract of runtime.RelaunchProvider.
+// Relaunch implements runtime.RelaunchProvider.
 func (a absent) Relaunch(context.Context, string, runtime.Config) error { return a.err }
 
-// Recover keeps the contract of runtime.Recoverer.
+// Recover implements runtime.Recoverer.
 func (a absent) Recover(context.Context, string, string) error { return a.err }
 
-// AttachTerminal keeps the contract of runtime.Attacher.
+// AttachTerminal implements runtime.Attacher.
 func (a absent) AttachTerminal(context.Context, string, runtime.AttachOptions) error { return a.err }
 
-// ResetInterruptedTurn keeps the contract of runtime.InterruptedTurnResetProvider.
+// ResetInterruptedTurn implements runtime.InterruptedTurnResetProvider.
 func (a absent) ResetInterruptedTurn(context.Context, string) error { return a.err }
 
-// CopyFrom keeps the contract of runtime.CopyFromProvider.
+// CopyFrom implements runtime.CopyFromProvider.
 func (a absent) CopyFrom(context.Context, string, string, io.Writer) error { return a.err }

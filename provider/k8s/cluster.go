@@ -76,7 +76,7 @@ func (c *cluster) open() (*line, error) {
 	return c.line, nil
 }
 
-// address is that of something in the namespace.
+// address returns that of something in the namespace.
 func (l *line) address(query url.Values, parts ...string) (*url.URL, error) {
 	base, _, err := rest.DefaultServerUrlFor(l.config)
 	if err != nil {

@@ -62,7 +62,7 @@ func (e *ReasonError) Error() string {
 	return text
 }
 
-// remedy is what a person may do about it.
+// remedy returns what a person may do about it.
 func (e *ReasonError) remedy() string {
 	switch {
 	case errors.Is(e.Kind, ErrUnschedulable):
@@ -217,7 +217,7 @@ func whyEnded(pod *corev1.Pod, said string) error {
 	return &ReasonError{ErrPodEnded, cmp.Or(pod.Status.Message, pod.Status.Reason, said)}
 }
 
-// disruption is what the cluster says of a pod that it takes away.
+// disruption returns what the cluster says of a pod that it takes away.
 func disruption(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
@@ -255,7 +255,7 @@ func nodeLost(pod *corev1.Pod) bool {
 	return false
 }
 
-// exitOf is how the agent's container ended.
+// exitOf returns how the agent's container ended.
 func exitOf(pod *corev1.Pod) *runtime.Exit {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]

@@ -67,7 +67,7 @@ func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, 
 	return out.String(), 0, nil
 }
 
-// Exec keeps the contract of runtime.ExecProvider.
+// Exec implements runtime.ExecProvider.
 func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
 	const op = "exec in"
 	fail := func(err error) ([]byte, int, error) { return nil, 0, &runtime.Error{Op: op, Session: name, Err: err} }

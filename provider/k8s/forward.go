@@ -21,7 +21,7 @@ func missingIsNil(err error) error {
 	return err
 }
 
-// Interrupt keeps the contract of runtime.Runner.
+// Interrupt implements runtime.Runner.
 func (p *Provider) Interrupt(name string) error {
 	w, err := p.at("interrupt", name)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 // maxParallelQueries is how many pods are asked at a time.
 const maxParallelQueries = 32
 
-// ListRunning keeps the contract of runtime.Inspector.
+// ListRunning implements runtime.Inspector.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	err := p.waitSynced(p.ctx)
 	pods, viewErr := p.view.all()
@@ -94,7 +94,7 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	return names, nil
 }
 
-// GetLastActivity keeps the contract of runtime.Inspector.
+// GetLastActivity implements runtime.Inspector.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	w, err := p.at("look at", name)
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	return w.client.GetLastActivity(name)
 }
 
-// Attach keeps the contract of runtime.Input.
+// Attach implements runtime.Input.
 func (p *Provider) Attach(name string) error {
 	w, err := p.at("attach to", name)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *Provider) Attach(name string) error {
 	return w.client.Attach(name)
 }
 
-// Nudge keeps the contract of runtime.Input.
+// Nudge implements runtime.Input.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	if len(content) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	return w.client.Nudge(name, content)
 }
 
-// SendKeys keeps the contract of runtime.Input.
+// SendKeys implements runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	w, err := p.at("send keys to", name)
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	return w.client.SendKeys(name, keys...)
 }
 
-// Peek keeps the contract of runtime.Output.
+// Peek implements runtime.Output.
 func (p *Provider) Peek(name string, lines int) (string, error) {
 	w, err := p.at("peek at", name)
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	return w.client.Peek(name, lines)
 }
 
-// ClearScrollback keeps the contract of runtime.Output.
+// ClearScrollback implements runtime.Output.
 func (p *Provider) ClearScrollback(name string) error {
 	w, err := p.at("clear the scrollback of", name)
 	if err != nil {
@@ -151,7 +151,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	return w.client.ClearScrollback(name)
 }
 
-// SetMeta keeps the contract of runtime.MetaStore.
+// SetMeta implements runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	w, err := p.at("set metadata of", name)
 	if err != nil {
@@ -160,7 +160,7 @@ func (p *Provider) SetMeta(name, key, value string) error {
 	return w.client.SetMeta(name, key, value)
 }
 
-// GetMeta keeps the contract of runtime.MetaStore.
+// GetMeta implements runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	w, err := p.at("read metadata of", name)
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 	return w.client.GetMeta(name, key)
 }
 
-// RemoveMeta keeps the contract of runtime.MetaStore.
+// RemoveMeta implements runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
 	w, err := p.at("remove metadata of", name)
 	if err != nil {
@@ -178,7 +178,7 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	return w.client.RemoveMeta(name, key)
 }
 
-// CopyTo keeps the contract of runtime.Stager.
+// CopyTo implements runtime.Stager.
 func (p *Provider) CopyTo(name, src, relDst string) error {
 	w, err := p.at("copy to", name)
 	if err != nil {
@@ -187,7 +187,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	return w.client.CopyTo(name, src, relDst)
 }
 
-// RunLive keeps the contract of runtime.Stager.
+// RunLive implements runtime.Stager.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	w, err := p.at("apply session_live to", name)
 	if err != nil {

@@ -43,7 +43,7 @@ type leaseSpec struct {
 // leaseLimit bounds one request: a holder that has to renew cannot wait long.
 const leaseLimit = 3 * time.Second
 
-// Get keeps the contract of leaderelection.Store.
+// Get implements leaderelection.Store.
 func (s *leaseStore) Get(ctx context.Context) (leaderelection.Record, error) {
 	r, err := s.request(ctx, apiRequest{http.MethodGet, nil, nil, []string{leases, s.name}})
 	if errors.Is(err, errNotThere) {
@@ -52,7 +52,7 @@ func (s *leaseStore) Get(ctx context.Context) (leaderelection.Record, error) {
 	return r, err
 }
 
-// Put keeps the contract of leaderelection.Store.
+// Put implements leaderelection.Store.
 func (s *leaseStore) Put(ctx context.Context, r leaderelection.Record) (leaderelection.Record, error) {
 	object := leaseObject{
 		metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},

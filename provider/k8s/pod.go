@@ -51,7 +51,7 @@ func podName(city, session string) string {
 	return "gc-" + strings.TrimRight(cut(slug(session), labelLimit-len("gc-")-len(tail)), "-") + tail
 }
 
-// outpostFolder is where sessions are found again in a pod. Pods that share processes do
+// outpostFolder returns where sessions are found again in a pod. Pods that share processes do
 // not share it.
 func outpostFolder(pod string) string {
 	return path.Join(folderGC, "outpost"+pod[strings.LastIndex(pod, "-"):])
@@ -169,7 +169,7 @@ func (o order) spec(spec *corev1.PodSpec) {
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "gc-work", VolumeSource: work})
 }
 
-// extractContainer takes the agent's container out of the template, or makes it.
+// extractContainer removes the agent's container from the template, or makes it.
 func extractContainer(spec *corev1.PodSpec) corev1.Container {
 	for i := range spec.Containers {
 		if c := spec.Containers[i]; c.Name == containerAgent {
@@ -231,7 +231,7 @@ func covered(mounts []corev1.VolumeMount, at string) bool {
 	})
 }
 
-// workDir is the agent's folder: the one that it has everywhere.
+// workDir returns the agent's folder: the one that it has everywhere.
 func workDir(cfg runtime.Config) string {
 	if cfg.WorkDir == "" {
 		return defaultWorkDir
@@ -239,7 +239,7 @@ func workDir(cfg runtime.Config) string {
 	return path.Clean(cfg.WorkDir)
 }
 
-// waiting is the init container into which the program is brought. It ends when the
+// waiting returns the init container into which the program is brought. It ends when the
 // program has its name.
 func (o order) waiting(agent *corev1.Container) corev1.Container {
 	return corev1.Container{
@@ -256,5 +256,5 @@ func selector(city string) string { return labelCity + "=" + city + "," + labelA
 // rawName returns the session that a pod is of.
 func rawName(pod *corev1.Pod) string { return pod.Annotations[annotationRaw] }
 
-// age is when the pod was made.
+// age returns when the pod was made.
 func age(pod *corev1.Pod) metav1.Time { return pod.CreationTimestamp }

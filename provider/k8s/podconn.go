@@ -61,7 +61,7 @@ func (p *Provider) connTo(name string, pod *corev1.Pod) *podConn {
 	return w
 }
 
-// recordInstance notes which instance is in a pod.
+// recordInstance records which instance is in a pod.
 func (p *Provider) recordInstance(w *podConn, token string) {
 	if token == "" {
 		return
@@ -134,7 +134,7 @@ func (p *Provider) dial(ctx context.Context, name string, pod *corev1.Pod) (io.R
 	return conn, nil
 }
 
-// program is a command of gc in the pod.
+// program returns a command of gc in the pod.
 func (p *Provider) program(pod *corev1.Pod, args ...string) []string {
 	file := "gc"
 	for i := range pod.Spec.InitContainers {

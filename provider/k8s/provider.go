@@ -160,7 +160,7 @@ func (p *Provider) atContext(ctx context.Context, op, name string) (*podConn, er
 	}
 }
 
-// Route keeps the contract of runtime.Router: extensions are those of the outpost in the
+// Route implements runtime.Router: extensions are those of the outpost in the
 // session's pod.
 func (p *Provider) Route(session string) runtime.Provider {
 	w, err := p.at("find", session)
@@ -170,7 +170,7 @@ func (p *Provider) Route(session string) runtime.Provider {
 	return w.client
 }
 
-// Observe keeps the contract of runtime.Observer. It makes no request of the cluster, but
+// Observe implements runtime.Observer. It makes no request of the cluster, but
 // that of a connection to a pod that has none yet.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	obs := runtime.Observation{Attached: -1, At: time.Now()}
@@ -264,7 +264,7 @@ func (p *Provider) abandoned(name string, pod *corev1.Pod) bool {
 	return false
 }
 
-// Watch keeps the contract of runtime.Watcher.
+// Watch implements runtime.Watcher.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	p.begin()
 	p.mu.Lock()
@@ -288,7 +288,7 @@ func (p *Provider) followAll() {
 	}
 }
 
-// follow hands on the events of one pod, if somebody wants them and it runs.
+// follow passes on the events of one pod, if somebody wants them and it runs.
 func (p *Provider) follow(name string, pod *corev1.Pod) {
 	p.mu.Lock()
 	wanted := p.watching && !p.closed

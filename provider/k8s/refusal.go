@@ -66,7 +66,7 @@ func refusal(response *http.Response) error {
 // maxRetryAfter bounds how long a server may have us wait.
 const maxRetryAfter = time.Minute
 
-// pauseWanted is how long the server wants to be left alone.
+// pauseWanted returns how long the server wants to be left alone.
 func pauseWanted(response *http.Response, status *metav1.Status) time.Duration {
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // nothing, or a date, is no wish
 	if status.Details != nil {
@@ -114,7 +114,7 @@ func ofObject(code int, status *metav1.Status) error {
 	return runtime.ErrRuntimeUnavailable
 }
 
-// remedy is what a person may do about a refusal.
+// remedy returns what a person may do about a refusal.
 func (e *StatusError) remedy() string {
 	switch {
 	case errors.Is(e.Kind, ErrLogin):

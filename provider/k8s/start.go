@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// Start keeps the contract of runtime.Runner: a pod is made, gc brought into it, and the
+// Start implements runtime.Runner: a pod is made, gc brought into it, and the
 // agent started there. What cannot get better ends it at once with the cluster's words;
 // each phase has a limit. Whatever fails, the pod is taken back.
 func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
@@ -80,7 +80,7 @@ func (p *Provider) release(name string) {
 	delete(p.starts, name)
 }
 
-// clear makes sure that the name is free. A pod in which nothing lives is removed, by its
+// clear ensures that the name is free. A pod in which nothing lives is removed, by its
 // identity; a pod that may be alive is not touched.
 func (p *Provider) clear(ctx context.Context, name string) error {
 	pod, err := p.view.pod(name)
@@ -164,7 +164,7 @@ func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, er
 	}
 }
 
-// resolveConflict says what it means that the pod's name is taken: it is that of this start, which did
+// resolveConflict returns what it means that the pod's name is taken: it is that of this start, which did
 // not learn that, or somebody else's.
 func (p *Provider) resolveConflict(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	there, err := p.cluster.get(ctx, pod.Name)
@@ -265,7 +265,7 @@ func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 	}
 }
 
-// checkPhase says how far the pod is, empty if that is not known now, and brings the program
+// checkPhase returns how far the pod is, empty if that is not known now, and brings the program
 // when it is time. An error is one that waiting does not cure.
 func (s *starting) checkPhase(ctx context.Context) (*corev1.Pod, Phase, error) {
 	pod, err := s.view.pod(s.name)

@@ -9,14 +9,14 @@ import (
 	"gascity/runtime"
 )
 
-// Stop keeps the contract of runtime.Runner: the pod is gone when it returns nil.
+// Stop implements runtime.Runner: the pod is gone when it returns nil.
 func (p *Provider) Stop(name string) error {
 	ctx, cancel := context.WithTimeout(p.ctx, p.cfg.Limits.Stop)
 	defer cancel()
 	return p.stop(ctx, name, nil)
 }
 
-// StopInstance keeps the contract of runtime.Fencer.
+// StopInstance implements runtime.Fencer.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return p.stop(ctx, name, func(pod *corev1.Pod) error {
 		obs, err := p.observeIn(ctx, name, pod)
@@ -30,7 +30,7 @@ func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	})
 }
 
-// InterruptInstance keeps the contract of runtime.Fencer.
+// InterruptInstance implements runtime.Fencer.
 func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
 	w, err := p.atContext(ctx, "interrupt", name)
 	if runtime.IsSessionGone(err) {

@@ -90,7 +90,7 @@ func (v *view) applyResponse(pod *corev1.Pod) {
 	}
 }
 
-// reached notes how far the watch is.
+// reached records how far the watch is.
 func (v *view) reached(version string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -130,7 +130,7 @@ func (v *view) moveLocked() {
 	v.changedCh = make(chan struct{})
 }
 
-// invalidate notes that nothing is known any more.
+// invalidate records that nothing is known any more.
 func (v *view) invalidate(err error) {
 	v.mu.Lock()
 	first := v.err == nil || errors.Is(v.err, errNoView)

@@ -24,12 +24,12 @@ import (
 // errDetached ends an attach by the person's wish.
 var errDetached = errors.New("detached")
 
-// Attach keeps the contract of runtime.Input.
+// Attach implements runtime.Input.
 func (p *Provider) Attach(name string) error {
 	return p.AttachTerminal(context.Background(), name, runtime.AttachOptions{}) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// AttachTerminal keeps the contract of runtime.Attacher. The process's standard
+// AttachTerminal implements runtime.Attacher. The process's standard
 // input and output must be a terminal.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	const op = "attach to"

@@ -17,7 +17,7 @@ import (
 	"gascity/runtime"
 )
 
-// attachMain is a person's gc attach: a program that runs in a real terminal.
+// attachMain returns a person's gc attach: a program that runs in a real terminal.
 func attachMain(dir, name string, flags []string) int {
 	p, err := pty.Open(config(dir))
 	if err != nil {

@@ -31,7 +31,7 @@ func resolveDelivery(ctx context.Context, l shimdriver.Live) (runtime.Outcome, e
 	return inject.ResolveDelivery(ctx, t, l.Delivery, l.Rules)
 }
 
-// ClearInput keeps the contract of runtime.InputClearer.
+// ClearInput implements runtime.InputClearer.
 func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
 	var token *string
 	if instance != "" {
@@ -47,7 +47,7 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 	})
 }
 
-// NudgeNow keeps the contract of runtime.ImmediateNudgeProvider. A nudge here
+// NudgeNow implements runtime.ImmediateNudgeProvider. A nudge here
 // never waits for an idle agent: it is handed over or refused.
 func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	return p.Nudge(name, content)

@@ -2,10 +2,10 @@ package pty
 
 import "gascity/runtime"
 
-// Pending keeps the contract of runtime.InteractionProvider.
+// Pending implements runtime.InteractionProvider.
 func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) { return p.Asked(name) }
 
-// Respond keeps the contract of runtime.InteractionProvider.
+// Respond implements runtime.InteractionProvider.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	return p.Answer(name, response)
 }

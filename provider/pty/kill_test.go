@@ -130,7 +130,7 @@ func TestResolverDiesToo(t *testing.T) {
 	}
 }
 
-// recovers is what the next deliverer does: it finds out, and delivers again what may be.
+// recovers returns what the next deliverer does: it finds out, and delivers again what may be.
 // It returns how the prompt ended.
 func (a *ledgerSession) recovers(t *testing.T, id, text string) runtime.OutcomeState {
 	t.Helper()

@@ -61,7 +61,7 @@ func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 // terminal is the only transport.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
-// SendKeys keeps the contract of runtime.Input.
+// SendKeys implements runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	for _, key := range keys {
 		if _, err := vt.Key(key, vt.Modes{}); err != nil {
@@ -77,7 +77,7 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	return err
 }
 
-// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+// WaitForIdle implements runtime.IdleWaitProvider.
 func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
 	const op = "wait for idle"
 	live, err := p.Session(ctx, op, name)
@@ -87,7 +87,7 @@ func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 	return shimdriver.ErrorOf(op, name, screen.Idle(ctx, live.Terminal, live.Rules, timeout))
 }
 
-// DismissKnownDialogs keeps the contract of runtime.DialogProvider.
+// DismissKnownDialogs implements runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	return p.Drive(ctx, "dismiss dialogs of", name, nil, func(l shimdriver.Live) error {
 		_, err := screen.Dismiss(ctx, l.Terminal, l.Rules, timeout)
@@ -95,7 +95,7 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 	})
 }
 
-// Relaunch keeps the contract of runtime.RelaunchProvider: the terminal, its
+// Relaunch implements runtime.RelaunchProvider: the terminal, its
 // scrollback and the environment stay.
 func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	return p.LaunchAgain(ctx, name, cfg)

@@ -11,7 +11,7 @@ func missingIsNil(err error) error {
 	return err
 }
 
-// Attach keeps the contract of runtime.Input.
+// Attach implements runtime.Input.
 func (p *Provider) Attach(name string) error {
 	b, err := p.at("attach to", name)
 	if err != nil {
@@ -20,7 +20,7 @@ func (p *Provider) Attach(name string) error {
 	return b.wrap(b.Provider.Attach(name))
 }
 
-// Nudge keeps the contract of runtime.Input.
+// Nudge implements runtime.Input.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	if len(content) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	return b.wrap(b.Provider.Nudge(name, content))
 }
 
-// SendKeys keeps the contract of runtime.Input.
+// SendKeys implements runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	b, err := p.at("send keys to", name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	return b.wrap(b.Provider.SendKeys(name, keys...))
 }
 
-// Peek keeps the contract of runtime.Output.
+// Peek implements runtime.Output.
 func (p *Provider) Peek(name string, lines int) (string, error) {
 	b, err := p.at("peek at", name)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	return text, b.wrap(err)
 }
 
-// ClearScrollback keeps the contract of runtime.Output.
+// ClearScrollback implements runtime.Output.
 func (p *Provider) ClearScrollback(name string) error {
 	b, err := p.at("clear the scrollback of", name)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	return b.wrap(b.Provider.ClearScrollback(name))
 }
 
-// SetMeta keeps the contract of runtime.MetaStore.
+// SetMeta implements runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	b, err := p.at("set metadata of", name)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *Provider) SetMeta(name, key, value string) error {
 	return b.wrap(b.Provider.SetMeta(name, key, value))
 }
 
-// GetMeta keeps the contract of runtime.MetaStore.
+// GetMeta implements runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	b, err := p.at("read metadata of", name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 	return value, b.wrap(err)
 }
 
-// RemoveMeta keeps the contract of runtime.MetaStore.
+// RemoveMeta implements runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
 	b, err := p.at("remove metadata of", name)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	return b.wrap(b.Provider.RemoveMeta(name, key))
 }
 
-// CopyTo keeps the contract of runtime.Stager.
+// CopyTo implements runtime.Stager.
 func (p *Provider) CopyTo(name, src, relDst string) error {
 	b, err := p.at("copy to", name)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	return b.wrap(b.Provider.CopyTo(name, src, relDst))
 }
 
-// RunLive keeps the contract of runtime.Stager.
+// RunLive implements runtime.Stager.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	b, err := p.at("apply session_live to", name)
 	if err != nil {

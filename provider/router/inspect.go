@@ -32,7 +32,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	return err == nil && b.Provider.ProcessAlive(name, processNames)
 }
 
-// GetLastActivity keeps the contract of runtime.Inspector.
+// GetLastActivity implements runtime.Inspector.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	b, err := p.at("look at", name)
 	if runtime.IsSessionGone(err) {
@@ -45,7 +45,7 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	return at, b.wrap(err)
 }
 
-// ListRunning keeps the contract of runtime.Inspector: the names of all backends
+// ListRunning implements runtime.Inspector: the names of all backends
 // that answered, and a [runtime.PartialListError] that names the others.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := p.context()

@@ -53,7 +53,7 @@ func query[V any](ctx context.Context, p *Provider, b *backend, question func() 
 	}
 }
 
-// observe looks for the session at one backend.
+// observe searches for the session at one backend.
 func (p *Provider) observe(ctx context.Context, b *backend, name string) observation {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -101,12 +101,12 @@ func (p *Provider) observeAll(ctx context.Context, backends []*backend, name str
 	return sights
 }
 
-// others are the backends beside one, all if it is nil.
+// others returns the backends beside one, all if it is nil.
 func (p *Provider) others(than *backend) []*backend {
 	return slices.DeleteFunc(slices.Clone(p.backends), func(b *backend) bool { return b == than })
 }
 
-// find looks for the session: at home first, elsewhere only if it does not run
+// find searches for the session: at home first, elsewhere only if it does not run
 // there. The sight is that of the backend where it is; its state is gone if it is
 // certainly at none, and unknown if it is at none of those that answered.
 func (p *Provider) find(ctx context.Context, name string) observation {
@@ -143,7 +143,7 @@ func (p *Provider) at(op, name string) (*backend, error) {
 	return s.backend, nil
 }
 
-// Observe keeps the contract of runtime.Observer. A session that is at none of the
+// Observe implements runtime.Observer. A session that is at none of the
 // backends is dead only if all of them say so.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	s := p.find(ctx, name)
@@ -160,7 +160,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	return s.obs, nil
 }
 
-// Recover keeps the contract of runtime.Recoverer.
+// Recover implements runtime.Recoverer.
 func (p *Provider) Recover(ctx context.Context, name, handle string) error {
 	s := p.find(ctx, name)
 	switch {

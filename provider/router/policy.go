@@ -22,7 +22,7 @@ type Auto struct {
 	ACP     string // for those that speak the Agent Client Protocol
 }
 
-// Backend keeps the contract of [Policy].
+// Backend implements [Policy].
 func (a Auto) Backend(_, transport string) string {
 	if transport == TransportACP {
 		return a.ACP
@@ -30,7 +30,7 @@ func (a Auto) Backend(_, transport string) string {
 	return a.Default
 }
 
-// Backends keeps the contract of [Policy].
+// Backends implements [Policy].
 func (a Auto) Backends(transport string) []string { return []string{a.Backend("", transport)} }
 
 // Hybrid routes by name: sessions whose name contains Match are remote. An empty
@@ -39,7 +39,7 @@ type Hybrid struct {
 	Local, Remote, Match string
 }
 
-// Backend keeps the contract of [Policy].
+// Backend implements [Policy].
 func (h Hybrid) Backend(session, _ string) string {
 	if h.Match != "" && strings.Contains(session, h.Match) {
 		return h.Remote
@@ -47,7 +47,7 @@ func (h Hybrid) Backend(session, _ string) string {
 	return h.Local
 }
 
-// Backends keeps the contract of [Policy].
+// Backends implements [Policy].
 func (h Hybrid) Backends(string) []string {
 	if h.Match == "" {
 		return []string{h.Local}

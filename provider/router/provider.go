@@ -128,7 +128,7 @@ func (p *Provider) names() []string {
 	return names
 }
 
-// Route keeps the contract of runtime.Router: it returns the backend where the
+// Route implements runtime.Router: it returns the backend where the
 // session is, or where it would be started if it is nowhere, and nil if that is
 // unknown. The empty name is served by the first backend.
 func (p *Provider) Route(session string) runtime.Provider {
@@ -142,7 +142,7 @@ func (p *Provider) Route(session string) runtime.Provider {
 	return b.Provider
 }
 
-// Capabilities is what all backends report; [runtime.CapabilitiesFor] returns
+// Capabilities returns what all backends report; [runtime.CapabilitiesFor] returns
 // what the backend of one session reports.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	all := runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}

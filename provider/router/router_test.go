@@ -14,7 +14,7 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// pair is a router that sends names with an "f" far away.
+// pair returns a router that sends names with an "f" far away.
 func pair(t *testing.T, change func(*router.Config)) (*router.Provider, *fake.Provider, *fake.Provider) {
 	t.Helper()
 	n, f := fake.New(), fake.New()

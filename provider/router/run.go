@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Start keeps the contract of runtime.Runner, at the backend that the policy
+// Start implements runtime.Runner, at the backend that the policy
 // names. If that is not there, the error matches [ErrNoBackend] or
 // [runtime.ErrRuntimeUnavailable] and nothing was done; so it is if the session
 // may be at another backend that does not answer. What is left there of an agent
@@ -35,7 +35,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	return home.wrap(home.Provider.Start(ctx, name, cfg))
 }
 
-// begin notes a start that is under way. Starts of one session at one backend are
+// begin records a start that is under way. Starts of one session at one backend are
 // left to the backend; at another one the name is taken.
 func (p *Provider) begin(name string, at *backend) (end func(), err error) {
 	p.mu.Lock()
@@ -68,7 +68,7 @@ func (p *Provider) starting(name string) *backend {
 	return nil
 }
 
-// clear makes sure that the session is at no other backend than home. Nothing is
+// clear ensures that the session is at no other backend than home. Nothing is
 // removed before all have answered.
 func (p *Provider) clear(ctx context.Context, name string, home *backend) error {
 	sights := p.observeAll(ctx, p.others(home), name)
@@ -113,7 +113,7 @@ func (p *Provider) stopAt(ctx context.Context, b *backend, name string) error {
 	}
 }
 
-// Stop keeps the contract of runtime.Runner: the session is stopped wherever it
+// Stop implements runtime.Runner: the session is stopped wherever it
 // is, and nil says that every backend has answered that it is not there.
 func (p *Provider) Stop(name string) error {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the contract's method has no ctx
@@ -148,12 +148,12 @@ func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend
 	return errs
 }
 
-// StopInstance keeps the contract of runtime.Fencer, wherever the instance is.
+// StopInstance implements runtime.Fencer, wherever the instance is.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return p.fenced(ctx, "stop", name, func(b *backend) error { return runtime.StopInstance(ctx, b.Provider, name, token) })
 }
 
-// InterruptInstance keeps the contract of runtime.Fencer.
+// InterruptInstance implements runtime.Fencer.
 func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
 	s := p.find(ctx, name)
 	switch {
@@ -196,7 +196,7 @@ func (p *Provider) fenced(ctx context.Context, op, name string, do func(*backend
 	return nil
 }
 
-// Interrupt keeps the contract of runtime.Runner.
+// Interrupt implements runtime.Runner.
 func (p *Provider) Interrupt(name string) error {
 	b, err := p.at("interrupt", name)
 	if runtime.IsSessionGone(err) {

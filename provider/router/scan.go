@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// FindRuntimesBySessionID keeps the contract of runtime.ProcessTableScanner over
+// FindRuntimesBySessionID implements runtime.ProcessTableScanner over
 // all backends that can scan. A process that several of them see is returned
 // once, by the one that has a record of it.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
@@ -51,7 +51,7 @@ func addRuntime(found []runtime.LiveRuntime, r runtime.LiveRuntime) []runtime.Li
 	return found
 }
 
-// TerminateRuntime keeps the contract of runtime.ProcessTableScanner: at the
+// TerminateRuntime implements runtime.ProcessTableScanner: at the
 // backend that sees the process, the one first that has it in its books.
 func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	var errs []error

@@ -70,7 +70,7 @@ func (w *simulation) route() error {
 	return err
 }
 
-// routedState is one backend as the router sees it.
+// routedState returns one backend as the router sees it.
 func (w *simulation) routedState(i int) runtime.Provider {
 	if w.bare {
 		return facets{w.places[i]}

@@ -12,7 +12,7 @@ import (
 // firstPause is before the first try to watch a backend again.
 const firstPause = 100 * time.Millisecond
 
-// Watch keeps the contract of runtime.Watcher over all backends. A backend whose
+// Watch implements runtime.Watcher over all backends. A backend whose
 // events end, or that has none, is no end of the others': it is watched again, and
 // as long as it is not, a resync at intervals says that it has to be looked at.
 // If no backend can be watched now, that is the error.

@@ -108,7 +108,7 @@ func (e *lostError) Error() string {
 	return "ssh: " + cmp.Or(said, "it gave up without a message")
 }
 
-// remedy is what a person has to do where ssh would ask, which it cannot without a terminal.
+// remedy returns what a person has to do where ssh would ask, which it cannot without a terminal.
 func (e *lostError) remedy() string {
 	switch {
 	case strings.Contains(e.said, "REMOTE HOST IDENTIFICATION HAS CHANGED"):

@@ -18,7 +18,7 @@ const (
 	outpostFolder = `"${XDG_STATE_HOME:-$HOME/.local/state}/gc/outpost`
 )
 
-// run is the line of shell that runs gc with the given checksum over there: args are
+// run returns the line of shell that runs gc with the given checksum over there: args are
 // quoted already. Where it is not, the line says so and what kind of host it is. Whatever
 // the user's shell is, it only has to know how to run another one.
 func (h *host) run(program string, args ...string) string {

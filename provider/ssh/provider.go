@@ -97,7 +97,7 @@ const (
 	maxSocket   = 103
 )
 
-// controlPath is the socket of the connection that ssh processes share. It is empty if
+// controlPath returns the socket of the connection that ssh processes share. It is empty if
 // there would be no room for its path: then each makes its own.
 func (h *host) controlPath() string {
 	if h.cfg.Dir == "" {
@@ -111,7 +111,7 @@ func (h *host) controlPath() string {
 	return strings.ReplaceAll(path, "%", "%%")
 }
 
-// command is an ssh process that runs one line of shell over there.
+// command returns an ssh process that runs one line of shell over there.
 func (h *host) command(ctx context.Context, line string, flags ...string) *exec.Cmd {
 	args := append([]string{"-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=2"}, flags...)
 	if path := h.controlPath(); path != "" {

@@ -82,7 +82,7 @@ func (b *fakeHost) open() *ssh.Provider {
 	return p
 }
 
-// programs are those of gc over there.
+// programs returns those of gc over there.
 func (b *fakeHost) programs() []string {
 	b.Helper()
 	entries, err := os.ReadDir(filepath.Join(b.home, ".cache/gc"))

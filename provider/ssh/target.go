@@ -93,7 +93,7 @@ func (t Target) String() string {
 	return s
 }
 
-// args are the target's arguments for ssh.
+// args returns the target's arguments for ssh.
 func (t Target) args() []string {
 	var args []string
 	if t.Port != 0 {

@@ -18,12 +18,12 @@ import (
 	"gascity/runtime"
 )
 
-// Attach keeps the contract of runtime.Input.
+// Attach implements runtime.Input.
 func (p *Provider) Attach(name string) error {
 	return p.AttachTerminal(context.Background(), name, runtime.AttachOptions{}) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// AttachTerminal keeps the contract of runtime.Attacher by a tmux client of the city's
+// AttachTerminal implements runtime.Attacher by a tmux client of the city's
 // server, also inside another tmux. The keys are the server's own: C-b d and C-\ leave,
 // and other ones cannot be asked for.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {

@@ -34,7 +34,7 @@ var _ startup.Backend = (*sessionBackend)(nil)
 
 func (b *sessionBackend) dir() statedir.Folder { return b.provider.dir(b.name) }
 
-// Claim keeps the contract of startup.Backend.
+// Claim implements startup.Backend.
 func (b *sessionBackend) Claim(ctx context.Context) error {
 	p := b.provider
 	if statedir.NotExists(b.dir().Record()) {
@@ -83,7 +83,7 @@ func (p *Provider) clearWay(ctx context.Context, r *record) error {
 	return p.killInstance(ctx, r, -1)
 }
 
-// Create keeps the contract of startup.Backend.
+// Create implements startup.Backend.
 func (b *sessionBackend) Create(ctx context.Context, spec startup.Spec) error {
 	if b.again != nil {
 		return b.relaunch(ctx, spec)
@@ -187,7 +187,7 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 	return s, err
 }
 
-// removePartial takes away a session that was made in part.
+// removePartial removes a session that was made in part.
 func (b *sessionBackend) removePartial(ctx context.Context, r *record) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
@@ -245,7 +245,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 	return r.write(b.dir())
 }
 
-// respawn gives the previous instance's pane to the next one, in one step.
+// respawn returns the previous instance's pane to the next one, in one step.
 func (b *sessionBackend) respawn(ctx context.Context, former, next *record, launcher string) (server.State, error) {
 	unset := func(name string) control.Command {
 		return control.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
@@ -271,12 +271,12 @@ func (b *sessionBackend) respawn(ctx context.Context, former, next *record, laun
 	return server.Parse(lastLine(string(reply)))
 }
 
-// Terminal keeps the contract of startup.Backend.
+// Terminal implements startup.Backend.
 func (b *sessionBackend) Terminal() screen.Terminal {
 	return &terminal{provider: b.provider, record: b.record, pane: b.pane}
 }
 
-// Life keeps the contract of startup.Backend.
+// Life implements startup.Backend.
 func (b *sessionBackend) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
 	end := time.Now().Add(wait)
 	for {
@@ -317,7 +317,7 @@ func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) er
 // lastLines is how much of an agent's output is reported with its end.
 const lastLines = 80
 
-// Destroy keeps the contract of startup.Backend.
+// Destroy implements startup.Backend.
 func (b *sessionBackend) Destroy(ctx context.Context) error {
 	switch {
 	case b.again != nil:

@@ -14,7 +14,7 @@ import (
 	"gascity/runtime"
 )
 
-// Deliver keeps the contract of runtime.Deliverer.
+// Deliver implements runtime.Deliverer.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var out runtime.Outcome
 	err := p.drive(ctx, "nudge", name, tokenOf(d), func(s drivenSession) (err error) {
@@ -26,7 +26,7 @@ func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery)
 	return inject.DeliveryResult(out, err)
 }
 
-// tokenOf is the token that a delivery names; nil if it names none.
+// tokenOf returns the token that a delivery names; nil if it names none.
 func tokenOf(d runtime.Delivery) *string {
 	if d.Instance == "" {
 		return nil
@@ -45,7 +45,7 @@ func (s drivenSession) deliver(ctx context.Context, id string, prompt inject.Pro
 	return inject.Deliver(ctx, l, id, prompt, s.rules)
 }
 
-// Settle keeps the contract of runtime.Settler.
+// Settle implements runtime.Settler.
 func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	return inject.RetryUntilKnown(ctx, func() (runtime.Outcome, error) { return p.resolveOnce(ctx, name, d) })
 }
@@ -72,13 +72,13 @@ func (p *Provider) resolveOnce(ctx context.Context, name string, d runtime.Deliv
 	return out, err
 }
 
-// Withdraw keeps the contract of runtime.Withdrawer.
+// Withdraw implements runtime.Withdrawer.
 func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	out, err := p.Settle(ctx, name, d)
 	return err == nil && out.State == runtime.OutcomeRefused, err
 }
 
-// ClearInput keeps the contract of runtime.InputClearer.
+// ClearInput implements runtime.InputClearer.
 func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
 	return p.drive(ctx, "clear the input box of", name, tokenOf(runtime.Delivery{Instance: instance}), func(s drivenSession) error {
 		l, err := s.lease(ctx)
@@ -93,7 +93,7 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 // the agent takes to read it.
 const nudgeTime = 5 * time.Minute
 
-// Nudge keeps the contract of runtime.Input.
+// Nudge implements runtime.Input.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	ctx, cancel := context.WithTimeout(context.Background(), nudgeTime) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
@@ -104,13 +104,13 @@ func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	return fold("nudge", name, err)
 }
 
-// NudgeNow keeps the contract of runtime.ImmediateNudgeProvider. A nudge here never waits
+// NudgeNow implements runtime.ImmediateNudgeProvider. A nudge here never waits
 // for an idle agent: it is handed over or refused.
 func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	return p.Nudge(name, content)
 }
 
-// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+// WaitForIdle implements runtime.IdleWaitProvider.
 func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
 	const op = "wait for idle"
 	s, err := p.live(ctx, op, name)
@@ -121,7 +121,7 @@ func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 	return fold(op, name, screen.Idle(ctx, seat.terminal, seat.rules, timeout))
 }
 
-// DismissKnownDialogs keeps the contract of runtime.DialogProvider.
+// DismissKnownDialogs implements runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	return p.drive(ctx, "dismiss dialogs of", name, nil, func(s drivenSession) error {
 		_, err := screen.Dismiss(ctx, s.terminal, s.rules, timeout)
@@ -129,7 +129,7 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 	})
 }
 
-// CopyTo keeps the contract of runtime.Stager.
+// CopyTo implements runtime.Stager.
 func (p *Provider) CopyTo(name, src, relDst string) error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -143,7 +143,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	return fold("copy to", name, overlay.CopyTo(s.record.WorkDir, src, relDst))
 }
 
-// CopyFrom keeps the contract of runtime.CopyFromProvider.
+// CopyFrom implements runtime.CopyFromProvider.
 func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
 	const op = "copy from"
 	s, err := p.observeOp(ctx, op, name)

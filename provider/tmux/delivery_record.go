@@ -134,12 +134,12 @@ func (l *lease) recordHumanInput(human time.Time) bool {
 	return !human.Equal(l.account.Human) && l.account.Deliveries.Taint()
 }
 
-// fence is the condition of everything that a delivery sends.
+// fence returns the condition of everything that a delivery sends.
 func (l *lease) fence() string {
 	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}#{@" + server.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
 }
 
-// noHumanInputSince is the condition that no person has typed since then, as the server counts.
+// noHumanInputSince returns the condition that no person has typed since then, as the server counts.
 func noHumanInputSince(at time.Time) string {
 	if at.IsZero() {
 		return "#{==:#{?pane_id,#{session_last_attached},},}"
@@ -147,7 +147,7 @@ func noHumanInputSince(at time.Time) string {
 	return "#{==:#{?pane_id,#{session_activity},}," + strconv.FormatInt(at.Unix(), 10) + "}"
 }
 
-// Frame keeps the contract of screen.Terminal.
+// Frame implements screen.Terminal.
 func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	f, err := l.terminal.Frame(ctx, after)
 	if err == nil {
@@ -156,13 +156,13 @@ func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	return f, err
 }
 
-// Send keeps the contract of screen.Terminal.
+// Send implements screen.Terminal.
 func (l *lease) Send(ctx context.Context, p []byte) error {
 	l.humanKnown = false
 	return l.send(ctx, l.fence(), p, control.Command{})
 }
 
-// Begin keeps the contract of inject.Journal.
+// Begin implements inject.Journal.
 func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	if _, err := l.Account(ctx, id); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return l.save()
 }
 
-// Type keeps the contract of inject.Journal.
+// Type implements inject.Journal.
 func (l *lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	if err := l.account.Deliveries.Send(in, p); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (l *lease) refused(ctx context.Context, in inputlog.Input, cause error) err
 	return errors.Join(inputlog.ErrTouched, l.save())
 }
 
-// Account keeps the contract of inject.Journal. When a person typed last is not asked again where
+// Account implements inject.Journal. When a person typed last is not asked again where
 // the server has reported it with the right or with the screen that is judged by: whatever
 // relies on the account is sent under the condition that no key was typed since.
 func (l *lease) Account(ctx context.Context, id string) (inputlog.Account, error) {
@@ -238,7 +238,7 @@ func (l *lease) Account(ctx context.Context, id string) (inputlog.Account, error
 	return l.account.Deliveries.Account(id), err
 }
 
-// RecordOutcome keeps the contract of inject.Journal.
+// RecordOutcome implements inject.Journal.
 func (l *lease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
 	if !l.account.Deliveries.RecordOutcome(e) {
 		return fmt.Errorf("delivery %s: %w", e.ID, inputlog.ErrNoDelivery)

@@ -8,13 +8,13 @@ import (
 	"gascity/internal/tmux/server"
 )
 
-// fence is the format that holds for this instance's pane alone, and while its agent
+// fence returns the format that holds for this instance's pane alone, and while its agent
 // lives.
 func (r *record) fence() string {
 	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
 }
 
-// paneCondition is the format that holds for this instance's pane alone, whether or not its
+// paneCondition returns the format that holds for this instance's pane alone, whether or not its
 // agent lives.
 func (r *record) paneCondition() string {
 	return "#{==:#{@" + server.OptionInstance + "}," + r.hash() + "}"

@@ -7,7 +7,7 @@ import (
 	"gascity/runtime"
 )
 
-// SetHints keeps the contract of runtime.Hinter. A later driver of the session reads its
+// SetHints implements runtime.Hinter. A later driver of the session reads its
 // record.
 func (p *Provider) SetHints(ctx context.Context, name, instance string, hints runtime.Hints) error {
 	const op = "set the hints of"

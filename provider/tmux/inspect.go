@@ -45,7 +45,7 @@ func (p *Provider) IsAttached(name string) bool {
 	return err == nil && s.isLive() && s.state.Attached > 0
 }
 
-// GetLastActivity keeps the contract of runtime.Inspector. It is by the second for output
+// GetLastActivity implements runtime.Inspector. It is by the second for output
 // that this process has not read itself.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	ctx, cancel := bounded()
@@ -57,7 +57,7 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	return p.lastOutput(s), nil
 }
 
-// lastOutput is when the session printed last.
+// lastOutput returns when the session printed last.
 func (p *Provider) lastOutput(s observation) time.Time {
 	pane := p.panes.update(s.record, *s.state)
 	p.panes.mu.Lock()
@@ -68,7 +68,7 @@ func (p *Provider) lastOutput(s observation) time.Time {
 	return pane.lastOutput
 }
 
-// ListRunning keeps the contract of runtime.Inspector.
+// ListRunning implements runtime.Inspector.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -107,7 +107,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	return alive
 }
 
-// Observe keeps the contract of runtime.Observer.
+// Observe implements runtime.Observer.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	obs, live, err := p.observe(ctx, name)
 	if live && obs.Agent == runtime.Dead { // perhaps it ended between the two questions: then there is an exit
@@ -189,7 +189,7 @@ func (p *Provider) observeLive(obs *runtime.Observation, s observation) {
 	obs.Agent = s.record.life()
 }
 
-// observeLost looks for what a lost session left: its agent is alive as long as any process
+// observeLost searches for what a lost session left: its agent is alive as long as any process
 // carries its token, and that is the one to be named.
 func (r *record) observeLost(obs *runtime.Observation) {
 	pids, err := r.orphans()
@@ -217,7 +217,7 @@ func (p *Provider) cause(r *record) string {
 	return "it was closed inside tmux, and the tmux server still runs"
 }
 
-// Peek keeps the contract of runtime.Output.
+// Peek implements runtime.Output.
 func (p *Provider) Peek(name string, lines int) (string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -272,7 +272,7 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	return strings.Join(all, "\n"), nil
 }
 
-// ClearScrollback keeps the contract of runtime.Output.
+// ClearScrollback implements runtime.Output.
 func (p *Provider) ClearScrollback(name string) error {
 	ctx, cancel := bounded()
 	defer cancel()

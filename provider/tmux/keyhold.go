@@ -33,7 +33,7 @@ const (
 // keyHoldFields show which keep stands for a pane, and which one a key waits for.
 const keyHoldFields = "#{@" + server.OptionHold + "} #{@" + server.OptionHeld + "}"
 
-// activeCondition is the condition that keys wait for it.
+// activeCondition returns the condition that keys wait for it.
 func (k keyHold) activeCondition() string {
 	return "#{&&:#{==:#{@" + server.OptionHold + "}," + k.id + "},#{==:#{@" + server.OptionHeld + "}," + k.id + "}}"
 }
@@ -44,7 +44,7 @@ func (k keyHold) hasWaitingKey(hold, held string) bool {
 	return k.id != "" && hold == k.id && held == k.id
 }
 
-// Hold keeps the contract of screen.Holder. Without an attached client, or with a server
+// Hold implements screen.Holder. Without an attached client, or with a server
 // that cannot hold keys, there is nothing to release.
 func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	if l.attached == 0 || !l.canHoldKeys {
@@ -106,7 +106,7 @@ func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
 	return func() { cancel(); <-ended }
 }
 
-// MaxHold keeps the contract of screen.LimitedHolder.
+// MaxHold implements screen.LimitedHolder.
 func (l *lease) MaxHold() time.Duration {
 	if !l.kept.renewed {
 		return screen.HoldLimit
@@ -114,7 +114,7 @@ func (l *lease) MaxHold() time.Duration {
 	return maxKeyHold
 }
 
-// entered takes notice that the text is out of the line: keys wait no longer than for who
+// entered records that the text is out of the line: keys wait no longer than for who
 // does not live.
 func (l *lease) entered() {
 	if l.kept.id != "" {
@@ -145,7 +145,7 @@ func (p *Provider) releaseKeyHold(ctx context.Context, r *record, id string) err
 	return err
 }
 
-// human is when the last key of a person went to the program, as the server counts.
+// human returns when the last key of a person went to the program, as the server counts.
 func (l *lease) human(ctx context.Context) (time.Time, error) {
 	if l.kept.id != "" {
 		reply, err := l.provider.server.Query(ctx, control.Cmd("display-message", "-p", "-t", l.record.target(), keyHoldFields))
@@ -157,7 +157,7 @@ func (l *lease) human(ctx context.Context) (time.Time, error) {
 	return l.provider.humanAt(ctx, l.record)
 }
 
-// noHumanInputSince is the condition that no key of a person has gone to the program since then, as the
+// noHumanInputSince returns the condition that no key of a person has gone to the program since then, as the
 // server counts.
 func (l *lease) noHumanInputSince(at time.Time) string {
 	if l.kept.id == "" || !at.Equal(l.kept.humanInput) {

@@ -79,7 +79,7 @@ func (p *person) types(text string) {
 	}
 }
 
-// describeState is what this process and the server are at: for a failure that is hard to meet again.
+// describeState returns what this process and the server are at: for a failure that is hard to meet again.
 // The most useful part comes last, where output is cut.
 func (r *testCity) describeState() string {
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// SendKeys keeps the contract of runtime.Input.
+// SendKeys implements runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	const op = "send keys to"
 	plain, err := encode(keys, vt.Modes{})

@@ -51,7 +51,7 @@ func (a *agent) kill(id, text string) {
 	_ = cmd.Wait()         // killed
 }
 
-// recovers is what the next deliverer does: it finds out, and delivers again what may be.
+// recovers returns what the next deliverer does: it finds out, and delivers again what may be.
 // It returns how the prompt ended.
 func (a *agent) recovers(id, text string) runtime.OutcomeState {
 	a.t.Helper()

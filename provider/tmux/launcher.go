@@ -56,7 +56,7 @@ func (b *sessionBackend) writeLauncher(spec startup.Spec, workDir string) (path 
 	}.Write(b.dir().Prompts())
 }
 
-// environ is the agent's environment without what the server says about its terminal.
+// environ returns the agent's environment without what the server says about its terminal.
 func (b *sessionBackend) environ(spec startup.Spec) []string {
 	own := func(name string) bool { _, set := spec.Vars[name]; return set }
 	env := slices.DeleteFunc(spec.Environ(b.provider.cfg.Env), func(entry string) bool {

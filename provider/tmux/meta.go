@@ -21,7 +21,7 @@ const metaPrefix = "gc_meta_"
 
 func metaName(key string) string { return metaPrefix + hex.EncodeToString([]byte(key)) }
 
-// SetMeta keeps the contract of runtime.MetaStore.
+// SetMeta implements runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
 	_, err := p.meta("set metadata of", name, func(r *record) control.Command {
@@ -33,7 +33,7 @@ func (p *Provider) SetMeta(name, key, value string) error {
 	return err
 }
 
-// GetMeta keeps the contract of runtime.MetaStore.
+// GetMeta implements runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	const op = "read metadata of"
 	encoded, err := p.meta(op, name, func(r *record) control.Command {
@@ -50,7 +50,7 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 	return string(value), fold(op, name, err)
 }
 
-// RemoveMeta keeps the contract of runtime.MetaStore.
+// RemoveMeta implements runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
 	_, err := p.meta("remove metadata of", name, func(r *record) control.Command {
 		if p.hasHiddenMeta() {

@@ -43,7 +43,7 @@ func (p *Provider) observeSession(ctx context.Context, name string) (observation
 	}
 }
 
-// observeOnce is one attempt to see: what it found may be changing.
+// observeOnce returns one attempt to see: what it found may be changing.
 func (p *Provider) observeOnce(ctx context.Context, dir statedir.Folder) (observation, error) {
 	r, err := readRecord(dir)
 	if err == nil && r == nil && p.restorer.mayBeUnrecorded(dir, p.sessions()) {

@@ -72,7 +72,7 @@ func (p *pane) bump() {
 	p.bumpLocked()
 }
 
-// setDigest notes what the screen was.
+// setDigest records what the screen was.
 func (p *pane) setDigest(screen []byte) {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *pane) publishOutput() {
 	p.saveLocked()
 }
 
-// saveLocked notes what was received in the server, unless it is noted or not known whose
+// saveLocked records what was received in the server, unless it is noted or not known whose
 // pane it is.
 func (p *pane) saveLocked() {
 	if p.unsaved && p.name != "" && p.cache.listener != nil {
@@ -175,7 +175,7 @@ func (p *pane) answer() {
 	p.runIfCurrent(keysCommand(p.id, []byte(statusAnswer)))
 }
 
-// save notes in the server what was received, for the process that listens next. An earlier
+// save records in the server what was received, for the process that listens next. An earlier
 // process may know what was not received here.
 func (p *pane) save() {
 	p.cache.mu.Lock()

@@ -130,7 +130,7 @@ func (t *paneCache) paneLocked(id string) *pane {
 	return pane
 }
 
-// serverLost takes notice that the server has ended.
+// serverLost records that the server has ended.
 func (t *paneCache) serverLost(why string) {
 	t.endLostSessions(math.MaxUint64, why)
 	t.mu.Lock()
@@ -283,7 +283,7 @@ func (t *paneCache) publishChanges(s server.State) {
 	}
 }
 
-// replaceLocked takes notice that another instance has come in the place of one. In its
+// replaceLocked records that another instance has come in the place of one. In its
 // warm box it is not gone before.
 func (t *paneCache) replaceLocked(known *pane, s server.State) {
 	if known.id != s.Pane {
@@ -293,7 +293,7 @@ func (t *paneCache) replaceLocked(known *pane, s server.State) {
 	t.removeLocked(known)
 }
 
-// endLocked takes notice that an instance is over.
+// endLocked records that an instance is over.
 func (t *paneCache) endLocked(pane *pane) {
 	t.removeLocked(pane)
 	t.feeds.Publish(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
@@ -314,7 +314,7 @@ func (t *paneCache) removeLocked(pane *pane) {
 	pane.close()
 }
 
-// recordStopped takes notice that this process has ended an instance.
+// recordStopped records that this process has ended an instance.
 func (t *paneCache) recordStopped(name, hash string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -166,7 +166,7 @@ func (p *Provider) SupportsTransport(transport string) bool { return transport =
 // opTimeout bounds the operations of the contract that have no context.
 const opTimeout = 30 * time.Second
 
-// bounded is the context of an operation whose signature has none.
+// bounded returns the context of an operation whose signature has none.
 func bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), opTimeout) //nolint:forbidigo // the contract's method has no ctx
 }
@@ -223,8 +223,8 @@ func (p *Provider) workDir() (string, error) {
 	return os.Getwd()
 }
 
-// sessions is the folder of the sessions' folders.
+// sessions returns the folder of the sessions' folders.
 func (p *Provider) sessions() string { return filepath.Join(p.cfg.Dir, "sessions") }
 
-// dir is the session's own folder.
+// dir returns the session's own folder.
 func (p *Provider) dir(name string) statedir.Folder { return statedir.For(p.sessions(), name) }

@@ -79,7 +79,7 @@ func readRecord(dir statedir.Folder) (*record, error) {
 
 func (r *record) write(dir statedir.Folder) error { return statedir.WriteJSON(dir.Record(), r) }
 
-// accountFile is the file of the account of deliveries.
+// accountFile returns the file of the account of deliveries.
 func accountFile(dir statedir.Folder) string { return filepath.Join(string(dir), "account.json") }
 
 // removePrevious removes what a previous instance left, all but the lock.
@@ -91,7 +91,7 @@ func removePrevious(dir statedir.Folder) error {
 	return errors.Join(err, dir.Clear())
 }
 
-// command is the process that runs the agent's command, as far as it is known.
+// command returns the process that runs the agent's command, as far as it is known.
 func (r *record) command() proc.ID {
 	if r.Child.PID != 0 {
 		return r.Child

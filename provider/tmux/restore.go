@@ -148,7 +148,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 // optionRecord is the option of a pane that has a copy of the record, in hexadecimal digits.
 const optionRecord = "gc_record"
 
-// copied is the record for its pane.
+// copied returns the record for its pane.
 func (r *record) copied() string {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *record) copied() string {
 	return hex.EncodeToString(text)
 }
 
-// checkNotRunning makes sure, before a session without a record on disk is started, that it does not run.
+// checkNotRunning ensures, before a session without a record on disk is started, that it does not run.
 func (p *Provider) checkNotRunning(ctx context.Context, name, city string) error {
 	if err := p.restore(ctx); err != nil {
 		return err

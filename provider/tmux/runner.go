@@ -18,7 +18,7 @@ import (
 	"gascity/runtime"
 )
 
-// Start keeps the contract of runtime.Runner.
+// Start implements runtime.Runner.
 func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
@@ -31,7 +31,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	return nil
 }
 
-// Relaunch keeps the contract of runtime.RelaunchProvider: the pane, what has scrolled off
+// Relaunch implements runtime.RelaunchProvider: the pane, what has scrolled off
 // its screen, its metadata and the token stay.
 func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	s, err := p.observeOp(ctx, "relaunch", name)
@@ -49,7 +49,7 @@ func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config
 	return nil
 }
 
-// RunLive keeps the contract of runtime.Stager.
+// RunLive implements runtime.Stager.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -94,14 +94,14 @@ func (p *Provider) stageFiles(ctx context.Context, cfg runtime.Config) error {
 	return err
 }
 
-// Stop keeps the contract of runtime.Runner.
+// Stop implements runtime.Runner.
 func (p *Provider) Stop(name string) error {
 	ctx, cancel := bounded()
 	defer cancel()
 	return fold("stop", name, p.stop(ctx, name, nil, p.cfg.StopGrace))
 }
 
-// StopInstance keeps the contract of runtime.Fencer.
+// StopInstance implements runtime.Fencer.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return fold("stop", name, p.stop(ctx, name, &token, p.cfg.StopGrace))
 }
@@ -201,7 +201,7 @@ func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 	return err
 }
 
-// Interrupt keeps the contract of runtime.Runner.
+// Interrupt implements runtime.Runner.
 func (p *Provider) Interrupt(name string) error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -212,7 +212,7 @@ func (p *Provider) Interrupt(name string) error {
 	return err
 }
 
-// InterruptInstance keeps the contract of runtime.Fencer.
+// InterruptInstance implements runtime.Fencer.
 func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
 	return p.interrupt(ctx, name, &token)
 }
@@ -227,7 +227,7 @@ func (p *Provider) interrupt(ctx context.Context, name string, token *string) er
 	})
 }
 
-// Recover keeps the contract of runtime.Recoverer. The handle is the instance token.
+// Recover implements runtime.Recoverer. The handle is the instance token.
 func (p *Provider) Recover(ctx context.Context, name, handle string) error {
 	s, err := p.live(ctx, "recover", name)
 	if err == nil && s.record.token != handle {

@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// FindRuntimesBySessionID keeps the contract of runtime.ProcessTableScanner. The server
+// FindRuntimesBySessionID implements runtime.ProcessTableScanner. The server
 // collects its processes itself: as long as it lists one, the number is that one's.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	ctx, cancel := bounded()
@@ -27,7 +27,7 @@ func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 	return found, errors.Join(err, listErr)
 }
 
-// TerminateRuntime keeps the contract of runtime.ProcessTableScanner.
+// TerminateRuntime implements runtime.ProcessTableScanner.
 func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	ctx, cancel := bounded()
 	defer cancel()

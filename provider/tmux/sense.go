@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// Sense keeps the contract of runtime.Sensor. What a program reported to its terminal
+// Sense implements runtime.Sensor. What a program reported to its terminal
 // counts for as long as it is in the foreground; of the screen it is only known how long
 // it has said the same to this process, or at least: since the last output.
 func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
@@ -45,7 +45,7 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	return reading, nil
 }
 
-// process is what the agent's process shows: not what it does, only that it is there.
+// process returns what the agent's process shows: not what it does, only that it is there.
 // [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
 func (p *Provider) process(r *record) (runtime.Evidence, error) {
 	p.identified(r)
@@ -63,12 +63,12 @@ func (p *Provider) process(r *record) (runtime.Evidence, error) {
 	return e, nil
 }
 
-// asLife is one life of a session and what was answered in it so far.
+// asLife returns one life of a session and what was answered in it so far.
 func (r *record) asLife() screen.Life {
 	return screen.Life{Name: fmt.Sprintf("%s %d", r.token, r.StartedAt.UnixNano()), Answered: r.Answered, Last: r.Last}
 }
 
-// Pending keeps the contract of runtime.InteractionProvider.
+// Pending implements runtime.InteractionProvider.
 func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -76,7 +76,7 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	return reading.Pending, fold("read pending question of", name, err)
 }
 
-// Respond keeps the contract of runtime.InteractionProvider. It takes the session's input;
+// Respond implements runtime.InteractionProvider. It takes the session's input;
 // a question is answered in the instance that asks it.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	ctx, cancel := bounded()
@@ -95,7 +95,7 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	})
 }
 
-// answered notes that a question was answered. A later driver reads it.
+// answered records that a question was answered. A later driver reads it.
 func (p *Provider) answered(ctx context.Context, r *record, asked string) error {
 	lock, err := claimFolder(ctx, p.dir(r.Name))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// ConfigureServer keeps the contract of runtime.ServerLifecycleProvider: the present
+// ConfigureServer implements runtime.ServerLifecycleProvider: the present
 // configuration is applied to a server that runs.
 func (p *Provider) ConfigureServer() error {
 	ctx, cancel := bounded()
@@ -34,7 +34,7 @@ func (p *Provider) RetireServer() error {
 	return nil
 }
 
-// TeardownServer keeps the contract of runtime.ServerLifecycleProvider. A server with
+// TeardownServer implements runtime.ServerLifecycleProvider. A server with
 // sessions that run is refused. Nothing is left but the folder.
 func (p *Provider) TeardownServer() error {
 	const op = "tear down the server of"

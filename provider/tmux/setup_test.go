@@ -246,7 +246,7 @@ func (d *testTerminal) leave(pane string) {
 	})
 }
 
-// attachMain is a person's gc attach: a program that runs in a real terminal.
+// attachMain returns a person's gc attach: a program that runs in a real terminal.
 func attachMain(dir, name string, flags []string) int {
 	cfg := config(dir)
 	cfg.Environ = os.Environ()

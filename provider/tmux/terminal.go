@@ -37,7 +37,7 @@ const (
 	screenCount = 22
 )
 
-// Frame keeps the contract of screen.Terminal.
+// Frame implements screen.Terminal.
 func (t *terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, error) {
 	seq, err := t.await(ctx, after)
 	if err != nil {
@@ -178,7 +178,7 @@ func redraw(cells []byte, height int) []byte {
 	return b.Bytes()
 }
 
-// Send keeps the contract of screen.Terminal. The server takes all bytes at once and
+// Send implements screen.Terminal. The server takes all bytes at once and
 // keeps those that the program has not read.
 func (t *terminal) Send(ctx context.Context, p []byte) error {
 	return t.send(ctx, t.record.fence(), p, control.Command{})
@@ -249,7 +249,7 @@ func toErrExited(err error) error {
 	return err
 }
 
-// humanAt is when a person typed last, as the server counts.
+// humanAt returns when a person typed last, as the server counts.
 func (p *Provider) humanAt(ctx context.Context, r *record) (time.Time, error) {
 	s, err := p.stateOf(ctx, r)
 	return s.Human, err

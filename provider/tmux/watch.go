@@ -6,7 +6,7 @@ import (
 	"gascity/runtime"
 )
 
-// Watch keeps the contract of runtime.Watcher.
+// Watch implements runtime.Watcher.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	events := p.panes.feeds.Subscribe(ctx, p.panes.ctx)
 	p.panes.markDirty() // which takes up a server that runs

@@ -104,7 +104,7 @@ func metaMutants() map[string]func(m *modifiedFake) {
 	}
 }
 
-// workDir is that of the first session that was started.
+// workDir returns that of the first session that was started.
 func (m *modifiedFake) workDir() string {
 	cfg, _ := m.Provider.Calls("Start")[0].Args[0].(runtime.Config)
 	return cfg.WorkDir

@@ -146,7 +146,7 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\n", `\n`), "?")
 }
 
-// processes are those that the entry names.
+// processes returns those that the entry names.
 func (e Entry) processes() []int {
 	if e.Kind == LedgerStart {
 		return []int{e.Run}

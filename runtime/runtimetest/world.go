@@ -79,7 +79,7 @@ func (w *World) Name(suffix string) string {
 	return name
 }
 
-// Prefix is what all names of this world begin with.
+// Prefix returns what all names of this world begin with.
 func (w *World) Prefix() string { return w.prefix + "-" }
 
 // Folder returns a new empty folder for work or sources.
@@ -237,7 +237,7 @@ func (w *World) sweep(agent Agent) {
 	}
 }
 
-// began is when the process began, by /proc; zero if unknown. One that began after an agent has
+// began returns when the process began, by /proc; zero if unknown. One that began after an agent has
 // named it is another one, which has got its number.
 func (w *World) began(pid int) time.Time {
 	stat, err := w.place.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

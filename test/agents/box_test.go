@@ -123,7 +123,7 @@ func (d *typed) rested(rest time.Duration) {
 	}
 }
 
-// boxWords are what the sequences of keys are made of.
+// boxWords returns what the sequences of keys are made of.
 func boxWords() []string {
 	return []string{"ab", "word", " ", "e\u0301", "x\u200by", "\u202ertl\u202c", "作業", "\U0001F680", "=.=", "\\", "@zz9", "(1)", "#tag", "tab\tc"}
 }
@@ -156,7 +156,7 @@ func boxKeys(random *rand.Rand) (keys, what string) {
 
 var placeholder = regexp.MustCompile(`\[Pasted[^\]]*\]`)
 
-// shape is what two boxes have in common that show the same text: without blanks and invisible
+// shape returns what two boxes have in common that show the same text: without blanks and invisible
 // characters, and with one word for every placeholder.
 func shape(s string) string {
 	s = placeholder.ReplaceAllString(s, "[pasted]")
@@ -291,5 +291,5 @@ func (d *typed) isCommand(input string) bool {
 	return len(d.box.Content) == 0 && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!"))
 }
 
-// prompts are the texts of the prompts that the model got.
+// prompts returns the texts of the prompts that the model got.
 func (d *typed) prompts() []string { return textsOf(d.model.Prompts(d.name)) }

@@ -142,7 +142,7 @@ func TestPromptsWaitWhileItThinks(t *testing.T) {
 	}
 }
 
-// channelProcesses are the channel of the city's agent, its server and its terminal client; of
+// channelProcesses returns the channel of the city's agent, its server and its terminal client; of
 // opencode the one process that is all three.
 func channelProcesses(t *testing.T, root string) []int {
 	t.Helper()

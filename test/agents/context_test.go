@@ -145,7 +145,7 @@ func (a *agent) begins(b beginning) {
 	}
 }
 
-// typed are the prompts by which the city has sent its context.
+// typed returns the prompts by which the city has sent its context.
 func (a *agent) typed() []string {
 	var out []string
 	events, err := a.Client.PastEvents(a.t.Context(), 0)
@@ -160,13 +160,13 @@ func (a *agent) typed() []string {
 	return out
 }
 
-// last is the newest request of the main loop.
+// last returns the newest request of the main loop.
 func (a *agent) last() mockmodel.Request {
 	all := slices.DeleteFunc(a.Model.Requests(), func(r mockmodel.Request) bool { return !r.Main || r.Caller != a.name })
 	return all[len(all)-1]
 }
 
-// nonces are all that the model ever received.
+// nonces returns all that the model ever received.
 func (a *agent) nonces() []string {
 	var all []string
 	for _, r := range a.Model.Requests() {

@@ -77,7 +77,7 @@ type step struct {
 	columns []string // of the table, that it fills
 }
 
-// steps are those of a day.
+// steps returns those of a day.
 func steps() []step {
 	all := []step{
 		{"delivery", delivery, []string{"delivery"}},
@@ -173,7 +173,7 @@ func bytes(n int) string {
 	return fmt.Sprintf("%d KiB", n>>10)
 }
 
-// letter is a prompt of the size with all that terminals and shells trip over.
+// letter returns a prompt of the size with all that terminals and shells trip over.
 func letter(name string, size int) string {
 	const line = "the «quick» $HOME `fox` said \"it's; done\" \\ & 日本 😀 /etc/* #1 @you !x {a}\n\tindented: 100% [ok] "
 	text := "Letter " + name + ": "

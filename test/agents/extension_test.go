@@ -176,7 +176,7 @@ func (c *fakeCity) await(what string, is func() bool) time.Time {
 	return time.Now()
 }
 
-// latest is the state that the city takes for the newest one.
+// latest returns the state that the city takes for the newest one.
 func (c *fakeCity) latest() (last receivedReport) {
 	for _, r := range c.reports("/lifecycle") {
 		if !r.life.Timestamp.Before(last.life.Timestamp) {

@@ -98,7 +98,7 @@ func nextQuestion(t *testing.T, c *bed.City, agent string, deadline time.Time) *
 	return nil
 }
 
-// proceedOption is the option that a person who wants the agent to run chooses.
+// proceedOption returns the option that a person who wants the agent to run chooses.
 func proceedOption(options []string) string {
 	if i := slices.IndexFunc(options, func(o string) bool { return strings.HasPrefix(o, "Yes") }); i >= 0 {
 		return options[i]

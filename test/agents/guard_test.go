@@ -53,7 +53,7 @@ func (a *agent) calls(command, word string) string {
 	return brief(told)
 }
 
-// results is what the model saw of its tools after the request.
+// results returns what the model saw of its tools after the request.
 func (a *agent) results(n int) string {
 	var told []string
 	for _, r := range a.Model.Requests()[n:] {
@@ -64,7 +64,7 @@ func (a *agent) results(n int) string {
 	return strings.Join(told, "\n")
 }
 
-// brief is the line of a text that gives the reason.
+// brief returns the line of a text that gives the reason.
 func brief(text string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, "rule") {
@@ -131,7 +131,7 @@ func (a *agent) killController() {
 // spent is what a model has reported as used.
 type spent struct{ responses, input, output int64 }
 
-// mockUsage is what the mock has reported to the agent: in answer to prompts, with summaries of
+// mockUsage returns what the mock has reported to the agent: in answer to prompts, with summaries of
 // its own conversation, and with other asides. What it had reported of an answer that was
 // cut off counts if the CLI has kept that.
 func (a *agent) mockUsage() (main, summed, all spent) {
@@ -152,7 +152,7 @@ func (a *agent) mockUsage() (main, summed, all spent) {
 	return main, summed, all
 }
 
-// transcripts are the JSON lines that the CLI keeps in its home, of all conversations.
+// transcripts returns the JSON lines that the CLI keeps in its home, of all conversations.
 func (a *agent) transcripts() string {
 	var all strings.Builder
 	err := filepath.WalkDir(a.Homes[a.name].Home, func(path string, _ fs.DirEntry, err error) error {
@@ -217,7 +217,7 @@ func (a *agent) dropped() (lost spent) {
 	return lost
 }
 
-// unreportedAnswers are the answers that no word to the city has named, for who looks into it.
+// unreportedAnswers returns the answers that no word to the city has named, for who looks into it.
 func (a *agent) unreportedAnswers() (out []string) {
 	past, err := a.Client.PastEvents(a.t.Context(), 0)
 	if err != nil {
@@ -241,7 +241,7 @@ func (a *agent) unreportedAnswers() (out []string) {
 	return out[max(0, len(out)-20):]
 }
 
-// counted is what the city says that the agent has spent.
+// counted returns what the city says that the agent has spent.
 func (a *agent) counted() (got spent) {
 	sum, err := a.Client.Usage(a.t.Context(), client.UsageRequest{})
 	if err != nil {

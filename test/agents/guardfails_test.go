@@ -106,7 +106,7 @@ func (a *agent) tries(what string) (told string, ran bool) {
 	return a.results(r.N), err == nil
 }
 
-// programFailures are those of the hook's program, which is put back from another place. What
+// programFailures returns those of the hook's program, which is put back from another place. What
 // does not decide goes on, so that nothing but the guard fails.
 func (a *agent) programFailures(program, original string) (all []failure) {
 	put := func(text []byte) {
@@ -150,7 +150,7 @@ func (a *agent) programFailures(program, original string) (all []failure) {
 	return all
 }
 
-// cityFailures are those of the city: its socket is put aside, and something else is there.
+// cityFailures returns those of the city: its socket is put aside, and something else is there.
 func (a *agent) cityFailures() (all []failure) {
 	socket := a.socket()
 	aside := func() (back func()) {
@@ -205,7 +205,7 @@ func (a *agent) cityFailures() (all []failure) {
 	return all
 }
 
-// socket is the city's, as the agent knows it.
+// socket returns the city's, as the agent knows it.
 func (a *agent) socket() string {
 	a.t.Helper()
 	s, err := a.Client.Session(a.t.Context(), a.name)

@@ -69,7 +69,7 @@ base = "builtin:codex"
 acp_args = ["-c", "sandbox_mode=\"danger-full-access\"", "-c", "approval_policy=\"never\""]
 `
 
-// job is the text of one prompt.
+// job returns the text of one prompt.
 func job(name string, i int) string {
 	return fmt.Sprintf("Job %d of %s. [[tool:echo %d >> done]][[text:job %d is done]]", i, name, i, i)
 }
@@ -154,7 +154,7 @@ func (a *agent) isBlockReported(text string) bool {
 	return strings.Contains(told, "hook") || strings.Contains(told, "not authorized")
 }
 
-// toolOutputs is what the model saw of the tools of a prompt.
+// toolOutputs returns what the model saw of the tools of a prompt.
 func (a *agent) toolOutputs(text string) (told []string) {
 	for _, r := range a.Model.Requests() {
 		if r.Caller == a.name && len(r.History) > 0 && strings.Contains(r.History[len(r.History)-1], text) {

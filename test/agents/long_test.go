@@ -26,7 +26,7 @@ type turnKind struct {
 	none []string          // CLIs that cannot
 }
 
-// turnKinds are what the run goes through, over and over.
+// turnKinds returns what the run goes through, over and over.
 func turnKinds() []turnKind {
 	return []turnKind{
 		{name: "plain", text: "[[text:short]]"},
@@ -130,7 +130,7 @@ type span struct {
 	why      string
 }
 
-// admitted is how long after the arrival of a request the city may not know of its turn: a
+// admitted returns how long after the arrival of a request the city may not know of its turn: a
 // target where figures are made, and what a machine needs that runs other tests besides.
 func admitted() time.Duration {
 	if os.Getenv("GC_TEST_AGENTS") == "" {
@@ -139,7 +139,7 @@ func admitted() time.Duration {
 	return 250 * time.Millisecond
 }
 
-// working are the times from the first request of each turn on in which one is open, or
+// working returns the times from the first request of each turn on in which one is open, or
 // announced by a call of a tool or by an error after which it is tried again.
 func working(all []mockmodel.Request, caller string, cuts []time.Time) (out []span) {
 	all = slices.DeleteFunc(all, func(r mockmodel.Request) bool { return r.Caller != caller || !r.Main })
@@ -277,7 +277,7 @@ func (a *agent) oneTurn(i int, k turnKind) (end time.Time) {
 	return end
 }
 
-// hookCalled is when the CLI called a hook of its user's behind a time; zero if it has none.
+// hookCalled returns when the CLI called a hook of its user's behind a time; zero if it has none.
 func (a *agent) hookCalled(after time.Time) time.Time {
 	raw, _ := os.ReadFile(filepath.Join(a.Homes[a.name].Home, bed.StopLog)) // most have none
 	for line := range strings.FieldsSeq(string(raw)) {
@@ -288,7 +288,7 @@ func (a *agent) hookCalled(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// most is what was counted most often.
+// most returns what was counted most often.
 func most(counts map[string]int) string {
 	return slices.MaxFunc(slices.Sorted(maps.Keys(counts)), func(a, b string) int { return counts[a] - counts[b] })
 }

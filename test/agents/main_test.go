@@ -68,7 +68,7 @@ func (n *notes) set(t *testing.T, found bed.Installed, column, text string) {
 	}
 }
 
-// load is the machine's, in words; empty where it is unknown.
+// load returns the machine's, in words; empty where it is unknown.
 func load() string {
 	raw, _ := os.ReadFile("/proc/loadavg") // Linux has it
 	one, _, found := strings.Cut(string(raw), " ")
@@ -107,7 +107,7 @@ func together(t *testing.T) {
 	}
 }
 
-// setting is a number from the environment.
+// setting returns a number from the environment.
 func setting(name string, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n

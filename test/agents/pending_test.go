@@ -24,7 +24,7 @@ type asking struct {
 // shelled calls the CLI's shell.
 func shelled(file string) string { return "[[tool:touch " + file + "]]" }
 
-// askings are the CLIs that can ask.
+// askings returns the CLIs that can ask.
 func askings() map[string]asking {
 	return map[string]asking{
 		"claude": {toml: `permission_mode = "manual"`, call: shelled},
@@ -124,7 +124,7 @@ func TestNoPermissionPrompts(t *testing.T) {
 	}
 }
 
-// label is the option that says so, in the words of the hook or of the screen.
+// label returns the option that says so, in the words of the hook or of the screen.
 func label(p client.Pending, answer string) string {
 	words := map[string][]string{"yes": {"Allow once", "Yes", "Yes, proceed (y)"}, "no": {"Deny", "No", "No, suggest changes (esc)", "Reject"}}[answer]
 	for _, option := range p.Options {

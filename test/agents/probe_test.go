@@ -20,7 +20,7 @@ import (
 	"gascity/test/agents/mockmodel"
 )
 
-// oddTexts are the texts of the probe. Each has its own mark, "Q" and a number, by which it
+// oddTexts returns the texts of the probe. Each has its own mark, "Q" and a number, by which it
 // is found in the log of the model.
 func oddTexts() []oddText {
 	lines := func(n int) string {
@@ -215,7 +215,7 @@ type probed struct {
 	Next string `json:"next,omitempty"`
 }
 
-// defect says what contradicts "exact, or by file, or refused with a reason, or listed as changed".
+// defect returns what contradicts "exact, or by file, or refused with a reason, or listed as changed".
 func (p probed) defect() string {
 	switch {
 	case strings.HasPrefix(p.State, "blocked"):

@@ -56,7 +56,7 @@ func TestSpeakersTell(t *testing.T) {
 	}
 }
 
-// acpSessionOf is an agent by the protocol in a city of its own, in the mode if there is one.
+// acpSessionOf returns an agent by the protocol in a city of its own, in the mode if there is one.
 func acpSessionOf(t *testing.T, name string, s speech, city, mode string) *agent {
 	t.Helper()
 	m := bed.Member{Name: "a", CLI: name, Profile: s.profile, TOML: `session = "acp"`, City: "[session.auto]\ndefault = \"pty\"\n[session.acp]\nhandshake_timeout = \"90s\"\n" + city}
@@ -135,7 +135,7 @@ func TestSpeakersState(t *testing.T) {
 	}
 }
 
-// guard is what the city says of the agent's guard.
+// guard returns what the city says of the agent's guard.
 func (a *agent) guard() string {
 	a.t.Helper()
 	s, err := a.Client.Status(a.t.Context())
@@ -191,7 +191,7 @@ func (a *agent) shows(words string) {
 	}
 }
 
-// toolResult is what the model saw of the tool whose command has the word.
+// toolResult returns what the model saw of the tool whose command has the word.
 func (a *agent) toolResult(word string) string {
 	for _, r := range a.Model.Requests() {
 		if r.Main && r.Caller == a.name && len(r.Results) > 0 && len(r.History) > 0 && strings.Contains(r.History[len(r.History)-1], word) {
@@ -277,7 +277,7 @@ type report struct {
 	} `json:"tools_called"`
 }
 
-// reports are the events of telemetry of the kind, in their order.
+// reports returns the events of telemetry of the kind, in their order.
 func (a *agent) reports(kind string) (out []report) {
 	a.t.Helper()
 	past, err := a.Client.PastEvents(a.t.Context(), 0)

@@ -118,7 +118,7 @@ func (s spent) plus(o spent) spent {
 	return spent{s.responses + o.responses, s.input + o.input, s.output + o.output}
 }
 
-// resetTranscripts takes away how far the hooks have read the transcripts.
+// resetTranscripts removes how far the hooks have read the transcripts.
 func (a *agent) resetTranscripts() {
 	a.t.Helper()
 	files, err := filepath.Glob(filepath.Join(a.Root, ".gc", "hooks", "*", "read.json"))

@@ -34,7 +34,7 @@ const pasteBegin = "\x1b[200~"
 // Called reports whether a test program was started to be the agent: by a link of that name.
 func Called(argv0 string) bool { return filepath.Base(argv0) == Name }
 
-// Flags are the flags of an agent with the options, beside its ledger.
+// Flags returns the flags of an agent with the options, beside its ledger.
 func Flags(o boxmodel.Options) (string, error) {
 	data, err := json.Marshal(o)
 	if err != nil {

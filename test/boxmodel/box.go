@@ -94,10 +94,10 @@ func (b *Box) move(key string) {
 	b.Behind = len(b.Content) - at
 }
 
-// at is the number of the character behind the cursor.
+// at returns the number of the character behind the cursor.
 func (b *Box) at() int { return max(0, len(b.Content)-b.Behind) }
 
-// before is the beginning of the character before at, with what belongs to it: a letter has its
+// before returns the beginning of the character before at, with what belongs to it: a letter has its
 // combining characters, and a paste is one.
 func (b *Box) before(at int) int {
 	from := max(0, at-1)
@@ -107,7 +107,7 @@ func (b *Box) before(at int) int {
 	return from
 }
 
-// lineStart is the beginning of the line at at.
+// lineStart returns the beginning of the line at at.
 func (b *Box) lineStart(at int) int {
 	for at > 0 && (b.Content[at-1].Rune != '\n' || b.Content[at-1].Fold > 0) { // a placeholder is a part of its line
 		at--
@@ -231,7 +231,7 @@ func (b *Box) last() int {
 	return b.Content[len(b.Content)-1].By
 }
 
-// Text is the text of characters.
+// Text returns the text of characters.
 func Text(content []Char) string {
 	runes := make([]rune, len(content))
 	for i, c := range content {
@@ -275,7 +275,7 @@ func (b *Box) Screen(busy bool) (rows []string, y int) {
 	return rows, slices.Index(rows, lines[0]) + len(lines) - 1 - b.rowsBehind(len(lines))
 }
 
-// rowsBehind is how many of n rows are below the cursor.
+// rowsBehind returns how many of n rows are below the cursor.
 func (b *Box) rowsBehind(n int) int {
 	if b.Behind == 0 || b.Hides {
 		return 0
@@ -288,7 +288,7 @@ func (b *Box) rowsBehind(n int) int {
 	return min(n-1, max(0, len(whole.Rows())-len(short.Rows())))
 }
 
-// mark is what stands before the text.
+// mark returns what stands before the text.
 func (b *Box) mark() string {
 	switch b.Style {
 	case "rules":
@@ -300,7 +300,7 @@ func (b *Box) mark() string {
 	}
 }
 
-// Rows are the rows that the box shows.
+// Rows returns the rows that the box shows.
 func (b *Box) Rows() []string {
 	if b.Hides || len(b.Content) == 0 {
 		if b.Suggests && b.Style != "line" && !b.Hides {

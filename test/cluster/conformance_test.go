@@ -56,7 +56,7 @@ func TestConformance(t *testing.T) {
 	t.Logf("%v of %d cases", count, len(results))
 }
 
-// imitated is the agent CLI that the fake agent looks like.
+// imitated returns the agent CLI that the fake agent looks like.
 func imitated() string {
 	profiles := agentcli.Builtin()
 	for _, name := range profiles.Names() {

@@ -78,7 +78,7 @@ func deploy(t *testing.T, city string) deployed {
 	return deployed{t}
 }
 
-// leader is the pod that holds the lease, empty if none does.
+// leader returns the pod that holds the lease, empty if none does.
 func (d deployed) leader() string {
 	out, _ := osexec.CommandContext(d.Context(), "kubectl", "get", "lease", "gc", "-n", namespace, "-o", "jsonpath={.spec.holderIdentity}").Output() // none yet, at first
 	pod, _, _ := strings.Cut(string(out), "_")
@@ -94,7 +94,7 @@ func (d deployed) gc(args ...string) (string, error) {
 	return string(out), err
 }
 
-// status is the controller's, an error while there is none.
+// status returns the controller's, an error while there is none.
 func (d deployed) status() (client.Status, error) {
 	var s client.Status
 	out, err := d.gc("status", "--json")

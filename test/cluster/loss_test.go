@@ -16,7 +16,7 @@ import (
 	"gascity/runtime"
 )
 
-// component is a process of the cluster, which a test may stop for a while: a process that
+// component returns a process of the cluster, which a test may stop for a while: a process that
 // stands still is one that is lost, and it can come back as it was.
 func component(t *testing.T, name string) int {
 	t.Helper()

@@ -19,7 +19,7 @@ type rule struct{ group, resource, verb string }
 
 func (r rule) String() string { return r.verb + " " + r.resource }
 
-// granted are all that the roles of the manifests give: one rule for each verb.
+// granted returns all that the roles of the manifests give: one rule for each verb.
 func granted() []rule {
 	return []rule{
 		{"", "pods", "get"},

@@ -79,13 +79,13 @@ func apply(t *testing.T, object string) {
 	}
 }
 
-// space makes sure that the namespace is there.
+// space ensures that the namespace is there.
 func space(t *testing.T) {
 	t.Helper()
 	apply(t, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+namespace+`"}}`)
 }
 
-// shared is a template of pods that see the folders and the processes of this machine, so
+// shared returns a template of pods that see the folders and the processes of this machine, so
 // that a test has sight of the agents beside the driver.
 func shared() string {
 	folders := []string{os.TempDir(), os.Getenv(programVariable)}
@@ -106,7 +106,7 @@ func idOf(dir string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// config is the driver's of one city.
+// config returns the driver's of one city.
 func config(dir string) k8s.Config {
 	return k8s.Config{
 		ID: idOf(dir), Place: "pty", Program: program("gc"),
@@ -156,7 +156,7 @@ func eventually(t *testing.T, what string, ask func() bool) {
 	}
 }
 
-// agent is a fake agent that is copied into the pod's folder.
+// agent returns a fake agent that is copied into the pod's folder.
 func agent(flags ...string) runtime.Config {
 	return runtime.Config{
 		Command:           "exec ./fakeagent " + strings.Join(flags, " "),

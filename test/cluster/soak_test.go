@@ -87,7 +87,7 @@ func TestMixedCityReconciles(t *testing.T) {
 	s.await(ctx)
 }
 
-// city is the text of the configuration.
+// city returns the text of the configuration.
 func (s *soak) city(dir, config string, each int) string {
 	volume := string(must(json.Marshal(map[string]any{"spec": map[string]any{
 		"volumes":    []any{map[string]any{"name": "ledgers", "hostPath": map[string]string{"path": dir}}},

@@ -41,7 +41,7 @@ func requestTools(path string) {
 	}
 }
 
-// running are the processes, in whatever pod, whose arguments begin like this.
+// running returns the processes, in whatever pod, whose arguments begin like this.
 func running(args ...string) (pids []int) {
 	for _, path := range must(filepath.Glob("/proc/[0-9]*/cmdline")) {
 		line, err := os.ReadFile(path)

@@ -95,7 +95,7 @@ func (s *stage) build(ctx context.Context) ([]agent, error) {
 	return agents, os.WriteFile(filepath.Join(s.dir, "city.toml"), city.Bytes(), 0o600)
 }
 
-// python is an interactive Python, or cat where there is none.
+// python returns an interactive Python, or cat where there is none.
 func python(ctx context.Context) agent {
 	if path, err := exec.LookPath("python3"); err == nil && exec.CommandContext(ctx, path, "-c", "").Run() == nil {
 		return agent{

@@ -12,7 +12,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// opened are the conversations that an agent without a terminal has opened.
+// opened returns the conversations that an agent without a terminal has opened.
 func (c *city) opened(agent string) (all []ledger.Record) {
 	c.t.Helper()
 	records, err := ledger.Read(c.ledgerOf(agent))

@@ -78,7 +78,7 @@ func (c *city) nudgeHidden(text string) {
 	}
 }
 
-// question is the one question that is open.
+// question returns the one question that is open.
 func (c *city) question() client.Pending {
 	c.t.Helper()
 	open, err := c.client.Pending(c.t.Context(), "", client.OnlyOpen)

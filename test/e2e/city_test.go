@@ -216,7 +216,7 @@ func (c *city) stop() client.Census {
 	return census
 }
 
-// remove takes away what the city left, also after a failed test.
+// remove removes what the city left, also after a failed test.
 func (c *city) remove() {
 	if c.cmd != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

@@ -90,7 +90,7 @@ func (c *city) addGuarded(within time.Duration) {
 	}
 }
 
-// guarding is an agent CLI with a hook that decides, and the name of its event.
+// guarding returns an agent CLI with a hook that decides, and the name of its event.
 func guarding(t *testing.T) (cli, event string) {
 	t.Helper()
 	for _, name := range hooks.Names() {

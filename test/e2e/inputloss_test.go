@@ -19,7 +19,7 @@ import (
 	"gascity/test/boxmodel"
 )
 
-// handoverKills is how often the controller is killed during a delivery; GC_KILLS changes it.
+// handoverKills returns how often the controller is killed during a delivery; GC_KILLS changes it.
 func handoverKills(t *testing.T) int {
 	t.Helper()
 	n := 14
@@ -56,7 +56,7 @@ type kind struct {
 	blocks  bool               // it shows nothing of its input, so that it may be input blocked
 }
 
-// inputLossKinds are the agents of the test.
+// inputLossKinds returns the agents of the test.
 func inputLossKinds(t *testing.T) []kind {
 	t.Helper()
 	all := []moment{atStart, atPaste, atEnter, atSettle, atRemove}
@@ -176,7 +176,7 @@ func (s *storm) await(k kind, m moment, from int) {
 	}
 }
 
-// reached is the moment that the agent's ledger shows behind its first from records.
+// reached returns the moment that the agent's ledger shows behind its first from records.
 func (s *storm) reached(k kind, from int) moment {
 	records := s.c.records(s.T, k.name)
 	at := atStart

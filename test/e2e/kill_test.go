@@ -15,7 +15,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// kills is how often the controller is killed; GC_E2E_KILLS changes it.
+// kills returns how often the controller is killed; GC_E2E_KILLS changes it.
 func kills(t *testing.T) int {
 	t.Helper()
 	n := 50

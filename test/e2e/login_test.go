@@ -147,7 +147,7 @@ func (l *login) sharing() *city {
 	return c
 }
 
-// events are the events of the login.
+// events returns the events of the login.
 func (l *login) events(c *city) []string {
 	l.t.Helper()
 	page, err := c.client.PastEvents(l.t.Context(), 0)

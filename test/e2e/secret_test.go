@@ -158,7 +158,7 @@ func (c *city) shimsDir(t *testing.T) string {
 	return strings.TrimSpace(string(dir))
 }
 
-// searches looks for secrets in every file below a folder, and for modes that let others in.
+// searches searches for secrets in every file below a folder, and for modes that let others in.
 func (c *city) searches(t *testing.T, root string, secrets []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

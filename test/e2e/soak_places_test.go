@@ -71,7 +71,7 @@ func TestPlacesReconcile(t *testing.T) {
 	}
 }
 
-// placeText is a prompt: short, of several lines, or taller than an input box.
+// placeText returns a prompt: short, of several lines, or taller than an input box.
 func placeText(agent string, n int) string {
 	text := fmt.Sprintf("%s-%d", agent, n)
 	switch n % 4 {

@@ -39,5 +39,5 @@ func TestUninstallOnAFullDisk(t *testing.T) {
 	c.isGone(sockets)
 }
 
-// oneLine is a text without the line breaks that the width of a terminal makes.
+// oneLine returns a text without the line breaks that the width of a terminal makes.
 func oneLine(text []byte) string { return strings.Join(strings.Fields(string(text)), " ") }

@@ -142,7 +142,7 @@ func (c *city) calls(args ...string) (out []byte, code int) {
 	return said.Bytes(), 0
 }
 
-// sockets is the folder of the city's sockets.
+// sockets returns the folder of the city's sockets.
 func (c *city) sockets() string {
 	c.t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.root, ".gc", citydir.ChoiceFile))

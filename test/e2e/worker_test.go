@@ -16,7 +16,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// workers are the sample workers of examples/worker, by the agent that runs each.
+// workers returns the sample workers of examples/worker, by the agent that runs each.
 // What they need to run comes with their commands.
 func workers(t *testing.T, root string) map[string]string {
 	t.Helper()

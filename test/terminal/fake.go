@@ -81,7 +81,7 @@ func (f *Fake) Set(change func(*screen.Frame)) {
 	f.changed = make(chan struct{})
 }
 
-// Frame keeps the contract of screen.Terminal.
+// Frame implements screen.Terminal.
 func (f *Fake) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	for {
 		f.mu.Lock()
@@ -101,7 +101,7 @@ func (f *Fake) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	}
 }
 
-// Send keeps the contract of screen.Terminal.
+// Send implements screen.Terminal.
 func (f *Fake) Send(_ context.Context, p []byte) error {
 	f.mu.Lock()
 	f.Sent = append(f.Sent, slices.Clone(p))

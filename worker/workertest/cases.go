@@ -8,7 +8,7 @@ import (
 	"gascity/worker"
 )
 
-// tests is the contract of a worker.
+// tests returns the contract of a worker.
 func tests() []test {
 	return []test{
 		{id: "started", sentence: "It reports started, then ready, and opens its stream.", do: func(r *run) error { return r.awaitAll("/lifecycle started", "/lifecycle ready", streamPath) }},

@@ -84,7 +84,7 @@ func Check(ctx context.Context, o Options) ([]Result, error) {
 	return results, ctx.Err()
 }
 
-// Promises are the names of the cases, in the order of the contract.
+// Promises returns the names of the cases, in the order of the contract.
 func Promises() []string {
 	var names []string
 	for _, c := range tests() {

@@ -23,13 +23,13 @@ type Word struct {
 	Body map[string]any
 }
 
-// text is a member of the body that is a text.
+// text returns a member of the body that is a text.
 func (w Word) text(name string) string {
 	s, _ := w.Body[name].(string) // another type is no text
 	return s
 }
 
-// String is the word in short: the path, and what distinguishes it from others.
+// String returns the word in short: the path, and what distinguishes it from others.
 func (w Word) String() string {
 	parts := []string{w.Path}
 	for _, name := range []string{"event", "id", "state", "tool", "question", "after"} {
@@ -75,7 +75,7 @@ func NewCity() (*City, error) {
 	return c, nil
 }
 
-// Env is what the worker has to find in its environment.
+// Env returns what the worker has to find in its environment.
 func (c *City) Env() []string {
 	return []string{"GC_WORKER_SOCKET=" + c.path, "GC_WORKER_TOKEN=" + c.token(), "GC_RUN_ID=" + c.run}
 }

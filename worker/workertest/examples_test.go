@@ -18,7 +18,7 @@ import (
 	"gascity/worker/workertest"
 )
 
-// examples are the complete workers of the repository.
+// examples returns the complete workers of the repository.
 func examples(t *testing.T) map[string][]string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "examples", "worker")

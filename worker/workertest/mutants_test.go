@@ -36,7 +36,7 @@ type brokenCity struct {
 	sends func(m worker.Message) *worker.Message
 }
 
-// mutants are those of the promises that the small city of the tests keeps.
+// mutants returns those of the promises that the small city of the tests keeps.
 func mutants() map[string]brokenCity {
 	return map[string]brokenCity{
 		"it refuses events of later versions": {promise: "newer", refuses: func(path string, body []byte) bool {
@@ -81,7 +81,7 @@ func once() func(worker.Message) *worker.Message {
 	}
 }
 
-// renamed gives what is sent again another name.
+// renamed returns what is sent again another name.
 func renamed() func(worker.Message) *worker.Message {
 	sent := map[string]int{}
 	return func(m worker.Message) *worker.Message {
@@ -130,7 +130,7 @@ func TestEveryBrokenPromiseOfACityIsFound(t *testing.T) {
 	}
 }
 
-// server is a mutant of the small city, as it is checked.
+// server returns a mutant of the small city, as it is checked.
 func (m brokenCity) server(t *testing.T, patience time.Duration) workertest.Server {
 	t.Helper()
 	city, err := workertest.NewCity()
@@ -159,7 +159,7 @@ func (m brokenCity) server(t *testing.T, patience time.Duration) workertest.Serv
 	}
 }
 
-// between is a socket whose requests go to another one, and are changed on their way.
+// between returns a socket whose requests go to another one, and are changed on their way.
 func (m brokenCity) between(t *testing.T, to string) (socket string, closes func() error) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcm") //nolint:usetesting // a socket path must be short

@@ -98,7 +98,7 @@ func (c *City) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unwrittenLocked is what stands behind the number last, which it moves. end says that
+// unwrittenLocked returns what stands behind the number last, which it moves. end says that
 // the stream ends with it.
 func (c *City) unwrittenLocked(last *uint64) (out []byte, end bool) {
 	kept := c.open[:0:0]

@@ -137,7 +137,7 @@ func (p *peer) hangUp() {
 	}
 }
 
-// next is the next message of a kind; others are passed over.
+// next returns the next message of a kind; others are passed over.
 func (p *peer) next(kind worker.MessageKind) (worker.Message, error) {
 	for {
 		select {

@@ -10,7 +10,7 @@ import (
 	"gascity/worker"
 )
 
-// serverTests is the contract of a city.
+// serverTests returns the contract of a city.
 func serverTests() []serverTest {
 	return []serverTest{
 		{"token", "Who has no token of a run that lives is unauthorized, and a token speaks for its run alone.", tokens},
@@ -79,7 +79,7 @@ func newerWorker(p *peer) error {
 
 func provesCanary(p *peer) error { return p.Prove(p.ctx) }
 
-// sent gives the run a prompt, and waits until it has come.
+// sent returns the run a prompt, and waits until it has come.
 func (p *peer) sent(content string) (worker.Message, error) {
 	if err := p.server.Prompt(p.ctx, p.name, content); err != nil {
 		return worker.Message{}, err
@@ -253,7 +253,7 @@ func recorded(p *peer) error {
 	return err
 }
 
-// recorded are the prompts that the recorded reports name.
+// recorded returns the prompts that the recorded reports name.
 func (p *peer) recorded() (found []string, err error) {
 	for after := uint64(0); ; {
 		page, err := p.Events(p.ctx, p.run.ID, after)

@@ -10,7 +10,7 @@ import (
 	"gascity/worker"
 )
 
-// toolPrompt is the prompt that makes the worker use a tool, or another one.
+// toolPrompt returns the prompt that makes the worker use a tool, or another one.
 func (r *run) toolPrompt(other string) string {
 	if r.options.ToolPrompt == "" {
 		return other

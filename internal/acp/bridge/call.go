@@ -23,7 +23,7 @@ var toolOfKind = map[string]string{
 	acp.KindSearch: "Grep", acp.KindFetch: "WebFetch",
 }
 
-// merged is what is known of a tool call: the newest of each, by previous updates of it too.
+// merged returns what is known of a tool call: the newest of each, by previous updates of it too.
 func merged(old, t acp.ToolCall) acp.ToolCall {
 	t.ID, t.Name, t.Kind = cmp.Or(t.ID, old.ID), cmp.Or(t.Name, old.Name), cmp.Or(t.Kind, old.Kind)
 	t.Title, t.Status = cmp.Or(t.Title, old.Title), cmp.Or(t.Status, old.Status)
@@ -41,7 +41,7 @@ func merged(old, t acp.ToolCall) acp.ToolCall {
 	return t
 }
 
-// callOf is what the city is asked about a tool call. Agents name and describe their tools
+// callOf returns what the city is asked about a tool call. Agents name and describe their tools
 // as they like: what runs a command reaches the rules as a shell, with its command.
 func callOf(t acp.ToolCall) worker.Call {
 	input := map[string]json.RawMessage{}
@@ -85,7 +85,7 @@ func writeCall(p acp.WriteFileParams) worker.Call {
 	return worker.Call{Tool: toolWrite, Input: raw(map[string]string{"file_path": p.Path, "content": content}), Partial: true}
 }
 
-// terminalCall gives a line for a shell as a text, and a program with its arguments as
+// terminalCall returns a line for a shell as a text, and a program with its arguments as
 // its words.
 func (h *host) terminalCall(p acp.TerminalParams) worker.Call {
 	words := append([]string{p.Command}, p.Args...)
@@ -109,7 +109,7 @@ func (h *host) terminalCall(p acp.TerminalParams) worker.Call {
 	}
 }
 
-// raw is a value as JSON; of those here there is none that has no such form.
+// raw returns a value as JSON; of those here there is none that has no such form.
 func raw(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -91,7 +91,7 @@ func (c *child) readErrors() {
 	}
 }
 
-// lastErrors is the end of its standard error.
+// lastErrors returns the end of its standard error.
 func (c *child) lastErrors() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

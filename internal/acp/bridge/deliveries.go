@@ -54,7 +54,7 @@ func (h *host) announce(id string, once bool) *entry {
 	return e
 }
 
-// withdraw takes an entry out of the line that was not sent. h.mu is held.
+// withdraw removes an entry from the line that was not sent. h.mu is held.
 func (h *host) withdraw(e *entry) {
 	if e.stage == sent {
 		return
@@ -156,7 +156,7 @@ func (h *host) verdict(e *entry, late bool) (out runtime.Outcome, done bool) {
 	return out, false
 }
 
-// outcome is what is known of an entry that was sent. host.mu is held.
+// outcome returns what is known of an entry that was sent. host.mu is held.
 func (e *entry) outcome() runtime.Outcome {
 	switch {
 	case e.refused != "":

@@ -128,7 +128,7 @@ func (d *drafter) prompt(text string, answer func(string)) {
 	}
 }
 
-// beginDraft is a host with a drafter.
+// beginDraft returns a host with a drafter.
 func beginDraft(t *testing.T) *bench {
 	t.Helper()
 	self, err := os.Executable()

@@ -233,7 +233,7 @@ func (h *host) setMode(ctx context.Context, mode string) error {
 	return nil
 }
 
-// servers are the servers of a configuration on the wire, in the order of their names. stdio is
+// servers returns the servers of a configuration on the wire, in the order of their names. stdio is
 // how those are called that the agent runs.
 func servers(configured []runtime.MCPServerConfig, stdio string) []acp.MCPServer {
 	all := make([]acp.MCPServer, 0, len(configured))

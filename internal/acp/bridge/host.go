@@ -82,7 +82,7 @@ type Options struct {
 	Version string // of gc
 }
 
-// Run is the program. It returns its exit status when the agent has ended; for an agent that
+// Run returns the program. It returns its exit status when the agent has ended; for an agent that
 // ended by a signal it does not return.
 func Run(ctx context.Context, opts Options) int {
 	p := &transcript{w: opts.Stdout}
@@ -269,7 +269,7 @@ func (h *host) markEnded() {
 	h.broadcastLocked()
 }
 
-// state is what is known now. h.mu is held.
+// state returns what is known now. h.mu is held.
 func (h *host) state() State {
 	s := State{
 		Seq: h.seq, Since: h.since, Name: h.name, Conversation: h.conversation, Dir: h.dir, Mode: h.mode, Modes: h.modes,

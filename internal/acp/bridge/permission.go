@@ -89,7 +89,7 @@ func served[P any](ctx context.Context, h *host, params json.RawMessage, call fu
 	})
 }
 
-// refuse notes that a tool must not run. One that has run meanwhile is reported as such.
+// refuse records that a tool must not run. One that has run meanwhile is reported as such.
 func (h *host) refuse(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

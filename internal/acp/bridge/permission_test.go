@@ -165,7 +165,7 @@ func (c *city) asked() []worker.Call {
 	return slices.Clone(c.calls)
 }
 
-// used are the ids of the calls that were reported to the city as run.
+// used returns the ids of the calls that were reported to the city as run.
 func (c *city) used() (ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +223,7 @@ const (
 	pushAsk  = `{"method":"session/request_permission","params":{"sessionId":"s",` + options + `,"toolCall":` + pushCall + `}}`
 )
 
-// updated is a message by which the agent reports the call.
+// updated returns a message by which the agent reports the call.
 func updated(status string) string {
 	return `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"` + status + `"}}}`
 }

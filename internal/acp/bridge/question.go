@@ -42,7 +42,7 @@ func (q *question) answer(r acp.PermissionResult) (first bool) {
 	return first
 }
 
-// put notes that the agent waits for an answer; nil if there is none to wait for any more.
+// put records that the agent waits for an answer; nil if there is none to wait for any more.
 func (h *host) put(p acp.PermissionParams) *question {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +109,7 @@ func (h *host) raise(q *question) {
 	h.broadcastLocked()
 }
 
-// raised is the place of a question that people are asked, the first one if id is empty;
+// raised returns the place of a question that people are asked, the first one if id is empty;
 // negative if there is none. h.mu is held.
 func (h *host) raised(id string) int {
 	return slices.IndexFunc(h.asked, func(q *question) bool { return q.open && (id == "" || q.id == id) })
@@ -135,7 +135,7 @@ func (q *question) names() []string {
 	return names
 }
 
-// interaction is the question as everybody else sees it.
+// interaction returns the question as everybody else sees it.
 func (q *question) interaction() *runtime.PendingInteraction {
 	meta := map[string]string{runtime.MetaSource: string(runtime.SourceACP), runtime.MetaTool: cmp.Or(q.params.Tool.Kind, q.params.Tool.Title), runtime.MetaText: "no"}
 	if input := q.params.Tool.RawInput; len(input) > 0 {
@@ -181,7 +181,7 @@ func nameOf(options []acp.Option, id string) string {
 	return ""
 }
 
-// choose is the agent's option for an answer. What grants or refuses once is never
+// choose returns the agent's option for an answer. What grants or refuses once is never
 // replaced by what does for ever, nor the other way round.
 func choose(options []acp.Option, r runtime.InteractionResponse) (acp.PermissionResult, error) {
 	kind := map[string]string{

@@ -61,7 +61,7 @@ func newReporter(getenv func(string) string) *reporter {
 	return r
 }
 
-// enqueue hands an event on.
+// enqueue passes an event on.
 func (r *reporter) enqueue(i item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

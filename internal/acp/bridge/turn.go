@@ -50,7 +50,7 @@ func (h *host) begin(e *entry) {
 // quotedBytes is how much of a prompt is shown; the agent gets all of it.
 const quotedBytes = 2000
 
-// quoted is a prompt as it is shown.
+// quoted returns a prompt as it is shown.
 func quoted(text string) string {
 	shown := text
 	if len(text) > quotedBytes {
@@ -59,7 +59,7 @@ func quoted(text string) string {
 	return "> " + strings.ReplaceAll(shown, "\n", "\n> ")
 }
 
-// markAccepted notes a sign that the agent has taken the prompt of the present turn.
+// markAccepted records a sign that the agent has taken the prompt of the present turn.
 func (h *host) markAccepted(sign string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// Notification keeps the contract of acp.Handler.
+// Notification implements acp.Handler.
 func (h *host) Notification(method string, params json.RawMessage) {
 	if method != acp.MethodUpdate {
 		return // whatever it says, there is nothing to do about it
@@ -62,7 +62,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 	}
 }
 
-// progressed notes an update by which the agent shows progress in its turn.
+// progressed records an update by which the agent shows progress in its turn.
 func (h *host) progressed(kind string) {
 	sign := turnUpdates[kind]
 	if kind == acp.UpdateUsage {
@@ -86,7 +86,7 @@ func (h *host) inTurn(do func()) {
 	}
 }
 
-// inMode notes the mode that the agent works in; empty says nothing. h.mu is held.
+// inMode records the mode that the agent works in; empty says nothing. h.mu is held.
 func (h *host) inMode(mode string) {
 	if mode == "" || mode == h.mode {
 		return
@@ -119,7 +119,7 @@ func (h *host) showTool(t acp.ToolCall) {
 	}
 }
 
-// Stray keeps the contract of acp.Handler: what is no message is printed.
+// Stray implements acp.Handler: what is no message is printed.
 func (h *host) Stray(line string) {
 	const most = 4096
 	if len(line) > most {
@@ -128,7 +128,7 @@ func (h *host) Stray(line string) {
 	h.transcript.line(strings.ToValidUTF8(line, "?"))
 }
 
-// Request keeps the contract of acp.Handler.
+// Request implements acp.Handler.
 func (h *host) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if method != acp.MethodPermission && h.isDraft() {
 		return nil, acp.MethodNotFound(method) // the draft has no files and terminals of the client's

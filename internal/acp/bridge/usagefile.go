@@ -17,7 +17,7 @@ type usageFile struct {
 	base    hooks.Totals
 }
 
-// newUsageFile is that of an agent by its own name; nil if it is not known to have one. What is
+// newUsageFile returns that of an agent by its own name; nil if it is not known to have one. What is
 // in it counts from now on.
 func newUsageFile(agent, conversation string, getenv func(string) string) *usageFile {
 	pattern, ok := hooks.UsageFileOf(agent, conversation, getenv)
@@ -48,7 +48,7 @@ const (
 	pollInterval  = 20 * time.Millisecond
 )
 
-// spent is what was added since it was asked last; nil if nothing was. last is what the
+// spent returns what was added since it was asked last; nil if nothing was. last is what the
 // last response took, zero if it was not reported.
 func (l *usageFile) spent(ctx context.Context, last int64) *worker.Usage {
 	ctx, cancel := context.WithTimeout(ctx, writtenWithin)

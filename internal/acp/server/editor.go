@@ -64,10 +64,10 @@ type bridge struct {
 	turn *turn // nil between prompts
 }
 
-// Stray keeps the contract of acp.Handler.
+// Stray implements acp.Handler.
 func (b *bridge) Stray(string) {}
 
-// Notification keeps the contract of acp.Handler.
+// Notification implements acp.Handler.
 func (b *bridge) Notification(method string, _ json.RawMessage) {
 	if method != acp.MethodCancel {
 		return
@@ -79,7 +79,7 @@ func (b *bridge) Notification(method string, _ json.RawMessage) {
 	}
 }
 
-// Request keeps the contract of acp.Handler.
+// Request implements acp.Handler.
 func (b *bridge) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	var p struct {
 		SessionID string            `json:"sessionId"`
@@ -142,7 +142,7 @@ func (b *bridge) sendText(text string) error {
 	}})
 }
 
-// textOf is a prompt's text: of an embedded file its text, of one that is only named its name.
+// textOf returns a prompt's text: of an embedded file its text, of one that is only named its name.
 func textOf(blocks []json.RawMessage) string {
 	var parts []string
 	for _, raw := range blocks {

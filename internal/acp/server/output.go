@@ -13,7 +13,7 @@ const (
 	volatile = 12
 )
 
-// printed are the last lines that the session shows.
+// printed returns the last lines that the session shows.
 func (b *bridge) printed(ctx context.Context) ([]string, error) {
 	out, err := b.City.Peek(ctx, b.Agent, depth)
 	if err != nil {

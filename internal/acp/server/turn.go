@@ -45,7 +45,7 @@ type turn struct {
 
 func (t *turn) cancel() { t.once.Do(func() { close(t.stop) }) }
 
-// prompt gives the session a prompt and returns when its turn is over. An editor
+// prompt returns the session a prompt and returns when its turn is over. An editor
 // that goes leaves it as it is.
 func (b *bridge) prompt(ctx context.Context, text string) (any, error) {
 	ctx, end := context.WithCancel(ctx)
@@ -196,7 +196,7 @@ func (t *turn) poll() (reason string, err error) {
 	return reason, err
 }
 
-// judge says whether the turn has ended.
+// judge reports whether the turn has ended.
 func (t *turn) judge(s client.Session, asks bool) (reason string, err error) {
 	r := t.receipt
 	switch r.State {

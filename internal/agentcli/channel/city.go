@@ -195,7 +195,7 @@ func (r *reporter) listen(ctx context.Context) {
 	}
 }
 
-// prompt hands one prompt of the city over. That the conversation has it, and the end of its
+// prompt passes one prompt of the city. That the conversation has it, and the end of its
 // turn, are reported by [reporter.reportChange].
 func (r *reporter) prompt(ctx context.Context, m worker.Message) {
 	var p worker.Prompt

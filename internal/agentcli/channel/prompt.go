@@ -53,7 +53,7 @@ func (s *server) release() {
 	s.changeLocked()
 }
 
-// prompt hands one prompt over. The text is sent at most once. No state: the conversation
+// prompt passes one prompt. The text is sent at most once. No state: the conversation
 // has the prompt.
 func (s *server) prompt(ctx context.Context, id, text string) (state worker.Progress, detail string) {
 	thread, err := s.begin(ctx)

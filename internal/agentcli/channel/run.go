@@ -62,7 +62,7 @@ func Called(args []string) ([]string, bool) {
 	return nil, false
 }
 
-// Run is the program. It returns its exit status when the terminal client has exited. Where the
+// Run returns the program. It returns its exit status when the terminal client has exited. Where the
 // channel cannot be set up the agent CLI runs as it would without one, and its prompts are
 // typed.
 func Run(ctx context.Context, opts Options) int {
@@ -240,7 +240,7 @@ func (h *host) plain(args []string) (int, error) {
 	}
 }
 
-// exitStatus is how a process exited, as a shell says it.
+// exitStatus returns how a process exited, as a shell says it.
 func exitStatus(cmd *exec.Cmd, err error) int {
 	if err == nil {
 		return 0

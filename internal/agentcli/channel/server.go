@@ -260,7 +260,7 @@ type tail struct {
 	text []byte
 }
 
-// Write keeps the contract of io.Writer.
+// Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,7 @@ type verdict struct {
 	Message  string `json:"message,omitempty"`
 }
 
-// Allowed is the answer that a tool may run. Empty leaves it to the agent CLI.
+// Allowed returns the answer that a tool may run. Empty leaves it to the agent CLI.
 func (c CLI) Allowed(e Event) ([]byte, error) {
 	if c.Form != FormSpecific || e.Means != Ask {
 		return nil, nil
@@ -46,7 +46,7 @@ func (c CLI) AllowedByPerson(e Event, reason string) ([]byte, error) {
 	return json.Marshal(specific{output{Event: e.Name, Decision: "allow", Reason: reason}})
 }
 
-// Refused is the answer to a question of the agent CLI that a person, or the city for
+// Refused returns the answer to a question of the agent CLI that a person, or the city for
 // one, has answered with no. ok is false where only the exit status says so.
 func (c CLI) Refused(e Event, reason string) (text []byte, ok bool) {
 	if c.Form != FormSpecific || e.Means != Ask {
@@ -56,7 +56,7 @@ func (c CLI) Refused(e Event, reason string) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// Context is the answer that puts sections into the conversation that begins.
+// Context returns the answer that puts sections into the conversation that begins.
 func (c CLI) Context(e Event, sections []worker.Section) ([]byte, error) {
 	parts := make([]string, len(sections))
 	for i, s := range sections {

@@ -60,7 +60,7 @@ func (e Event) Within() time.Duration {
 	return reportWithin
 }
 
-// Limit is the agent CLI's deadline, in its own unit.
+// Limit returns the agent CLI's deadline, in its own unit.
 func (e Event) Limit() time.Duration {
 	if e.Decides() {
 		return decideLimit
@@ -155,7 +155,7 @@ func Lookup(name string) (CLI, bool) {
 	return CLI{}, false
 }
 
-// Names are the agent CLIs whose hooks are known, sorted.
+// Names returns the agent CLIs whose hooks are known, sorted.
 func Names() []string {
 	var names []string
 	for _, c := range table() {

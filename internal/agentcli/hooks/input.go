@@ -47,7 +47,7 @@ func ParseInput(text []byte) (Input, error) {
 	return in, nil
 }
 
-// PromptText is the prompt as it was given to the agent CLI: without the elements that
+// PromptText returns the prompt as it was given to the agent CLI: without the elements that
 // it puts around what was pasted, whose ends repeat their id.
 func (c CLI) PromptText(in Input) string {
 	if c.Pasted == "" {
@@ -68,7 +68,7 @@ func (c CLI) PromptText(in Input) string {
 	}
 }
 
-// BackgroundTasks is how many tasks still run behind an ended turn.
+// BackgroundTasks returns how many tasks still run behind an ended turn.
 func (in Input) BackgroundTasks() int {
 	var list []json.RawMessage
 	if json.Unmarshal(in.Background, &list) == nil {
@@ -77,7 +77,7 @@ func (in Input) BackgroundTasks() int {
 	return 0
 }
 
-// ErrorText is the error for people.
+// ErrorText returns the error for people.
 func (in Input) ErrorText() string {
 	var text string
 	if json.Unmarshal(in.Error, &text) == nil {

@@ -11,7 +11,7 @@ import (
 	"gascity/worker"
 )
 
-// UsageFileOf is the pattern of the file in which an agent that speaks ACP keeps what its
+// UsageFileOf returns the pattern of the file in which an agent that speaks ACP keeps what its
 // conversation took, for one that does not report it by the protocol: by the agent's own
 // name for itself. Not ok if none is known.
 func UsageFileOf(agent, conversation string, getenv func(string) string) (pattern string, ok bool) {
@@ -37,7 +37,7 @@ type Totals struct {
 	Last                             int64 // the sum of its last response
 }
 
-// LastTotals are the newest in a transcript of running totals; not ok if there are none.
+// LastTotals returns the newest in a transcript of running totals; not ok if there are none.
 func LastTotals(text []byte) (Totals, bool) {
 	lines := bytes.Split(text[:bytes.LastIndexByte(text, '\n')+1], []byte{'\n'})
 	for _, line := range slices.Backward(lines) {
@@ -68,7 +68,7 @@ type running struct {
 	Sum       int64 `json:"total_tokens"`
 }
 
-// Since is what was added to earlier totals. Totals that began again are all new.
+// Since returns what was added to earlier totals. Totals that began again are all new.
 func (t Totals) Since(before Totals) worker.Usage {
 	if t.Sum < before.Sum {
 		before = Totals{}

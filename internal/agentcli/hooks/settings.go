@@ -25,13 +25,13 @@ const GuardFile = "guard.sh"
 //go:embed guard.sh
 var guardScript string
 
-// GuardScript is the content of [GuardFile].
+// GuardScript returns the content of [GuardFile].
 func GuardScript() []byte { return []byte(guardScript) }
 
 // guardLimit ends a program that hangs although it has a deadline of its own.
 const guardLimit = decideWithin + 15*time.Second
 
-// Command is the shell command of one event, for hooks in a folder. Whatever becomes of the
+// Command returns the shell command of one event, for hooks in a folder. Whatever becomes of the
 // program (it is gone, it is killed, it fails, it hangs, it is not gc), an event that decides
 // ends with status 2: every other status lets the tool run.
 func (c CLI) Command(program, dir string, e Event) string {
@@ -63,7 +63,7 @@ func (c CLI) entries(program, dir string) map[string][]entry {
 	return out
 }
 
-// Settings is the content of [CLI.File] in a folder, for a gc at the given path. texts is the
+// Settings returns the content of [CLI.File] in a folder, for a gc at the given path. texts is the
 // folder with files that the agent CLI reads without a question, see [CLI.ReadsFiles]; empty:
 // there is none.
 func (c CLI) Settings(program, dir, texts string) ([]byte, error) {
@@ -79,7 +79,7 @@ func (c CLI) Settings(program, dir, texts string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// Launch are the arguments and the variables by which one session uses the file at
+// Launch returns the arguments and the variables by which one session uses the file at
 // path in dir.
 func (c CLI) Launch(program, dir, path string) (args []string, env map[string]string, err error) {
 	fill := strings.NewReplacer(MarkFile, path, MarkDir, dir)
@@ -101,7 +101,7 @@ func (c CLI) Launch(program, dir, path string) (args []string, env map[string]st
 	return args, env, nil
 }
 
-// assignments are the hooks as one override of the configuration for each event, each
+// assignments returns the hooks as one override of the configuration for each event, each
 // with the flag before it.
 func (c CLI) assignments(program, dir string) ([]string, error) {
 	var out []string

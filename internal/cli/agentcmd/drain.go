@@ -11,7 +11,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// currentAgent is the agent in whose session this program runs, and its instance.
+// currentAgent returns the agent in whose session this program runs, and its instance.
 func (a *app) currentAgent(cmd *cobra.Command) (name, instance string, err error) {
 	name, token := a.Getenv("GC_AGENT"), a.Getenv("GC_INSTANCE_TOKEN")
 	if name == "" || token == "" {

@@ -199,7 +199,7 @@ func (a *app) live(ctx context.Context, name string, verb lifecycleVerb, order l
 	})
 }
 
-// accepted says what the controller has begun.
+// accepted returns what the controller has begun.
 func (v lifecycleVerb) accepted(name, detail string) string {
 	if detail == "" {
 		return name + " " + v.startedText

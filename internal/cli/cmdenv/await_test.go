@@ -48,7 +48,7 @@ func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
 	}
 }
 
-// testWaiter is one that looks at pictures of the test's, and what it says.
+// testWaiter returns one that looks at pictures of the test's, and what it says.
 func testWaiter(now *time.Time) (*Waiter, *bytes.Buffer) {
 	var out bytes.Buffer
 	d := &Base{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return *now }}}

@@ -77,7 +77,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usage(cmd, "%s has no flag --%s%s%s", cmd.CommandPath(), name, DidYouMean("--"+name, known), hint)
 }
 
-// valueWords says what a flag of a type takes.
+// valueWords returns what a flag of a type takes.
 func valueWords(kind string) string {
 	switch kind {
 	case "duration":

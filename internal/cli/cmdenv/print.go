@@ -48,7 +48,7 @@ func (d *Base) PrintJSON(value any) error {
 	return d.encode(d.Stdout, value, "  ")
 }
 
-// Rows is how a list is printed as JSON: in an object, under its name, so that other facts can join
+// Rows returns how a list is printed as JSON: in an object, under its name, so that other facts can join
 // it without breaking who reads it.
 func Rows[T any](name string, list []T) map[string][]T {
 	return map[string][]T{name: append([]T{}, list...)}
@@ -75,7 +75,7 @@ func (d *Base) encode(out io.Writer, value any, indent string) error {
 // Print prints a table.
 func (d *Base) Print(t *textfmt.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
 
-// Columns is the width of the terminal on standard output, zero if it is none.
+// Columns returns the width of the terminal on standard output, zero if it is none.
 func (d *Base) Columns() int {
 	if d.Width == nil || !d.IsTerminal(d.Stdout) {
 		return 0
@@ -83,7 +83,7 @@ func (d *Base) Columns() int {
 	return d.Width()
 }
 
-// Rows is how many rows a picture may have that is drawn over and over on the
+// Rows returns how many rows a picture may have that is drawn over and over on the
 // terminal on standard output, zero if it is none. The row below it is the
 // cursor's.
 func (d *Base) Rows() int {

@@ -17,7 +17,7 @@ type Renderer struct {
 	Base
 }
 
-// Formatter is what this run writes pages on.
+// Formatter returns what this run writes pages on.
 func (v *Renderer) Formatter() render.Formatter {
 	return render.Formatter{Painter: v.Painter, Now: v.Now(), Columns: v.Columns()}
 }
@@ -41,7 +41,7 @@ func (f *Flags) On(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Which is the part of the listing that is wanted.
+// Which returns the part of the listing that is wanted.
 func (f *Flags) Which() client.Which {
 	if f.all {
 		return client.WithEnded

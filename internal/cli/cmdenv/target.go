@@ -88,7 +88,7 @@ func Exists(path, as string) error {
 	return err
 }
 
-// First is the first argument, or empty.
+// First returns the first argument, or empty.
 func First(args []string) string {
 	if len(args) == 0 {
 		return ""

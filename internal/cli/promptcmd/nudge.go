@@ -261,7 +261,7 @@ func (a *app) prompt(cmd *cobra.Command, arg string) (string, error) {
 	return prompt, nil
 }
 
-// sendPrompt gives a prompt to the controller. If that goes away before it answers, or
+// sendPrompt returns a prompt to the controller. If that goes away before it answers, or
 // says that it cannot keep it for the moment, it or the next one is given the same
 // prompt with the same key, which is no second prompt.
 func sendPrompt(parent context.Context, c *client.Client, name string, req client.NudgeRequest) (client.Receipt, error) {
@@ -372,7 +372,7 @@ func (a *app) printReceipt(r client.Receipt, until waitLimit) (status int) {
 	return status
 }
 
-// changeNote says how the text differs from what was sent, if it does.
+// changeNote returns how the text differs from what was sent, if it does.
 func changeNote(r client.Receipt) string {
 	switch {
 	case r.ByFile != "":

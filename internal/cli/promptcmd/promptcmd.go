@@ -11,13 +11,13 @@ import (
 // app is one run of the program.
 type app struct{ *cmdenv.Renderer }
 
-// Commands are those about prompts and waits: send, queue, receipt, wait.
+// Commands returns those about prompts and waits: send, queue, receipt, wait.
 func Commands(v *cmdenv.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{sendCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a)}
 }
 
-// Questions are the commands about what agents ask: pending, respond.
+// Questions returns the commands about what agents ask: pending, respond.
 func Questions(v *cmdenv.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{pendingCommand(a), respondCommand(a)}

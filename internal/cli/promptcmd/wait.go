@@ -118,7 +118,7 @@ func (a *app) parseCondition(cmd *cobra.Command, words string, req *client.WaitR
 	return nil
 }
 
-// moment is a time to come: a duration from now, a time of this day, or a date.
+// moment returns a time to come: a duration from now, a time of this day, or a date.
 func (a *app) moment(words string) (time.Time, error) {
 	now := a.Now()
 	if d, err := time.ParseDuration(words); err == nil {
@@ -159,7 +159,7 @@ func (a *app) await(parent context.Context, c *client.Client, req client.WaitReq
 	return a.printWait(w, words)
 }
 
-// awaitCondition is the client's Await, also across restarts of the controller.
+// awaitCondition returns the client's Await, also across restarts of the controller.
 func awaitCondition(ctx context.Context, c *client.Client, req client.WaitRequest) (client.Wait, error) {
 	w, err := c.Await(ctx, req)
 	for again := isLost(err); again; {

@@ -16,7 +16,7 @@ const (
 	wideEvents  = 120
 )
 
-// Event is one line about an event. In a narrow terminal it has the time of the day, or the day alone
+// Event returns one line about an event. In a narrow terminal it has the time of the day, or the day alone
 // if that is another one, and a long text stands below.
 func (s Formatter) Event(e client.Event) string {
 	who, kind := textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)), textfmt.OneLine(e.Kind)
@@ -48,7 +48,7 @@ func (s Formatter) narrowEvent(e client.Event, who, kind string) string {
 	return strings.TrimRight(row, " ") + "\n" + s.lines(text, eventIndent)
 }
 
-// hanging is a row whose last text is wrapped within its column.
+// hanging returns a row whose last text is wrapped within its column.
 func (s Formatter) hanging(row, text string) string {
 	text = Reason(text)
 	if s.Columns > 0 {
@@ -69,7 +69,7 @@ func eventColor(kind string) textfmt.Color {
 	return textfmt.Cyan
 }
 
-// Plan is what would be done, empty if it is nothing.
+// Plan returns what would be done, empty if it is nothing.
 func (s Formatter) Plan(plan client.Plan) string {
 	t := &textfmt.Table{Heads: []string{"ACTION", "AGENT", "SESSION", "IN", "REASON"}}
 	for _, action := range plan.Actions {

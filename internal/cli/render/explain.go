@@ -18,7 +18,7 @@ const (
 	fewLines    = 4
 )
 
-// Explanation is a page that says at its top what is so and what happens next,
+// Explanation returns a page that says at its top what is so and what happens next,
 // and below it why that is thought.
 func (s Formatter) Explanation(e client.Explanation) string {
 	var out strings.Builder
@@ -42,13 +42,13 @@ func (s Formatter) Explanation(e client.Explanation) string {
 	return out.String()
 }
 
-// withoutColor is the sheet without colour, for what is indented as a whole.
+// withoutColor returns the sheet without colour, for what is indented as a whole.
 func (s Formatter) withoutColor() Formatter {
 	s.On = false
 	return s
 }
 
-// headline is the state and the activity in one line.
+// headline returns the state and the activity in one line.
 func (s Formatter) headline(a client.Agent) string {
 	line := s.Paint(StateColor(a.State), textfmt.OneLine(a.State))
 	if a.State == client.StateRunning && !a.StartedAt.IsZero() {
@@ -70,7 +70,7 @@ func guardColor(word string) textfmt.Color {
 	return textfmt.Yellow
 }
 
-// summary is the answer to "what is the matter?".
+// summary returns the answer to "what is the matter?".
 func (s Formatter) summary(e client.Explanation) *facts {
 	a := e.Agent
 	f := &facts{}
@@ -112,7 +112,7 @@ func (s Formatter) summary(e client.Explanation) *facts {
 	return f
 }
 
-// channel says how prompts reach the agent.
+// channel returns how prompts reach the agent.
 func channel(c client.Channel) string {
 	switch c.Way {
 	case client.ChannelNative:
@@ -146,7 +146,7 @@ func (s Formatter) next(e client.Explanation) string {
 	return next + " (in " + left + ", at " + e.NextAt.Local().Format("15:04:05") + ")"
 }
 
-// decision says the plan's verb. What failed waits longer after each failure.
+// decision returns the plan's verb. What failed waits longer after each failure.
 func decision(e client.Explanation) string {
 	failed := e.Agent.State == client.StateFailed || e.Agent.State == client.StateLost
 	switch {
@@ -199,7 +199,7 @@ func sessionFact(a client.Agent) string {
 	return strings.Join(optional(parts...), ", ")
 }
 
-// lastEnd is how the last run ended, with the end of its output.
+// lastEnd returns how the last run ended, with the end of its output.
 func (s Formatter) lastEnd(e client.Explanation) string {
 	var out strings.Builder
 	if e.Exit != "" || len(e.Failures) > 0 {
@@ -222,7 +222,7 @@ func (s Formatter) lastEnd(e client.Explanation) string {
 	return out.String()
 }
 
-// printed is the output in a text that describes a failure before it.
+// printed returns the output in a text that describes a failure before it.
 func printed(output string) string {
 	first, rest, more := strings.Cut(output, "\n")
 	if more && strings.HasSuffix(strings.TrimSpace(first), "it printed:") {
@@ -284,7 +284,7 @@ func (s Formatter) recent(events []client.Event) string {
 	return out.String()
 }
 
-// worker is the report of a worker, in one line.
+// worker returns the report of a worker, in one line.
 func (s Formatter) worker(w *client.Worker) string {
 	words := textfmt.FirstOf(w.Status, "unknown")
 	if w.Detail != "" {
@@ -297,7 +297,7 @@ func (s Formatter) worker(w *client.Worker) string {
 	return words + used(w) + ", run " + textfmt.ReplaceInternalTerms(w.RunID)
 }
 
-// used is how much of the context is used, empty if that is not known.
+// used returns how much of the context is used, empty if that is not known.
 func used(w *client.Worker) string {
 	if w == nil || w.ContextUsage == nil {
 		return ""

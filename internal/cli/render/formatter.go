@@ -48,12 +48,12 @@ func (f *facts) render(s Formatter) string {
 	return s.Table(&textfmt.Table{Heads: []string{"", ""}, Rows: f.rows})
 }
 
-// wrap is a line of a page, wrapped, with a line end.
+// wrap returns a line of a page, wrapped, with a line end.
 func (s Formatter) wrap(line string) string {
 	return strings.Join(textfmt.Wrap(line, s.Columns), "\n") + "\n"
 }
 
-// lines is a text for people, indented and wrapped, with a line end.
+// lines returns a text for people, indented and wrapped, with a line end.
 func (s Formatter) lines(text string, columns int) string {
 	width := 0
 	if s.Columns > 0 {
@@ -66,7 +66,7 @@ func (s Formatter) lines(text string, columns int) string {
 	return textfmt.Indent(strings.Join(wrapped, "\n"), columns) + "\n"
 }
 
-// head is a heading within a page.
+// head returns a heading within a page.
 func (s Formatter) head(words string) string { return "\n" + s.Paint(textfmt.Faint, words) + "\n" }
 
 // number returns an empty cell for zero and for an unknown number.
@@ -77,7 +77,7 @@ func number(n int) textfmt.Cell {
 	return textfmt.Cell{Text: fmt.Sprint(n)}
 }
 
-// StateColor is the colour of a lifecycle state.
+// StateColor returns the colour of a lifecycle state.
 func StateColor(state string) textfmt.Color {
 	switch state {
 	case client.StateRunning:
@@ -105,7 +105,7 @@ func (s Formatter) when(t time.Time) string {
 	return clock(t) + ", " + textfmt.Ago(s.Now, t)
 }
 
-// Reason is a reason in one line, without names of the program's inside.
+// Reason returns a reason in one line, without names of the program's inside.
 func Reason(words string) string { return textfmt.ReplaceInternalTerms(textfmt.Brief(words)) }
 
 // FirstLine shortens what has more lines; gc session show has them all.

@@ -10,12 +10,12 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// usage is what a program prints that does not know a flag.
+// usage returns what a program prints that does not know a flag.
 func usage() string {
 	return "usage: agent [flags]\n" + strings.Repeat("  --flag  does this and that\n", 62) + "error: unknown flag --frobnicate\n"
 }
 
-// unwrapped is a page as one line.
+// unwrapped returns a page as one line.
 func unwrapped(page string) string { return strings.Join(strings.Fields(page), " ") }
 
 // TestALongFailureStandsInFullOnce: everywhere else a person reads one line, with

@@ -38,7 +38,7 @@ func (s Formatter) question(p client.Pending) string {
 	return out.String()
 }
 
-// openQuestion is a question in short, for the status: what is asked, the options and the command
+// openQuestion returns a question in short, for the status: what is asked, the options and the command
 // that answers it.
 func (s Formatter) openQuestion(p client.Pending) string {
 	var out strings.Builder
@@ -70,7 +70,7 @@ func allLines(text string) string {
 // questionWidth is how much of a question the status shows.
 const questionWidth = 160
 
-// outcome says how a question ended, or what happens without an answer.
+// outcome returns how a question ended, or what happens without an answer.
 func (s Formatter) outcome(p client.Pending) string {
 	if p.State != client.PendingOpen {
 		said := p.State
@@ -105,7 +105,7 @@ func HowToAnswer(p client.Pending) string {
 	}
 }
 
-// policy says what happens first unless somebody answers. What was reported again is
+// policy returns what happens first unless somebody answers. What was reported again is
 // not reported once more.
 func (s Formatter) policy(p client.Pending) string {
 	if !p.Until.IsZero() && (p.Deadline.IsZero() || p.Until.Before(p.Deadline)) {

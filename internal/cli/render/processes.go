@@ -9,7 +9,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Census is what a stop found and ended.
+// Census returns what a stop found and ended.
 func (s Formatter) Census(census client.Census) string {
 	t := &textfmt.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TIME", "RESULT"}}
 	for _, r := range census.Sessions {
@@ -22,7 +22,7 @@ func (s Formatter) Census(census client.Census) string {
 	return s.Table(t)
 }
 
-// Processes is how many processes of a session were found, or that they were not counted.
+// Processes returns how many processes of a session were found, or that they were not counted.
 func Processes(r client.StopResult) string {
 	if r.Uncounted {
 		return "not counted"
@@ -49,7 +49,7 @@ func Stopped(census client.Census) string {
 	return fmt.Sprintf("%s ended; %s of %d of them ended, none of these survived; the processes of the others were not counted", all, textfmt.Count(processes, "process"), len(census.Sessions)-uncounted)
 }
 
-// NotEnded says why a session is not ended, empty if it is.
+// NotEnded returns why a session is not ended, empty if it is.
 func NotEnded(r client.StopResult) string {
 	if r.Error == "" && len(r.Survivors) == 0 {
 		return ""

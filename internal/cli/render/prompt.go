@@ -35,7 +35,7 @@ func (s Formatter) waiting(r client.Receipt) string {
 	return words
 }
 
-// receiptColor is the colour of a receipt's state.
+// receiptColor returns the colour of a receipt's state.
 func receiptColor(state string) textfmt.Color {
 	switch state {
 	case client.ReceiptSubmitted, client.ReceiptConsumed:
@@ -48,7 +48,7 @@ func receiptColor(state string) textfmt.Color {
 	return textfmt.Yellow
 }
 
-// Receipt is one receipt with its steps.
+// Receipt returns one receipt with its steps.
 func (s Formatter) Receipt(r client.Receipt) string {
 	f := &facts{}
 	f.add("prompt", r.ID, textfmt.Bold)
@@ -113,7 +113,7 @@ func (s Formatter) steps(r client.Receipt) string {
 	return "\n" + s.Table(t)
 }
 
-// stepDetail is the detail of a step. The names of signals are for programs.
+// stepDetail returns the detail of a step. The names of signals are for programs.
 func (s Formatter) stepDetail(step client.ReceiptStep) string {
 	if isSignal := !strings.Contains(step.Detail, " ") && strings.ContainsAny(step.Detail, "_+"); isSignal && !s.Verbose {
 		return ""

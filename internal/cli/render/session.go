@@ -67,7 +67,7 @@ func (s Formatter) sessionFacts(it client.Session) *facts {
 	return f
 }
 
-// reasonBeside is the reason in one line if the output that it quotes is shown
+// reasonBeside returns the reason in one line if the output that it quotes is shown
 // too, else all of it.
 func reasonBeside(screen, reason string) string {
 	if strings.Contains(screen, strings.TrimSpace(printed(reason))) || !strings.Contains(strings.TrimSpace(reason), "\n") {

@@ -132,7 +132,7 @@ func (s Formatter) fitted(table, above, below string) string {
 	return out.String()
 }
 
-// tableRows are the rows of a table with a name in each; what goes on below a row
+// tableRows returns the rows of a table with a name in each; what goes on below a row
 // is indented.
 func tableRows(table string) []string {
 	var rows []string
@@ -146,7 +146,7 @@ func tableRows(table string) []string {
 	return rows
 }
 
-// Controller is one line about the controller.
+// Controller returns one line about the controller.
 func (s Formatter) Controller(c client.Controller) string {
 	line := fmt.Sprintf("controller %s, process %d, started %s", textfmt.OneLine(c.Version), c.PID, textfmt.Ago(s.Now, c.StartedAt))
 	if c.Stopping {
@@ -275,7 +275,7 @@ func (s Formatter) activity(agent client.Agent) textfmt.Cell {
 	return textfmt.Painted(words, color)
 }
 
-// doing says an activity in a few words.
+// doing returns an activity in a few words.
 func (s Formatter) doing(a client.Activity) string {
 	words := textfmt.FirstOf(a.State, "unknown")
 	switch {
@@ -303,7 +303,7 @@ func statusNoteColor(agent client.Agent) textfmt.Color {
 	return textfmt.Faint
 }
 
-// statusNote is what a person should know beside the columns.
+// statusNote returns what a person should know beside the columns.
 func (s Formatter) statusNote(agent client.Agent) string {
 	var parts []string
 	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" && !atRest(agent) {
@@ -356,7 +356,7 @@ func atRest(agent client.Agent) bool {
 	return false
 }
 
-// newReason is the reason of an agent's state without what the state says already.
+// newReason returns the reason of an agent's state without what the state says already.
 func newReason(agent client.Agent) string {
 	if agent.Reason == client.RunsAsConfigured {
 		return ""
@@ -370,7 +370,7 @@ func newReason(agent client.Agent) string {
 	return reason
 }
 
-// budgetAlert is a budget that is used up, and what follows.
+// budgetAlert returns a budget that is used up, and what follows.
 func (s Formatter) budgetAlert(b client.Budget) string {
 	words := textfmt.OneLine(b.Text)
 	if b.Who != "" {
@@ -387,7 +387,7 @@ func (s Formatter) budgetAlert(b client.Budget) string {
 	return words + s.again(b)
 }
 
-// alerts are the lines below the table: budgets that are used up, and warnings of agents.
+// alerts returns the lines below the table: budgets that are used up, and warnings of agents.
 func (s Formatter) alerts(status client.Status) string {
 	var out strings.Builder
 	for _, b := range status.Budgets {
@@ -413,7 +413,7 @@ func (s Formatter) alerts(status client.Status) string {
 	return "\n" + out.String()
 }
 
-// waiting is the heading of the open questions.
+// waiting returns the heading of the open questions.
 func waiting(n int) string {
 	if n == 1 {
 		return "1 question waits for your answer"

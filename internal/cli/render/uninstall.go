@@ -9,7 +9,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Remains is what a city has left, with what goes and what stays.
+// Remains returns what a city has left, with what goes and what stays.
 func (s Formatter) Remains(r client.Remains) string {
 	t := &textfmt.Table{Heads: []string{"FILES", "SIZE", "REMOVED"}}
 	files, bytes := 0, int64(0)
@@ -35,7 +35,7 @@ func (s Formatter) Remains(r client.Remains) string {
 	return out.String()
 }
 
-// Uninstalled is what came of an uninstallation, for the talk.
+// Uninstalled returns what came of an uninstallation, for the talk.
 func Uninstalled(out client.Uninstalled) string {
 	var lines []string
 	if n := len(out.Removed); n > 0 {
@@ -57,7 +57,7 @@ func Uninstalled(out client.Uninstalled) string {
 	return strings.Join(lines, "\n")
 }
 
-// Size is a number of bytes for a person.
+// Size returns a number of bytes for a person.
 func Size(n int64) string {
 	const kB, mB, gB = 1e3, 1e6, 1e9
 	switch f := float64(n); {
@@ -74,7 +74,7 @@ func Size(n int64) string {
 	}
 }
 
-// Survivors are the sessions that did not end.
+// Survivors returns the sessions that did not end.
 func Survivors(census client.Census) []client.Obstacle {
 	left := []client.Obstacle{}
 	for _, s := range census.Sessions {

@@ -17,7 +17,7 @@ const (
 	atLeast  = "≥"
 )
 
-// Usage is what was spent, with a line for each group and one for all.
+// Usage returns what was spent, with a line for each group and one for all.
 func (s Formatter) Usage(u client.Usage) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", s.usageHead(u))
@@ -64,7 +64,7 @@ func (s Formatter) usageHead(u client.Usage) string {
 	return head + s.Paint(textfmt.Faint, ", prices of "+textfmt.FirstOf(textfmt.OneLine(u.Prices), "no date"))
 }
 
-// round is a span that a person has asked for in whole units.
+// round returns a span that a person has asked for in whole units.
 func round(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= time.Hour {
@@ -108,7 +108,7 @@ func tokenCell(n *int64, partial bool) textfmt.Cell {
 	return textfmt.Cell{Text: tokens(*n)}
 }
 
-// tokens is a number of tokens in three or four digits.
+// tokens returns a number of tokens in three or four digits.
 func tokens(n int64) string {
 	v := float64(n)
 	for _, unit := range []struct {
@@ -199,7 +199,7 @@ func leftPad(words string, width int) string {
 	return strings.Repeat(" ", max(0, width-textfmt.Width(words))) + words
 }
 
-// usageNotes says what is missing.
+// usageNotes returns what is missing.
 func usageNotes(u client.Usage) string {
 	var parts []string
 	if n := u.Total.Untold; n > 0 {
@@ -238,7 +238,7 @@ func formatSeconds(seconds float64) string {
 	return textfmt.Span(d)
 }
 
-// Budgets is how much of each budget is used.
+// Budgets returns how much of each budget is used.
 func (s Formatter) Budgets(budgets []client.Budget) string {
 	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACTION", "NOTE"}}
 	for _, b := range budgets {
@@ -308,7 +308,7 @@ func (s Formatter) budgetNote(b client.Budget) string {
 	return textfmt.Join("used up"+s.again(b), note)
 }
 
-// again says how a budget that is used up begins again.
+// again returns how a budget that is used up begins again.
 func (s Formatter) again(b client.Budget) string {
 	lift := "gc usage lift " + textfmt.OneLine(b.Name)
 	switch left := textfmt.In(s.Now, b.Until); {
@@ -322,7 +322,7 @@ func (s Formatter) again(b client.Budget) string {
 	return ""
 }
 
-// burn is how fast somebody spends, in a few words, with a unit behind the tokens; empty
+// burn returns how fast somebody spends, in a few words, with a unit behind the tokens; empty
 // if nothing was spent.
 func burn(b *client.Burn, unit string) string {
 	if b == nil {

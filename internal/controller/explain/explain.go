@@ -50,7 +50,7 @@ func Explain(city *City, c *Case) client.Explanation {
 	return out
 }
 
-// output is what the agent said last: what its failed start or its end left, also
+// output returns what the agent said last: what its failed start or its end left, also
 // if another screen was seen since.
 func (c *Case) output() string {
 	if last := c.Record.Former; last != nil && last.Screen != "" {
@@ -59,7 +59,7 @@ func (c *Case) output() string {
 	return LastScreen(&c.Record)
 }
 
-// LastExit is how the last instance ended, also while the next one runs.
+// LastExit returns how the last instance ended, also while the next one runs.
 func LastExit(now string, r *session.Record) string {
 	if now == "" && r.Former != nil && r.Former.Exit != nil {
 		return r.Former.Exit.String()
@@ -67,7 +67,7 @@ func LastExit(now string, r *session.Record) string {
 	return now
 }
 
-// LastScreen is what the last instance that ended left on its screen.
+// LastScreen returns what the last instance that ended left on its screen.
 func LastScreen(r *session.Record) string {
 	if r.Screen == "" && r.Former != nil {
 		return r.Former.Screen
@@ -84,7 +84,7 @@ func Starting(reason string, c *session.Conversation) map[string]string {
 	return data
 }
 
-// conversation says how the agent came to its conversation.
+// conversation returns how the agent came to its conversation.
 func conversation(c *session.Conversation) string {
 	words := cmp.Or(c.ID, "of an unknown id")
 	if c.IsResumed() {
@@ -105,7 +105,7 @@ func conversation(c *session.Conversation) string {
 	return words
 }
 
-// next says what happens next, and what has to happen for it.
+// next returns what happens next, and what has to happen for it.
 func (c *Case) next() string {
 	a := &c.Action
 	switch {
@@ -137,7 +137,7 @@ func (c *Case) evidence() []client.Evidence {
 	return out
 }
 
-// facts are what the lifecycle rests on.
+// facts returns what the lifecycle rests on.
 func (c *Case) facts(city *City) []client.Fact {
 	seen, rec := &c.Seen, &c.Record
 	process := seen.Agent.String()
@@ -186,7 +186,7 @@ func (c *Case) facts(city *City) []client.Fact {
 	return out
 }
 
-// Stamp is a time in RFC 3339, empty if there is none.
+// Stamp returns a time in RFC 3339, empty if there is none.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -20,7 +20,7 @@ func Asked(p *runtime.PendingInteraction) string {
 	return p.RequestID
 }
 
-// Activity is an activity as people see it.
+// Activity returns an activity as people see it.
 func Activity(a *session.Activity) client.Activity {
 	return client.Activity{
 		State: cmp.Or(string(a.State), string(runtime.ActivityUnknown)), Kind: a.Kind, Until: a.Until, Source: string(a.Source),
@@ -37,7 +37,7 @@ func ActivityData(a *session.Activity) map[string]string {
 	return data
 }
 
-// LogAttrs are the attributes of an event in a log.
+// LogAttrs returns the attributes of an event in a log.
 func LogAttrs(e *client.Event) []any {
 	attrs := []any{"kind", e.Kind}
 	if e.Session != "" {
@@ -49,7 +49,7 @@ func LogAttrs(e *client.Event) []any {
 	return attrs
 }
 
-// Agent is a session as people see it. The activity is nil unless it runs.
+// Agent returns a session as people see it. The activity is nil unless it runs.
 func Agent(a *plan.Action, r *session.Record, seen *runtime.Observation, state string, activity *session.Activity) client.Agent {
 	out := client.Agent{
 		Name: a.Agent, Session: a.Session, Provider: a.Provider,
@@ -70,7 +70,7 @@ func Agent(a *plan.Action, r *session.Record, seen *runtime.Observation, state s
 	return out
 }
 
-// Plan is what is decided, as people see it.
+// Plan returns what is decided, as people see it.
 func Plan(actions []plan.Action, now time.Time) client.Plan {
 	out := client.Plan{At: now, Actions: make([]client.Action, 0, len(actions))}
 	for i := range actions {

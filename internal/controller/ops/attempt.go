@@ -34,13 +34,13 @@ func NewAttempt(now time.Time, limit time.Duration) *Attempt {
 	return &Attempt{began: now, limit: limit, due: now.Add(limit), hard: now.Add(hardLimit * limit), giveUp: make(chan struct{})}
 }
 
-// Due is the present deadline.
+// Due returns the present deadline.
 func (a *Attempt) Due() time.Time { return a.due }
 
 // Longest bounds how long Run takes, if the driver obeys.
 func (a *Attempt) Longest() time.Duration { return hardLimit*a.limit + peekLimit }
 
-// Progress is what the start waits for, in words; empty if its driver does not say, and of a
+// Progress returns what the start waits for, in words; empty if its driver does not say, and of a
 // nil attempt.
 func (a *Attempt) Progress() string {
 	if a == nil {
@@ -52,7 +52,7 @@ func (a *Attempt) Progress() string {
 	return ""
 }
 
-// Moved notes a sign of progress.
+// Moved records a sign of progress.
 func (a *Attempt) Moved(at time.Time) { a.moved = at }
 
 // Shift moves the deadline by the time in which the controller could not act.

@@ -116,12 +116,12 @@ func Edited(before, after *plan.Session) bool {
 	return !reflect.DeepEqual(a, b)
 }
 
-// Stored are the fingerprints as a decision takes them.
+// Stored returns the fingerprints as a decision takes them.
 func Stored(f *session.Fingerprints) plan.Stored {
 	return plan.Stored{Core: f.Core, Provision: f.Provision, Launch: f.Launch, Live: f.Live, Fields: f.Fields}
 }
 
-// Fingerprints are those that a start of s is made with.
+// Fingerprints returns those that a start of s is made with.
 func Fingerprints(s *plan.Session) session.Fingerprints {
 	return session.Fingerprints{Core: s.Core, Provision: s.Provision, Launch: s.Launch, Live: s.Live, Fields: s.Fields}
 }

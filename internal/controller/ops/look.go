@@ -110,7 +110,7 @@ func Shown(p runtime.Provider, name string) map[string]string {
 	return out
 }
 
-// Write notes with the session what the notes say; what is not known stays. That the
+// Write records with the session what the notes say; what is not known stays. That the
 // start is complete comes first: the sooner, the less can come between.
 func (n Metadata) Write(p runtime.Provider, name string) error {
 	fields, err := json.Marshal(n.Stored.Fields)
@@ -142,7 +142,7 @@ func (n Metadata) Write(p runtime.Provider, name string) error {
 	return nil
 }
 
-// WriteDrain notes with a session until when it is to wind down; empty: it is not.
+// WriteDrain records with a session until when it is to wind down; empty: it is not.
 func WriteDrain(p runtime.Provider, name, until string) error {
 	if until == "" {
 		return p.RemoveMeta(name, MetaDrain)

@@ -20,13 +20,13 @@ type ListingHealth struct {
 // cannotOpen begins what is said of a place whose provider cannot be opened.
 const cannotOpen = "its provider cannot be opened: "
 
-// Unopened is the sight of a place that has not been asked yet.
+// Unopened returns the sight of a place that has not been asked yet.
 func Unopened() ListingHealth { return ListingHealth{unknown: "its provider is being opened"} }
 
-// NotOpened notes that the provider cannot be opened.
+// NotOpened records that the provider cannot be opened.
 func (s *ListingHealth) NotOpened(err error) { s.MarkUnknown(fmt.Sprint(cannotOpen, err)) }
 
-// MarkUnknown notes that nothing is known of any session.
+// MarkUnknown records that nothing is known of any session.
 func (s *ListingHealth) MarkUnknown(why string) {
 	*s = ListingHealth{Failures: s.Failures + 1, unknown: why}
 }
@@ -53,10 +53,10 @@ func (s *ListingHealth) Update(l *Listing) (recovered bool) {
 // IsUnknown reports whether nothing is known of any session.
 func (s *ListingHealth) IsUnknown() bool { return s.unknown != "" }
 
-// Fault says what is not known, and why; empty if all is.
+// Fault returns what is not known, and why; empty if all is.
 func (s *ListingHealth) Fault() string { return cmp.Or(s.unknown, s.gap) }
 
-// WhyUnknown says why nothing is known of a session, empty if something may be.
+// WhyUnknown returns why nothing is known of a session, empty if something may be.
 func (s *ListingHealth) WhyUnknown(name string) string {
 	if s.unknown == "" && !s.answered[name] {
 		return s.gap
@@ -64,7 +64,7 @@ func (s *ListingHealth) WhyUnknown(name string) string {
 	return s.unknown
 }
 
-// Closed says why nothing can be started, empty if something can.
+// Closed returns why nothing can be started, empty if something can.
 func (s *ListingHealth) Closed() string {
 	return cmp.Or(strings.TrimPrefix(s.unknown, cannotOpen), s.closed)
 }

@@ -157,7 +157,7 @@ func (s *Saver) write(ctx context.Context, next Change) error {
 	return s.store.Save(ctx, next.Record)
 }
 
-// Health says why the store cannot be relied on, empty if it can, and when to
+// Health returns why the store cannot be relied on, empty if it can, and when to
 // ask again although nothing happens; zero if that is not needed.
 func (s *Saver) Health() (fault string, again time.Time) {
 	s.mu.Lock()

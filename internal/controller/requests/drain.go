@@ -34,14 +34,14 @@ func Drain(reason string, limit time.Duration) Order {
 	}
 }
 
-// BeginDrain notes a drain of the present instance.
+// BeginDrain records a drain of the present instance.
 func BeginDrain(r *session.Record, d session.Drain, now time.Time) Event {
 	d.Epoch, d.Since, d.Acked = r.Epoch, now, time.Time{}
 	r.Drain = d
 	return Event{event.SessionDraining, "the agent is asked to wind down", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
 }
 
-// EndDrain notes that the instance that was to wind down is over.
+// EndDrain records that the instance that was to wind down is over.
 func EndDrain(r *session.Record, now time.Time) {
 	d := r.Drain
 	r.Drain = session.Drain{}

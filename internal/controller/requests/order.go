@@ -46,10 +46,10 @@ type Event struct {
 // Order judges a case. An error changes nothing.
 type Order func(c *Case) (Outcome, error)
 
-// unchanged is the outcome of an order that finds nothing to do.
+// unchanged returns the outcome of an order that finds nothing to do.
 func unchanged(detail string) (Outcome, error) { return Outcome{Detail: detail}, nil }
 
-// changedOutcome is the outcome of an order that has changed the record.
+// changedOutcome returns the outcome of an order that has changed the record.
 func changedOutcome(detail string, told ...Event) Outcome {
 	return Outcome{Save: true, Changed: true, Detail: detail, Events: told}
 }
@@ -84,5 +84,5 @@ func (c *Change) Apply(r *session.Record) {
 	}
 }
 
-// stamp is a time that is set, in RFC 3339.
+// stamp returns a time that is set, in RFC 3339.
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }

@@ -34,7 +34,7 @@ type Target struct {
 	Attempt       *ops.Attempt // the start that is under way; nil if none is
 }
 
-// agent is the session as people see it now: a start shows its progress while nothing else
+// agent returns the session as people see it now: a start shows its progress while nothing else
 // about it changes.
 func (t *Target) agent() client.Agent {
 	out := t.Agent

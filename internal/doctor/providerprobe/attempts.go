@@ -13,7 +13,7 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// attempts is the table, in the order of a session's life.
+// attempts returns the table, in the order of a session's life.
 func attempts() []attempt {
 	return []attempt{
 		{operation: "is-running", must: true, promise: "a session that does not exist is certainly not there", try: (*probe).absentIsDead},

@@ -27,7 +27,7 @@ func run(t *testing.T, p runtime.Provider, declared ...string) []providerprobe.F
 	return found
 }
 
-// status is what was found of the operation, the worst of its findings.
+// status returns what was found of the operation, the worst of its findings.
 func status(found []providerprobe.Finding, operation string) providerprobe.Status {
 	order := []providerprobe.Status{providerprobe.Works, providerprobe.Untried, providerprobe.Unsupported, providerprobe.Wrong}
 	worst := 0

@@ -104,7 +104,7 @@ func Question() (question, answer string) {
 	return fmt.Sprintf("Reply with the words %s and %s joined by a plus sign, without spaces, and nothing else.", one, other), one + "+" + other
 }
 
-// runAgent gives one agent the question and waits until it shows the answer, or it is known that it never will.
+// runAgent returns one agent the question and waits until it shows the answer, or it is known that it never will.
 func runAgent(ctx context.Context, api *client.Client, name string) (time.Duration, error) {
 	question, answer := Question()
 	began := time.Now()
@@ -133,7 +133,7 @@ func runAgent(ctx context.Context, api *client.Client, name string) (time.Durati
 	}
 }
 
-// failureReason says why an agent will not answer; empty: it may yet.
+// failureReason returns why an agent will not answer; empty: it may yet.
 func failureReason(ctx context.Context, api *client.Client, name string) string {
 	status, err := api.Status(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func failureReason(ctx context.Context, api *client.Client, name string) string 
 	return ""
 }
 
-// timeoutReason says what an agent that did not answer in time is at, after the end of ctx.
+// timeoutReason returns what an agent that did not answer in time is at, after the end of ctx.
 func timeoutReason(ctx context.Context, api *client.Client, name, receipt string) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

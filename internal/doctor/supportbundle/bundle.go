@@ -100,7 +100,7 @@ func (b *Writer) put(name string, text []byte) error {
 	return err
 }
 
-// readme says what the bundle has, what not, and why.
+// readme returns what the bundle has, what not, and why.
 func (b *Writer) readme() []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "What gc knew of a city at %s.\n\n", b.Now.UTC().Format(time.RFC3339))

@@ -30,7 +30,7 @@ const (
 	indent     = "  "
 )
 
-// JSON is a page with the answer to a question.
+// JSON returns a page with the answer to a question.
 func JSON[T any](name string, ask func(context.Context) (T, error)) Page {
 	return Page{Name: name, Read: func(ctx context.Context) ([]byte, error) {
 		value, err := ask(ctx)
@@ -46,7 +46,7 @@ func marshal(value any) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// Events is a page with the last events of a city, one on each line: as its controller
+// Events returns a page with the last events of a city, one on each line: as its controller
 // lists them, or, if it does not answer, as the database has them.
 func Events(name string, c *client.Client, database string) Page {
 	return Page{Name: name, Read: func(ctx context.Context) ([]byte, error) {
@@ -66,7 +66,7 @@ func Events(name string, c *client.Client, database string) Page {
 	}}
 }
 
-// FromController are the pages that a city's controller knows. Of one that does not
+// FromController returns the pages that a city's controller knows. Of one that does not
 // answer only the first is named, as missing.
 func FromController(ctx context.Context, c *client.Client) []Page {
 	asking, cancel := context.WithTimeout(ctx, askTime)
@@ -101,7 +101,7 @@ func FromController(ctx context.Context, c *client.Client) []Page {
 // fileName makes one name of a path of an agent's name.
 func fileName(name string) string { return strings.ReplaceAll(name, "/", "--") }
 
-// FromLogs are the pages with what sessions have printed last, as far as a folder has
+// FromLogs returns the pages with what sessions have printed last, as far as a folder has
 // it. It has other logs, too: those of these names are left out.
 func FromLogs(folder string, others ...string) []Page {
 	files, err := filepath.Glob(filepath.Join(folder, "*.log"))
@@ -118,7 +118,7 @@ func FromLogs(folder string, others ...string) []Page {
 	return pages
 }
 
-// Tail is a page with the end of a file of text. A file that is not there is no page.
+// Tail returns a page with the end of a file of text. A file that is not there is no page.
 func Tail(name, file string) Page {
 	return Page{Name: name, Printed: true, Read: func(context.Context) ([]byte, error) {
 		out, err := tail(file, longTail)
@@ -129,7 +129,7 @@ func Tail(name, file string) Page {
 	}}
 }
 
-// printed is the end of a raw log, of its previous file too, without control sequences.
+// printed returns the end of a raw log, of its previous file too, without control sequences.
 func printed(file string) ([]byte, error) {
 	raw, err := tail(file, shortTail)
 	if missing := shortTail - len(raw); missing > 0 && err == nil {

@@ -88,7 +88,7 @@ func (p Parts) FullTypes(argument, typed string) (argued, prompted []string) {
 	return argued, prompted
 }
 
-// history says what has happened to the conversation, and where what was said before is.
+// history returns what has happened to the conversation, and where what was said before is.
 func (p Parts) history(mode worker.ContextMode) string {
 	what := "This conversation was compacted."
 	if mode == worker.ResumeContext {

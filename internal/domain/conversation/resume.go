@@ -82,7 +82,7 @@ const notFoundCode = 127
 // idMark stands for the conversation's id in the words of a failure.
 const idMark = "<id>"
 
-// patterns are the words of the agent CLIs. Each is about a conversation for
+// patterns returns the words of the agent CLIs. Each is about a conversation for
 // certain: an address may be in use too, and a file not found.
 func patterns() []session.ResumePattern {
 	return []session.ResumePattern{

@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// talker is an agent whose CLI takes an id and resumes by it.
+// talker returns an agent whose CLI takes an id and resumes by it.
 func talker() *plan.Session {
 	s := &plan.Session{Config: runtime.Config{Command: "talk", WorkDir: "/w", PromptSuffix: "'begin'", Nudge: "hello"}}
 	s.Resume = plan.Resume{Again: "talk --resume " + plan.ConversationMark, New: "talk --id " + plan.ConversationMark, Mode: "ask", Nudge: "go on"}

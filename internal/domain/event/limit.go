@@ -196,7 +196,7 @@ func (l *Limited) release(end bool) (next time.Duration) {
 	return next
 }
 
-// event says what was left out.
+// event returns what was left out.
 func (d *drops) event(rate Rate) client.Event {
 	count := 0
 	var kinds []string

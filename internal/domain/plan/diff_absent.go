@@ -70,7 +70,7 @@ func (d *planner) quarantine(o *Observed) time.Time {
 	return recent[len(recent)-d.policy.MaxRestarts].Add(d.policy.RestartWindow)
 }
 
-// blockingLocation says what keeps an agent from a new place: one identity never has
+// blockingLocation returns what keeps an agent from a new place: one identity never has
 // two agents.
 func (d *planner) blockingLocation(s *Session) string {
 	for _, home := range d.locations[s.Agent] {
@@ -84,7 +84,7 @@ func (d *planner) blockingLocation(s *Session) string {
 	return ""
 }
 
-// missingDependencyName says which agent has to be ready before, empty if all are.
+// missingDependencyName returns which agent has to be ready before, empty if all are.
 func (d *planner) missingDependencyName(s *Session) string {
 	for _, name := range s.DependsOn {
 		if p := d.pools[name]; p != nil {

@@ -31,7 +31,7 @@ func (d *planner) selfEnded(a Action, o *Observed) Action {
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
-// endText is an end in the words of a sentence.
+// endText returns an end in the words of a sentence.
 func endText(e *runtime.End) string {
 	if e.Exit != nil {
 		return "it " + e.String()

@@ -23,7 +23,7 @@ type target struct {
 
 var cityEnds = target{desired: DesiredStopped, state: client.StateStopped, reason: "the city ends"}
 
-// targetFor says what a session is meant to be. o may be nil.
+// targetFor returns what a session is meant to be. o may be nil.
 func (d *planner) targetFor(s *Session, o *Observed) target {
 	switch {
 	case d.policy.Stopping:
@@ -58,7 +58,7 @@ func appendReason(what, why string) string {
 	return what + ": " + why
 }
 
-// wakeReason says why a session that sleeps is to run, empty if nothing wakes it.
+// wakeReason returns why a session that sleeps is to run, empty if nothing wakes it.
 func (d *planner) wakeReason(s *Session, o *Observed) string {
 	switch {
 	case o.WakeReason != "":

@@ -18,7 +18,7 @@ func (d *planner) formerLocation(s *Session) *Observed {
 	return nil
 }
 
-// moveBlockedReason says why an agent goes on where it is although another place is configured,
+// moveBlockedReason returns why an agent goes on where it is although another place is configured,
 // empty if it does not: nothing can be started there.
 func (d *planner) moveBlockedReason(s *Session, o *Observed) string {
 	why := d.policy.Closed[s.Provider]

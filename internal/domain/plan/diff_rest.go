@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// busyReason says what keeps a session from being ended without harm, empty if
+// busyReason returns what keeps a session from being ended without harm, empty if
 // nothing does.
 func (d *planner) busyReason(o *Observed) string {
 	switch turn := o.activeTurn(); {

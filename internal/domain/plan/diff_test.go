@@ -22,7 +22,7 @@ func sessionOf(agent string) Session {
 	}
 }
 
-// healthy is the observation of s as it is when all is well.
+// healthy returns the observation of s as it is when all is well.
 func healthy(s Session) Observed {
 	return Observed{
 		Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: OwnerThisCity, Managed: true,

@@ -93,7 +93,7 @@ func idleAfter(a *config.Agent) time.Duration {
 	return first
 }
 
-// stall is what is done about an agent without progress, the agent's own keys first.
+// stall returns what is done about an agent without progress, the agent's own keys first.
 func (r *resolver) stall() StallPolicy {
 	a, city := r.agent, r.city.Daemon
 	after := pick(a, "progress_stall_timeout", a.ProgressStallTimeout, city.ProgressStallTimeout)

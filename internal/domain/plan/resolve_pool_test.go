@@ -201,7 +201,7 @@ func TestAResumeCommandNamesTheConversation(t *testing.T) {
 	}
 }
 
-// observedAs is what a controller sees of sessions that run as resolved.
+// observedAs returns what a controller sees of sessions that run as resolved.
 func observedAs(desired plan.Desired) []plan.Observed {
 	var observed []plan.Observed
 	for _, s := range desired.Sessions {

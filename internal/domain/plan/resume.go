@@ -94,7 +94,7 @@ func WithHandoffNote(cfg runtime.Config, c session.Conversation, failure string)
 	return cfg
 }
 
-// HandoffNote is what [WithHandoffNote] says of a conversation that was left, and why; empty if
+// HandoffNote returns what [WithHandoffNote] says of a conversation that was left, and why; empty if
 // there is nothing to say.
 func HandoffNote(id, failure string) string {
 	const now = "This is a new one: look at the state of the work before you continue."

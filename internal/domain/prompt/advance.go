@@ -86,7 +86,7 @@ func withoutRepeat(steps []Step, detail string) []Step {
 	return slices.Clone(steps[:n-1])
 }
 
-// SubmittedAt is when the agent took the prompt of a submitted receipt; zero for any other.
+// SubmittedAt returns when the agent took the prompt of a submitted receipt; zero for any other.
 func (r Receipt) SubmittedAt() time.Time {
 	if r.State != Submitted {
 		return time.Time{}
@@ -94,7 +94,7 @@ func (r Receipt) SubmittedAt() time.Time {
 	return r.enteredAt(Submitted)
 }
 
-// enteredAt is when the receipt last came into the state, whatever was noted in it since;
+// enteredAt returns when the receipt last came into the state, whatever was noted in it since;
 // UpdatedAt if no step says so.
 func (r Receipt) enteredAt(state State) time.Time {
 	at, found := r.UpdatedAt, false

@@ -314,7 +314,7 @@ const (
 	undeliverable                    // for one that is no more
 )
 
-// eligibility says whether the prompt is for the instance that runs. Why says what it
+// eligibility reports whether the prompt is for the instance that runs. Why says what it
 // waits for, or why it is lost.
 func (r *Receipt) eligibility(s Observation) (eligibility, string) {
 	switch {

@@ -96,7 +96,7 @@ func WithWorked(evidence string) string {
 	return evidence + "+" + SignWorked
 }
 
-// detailOf is the outcome in words.
+// detailOf returns the outcome in words.
 func detailOf(out runtime.Outcome, err error) string {
 	switch {
 	case out.Detail != "":

@@ -31,7 +31,7 @@ func Queue(receipts []*Receipt) []*Receipt {
 	return open
 }
 
-// Position is the place of the receipt in the queue of its session: 1 is the
+// Position returns the place of the receipt in the queue of its session: 1 is the
 // next one. 0 is not in the queue.
 func Position(receipts []*Receipt, id string) int {
 	i := slices.IndexFunc(receipts, func(r *Receipt) bool { return r.ID == id })
@@ -62,7 +62,7 @@ const (
 	ConsumeBound = 24 * time.Hour
 )
 
-// Bound is how long the delivery of the receipt's text may take if progress is how long
+// Bound returns how long the delivery of the receipt's text may take if progress is how long
 // one may go without progress; zero is DefaultProgress.
 func (r Receipt) Bound(progress time.Duration) time.Duration {
 	if progress <= 0 {
@@ -71,7 +71,7 @@ func (r Receipt) Bound(progress time.Duration) time.Duration {
 	return progress + time.Duration(r.Bytes)*time.Second/progressRate
 }
 
-// Limit is the time by which the receipt has left its state, whatever happens; zero for a
+// Limit returns the time by which the receipt has left its state, whatever happens; zero for a
 // final one. A delivery that an earlier controller began has the same time again from
 // when this one could first ask about it.
 func (r Receipt) Limit(s Observation) time.Time {
@@ -109,7 +109,7 @@ const (
 	attachedBackoff = 2 * time.Second
 )
 
-// Backoff is how long to wait after an attempt that was refused, the attempts
+// Backoff returns how long to wait after an attempt that was refused, the attempts
 // counted from 1. While a person is attached it stays short: a draft is sent, or a
 // person stops typing, without any other sign.
 func Backoff(attempts, attached int) time.Duration {

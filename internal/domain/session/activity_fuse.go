@@ -81,7 +81,7 @@ func (r *Rules) staleAt(e *ratedEvidence) time.Time {
 	return e.At.Add(r.Stale)
 }
 
-// doubtAt is when evidence is not relied on any more that may not hold; zero:
+// doubtAt returns when evidence is not relied on any more that may not hold; zero:
 // it holds.
 func (r *Rules) doubtAt(s *EvidenceSet, e *ratedEvidence) time.Time {
 	since := s.outdatedSince()
@@ -107,7 +107,7 @@ type fusion struct {
 	next       time.Time
 }
 
-// due notes a time at which the result may change.
+// due records a time at which the result may change.
 func (f *fusion) due(at time.Time) {
 	if at.After(f.now) && (f.next.IsZero() || at.Before(f.next)) {
 		f.next = at
@@ -192,7 +192,7 @@ func (f *fusion) applyOverride(c *override) {
 	}
 }
 
-// lowerTrust are the live sources of lower trust than the choice.
+// lowerTrust returns the live sources of lower trust than the choice.
 func (f *fusion) lowerTrust() []int { return f.live[slices.Index(f.live, f.choice)+1:] }
 
 // replaceContradicted believes the next source that has an opinion if it has contradicted the
@@ -225,7 +225,7 @@ func (f *fusion) replaceContradicted() {
 	}
 }
 
-// replaceableAt is when e may replace the choice that it contradicts.
+// replaceableAt returns when e may replace the choice that it contradicts.
 func (f *fusion) replaceableAt(chosen, e *ratedEvidence) (time.Time, bool) {
 	bound := f.rules.HealAfter
 	since := latest(chosen.Since, e.Since)
@@ -279,7 +279,7 @@ const (
 	contradicts
 )
 
-// opinion says how a lower word stands to the chosen one. Ready says nothing
+// opinion returns how a lower word stands to the chosen one. Ready says nothing
 // about turns, so it contradicts a question alone; idle does not end background
 // work or a limit, which only say more.
 func opinion(chosen, lower runtime.Activity) relation {

@@ -70,7 +70,7 @@ func (s *EvidenceSet) Fold(reading runtime.Reading) {
 	}
 }
 
-// RecordFailure notes that the session's channels could not be read. What was read
+// RecordFailure records that the session's channels could not be read. What was read
 // before is relied on for a while only, see [Rules]; fuse again then.
 func (s *EvidenceSet) RecordFailure(at time.Time) {
 	if s.failing.IsZero() {
@@ -86,7 +86,7 @@ func (s *EvidenceSet) outdatedSince() time.Time {
 	return s.failing
 }
 
-// questionSource is the source that reported a question.
+// questionSource returns the source that reported a question.
 func questionSource(p *runtime.PendingInteraction) runtime.Source {
 	return cmp.Or(runtime.Source(p.Metadata[runtime.MetaSource]), runtime.SourceScreen)
 }
@@ -96,7 +96,7 @@ func questionSource(p *runtime.PendingInteraction) runtime.Source {
 // until it is stale. Evidence that is older than the source's latest is ignored.
 func (s *EvidenceSet) Push(e runtime.Evidence) { s.put(e, true) }
 
-// RecordOutput notes when the agent wrote last; read the session's channels then. Without
+// RecordOutput records when the agent wrote last; read the session's channels then. Without
 // it, silence is not asked for before a missed end of a turn is healed.
 func (s *EvidenceSet) RecordOutput(at time.Time) {
 	if !at.After(s.lastOutput) {
@@ -111,7 +111,7 @@ func (s *EvidenceSet) RecordOutput(at time.Time) {
 	s.lastOutput = at
 }
 
-// quietFor is the longest silence since anything was sensed to change, and
+// quietFor returns the longest silence since anything was sensed to change, and
 // whether output is known of at all.
 func (s *EvidenceSet) quietFor(now time.Time) (time.Duration, bool) {
 	return max(s.longestSilence, now.Sub(latest(s.lastOutput, s.changed))), !s.lastOutput.IsZero()

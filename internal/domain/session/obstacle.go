@@ -87,7 +87,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// obstacleOf is what one piece of evidence says of an obstacle. A limit and a login that are
+// obstacleOf returns what one piece of evidence says of an obstacle. A limit and a login that are
 // reported as an activity alone are obstacles as well.
 func obstacleOf(e *runtime.Evidence) (o runtime.Obstacle) {
 	if o = e.Obstacle; o.Kind != "" {
@@ -110,7 +110,7 @@ func canExplain(of, concluded runtime.Activity) bool {
 	return of == concluded || slices.Contains(atRest, of) && slices.Contains(atRest, concluded)
 }
 
-// obstacle is what keeps the agent from making progress: by the most trusted source that says
+// obstacle returns what keeps the agent from making progress: by the most trusted source that says
 // so and fits the activity. What that source leaves out is filled in from the others of the
 // same kind.
 func (f *fusion) obstacle(concluded runtime.Activity) Obstacle {

@@ -155,7 +155,7 @@ type Key struct{ Provider, Session string }
 // Key returns the record's key.
 func (r *Record) Key() Key { return Key{r.Provider, r.Session} }
 
-// AddFailure notes a failure at the given time. Failures that are older than keep are
+// AddFailure records a failure at the given time. Failures that are older than keep are
 // forgotten; the streak goes on.
 func (r *Record) AddFailure(at time.Time, keep time.Duration, fault string) {
 	kept := slices.DeleteFunc(slices.Clone(r.Failures), func(f time.Time) bool { return at.Sub(f) >= keep })

@@ -37,7 +37,7 @@ in brackets is an intention that does not apply. A reader treats a word that it 
 	return b.String()
 }
 
-// outcome is one cell of the table.
+// outcome returns one cell of the table.
 func outcome(s State, t Trigger) string {
 	next, err := Next(s, t)
 	word := string(next)

@@ -19,7 +19,7 @@ type Facts struct {
 	Hold     HoldKind
 }
 
-// trigger is what the facts amount to, empty if nothing is known.
+// trigger returns what the facts amount to, empty if nothing is known.
 func (f *Facts) trigger() Trigger {
 	switch {
 	case f.Session == runtime.Dead && f.Agent == runtime.Dead:
@@ -90,7 +90,7 @@ func repaired(was State, facts *Facts) State {
 	return next
 }
 
-// stateUnderHold is the state of a session that does not run, under a hold.
+// stateUnderHold returns the state of a session that does not run, under a hold.
 func stateUnderHold(s State, hold HoldKind) State {
 	switch hold {
 	case HoldSleep:

@@ -59,12 +59,12 @@ func TestLostEdgesHeal(t *testing.T) {
 	})
 }
 
-// asEdge is what a hook says at the beginning of a phase.
+// asEdge returns what a hook says at the beginning of a phase.
 func asEdge(phase agentTrace) runtime.Evidence {
 	return evidenceAt(hook, phase.word, float64(phase.from), float64(phase.from))
 }
 
-// drawn is what the screen shows: the truth, a second late.
+// drawn returns what the screen shows: the truth, a second late.
 func drawn(phases []agentTrace, now int) runtime.Evidence {
 	i := len(phases) - 1
 	if phases[i].from == now && i > 0 {

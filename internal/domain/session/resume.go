@@ -83,7 +83,7 @@ func Ladder(c Conversation, failure ResumeFailure) Rung {
 
 const maxRungs = 2
 
-// RecordFailure notes that an attempt to resume the conversation failed. One that has
+// RecordFailure records that an attempt to resume the conversation failed. One that has
 // expired is not tried again, nor one of an agent that cannot.
 func (c *Conversation) RecordFailure(failure ResumeFailure) {
 	if failure != "" {
@@ -98,7 +98,7 @@ func (c *Conversation) RecordFailure(failure ResumeFailure) {
 	}
 }
 
-// MarkReached notes that the agent is in the conversation: the ladder is whole again.
+// MarkReached records that the agent is in the conversation: the ladder is whole again.
 func (c *Conversation) MarkReached() { c.Rungs, c.Failure = 0, "" }
 
 // Next returns the conversation of the next start: the present one, by the next
@@ -133,7 +133,7 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 // conversation that there was.
 func (c *Conversation) IsResumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
 
-// MarkNotBegun notes that a start that was to begin the conversation failed. If nothing
+// MarkNotBegun records that a start that was to begin the conversation failed. If nothing
 // showed that the previous one was at fault, it may well be sound: its ladder is
 // whole again.
 func (c *Conversation) MarkNotBegun() {
@@ -144,7 +144,7 @@ func (c *Conversation) MarkNotBegun() {
 	}
 }
 
-// WithoutPresent is the conversation of an instance that somebody else has started: its id
+// WithoutPresent returns the conversation of an instance that somebody else has started: its id
 // is not known. The one that there was is resumed after it.
 func (c Conversation) WithoutPresent() Conversation {
 	switch {
@@ -168,7 +168,7 @@ func (c *Conversation) abandoned() *Abandoned {
 	return &Abandoned{ID: c.ID, Dir: c.Dir, Mode: c.Mode, Rungs: c.Rungs, At: c.At, Failure: c.Failure}
 }
 
-// Conversation is the conversation as it was when it was given up.
+// Conversation returns the conversation as it was when it was given up.
 func (a *Abandoned) Conversation() Conversation {
 	return Conversation{ID: a.ID, Dir: a.Dir, Mode: a.Mode, Rungs: a.Rungs, At: a.At, Begun: true, Failure: a.Failure}
 }

@@ -48,7 +48,7 @@ type Snapshot struct {
 	AnswerCityQuestion func(context.Context, runtime.InteractionResponse) error
 }
 
-// Question is what a person is asked about the agent: by the agent, else by the city. Nil if
+// Question returns what a person is asked about the agent: by the agent, else by the city. Nil if
 // nothing is.
 func (v *Snapshot) Question() *runtime.PendingInteraction {
 	if v.Pending != nil {

@@ -93,7 +93,7 @@ type Use struct {
 	Until  time.Time // when enough of it will have left the window, if nothing more is spent; zero: not over, or never
 }
 
-// Text says what is used, in one line.
+// Text returns what is used, in one line.
 func (u Use) Text() string {
 	used, unit, _ := strings.Cut(u.Budget.Measure.Amount(u.Used), " ")
 	limit, _, _ := strings.Cut(u.Budget.Measure.Amount(u.Budget.Limit), " ")
@@ -107,7 +107,7 @@ func (u Use) Text() string {
 	return text
 }
 
-// Amount says how much that is, in words.
+// Amount returns how much that is, in words.
 func (m Measure) Amount(v float64) string {
 	switch m {
 	case MeasureUSD:
@@ -127,7 +127,7 @@ func thousands(n int64) string {
 	return text
 }
 
-// span is a duration without the zeros at its end.
+// span returns a duration without the zeros at its end.
 func span(d time.Duration) string {
 	switch {
 	case d >= time.Hour && d%time.Hour == 0:
@@ -160,7 +160,7 @@ func Uses(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now tim
 // accounts are those of a budget by whose they are.
 type accounts map[string]*account
 
-// accountFor is the account that a session's spending goes to; nil if it goes to none.
+// accountFor returns the account that a session's spending goes to; nil if it goes to none.
 func (as accounts) accountFor(b Budget, session, agent string) *account {
 	who, ok := b.accountName(session, agent)
 	if !ok {
@@ -172,7 +172,7 @@ func (as accounts) accountFor(b Budget, session, agent string) *account {
 	return as[who]
 }
 
-// recordLifts notes when each account was lifted last.
+// recordLifts records when each account was lifted last.
 func (as accounts) recordLifts(b Budget, entries []Entry) {
 	for _, e := range entries {
 		if e.Lift != b.Name || e.Lift == "" {
@@ -206,7 +206,7 @@ func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.
 	return as
 }
 
-// accountName is the account that a session's spending goes to.
+// accountName returns the account that a session's spending goes to.
 func (b Budget) accountName(session, agent string) (string, bool) {
 	switch b.Scope {
 	case ScopeSession:
@@ -372,7 +372,7 @@ func (a *account) use(b Budget) Use {
 	return out
 }
 
-// until is when so much has left the window that the rest is below the limit.
+// until returns when so much has left the window that the rest is below the limit.
 func (a *account) until(b Budget) time.Time {
 	if b.Window == 0 {
 		return time.Time{}

@@ -16,7 +16,7 @@ import (
 //go:embed prices.toml
 var prices []byte
 
-// Table is the text of the table that comes with the product, for people to change.
+// Table returns the text of the table that comes with the product, for people to change.
 func Table() []byte { return slices.Clone(prices) }
 
 // Price is what a model costs from a day on, in US dollars for a million tokens.
@@ -76,7 +76,7 @@ const (
 	CostUnknown  CostSource = "unknown" // no price, or not all numbers
 )
 
-// Cost is what an entry cost, in US dollars. A model without a price, and an entry
+// Cost returns what an entry cost, in US dollars. A model without a price, and an entry
 // with no numbers, have an unknown cost.
 func (p Prices) Cost(e Entry) (float64, CostSource) {
 	if e.Cost != nil {
@@ -114,7 +114,7 @@ func (p Prices) Provider(model string) string {
 	return ""
 }
 
-// priceAt is the price of a model at a time: the latest that was in force, and among
+// priceAt returns the price of a model at a time: the latest that was in force, and among
 // those of one day the one that stands first.
 func (p Prices) priceAt(model string, at time.Time) (Price, bool) {
 	var found Price

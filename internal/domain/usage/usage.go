@@ -28,7 +28,7 @@ type Tokens struct {
 	Reasoning  *int64 `json:"reasoning,omitempty"`
 }
 
-// Total is the sum of what is known; not known if nothing is.
+// Total returns the sum of what is known; not known if nothing is.
 func (t Tokens) Total() (sum int64, known bool) {
 	return add(t.Input, t.CacheRead, t.CacheWrite, t.Output, t.Reasoning)
 }
@@ -185,7 +185,7 @@ func valid(cost *float64) *float64 {
 	return &v
 }
 
-// less takes a part out of a whole.
+// less removes a part from a whole.
 func less(whole, part *int64) *int64 {
 	if whole == nil || part == nil {
 		return whole

@@ -14,7 +14,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 
-// n is a reported number.
+// n returns a reported number.
 func n(v int) *int64 { return new(int64(v)) }
 
 func response(message string, at time.Duration, u worker.Usage) worker.TelemetryEvent {

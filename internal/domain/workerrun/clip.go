@@ -11,7 +11,7 @@ const maxText = 256
 
 func clip(text string) string { return text[:min(len(text), maxText)] }
 
-// clipped is a report with its texts cut to what is remembered of them.
+// clipped returns a report with its texts cut to what is remembered of them.
 func clipped(r worker.Lifecycle) worker.Lifecycle {
 	m := &r.Metadata
 	for _, text := range []*string{&r.SessionID, &m.Signal, &m.Reason, &m.PromptID, &m.ConversationID, &m.Agent, &m.Version} {

@@ -7,7 +7,7 @@ import (
 	"gascity/worker"
 )
 
-// Text is a value as encoding/json writes it. A decision is written without reflection
+// Text returns a value as encoding/json writes it. A decision is written without reflection
 // where nothing in it needs an escape: each agent waits for it.
 func Text(value any) ([]byte, error) {
 	if d, ok := value.(worker.Decision); ok {

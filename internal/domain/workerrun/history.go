@@ -41,7 +41,7 @@ func (l History) Apply(r worker.Lifecycle, at time.Time) (after History, late bo
 	return after, after.State() == before && before != r.Event
 }
 
-// uniqueTime is the time of a report, moved behind those of other reports that have no
+// uniqueTime returns the time of a report, moved behind those of other reports that have no
 // number and the same time: with a clock of whole seconds a short turn would look
 // like one that never ends.
 func (l History) uniqueTime(r worker.Lifecycle) time.Time {
@@ -71,7 +71,7 @@ func order(a, b worker.Lifecycle) int {
 	return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.Seq, b.Seq))
 }
 
-// State is the transition that holds; empty if nothing was reported. An end holds
+// State returns the transition that holds; empty if nothing was reported. An end holds
 // until a later start; a start is over with the first word after it.
 func (l History) State() worker.Transition {
 	started, begun := l.Reports[worker.Started]
@@ -94,7 +94,7 @@ func (l History) State() worker.Transition {
 	return state
 }
 
-// Last is the report of the state that holds; zero if nothing was reported.
+// Last returns the report of the state that holds; zero if nothing was reported.
 func (l History) Last() worker.Lifecycle { return l.Reports[l.State()] }
 
 // HasOffer reports whether the worker has offered an ability.
@@ -102,7 +102,7 @@ func (l History) HasOffer(ability string) bool {
 	return slices.Contains(l.Reports[worker.Started].Metadata.Offers, ability)
 }
 
-// Conversation is the model provider's id of the conversation, as reported
+// Conversation returns the model provider's id of the conversation, as reported
 // last.
 func (l History) Conversation() string {
 	var last worker.Lifecycle
@@ -114,7 +114,7 @@ func (l History) Conversation() string {
 	return last.Metadata.ConversationID
 }
 
-// ContextUsage is the fraction of the context that is used, as reported last; nil
+// ContextUsage returns the fraction of the context that is used, as reported last; nil
 // if it never was.
 func (l History) ContextUsage() *float64 {
 	var last worker.Lifecycle
@@ -126,7 +126,7 @@ func (l History) ContextUsage() *float64 {
 	return last.Metadata.ContextUsage
 }
 
-// Evidence is what the life says of the agent's activity; not ok if it says nothing.
+// Evidence returns what the life says of the agent's activity; not ok if it says nothing.
 func (l History) Evidence(now time.Time) (runtime.Evidence, bool) {
 	r := l.Last()
 	e := runtime.Evidence{Source: runtime.SourceWorker, Since: r.Timestamp, At: now, Detail: "the worker says " + string(r.Event)}
@@ -157,7 +157,7 @@ func (l History) Evidence(now time.Time) (runtime.Evidence, bool) {
 	return e, true
 }
 
-// End is how the agent ended by its worker's word, nil if it has not said that it has.
+// End returns how the agent ended by its worker's word, nil if it has not said that it has.
 // It proves nothing of a process.
 func (l History) End() *runtime.End {
 	r := l.Last()

@@ -137,7 +137,7 @@ func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 	return open, gap
 }
 
-// Ack notes how far a message has come. It reports whether that is news; a message
+// Ack records how far a message has come. It reports whether that is news; a message
 // never goes back: one that the agent has taken cannot be refused any more. An
 // unknown one is not noted. The content of a message is dropped then, except
 // context, whose arrival is verified.
@@ -154,7 +154,7 @@ func (b *Mailbox) Ack(a worker.Ack) (l *PendingMessage, news bool) {
 	return l, true
 }
 
-// AckUnknown notes an acknowledgement of a message that was sent before this mailbox was.
+// AckUnknown records an acknowledgement of a message that was sent before this mailbox was.
 func (b *Mailbox) AckUnknown(a worker.Ack) *PendingMessage {
 	l, err := b.Put(worker.Message{ID: a.ID, At: a.At})
 	if err != nil { // full of what the worker has not fetched: it can repeat itself

@@ -36,7 +36,7 @@ func Token(instance string, generation int) string {
 	return token
 }
 
-// HashToken is a token as it is looked for: tokens are never compared themselves.
+// HashToken returns a token as it is looked for: tokens are never compared themselves.
 func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // Caller is who speaks: the worker of a run, or the owner of the city, who directs

@@ -49,7 +49,7 @@ func (f *Broadcaster) Subscribe(ctx, life context.Context) <-chan runtime.Event 
 	return one.events
 }
 
-// Publish hands an event to all. It never waits.
+// Publish passes an event to all. It never waits.
 func (f *Broadcaster) Publish(e runtime.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

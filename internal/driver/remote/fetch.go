@@ -42,7 +42,7 @@ func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Read
 	goodbye.Wait()
 }
 
-// CopyFrom keeps the contract of runtime.CopyFromProvider.
+// CopyFrom implements runtime.CopyFromProvider.
 func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
 	fail := func(err error) error { return &runtime.Error{Op: "copy from", Session: name, Err: err} }
 	body, err := encodeBody(src)

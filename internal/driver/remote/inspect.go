@@ -28,17 +28,17 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	return yes && err == nil
 }
 
-// ListRunning keeps the contract of runtime.Inspector.
+// ListRunning implements runtime.Inspector.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	return askBriefly[[]string](p, "list-running", "", prefix)
 }
 
-// GetLastActivity keeps the contract of runtime.Inspector.
+// GetLastActivity implements runtime.Inspector.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	return askBriefly[time.Time](p, "last-activity", name, empty{})
 }
 
-// Observe keeps the contract of runtime.Observer.
+// Observe implements runtime.Observer.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	o, err := askFor[observation](ctx, p.link, call{"observe", name, empty{}, queryGrace})
 	if o.At.IsZero() { // there was no answer
@@ -47,41 +47,41 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	return o.unpack(), err
 }
 
-// Sense keeps the contract of runtime.Sensor.
+// Sense implements runtime.Sensor.
 func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	r, err := askFor[reading](ctx, p.link, call{"sense", name, empty{}, queryGrace})
 	return r.unpack(), err
 }
 
-// Peek keeps the contract of runtime.Output.
+// Peek implements runtime.Output.
 func (p *Provider) Peek(name string, lines int) (string, error) {
 	return askBriefly[string](p, "peek", name, lines)
 }
 
-// Pending keeps the contract of runtime.InteractionProvider.
+// Pending implements runtime.InteractionProvider.
 func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	return askBriefly[*runtime.PendingInteraction](p, "pending", name, empty{})
 }
 
-// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+// WaitForIdle implements runtime.IdleWaitProvider.
 func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
 	_, err := askFor[empty](ctx, p.link, call{"wait-for-idle", name, waitRequest{Limit: timeout}, queryGrace})
 	return err
 }
 
-// WaitForInterruptBoundary keeps the contract of runtime.InterruptBoundaryWaitProvider.
+// WaitForInterruptBoundary implements runtime.InterruptBoundaryWaitProvider.
 func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	_, err := askFor[empty](ctx, p.link, call{"wait-for-boundary", name, waitRequest{since, timeout}, queryGrace})
 	return err
 }
 
-// FindRuntimesBySessionID keeps the contract of runtime.ProcessTableScanner, on the far
+// FindRuntimesBySessionID implements runtime.ProcessTableScanner, on the far
 // machine.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	return askBriefly[[]runtime.LiveRuntime](p, "find-runtimes", "", id)
 }
 
-// TerminateRuntime keeps the contract of runtime.ProcessTableScanner.
+// TerminateRuntime implements runtime.ProcessTableScanner.
 func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	return askAction(p, "terminate", "", r)
 }

@@ -275,7 +275,7 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// callContext is a context for calls of the contract that have none.
+// callContext returns a context for calls of the contract that have none.
 func (l *link) callContext(limit, usual time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		limit = usual

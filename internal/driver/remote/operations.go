@@ -71,7 +71,7 @@ func withoutResult[In any](f func(ctx context.Context, p runtime.Provider, name 
 	}
 }
 
-// operations are the calls by their names on the wire.
+// operations returns the calls by their names on the wire.
 func operations() map[string]operation {
 	ops := map[string]operation{
 		"hello": {run: func(ctx context.Context, s *server, r request) (any, error) {

@@ -102,7 +102,7 @@ func (o Outpost) open() (p runtime.Provider, leave func() error, err error) {
 	return p, leave, nil
 }
 
-// outpostSockets is the folder of an outpost's sockets. That of the login is not used: many
+// outpostSockets returns the folder of an outpost's sockets. That of the login is not used: many
 // hosts remove it at the last logout, and sessions live longer than a connection.
 func outpostSockets(folder string) (string, error) { return citydir.RuntimeDir(folder, "") }
 

@@ -58,13 +58,13 @@ func askAction(p *Provider, op, name string, body any) error {
 	return err
 }
 
-// Start keeps the contract of runtime.Runner. When the connection is lost meanwhile, the
+// Start implements runtime.Runner. When the connection is lost meanwhile, the
 // far end takes the start back.
 func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	return p.launch(ctx, "start", name, cfg)
 }
 
-// Relaunch keeps the contract of runtime.RelaunchProvider.
+// Relaunch implements runtime.RelaunchProvider.
 func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	return p.launch(ctx, "relaunch", name, cfg)
 }
@@ -110,36 +110,36 @@ func (p *Provider) environ(ctx context.Context, env map[string]string) (map[stri
 	return env, nil
 }
 
-// Stop keeps the contract of runtime.Runner.
+// Stop implements runtime.Runner.
 func (p *Provider) Stop(name string) error { return askAction(p, "stop", name, empty{}) }
 
-// Interrupt keeps the contract of runtime.Runner.
+// Interrupt implements runtime.Runner.
 func (p *Provider) Interrupt(name string) error { return askAction(p, "interrupt", name, empty{}) }
 
-// StopInstance keeps the contract of runtime.Fencer.
+// StopInstance implements runtime.Fencer.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	_, err := ask[empty](ctx, p.link, "stop-instance", name, token)
 	return err
 }
 
-// InterruptInstance keeps the contract of runtime.Fencer.
+// InterruptInstance implements runtime.Fencer.
 func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
 	_, err := ask[empty](ctx, p.link, "interrupt-instance", name, token)
 	return err
 }
 
-// Recover keeps the contract of runtime.Recoverer.
+// Recover implements runtime.Recoverer.
 func (p *Provider) Recover(ctx context.Context, name, handle string) error {
 	_, err := ask[empty](ctx, p.link, "recover", name, handle)
 	return err
 }
 
-// RunLive keeps the contract of runtime.Stager.
+// RunLive implements runtime.Stager.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	return askAction(p, "run-live", name, cfg)
 }
 
-// CopyTo keeps the contract of runtime.Stager: src lies on this machine.
+// CopyTo implements runtime.Stager: src lies on this machine.
 func (p *Provider) CopyTo(name, src, relDst string) error {
 	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()
@@ -155,40 +155,40 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	return err
 }
 
-// ResetInterruptedTurn keeps the contract of runtime.InterruptedTurnResetProvider.
+// ResetInterruptedTurn implements runtime.InterruptedTurnResetProvider.
 func (p *Provider) ResetInterruptedTurn(ctx context.Context, name string) error {
 	_, err := ask[empty](ctx, p.link, "reset-turn", name, empty{})
 	return err
 }
 
-// ConfigureServer keeps the contract of runtime.ServerLifecycleProvider.
+// ConfigureServer implements runtime.ServerLifecycleProvider.
 func (p *Provider) ConfigureServer() error { return askAction(p, "configure-server", "", empty{}) }
 
-// TeardownServer keeps the contract of runtime.ServerLifecycleProvider.
+// TeardownServer implements runtime.ServerLifecycleProvider.
 func (p *Provider) TeardownServer() error { return askAction(p, "teardown-server", "", empty{}) }
 
-// Capabilities keeps the contract of runtime.Describer.
+// Capabilities implements runtime.Describer.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities { return p.link.opts.Capabilities }
 
-// SetMeta keeps the contract of runtime.MetaStore.
+// SetMeta implements runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	return askAction(p, "set-meta", name, keyValue{key, value})
 }
 
-// GetMeta keeps the contract of runtime.MetaStore.
+// GetMeta implements runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	return askBriefly[string](p, "get-meta", name, key)
 }
 
-// RemoveMeta keeps the contract of runtime.MetaStore.
+// RemoveMeta implements runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error { return askAction(p, "remove-meta", name, key) }
 
-// Attach keeps the contract of runtime.Input.
+// Attach implements runtime.Input.
 func (p *Provider) Attach(name string) error {
 	return p.AttachTerminal(p.link.ctx, name, runtime.AttachOptions{})
 }
 
-// AttachTerminal keeps the contract of runtime.Attacher.
+// AttachTerminal implements runtime.Attacher.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	if o, err := p.Observe(ctx, name); err == nil && o.Session == runtime.Dead {
 		return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrSessionNotFound}
@@ -199,12 +199,12 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	return p.link.opts.Attach(ctx, name, opts)
 }
 
-// Nudge keeps the contract of runtime.Input.
+// Nudge implements runtime.Input.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	return p.nudge("nudge", name, content)
 }
 
-// NudgeNow keeps the contract of runtime.ImmediateNudgeProvider.
+// NudgeNow implements runtime.ImmediateNudgeProvider.
 func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	return p.nudge("nudge-now", name, content)
 }
@@ -222,7 +222,7 @@ func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error 
 	return err
 }
 
-// Deliver keeps the contract of runtime.Deliverer. Without a connection not a byte was
+// Deliver implements runtime.Deliverer. Without a connection not a byte was
 // sent; when it is lost meanwhile, Settle reports its outcome afterwards.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	bag := &uploads{link: p.link}
@@ -242,7 +242,7 @@ func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery)
 	return out, err
 }
 
-// Settle keeps the contract of runtime.Settler.
+// Settle implements runtime.Settler.
 func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out, err := ask[runtime.Outcome](ctx, p.link, "settle", name, packDelivery(d))
 	if out.State == "" {
@@ -251,46 +251,46 @@ func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) 
 	return out, err
 }
 
-// Withdraw keeps the contract of runtime.Withdrawer.
+// Withdraw implements runtime.Withdrawer.
 func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	return ask[bool](ctx, p.link, "withdraw", name, packDelivery(d))
 }
 
-// ClearInput keeps the contract of runtime.InputClearer.
+// ClearInput implements runtime.InputClearer.
 func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
 	_, err := ask[empty](ctx, p.link, "clear-input", name, instance)
 	return err
 }
 
-// SetHints keeps the contract of runtime.Hinter.
+// SetHints implements runtime.Hinter.
 func (p *Provider) SetHints(ctx context.Context, name, instance string, h runtime.Hints) error {
 	_, err := ask[empty](ctx, p.link, "set-hints", name, hints{h, instance})
 	return err
 }
 
-// SendKeys keeps the contract of runtime.Input.
+// SendKeys implements runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	return askAction(p, "send-keys", name, keys)
 }
 
-// Respond keeps the contract of runtime.InteractionProvider.
+// Respond implements runtime.InteractionProvider.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	return askAction(p, "respond", name, response)
 }
 
-// Exec keeps the contract of runtime.ExecProvider.
+// Exec implements runtime.ExecProvider.
 func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
 	r, err := ask[execResult](ctx, p.link, "exec", name, argv)
 	return r.Output, r.Code, err
 }
 
-// DismissKnownDialogs keeps the contract of runtime.DialogProvider.
+// DismissKnownDialogs implements runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	_, err := ask[empty](ctx, p.link, "dismiss-dialogs", name, waitRequest{Limit: timeout})
 	return err
 }
 
-// ClearScrollback keeps the contract of runtime.Output.
+// ClearScrollback implements runtime.Output.
 func (p *Provider) ClearScrollback(name string) error {
 	return askAction(p, "clear-scrollback", name, empty{})
 }

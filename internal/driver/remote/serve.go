@@ -181,7 +181,7 @@ func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
 	goodbye.Wait()
 }
 
-// handleHello is the first operation of a connection.
+// handleHello returns the first operation of a connection.
 func (s *server) handleHello(ctx context.Context, h hello) (helloReply, error) {
 	g := helloReply{Protocol: Protocol, Version: s.opts.Version}
 	if h.Protocol != Protocol {

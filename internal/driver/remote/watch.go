@@ -14,7 +14,7 @@ import (
 // eventsKept is how many events wait for a slow watcher.
 const eventsKept = 256
 
-// Watch keeps the contract of runtime.Watcher. The channel outlives the connection: after
+// Watch implements runtime.Watcher. The channel outlives the connection: after
 // a loss it is made again, with growing pauses, and the watcher gets a resync.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	w := &watcher{link: p.link, out: make(chan runtime.Event, eventsKept), attempted: make(chan struct{})}

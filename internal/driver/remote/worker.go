@@ -43,7 +43,7 @@ func (s *server) listenWorker(ctx context.Context, path string) error {
 	return nil
 }
 
-// tunnel hands each connection of an agent to the near end.
+// tunnel passes each connection of an agent to the near end.
 func (s *server) tunnel(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()

@@ -15,7 +15,7 @@ const failurePrefix = "gc-error: "
 // diedWord may be followed by how the agent ended: an exit code or a signal's name.
 const diedWord = "session-died"
 
-// exitWord says how an agent ended.
+// exitWord returns how an agent ended.
 func exitWord(e runtime.Exit) string {
 	if e.Signal != "" {
 		return e.Signal

@@ -17,7 +17,7 @@ func NewObservation(name string, obs runtime.Observation) Observation {
 	return Observation{Name: name, Instance: obs.InstanceToken, Handle: obs.Handle, Observation: obs}
 }
 
-// Seen is the observation that the document describes.
+// Seen returns the observation that the document describes.
 func (o Observation) Seen() runtime.Observation {
 	obs := o.Observation
 	obs.InstanceToken, obs.Handle = o.Instance, o.Handle

@@ -47,7 +47,7 @@ func NewDelivery(d runtime.Delivery) Delivery {
 	return Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, ConfirmMs: d.Confirm.Milliseconds(), AllowChanges: d.AllowChanges, Literal: d.Literal}
 }
 
-// Delivery is the delivery that the document describes.
+// Delivery returns the delivery that the document describes.
 func (d Delivery) Delivery() runtime.Delivery {
 	return runtime.Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, Confirm: time.Duration(d.ConfirmMs) * time.Millisecond, AllowChanges: d.AllowChanges, Literal: d.Literal}
 }

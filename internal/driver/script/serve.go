@@ -78,7 +78,7 @@ type server struct {
 	args []string
 }
 
-// handlers is the table of what is served.
+// handlers returns the table of what is served.
 func handlers() map[string]func(*server, context.Context) error {
 	return map[string]func(*server, context.Context) error{
 		OpProtocol:          (*server).protocol,

@@ -88,7 +88,7 @@ func (s Start) WithSequence(cfg runtime.Config) Start {
 	return s
 }
 
-// Config is the configuration that the document describes.
+// Config returns the configuration that the document describes.
 func (s Start) Config() runtime.Config {
 	cfg := runtime.Config{
 		WorkDir: s.WorkDir, Command: s.Command, Lifecycle: runtime.Lifecycle(s.Lifecycle),

@@ -26,7 +26,7 @@ type backend struct {
 
 var _ startup.Backend = (*backend)(nil)
 
-// Claim keeps the contract of startup.Backend. Two of one identity must never run: before the name is
+// Claim implements startup.Backend. Two of one identity must never run: before the name is
 // taken, live processes of the session are searched for, by its folder and by their marks.
 func (b *backend) Claim(ctx context.Context) error {
 	claim, fresh, err := b.sessions.fleet.Claim(ctx, b.name)
@@ -90,7 +90,7 @@ func (b *backend) succeed(ctx context.Context, argv []string, spec startup.Spec)
 	return translate(err)
 }
 
-// environ is the agent's environment: the base, the session's own, and what a
+// environ returns the agent's environment: the base, the session's own, and what a
 // program needs to know of the terminal that the shim is.
 func (b *backend) environ(spec startup.Spec) []string {
 	env := spec.Environ(b.sessions.opts.Env)

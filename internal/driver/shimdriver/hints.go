@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// SetHints keeps the contract of runtime.Hinter.
+// SetHints implements runtime.Hinter.
 func (s *Sessions) SetHints(ctx context.Context, name, instance string, hints runtime.Hints) error {
 	const op = "set the hints of"
 	if s.host != nil { // its program knows when the agent is ready

@@ -28,7 +28,7 @@ func (s *Sessions) IsAttached(name string) bool {
 	return err == nil && sight.State.Attached > 0
 }
 
-// GetLastActivity keeps the contract of runtime.Inspector.
+// GetLastActivity implements runtime.Inspector.
 func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -44,7 +44,7 @@ func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// ListRunning keeps the contract of runtime.Inspector.
+// ListRunning implements runtime.Inspector.
 func (s *Sessions) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -91,7 +91,7 @@ func agentTree(sight shim.Observation) ([]proc.Info, error) {
 	return proc.Live(tree, sight.Record.Shim.PID), err
 }
 
-// Observe keeps the contract of runtime.Observer. An agent whose end is being drawn up is
+// Observe implements runtime.Observer. An agent whose end is being drawn up is
 // dead once that is known; until then nothing is known of it.
 func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	obs, noting, err := s.observe(ctx, name)
@@ -109,7 +109,7 @@ func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observatio
 // are waited for by the shim, which takes a second at most.
 const noteLimit = 2 * time.Second
 
-// observe is one look. noting is the shim of an agent that has ended, which has not drawn
+// observe returns one look. noting is the shim of an agent that has ended, which has not drawn
 // up its end yet.
 func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observation, noting *shim.Client, err error) {
 	obs.At = time.Now()

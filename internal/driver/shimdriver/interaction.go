@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Asked keeps the contract of runtime.InteractionProvider.Pending for drivers with a
+// Asked implements runtime.InteractionProvider.Pending for drivers with a
 // terminal.
 func (s *Sessions) Asked(name string) (*runtime.PendingInteraction, error) {
 	ctx, cancel := bounded()
@@ -17,7 +17,7 @@ func (s *Sessions) Asked(name string) (*runtime.PendingInteraction, error) {
 	return reading.Pending, ErrorOf("read pending question of", name, err)
 }
 
-// Answer keeps the contract of runtime.InteractionProvider.Respond for drivers with a
+// Answer implements runtime.InteractionProvider.Respond for drivers with a
 // terminal. It takes the session's input; a question is answered in the instance that
 // asks it.
 func (s *Sessions) Answer(name string, response runtime.InteractionResponse) error {

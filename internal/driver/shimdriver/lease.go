@@ -38,39 +38,39 @@ func (l Live) Lease(ctx context.Context) (*Leased, error) {
 // Close gives the right back.
 func (t *Leased) Close() { t.lease.Close() }
 
-// Send keeps the contract of screen.Terminal.
+// Send implements screen.Terminal.
 func (t *Leased) Send(ctx context.Context, p []byte) error {
 	return translateExit(t.lease.Send(ctx, p))
 }
 
-// Hold keeps the contract of screen.Holder.
+// Hold implements screen.Holder.
 func (t *Leased) Hold(ctx context.Context) (release func(), err error) {
 	release, err = t.lease.Hold(ctx)
 	return release, translateExit(err)
 }
 
-// Begin keeps the contract of inject.Journal.
+// Begin implements inject.Journal.
 func (t *Leased) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return translateExit(t.lease.Begin(ctx, id, text, undo))
 }
 
-// Type keeps the contract of inject.Journal.
+// Type implements inject.Journal.
 func (t *Leased) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return translateExit(t.lease.Type(ctx, in, p))
 }
 
-// TypeSeen keeps the contract of inject.SeenJournal.
+// TypeSeen implements inject.SeenJournal.
 func (t *Leased) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
 	return translateExit(t.lease.TypeSeen(ctx, seen, in, p))
 }
 
-// Account keeps the contract of inject.Journal.
+// Account implements inject.Journal.
 func (t *Leased) Account(ctx context.Context, id string) (inputlog.Account, error) {
 	a, err := t.lease.Account(ctx, id)
 	return a, translateExit(err)
 }
 
-// RecordOutcome keeps the contract of inject.Journal.
+// RecordOutcome implements inject.Journal.
 func (t *Leased) RecordOutcome(ctx context.Context, e inputlog.Entry) error {
 	return translateExit(t.lease.RecordOutcome(ctx, e))
 }
@@ -87,7 +87,7 @@ func translateExit(err error) error {
 	return err
 }
 
-// Settle keeps the contract of runtime.Settler.
+// Settle implements runtime.Settler.
 func (s *Sessions) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	return inject.RetryUntilKnown(ctx, func() (runtime.Outcome, error) { return s.resolveOnce(ctx, name, d) })
 }
@@ -113,7 +113,7 @@ func (s *Sessions) resolveOnce(ctx context.Context, name string, d runtime.Deliv
 	return out, err
 }
 
-// Withdraw keeps the contract of runtime.Withdrawer.
+// Withdraw implements runtime.Withdrawer.
 func (s *Sessions) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	out, err := s.Settle(ctx, name, d)
 	return err == nil && out.State == runtime.OutcomeRefused, err

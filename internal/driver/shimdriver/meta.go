@@ -1,6 +1,6 @@
 package shimdriver
 
-// SetMeta keeps the contract of runtime.MetaStore.
+// SetMeta implements runtime.MetaStore.
 func (s *Sessions) SetMeta(name, key, value string) error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -11,7 +11,7 @@ func (s *Sessions) SetMeta(name, key, value string) error {
 	return ErrorOf("set metadata of", name, sight.Client.SetMeta(ctx, key, value))
 }
 
-// GetMeta keeps the contract of runtime.MetaStore.
+// GetMeta implements runtime.MetaStore.
 func (s *Sessions) GetMeta(name, key string) (string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -23,7 +23,7 @@ func (s *Sessions) GetMeta(name, key string) (string, error) {
 	return value, ErrorOf("read metadata of", name, err)
 }
 
-// RemoveMeta keeps the contract of runtime.MetaStore.
+// RemoveMeta implements runtime.MetaStore.
 func (s *Sessions) RemoveMeta(name, key string) error {
 	ctx, cancel := bounded()
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"gascity/runtime"
 )
 
-// Peek keeps the contract of runtime.Output.
+// Peek implements runtime.Output.
 func (s *Sessions) Peek(name string, lines int) (string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -30,7 +30,7 @@ func (s *Sessions) Peek(name string, lines int) (string, error) {
 	return "", &runtime.Error{Op: "peek at", Session: name, Err: runtime.ErrSessionNotFound}
 }
 
-// ClearScrollback keeps the contract of runtime.Output.
+// ClearScrollback implements runtime.Output.
 func (s *Sessions) ClearScrollback(name string) error {
 	ctx, cancel := bounded()
 	defer cancel()

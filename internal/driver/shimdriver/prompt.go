@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Deliver keeps the contract of runtime.Deliverer.
+// Deliver implements runtime.Deliverer.
 func (s *Sessions) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var token *string
 	if d.Instance != "" {
@@ -29,7 +29,7 @@ func (s *Sessions) Deliver(ctx context.Context, name string, d runtime.Delivery)
 // long as the agent takes to read it.
 const nudgeTime = 5 * time.Minute
 
-// Nudge keeps the contract of runtime.Input.
+// Nudge implements runtime.Input.
 func (s *Sessions) Nudge(name string, content []runtime.ContentBlock) error {
 	ctx, cancel := context.WithTimeout(context.Background(), nudgeTime) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// Start keeps the contract of runtime.Runner.
+// Start implements runtime.Runner.
 func (s *Sessions) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
@@ -30,7 +30,7 @@ func (s *Sessions) Start(ctx context.Context, name string, cfg runtime.Config) e
 	return nil
 }
 
-// LaunchAgain keeps the contract of runtime.RelaunchProvider.Relaunch for the drivers
+// LaunchAgain implements runtime.RelaunchProvider.Relaunch for the drivers
 // that have it: a box whose agent may change without it.
 func (s *Sessions) LaunchAgain(ctx context.Context, name string, cfg runtime.Config) error {
 	sight, err := s.inspect(ctx, "relaunch", name)
@@ -48,7 +48,7 @@ func (s *Sessions) LaunchAgain(ctx context.Context, name string, cfg runtime.Con
 	return nil
 }
 
-// RunLive keeps the contract of runtime.Stager.
+// RunLive implements runtime.Stager.
 func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -78,14 +78,14 @@ func (s *Sessions) sequence(b *backend) startup.Sequence {
 	}
 }
 
-// Stop keeps the contract of runtime.Runner.
+// Stop implements runtime.Runner.
 func (s *Sessions) Stop(name string) error {
 	ctx, cancel := bounded()
 	defer cancel()
 	return s.stop(ctx, name, nil)
 }
 
-// StopInstance keeps the contract of runtime.Fencer.
+// StopInstance implements runtime.Fencer.
 func (s *Sessions) StopInstance(ctx context.Context, name, token string) error {
 	return s.stop(ctx, name, &token)
 }
@@ -102,7 +102,7 @@ func (s *Sessions) stop(ctx context.Context, name string, token *string) error {
 // ClearLost stops what is left of sessions whose shim was killed, and removes what is on the disk of them.
 func (s *Sessions) ClearLost(ctx context.Context) error { return translate(s.fleet.ClearLost(ctx)) }
 
-// Interrupt keeps the contract of runtime.Runner.
+// Interrupt implements runtime.Runner.
 func (s *Sessions) Interrupt(name string) error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -113,7 +113,7 @@ func (s *Sessions) Interrupt(name string) error {
 	return err
 }
 
-// InterruptInstance keeps the contract of runtime.Fencer.
+// InterruptInstance implements runtime.Fencer.
 func (s *Sessions) InterruptInstance(ctx context.Context, name, token string) error {
 	return s.interrupt(ctx, name, &token)
 }
@@ -135,7 +135,7 @@ func (s *Sessions) interrupt(ctx context.Context, name string, token *string) er
 	})
 }
 
-// Recover keeps the contract of runtime.Recoverer. The handle is the instance
+// Recover implements runtime.Recoverer. The handle is the instance
 // token.
 func (s *Sessions) Recover(ctx context.Context, name, handle string) error {
 	sight, err := s.live(ctx, "recover", name)

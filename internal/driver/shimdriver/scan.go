@@ -13,7 +13,7 @@ import (
 
 const sessionIDKey = "GC_SESSION_ID"
 
-// FindRuntimesBySessionID keeps the contract of runtime.ProcessTableScanner.
+// FindRuntimesBySessionID implements runtime.ProcessTableScanner.
 func (s *Sessions) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -61,7 +61,7 @@ func cityOf(pid int) string {
 	return ""
 }
 
-// TerminateRuntime keeps the contract of runtime.ProcessTableScanner.
+// TerminateRuntime implements runtime.ProcessTableScanner.
 func (s *Sessions) TerminateRuntime(r runtime.LiveRuntime) error {
 	ctx, cancel := bounded()
 	defer cancel()

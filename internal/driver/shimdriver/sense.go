@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// Sense keeps the contract of runtime.Sensor. What a program reported to its terminal
+// Sense implements runtime.Sensor. What a program reported to its terminal
 // counts for as long as it is in the foreground; of the screen it is only known how long
 // it has said the same to this process, or at least: since the last output.
 func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, error) {
@@ -61,7 +61,7 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	return reading, nil
 }
 
-// process is what the agent's process shows: not what it does, only that it is there.
+// process returns what the agent's process shows: not what it does, only that it is there.
 // [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
 func (s *Sessions) process(ctx context.Context, sight *shim.Observation) (runtime.Evidence, error) {
 	s.identified(ctx, sight)
@@ -79,7 +79,7 @@ func (s *Sessions) process(ctx context.Context, sight *shim.Observation) (runtim
 	return e, nil
 }
 
-// lifeOf is one life of a session and what was answered in it so far.
+// lifeOf returns one life of a session and what was answered in it so far.
 func lifeOf(sight shim.Observation) screen.Life {
 	return screen.Life{
 		Name:     fmt.Sprintf("%s %d", sight.Token, sight.Record.StartedAt.UnixNano()),

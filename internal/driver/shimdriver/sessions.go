@@ -106,7 +106,7 @@ func (s *Sessions) Close() error { return s.fleet.Close() }
 // patience bounds the operations of the contract that have no context.
 const patience = 30 * time.Second
 
-// bounded is the context of an operation whose signature has none.
+// bounded returns the context of an operation whose signature has none.
 func bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), patience) //nolint:forbidigo // the contract's method has no ctx
 }
@@ -238,7 +238,7 @@ const LabelInput = "stdin"
 // reads prompts from its standard input, and how.
 const InputVariable = "GC_STDIN"
 
-// labels are what later processes need of a session's configuration.
+// labels returns what later processes need of a session's configuration.
 func labels(cfg runtime.Config) map[string]string {
 	labels := screen.Labels(cfg)
 	labels[LabelInput] = cfg.Env[InputVariable]

@@ -27,7 +27,7 @@ func (s *Sessions) stageFiles(ctx context.Context, cfg runtime.Config) error {
 	return err
 }
 
-// CopyTo keeps the contract of runtime.Stager.
+// CopyTo implements runtime.Stager.
 func (s *Sessions) CopyTo(name, src, relDst string) error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -41,7 +41,7 @@ func (s *Sessions) CopyTo(name, src, relDst string) error {
 	return ErrorOf("copy to", name, overlay.CopyTo(sight.Record.WorkDir, src, relDst))
 }
 
-// CopyFrom keeps the contract of runtime.CopyFromProvider.
+// CopyFrom implements runtime.CopyFromProvider.
 func (s *Sessions) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
 	const op = "copy from"
 	sight, err := s.inspect(ctx, op, name)

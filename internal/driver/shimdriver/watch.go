@@ -13,7 +13,7 @@ import (
 // resync: an event to look at everything.
 const eventBuffer = 512
 
-// Watch keeps the contract of runtime.Watcher.
+// Watch implements runtime.Watcher.
 func (s *Sessions) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	f := newFeed()
 	go func() { // ends with ctx; its end closes the channel, which is how the caller knows

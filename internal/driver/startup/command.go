@@ -47,7 +47,7 @@ func (r *run) runCommand(ctx context.Context, command string) error {
 	return &CommandError{Command: command, Output: out.String(), Err: err}
 }
 
-// commandDir is the working directory, if it exists by now.
+// commandDir returns the working directory, if it exists by now.
 func (r *run) commandDir() string {
 	if info, err := os.Stat(r.cfg.WorkDir); err == nil && info.IsDir() {
 		return r.cfg.WorkDir

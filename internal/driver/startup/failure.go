@@ -116,7 +116,7 @@ const (
 	maxNamed      = 80  // characters of a command that name it
 )
 
-// FailureOutput is what the program that failed has printed: the agent, or a command of
+// FailureOutput returns what the program that failed has printed: the agent, or a command of
 // the start. Empty if nothing is known of it.
 func FailureOutput(err error) string {
 	for _, output := range outputs(err) {
@@ -127,7 +127,7 @@ func FailureOutput(err error) string {
 	return ""
 }
 
-// outputs are what the programs printed whose failure is in err.
+// outputs returns what the programs printed whose failure is in err.
 func outputs(err error) []string {
 	var found []string
 	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {

@@ -62,7 +62,7 @@ func (r *run) deliver(ctx context.Context, text string) error {
 	}
 }
 
-// patienceIn is how long a refused prompt is tried again. It leaves a part of the
+// patienceIn returns how long a refused prompt is tried again. It leaves a part of the
 // time that the start has: an agent that runs is no failed start because its input
 // box is taken.
 func patienceIn(ctx context.Context) time.Duration {

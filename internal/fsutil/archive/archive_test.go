@@ -40,7 +40,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// tree is what lies below dir, in the form of lay.
+// tree returns what lies below dir, in the form of lay.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

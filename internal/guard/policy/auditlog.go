@@ -120,7 +120,7 @@ func (r *auditLog) redactInput(input json.RawMessage) (kept json.RawMessage, cut
 	return kept, err != nil
 }
 
-// redactValue is a JSON value without the values of credentials.
+// redactValue returns a JSON value without the values of credentials.
 func (r *auditLog) redactValue(value any) any {
 	switch v := value.(type) {
 	case string:

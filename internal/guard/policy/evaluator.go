@@ -54,7 +54,7 @@ func (j *Evaluator) Close() {
 // SetRules puts rules in force, in the place of the previous ones.
 func (j *Evaluator) SetRules(r *Rules) { j.rules.Store(r) }
 
-// AskTimeout is how long a person has, by the rules in force.
+// AskTimeout returns how long a person has, by the rules in force.
 func (j *Evaluator) AskTimeout() time.Duration {
 	if r := j.rules.Load(); r != nil {
 		return r.asking
@@ -62,7 +62,7 @@ func (j *Evaluator) AskTimeout() time.Duration {
 	return 0
 }
 
-// Regime is what the city wants of its guard, by the rules in force. As long as there
+// Regime returns what the city wants of its guard, by the rules in force. As long as there
 // are none it is on: no agent gets work before it is known.
 func (j *Evaluator) Regime() guard.Regime {
 	if r := j.rules.Load(); r != nil {
@@ -71,7 +71,7 @@ func (j *Evaluator) Regime() guard.Regime {
 	return guard.Regime{On: true}
 }
 
-// Readers are the tools that a session may use while no decision can be made,
+// Readers returns the tools that a session may use while no decision can be made,
 // see [guard.Policy.Readers].
 func (j *Evaluator) Readers(v session.Snapshot) (tools, except []string) {
 	r := j.rules.Load()

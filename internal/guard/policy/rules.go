@@ -59,7 +59,7 @@ func (r *Rules) Policy() *guard.Policy { return r.policy }
 // Guarded reports whether the city has a guard. Without it everything is allowed.
 func (r *Rules) Guarded() bool { return r.on }
 
-// AskTimeout is how long a person has to allow a call.
+// AskTimeout returns how long a person has to allow a call.
 func (r *Rules) AskTimeout() time.Duration { return r.asking }
 
 // Count returns the number of rules in force.
@@ -98,7 +98,7 @@ func (r *Rules) decide(agent string, c worker.Call) (guard.Request, guard.Verdic
 	return req, r.policy.Decide(req)
 }
 
-// readers are the tools that an agent may use while no decision can be made.
+// readers returns the tools that an agent may use while no decision can be made.
 func (r *Rules) readers(agent string) (tools, except []string) {
 	req, _ := r.Request(agent)
 	return r.policy.Readers(req)
@@ -172,7 +172,7 @@ func (b *sheetBuilder) sets(keys config.Keys, from config.RuleSources) []guard.S
 	return sets
 }
 
-// fileFault is a mistake in a file of rules, with its place and what may be meant.
+// fileFault returns a mistake in a file of rules, with its place and what may be meant.
 func fileFault(path string, data []byte, err error) *config.Error {
 	fault, ok := errors.AsType[*guard.FileError](err)
 	if !ok {
@@ -258,7 +258,7 @@ func ruleIDs(sheet guard.Source) map[string]bool {
 	return ids
 }
 
-// Files are the files of rules that a configuration names, absolute.
+// Files returns the files of rules that a configuration names, absolute.
 func Files(city *config.City) []string {
 	files := slices.Clone(city.Guard.Files)
 	for _, pattern := range city.Guard.Patterns() {

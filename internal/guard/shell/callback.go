@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// callbackOptions are the options of builtins whose value the shell evaluates, or runs.
+// callbackOptions returns the options of builtins whose value the shell evaluates, or runs.
 func callbackOptions(program string) (textOptions, bool) {
 	switch program {
 	case "mapfile", "readarray":

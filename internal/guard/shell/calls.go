@@ -150,7 +150,7 @@ func literalOf(arguments string) (string, bool) {
 	return "", false
 }
 
-// unescaped is a string of a program without its escapes.
+// unescaped returns a string of a program without its escapes.
 func unescaped(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -199,7 +199,7 @@ func isDigit(c byte, base int) bool {
 	return err == nil
 }
 
-// shellEscapes are the scripts in a text that an editor, a debugger or a client of a data base
+// shellEscapes returns the scripts in a text that an editor, a debugger or a client of a data base
 // gives to a shell.
 func shellEscapes(program, text string) iter.Seq[string] {
 	return func(yield func(string) bool) {

@@ -224,7 +224,7 @@ func (k carrier) long(l *load, words []Word) []Word {
 	return rest
 }
 
-// whole is a long option that may be shortened.
+// whole returns a long option that may be shortened.
 func (k carrier) whole(long string) string {
 	for _, all := range [][]string{k.texts, k.longs} {
 		if slices.Contains(all, long) {
@@ -258,7 +258,7 @@ func (k carrier) withoutVerb(words []Word) bool {
 	}) && len(words) > 0 && words[0].Known
 }
 
-// doubt notes that the word after an option may be its value.
+// doubt records that the word after an option may be its value.
 func (k carrier) doubt(l *load, rest []Word) {
 	if len(rest) < 2 || len(l.doubts) >= maxDoubts || k.after && rest[0].Known {
 		return

@@ -122,7 +122,7 @@ func (r *reader) languages(c *Command, program string, in input, depth int) {
 	}
 }
 
-// change notes where cd goes.
+// change records where cd goes.
 func (r *reader) change(c Command) {
 	words := c.Words[1:]
 	for len(words) > 0 && words[0].Known && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
@@ -143,7 +143,7 @@ func (r *reader) change(c Command) {
 	}
 }
 
-// changes are the folders to which options make a program change.
+// changes returns the folders to which options make a program change.
 func changes(words []Word) []Word {
 	var out []Word
 	for i, w := range words {
@@ -162,7 +162,7 @@ func changes(words []Word) []Word {
 	return out
 }
 
-// behind is a command that was found behind a program.
+// behind returns a command that was found behind a program.
 func behind(c Command, program string) Command {
 	c.Via = append(slices.Clip(slices.Clone(c.Via)), program)
 	return c

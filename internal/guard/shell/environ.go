@@ -94,7 +94,7 @@ func (r *reader) expansions(c Command, w Word, depth int) {
 	r.mentionStrictly(c, ": <<GC_END_OF_TEXT\n"+text+"\nGC_END_OF_TEXT\n", depth)
 }
 
-// folder notes that the script changes to a folder.
+// folder records that the script changes to a folder.
 func (r *reader) folder(to Word) {
 	if to.Any != nil {
 		for _, w := range to.Any {
@@ -112,7 +112,7 @@ func (r *reader) folder(to Word) {
 	}
 }
 
-// joined is a folder below another one.
+// joined returns a folder below another one.
 func joined(base, to Word) Word {
 	if strings.HasPrefix(to.Text, "/") || strings.HasPrefix(to.Text, "~") || strings.HasPrefix(to.Text, string(Unknown)) {
 		return to

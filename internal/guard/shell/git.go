@@ -220,7 +220,7 @@ func clustered(sub, option string, words []Word) (Word, bool) {
 	return Word{}, false
 }
 
-// operands are the words after options.
+// operands returns the words after options.
 func operands(words []Word) []Word {
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		words = words[1:]

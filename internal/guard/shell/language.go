@@ -14,7 +14,7 @@ var languages = sync.OnceValue(set("node nodejs deno bun luajit tclsh wish expec
 // versioned are those whose names may end with a version.
 var versioned = sync.OnceValue(set("python pypy perl ruby php lua"))
 
-// set is a table of names, made when it is needed.
+// set returns a table of names, made when it is needed.
 func set(names string) func() map[string]bool {
 	return func() map[string]bool {
 		all := map[string]bool{}

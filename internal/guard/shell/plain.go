@@ -13,7 +13,7 @@ const maxPlain = 2048
 // its words.
 var reserved = sync.OnceValue(set("if then else elif fi do done case esac while until for in function time select coproc declare local export readonly typeset nameref let repeat foreach end always"))
 
-// plainWords are the words of a script that is one program with its words, and in which
+// plainWords returns the words of a script that is one program with its words, and in which
 // nothing stands for something else: what most calls are. The parser comes to the same.
 func plainWords(text string, room *Scratch) (words []Word, ok bool) {
 	if len(text) > maxPlain || !utf8.ValidString(text) { // the parser refuses the latter

@@ -17,7 +17,7 @@ func carrierOf(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// identityCarrier are the programs that run another one as somebody else, or with
+// identityCarrier returns the programs that run another one as somebody else, or with
 // another environment.
 func identityCarrier(name string) (carrier, bool) {
 	switch name {
@@ -64,7 +64,7 @@ func identityCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// limitCarrier are the programs that bound, time or watch another one.
+// limitCarrier returns the programs that bound, time or watch another one.
 func limitCarrier(name string) (carrier, bool) {
 	switch name {
 	case "nohup", "setsid", "unbuffer", "chronic", "catchsegv", "rlwrap", "dumb-init", "tini", "catatonit", "linux32", "linux64":
@@ -113,7 +113,7 @@ func limitCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// remoteCarrier are the programs that run another one elsewhere: in a container, on
+// remoteCarrier returns the programs that run another one elsewhere: in a container, on
 // another machine, in another terminal.
 func remoteCarrier(name string) (carrier, bool) {
 	switch name {
@@ -147,7 +147,7 @@ func remoteCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// toolCarrier are the programs that add words to another one, or choose the place
+// toolCarrier returns the programs that add words to another one, or choose the place
 // where it is looked for.
 func toolCarrier(name string) (carrier, bool) {
 	switch name {
@@ -170,7 +170,7 @@ func toolCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// carriedWords is how many words of such a program stand before the command.
+// carriedWords returns how many words of such a program stand before the command.
 func carriedWords(name string) int {
 	if name == "pgrphack" || name == "with-contenv" {
 		return 0

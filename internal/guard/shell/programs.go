@@ -19,7 +19,7 @@ func readsCommands(program string, words []Word) bool {
 	return false
 }
 
-// programFiles are the options of a program whose value is a file with a program.
+// programFiles returns the options of a program whose value is a file with a program.
 func programFiles(program string) (textOptions, bool) {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":

@@ -21,7 +21,7 @@ type scope struct {
 	turned   bool              // the shell has another input from here on
 }
 
-// place is a command at this place, without words.
+// place returns a command at this place, without words.
 func (s *scope) place(text string) Command {
 	c := s.within
 	c.Words, c.Reads, c.Writes, c.More, c.Listed, c.Hidden = nil, nil, nil, false, false, ""
@@ -117,7 +117,7 @@ func (s *scope) text(n syntax.Node) string {
 	return s.source[from:to]
 }
 
-// redirect notes the files of redirections and returns where the input comes from.
+// redirect records the files of redirections and returns where the input comes from.
 func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input {
 	for _, r := range redirs {
 		s.substitutions(r.Word)
@@ -268,7 +268,7 @@ func assignedIn(body []*syntax.Stmt, name string) bool {
 	return false
 }
 
-// loopValues are the words of a loop's list; not ok if one of them is not known.
+// loopValues returns the words of a loop's list; not ok if one of them is not known.
 func (s *scope) loopValues(items []*syntax.Word) ([]Word, bool) {
 	values := s.words(items)
 	for _, w := range values {

@@ -229,7 +229,7 @@ func (r *reader) find(c Command, program string, depth int) {
 	}
 }
 
-// nameSuffix is what the names end with that find looks for, if it looks for one name only.
+// nameSuffix returns what the names end with that find looks for, if it looks for one name only.
 func nameSuffix(words []Word) string {
 	pattern := ""
 	for i, w := range words {

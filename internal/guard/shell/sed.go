@@ -323,7 +323,7 @@ func (r *reader) sedScript(c *Command, text string, in input, depth int) {
 	}
 }
 
-// wordOf is a word whose parts may be unknown.
+// wordOf returns a word whose parts may be unknown.
 func wordOf(text string) Word {
 	return Word{Text: text, Known: strings.IndexByte(text, byte(Unknown)) < 0}
 }

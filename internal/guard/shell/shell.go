@@ -263,7 +263,7 @@ func (r *reader) mentionStrictly(c Command, text string, depth int) {
 
 const maxText = 160
 
-// brief is a text on one line, shortened.
+// brief returns a text on one line, shortened.
 func brief(text string) string {
 	if oneLine(text) {
 		return text
@@ -292,7 +292,7 @@ func oneLine(text string) bool {
 	return !space && len(text) <= maxText
 }
 
-// name is the name of a program: the last part of its path.
+// name returns the name of a program: the last part of its path.
 func name(w Word) (string, bool) {
 	text := w.Text
 	if at := strings.LastIndexByte(text, '/'); at >= 0 {

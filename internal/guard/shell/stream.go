@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// captured is what a substitution becomes, if that is plain to see.
+// captured returns what a substitution becomes, if that is plain to see.
 func (s *scope) captured(p *syntax.CmdSubst) input {
 	if len(p.Stmts) != 1 || p.TempFile || p.ReplyVar {
 		return input{}
@@ -16,7 +16,7 @@ func (s *scope) captured(p *syntax.CmdSubst) input {
 	return s.output(p.Stmts[0])
 }
 
-// output is what a command writes, if that is plain to see.
+// output returns what a command writes, if that is plain to see.
 func (s *scope) output(st *syntax.Stmt) input {
 	in := input{redirected: true, listed: s.lists(st)}
 	call, ok := st.Cmd.(*syntax.CallExpr)
@@ -54,7 +54,7 @@ func (s *scope) output(st *syntax.Stmt) input {
 	return in
 }
 
-// formatted is what printf writes, if it is plain to see.
+// formatted returns what printf writes, if it is plain to see.
 func formatted(format string, args []string, otherwise input) input {
 	if strings.Contains(format, `\c`) || !onlyStrings(format) {
 		return otherwise
@@ -89,7 +89,7 @@ func onlyStrings(format string) bool {
 	return true
 }
 
-// redirectText is the text that a here-document gives a command.
+// redirectText returns the text that a here-document gives a command.
 func (s *scope) redirectText(r *syntax.Redirect, otherwise input) input {
 	var w Word
 	switch r.Op {

@@ -94,7 +94,7 @@ func (c *Command) program(i int) {
 	}
 }
 
-// patternFirst are the programs whose first word is a pattern or a program, unless an
+// patternFirst returns the programs whose first word is a pattern or a program, unless an
 // option of interest gives one, and the options whose value is one.
 func patternFirst(name string) (textOptions, bool) {
 	switch name {

@@ -119,7 +119,7 @@ func (s *scriptSurvey) arithmetic(n syntax.Node) {
 	})
 }
 
-// set notes the value that a variable gets here.
+// set records the value that a variable gets here.
 func (s *scope) set(a *syntax.Assign) {
 	if a.Name == nil || a.Naked || !s.straight || s.script.get().opaque || s.script.get().sets[a.Name.Value] != 1 {
 		return

@@ -70,7 +70,7 @@ func processOf(info proc.Info) (p Process, ok bool) {
 	return p, err == nil && now.ID == info.ID // else the number changed hands while it was read
 }
 
-// ancestors are the calling process and those that it descends from.
+// ancestors returns the calling process and those that it descends from.
 func ancestors() map[int]bool {
 	mine := map[int]bool{}
 	for pid := os.Getpid(); pid > 1 && !mine[pid]; {

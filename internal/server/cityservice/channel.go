@@ -23,7 +23,7 @@ func (e *Engines) channel(a client.Agent) *client.Channel {
 	return channelOf(s, e.Workers.Listens(a.Session))
 }
 
-// Typed says why the prompts of a session are typed now; empty: they are not. forGood: that is so
+// Typed returns why the prompts of a session are typed now; empty: they are not. forGood: that is so
 // by its configuration.
 func (e *Engines) Typed(v session.Snapshot) (why string, forGood bool) {
 	s := e.Desired(v.Agent)

@@ -73,7 +73,7 @@ func (c baseCity) Explain(ctx context.Context, target string) (client.Explanatio
 	return e, nil
 }
 
-// Interrupt keeps the contract of controlapi.Agents. The prompt of the turn is not said to be consumed.
+// Interrupt implements controlapi.Agents. The prompt of the turn is not said to be consumed.
 func (c baseCity) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	before, unknown := c.Snapshot(target)
 	begins := unknown == nil && c.engines.Prompts.MayBegin(before.Session)
@@ -94,7 +94,7 @@ func between(v session.Snapshot) bool {
 	return v.Running && sure && (v.Activity.State == runtime.ActivityIdle || v.Activity.State == runtime.ActivityReady)
 }
 
-// Keys keeps the contract of controlapi.Agents. A person may have cleaned the input box with them.
+// Keys implements controlapi.Agents. A person may have cleaned the input box with them.
 func (c baseCity) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
 	done, err := c.Controller.Keys(ctx, target, req)
 	if err == nil {
@@ -103,7 +103,7 @@ func (c baseCity) Keys(ctx context.Context, target string, req client.KeysReques
 	return done, err
 }
 
-// ClearInput keeps the contract of controlapi.Agents.
+// ClearInput implements controlapi.Agents.
 func (c baseCity) ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	done, err := c.Controller.ClearInput(ctx, target, req)
 	if err == nil {

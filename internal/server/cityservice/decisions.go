@@ -25,7 +25,7 @@ type TimedWorkers struct {
 	Decisions *metric.Histogram
 }
 
-// Authorize keeps the contract of workerapi.Guard.
+// Authorize implements workerapi.Guard.
 func (w TimedWorkers) Authorize(ctx context.Context, id string, c worker.Call) (worker.Decision, error) {
 	began := time.Now()
 	d, err := w.Engine.Authorize(ctx, id, c)

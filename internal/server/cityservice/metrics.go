@@ -14,22 +14,22 @@ var (
 	_ controlapi.MetricsSource = Service{}
 )
 
-// Usage keeps the contract of controlapi.Spending.
+// Usage implements controlapi.Spending.
 func (f Service) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
 	return f.opts.Engines.Budgets.Usage(ctx, req)
 }
 
-// Budgets keeps the contract of controlapi.Spending.
+// Budgets implements controlapi.Spending.
 func (f Service) Budgets(ctx context.Context) ([]client.Budget, error) {
 	return f.opts.Engines.Budgets.Budgets(ctx)
 }
 
-// LiftBudget keeps the contract of controlapi.Spending.
+// LiftBudget implements controlapi.Spending.
 func (f Service) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
 	return f.opts.Engines.Budgets.LiftBudget(ctx, name, req)
 }
 
-// Metrics keeps the contract of controlapi.MetricsSource.
+// Metrics implements controlapi.MetricsSource.
 func (f Service) Metrics(ctx context.Context, w io.Writer) error {
 	families, err := f.Families(ctx)
 	if err != nil {

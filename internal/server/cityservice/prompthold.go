@@ -8,12 +8,12 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// PromptHold says why a session gets no prompts: its budget, its guard, or a credential.
+// PromptHold returns why a session gets no prompts: its budget, its guard, or a credential.
 func (e *Engines) PromptHold(v session.Snapshot) string {
 	return cmp.Or(e.Budgets.PromptHold(v), e.unproved(v), e.Credentials.PromptHold(v.Session))
 }
 
-// unproved says why a session gets no prompts because of its guard. One that can only show
+// unproved returns why a session gets no prompts because of its guard. One that can only show
 // with a prompt that it asks, and was started without one, gets its first, and no other
 // until it has shown it.
 func (e *Engines) unproved(v session.Snapshot) string {

@@ -29,13 +29,13 @@ type QuestionCity struct {
 
 var _ questions.City = QuestionCity{}
 
-// Snapshot keeps the contract of questions.City.
+// Snapshot implements questions.City.
 func (c QuestionCity) Snapshot(name string) (session.Snapshot, error) {
 	v, err := c.Controller.Snapshot(name)
 	return c.withLogin(c.Engines.withInputBlocked(v)), err
 }
 
-// Snapshots keeps the contract of questions.City.
+// Snapshots implements questions.City.
 func (c QuestionCity) Snapshots() []session.Snapshot {
 	views := c.Controller.Snapshots()
 	for i := range views {

@@ -53,10 +53,10 @@ var (
 	_ controlapi.Previewer   = Service{}
 )
 
-// Since keeps the contract of controlapi.EventFinder.
+// Since implements controlapi.EventFinder.
 func (f Service) Since(_ context.Context, t time.Time) (uint64, error) { return f.opts.Store.Since(t) }
 
-// Preview keeps the contract of controlapi.Previewer.
+// Preview implements controlapi.Previewer.
 func (f Service) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
 	desired, unavailable, err := f.opts.Preview(ctx, req)
 	if err != nil {
@@ -65,7 +65,7 @@ func (f Service) Preview(ctx context.Context, req client.PreviewRequest) (client
 	return f.opts.Controller.Preview(ctx, desired, unavailable)
 }
 
-// Logs keeps the contract of controlapi.Recorder. The drivers keep what was printed in
+// Logs implements controlapi.Recorder. The drivers keep what was printed in
 // the city's log folder, and it stays when they are gone.
 func (f Service) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	session, err := f.Session(ctx, target)

@@ -22,7 +22,7 @@ Errors are RFC 9457 problem documents with a stable code. A request that changes
 the header Gc-Version. Requests with an Origin header or with a host other than "city" or "localhost"
 are refused.`
 
-// masked is the JSON format of all answers: whatever is encoded, it holds no secret.
+// masked returns the JSON format of all answers: whatever is encoded, it holds no secret.
 func masked(secrets *redact.Redactor) huma.Format {
 	return huma.Format{
 		Marshal: func(w io.Writer, v any) error {
@@ -72,7 +72,7 @@ func problems(api huma.API) map[string]*huma.Response {
 	}}
 }
 
-// forgetForeignErrors takes huma's own error types out of the description: they
+// forgetForeignErrors removes huma's own error types from the description: they
 // are translated before they are sent.
 func forgetForeignErrors(api huma.API) {
 	schemas := api.OpenAPI().Components.Schemas.Map()

@@ -37,7 +37,7 @@ type route struct {
 	serve        binding
 }
 
-// routes is the control API.
+// routes returns the control API.
 func routes() []route {
 	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 	return []route{

@@ -64,7 +64,7 @@ func start(t *testing.T, s *Server, root string) (c *client.Client, stop func())
 	return c, stop
 }
 
-// shortDir is a folder whose path leaves room for a socket.
+// shortDir returns a folder whose path leaves room for a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "gc-api-") //nolint:usetesting // its paths are too long for sockets

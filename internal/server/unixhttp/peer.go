@@ -26,7 +26,7 @@ func RecordPeer(ctx context.Context, conn net.Conn, ask func(*net.UnixConn) (uid
 	return WithPeer(ctx, who)
 }
 
-// WithPeer notes a peer that is known otherwise, for [PeerOf].
+// WithPeer records a peer that is known otherwise, for [PeerOf].
 func WithPeer(ctx context.Context, who Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, who)
 }

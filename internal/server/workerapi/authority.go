@@ -55,7 +55,7 @@ func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 // reader's progress only when a good part of that is gone: a large one hides a slow reader.
 const sendBuffer = 16 << 10
 
-// recordPeer notes who is at the other end of a connection.
+// recordPeer records who is at the other end of a connection.
 func (s *Server) recordPeer(ctx context.Context, c net.Conn) context.Context {
 	if c, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		if err := c.SetWriteBuffer(sendBuffer); err != nil {

@@ -25,7 +25,7 @@ type binding struct {
 	request, answer reflect.Type // nil: none
 }
 
-// guarded is a route behind the check of its caller.
+// guarded returns a route behind the check of its caller.
 func (s *Server) guarded(row route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.caller(r)

@@ -9,7 +9,7 @@ import (
 // Stall sets how long a reader may take for what is written to it.
 func (s *Server) Stall(d time.Duration) { s.stall = d }
 
-// Described is the description and its schemas.
+// Described returns the description and its schemas.
 func Described() (*huma.OpenAPI, huma.Registry) {
 	doc := describe()
 	return doc, doc.Components.Schemas

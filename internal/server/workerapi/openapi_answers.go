@@ -27,7 +27,7 @@ var codeDescriptions = map[string]string{
 	"internal":     "the city has a defect; its log says more",
 }
 
-// problems are the answers that every operation may give instead of its own, by the code.
+// problems returns the answers that every operation may give instead of its own, by the code.
 func problems(schemas huma.Registry) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
 	schema := schemas.Schema(reflect.TypeFor[worker.Problem](), true, "Problem")
@@ -40,7 +40,7 @@ func problems(schemas huma.Registry) map[string]*huma.Response {
 	return all
 }
 
-// refused are those answers of one operation, by their status.
+// refused returns those answers of one operation, by their status.
 func refused() map[string]*huma.Response {
 	all := map[string]*huma.Response{"default": {Ref: "#/components/responses/internal"}}
 	for _, c := range worker.Codes() {
@@ -49,7 +49,7 @@ func refused() map[string]*huma.Response {
 	return all
 }
 
-// servers are the two transports.
+// servers returns the two transports.
 func servers() []*huma.Server {
 	return []*huma.Server{
 		{URL: "http://city", Description: "over the Unix socket GC_WORKER_SOCKET; the host's name does not matter"},
@@ -123,7 +123,7 @@ func list[S ~string](words ...S) string {
 	return strings.Join(texts, ", ")
 }
 
-// example is the example of an operation; nil if it has none.
+// example returns the example of an operation; nil if it has none.
 func example(id string) any {
 	var value any
 	if json.Unmarshal([]byte(examples[id]), &value) != nil {

@@ -48,10 +48,10 @@ func OpenPort(ctx context.Context, dir, kept string) (*Port, error) {
 // Open reports whether there is a port.
 func (p *Port) Open() bool { return p != nil }
 
-// Listener is what [Server.Run] serves on.
+// Listener returns what [Server.Run] serves on.
 func (p *Port) Listener() net.Listener { return p.listener }
 
-// URL is the address for workers; empty if there is none.
+// URL returns the address for workers; empty if there is none.
 func (p *Port) URL() string {
 	if p == nil {
 		return ""

@@ -159,7 +159,7 @@ func reference() string {
 	return out.String()
 }
 
-// sentinelOf is the Go name of a code.
+// sentinelOf returns the Go name of a code.
 func sentinelOf(code string) string {
 	if code == "timed_out" {
 		return "Timeout"

@@ -40,7 +40,7 @@ type route struct {
 	serve        binding
 }
 
-// routes is the worker API.
+// routes returns the worker API.
 func routes() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	return []route{

@@ -105,7 +105,7 @@ var (
 	isOfJSON = []string{jsonType}
 )
 
-// handler is the routes behind the checks of a transport.
+// handler returns the routes behind the checks of a transport.
 func (s *Server) handler(addr net.Addr) http.Handler {
 	admit := s.admitUnix
 	if tcp, ok := addr.(*net.TCPAddr); ok {

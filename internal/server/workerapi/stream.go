@@ -12,7 +12,7 @@ import (
 	"gascity/worker"
 )
 
-// stream is the binding of GET /stream.
+// stream returns the binding of GET /stream.
 func stream() binding { return binding{serve: serveStream} }
 
 // serveStream writes a run's messages until its end, to one worker at a time.

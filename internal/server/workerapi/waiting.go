@@ -63,7 +63,7 @@ func (w *waiting) finish() {
 	}
 }
 
-// bound is the context of a handler: it ends with its connection, with the server,
+// bound returns the context of a handler: it ends with its connection, with the server,
 // and with the limit of its route.
 func (s *Server) bound(r *http.Request, row route) (context.Context, context.CancelFunc) {
 	if row.limit == always {

@@ -145,7 +145,7 @@ func (e *Engine) applySavedLocked(kept []usage.StoreResult, err error) (changed 
 // pace bounds the part of a processor that judging takes, as one in so many.
 const pace = 20
 
-// dueLocked is when to judge again at the earliest.
+// dueLocked returns when to judge again at the earliest.
 func (e *Engine) dueLocked() time.Time { return e.evaluatedAt.Add(pace * e.cost) }
 
 // evaluate compares what is known with the budgets, and puts the verdict into force.
@@ -178,7 +178,7 @@ func (e *Engine) notifyChanged(sessions []string) {
 	}
 }
 
-// PromptHold says why a session gets no new prompts; empty: it may have them. It never
+// PromptHold returns why a session gets no new prompts; empty: it may have them. It never
 // blocks for long.
 func (e *Engine) PromptHold(v session.Snapshot) string {
 	e.mu.Lock()
@@ -222,7 +222,7 @@ func (e *Engine) promptHoldLocked(v session.Snapshot) string {
 	return e.inForce(use)
 }
 
-// inForce says what is used up, and how that ends.
+// inForce returns what is used up, and how that ends.
 func (e *Engine) inForce(u usage.Use) string {
 	switch {
 	case u.Until.IsZero() && u.Used < u.Budget.Limit:
@@ -237,7 +237,7 @@ func (e *Engine) inForce(u usage.Use) string {
 	return fmt.Sprintf("%s; until %s, or: gc usage lift %s", u.Text(), u.Until.Local().Format(form), u.Budget.Name)
 }
 
-// updateHeldLocked notes who is held, and returns for whom that has changed.
+// updateHeldLocked records who is held, and returns for whom that has changed.
 func (e *Engine) updateHeldLocked(views []session.Snapshot) (changed []string) {
 	held := make(map[string]string, len(e.held))
 	for _, v := range views {

@@ -44,7 +44,7 @@ const (
 	saveEvery = time.Minute
 )
 
-// earliestCounted is the time from which on entries count for the budgets; zero: all do.
+// earliestCounted returns the time from which on entries count for the budgets; zero: all do.
 func earliestCounted(budgets []usage.Budget, now time.Time) time.Time {
 	span := spanOf(budgets)
 	if span == 0 {
@@ -53,7 +53,7 @@ func earliestCounted(budgets []usage.Budget, now time.Time) time.Time {
 	return now.Add(-span)
 }
 
-// spanOf is the longest window; zero is for ever.
+// spanOf returns the longest window; zero is for ever.
 func spanOf(budgets []usage.Budget) time.Duration {
 	span := burning
 	for _, b := range budgets {
@@ -76,7 +76,7 @@ func (b *entryCache) put(e usage.Entry, prices usage.Prices) {
 	b.entries[e.Key()] = light(e, prices)
 }
 
-// light is an entry without what does not count. Its cost is settled once.
+// light returns an entry without what does not count. Its cost is settled once.
 func light(e usage.Entry, prices usage.Prices) usage.Entry {
 	if cost, source := prices.Cost(e); source == usage.CostPriced {
 		e.Cost = &cost
@@ -120,7 +120,7 @@ func working(v *session.Snapshot) bool {
 	return v.Unknown == "" && v.Running && (v.Activity.State == runtime.ActivityBusy || v.Activity.State == runtime.ActivityBackground)
 }
 
-// busy is every session, in the terms of budgets. Nothing was reported while the
+// busy returns every session, in the terms of budgets. Nothing was reported while the
 // host slept.
 func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 	out := make([]usage.Busy, 0, len(views))
@@ -138,7 +138,7 @@ func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 	return out
 }
 
-// follow notes who is busy, and with timed for how long: in entries that grow, each
+// follow records who is busy, and with timed for how long: in entries that grow, each
 // of at most [longest].
 func (b *entryCache) follow(views []session.Snapshot, now time.Time, timed bool) {
 	if b.working == nil {
@@ -171,7 +171,7 @@ func (b *entryCache) follow(views []session.Snapshot, now time.Time, timed bool)
 	}
 }
 
-// begin notes that a session is busy since it said so, and counts from now on what
+// begin records that a session is busy since it said so, and counts from now on what
 // somebody before us has counted.
 func (b *entryCache) begin(v *session.Snapshot, now time.Time) *busyPeriod {
 	since := v.Activity.Since
@@ -197,7 +197,7 @@ func (b *entryCache) hasWorkSince(name string, from time.Time) bool {
 	return false
 }
 
-// extendBusy notes how long a session has been busy in the entry that is open, and
+// extendBusy records how long a session has been busy in the entry that is open, and
 // begins the next one if it is long enough.
 func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed bool) {
 	w.savedAt = now
@@ -224,7 +224,7 @@ func (b *entryCache) growing(now time.Time) {
 // ownSource is the source of entries that the city makes.
 const ownSource = "city"
 
-// silence notes that a session is silent, since when.
+// silence records that a session is silent, since when.
 func (b *entryCache) silence(name string, since, now time.Time) {
 	w := b.working[name]
 	if w == nil {
@@ -241,7 +241,7 @@ func (b *entryCache) open() []usage.Entry {
 	return out
 }
 
-// saved notes that the store has entries, as far as they have not grown since.
+// saved records that the store has entries, as far as they have not grown since.
 func (b *entryCache) saved(entries []usage.Entry) {
 	for _, e := range entries {
 		if now := b.unsaved[e.Key()]; now.At.Equal(e.At) {

@@ -44,7 +44,7 @@ func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usa
 	return out, nil
 }
 
-// sum is a sum in the terms of the client: an unknown cost is nil.
+// sum returns a sum in the terms of the client: an unknown cost is nil.
 func sum(s usage.Sum) client.UsageSum {
 	out := client.UsageSum{
 		Group: s.Group, Responses: s.Responses, Turns: s.Turns, Untold: s.Tokens.Unknown, Unpriced: s.Unpriced,
@@ -227,7 +227,7 @@ func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	}
 }
 
-// shown is the speed since the first of it, of a minute at least.
+// shown returns the speed since the first of it, of a minute at least.
 func (b *burn) shown(now time.Time) *client.Burn {
 	if b.all == 0 {
 		return nil

@@ -114,7 +114,7 @@ func (r *runner) refreshIn(ctx context.Context) error {
 	return r.refresh(ctx)
 }
 
-// later is when to try again after a failure; zero if there was none.
+// later returns when to try again after a failure; zero if there was none.
 func (r *runner) later(failed bool) time.Time {
 	if !failed {
 		r.again, r.retry = time.Time{}, retryFirst
@@ -170,7 +170,7 @@ func timed(budgets []usage.Budget) bool {
 // somebody is busy.
 const tick = 30 * time.Second
 
-// next is when time alone may change the verdict: a window ends, somebody is silent
+// next returns when time alone may change the verdict: a window ends, somebody is silent
 // for too long, or has worked for too long.
 func (r *runner) next(views []session.Snapshot, now time.Time) time.Time {
 	r.mu.Lock()
@@ -194,7 +194,7 @@ func (r *runner) next(views []session.Snapshot, now time.Time) time.Time {
 	return next
 }
 
-// dueFor is when a budget of somebody who is busy may be used up without a word.
+// dueFor returns when a budget of somebody who is busy may be used up without a word.
 func (r *runner) dueFor(b usage.Budget, s usage.Busy, now time.Time) time.Time {
 	var next time.Time
 	if b.Silence > 0 {

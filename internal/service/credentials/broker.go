@@ -190,7 +190,7 @@ func (a *account) good(now time.Time) bool {
 	return a.serial > 0 && (a.value.Expires.IsZero() || now.Before(a.value.Expires))
 }
 
-// due is when the account is to be renewed; not ok: never by itself.
+// due returns when the account is to be renewed; not ok: never by itself.
 func (a *account) due() (time.Time, bool) {
 	switch {
 	case !a.again.IsZero():
@@ -232,7 +232,7 @@ const (
 	longPause  = 2 * time.Minute
 )
 
-// finishRenewal notes the result of a renewal. A failed one takes no value away.
+// finishRenewal records the result of a renewal. A failed one takes no value away.
 func (b *Broker) finishRenewal(a *account, f *renewal, v Value, err error) {
 	if err == nil {
 		b.opts.Hide(string(v.Secret))
@@ -392,7 +392,7 @@ func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
 	return out
 }
 
-// push hands a value over. Push is asked even if it was given before: only it knows
+// push passes a value. Push is asked even if it was given before: only it knows
 // which run the session has now, and gives one that has it nothing.
 func (b *Broker) push(g duePush) {
 	run, err := b.opts.Push(g.session, g.body)

@@ -121,7 +121,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// shared is a login that a service serves, and the source of it.
+// shared returns a login that a service serves, and the source of it.
 func shared(t *testing.T, c *clock) (*vendor, credentials.Source, credentials.Environment) {
 	t.Helper()
 	v := &vendor{clock: c, life: time.Hour, refresh: "refresh-0"}

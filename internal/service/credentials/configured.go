@@ -59,7 +59,7 @@ func NewStateReporter(events event.Log, logger *slog.Logger) func(State) {
 	}
 }
 
-// Metrics are when credentials end, and how they are.
+// Metrics returns when credentials end, and how they are.
 func (b *Broker) Metrics() []metric.Family {
 	ends := metric.Family{Name: "gc_credential_expires_seconds", Help: "When a credential ends, in seconds since 1970.", Type: metric.Gauge}
 	good := metric.Family{Name: "gc_credential_good", Help: "Whether a credential is good and could be renewed last time.", Type: metric.Gauge}

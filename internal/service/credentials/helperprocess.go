@@ -151,7 +151,7 @@ func (h *helper) wait(copies *sync.WaitGroup) {
 // kill ends what is left of the group; mostly nothing but the guardian's clock.
 func (h *helper) kill() { _ = syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL) }
 
-// complaintText is what it complained of.
+// complaintText returns what it complained of.
 func (h *helper) complaintText() string {
 	words := strings.Join(strings.Fields(strings.ToValidUTF8(h.complaint.String(), "")), " ")
 	if words == "" {

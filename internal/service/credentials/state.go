@@ -53,7 +53,7 @@ func (b *Broker) States() []State {
 	return out
 }
 
-// PromptHold says why a session gets no new prompts: a credential that it has to have has
+// PromptHold returns why a session gets no new prompts: a credential that it has to have has
 // ended. Empty: it may have them.
 func (b *Broker) PromptHold(session string) string {
 	b.mu.Lock()

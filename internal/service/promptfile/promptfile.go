@@ -55,7 +55,7 @@ func (s Store) Close(session string) error {
 
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// path is the path of a prompt's file.
+// path returns the path of a prompt's file.
 func (s Store) path(session, id string) (string, error) {
 	if !plainID.MatchString(id) {
 		return "", fmt.Errorf("the prompt %q cannot name a file", id)

@@ -40,7 +40,7 @@ func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 	}
 }
 
-// abortInjected notes that the turn of a prompt was aborted before the result of its attempt
+// abortInjected records that the turn of a prompt was aborted before the result of its attempt
 // was saved. The end of the attempt closes the receipt.
 func (e *Engine) abortInjected(b *sessionQueue, id string) {
 	e.mu.Lock()
@@ -57,7 +57,7 @@ func (o *owner) wasAborted(id string) bool {
 	return o.queue.aborted[id]
 }
 
-// inTurn is the prompt that the turn of an instance works on: the last one that a hook
+// inTurn returns the prompt that the turn of an instance works on: the last one that a hook
 // said to have begun a turn, else the first that the agent accepted. Empty: there is none.
 func (e *Engine) inTurn(b *sessionQueue, instance string) string {
 	var begun, first *prompt.Receipt

@@ -48,7 +48,7 @@ const (
 	resolveRetry = 2 * time.Second
 )
 
-// attemptTime is how long one attempt may take: its outcome is asked for within the rest
+// attemptTime returns how long one attempt may take: its outcome is asked for within the rest
 // of the receipt's bound.
 func (o *owner) attemptTime(r *prompt.Receipt) time.Duration {
 	bound := r.Bound(o.opts.Progress())
@@ -143,7 +143,7 @@ func (o *owner) send(ctx context.Context, v session.Snapshot, d runtime.Delivery
 	return runtime.Deliver(ctx, v.Provider, v.Session, d)
 }
 
-// newDelivery is a receipt as it is handed to the instance of a view.
+// newDelivery returns a receipt as it is handed to the instance of a view.
 func newDelivery(r *prompt.Receipt, v session.Snapshot) runtime.Delivery {
 	return runtime.Delivery{
 		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata, Literal: r.Literal,
@@ -242,7 +242,7 @@ func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v sessio
 	return time.Time{}, false, true
 }
 
-// markInterrupted notes that the turn is about to be interrupted, before it is.
+// markInterrupted records that the turn is about to be interrupted, before it is.
 func (o *owner) markInterrupted(r prompt.Receipt) (prompt.Receipt, error) {
 	if !r.IsQueued() {
 		return r, errEnded

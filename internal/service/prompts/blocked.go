@@ -62,7 +62,7 @@ func (e *Engine) InputCleared(session string) {
 	e.RecheckInput(session)
 }
 
-// inputBlocked notes that the input box of an instance is blockedand reports it once.
+// inputBlocked records that the input box of an instance is blockedand reports it once.
 func (e *Engine) inputBlocked(b *sessionQueue, instance, why string) {
 	now := e.opts.Now()
 	e.mu.Lock()
@@ -78,7 +78,7 @@ func (e *Engine) inputBlocked(b *sessionQueue, instance, why string) {
 	}
 }
 
-// inputFree notes that nothing is known to block the input box.
+// inputFree records that nothing is known to block the input box.
 func (e *Engine) inputFree(b *sessionQueue) {
 	e.mu.Lock()
 	was := b.input
@@ -104,7 +104,7 @@ func (o *owner) seeInput(instance string, a prompt.Attempt) {
 	}
 }
 
-// blockedInstance is the instance whose input box is blocked, if it is known.
+// blockedInstance returns the instance whose input box is blocked, if it is known.
 func (o *owner) blockedInstance() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -106,7 +106,7 @@ const (
 	fileLook = time.Minute
 )
 
-// trackFileLocked notes the file of a receipt.
+// trackFileLocked records the file of a receipt.
 func (b *sessionQueue) trackFileLocked(r *prompt.Receipt) {
 	if r.ByFile == "" {
 		return
@@ -193,7 +193,7 @@ func (e *Engine) restoreFilesLocked(receipts []prompt.Receipt) {
 	}
 }
 
-// needOwnerLocked makes sure that somebody acts for a box.
+// needOwnerLocked ensures that somebody acts for a box.
 func (e *Engine) needOwnerLocked(b *sessionQueue) {
 	if !b.owned && len(b.receipts)+len(b.files) > 0 {
 		b.owned = true

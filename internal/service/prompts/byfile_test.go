@@ -56,7 +56,7 @@ func (f *files) Write(v session.Snapshot, id, text string) (string, error) {
 	return f.Store.Write(v.Session, id, text)
 }
 
-// left are the files that are there.
+// left returns the files that are there.
 func (f *files) left(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(f.Dir, "*", "*"))
@@ -71,7 +71,7 @@ const (
 	odd     = "characters are removed: U+200B"
 )
 
-// changing is an agent whose input box would change texts with U+200B. allowed says whether
+// changing returns an agent whose input box would change texts with U+200B. allowed says whether
 // the delivery under way allows that.
 func changing(allowed *bool) func(context.Context, *agent, string) (runtime.Outcome, error) {
 	return func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {

@@ -12,7 +12,7 @@ import (
 	"gascity/runtime"
 )
 
-// hanging is a delivery that is under way until it is cut off, and has typed its text.
+// hanging returns a delivery that is under way until it is cut off, and has typed its text.
 func hanging(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
 	a.mu.Lock()
 	a.line = text

@@ -286,7 +286,7 @@ func (e *Engine) QueuedFor(session string) (n int, newest time.Time) {
 	return n, time.Unix(0, b.newest.Load())
 }
 
-// degrade notes a failure of the store; a nil err is its end.
+// degrade records a failure of the store; a nil err is its end.
 func (e *Engine) degrade(what string, err error) {
 	text := ""
 	if err != nil {

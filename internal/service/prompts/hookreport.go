@@ -85,7 +85,7 @@ func (e *Engine) nameOf(b *sessionQueue, r *prompt.Receipt) string {
 	return worker.PromptHash(m.Text)
 }
 
-// reportedAt is when the agent's hook said that the prompt began a turn; zero: it has not.
+// reportedAt returns when the agent's hook said that the prompt began a turn; zero: it has not.
 func (e *Engine) reportedAt(b *sessionQueue, r *prompt.Receipt) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -98,7 +98,7 @@ func (e *Engine) reportedAt(b *sessionQueue, r *prompt.Receipt) time.Time {
 	return time.Time{}
 }
 
-// begun notes that a prompt has begun a turn. The end of its attempt takes that over.
+// begun records that a prompt has begun a turn. The end of its attempt takes that over.
 func (e *Engine) begun(ctx context.Context, b *sessionQueue, id string, w prompt.HookReport) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if !r.MatchesTurnStart(w) {
@@ -116,7 +116,7 @@ func (e *Engine) begun(ctx context.Context, b *sessionQueue, id string, w prompt
 	return ignoreEnded(err)
 }
 
-// turnEnded notes that the turn is over which a prompt has begun.
+// turnEnded records that the turn is over which a prompt has begun.
 func (e *Engine) turnEnded(ctx context.Context, b *sessionQueue, id string, w prompt.HookReport) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		at := e.reportedAt(b, &r)
@@ -209,7 +209,7 @@ func (o *owner) name(r *prompt.Receipt) {
 	o.queue.names[r.ID] = name
 }
 
-// reportEvidence is the agent's own word of an injected prompt as evidence; empty: it has none.
+// reportEvidence returns the agent's own word of an injected prompt as evidence; empty: it has none.
 func (o *owner) reportEvidence(id, seen string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// observationOf is a view in the terms of the rules of prompts.
+// observationOf returns a view in the terms of the rules of prompts.
 func observationOf(v session.Snapshot, err error) prompt.Observation {
 	switch {
 	case errors.Is(err, client.ErrNotFound):
@@ -61,7 +61,7 @@ func isAsleep(v session.Snapshot) bool {
 	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep || v.Surplus)
 }
 
-// blockedReason says why no attempt may be made now; empty if one may. A driver that
+// blockedReason returns why no attempt may be made now; empty if one may. A driver that
 // reports the outcome of a prompt looks at the agent itself before the first
 // byte, so the driver judges a turn that is not reported, or an unknown
 // activity.

@@ -221,7 +221,7 @@ func (o *owner) explain(why, held string) {
 	o.queue.why, o.queue.holdReason = why, held
 }
 
-// saved notes how a change went. After a failure of the store nothing is done for
+// saved records how a change went. After a failure of the store nothing is done for
 // a while; a receipt that is over is no failure.
 func (o *owner) saved(err error) (at time.Time, wait bool) {
 	if err == nil || errors.Is(err, errEnded) {

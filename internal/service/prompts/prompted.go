@@ -10,7 +10,7 @@ func (e *Engine) Prompted(session, instance string) bool {
 	return instance != "" && e.prompted[session] == instance
 }
 
-// markPromptedLocked notes whom a receipt shows to have been given a prompt.
+// markPromptedLocked records whom a receipt shows to have been given a prompt.
 func (e *Engine) markPromptedLocked(r prompt.Receipt) {
 	if wasPrompted(r) {
 		e.prompted[r.Session] = r.Instance

@@ -258,7 +258,7 @@ func (e *Engine) save(ctx context.Context, r prompt.Receipt) error {
 	return e.trackSave(r.ID, e.opts.Store.SaveReceipt(ctx, r))
 }
 
-// trackSave notes by the result of a save whether the store works.
+// trackSave records by the result of a save whether the store works.
 func (e *Engine) trackSave(id string, err error) error {
 	switch {
 	case err == nil:

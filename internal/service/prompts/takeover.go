@@ -39,14 +39,14 @@ func (o *owner) watch(s *prompt.Observation, v session.Snapshot, now time.Time) 
 	}
 }
 
-// markSeenIdle notes that nothing of the time before this controller is to be waited for.
+// markSeenIdle records that nothing of the time before this controller is to be waited for.
 func (o *owner) markSeenIdle(instance string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.seenIdle = instance
 }
 
-// tries notes that an attempt begins: what may have changed before is seen by it.
+// tries records that an attempt begins: what may have changed before is seen by it.
 func (o *owner) tries(v session.Snapshot) {
 	o.tried, o.triedAt = retryTriggerOf(v), o.opts.Now()
 	o.markSeenIdle(v.Instance)

@@ -10,7 +10,7 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// wire is a receipt as clients see it.
+// wire returns a receipt as clients see it.
 func wire(r *prompt.Receipt) client.Receipt {
 	out := client.Receipt{
 		ID: r.ID, Agent: r.Agent, Session: r.Session, Instance: r.Instance, State: string(r.State), Reason: r.Reason, Evidence: r.Evidence, Closed: r.Closed,

@@ -69,7 +69,7 @@ func (a *attempt) isCityQuestion() bool {
 // maxAnswerTries is how often an answer is handed over to a dialog that counts.
 const maxAnswerTries = 5
 
-// sendAnswer hands an answer over. A dialog that has ticked since it was read is answered
+// sendAnswer passes an answer. A dialog that has ticked since it was read is answered
 // as it is now.
 func (d *Service) sendAnswer(ctx context.Context, a attempt) error {
 	if a.isCityQuestion() {
@@ -156,7 +156,7 @@ func ending(p session.Pending) string {
 	}
 }
 
-// recordAnswer notes what the driver said. An error is returned if nothing was sent;
+// recordAnswer records what the driver said. An error is returned if nothing was sent;
 // if something may have been, the next reading shows it.
 func (d *Service) recordAnswer(ctx context.Context, a attempt, failed error) error {
 	refused := notSent(a, failed)

@@ -122,7 +122,7 @@ func (r *loop) saveUnsaved(ctx context.Context) time.Duration {
 	return max(0, next.Sub(now))
 }
 
-// nextCheck is when the entry is to be looked at again if nothing happens.
+// nextCheck returns when the entry is to be looked at again if nothing happens.
 func (e *entry) nextCheck() time.Time {
 	if e.answering || e.policyRunning || e.Open == nil {
 		return time.Time{}

@@ -14,7 +14,7 @@ import (
 // maxHeadline bounds texts in events.
 const maxHeadline = 1000
 
-// headline is what is asked in one short line, for people.
+// headline returns what is asked in one short line, for people.
 func headline(p session.Pending) string {
 	if p.Tool != "" {
 		return bound(strings.TrimSpace(p.Tool+" "+strings.Join(strings.Fields(p.Input), " ")), 200)
@@ -23,7 +23,7 @@ func headline(p session.Pending) string {
 	return bound(orElse(line, "a "+p.Kind), 200)
 }
 
-// raised is the data of pending.raised.
+// raised returns the data of pending.raised.
 func raised(p session.Pending) map[string]string {
 	data := map[string]string{
 		"id": p.ID, "kind": p.Kind, "instance": p.Instance, "prompt": bound(p.Prompt, maxHeadline), "policy": p.Policy,

@@ -233,7 +233,7 @@ func (w *fakeCity) alerts() int {
 	return len(w.told)
 }
 
-// kinds are those of the events so far.
+// kinds returns those of the events so far.
 func (w *fakeCity) kinds() []string {
 	events, _, _ := w.log.After(0) // Memory never fails
 	var out []string

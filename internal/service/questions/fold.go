@@ -79,7 +79,7 @@ func (c QuestionState) isAnswerPending() bool {
 	return c.Open != nil && !c.Open.Sent.IsZero() && c.Read.Before(c.Open.Sent.Add(answerGrace))
 }
 
-// finishUnseen is how an episode ends that a reading does not show any more.
+// finishUnseen returns how an episode ends that a reading does not show any more.
 func finishUnseen(open *session.Pending) string {
 	switch {
 	case open.Sent.IsZero():

@@ -54,7 +54,7 @@ func (p Policy) plan(open *session.Pending) {
 	open.Deadline = open.Since.Add(cmp.Or(p.After, defaultAfter))
 }
 
-// mode is what the policy can do about an episode.
+// mode returns what the policy can do about an episode.
 func (p Policy) mode(open session.Pending) string {
 	switch p.Mode {
 	case Deny:
@@ -75,7 +75,7 @@ func policyRequest(p session.Pending, answer string) client.RespondRequest {
 	return client.RespondRequest{Option: answer}
 }
 
-// policyAnswer is the answer that the policy of an episode gives.
+// policyAnswer returns the answer that the policy of an episode gives.
 func policyAnswer(p session.Pending) (reply, error) {
 	switch {
 	case p.Policy == Answer:

@@ -188,7 +188,7 @@ func (d *Service) endLocked(ctx context.Context, e *entry, p session.Pending) {
 	}
 }
 
-// absentLocked notes that the city does not know the session. Only after a time
+// absentLocked records that the city does not know the session. Only after a time
 // it is over: a controller that has just begun does not know everything yet.
 func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
 	now := d.opts.Now()

@@ -178,7 +178,7 @@ func (w *terminal) becomes(id string) client.Pending {
 	}
 }
 
-// choices are what the agent was answered.
+// choices returns what the agent was answered.
 func (w *terminal) choices(n int) []string {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), waitLimit)

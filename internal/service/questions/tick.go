@@ -15,7 +15,7 @@ var elapsed = regexp.MustCompile(`(?i)\b(?:` + amount + `(?:\s?` + amount + `)*|
 
 const amount = `\d+(?:\.\d+)?\s?(?:milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h)`
 
-// stripTimes is the text without the times in it, and however it is broken into lines.
+// stripTimes returns the text without the times in it, and however it is broken into lines.
 func stripTimes(text string) string {
 	return strings.Join(strings.Fields(elapsed.ReplaceAllLiteralString(text, "#")), " ")
 }

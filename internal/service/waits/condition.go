@@ -28,7 +28,7 @@ var aboutSession = []string{client.WaitIdle, client.WaitBusy, client.WaitWaiting
 // absent is the word for a session that is not configured any more.
 const absent = "absent"
 
-// judge says whether a condition about a session holds.
+// judge reports whether a condition about a session holds.
 func judge(w session.Wait, v session.Snapshot) verdict {
 	if v.Unknown != "" {
 		return verdict{}
@@ -79,7 +79,7 @@ func detail(v session.Snapshot) string {
 	return text
 }
 
-// judgeReceipt says whether a receipt has ended. One that is not kept any more
+// judgeReceipt reports whether a receipt has ended. One that is not kept any more
 // has: only ended ones are forgotten.
 func judgeReceipt(ctx context.Context, from Prompts, id string) verdict {
 	r, err := from.Receipt(ctx, id, "")
@@ -95,7 +95,7 @@ func judgeReceipt(ctx context.Context, from Prompts, id string) verdict {
 	}
 }
 
-// judgeQuestion says whether a pending question has ended, like
+// judgeQuestion reports whether a pending question has ended, like
 // [judgeReceipt].
 func judgeQuestion(ctx context.Context, from Questions, id string) verdict {
 	p, err := from.Question(ctx, id)
@@ -123,7 +123,7 @@ func parseTime(arg string, now time.Time) (time.Time, error) {
 	return now.Add(d), nil
 }
 
-// sentence says what was waited for, for people and agents.
+// sentence returns what was waited for, for people and agents.
 func sentence(w session.Wait) string {
 	switch {
 	case slices.Contains(aboutSession, w.For):

@@ -123,7 +123,7 @@ func (w *Service) addressee(k session.Wait) (instance, why string, known bool) {
 	return "", "the instance that registered the wait is over", true
 }
 
-// recordNotified notes that the owner has been notified, or never will be.
+// recordNotified records that the owner has been notified, or never will be.
 func (w *Service) recordNotified(ctx context.Context, id, receipt, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

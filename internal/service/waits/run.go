@@ -201,7 +201,7 @@ func (w *Service) checkTimerLocked(ctx context.Context, jobs *sync.WaitGroup, e 
 	}
 }
 
-// due is when the entry is to be looked at although nothing happens; zero is
+// due returns when the entry is to be looked at although nothing happens; zero is
 // never.
 func (e *entry) due() time.Time {
 	at := e.Deadline

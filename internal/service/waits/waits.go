@@ -111,7 +111,7 @@ const (
 	keyThing   = "thing "
 )
 
-// key is what says that the entry is to be looked at; empty: only time does.
+// key returns what says that the entry is to be looked at; empty: only time does.
 func (e *entry) key() string {
 	switch {
 	case slices.Contains(aboutSession, e.For):

@@ -17,7 +17,7 @@ import (
 	"gascity/worker"
 )
 
-// Authorize keeps the contract of workerapi.Guard. A question to a person is waited
+// Authorize implements workerapi.Guard. A question to a person is waited
 // for, and is a denial without an answer.
 func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worker.Decision, error) {
 	began := time.Now()
@@ -115,7 +115,7 @@ func (a *liveRun) decided(c worker.Call, d worker.Decision) {
 	}
 }
 
-// patience is how long a person is waited for.
+// patience returns how long a person is waited for.
 func (e *Engine) patience(c worker.Call) time.Duration {
 	timeout := e.opts.AskTimeout
 	if e.opts.Asking != nil {

@@ -30,10 +30,10 @@ var (
 	_ runtime.InterruptBoundaryWaitProvider = (*channel)(nil)
 )
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (c *channel) Route(string) runtime.Provider { return c.Provider }
 
-// Sense keeps the contract of runtime.Sensor: what the worker says, beside what the
+// Sense implements runtime.Sensor: what the worker says, beside what the
 // place below shows.
 func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	reading, err := runtime.Sense(ctx, c.Provider, name)
@@ -86,7 +86,7 @@ func (a *liveRun) evidenceLocked(r *runtime.Reading) {
 	r.Evidence = append(slices.Clone(r.Evidence), e)
 }
 
-// Observe keeps the contract of runtime.Observer. Only the provider reports whether the
+// Observe implements runtime.Observer. Only the provider reports whether the
 // agent has ended; its worker reports how where the provider cannot.
 func (c *channel) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	seen, err := runtime.Observe(ctx, c.Provider, name)
@@ -101,12 +101,12 @@ func (c *channel) Observe(ctx context.Context, name string) (runtime.Observation
 	return seen, nil
 }
 
-// StopInstance keeps the contract of runtime.Fencer.
+// StopInstance implements runtime.Fencer.
 func (c *channel) StopInstance(ctx context.Context, name, token string) error {
 	return runtime.StopInstance(ctx, c.Provider, name, token)
 }
 
-// InterruptInstance keeps the contract of runtime.Fencer: by the worker if it ends
+// InterruptInstance implements runtime.Fencer: by the worker if it ends
 // turns, else by the place.
 func (c *channel) InterruptInstance(ctx context.Context, name, token string) error {
 	a := c.run
@@ -131,7 +131,7 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 	return &runtime.Error{Op: "interrupt", Session: name, Err: err}
 }
 
-// WaitForInterruptBoundary keeps the contract of
+// WaitForInterruptBoundary implements
 // runtime.InterruptBoundaryWaitProvider: the worker says that it is idle. Where no
 // worker reports turns the provider decides.
 func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
@@ -169,7 +169,7 @@ func (a *liveRun) byHook() bool {
 	return a.life.Last().Metadata.Via == worker.ViaHook
 }
 
-// cutShort notes the end of a turn that no hook reports.
+// cutShort records the end of a turn that no hook reports.
 func (a *liveRun) cutShort() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,7 +184,7 @@ func (a *liveRun) cutShort() {
 	}
 }
 
-// Pending keeps the contract of runtime.InteractionProvider.
+// Pending implements runtime.InteractionProvider.
 func (c *channel) Pending(name string) (*runtime.PendingInteraction, error) {
 	if p := c.run.pending(); p != nil {
 		return p, nil
@@ -199,7 +199,7 @@ func (c *channel) Pending(name string) (*runtime.PendingInteraction, error) {
 // answerWithin bounds the wait for a question to go after its answer.
 const answerWithin = 30 * time.Second
 
-// Respond keeps the contract of runtime.InteractionProvider.
+// Respond implements runtime.InteractionProvider.
 func (c *channel) Respond(name string, r runtime.InteractionResponse) error {
 	a := c.run
 	q, err := a.answer(r)

@@ -9,7 +9,7 @@ import (
 	"gascity/worker"
 )
 
-// ClaimContext keeps the contract of workerapi.Reports. What a claim gets is sent
+// ClaimContext implements workerapi.Reports. What a claim gets is sent
 // neither by the stream nor by a prompt, until it is acknowledged without some of it.
 func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClaim) (worker.Context, error) {
 	a, err := e.named(id)

@@ -29,7 +29,7 @@ func (r *rig) hooked(env map[string]string, injects bool) *hook {
 	return h
 }
 
-// begin is what a hook does at a beginning.
+// begin returns what a hook does at a beginning.
 func (h *hook) begin(source worker.Beginning, talk string, limit int) worker.Context {
 	h.rig.Helper()
 	h.n++
@@ -65,7 +65,7 @@ func (h *hook) turn() {
 	h.claims = nil
 }
 
-// primes are the prompts by which the city sends what it has no better way for.
+// primes returns the prompts by which the city sends what it has no better way for.
 func (r *rig) primes() (texts []string) {
 	for _, p := range r.prompted() {
 		if p.Source == "prime" {

@@ -14,7 +14,7 @@ import (
 	"gascity/worker"
 )
 
-// Context keeps the contract of workerapi.Orders. A section that this epoch has had with the same
+// Context implements workerapi.Orders. A section that this epoch has had with the same
 // content is not sent again in mode full. A worker that takes context gets it by its stream, and any
 // other agent as a prompt before all others.
 func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextAnswer, error) {
@@ -81,7 +81,7 @@ func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextlog.Orde
 	return id, err
 }
 
-// newOrders notes sections as given, with a nonce each, and leaves out those that need not be sent.
+// newOrders records sections as given, with a nonce each, and leaves out those that need not be sent.
 // Sections of a message that was lost go under its name again. Where nothing is sent, nothing is
 // accepted.
 func (a *liveRun) newOrders(c worker.Context, how sending) ([]contextlog.Order, worker.ContextAnswer, error) {

@@ -56,7 +56,7 @@ func (e *Engine) checkPressure(a *liveRun) {
 	}
 }
 
-// compactionOf is the name of the message by which a compaction is asked for.
+// compactionOf returns the name of the message by which a compaction is asked for.
 func compactionOf(l compaction.State) string {
 	return "compact-" + strconv.FormatInt(l.Since.UnixNano(), 36)
 }
@@ -121,7 +121,7 @@ func (e *Engine) resume(a *liveRun) {
 	time.AfterFunc(max(0, lock.Until.Sub(e.opts.Now())), func() { e.checkPressure(a) })
 }
 
-// pressureLocked is what is seen of a run's pressure, except whether it is about to end.
+// pressureLocked returns what is seen of a run's pressure, except whether it is about to end.
 func (a *liveRun) pressureLocked() compaction.Observation {
 	state := a.life.State()
 	l := a.mailbox.Find(a.compaction)

@@ -9,7 +9,7 @@ import (
 	"gascity/worker"
 )
 
-// Push gives the worker of a session a credential, by its stream, and returns for
+// Push returns the worker of a session a credential, by its stream, and returns for
 // which run. One of the same account that it has not fetched is taken back; the same
 // one again is nothing. A worker that applies no identities is worker.ErrRefused.
 func (e *Engine) Push(name string, c worker.Credentials) (run string, err error) {

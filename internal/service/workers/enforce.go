@@ -20,7 +20,7 @@ const (
 	Bypassed  = "bypassed"  // a tool ran although it was not allowed
 )
 
-// regime is what the city wants of its guard.
+// regime returns what the city wants of its guard.
 func (e *Engine) regime() guard.Regime {
 	if e.opts.Regime == nil {
 		return guard.Regime{}
@@ -49,7 +49,7 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 	return Unguarded, a.unguardedReasonLocked()
 }
 
-// unguardedReasonLocked says why a session is unguarded.
+// unguardedReasonLocked returns why a session is unguarded.
 func (a *liveRun) unguardedReasonLocked() string {
 	if a.partly {
 		return detailPartly
@@ -63,7 +63,7 @@ const (
 	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts anyway"
 )
 
-// PromptHold says why a session gets no prompts because of its guard; empty: it may have
+// PromptHold returns why a session gets no prompts because of its guard; empty: it may have
 // them. It never blocks for long.
 func (e *Engine) PromptHold(v session.Snapshot) string {
 	if r := e.regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
@@ -80,7 +80,7 @@ func (e *Engine) PromptHold(v session.Snapshot) string {
 	return detailUnguarded + remedyUnguarded
 }
 
-// allowance is what the worker may decide without the city for a while; nil if that is
+// allowance returns what the worker may decide without the city for a while; nil if that is
 // nothing. It is signed with the token that the worker has.
 func (e *Engine) allowance(a *liveRun) *worker.Allowance {
 	if e.opts.Readers == nil {
@@ -100,7 +100,7 @@ func (e *Engine) allowance(a *liveRun) *worker.Allowance {
 	return &s
 }
 
-// proves notes that the worker asks before it uses a tool: any, or those that it hears of.
+// proves records that the worker asks before it uses a tool: any, or those that it hears of.
 func (e *Engine) proves(a *liveRun, c worker.Call) {
 	a.mu.Lock()
 	first := !a.proved && (!c.Partial || !a.partly)
@@ -137,7 +137,7 @@ func (a *liveRun) ranUnallowedLocked(call string) bool {
 	return true
 }
 
-// bypassedBy notes that a tool ran although it was not allowed, and has the city act.
+// bypassedBy records that a tool ran although it was not allowed, and has the city act.
 func (e *Engine) bypassedBy(a *liveRun, call worker.ToolCall) {
 	reason := fmt.Sprintf("the guard was bypassed: %s ran at %s although it was not allowed", brief(call.Name), e.opts.Now().UTC().Format(time.RFC3339))
 	a.mu.Lock()

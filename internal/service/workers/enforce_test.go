@@ -15,7 +15,7 @@ import (
 	"gascity/worker"
 )
 
-// guarded is a city with a guard that denies force pushes by name of the tool.
+// guarded returns a city with a guard that denies force pushes by name of the tool.
 func guarded(t *testing.T, edit func(*workers.Options)) *rig {
 	t.Helper()
 	return newRig(t, func(o *workers.Options) {
@@ -32,7 +32,7 @@ func guarded(t *testing.T, edit func(*workers.Options)) *rig {
 	})
 }
 
-// promptHold is what keeps prompts from a session.
+// promptHold returns what keeps prompts from a session.
 func (r *rig) promptHold(name string) string {
 	v, err := r.now().Snapshot(name)
 	r.must(err)

@@ -197,7 +197,7 @@ func (a *liveRun) cutLocked(last workerrun.Item) {
 	close(r.closed)
 }
 
-// putLocked gives a message to the worker, now or when it connects. The same ID is
+// putLocked returns a message to the worker, now or when it connects. The same ID is
 // the same message.
 func (a *liveRun) putLocked(kind worker.MessageKind, id string, data any) (*workerrun.PendingMessage, error) {
 	text, err := json.Marshal(data)
@@ -232,7 +232,7 @@ func (a *liveRun) sendLocked(m worker.Message) {
 	}
 }
 
-// sendMessage gives the worker a message with a new name.
+// sendMessage returns the worker a message with a new name.
 func (a *liveRun) sendMessage(kind worker.MessageKind, prefix string, data any) (id string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -244,7 +244,7 @@ func (a *liveRun) sendMessage(kind worker.MessageKind, prefix string, data any) 
 	return id, nil
 }
 
-// order gives the worker a message, waits until it has ended, and takes it back
+// order returns the worker a message, waits until it has ended, and takes it back
 // then: who asked is gone, and it must not be obeyed at another time. It returns what
 // was said, nil if nothing was.
 func (a *liveRun) order(ctx context.Context, kind worker.MessageKind, data any) (*workerrun.PendingMessage, error) {

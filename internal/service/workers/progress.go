@@ -23,12 +23,12 @@ type toolCall struct{ id, tool string }
 // maxTools bounds the calls of a run that are remembered as running.
 const maxTools = 64
 
-// signLocked notes that the worker has reported progress.
+// signLocked records that the worker has reported progress.
 func (a *liveRun) signLocked(sign string, now time.Time) {
 	a.progress.at, a.progress.sign, a.progress.unknown = now, sign, false
 }
 
-// turnLocked notes a report of the agent's lifecycle. No tool runs beyond the end of a turn.
+// turnLocked records a report of the agent's lifecycle. No tool runs beyond the end of a turn.
 func (a *liveRun) turnLocked(event, before worker.Transition, now time.Time) {
 	a.signLocked("the report "+string(event), now)
 	if event != worker.Busy || before != worker.Busy {
@@ -36,7 +36,7 @@ func (a *liveRun) turnLocked(event, before worker.Transition, now time.Time) {
 	}
 }
 
-// toolStartsLocked notes that a call was allowed. One without a name cannot be followed.
+// toolStartsLocked records that a call was allowed. One without a name cannot be followed.
 func (a *liveRun) toolStartsLocked(c worker.Call, now time.Time) {
 	a.signLocked("the start of the tool "+c.Tool, now)
 	known := slices.ContainsFunc(a.progress.tools, func(t toolCall) bool { return t.id == c.ID })
@@ -45,7 +45,7 @@ func (a *liveRun) toolStartsLocked(c worker.Call, now time.Time) {
 	}
 }
 
-// eventLocked notes an event of telemetry.
+// eventLocked records an event of telemetry.
 func (a *liveRun) eventLocked(ev *worker.TelemetryEvent, now time.Time) {
 	a.signLocked("the report "+string(ev.Type), now)
 	for _, c := range ev.ToolsCalled {

@@ -7,7 +7,7 @@ import (
 	"gascity/worker"
 )
 
-// progress is what is known of the progress of the agent a.
+// progress returns what is known of the progress of the agent a.
 func (r *rig) progress() runtime.Progress {
 	r.Helper()
 	reading, err := runtime.Sense(r.Context(), r.now().provider, "a")

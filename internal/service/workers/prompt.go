@@ -24,19 +24,19 @@ const (
 	goneWithin = 2 * time.Minute
 )
 
-// refused is an outcome that proves that the agent got nothing.
+// refused returns an outcome that proves that the agent got nothing.
 func refused(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: detail}
 }
 
-// neverSent is the outcome of a prompt that was provably not sent and never will be.
+// neverSent returns the outcome of a prompt that was provably not sent and never will be.
 func neverSent(detail string) runtime.Outcome {
 	out := refused(runtime.RefusedWithdrawn, detail)
 	out.Unsent = true
 	return out
 }
 
-// unsent is the outcome of a prompt that was not sent because of err.
+// unsent returns the outcome of a prompt that was not sent because of err.
 func unsent(err error) runtime.Outcome {
 	return neverSent("not a byte was sent: " + err.Error())
 }
@@ -45,7 +45,7 @@ func unconfirmed(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: reason, Detail: detail}
 }
 
-// Deliver keeps the contract of runtime.Deliverer. By which way a prompt goes is
+// Deliver implements runtime.Deliverer. By which way a prompt goes is
 // remembered before its first byte does.
 func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
@@ -124,7 +124,7 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 	return c.typeCommand(ctx, below, name, d)
 }
 
-// text is a prompt's text; its files are staged.
+// text returns a prompt's text; its files are staged.
 func (c *channel) text(name string, content []runtime.ContentBlock) (text string, staged []string, err error) {
 	message, err := overlay.MessageOf(content)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *channel) text(name string, content []runtime.ContentBlock) (text string
 	return message.Text, staged, err
 }
 
-// assignStreamName notes that a prompt goes by the stream and returns its message's name.
+// assignStreamName records that a prompt goes by the stream and returns its message's name.
 func (a *liveRun) assignStreamName(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,7 +160,7 @@ func (a *liveRun) prompt(id, text string, d runtime.Delivery) (*workerrun.Pendin
 	})
 }
 
-// refusal says why the run takes no prompt now.
+// refusal returns why the run takes no prompt now.
 func (a *liveRun) refusal() (runtime.Outcome, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -200,7 +200,7 @@ func (a *liveRun) await(ctx context.Context, id string, confirm time.Duration) r
 	return unconfirmed("", "the worker has said nothing of it")
 }
 
-// outcomeOf is a worker's word in the terms of deliveries.
+// outcomeOf returns a worker's word in the terms of deliveries.
 func outcomeOf(l *workerrun.PendingMessage) runtime.Outcome {
 	switch l.State {
 	case worker.Submitted:
@@ -214,7 +214,7 @@ func outcomeOf(l *workerrun.PendingMessage) runtime.Outcome {
 	return unconfirmed("", l.Detail)
 }
 
-// Settle keeps the contract of runtime.Settler. A prompt whose fate this controller
+// Settle implements runtime.Settler. A prompt whose fate this controller
 // does not know is sent again under its ID: a worker that has had it repeats its
 // word and does no more.
 func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
@@ -279,7 +279,7 @@ func (a *liveRun) promptAgain(id, text string, d runtime.Delivery) error {
 	return nil
 }
 
-// Withdraw keeps the contract of runtime.Withdrawer.
+// Withdraw implements runtime.Withdrawer.
 func (c *channel) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	return recovery.Withdrawn(c.Settle(ctx, name, d))
 }

@@ -35,7 +35,7 @@ type providerWrapper struct {
 
 var _ runtime.Router = (*providerWrapper)(nil)
 
-// Start keeps the contract of runtime.Runner. The run is known before its agent can
+// Start implements runtime.Runner. The run is known before its agent can
 // speak.
 func (o *providerWrapper) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	return o.begin(ctx, name, cfg, func(cfg runtime.Config) error { return o.Provider.Start(ctx, name, cfg) })
@@ -77,7 +77,7 @@ func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Co
 	return nil
 }
 
-// Route keeps the contract of runtime.Router: a session whose worker has spoken goes
+// Route implements runtime.Router: a session whose worker has spoken goes
 // by its channel.
 func (o *providerWrapper) Route(name string) runtime.Provider {
 	below := o.Provider
@@ -139,10 +139,10 @@ var (
 	_ runtime.Router           = (*relaunchProvider)(nil)
 )
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
-// Relaunch keeps the contract of runtime.RelaunchProvider.
+// Relaunch implements runtime.RelaunchProvider.
 func (w *relaunchProvider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	return w.outer.begin(ctx, name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
 }

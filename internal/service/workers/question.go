@@ -35,7 +35,7 @@ const (
 	maxAnswered = 256
 )
 
-// raiseLocked notes what a worker asks. One that stands already is brought up to date.
+// raiseLocked records what a worker asks. One that stands already is brought up to date.
 // The oldest gives way if there are too many.
 func (a *liveRun) raiseLocked(q worker.Interaction) *question {
 	q.RunID = a.id
@@ -55,7 +55,7 @@ func (a *liveRun) raiseLocked(q worker.Interaction) *question {
 	return asked
 }
 
-// requestOf is the name of a question of this run.
+// requestOf returns the name of a question of this run.
 func (a *liveRun) requestOf(text string) string {
 	sum := sha256.Sum256([]byte(a.instance + " " + text))
 	return hex.EncodeToString(sum[:12])
@@ -99,7 +99,7 @@ func (a *liveRun) dropQuestionsLocked() {
 	}
 }
 
-// standingLocked are the questions that an answer is waited for. After its deadline
+// standingLocked returns the questions that an answer is waited for. After its deadline
 // no caller waits.
 func (a *liveRun) standingLocked() []*question {
 	now := a.engine.opts.Now()
@@ -111,7 +111,7 @@ func (a *liveRun) standingLocked() []*question {
 	return a.asked
 }
 
-// pending is the first question, nil if there is none.
+// pending returns the first question, nil if there is none.
 func (a *liveRun) pending() *runtime.PendingInteraction {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -121,7 +121,7 @@ func (a *liveRun) pending() *runtime.PendingInteraction {
 	return nil
 }
 
-// answer gives a question its answer, and returns it; nil if it is none of these.
+// answer returns a question its answer, and returns it; nil if it is none of these.
 func (a *liveRun) answer(r runtime.InteractionResponse) (*question, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -170,7 +170,7 @@ func (a *liveRun) answeredBy(q *question, gone bool) error {
 	return nil
 }
 
-// interaction is a question in the terms of providers.
+// interaction returns a question in the terms of providers.
 func (q *question) interaction() *runtime.PendingInteraction {
 	p := &runtime.PendingInteraction{RequestID: q.request, Kind: q.Kind, Prompt: q.Text, Metadata: map[string]string{runtime.MetaSource: string(runtime.SourceWorker)}}
 	if p.Kind == "" {
@@ -195,7 +195,7 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	return p
 }
 
-// replyTo is an answer in the terms of the worker. An answer that cannot be given is a
+// replyTo returns an answer in the terms of the worker. An answer that cannot be given is a
 // [*runtime.AnswerError].
 func (q *question) replyTo(r runtime.InteractionResponse) (worker.Reply, error) {
 	out := worker.Reply{RunID: q.RunID, Interaction: q.ID}

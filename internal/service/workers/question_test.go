@@ -105,7 +105,7 @@ func TestAQuestionEndsWithItsDeadlineAndItsAgent(t *testing.T) {
 	}
 }
 
-// judged is a guard that says this of everything.
+// judged returns a guard that says this of everything.
 func judged(action guard.Action, ask time.Duration) func(*workers.Options) {
 	return func(o *workers.Options) {
 		o.AskTimeout = ask

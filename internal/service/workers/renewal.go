@@ -85,7 +85,7 @@ func (e *Engine) isStarting(a *liveRun) bool {
 	return a.starts > 0
 }
 
-// contextMode is the mode in which a run's epoch is owed its sections; at the start of an
+// contextMode returns the mode in which a run's epoch is owed its sections; at the start of an
 // instance that follows from its conversation, and what its first prompt holds counts
 // as given. Not ok: the mode is not known now.
 func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
@@ -128,7 +128,7 @@ func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
 // replaces.
 const typeCheckpoint = "checkpoint"
 
-// sections are the city's context for an agent in a mode.
+// sections returns the city's context for an agent in a mode.
 func (e *Engine) sections(a *liveRun, mode worker.ContextMode) []worker.Section {
 	sections := e.opts.Sections(a.agent, mode)
 	a.mu.Lock()

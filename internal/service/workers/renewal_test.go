@@ -12,7 +12,7 @@ import (
 	"gascity/worker"
 )
 
-// testSections are the city's sections of a test.
+// testSections returns the city's sections of a test.
 func testSections(_ string, mode worker.ContextMode) []worker.Section {
 	return []worker.Section{{Type: "role", Content: "You repair, " + string(mode) + "."}, {Type: "history", Content: "It is kept."}}
 }

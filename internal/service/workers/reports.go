@@ -50,7 +50,7 @@ func isKnownTransition(t worker.Transition) bool {
 	return false
 }
 
-// Lifecycle keeps the contract of workerapi.Reports.
+// Lifecycle implements workerapi.Reports.
 func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (worker.LifecycleAnswer, error) {
 	a, err := e.named(id)
 	if err != nil {
@@ -135,7 +135,7 @@ func (e *Engine) earliest(a *liveRun) time.Time {
 	return v.StartedAt.Add(-longestStart)
 }
 
-// outside says why a report cannot have happened at the time that it names; empty if it can.
+// outside returns why a report cannot have happened at the time that it names; empty if it can.
 // Its arrival counts then: with a clock that is wrong, the order in which reports arrive is
 // what is known.
 func (e *Engine) outside(a *liveRun, at, now time.Time) string {
@@ -150,7 +150,7 @@ func (e *Engine) outside(a *liveRun, at, now time.Time) string {
 	return ""
 }
 
-// progressOf is what a transition says of the prompt that it names: a turn works on
+// progressOf returns what a transition says of the prompt that it names: a turn works on
 // it, or is done with it.
 func progressOf(t worker.Transition) worker.Progress {
 	switch t {
@@ -163,7 +163,7 @@ func progressOf(t worker.Transition) worker.Progress {
 	}
 }
 
-// Telemetry keeps the contract of workerapi.Reports.
+// Telemetry implements workerapi.Reports.
 func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (worker.TelemetryAnswer, error) {
 	a, err := e.named(id)
 	if err != nil {
@@ -206,7 +206,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	return worker.TelemetryAnswer{Recorded: recorded, Known: len(entries) - recorded}, nil
 }
 
-// entriesOf are what events say was spent. An event is named as it was reported, so
+// entriesOf returns what events say was spent. An event is named as it was reported, so
 // that a repetition is one whenever it comes; one from the future happened now, and one from
 // before the instance at its start.
 func entriesOf(a *liveRun, events []worker.TelemetryEvent, earliest, now time.Time) []usage.Entry {
@@ -261,7 +261,7 @@ func (a *liveRun) learn(events []worker.TelemetryEvent, compactions []contextlog
 	return bypassed, compacted
 }
 
-// Ack keeps the contract of workerapi.Reports.
+// Ack implements workerapi.Reports.
 func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	a, err := e.named(id)
 	if err != nil {
@@ -298,7 +298,7 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	return e.verify(ctx, a, ack.ID)
 }
 
-// ReportHealth keeps the contract of workerapi.Reports.
+// ReportHealth implements workerapi.Reports.
 func (e *Engine) ReportHealth(_ context.Context, id string, h worker.Health) error {
 	a, err := e.named(id)
 	if err != nil {
@@ -317,7 +317,7 @@ func (e *Engine) ReportHealth(_ context.Context, id string, h worker.Health) err
 	return nil
 }
 
-// Interaction keeps the contract of workerapi.Reports.
+// Interaction implements workerapi.Reports.
 func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error) {
 	a, err := e.named(id)
 	if err != nil {

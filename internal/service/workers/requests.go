@@ -13,7 +13,7 @@ import (
 	"gascity/worker"
 )
 
-// Prompt keeps the contract of workerapi.Orders.
+// Prompt implements workerapi.Orders.
 func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progress) (worker.PromptAnswer, error) {
 	a, err := e.named(p.RunID)
 	if err != nil {
@@ -45,7 +45,7 @@ func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progre
 	}, nil
 }
 
-// Identity keeps the contract of workerapi.Orders. Credentials are handed on and not
+// Identity implements workerapi.Orders. Credentials are handed on and not
 // kept.
 func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.IdentityAnswer, error) {
 	a, err := e.named(id.RunID)
@@ -71,7 +71,7 @@ func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.Identit
 // interruptWithin bounds the wait for the end of a turn.
 const interruptWithin = 30 * time.Second
 
-// Interrupt keeps the contract of workerapi.Orders.
+// Interrupt implements workerapi.Orders.
 func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.InterruptAnswer, error) {
 	a, err := e.named(i.RunID)
 	if err != nil {
@@ -95,7 +95,7 @@ func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.Inte
 // healthWithin bounds the wait for a worker's own answer.
 const healthWithin = 2 * time.Second
 
-// Health keeps the contract of workerapi.Orders.
+// Health implements workerapi.Orders.
 func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 	a, err := e.named(id)
 	if err != nil {
@@ -150,7 +150,7 @@ func (a *liveRun) askHealth(ctx context.Context) (worker.Health, bool) {
 	return a.health, ok && a.health.Question == id
 }
 
-// cachedHealth is what the city knows of a run's health.
+// cachedHealth returns what the city knows of a run's health.
 func (a *liveRun) cachedHealth(now time.Time) worker.Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -62,7 +62,7 @@ func (a *liveRun) pushTokenLocked() error {
 	return full(err)
 }
 
-// rotated notes that the worker has acknowledged a token; those before it die.
+// rotated records that the worker has acknowledged a token; those before it die.
 func (e *Engine) rotated(a *liveRun, ack worker.Ack) {
 	number, ours := strings.CutPrefix(ack.ID, tokenPrefix)
 	generation, err := strconv.Atoi(number)

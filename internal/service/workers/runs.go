@@ -230,7 +230,7 @@ func (e *Engine) named(id string) (*liveRun, error) {
 	return a, nil
 }
 
-// Authenticate keeps the contract of workerapi.Tokens.
+// Authenticate implements workerapi.Tokens.
 func (e *Engine) Authenticate(token string) (workerrun.Caller, error) {
 	folded := workerrun.HashToken(token)
 	if e.opts.Owner != "" && folded == e.owner {

@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// encodeMemoryLocked is what is to be remembered.
+// encodeMemoryLocked returns what is to be remembered.
 func (a *liveRun) encodeMemoryLocked() (string, error) {
 	m := recovery.Memory{
 		Run: a.id, Generation: a.generation, AckedGeneration: a.ackedGeneration, Streamed: a.streamed, Life: a.life, Sent: a.sent, ContextLog: a.contextLog,
@@ -100,7 +100,7 @@ func (a *liveRun) recall(p runtime.Provider) error {
 	return nil
 }
 
-// generations are the newest token's and the newest that the worker has.
+// generations returns the newest token's and the newest that the worker has.
 func (a *liveRun) generations() (newest, told int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -185,7 +185,7 @@ func (r *rig) must(err error) {
 	}
 }
 
-// now is the controller that lives.
+// now returns the controller that lives.
 func (r *rig) now() *controller {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -266,7 +266,7 @@ func config(name, instance string) runtime.Config {
 	return runtime.Config{Command: "agent", Env: map[string]string{"GC_INSTANCE_TOKEN": instance, "GC_AGENT": name}}
 }
 
-// environment is what the agent of the last start was given.
+// environment returns what the agent of the last start was given.
 func (r *rig) environment(name string) map[string]string {
 	r.Helper()
 	env := map[string]string(nil)
@@ -385,7 +385,7 @@ func (r *rig) eventually(what string, is func() bool) {
 	}
 }
 
-// within gives a context that ends with patience.
+// within returns a context that ends with patience.
 func (r *rig) within() context.Context {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 	r.Cleanup(cancel)
@@ -396,7 +396,7 @@ func delivery(id, instance, text string) runtime.Delivery {
 	return runtime.Delivery{ID: id, Instance: instance, Content: runtime.TextContent(text), Confirm: 2 * time.Second}
 }
 
-// deliver hands a prompt over as the city's queue does: an attempt whose end is not
+// deliver passes a prompt as the city's queue does: an attempt whose end is not
 // known is settled, one that certainly did not arrive is made again.
 func (r *rig) deliver(d runtime.Delivery) runtime.Outcome {
 	r.Helper()

@@ -10,7 +10,7 @@ import (
 	"gascity/worker"
 )
 
-// Stream keeps the contract of workerapi.Streams.
+// Stream implements workerapi.Streams.
 func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan workerrun.Item, error) {
 	a, err := e.named(id)
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *liveRun) open(after uint64) (*reader, error) {
 	return r, nil
 }
 
-// feed hands items to one reader.
+// feed passes items to one reader.
 func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- workerrun.Item) {
 	defer close(out)
 	defer a.left(r)
@@ -72,7 +72,7 @@ func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- workerrun.Item
 	}
 }
 
-// flush hands over what is queued. A reader that was cut off because it was too slow
+// flush passes over what is queued. A reader that was cut off because it was too slow
 // gets that as the reason.
 func (a *liveRun) flush(ctx context.Context, r *reader, out chan<- workerrun.Item) {
 	for len(r.items) > 0 {
@@ -94,7 +94,7 @@ func sendItem(ctx context.Context, out chan<- workerrun.Item, i workerrun.Item) 
 	}
 }
 
-// left notes that a reader is gone.
+// left records that a reader is gone.
 func (a *liveRun) left(r *reader) {
 	a.mu.Lock()
 	if a.reader == r {
@@ -108,7 +108,7 @@ func (a *liveRun) left(r *reader) {
 // maxPage is how many events one answer has, and one look into the time line.
 const maxPage = 1000
 
-// Events keeps the contract of workerapi.Streams. The time line is read page by page: an
+// Events implements workerapi.Streams. The time line is read page by page: an
 // answer costs the same memory however long that is. What was recorded before a run
 // began is not looked at for it.
 func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int) ([]worker.Event, error) {
@@ -144,7 +144,7 @@ func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int)
 	return nil, ctx.Err()
 }
 
-// begun is when the instance of a run started; zero: not known, or no run was named.
+// begun returns when the instance of a run started; zero: not known, or no run was named.
 func (e *Engine) begun(id string) time.Time {
 	a, err := e.named(id)
 	if err != nil {
@@ -157,7 +157,7 @@ func (e *Engine) begun(id string) time.Time {
 	return v.StartedAt.Add(-unseenWithin) // its worker may have spoken before it was seen
 }
 
-// reported is what a worker of the run reported by an entry of the time line; not ours
+// reported returns what a worker of the run reported by an entry of the time line; not ours
 // if it is none. An empty run is any.
 func reported(entry *client.Event, id string) (ev worker.Event, ours bool) {
 	name, ours := event.Kind(entry.Kind).WorkerReport()

@@ -14,7 +14,7 @@ import (
 	"gascity/worker"
 )
 
-// heap is what the process keeps.
+// heap returns what the process keeps.
 func heap() uint64 {
 	goruntime.GC()
 	goruntime.GC() // what was pooled goes with the second one

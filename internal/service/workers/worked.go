@@ -10,7 +10,7 @@ import (
 	"gascity/worker"
 )
 
-// worked hands on what a worker has said of a prompt, once it says that a turn has
+// worked passes on what a worker has said of a prompt, once it says that a turn has
 // worked on it. A repetition is handed on too: what came of the first is not known.
 func (e *Engine) worked(ctx context.Context, a *liveRun, message string) error {
 	a.mu.Lock()
@@ -46,7 +46,7 @@ func (e *Engine) names(ctx context.Context, a *liveRun, message string, state wo
 	return e.worked(ctx, a, message)
 }
 
-// forwardHookReport hands on what a hook says of the prompts that reach its agent: one begins a
+// forwardHookReport passes on what a hook says of the prompts that reach its agent: one begins a
 // turn, or the turn is over. That it waits for its user, without a word of a turn's end,
 // says nothing of prompts.
 func (e *Engine) forwardHookReport(ctx context.Context, a *liveRun, r worker.Lifecycle, now time.Time) error {

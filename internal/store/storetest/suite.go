@@ -95,7 +95,7 @@ func (s *suite) wantSame(what string, want, got any) {
 	}
 }
 
-// start is when everything in these cases happens.
+// start returns when everything in these cases happens.
 func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC) }
 
 // filled returns a value with something in every field, so that a field that is

@@ -121,7 +121,7 @@ func New(opts Options) *Exporter {
 	}
 }
 
-// Lost is how many spans were lost.
+// Lost returns how many spans were lost.
 func (x *Exporter) Lost() uint64 { return x.lost.Load() }
 
 // Run exports until ctx ends, then sends what waits, once. It never fails.

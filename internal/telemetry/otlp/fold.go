@@ -23,7 +23,7 @@ type aggregator struct {
 
 type usageKey struct{ kind, provider, model, agent string }
 
-// bounds are those that the conventions advise for tokens.
+// bounds returns those that the conventions advise for tokens.
 func bounds() []float64 {
 	return []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 }
@@ -77,7 +77,7 @@ func (f *aggregator) telemetry(run string, it *runState, t worker.Telemetry, e c
 	return out
 }
 
-// chatSpan is the span of one response of a model.
+// chatSpan returns the span of one response of a model.
 func (f *aggregator) chatSpan(run string, it *runState, turn worker.TelemetryEvent, e client.Event, end time.Time) span {
 	u := turn.Usage
 	it.turns++
@@ -185,7 +185,7 @@ func allInput(u *worker.Usage) *int64 {
 	return &n
 }
 
-// tokenUsage is the histogram of tokens, as the conventions name it.
+// tokenUsage returns the histogram of tokens, as the conventions name it.
 func (f *aggregator) tokenUsage(now time.Time) []instrument {
 	set := &points{Temporality: 2}
 	for key, h := range f.usage {

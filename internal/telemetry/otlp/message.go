@@ -80,7 +80,7 @@ func number(key string, n int64) attribute {
 
 func real(key string, f float64) attribute { return attribute{key, value{Double: &f}} }
 
-// attributes are those of a map, without the empty ones, in order.
+// attributes returns those of a map, without the empty ones, in order.
 func attributes(of map[string]string) []attribute {
 	out := []attribute{}
 	for _, key := range slices.Sorted(maps.Keys(of)) {

@@ -97,7 +97,7 @@ func (it *runState) updateStart(stamp string) {
 	}
 }
 
-// endReason is how the city says that a run ended. The end of an agent with a stop request
+// endReason returns how the city says that a run ended. The end of an agent with a stop request
 // may be seen before its stop is over: its signal is no fault.
 func (it *runState) endReason(kind event.Kind, e client.Event) runEnd {
 	code, signal := e.Data["code"], e.Data["signal"]
@@ -175,7 +175,7 @@ func (f *aggregator) lifecycle(run string, it *runState, l worker.Lifecycle, e c
 	return nil
 }
 
-// commonAttributes is what every span of a run says.
+// commonAttributes returns what every span of a run says.
 func (it *runState) commonAttributes(run, operation string, e client.Event) []attribute {
 	return attributes(map[string]string{
 		"gen_ai.operation.name": operation, "gen_ai.agent.name": it.agent, "gen_ai.agent.id": run, "gen_ai.conversation.id": it.conversation,

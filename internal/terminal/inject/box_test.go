@@ -165,7 +165,7 @@ func (b *box) paint() {
 
 const boxRows = 30
 
-// screen is the whole screen: rows, and the number of the cursor's row.
+// screen returns the whole screen: rows, and the number of the cursor's row.
 func (b *box) screen() string {
 	rows, y := b.Screen(b.busy)
 	return strings.Join(rows, "\n") + "\n" + fmt.Sprint("\x00", y)
@@ -191,7 +191,7 @@ func (b *box) tick() {
 	b.changed = make(chan struct{})
 }
 
-// Frame keeps the contract of screen.Terminal.
+// Frame implements screen.Terminal.
 func (b *box) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	for {
 		b.mu.Lock()
@@ -328,7 +328,7 @@ func (l *boxLease) showsMark() bool {
 	return strings.Contains(screen, mark)
 }
 
-// TypeSeen keeps the contract of SeenJournal.
+// TypeSeen implements SeenJournal.
 func (l *boxLease) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
 	l.box.mu.Lock()
 	changed := l.box.frame().Seq != seen

@@ -41,7 +41,7 @@ func (to target) clearKey(ctx context.Context, v screen.Snapshot, rules screen.R
 	return to.input(ctx, inputlog.Clear, p)
 }
 
-// clearing are the keys that empty the input box.
+// clearing returns the keys that empty the input box.
 func clearing(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
 	end, err := ending(v, rules)
 	if err != nil {
@@ -51,7 +51,7 @@ func clearing(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
 	return append(end, key...), err
 }
 
-// ending is the key that moves behind what the input box holds, if one is needed.
+// ending returns the key that moves behind what the input box holds, if one is needed.
 func ending(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
 	if rules.Screen.EndKey == "" {
 		return nil, nil
@@ -120,7 +120,7 @@ func backspaces(chars int) []byte {
 	return bytes.Repeat([]byte(backspace), min(max(0, chars)+8, maxBackspaces))
 }
 
-// boxText is what the box shows, or the whole screen where the box is not on it.
+// boxText returns what the box shows, or the whole screen where the box is not on it.
 func boxText(v screen.Snapshot, c screen.InputBox) string {
 	if c.Found {
 		return c.Content

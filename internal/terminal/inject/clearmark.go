@@ -50,7 +50,7 @@ func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err erro
 // nothing.
 const markLate = 2 * time.Second
 
-// unmarked is the skeleton of what a line holds before its marks.
+// unmarked returns the skeleton of what a line holds before its marks.
 func unmarked(c screen.InputBox) string { return skeleton(trimMarks(c.Content)) }
 
 // trimMarks returns what a line holds before its marks. They may be wrapped.
@@ -155,7 +155,7 @@ func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.
 
 const readLate = "what a person typed has been read only now"
 
-// removeMark takes away the mark of a delivery that sent nothing else, and nothing but
+// removeMark removes the mark of a delivery that sent nothing else, and nothing but
 // that: what is before it may be a person's.
 func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	if r.hasInputState() {
@@ -187,7 +187,7 @@ func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	return res, nil
 }
 
-// resolveMarkless is the resolution of a box in which a mark does not show; settled is false if the
+// resolveMarkless returns the resolution of a box in which a mark does not show; settled is false if the
 // program shows its input and has read all of it.
 func (r *resolver) resolveMarkless() (res resolution, settled bool) {
 	why, wait := r.unreadableReason()

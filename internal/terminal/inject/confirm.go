@@ -296,7 +296,7 @@ func (d *delivery) repeatAfter() time.Duration {
 	return againSilent
 }
 
-// untilRepeat is how long to wait for a frame before Enter may be repeated.
+// untilRepeat returns how long to wait for a frame before Enter may be repeated.
 func (d *delivery) untilRepeat() time.Duration {
 	if left := d.repeatAfter() - time.Since(d.enter.at); left > 0 {
 		return left

@@ -32,7 +32,7 @@ func Deliver(ctx context.Context, l Lease, id string, p Prompt, rules screen.Rul
 	return to.recordOutcome(ctx, rules, out, err)
 }
 
-// Unsent is the outcome of an attempt that failed before its first byte, as by having got
+// Unsent returns the outcome of an attempt that failed before its first byte, as by having got
 // no [Lease].
 func Unsent(err error) (runtime.Outcome, error) {
 	if errors.Is(err, screen.ErrExited) {
@@ -41,7 +41,7 @@ func Unsent(err error) (runtime.Outcome, error) {
 	return NeverSent("not a byte was sent: " + err.Error()), nil
 }
 
-// NeverSent is the outcome of a text that was provably not sent, not even in part, and never
+// NeverSent returns the outcome of a text that was provably not sent, not even in part, and never
 // will be.
 func NeverSent(why string) runtime.Outcome {
 	out := Withdrawn(why)
@@ -49,7 +49,7 @@ func NeverSent(why string) runtime.Outcome {
 	return out
 }
 
-// Withdrawn is the outcome of a text that the agent provably never took and never will.
+// Withdrawn returns the outcome of a text that the agent provably never took and never will.
 func Withdrawn(why string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Detail: why}
 }

@@ -53,7 +53,7 @@ func Interrupt(ctx context.Context, l Lease, rules screen.Rules) error {
 	return emptyAgain(ctx, l, w, rules, human)
 }
 
-// emptyAgain takes the prompt out of the input box that comes back into it. human is when
+// emptyAgain removes the prompt from the input box that comes back into it. human is when
 // a person had last typed.
 func emptyAgain(ctx context.Context, l Lease, w *screen.Watcher, rules screen.Rules, human time.Time) error {
 	began := time.Now()
@@ -95,7 +95,7 @@ func returned(j inputlog.Account) bool {
 	return !j.Unread && j.Last != nil && j.Last.Entered && j.Last.Outcome == string(runtime.OutcomeSubmitted)
 }
 
-// withoutReturned takes a prompt that has come back out of the input box that a delivery
+// withoutReturned removes a prompt that has come back from the input box that a delivery
 // was refused for, and looks again whether it can be taken.
 func (to target) withoutReturned(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
 	no, err := prepare(ctx, w, p, rules)

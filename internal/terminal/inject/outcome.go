@@ -17,7 +17,7 @@ const takenEvidence = "composer_emptied"
 // concluding bounds what is done for a delivery whose ctx may have ended.
 const concluding = 15 * time.Second
 
-// recordOutcome notes how a delivery ended. One that held back its Enter takes its text out of
+// recordOutcome records how a delivery ended. One that held back its Enter takes its text out of
 // the line again.
 func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concluding)
@@ -110,7 +110,7 @@ func (to target) resolvePrevious(ctx context.Context, rules screen.Rules) (*runt
 	return nil, nil
 }
 
-// blockedText says what is in the way of prompts, and what to do.
+// blockedText returns what is in the way of prompts, and what to do.
 func blockedText(res resolution) string {
 	return "text of gc that was not submitted may be in the input box: " + res.Why +
 		"; empty the box by hand or with: gc keys AGENT --clear-input, or restart the agent"
@@ -182,7 +182,7 @@ func ResolveDelivery(ctx context.Context, l Lease, id string, rules screen.Rules
 	return open, nil
 }
 
-// FinalOutcome is the outcome of the delivery that was asked for by the account alone; ok is false
+// FinalOutcome returns the outcome of the delivery that was asked for by the account alone; ok is false
 // if its text may still be in the input box or on its way there.
 func FinalOutcome(j inputlog.Account) (out runtime.Outcome, ok bool) {
 	e := j.Asked

@@ -189,7 +189,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	}
 }
 
-// begin notes the delivery. Where a person typed since the last one, an input box that
+// begin records the delivery. Where a person typed since the last one, an input box that
 // looks empty may be an old picture, or hide what the person typed: it is proved to be empty.
 func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 	if d.to.journal == nil {
@@ -246,7 +246,7 @@ const (
 	maxUndo = 200
 )
 
-// rowsOf is how many rows a text may fill in an input box.
+// rowsOf returns how many rows a text may fill in an input box.
 func rowsOf(text string) int { return 1 + strings.Count(text, "\n") + len(text)/minColumns }
 
 func unconfirmed(format string, args ...any) runtime.Outcome {
@@ -370,7 +370,7 @@ func (d *delivery) waitQuiet(ctx context.Context, rule agentcli.Settle) error {
 	}
 }
 
-// visibleContent is what must come to rest: the content of the input box, or the
+// visibleContent returns what must come to rest: the content of the input box, or the
 // screen if that cannot be read.
 func (d *delivery) visibleContent() string {
 	if c := d.inputBox(); c.Found {

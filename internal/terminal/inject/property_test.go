@@ -156,7 +156,7 @@ func newScenario(t *testing.T, seed uint64, spoil *mutation) *scenario {
 
 var boxProfiles sync.Map
 
-// boxRules are the rules that fit a box.
+// boxRules returns the rules that fit a box.
 func boxRules(t *testing.T, o boxmodel.Options) screen.Rules {
 	if r, ok := boxProfiles.Load(o.Style); ok {
 		return r.(screen.Rules)
@@ -340,7 +340,7 @@ func (p *scenario) check(ended map[int]string) {
 	}
 }
 
-// lease is the right to deliver, of a deliverer that dies after so many steps; below 0:
+// lease returns the right to deliver, of a deliverer that dies after so many steps; below 0:
 // never.
 func (p *scenario) lease(n, dies int, after bool) Lease {
 	l := &boxLease{
@@ -447,7 +447,7 @@ func (p *scenario) deliver(n int, text string, faulty bool) string {
 	}
 }
 
-// allowance is how long a prompt may take: three attempts, and what a person takes.
+// allowance returns how long a prompt may take: three attempts, and what a person takes.
 func (p *scenario) allowance() time.Duration {
 	if p.persons {
 		return 6 * bound

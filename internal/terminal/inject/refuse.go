@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// refused is the outcome of a prompt without a byte sent.
+// refused returns the outcome of a prompt without a byte sent.
 func refused(reason runtime.RefusalReason, format string, args ...any) *runtime.Outcome {
 	return &runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
@@ -62,7 +62,7 @@ func checkLine(v screen.Snapshot, text string) *runtime.Outcome {
 	return nil
 }
 
-// refuse says why a prompt cannot be delivered onto this screen; nil if it can. answers:
+// refuse returns why a prompt cannot be delivered onto this screen; nil if it can. answers:
 // it is the answer that the program says it waits for.
 func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) *runtime.Outcome {
 	if isHumanActive(v, rules, now) {

@@ -206,7 +206,7 @@ func (r *resolver) recall(ctx context.Context) error {
 // offScreen is why an input box cannot be read that is not there.
 const offScreen = "the input box is not on the screen"
 
-// unreadableReason says why the input box cannot be read, and why that may end by itself; empty if it
+// unreadableReason returns why the input box cannot be read, and why that may end by itself; empty if it
 // can.
 func (r *resolver) unreadableReason() (string, runtime.RefusalReason) {
 	c := r.inputBox()
@@ -264,7 +264,7 @@ func (r *resolver) atRest(ctx context.Context, rest time.Duration) (wait runtime
 	return "", nil
 }
 
-// remainingRest is how long the screen must be seen at rest to have rested for d: it has shown the same
+// remainingRest returns how long the screen must be seen at rest to have rested for d: it has shown the same
 // since the last output. It is at least settles, because the program may have read its input
 // only now. A short wait matters where controllers are killed one after the other.
 func (r *resolver) remainingRest(d time.Duration) time.Duration {
@@ -277,7 +277,7 @@ func (r *resolver) remainingRest(d time.Duration) time.Duration {
 // unread is why a box is not judged whose program does not read.
 const unread = "the program has not read what it was sent"
 
-// unrested is the resolution of a box that did not come to rest.
+// unrested returns the resolution of a box that did not come to rest.
 func unrested(wait runtime.RefusalReason) resolution {
 	switch wait {
 	case runtime.RefusedDialog:
@@ -410,7 +410,7 @@ func (r *resolver) resolveUnmarked(ctx context.Context) (resolution, error) {
 	return res, err
 }
 
-// cleared is a resolution of a line that holds what is ours and nothing else.
+// cleared returns a resolution of a line that holds what is ours and nothing else.
 func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (resolution, error) {
 	if r.entry.Entered {
 		if err := r.found(ctx, res.Verdict); err != nil {
@@ -448,7 +448,7 @@ func (r *resolver) isOnlyOurs() bool {
 	return h == matchEmpty || h == matchOurs || strings.HasPrefix(skeleton(text), skeleton(c.Content))
 }
 
-// previousVerdict is what a resolver found that was cut off itself.
+// previousVerdict returns what a resolver found that was cut off itself.
 func (r *resolver) previousVerdict() verdict {
 	if v := verdict(r.entry.Outcome); v == withdrawn || v == accepted {
 		return v
@@ -456,7 +456,7 @@ func (r *resolver) previousVerdict() verdict {
 	return unknown
 }
 
-// found notes a verdict before the box is changed.
+// found records a verdict before the box is changed.
 func (r *resolver) found(ctx context.Context, v verdict) error {
 	if r.to.journal == nil {
 		return nil
@@ -547,7 +547,7 @@ func (r *resolver) sharedUnmarked(ctx context.Context) (resolution, error) {
 	return r.cleared(ctx, resolution{Why: movedReason}, "")
 }
 
-// sharedVerdict is the resolution of a shared box which shows all that was sent to it.
+// sharedVerdict returns the resolution of a shared box which shows all that was sent to it.
 func (r *resolver) sharedVerdict(want string) resolution {
 	c := r.inputBox()
 	if !c.Found || r.Snapshot.LastHuman.After(r.humanInput) {

@@ -25,7 +25,7 @@ type surprising struct {
 	tries  int
 }
 
-// Frame keeps the contract of screen.Terminal.
+// Frame implements screen.Terminal.
 func (s *surprising) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	f, err := s.Fake.Frame(ctx, after)
 	if !s.atSend && !s.shown && strings.Contains(strings.Join(f.Rows, "\n"), s.text) {

@@ -28,7 +28,7 @@ func Submit(d runtime.Delivery, workDir string, deliver func(id string, p Prompt
 	return out, err
 }
 
-// DeliveryResult is what [runtime.Deliverer] returns when [Submit] returned out, or was not called
+// DeliveryResult returns what [runtime.Deliverer] returns when [Submit] returned out, or was not called
 // because of err: a session that is not there is no failure.
 func DeliveryResult(out runtime.Outcome, err error) (runtime.Outcome, error) {
 	switch {

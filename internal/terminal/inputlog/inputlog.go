@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// ID is the name of a delivery in the account: its own if it was given one, else its
+// ID returns the name of a delivery in the account: its own if it was given one, else its
 // text's.
 func ID(given, text string) string {
 	if given != "" {
@@ -109,7 +109,7 @@ type Deliveries struct {
 	partial bool // other input has come that may be a line which is not finished
 }
 
-// Begin notes a delivery before its first byte is sent. undo are the keys that take the
+// Begin records a delivery before its first byte is sent. undo are the keys that take the
 // text out of the input box; none if there are no such keys.
 func (d *Deliveries) Begin(id string, text, undo []byte) {
 	if d.entries == nil {
@@ -135,7 +135,7 @@ func (e *Entry) close() {
 	e.Open, e.Text, e.undo, e.Marks, e.Rest, e.Blocked, e.Hidden = false, nil, nil, 0, 0, "", false
 }
 
-// Restart notes that another process reads the terminal now: what was not submitted never
+// Restart records that another process reads the terminal now: what was not submitted never
 // will be.
 func (d *Deliveries) Restart() {
 	d.unread, d.shows, d.partial = false, false, false
@@ -151,7 +151,7 @@ func (d *Deliveries) Restart() {
 // OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
 const OutcomeWithdrawn = "withdrawn"
 
-// Touch notes that input which is no delivery's is about to be sent. It returns the keys
+// Touch records that input which is no delivery's is about to be sent. It returns the keys
 // to be sent before it, so that a person's line is never joined with gc's text: those
 // that take the text out of the line, also behind a key that submits, which may have been
 // lost, and those that take marks away. They reach nothing else: no other input has come
@@ -170,7 +170,7 @@ func (d *Deliveries) Touch() []byte {
 	return undo
 }
 
-// Typed notes the input for which Touch was called, where it is known: a line that was
+// Typed records the input for which Touch was called, where it is known: a line that was
 // finished, given up or removed is not in the way of the next one.
 func (d *Deliveries) Typed(p []byte) {
 	if n := len(p); n > 0 && bytes.IndexByte([]byte{'\r', '\n', interrupt, killLine}, p[n-1]) >= 0 {
@@ -207,7 +207,7 @@ func (e *Entry) unmark() []byte {
 	return bytes.Repeat([]byte{backspace}, e.Rest)
 }
 
-// cleared notes keys that remove text. Backspaces alone remove as many characters of marks.
+// cleared records keys that remove text. Backspaces alone remove as many characters of marks.
 // Of other keys it is not known what they remove. They are sent only where the line holds
 // nothing but what is ours, and a backspace too many does no harm there.
 func (e *Entry) cleared(keys []byte) {
@@ -274,7 +274,7 @@ var (
 	ErrInput = errors.New("unknown kind of input")
 )
 
-// Send notes a piece of input of the last delivery, of these keys, at the moment when it is
+// Send records a piece of input of the last delivery, of these keys, at the moment when it is
 // sent: other input comes before both or after both. With an error it must not be sent.
 func (d *Deliveries) Send(in Input, keys []byte) error {
 	e := d.last

@@ -21,7 +21,7 @@ const (
 	flowing = 200 * time.Millisecond
 )
 
-// activity is what the agent seems to be doing, by its own report and its screen.
+// activity returns what the agent seems to be doing, by its own report and its screen.
 func (v Snapshot) activity(rules Rules) runtime.Evidence {
 	if v.Exited {
 		return drawn(runtime.ActivityUnknown, "the agent has exited")
@@ -42,7 +42,7 @@ func drawn(a runtime.Activity, format string, args ...any) runtime.Evidence {
 	return runtime.Evidence{Source: runtime.SourceScreen, Activity: a, Detail: fmt.Sprintf(format, args...)}
 }
 
-// screen is what the screen alone shows by the rules. One that is not as they say is
+// screen returns what the screen alone shows by the rules. One that is not as they say is
 // unknown, never idle.
 func (v Snapshot) screen(rules Rules) runtime.Evidence {
 	s := rules.Screen
@@ -74,7 +74,7 @@ func (v Snapshot) screen(rules Rules) runtime.Evidence {
 	return e
 }
 
-// waiting is a dialog as evidence. One about a limit says that there is one.
+// waiting returns a dialog as evidence. One about a limit says that there is one.
 func (v Snapshot) waiting(d *Dialog, rules Rules) runtime.Evidence {
 	if d.Kind != agentcli.DialogLimit {
 		e := drawn(runtime.ActivityWaiting, "a dialog is up: %s", d.Kind)

@@ -85,7 +85,7 @@ func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 	return d
 }
 
-// lastRow is the lowest row on which the words begin, -1 if none is.
+// lastRow returns the lowest row on which the words begin, -1 if none is.
 func (v Snapshot) lastRow(words string) int {
 	for y, row := range slices.Backward(v.rows) {
 		if begins(row, words) {
@@ -109,7 +109,7 @@ func (v Snapshot) form(rule agentcli.Dialog) (m menu, ok bool) {
 	return m, false
 }
 
-// formLines are the words of a form above its field, which may hold a secret.
+// formLines returns the words of a form above its field, which may hold a secret.
 func (v Snapshot) formLines(m menu) []string {
 	end := m.top
 	for ; end < len(v.rows); end++ {
@@ -218,7 +218,7 @@ func (v Snapshot) attention(rules Rules) *Dialog {
 	}
 }
 
-// lowestRow is the lowest row that one of the patterns matches, -1 if none does.
+// lowestRow returns the lowest row that one of the patterns matches, -1 if none does.
 func (v Snapshot) lowestRow(patterns []agentcli.Pattern) int {
 	for y, row := range slices.Backward(v.rows) {
 		if agentcli.MatchAny(patterns, strings.TrimSpace(row)) {
@@ -306,7 +306,7 @@ func (d *Dialog) NextKey() (key string, done bool, err error) {
 	}
 }
 
-// unanswered is the dialog as a report for a person.
+// unanswered returns the dialog as a report for a person.
 func (d *Dialog) unanswered() *Unanswered {
 	u := &Unanswered{Kind: d.Kind, Text: d.Text, Why: d.Why}
 	for _, o := range d.Options {

@@ -104,7 +104,7 @@ func (v Snapshot) numberedMenu(y, number int, label string) menu {
 	return m
 }
 
-// numberedRow looks for option n from row y on, in the given direction, past
+// numberedRow searches for option n from row y on, in the given direction, past
 // blank rows and descriptions. It returns its row, or -1.
 func (v Snapshot) numberedRow(n, y, step int) int {
 	for range gap + 1 {

@@ -232,7 +232,7 @@ func between(lines []string, words string) []string {
 	return dedent(trimBlank(lines))
 }
 
-// dedent takes away the indentation that all lines have.
+// dedent removes the indentation that all lines have.
 func dedent(lines []string) []string {
 	common := -1
 	for _, line := range lines {
@@ -247,7 +247,7 @@ func dedent(lines []string) []string {
 	return out
 }
 
-// trimBlank takes away blank lines at both ends.
+// trimBlank removes blank lines at both ends.
 func trimBlank(lines []string) []string {
 	for len(lines) > 0 && lines[0] == "" {
 		lines = lines[1:]

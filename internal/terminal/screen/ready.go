@@ -98,7 +98,7 @@ func (v Snapshot) ready(rules Rules) string {
 	return ""
 }
 
-// readyRow is the row with the prompt. Where that is a mark of the input box, every mark of it
+// readyRow returns the row with the prompt. Where that is a mark of the input box, every mark of it
 // is: a program draws another one in another mode.
 func (v Snapshot) readyRow(rules Rules) (string, bool) {
 	if row, ok := v.prefixRow(rules.ReadyPrefix); ok {

@@ -196,7 +196,7 @@ func (r *responder) confirm(ctx context.Context, q question, name string) error 
 	}
 }
 
-// above is what stands above a dialog's options.
+// above returns what stands above a dialog's options.
 func (v Snapshot) above(d *Dialog) string {
 	if len(d.Options) == 0 {
 		return ""

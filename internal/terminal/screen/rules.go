@@ -67,7 +67,7 @@ const (
 	labelReady    = "ready"
 )
 
-// Labels is what is stored with a session of its configuration, so that a later driver
+// Labels returns what is stored with a session of its configuration, so that a later driver
 // gets its rules from [RulesOf].
 func Labels(cfg runtime.Config) map[string]string {
 	return map[string]string{labelProvider: cfg.ProviderName, labelOverlay: cfg.ProviderOverlayName, labelReady: cfg.ReadyPromptPrefix}
@@ -91,7 +91,7 @@ func RulesOf(labels map[string]string, set *agentcli.Set) Rules {
 	}, set)
 }
 
-// ReadyLimit is how long [Ready] waits when it is given no limit: 15 s for a
+// ReadyLimit returns how long [Ready] waits when it is given no limit: 15 s for a
 // prompt, with a ReadyDelay that and 5 s more, between 5 s and 60 s; without a
 // ReadyPrefix the delay alone.
 func (r Rules) ReadyLimit() time.Duration {

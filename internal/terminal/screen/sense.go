@@ -92,7 +92,7 @@ const (
 	maxUnsettled = time.Second
 )
 
-// Sense is the function of this name for the newest frame of a session, which it returns
+// Sense returns the function of this name for the newest frame of a session, which it returns
 // too. A question blocks the agent if it did when the session was read last, or has stood
 // for a moment. Until then a question that appears is a reading without it that says when
 // to read again; for one that changes or disappears Sense waits.
@@ -123,7 +123,7 @@ func (m *Memory) Sense(ctx context.Context, session string, life Life, t Termina
 	}
 }
 
-// unsettled is a reading of a screen on which a question appears: the agent waits, and the next
+// unsettled returns a reading of a screen on which a question appears: the agent waits, and the next
 // reading says for what.
 func unsettled(r runtime.Reading, now time.Time) runtime.Reading {
 	for i, e := range r.Evidence {

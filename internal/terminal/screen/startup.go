@@ -124,7 +124,7 @@ func (g *startupHandler) until(ctx context.Context, end time.Time) (seen string,
 	}
 }
 
-// left is the time until the end, which does not begin to run before the program has
+// left returns the time until the end, which does not begin to run before the program has
 // drawn something.
 func (g *startupHandler) left() time.Duration {
 	if g.blank.IsZero() {
@@ -149,7 +149,7 @@ func (g *startupHandler) answers() bool {
 	return g.now.state() != g.pressed || again && g.repeats < maxRepeats
 }
 
-// rest is how long the dialog must stand still before its next key.
+// rest returns how long the dialog must stand still before its next key.
 func (g *startupHandler) rest() time.Duration {
 	switch {
 	case g.now.state() == g.pressed:

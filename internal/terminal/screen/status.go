@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Program is the program's own report; its State is empty if there is none.
+// Program returns the program's own report; its State is empty if there is none.
 func (f Frame) Program() vt.Status {
 	s, _ := vt.ParseStatus(f.Status.Text)
 	return s
@@ -42,7 +42,7 @@ func dialogKind(kind agentcli.DialogKind) string {
 	}
 }
 
-// reported is what the program says itself. A turn that ended badly has ended too.
+// reported returns what the program says itself. A turn that ended badly has ended too.
 func (f Frame) reported() (runtime.Evidence, bool) {
 	s := f.Program()
 	e := runtime.Evidence{Source: runtime.SourceStatus, Since: f.Status.Since, Detail: "status " + s.State}
@@ -81,7 +81,7 @@ func (v Snapshot) report(rules Rules) (runtime.Evidence, bool) {
 	return e, ok
 }
 
-// progress is what OSC 9;4 says: something goes on. That it ended badly, or is over, says
+// progress returns what OSC 9;4 says: something goes on. That it ended badly, or is over, says
 // nothing of what comes next.
 func (f Frame) progress() (runtime.Evidence, bool) {
 	text := f.Progress.Text

@@ -106,7 +106,7 @@ func (w *Watcher) Key(ctx context.Context, name string) error {
 // holdMargin is how much before its end a hold is no longer relied upon.
 const holdMargin = 300 * time.Millisecond
 
-// Hold makes sure that people's input is kept back for another moment, until Release, by
+// Hold ensures that people's input is kept back for another moment, until Release, by
 // a terminal that can: see [Holder]. Where it had to be let through for that, the frame
 // is a new one, and what people typed meanwhile shows in it.
 func (w *Watcher) Hold(ctx context.Context) error {
@@ -128,7 +128,7 @@ func (w *Watcher) Hold(ctx context.Context) error {
 	return err
 }
 
-// maxHold is how long the present hold lasts.
+// maxHold returns how long the present hold lasts.
 func (w *Watcher) maxHold() time.Duration {
 	if keeper, ok := w.Terminal.(LimitedHolder); ok {
 		return keeper.MaxHold()

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// agentOutput is what an agent's terminal interface writes: a transcript that scrolls, diffs
+// agentOutput returns what an agent's terminal interface writes: a transcript that scrolls, diffs
 // in colour, and below it a box with a spinner that is erased and painted again and again.
 func agentOutput(size int) []byte {
 	r := rand.New(rand.NewPCG(7, 7))

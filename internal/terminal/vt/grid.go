@@ -30,10 +30,10 @@ func (g *grid) row(y int) []cell {
 	return g.cells[b : b+g.cols : b+g.cols]
 }
 
-// touch notes that columns below x may hold non-zero cells.
+// touch records that columns below x may hold non-zero cells.
 func (l *line) touch(x int) { l.extent = max(l.extent, int32(x)) }
 
-// print notes that columns below x were printed on.
+// print records that columns below x were printed on.
 func (l *line) print(x int) {
 	l.extent = max(l.extent, int32(x))
 	l.used = max(l.used, int32(x))

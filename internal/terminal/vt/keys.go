@@ -306,7 +306,7 @@ func keyAliases() map[string]string {
 	}
 }
 
-// editDistance is the Levenshtein distance of two short strings.
+// editDistance returns the Levenshtein distance of two short strings.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -269,7 +269,7 @@ func parseCapture(lines []string, cols int) [][]vt.Cell {
 	return out
 }
 
-// pictureOf is the same of the model.
+// pictureOf returns the same of the model.
 func pictureOf(s *vt.Screen) picture {
 	cols, rows := s.Size()
 	p := picture{History: s.ScrollbackLen()}

@@ -56,7 +56,7 @@ func textNotice(kind NoticeKind, text []byte) (Notice, bool) {
 	return Notice{Kind: kind, Text: string(text)}, true
 }
 
-// osc9 is a notification, or progress when it starts with 4.
+// osc9 returns a notification, or progress when it starts with 4.
 func osc9(rest []byte) (Notice, bool) {
 	args, isProgress := bytes.CutPrefix(rest, []byte("4;"))
 	if !isProgress {
@@ -70,7 +70,7 @@ func osc9(rest []byte) (Notice, bool) {
 	return Notice{Kind: Progress, Code: code, Text: percent, Payload: string(args)}, true
 }
 
-// osc133 is a shell integration mark.
+// osc133 returns a shell integration mark.
 func osc133(rest string) (Notice, bool) {
 	if rest == "" || rest[0] < 'A' || rest[0] > 'P' {
 		return Notice{}, false
@@ -85,7 +85,7 @@ func osc133(rest string) (Notice, bool) {
 	return n, true
 }
 
-// osc777 is a notification with a heading: notify;heading;body.
+// osc777 returns a notification with a heading: notify;heading;body.
 func osc777(rest string) (Notice, bool) {
 	args, ok := strings.CutPrefix(rest, "notify;")
 	if !ok || !utf8.ValidString(args) {

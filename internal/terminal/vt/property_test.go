@@ -194,7 +194,7 @@ func TestResizeThereAndBackKeepsTheText(t *testing.T) {
 	})
 }
 
-// unwrapped is the text of scrollback and screen without spaces and line ends, which
+// unwrapped returns the text of scrollback and screen without spaces and line ends, which
 // depend on the width.
 func unwrapped(s *vt.Screen) string {
 	return strings.ReplaceAll(strings.Join(s.Lines(0), ""), " ", "")

@@ -206,7 +206,7 @@ func (w *wrapper) line(cells []cell, used int, wrapped bool, cursor int) {
 	}
 }
 
-// account notes that a line was joined to the text before it, or not, and began more lines.
+// account records that a line was joined to the text before it, or not, and began more lines.
 func (w *wrapper) account(joined bool, more int) {
 	switch {
 	case joined && more == 0:

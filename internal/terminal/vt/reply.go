@@ -52,7 +52,7 @@ func (s *Screen) privateStatus(n int) {
 	}
 }
 
-// position is the cursor's row and column, counted from 1, in origin mode from the
+// position returns the cursor's row and column, counted from 1, in origin mode from the
 // scroll region.
 func (s *Screen) position() string {
 	y := s.cy

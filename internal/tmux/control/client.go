@@ -148,7 +148,7 @@ func (c *Client) Server() (server Server, features Features, ok bool) {
 	return c.known, c.features, true
 }
 
-// Hub is the name of our session. A window linked into it (link-window -d -s SOURCE -t
+// Hub returns the name of our session. A window linked into it (link-window -d -s SOURCE -t
 // "=HUB:") is read. Its first window is ours: leave it alone.
 func (c *Client) Hub() string { return c.options.Hub }
 

@@ -16,7 +16,7 @@ type Command struct {
 	nested bool
 }
 
-// Cmd is one command of tmux: its name and its words. Each word reaches the command
+// Cmd returns one command of tmux: its name and its words. Each word reaches the command
 // byte for byte, whatever it holds: `;`, `#`, `$`, `~`, quotes, newlines, bytes that
 // are not UTF-8. A NUL byte, an empty name and more than 1,000 words are ErrWord.
 //

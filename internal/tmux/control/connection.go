@@ -132,7 +132,7 @@ func (c *connection) start() error {
 	return err
 }
 
-// send hands the commands over; their replies go to the batch, which may be nil.
+// send passes the commands; their replies go to the batch, which may be nil.
 func (c *connection) send(b *batch, commands ...Command) error {
 	first, err := c.queue(b, commands)
 	if first {

@@ -30,7 +30,7 @@ func needsPause(t testing.TB, client *control.Client) {
 	}
 }
 
-// roundTrip is the median time of a command about another pane, and of a process of tmux
+// roundTrip returns the median time of a command about another pane, and of a process of tmux
 // that asks the same, taken in turn.
 func roundTrip(t testing.TB, client *control.Client, o control.Options, turns int) (ours, process time.Duration) {
 	t.Helper()

@@ -42,7 +42,7 @@ func binary(t testing.TB) string {
 	return path
 }
 
-// options are those of a server of this test alone, on a short path.
+// options returns those of a server of this test alone, on a short path.
 func options(t testing.TB) control.Options {
 	t.Helper()
 	program := binary(t)
@@ -71,7 +71,7 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// limit is the context of a test with the deadline.
+// limit returns the context of a test with the deadline.
 func limit(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
@@ -94,7 +94,7 @@ func newClient(t testing.TB, o control.Options) *control.Client {
 	return client
 }
 
-// started is a client of a server of its own.
+// started returns a client of a server of its own.
 func started(t testing.TB) *control.Client {
 	t.Helper()
 	client := newClient(t, options(t))
@@ -104,7 +104,7 @@ func started(t testing.TB) *control.Client {
 	return client
 }
 
-// output is what one command printed.
+// output returns what one command printed.
 func output(t testing.TB, client *control.Client, command control.Command) string {
 	t.Helper()
 	out, err := client.Output(limit(t), command)

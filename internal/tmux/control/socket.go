@@ -67,7 +67,7 @@ func prepareFolder(socket string) error {
 // lockPause is how long to wait before a lock that is held is tried again.
 const lockPause = 5 * time.Millisecond
 
-// Lock is the file beside a socket that clients lock while they connect. It stays.
+// Lock returns the file beside a socket that clients lock while they connect. It stays.
 func Lock(socket string) string { return socket + ".connect" }
 
 // lockExclusive waits until no other client of this package connects to the server, none leaves, and none

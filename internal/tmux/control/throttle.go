@@ -69,7 +69,7 @@ func (c *connection) pause(panes []string, now time.Time) {
 	c.wakeWriter()                             // which lets them go on
 }
 
-// toEach are the commands that do the action to each pane.
+// toEach returns the commands that do the action to each pane.
 func toEach(panes []string, action string) []Command {
 	commands := make([]Command, 0, len(panes))
 	for _, pane := range panes {

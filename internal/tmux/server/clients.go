@@ -35,7 +35,7 @@ func (s *Server) controlClients(ctx context.Context) ([]int, error) {
 	return pids, nil
 }
 
-// RemoveStaleClients notes whose client ours is and takes away those of processes that are gone.
+// RemoveStaleClients records whose client ours is and takes away those of processes that are gone.
 func (s *Server) RemoveStaleClients(ctx context.Context) error {
 	self, err := proc.Self()
 	if err != nil {

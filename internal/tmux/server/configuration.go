@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// configuration is the text of the server's own configuration file. What an older tmux
+// configuration returns the text of the server's own configuration file. What an older tmux
 // does not know is left out quietly (-q).
 //
 // The size of windows is set to manual for each window and not here: tmux 3.3 crashes when
@@ -71,7 +71,7 @@ func follow(rule string) string {
 	return `"if-shell -F '#{&&:#{@` + OptionInstance + `},#{==:#{client_control_mode},0}}' 'set-option -w window-size ` + rule + `'"`
 }
 
-// terminal256 is the name of tmux's own terminal, where the system knows it.
+// terminal256 returns the name of tmux's own terminal, where the system knows it.
 func terminal256(env []string) string {
 	dirs := []string{Value(env, "TERMINFO"), filepath.Join(Value(env, "HOME"), ".terminfo"), "/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo", "/usr/lib/terminfo", "/usr/share/lib/terminfo", "/opt/homebrew/share/terminfo", "/usr/local/share/terminfo"}
 	dirs = append(dirs, filepath.SplitList(Value(env, "TERMINFO_DIRS"))...)

@@ -30,7 +30,7 @@ const HeartbeatVariable = "gc_beat"
 // the holder lives.
 const HoldSeconds = "2"
 
-// keys are the lines of the configuration that make the key table. Before 3.3 a key cannot
+// keys returns the lines of the configuration that make the key table. Before 3.3 a key cannot
 // be sent on as it is: there are none.
 func (s *Server) keys() []string {
 	binary, err := control.FindProgram(s.cfg.Binary, Value(s.cfg.Environ, "PATH"))

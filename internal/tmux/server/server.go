@@ -92,13 +92,13 @@ func Open(cfg Config) (*Server, error) {
 	return s, err
 }
 
-// Client is the control client.
+// Client returns the control client.
 func (s *Server) Client() *control.Client { return s.ctl }
 
-// Socket is the path of the server's socket.
+// Socket returns the path of the server's socket.
 func (s *Server) Socket() string { return s.socket }
 
-// Env is the server's own environment, which its panes inherit.
+// Env returns the server's own environment, which its panes inherit.
 func (s *Server) Env() []string { return s.env }
 
 // socketPath is in the folder, or, where that is too long for a socket, in private folders of

@@ -161,7 +161,7 @@ func (s *Server) paneState(ctx context.Context, target string) (State, error) {
 	return parsePaneState(reply.Output, err)
 }
 
-// QueryState is the state of an instance's pane for who asks for nothing else, see
+// QueryState returns the state of an instance's pane for who asks for nothing else, see
 // [control.Client.QueryOnce]; [ErrNotOurs] if it has none.
 func (s *Server) QueryState(ctx context.Context, target, hash, pane string) (State, error) {
 	now, err := parsePaneState(s.ctl.QueryOnce(ctx, queryState(target)))

@@ -8,7 +8,7 @@ import (
 	"gascity/internal/tmux/control"
 )
 
-// Kill takes the window out of the server, and the session with what a person has added.
+// Kill removes the window from the server, and the session with what a person has added.
 func (s State) Kill() control.Command {
 	window := control.Cmd("kill-window", "-t", s.Window)
 	if s.Session == "" {

@@ -49,7 +49,7 @@ type Script struct {
 	Immortal bool `json:"immortal,omitempty"`
 }
 
-// Command is the command that starts such an agent.
+// Command returns the command that starts such an agent.
 func (s Script) Command() string {
 	text, err := json.Marshal(s)
 	if err != nil {

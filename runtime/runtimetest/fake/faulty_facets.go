@@ -39,7 +39,7 @@ func (p *Faulty) ProcessAlive(name string, processNames []string) bool {
 	return callSimple(p, "ProcessAlive", name, func() bool { return p.inner.ProcessAlive(name, processNames) })
 }
 
-// ListRunning is a facet's method.
+// ListRunning returns a facet's method.
 func (p *Faulty) ListRunning(prefix string) ([]string, error) {
 	f := p.concerning("ListRunning", "")
 	if f.Delay > 0 {
@@ -57,7 +57,7 @@ func (p *Faulty) ListRunning(prefix string) ([]string, error) {
 	return f.Names(names), f.Err
 }
 
-// GetLastActivity is a facet's method.
+// GetLastActivity returns a facet's method.
 func (p *Faulty) GetLastActivity(name string) (time.Time, error) {
 	return aroundValue(p, forEver, "GetLastActivity", name, func() (time.Time, error) { return p.inner.GetLastActivity(name) })
 }
@@ -77,7 +77,7 @@ func (p *Faulty) SendKeys(name string, keys ...string) error {
 	return p.around(forEver, "SendKeys", name, func() error { return p.inner.SendKeys(name, keys...) })
 }
 
-// Peek is a facet's method.
+// Peek returns a facet's method.
 func (p *Faulty) Peek(name string, lines int) (string, error) {
 	return aroundValue(p, forEver, "Peek", name, func() (string, error) { return p.inner.Peek(name, lines) })
 }
@@ -92,7 +92,7 @@ func (p *Faulty) SetMeta(name, key, value string) error {
 	return p.around(forEver, "SetMeta", name, func() error { return p.inner.SetMeta(name, key, value) })
 }
 
-// GetMeta is a facet's method.
+// GetMeta returns a facet's method.
 func (p *Faulty) GetMeta(name, key string) (string, error) {
 	return aroundValue(p, forEver, "GetMeta", name, func() (string, error) { return p.inner.GetMeta(name, key) })
 }
@@ -112,5 +112,5 @@ func (p *Faulty) RunLive(name string, cfg runtime.Config) error {
 	return p.around(forEver, "RunLive", name, func() error { return p.inner.RunLive(name, cfg) })
 }
 
-// Capabilities are the inner provider's; they cannot fail.
+// Capabilities returns the inner provider's; they cannot fail.
 func (p *Faulty) Capabilities() runtime.ProviderCapabilities { return p.inner.Capabilities() }

@@ -55,7 +55,7 @@ func (f *Provider) ListRunning(prefix string) ([]string, error) {
 	return f.world.runningLocked(prefix), nil
 }
 
-// GetLastActivity is when the model last printed.
+// GetLastActivity returns when the model last printed.
 func (f *Provider) GetLastActivity(name string) (time.Time, error) {
 	if err := f.called("GetLastActivity", name); err != nil {
 		return time.Time{}, err

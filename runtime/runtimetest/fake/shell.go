@@ -19,7 +19,7 @@ type ShellResult struct {
 	Code           int
 }
 
-// RunShell is a [Shell] that runs sh -c. When ctx ends, the command is killed
+// RunShell returns a [Shell] that runs sh -c. When ctx ends, the command is killed
 // and the error is the cause.
 func RunShell(ctx context.Context, dir string, env []string, command string) (ShellResult, error) {
 	var stdout, stderr bytes.Buffer

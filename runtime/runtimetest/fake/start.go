@@ -80,7 +80,7 @@ func (w *world) release(name string) {
 	delete(w.claimed, name)
 }
 
-// environ is the whole environment of the agent: a base, cfg.Env and the
+// environ returns the whole environment of the agent: a base, cfg.Env and the
 // identity.
 func (s *session) environ() []string {
 	env := map[string]string{"HOME": os.TempDir(), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb"}

@@ -16,7 +16,7 @@ type subscription struct {
 	backlog []runtime.Event
 }
 
-// publishLocked hands the event to every watch. A full backlog becomes one
+// publishLocked passes the event to every watch. A full backlog becomes one
 // resync.
 func (w *world) publishLocked(e runtime.Event) {
 	e.Time = time.Now()

@@ -109,7 +109,7 @@ func (w *world) newSession(name string, cfg runtime.Config) *session {
 	}
 }
 
-// forkLocked gives the session one more process.
+// forkLocked returns the session one more process.
 func (s *session) forkLocked() int {
 	s.world.lastPID++
 	s.pids = append(s.pids, s.world.lastPID)

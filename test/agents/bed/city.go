@@ -50,7 +50,7 @@ type City struct {
 	env      []string
 }
 
-// programDir is the folder of the program that this process builds.
+// programDir returns the folder of the program that this process builds.
 func programDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("gc-agents-%d", os.Getpid()))
 }
@@ -143,7 +143,7 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	return c
 }
 
-// folder is a new one for a city, as short as can be: sockets are in it. No other user
+// folder returns a new one for a city, as short as can be: sockets are in it. No other user
 // can write above it, or gemini does not accept its hooks.
 func folder() (string, error) {
 	home, err := os.UserHomeDir()
@@ -217,7 +217,7 @@ func (c *City) Run(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// remove takes away what the city left, also after a failed test.
+// remove removes what the city left, also after a failed test.
 func (c *City) remove(tb testing.TB) {
 	if _, err := os.Stat(filepath.Join(c.Root, client.CityFile)); err == nil {
 		out, err := c.Run(context.Background(), "stop")

@@ -83,7 +83,7 @@ func (c conversation) currentTurn() (prompt string, calls int) {
 	return prompt, calls
 }
 
-// newest is the last text with an order for the mock, else the last one: an agent's own
+// newest returns the last text with an order for the mock, else the last one: an agent's own
 // words may stand behind it.
 func newest(texts []string) string {
 	for _, text := range slices.Backward(texts) {
@@ -167,7 +167,7 @@ func encode(v any) json.RawMessage {
 	return raw
 }
 
-// tokens is the number of tokens of so many bytes, near enough.
+// tokens returns the number of tokens of so many bytes, near enough.
 func tokens(size int) int { return max(1, size/4) }
 
 // parts reads a content that is a text or a list of parts.

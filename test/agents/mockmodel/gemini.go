@@ -99,7 +99,7 @@ func writeGemini(out *stream, c conversation, said speech) {
 	out.event("", chunk("STOP", calls...))
 }
 
-// modelOf is the model in a Gemini path.
+// modelOf returns the model in a Gemini path.
 func modelOf(path string) string {
 	_, behind, _ := strings.Cut(path, "/models/")
 	model, _, _ := strings.Cut(behind, ":")

@@ -190,7 +190,7 @@ func (s *Server) Prompts(caller string) []Prompt {
 	return out
 }
 
-// firstOf are the prompts of a request that no earlier one of the conversation held.
+// firstOf returns the prompts of a request that no earlier one of the conversation held.
 func (r *Request) firstOf(earlier []*Request) (out []Prompt) {
 	for _, text := range r.History[firstNewText(earlier, r):] {
 		bare, pasted := unwrap(text)
@@ -199,7 +199,7 @@ func (r *Request) firstOf(earlier []*Request) (out []Prompt) {
 	return out
 }
 
-// firstNewText is the index of the first text of the request's history that no earlier
+// firstNewText returns the index of the first text of the request's history that no earlier
 // request of the conversation held.
 func firstNewText(earlier []*Request, r *Request) int {
 	seen := len(r.History) - r.Fresh

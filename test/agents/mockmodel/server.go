@@ -66,7 +66,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// URL is the base URL for a caller, without a slash at the end; an empty name
+// URL returns the base URL for a caller, without a slash at the end; an empty name
 // is the server's own. What is to be appended ("/v1") is the caller's matter.
 func (s *Server) URL(caller string) string {
 	if caller == "" {
@@ -92,7 +92,7 @@ func (s *Server) Fail(f Fault) {
 	s.faults = append(s.faults, f)
 }
 
-// ClearFaults takes away all faults.
+// ClearFaults removes all faults.
 func (s *Server) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

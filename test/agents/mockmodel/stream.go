@@ -40,7 +40,7 @@ func route(path string) (way endpoint, caller string) {
 	return endpoint{}, ""
 }
 
-// name is the caller of the path before an endpoint.
+// name returns the caller of the path before an endpoint.
 func name(path string) string {
 	path, _, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/models/")
 	for _, version := range []string{"v1", "v1beta"} {

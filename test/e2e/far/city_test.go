@@ -50,7 +50,7 @@ func newCity(t *testing.T, f *sshServer, text string) *city {
 	return c
 }
 
-// agent is a fake agent's part of a city.
+// agent returns a fake agent's part of a city.
 func (f *sshServer) agent(t *testing.T, name, flags string) string {
 	t.Helper()
 	cfg := (&session{T: t, far: f, name: name}).agent(flags)
@@ -87,7 +87,7 @@ func (c *city) run(f *sshServer, args ...string) string {
 	return out
 }
 
-// agent is what status says of one, nil before there is an answer.
+// agent returns what status says of one, nil before there is an answer.
 func (c *city) agent(name string) *client.Agent {
 	status, err := c.client.Status(c.Context())
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *city) agent(name string) *client.Agent {
 	return nil
 }
 
-// processes are those that name a folder.
+// processes returns those that name a folder.
 func processes(folder string) (pids []int) {
 	for _, path := range must(filepath.Glob("/proc/[0-9]*/cmdline")) {
 		line, err := os.ReadFile(path)

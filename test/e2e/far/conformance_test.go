@@ -52,7 +52,7 @@ func conform(t *testing.T, f *sshServer, skip map[string]string) {
 	t.Logf("%v of %d cases", count, len(results))
 }
 
-// imitated is the agent CLI that the fake agent looks like.
+// imitated returns the agent CLI that the fake agent looks like.
 func imitated() string {
 	profiles := agentcli.Builtin()
 	for _, name := range profiles.Names() {

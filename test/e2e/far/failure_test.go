@@ -189,7 +189,7 @@ func TestWhatStandsInTheWay(t *testing.T) {
 	}
 }
 
-// smallDisk is a folder on a disk of 1 MiB.
+// smallDisk returns a folder on a disk of 1 MiB.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := must(os.MkdirTemp("", "gcdisk")) //nolint:usetesting // it is unmounted first

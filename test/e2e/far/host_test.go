@@ -199,7 +199,7 @@ func (f *sshServer) signal(s syscall.Signal) {
 	}
 }
 
-// family is the sshd and its descendants of that name.
+// family returns the sshd and its descendants of that name.
 func (f *sshServer) family() []int {
 	theirs := []int{f.sshd.Process.Pid}
 	for i := 0; i < len(theirs); i++ {
@@ -217,7 +217,7 @@ func (f *sshServer) family() []int {
 	return theirs
 }
 
-// clients are the ssh processes of this host's users: those that name its configuration,
+// clients returns the ssh processes of this host's users: those that name its configuration,
 // and the shared connection, which names its socket.
 func (f *sshServer) clients() (pids []int) {
 	for _, path := range must(filepath.Glob("/proc/[0-9]*/cmdline")) {
@@ -262,7 +262,7 @@ func (f *sshServer) write(t *testing.T, name, text string) {
 	}
 }
 
-// config is the driver's of one world.
+// config returns the driver's of one world.
 func (f *sshServer) config(world string) ssh.Config {
 	sum := sha256.Sum256([]byte(world))
 	return ssh.Config{
@@ -302,7 +302,7 @@ func (f *sshServer) provider(t *testing.T) *session {
 
 func (s *session) ledger() string { return filepath.Join(s.far.dir, "work", s.name+".ledger") }
 
-// agent is the configuration of a fake agent with these flags.
+// agent returns the configuration of a fake agent with these flags.
 func (s *session) agent(flags string) runtime.Config {
 	s.Helper()
 	work := filepath.Join(s.far.dir, "work")

@@ -11,7 +11,7 @@ import (
 	"gascity/internal/citydir"
 )
 
-// outpost is the folder of a city's outpost, and that of its sockets.
+// outpost returns the folder of a city's outpost, and that of its sockets.
 func (c *city) outpost(f *sshServer) (folder, sockets string) {
 	folder = filepath.Join(f.dir, "state", "gc", "outpost", citydir.ID(must(filepath.EvalSymlinks(c.root))))
 	chosen, _ := citydir.Sockets(folder, "")

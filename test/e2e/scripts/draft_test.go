@@ -13,7 +13,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// driver is what gc drives the script with.
+// driver returns what gc drives the script with.
 func (s *script) driver() *exec.Provider {
 	s.t.Helper()
 	p, err := exec.Open(exec.Config{Script: s.path, Dir: s.dir, Env: s.env})

@@ -116,7 +116,7 @@ func (s *script) call(stdin string, args ...string) result {
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// do is a call that must succeed, and its output.
+// do returns a call that must succeed, and its output.
 func (s *script) do(stdin string, args ...string) string {
 	s.t.Helper()
 	r := s.call(stdin, args...)

@@ -103,7 +103,7 @@ func (l State) Next(r Rules, s Observation, now time.Time) (State, Act, time.Tim
 	return l, Nothing, time.Time{}
 }
 
-// adjusted is the lock of a clock that was set back: nothing was begun in the future, and
+// adjusted returns the lock of a clock that was set back: nothing was begun in the future, and
 // nothing takes longer than it may.
 func (l State) adjusted(r Rules, now time.Time) State {
 	if l.Tried.After(now) {
@@ -115,7 +115,7 @@ func (l State) adjusted(r Rules, now time.Time) State {
 	return l
 }
 
-// started is the lock with an act under way.
+// started returns the lock with an act under way.
 func (l State) started(r Rules, s Observation, act Act, now time.Time) State {
 	l.Since, l.Until, l.Leaves, l.Epoch = now, now.Add(r.within()), act == Handoff, s.Epoch
 	if act == Compact {

@@ -128,7 +128,7 @@ const (
 // request, made again.
 const repeatedWithin = time.Minute
 
-// AddCitySections notes the city's own sections as given to the instance, with a nonce each, and leaves out
+// AddCitySections records the city's own sections as given to the instance, with a nonce each, and leaves out
 // those that this epoch has had in any version. alive says of a message that has sections
 // whether it still is on its way; the sections of one that an earlier controller sent and that
 // is not on its way any more go under its name again.
@@ -220,14 +220,14 @@ func (r *Record) open(key string) bool {
 	return false
 }
 
-// signed is a section with the nonce of its key, which stands in it.
+// signed returns a section with the nonce of its key, which stands in it.
 func (r Record) signed(instance, key string, s worker.Section) worker.Section {
 	s.Nonce = r.Nonce(instance, key)
 	s.Content += "\n\n[" + s.Nonce + "]"
 	return s
 }
 
-// opened notes a section of a message; the record is the caller's own.
+// opened records a section of a message; the record is the caller's own.
 func (r Record) opened(id, key string) Record {
 	r.Types = append(slices.Clip(r.Types), key)
 	r.Open[id] = append(slices.Clip(r.Open[id]), key)
@@ -261,7 +261,7 @@ func (r Record) Retract(instance string, orders []Order) Record {
 	return next
 }
 
-// forget notes that the content of a section is not there any more; its number stays, so that its
+// forget records that the content of a section is not there any more; its number stays, so that its
 // next version has another name. The record is the caller's own.
 func (r *Record) forget(kind string) {
 	if v, ok := r.Versions[kind]; ok {
@@ -287,14 +287,14 @@ func (r Record) Carried(types []string, sections []worker.Section) Record {
 	return next
 }
 
-// Closed notes that a message with sections has arrived.
+// Closed records that a message with sections has arrived.
 func (r Record) Closed(id string) Record {
 	next := r.With(Record{})
 	delete(next.Open, id)
 	return next
 }
 
-// ClearPending notes that nothing is owed any more.
+// ClearPending records that nothing is owed any more.
 func (r Record) ClearPending() Record {
 	next := r.With(Record{})
 	next.Pending = false

@@ -40,7 +40,7 @@ func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped
 	return next, dropped
 }
 
-// Fetch notes as given by a claim what of the sections fits into limit bytes, with a blank
+// Fetch records as given by a claim what of the sections fits into limit bytes, with a blank
 // line between two of them, and leaves out what the epoch has had. all says that nothing
 // is owed any more. The claim that was the last one gets the same again.
 func (r Record) Fetch(instance string, c worker.ContextClaim, sections []worker.Section) (next Record, given []worker.Section, all bool) {

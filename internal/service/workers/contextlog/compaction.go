@@ -21,7 +21,7 @@ const SameCompaction = 10 * time.Second
 // maxSeenCompactions is how many names are kept.
 const maxSeenCompactions = 32
 
-// Reported are the compactions that telemetry reports, in its order. One has the name
+// Reported returns the compactions that telemetry reports, in its order. One has the name
 // that the worker gave it, else that of its reported time; one from the future
 // happened now.
 func Reported(events []worker.TelemetryEvent, now time.Time) []Compaction {
@@ -43,7 +43,7 @@ func Reported(events []worker.TelemetryEvent, now time.Time) []Compaction {
 	return out
 }
 
-// Obeyed is the compaction that a worker was asked for by a message, and says to have
+// Obeyed returns the compaction that a worker was asked for by a message, and says to have
 // done.
 func Obeyed(message string, now time.Time) Compaction {
 	return Compaction{message, now.Add(SameCompaction)}

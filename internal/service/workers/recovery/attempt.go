@@ -10,7 +10,7 @@ import (
 // second on: a worker acts on an ID once, also if it has refused.
 const attemptMark = "~"
 
-// Newest is the last name under which a prompt went; empty if it never did.
+// Newest returns the last name under which a prompt went; empty if it never did.
 func Newest(sent []string, id string) string {
 	for _, name := range slices.Backward(sent) {
 		if name == id || strings.HasPrefix(name, id+attemptMark) {
@@ -20,7 +20,7 @@ func Newest(sent []string, id string) string {
 	return ""
 }
 
-// Next is the name of a prompt's next attempt. Only the newest names are remembered: it counts on.
+// Next returns the name of a prompt's next attempt. Only the newest names are remembered: it counts on.
 func Next(sent []string, id string) string {
 	n, err := strconv.Atoi(strings.TrimPrefix(Newest(sent, id), id+attemptMark))
 	if err != nil {
@@ -29,7 +29,7 @@ func Next(sent []string, id string) string {
 	return id + attemptMark + strconv.Itoa(n+1)
 }
 
-// Receipt is the receipt of a prompt's message, whichever attempt that was.
+// Receipt returns the receipt of a prompt's message, whichever attempt that was.
 func Receipt(message string) string {
 	id, _, _ := strings.Cut(message, attemptMark)
 	return id

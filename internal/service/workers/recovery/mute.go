@@ -17,22 +17,22 @@ var (
 	_ runtime.Withdrawer = (*WorkerOnly)(nil)
 )
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (m *WorkerOnly) Route(string) runtime.Provider { return m.Provider }
 
-// Deliver keeps the contract of runtime.Deliverer.
+// Deliver implements runtime.Deliverer.
 func (m *WorkerOnly) Deliver(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
 	return runtime.Outcome{
 		State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: `no worker speaks for the agent, and its prompt_mode "worker" allows nothing else`,
 	}, nil
 }
 
-// Settle keeps the contract of runtime.Settler.
+// Settle implements runtime.Settler.
 func (m *WorkerOnly) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	return m.Deliver(ctx, name, d)
 }
 
-// Withdraw keeps the contract of runtime.Withdrawer.
+// Withdraw implements runtime.Withdrawer.
 func (m *WorkerOnly) Withdraw(context.Context, string, runtime.Delivery) (bool, error) {
 	return true, nil
 }

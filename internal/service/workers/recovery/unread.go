@@ -26,10 +26,10 @@ var (
 	_ runtime.Withdrawer = (*UnknownWorker)(nil)
 )
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (u *UnknownWorker) Route(string) runtime.Provider { return u.Provider }
 
-// Sense keeps the contract of runtime.Sensor: a session whose context is compacted is at
+// Sense implements runtime.Sensor: a session whose context is compacted is at
 // work.
 func (u *UnknownWorker) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	reading, err := runtime.Sense(ctx, u.Provider, name)
@@ -43,12 +43,12 @@ func (u *UnknownWorker) Sense(ctx context.Context, name string) (runtime.Reading
 	return reading, nil
 }
 
-// Compacting is what a compaction says of the agent.
+// Compacting returns what a compaction says of the agent.
 func Compacting(since, at time.Time) runtime.Evidence {
 	return runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityBusy, Since: since, At: at, Detail: "its context is being compacted"}
 }
 
-// Deliver keeps the contract of runtime.Deliverer.
+// Deliver implements runtime.Deliverer.
 func (u *UnknownWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
 		if m, err := Read(u.Provider, name, workerrun.ID(d.Instance)); err == nil && m.Streamed {
@@ -58,7 +58,7 @@ func (u *UnknownWorker) Deliver(ctx context.Context, name string, d runtime.Deli
 	return runtime.Deliver(ctx, u.Provider, name, d)
 }
 
-// Settle keeps the contract of runtime.Settler.
+// Settle implements runtime.Settler.
 func (u *UnknownWorker) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
 		m, err := Read(u.Provider, name, workerrun.ID(d.Instance))
@@ -69,7 +69,7 @@ func (u *UnknownWorker) Settle(ctx context.Context, name string, d runtime.Deliv
 	return runtime.Settle(ctx, u.Provider, name, d)
 }
 
-// Withdraw keeps the contract of runtime.Withdrawer.
+// Withdraw implements runtime.Withdrawer.
 func (u *UnknownWorker) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	return Withdrawn(u.Settle(ctx, name, d))
 }
@@ -83,10 +83,10 @@ var (
 	_ runtime.Deliverer = (*PendingWorker)(nil)
 )
 
-// Route keeps the contract of runtime.Router.
+// Route implements runtime.Router.
 func (u *PendingWorker) Route(string) runtime.Provider { return u.Provider }
 
-// Deliver keeps the contract of runtime.Deliverer.
+// Deliver implements runtime.Deliverer.
 func (u *PendingWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out, err := runtime.Deliver(ctx, u.Provider, name, d)
 	if err == nil && out.State == runtime.OutcomeUnsupported {
