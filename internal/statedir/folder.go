@@ -64,8 +64,9 @@ func (f Folder) Prompts() string { return filepath.Join(string(f), "prompts") }
 func (f Folder) Claim() (*os.File, error) {
 	for {
 		if err := os.MkdirAll(string(f), 0o700); err != nil {
-			if _, gone := os.Lstat(string(f)); errors.Is(err, fs.ErrExist) && errors.Is(gone, fs.ErrNotExist) {
-				continue // removed while it was looked at
+			info, statErr := os.Lstat(string(f))
+			if errors.Is(err, fs.ErrExist) && (errors.Is(statErr, fs.ErrNotExist) || statErr == nil && info.IsDir()) {
+				continue // removed, and perhaps made again, during MkdirAll
 			}
 			return nil, err
 		}
