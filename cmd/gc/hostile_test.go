@@ -21,9 +21,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/server/controlapi"
-	"gascity/internal/server/unixhttp"
-	"gascity/test/fakecity"
+	"gascity/test/citytest"
 	"gascity/worker"
 )
 
@@ -33,7 +31,7 @@ import (
 const hostile = "HOSTILE\x1b]52;c;QQ==\a\x1b]0;t\x1b\\\x1b[2J\x1b[31mred\u009b2J\u009d0;t\u009c\x1bP\x1b_\r\b\x7f\x00\u202e\u2066\u200b\U000e0041\x1b[38;5;1m\x1b]8;;x"
 
 // hostileDaemon is an assembly that answers with hostile text whatever is not the controller's.
-type hostileDaemon struct{ fakeDaemon }
+type hostileDaemon struct{ cli.Daemon }
 
 func (hostileDaemon) Doctor(_ context.Context, _ string, report func(cli.Finding)) error {
 	for _, level := range []string{cli.LevelOK, cli.LevelWarning, cli.LevelProblem} {
@@ -109,29 +107,51 @@ func poisoned(kind string, body []byte) []byte {
 	return append(body, []byte(hostile+"\x9b2J\x9d0;t\x9c\n")...)
 }
 
-// serveHostile serves the control API of a city whose answers are poisoned, at root.
-func serveHostile(t *testing.T, root string) {
+// hostileCity has agents in each state that a command shows, and usage.
+const hostileCity = `
+[daemon]
+shutdown_timeout = "50ms"
+max_restarts = 1
+[[usage.budgets]]
+name = "day"
+measure = "tokens"
+limit = 5
+[[agents]]
+name = "worker"
+start_command = """fake_agent '{"env":"ENV","behaviour":{"print_env":true}}'"""
+[[agents]]
+name = "asker"
+start_command = """fake_agent '{"ask":{"kind":"permission","prompt":"May I?","options":["Yes","No"]}}'"""
+[[agents]]
+name = "bad"
+start_command = """fake_agent '{"behaviour":{"hang":true,"exit_after":1000000,"exit_code":1,"last_words":"no"}}'"""
+ready_prompt_prefix = "x"
+`
+
+// newHostileCity returns a city that has something to show.
+func newHostileCity(t *testing.T) *citytest.City {
 	t.Helper()
-	honest := t.TempDir()
-	city := &fakecity.City{Root: honest, Version: "1.0", PID: os.Getpid(), Exit: func() {}}
-	lines := cityLines{}
-	for _, text := range []string{
-		"[[agents]]", "name=worker", "[[agents]]", "name=asker", "activity=waiting", "[[agents]]", "name=bad", "state=quarantined", "reason=5 failures", "exit=exit code 1", "spent=5", "warning=a hook is missing",
-	} {
-		key, value, _ := strings.Cut(text, "=")
-		lines = append(lines, line{text: text, key: key, value: value})
-	}
-	lines.populate(city)
-	inner := filepath.Join(honest, "c.sock")
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	l, err := unixhttp.Listen(ctx, inner)
+	file := filepath.Join(t.TempDir(), "env")
+	city := citytest.New(t, strings.Replace(hostileCity, "ENV", file, 1))
+	city.AwaitRunning("worker")
+	city.Await("asker", func(a client.Agent) bool { return a.Pending > 0 })
+	city.Await("bad", func(a client.Agent) bool { return a.State == client.StateQuarantined })
+	env, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- controlapi.NewServer(city, controlapi.Options{Version: "1.0"}).Run(ctx, l) }()
+	if err := report(t.Context(), string(env), 5); err != nil {
+		t.Fatal(err)
+	}
+	return city
+}
+
+// serveHostile serves the control API of the city with poisoned answers, at root.
+func serveHostile(t *testing.T, city *citytest.City, root string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
 	web := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", inner)
+		return (&net.Dialer{}).DialContext(ctx, "unix", client.SocketPath(city.Root))
 	}}}
 	if err := os.MkdirAll(filepath.Dir(client.SocketPath(root)), 0o700); err != nil {
 		t.Fatal(err)
@@ -165,11 +185,7 @@ func serveHostile(t *testing.T, root string) {
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			t.Error(err)
 		}
-		cancel()
 		web.CloseIdleConnections()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -216,6 +232,7 @@ func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	reached := 0
+	var city *citytest.City // the commands share it until one stops it
 	for _, m := range headings.FindAllStringSubmatch(string(reference), -1) {
 		args, listed := arguments[m[1]]
 		if !listed {
@@ -225,9 +242,12 @@ func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
 			continue
 		}
 		said := false
+		if city == nil || stopped(t, city) {
+			city = newHostileCity(t)
+		}
 		for _, terminal := range []bool{true, false} {
 			for _, more := range [][]string{nil, {"--json"}} {
-				out := runHostile(t, terminal, slices.Concat(strings.Fields(m[1]), args, more))
+				out := runHostile(t, city, terminal, slices.Concat(strings.Fields(m[1]), args, more))
 				said = said || strings.Contains(out, "HOSTILE")
 				if r, bad := acts(out); bad {
 					t.Errorf("gc %s %q, terminal %v, prints %U in %q", m[1], more, terminal, r, out)
@@ -244,8 +264,15 @@ func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
 	}
 }
 
+// stopped reports whether the controller of the city has stopped, or is about to.
+func stopped(t *testing.T, city *citytest.City) bool {
+	t.Helper()
+	status, err := city.Client.Status(t.Context())
+	return err != nil || status.Controller.Stopping
+}
+
 // runHostile runs one command in a fresh city and returns all that it printed.
-func runHostile(t *testing.T, terminal bool, args []string) string {
+func runHostile(t *testing.T, city *citytest.City, terminal bool, args []string) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "gch") //nolint:usetesting // a socket path must be short
 	if err != nil {
@@ -257,15 +284,15 @@ func runHostile(t *testing.T, terminal bool, args []string) string {
 	}
 	out := ""
 	t.Run("", func(t *testing.T) {
-		serveHostile(t, root)
+		serveHostile(t, city, root)
 		patience := 20 * time.Second
 		if slices.Contains(args, "stop") {
-			patience = 300 * time.Millisecond // the city of this test never stops
+			patience = 300 * time.Millisecond // its socket never closes
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		var stdout, stderr bytes.Buffer
-		cli.Run(ctx, cli.Env{Args: args, Executable: filepath.Join(root, "none"), Daemon: hostileDaemon{}, Workers: workers{}, Env: cmdenv.Env{
+		cli.Run(ctx, cli.Env{Args: args, Executable: filepath.Join(root, "none"), Daemon: hostileDaemon{newScriptDaemon()}, Workers: workers{}, Env: cmdenv.Env{
 			Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Now: time.Now,
 			IsTerminal: func(stream any) bool { return terminal && (stream == &stdout || stream == &stderr) },
 			Width:      func() int { return 100 }, Height: func() int { return 30 }, Dir: root, Version: "1.0",

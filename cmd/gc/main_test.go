@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gascity/client"
+	"gascity/runtime/runtimetest/fake"
+	"gascity/worker"
 )
 
 func TestMain(m *testing.M) {
@@ -21,12 +25,12 @@ func TestMain(m *testing.M) {
 		if status, called := hook(os.Args[1:]); called {
 			os.Exit(status)
 		}
-		os.Exit(run(os.Args[0], fakeDaemon{}))
-	}})
+		os.Exit(run(os.Args[0], newScriptDaemon()))
+	}, fake.Program: func() {}})
 }
 
 // TestScripts runs the command line as a user does. Each script has a city in
-// $WORK/city, whose controller is ended afterwards.
+// $WORK/city, which is stopped afterwards.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -41,15 +45,23 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("SAMPLE", sample)
+			sockets, err := os.MkdirTemp("/tmp", "gcs-") //nolint:usetesting // the paths of sockets are short
+			if err != nil {
+				return err
+			}
+			env.Defer(func() { _ = os.RemoveAll(sockets) }) // nothing runs there any more
+			env.Setenv("XDG_STATE_HOME", sockets)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command ends a second late
 			env.Defer(func() { endController(t, city) })
 			return moveFiles(env.WorkDir, city)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"status": exitStatus,
-			"await":  await,
-			"json":   validJSON,
-			"object": jsonObjects,
+			"status":  exitStatus,
+			"await":   await,
+			"json":    validJSON,
+			"object":  jsonObjects,
+			"capture": capture,
+			"report":  reportUsage,
 		},
 	})
 }
@@ -79,8 +91,12 @@ func endController(t *testing.T, city string) {
 	defer cancel()
 	c := &client.Client{Root: city}
 	defer c.Close()
-	if _, err := c.StopController(ctx); err != nil && !errors.Is(err, client.ErrNoController) {
-		t.Errorf("cannot end the controller of %s: %v", city, err)
+	census, err := c.StopCity(ctx)
+	if err == nil && !census.Clean { // an agent of the script does not stop
+		_, err = c.StopController(ctx)
+	}
+	if err != nil && !errors.Is(err, client.ErrNoController) {
+		t.Errorf("cannot stop the city %s: %v", city, err)
 	}
 }
 
@@ -156,4 +172,46 @@ func jsonObjects(ts *testscript.TestScript, neg bool, args []string) {
 	if n == 0 {
 		ts.Fatalf("%s holds no JSON object: %q", args[0], text)
 	}
+}
+
+// capture is "capture VAR REGEXP [stdout|stderr|FILE]": the variable becomes what the group in the
+// expression matches.
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: capture VAR REGEXP [stdout|stderr|FILE]")
+	}
+	text := ts.ReadFile(append(args, "stdout")[2])
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(text)
+	if len(found) != 2 {
+		ts.Fatalf("%q is not found once in %s", args[1], text)
+	}
+	ts.Setenv(args[0], found[1])
+}
+
+// reportUsage is "report FILE TOKENS": the agent whose environment is in the file reports a response
+// of the model that took so many tokens in and out.
+func reportUsage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: report FILE TOKENS")
+	}
+	tokens, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	ts.Check(report(ctx, ts.ReadFile(args[0]), tokens))
+}
+
+// report reports usage as the agent whose environment, separated by NUL, is given.
+func report(ctx context.Context, environ string, tokens int64) error {
+	env := map[string]string{}
+	for pair := range strings.SplitSeq(environ, "\x00") {
+		name, value, _ := strings.Cut(pair, "=")
+		env[name] = value
+	}
+	w := &worker.Client{Socket: env["GC_WORKER_SOCKET"], RunID: env["GC_RUN_ID"], Token: env["GC_WORKER_TOKEN"]}
+	defer w.Close()
+	_, err := w.Telemetry(ctx, worker.TelemetryEvent{
+		Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: "m1", Usage: &worker.Usage{InputTokens: &tokens, OutputTokens: &tokens},
+	})
+	return err
 }
