@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/test/fakecity"
 )
 
 // collect reads events until it has n, gaps included.
@@ -43,11 +42,11 @@ func collect(t *testing.T, c *client.Client, after uint64, n int, between func(r
 func TestEventsArePastThenLive(t *testing.T) {
 	city, c := serve(t, Options{})
 	for range 3 {
-		city.Emit("test", client.Agent{}, "past")
+		city.emit("test", client.Agent{}, "past")
 	}
 	ids, gaps := collect(t, c, 1, 4, func(read int) {
 		if read >= 2 {
-			city.Emit("test", client.Agent{}, "live")
+			city.emit("test", client.Agent{}, "live")
 		}
 	})
 	if want := []uint64{2, 3, 4, 5}; !slices.Equal(ids, want) || gaps != 0 {
@@ -58,18 +57,18 @@ func TestEventsArePastThenLive(t *testing.T) {
 // TestEventsSurviveARestartOfTheServer reads across a server that goes away and
 // comes back: nothing is missed and nothing is read twice.
 func TestEventsSurviveARestartOfTheServer(t *testing.T) {
-	city := &fakecity.City{Root: shortDir(t)}
-	city.Emit("test", client.Agent{}, "")
+	city := &stubCity{Root: shortDir(t)}
+	city.emit("test", client.Agent{}, "")
 	c, stop := start(t, NewServer(city, Options{}), city.Root)
 	ids, gaps := collect(t, c, 0, 4, func(read int) {
 		if read == 1 {
 			stop()
-			city.Emit("test", client.Agent{}, "")
-			city.Emit("test", client.Agent{}, "")
+			city.emit("test", client.Agent{}, "")
+			city.emit("test", client.Agent{}, "")
 			_, _ = start(t, NewServer(city, Options{}), city.Root)
 		}
 		if read == 3 {
-			city.Emit("test", client.Agent{}, "")
+			city.emit("test", client.Agent{}, "")
 		}
 	})
 	if want := []uint64{1, 2, 3, 4}; !slices.Equal(ids, want) || gaps != 0 {
@@ -80,9 +79,9 @@ func TestEventsSurviveARestartOfTheServer(t *testing.T) {
 func TestAForgottenEventIsAGap(t *testing.T) {
 	city, c := serve(t, Options{})
 	for range 5 {
-		city.Emit("test", client.Agent{}, "")
+		city.emit("test", client.Agent{}, "")
 	}
-	city.Log().DropUntil(3)
+	city.log.DropUntil(3)
 	if ids, gaps := collect(t, c, 1, 2, nil); !slices.Equal(ids, []uint64{4, 5}) || gaps != 1 {
 		t.Errorf("read events %v with %d gaps, want 4, 5 and one gap", ids, gaps)
 	}
@@ -117,7 +116,7 @@ func TestASilentStreamHasAHeartbeat(t *testing.T) {
 // able to go on, and the reader's connection must end.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	cut := make(cutOff, 1)
-	city := &fakecity.City{Root: shortDir(t)}
+	city := &stubCity{Root: shortDir(t)}
 	server := NewServer(city, Options{Log: slog.New(cut)})
 	server.stall = 50 * time.Millisecond
 	c, _ := start(t, server, city.Root)
@@ -139,7 +138,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	big := strings.Repeat("x", 64<<10)
 	const total = 2 * maxLag
 	for range total {
-		city.Emit("test", client.Agent{}, big)
+		city.emit("test", client.Agent{}, big)
 	}
 	if _, err := c.Status(bounded(t)); err != nil {
 		t.Fatalf("the server does not answer beside a slow reader: %v", err)
@@ -176,7 +175,7 @@ func (c cutOff) Handle(_ context.Context, r slog.Record) error {
 
 func TestEventsEndWithTheirContext(t *testing.T) {
 	city, c := serve(t, Options{})
-	city.Emit("test", client.Agent{}, "")
+	city.emit("test", client.Agent{}, "")
 	ctx, cancel := context.WithCancel(bounded(t))
 	defer cancel()
 	count := 0
@@ -195,9 +194,9 @@ func TestEventsEndWithTheirContext(t *testing.T) {
 // TestACityThatCutsAReaderOffIsResumed closes the city's channel in the middle:
 // the reader comes back for the rest by itself.
 func TestACityThatCutsAReaderOffIsResumed(t *testing.T) {
-	city := &cuttingCity{City: &fakecity.City{Root: shortDir(t)}}
+	city := &cuttingCity{stubCity: &stubCity{Root: shortDir(t)}}
 	for range 3 {
-		city.Emit("test", client.Agent{}, "")
+		city.emit("test", client.Agent{}, "")
 	}
 	c := serveCity(t, city, city.Root, Options{})
 	if ids, gaps := collect(t, c, 0, 3, nil); !slices.Equal(ids, []uint64{1, 2, 3}) || gaps != 0 {
@@ -206,10 +205,10 @@ func TestACityThatCutsAReaderOffIsResumed(t *testing.T) {
 }
 
 // cuttingCity gives one event and cuts off.
-type cuttingCity struct{ *fakecity.City }
+type cuttingCity struct{ *stubCity }
 
 func (c *cuttingCity) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the interface has four results
-	past, gap, _, err := c.City.Events(ctx, after)
+	past, gap, _, err := c.stubCity.Events(ctx, after)
 	closed := make(chan client.Event)
 	close(closed)
 	return past[:min(1, len(past))], gap, closed, err

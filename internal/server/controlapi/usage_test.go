@@ -1,7 +1,9 @@
 package controlapi
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,14 +15,14 @@ import (
 )
 
 func TestUsageAndBudgets(t *testing.T) {
-	city, c := serve(t, Options{})
 	n, cost := int64(12), 0.5
 	want := client.Usage{
 		By: "model", Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), At: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Prices: "2026-03-01",
 		Groups: []client.UsageSum{{Group: "m", Responses: 2, Tokens: client.UsageTokens{Output: &n}, CostUSD: &cost, Unpriced: 1}},
 	}
 	budget := client.Budget{Name: "a day", Scope: "agent", Who: "worker", Measure: "usd", Used: 2, Limit: 1, Over: true}
-	city.SetUsage(want, budget)
+	city := &countingCity{stubCity: &stubCity{Root: shortDir(t)}, usage: want, budget: budget}
+	c := serveCity(t, city, city.Root, Options{})
 	got, err := c.Usage(t.Context(), client.UsageRequest{By: "model", Since: want.Since})
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +45,37 @@ func TestUsageAndBudgets(t *testing.T) {
 	}
 }
 
+// countingCity has a usage and a budget.
+type countingCity struct {
+	*stubCity
+	usage  client.Usage
+	budget client.Budget
+}
+
+func (c *countingCity) Usage(context.Context, client.UsageRequest) (client.Usage, error) {
+	return c.usage, nil
+}
+
+func (c *countingCity) Budgets(context.Context) ([]client.Budget, error) {
+	return []client.Budget{c.budget}, nil
+}
+
+func (c *countingCity) LiftBudget(_ context.Context, name string, req client.LiftRequest) (client.Done, error) {
+	if name != c.budget.Name {
+		return client.Done{}, client.ErrNotFound
+	}
+	return client.Done{Changed: req.Who == c.budget.Who}, nil
+}
+
+func (*countingCity) Metrics(_ context.Context, w io.Writer) error {
+	_, err := io.WriteString(w, "gc_up 1\n")
+	return err
+}
+
 // TestMetricsNeedNoVersion: a scraper sends nothing but the request.
 func TestMetricsNeedNoVersion(t *testing.T) {
-	_, c := serve(t, Options{})
+	city := &countingCity{stubCity: &stubCity{Root: shortDir(t)}}
+	c := serveCity(t, city, city.Root, Options{})
 	text, err := c.Metrics(t.Context())
 	if err != nil || !strings.Contains(string(text), "gc_up 1\n") {
 		t.Errorf("metrics: %q, %v", text, err)
@@ -56,8 +86,7 @@ func TestMetricsNeedNoVersion(t *testing.T) {
 type silent struct{ City }
 
 func TestWithoutBooksUsageIsUnsupported(t *testing.T) {
-	city, _ := serve(t, Options{})
-	c := serveCity(t, silent{city}, shortDir(t), Options{})
+	c := serveCity(t, silent{&stubCity{}}, shortDir(t), Options{})
 	_, usage := c.Usage(t.Context(), client.UsageRequest{})
 	_, budgets := c.Budgets(t.Context())
 	_, lift := c.LiftBudget(t.Context(), "x", client.LiftRequest{})

@@ -8,98 +8,11 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/test/fakecity"
 )
-
-func TestWhatCanNeverSucceedIsRefusedAtTheEdge(t *testing.T) {
-	city, c := serve(t, Options{})
-	ctx := bounded(t)
-	nudge := func(req client.NudgeRequest) error { _, err := c.Nudge(ctx, "worker", req); return err }
-	await := func(req client.WaitRequest) error { _, err := c.Await(ctx, req); return err }
-	empty, negative, odd := "", -time.Second, "odd"
-	edit := func(req client.EditRequest) error { _, err := c.EditPrompt(ctx, "p-0001", req); return err }
-	for want, err := range map[string]error{
-		"the prompt is empty":               nudge(client.NudgeRequest{}),
-		"not valid UTF-8":                   nudge(client.NudgeRequest{Text: "a\xff"}),
-		"the longest has 1048576":           nudge(client.NudgeRequest{Text: strings.Repeat("x", 1<<20+1)}),
-		"no absolute path":                  nudge(client.NudgeRequest{Files: []string{"notes.md"}}),
-		"ttl_ns is -1s":                     nudge(client.NudgeRequest{Text: "x", TTL: -time.Second}),
-		"one of \"system, urgent, normal\"": nudge(client.NudgeRequest{Text: "x", Priority: "high"}),
-		"at most 256 bytes":                 nudge(client.NudgeRequest{Text: "x", Key: strings.Repeat("k", 300)}),
-		"submitted, consumed":               nudge(client.NudgeRequest{Text: "x", Wait: "queued"}),
-		"nothing is to be changed":          edit(client.EditRequest{}),
-		"withdraw it instead":               edit(client.EditRequest{Text: &empty}),
-		"ttl_ns is -1s, want":               edit(client.EditRequest{TTL: &negative}),
-		"system, urgent, normal":            edit(client.EditRequest{Priority: &odd}),
-		"either an option or a text": func() error {
-			_, err := c.Respond(ctx, "q", client.RespondRequest{})
-			return err
-		}(),
-		"needs an owner": func() error {
-			_, err := c.AddWait(ctx, client.WaitRequest{Target: "worker", For: client.WaitIdle})
-			return err
-		}(),
-		"nothing is called \"happy\"": await(client.WaitRequest{Target: "worker", For: "happy"}),
-		"the target is missing":       await(client.WaitRequest{For: client.WaitIdle}),
-		"needs arg":                   await(client.WaitRequest{For: client.WaitReceipt}),
-		"not an RFC 3339":             await(client.WaitRequest{For: client.WaitTime, Arg: "noon"}),
-		"the reason has": func() error {
-			_, err := c.Sleep(ctx, "worker", client.LifecycleRequest{Reason: strings.Repeat("r", 5000)})
-			return err
-		}(),
-	} {
-		if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an invalid request and %q", err, want)
-		}
-	}
-	if got := city.Prompts(); len(got) > 0 {
-		t.Errorf("something was delivered all the same: %q", got)
-	}
-}
-
-func TestAPromptIsWaitedFor(t *testing.T) {
-	city, c := serve(t, Options{})
-	city.Set("worker", func(s *client.Session) { s.Activity.State = "busy" })
-	got := make(chan client.Receipt, 1)
-	go func() {
-		r, err := c.Nudge(bounded(t), "worker", client.NudgeRequest{Text: "x", Wait: client.ReceiptSubmitted})
-		if err != nil {
-			t.Error(err)
-		}
-		got <- r
-	}()
-	untilQueued(t, c, 1)
-	city.Set("worker", func(s *client.Session) { s.Activity.State = "idle" })
-	if r := <-got; r.State != client.ReceiptSubmitted || len(r.Steps) < 3 {
-		t.Errorf("the receipt is %+v, want a submitted one with its steps", r)
-	}
-}
-
-// untilQueued waits until so many prompts wait.
-func untilQueued(t *testing.T, c *client.Client, n int) {
-	t.Helper()
-	ctx := bounded(t)
-	for {
-		list, err := c.Queue(ctx, "", client.OnlyOpen)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(list) == n {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%d prompts wait, want %d", len(list), n)
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
 
 // TestAWaitEndsWithItsCaller: the prompt stays, the wait does not.
 func TestAWaitEndsWithItsCaller(t *testing.T) {
-	city := &watchedCity{City: &fakecity.City{Root: shortDir(t)}, ended: make(chan error, 1)}
-	city.Add("worker", client.StateRunning)
-	city.Set("worker", func(s *client.Session) { s.Activity.State = "busy" })
+	city := &watchedCity{stubCity: &stubCity{Root: shortDir(t)}, began: make(chan struct{}), ended: make(chan error, 1)}
 	c := serveCity(t, city, city.Root, Options{})
 	ctx, hangUp := context.WithCancel(bounded(t))
 	called := make(chan error, 1)
@@ -107,7 +20,7 @@ func TestAWaitEndsWithItsCaller(t *testing.T) {
 		_, err := c.Nudge(ctx, "worker", client.NudgeRequest{Text: "x", Wait: client.ReceiptConsumed})
 		called <- err
 	}()
-	untilQueued(t, c, 1)
+	<-city.began
 	hangUp()
 	if err := <-called; !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller got %v", err)
@@ -120,71 +33,58 @@ func TestAWaitEndsWithItsCaller(t *testing.T) {
 	case <-bounded(t).Done():
 		t.Error("the wait goes on without its caller")
 	}
-	untilQueued(t, c, 1)
 }
 
 // watchedCity reports how a wait for a receipt ended.
 type watchedCity struct {
-	*fakecity.City
+	*stubCity
+	began chan struct{}
 	ended chan error
 }
 
-func (c *watchedCity) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
-	r, err := c.City.Receipt(ctx, id, wait)
-	c.ended <- err
-	return r, err
+func (*watchedCity) Nudge(context.Context, string, client.NudgeRequest) (client.Receipt, error) {
+	return client.Receipt{ID: "p-1", State: client.ReceiptQueued}, nil
+}
+
+func (c *watchedCity) Receipt(ctx context.Context, id, _ string) (client.Receipt, error) {
+	close(c.began)
+	<-ctx.Done()
+	c.ended <- context.Cause(ctx)
+	return client.Receipt{ID: id}, context.Cause(ctx)
 }
 
 func TestAWaitEndsWithTheController(t *testing.T) {
-	city := &fakecity.City{Root: shortDir(t)}
-	city.Add("worker", client.StateRunning)
+	city := &waitingCity{stubCity: &stubCity{Root: shortDir(t)}, began: make(chan struct{})}
 	c, stop := start(t, NewServer(city, Options{}), city.Root)
 	got := make(chan error, 1)
-	began := city.Awaited()
 	go func() {
 		_, err := c.Await(bounded(t), client.WaitRequest{Target: "worker", For: client.WaitStopped})
 		got <- err
 	}()
-	<-began
+	<-city.began
 	stop()
 	if err := <-got; !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), "ask the next one") {
 		t.Errorf("the wait ended with %v, want unavailable and what to do", err)
 	}
 }
 
-func TestTheTimeOfAWaitIsKept(t *testing.T) {
-	_, c := serve(t, Options{})
-	_, err := c.Await(bounded(t), client.WaitRequest{Target: "worker", For: client.WaitStopped, Timeout: 20 * time.Millisecond})
-	if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "20ms") {
-		t.Errorf("the wait ended with %v, want timed out after 20ms", err)
-	}
-	w, err := c.Await(bounded(t), client.WaitRequest{Target: "worker", For: client.WaitIdle, Timeout: time.Hour})
-	if err != nil || w.State != client.WaitFulfilled {
-		t.Errorf("an idle agent's wait is %q, %v", w.State, err)
-	}
+// waitingCity never sees a condition fulfilled.
+type waitingCity struct {
+	*stubCity
+	began chan struct{}
 }
 
-func TestPatienceIsNotForWaits(t *testing.T) {
-	city, slow := serve(t, Options{})
-	city.Set("worker", func(s *client.Session) { s.Activity.State = "busy" })
-	r, err := slow.Nudge(bounded(t), "worker", client.NudgeRequest{Text: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &client.Client{Root: city.Root, Version: "test", Patience: 50 * time.Millisecond}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := c.Receipt(ctx, r.ID, client.ReceiptSubmitted); !errors.Is(err, client.ErrTimeout) || ctx.Err() == nil {
-		t.Errorf("the wait ended with %v before its own time", err)
-	}
+func (c *waitingCity) Await(ctx context.Context, _ client.WaitRequest) (client.Wait, error) {
+	close(c.began)
+	<-ctx.Done()
+	return client.Wait{}, context.Cause(ctx)
 }
 
 func TestEventsSinceATime(t *testing.T) {
 	city, c := serve(t, Options{})
 	old := time.Now().Add(-time.Hour)
-	city.Log().Append(client.Event{Time: old, Kind: "old"})
-	city.Log().Append(client.Event{Time: time.Now(), Kind: "new"})
+	city.log.Append(client.Event{Time: old, Kind: "old"})
+	city.log.Append(client.Event{Time: time.Now(), Kind: "new"})
 	query := client.EventQuery{Since: old.Add(time.Minute)}
 	page, err := c.FindEvents(bounded(t), query)
 	if err != nil || len(page.Events) != 1 || page.Events[0].Kind != "new" || page.Last != 2 {
@@ -201,9 +101,9 @@ func TestEventsSinceATime(t *testing.T) {
 func TestEventsOfOneAgent(t *testing.T) {
 	city, c := serve(t, Options{})
 	mine := client.Agent{Name: "worker", Session: "gc-town-worker"}
-	city.Emit("first", mine, "")
-	city.Emit("other", client.Agent{Name: "worker-1", Session: "gc-town-worker-1"}, "")
-	city.Emit("city", client.Agent{}, "")
+	city.emit("first", mine, "")
+	city.emit("other", client.Agent{Name: "worker-1", Session: "gc-town-worker-1"}, "")
+	city.emit("city", client.Agent{}, "")
 	for _, name := range []string{"worker", "gc-town-worker"} {
 		page, err := c.FindEvents(bounded(t), client.EventQuery{Target: name})
 		if err != nil || len(page.Events) != 1 || page.Events[0].Kind != "first" || page.Last != 3 {
@@ -213,8 +113,8 @@ func TestEventsOfOneAgent(t *testing.T) {
 	for e, err := range c.FollowEvents(bounded(t), client.EventQuery{Target: "worker"}) {
 		switch {
 		case err == nil && e.Kind == "first":
-			city.Emit("other", client.Agent{Name: "worker-1"}, "")
-			city.Emit("second", mine, "")
+			city.emit("other", client.Agent{Name: "worker-1"}, "")
+			city.emit("second", mine, "")
 			continue
 		case err != nil || e.Kind != "second":
 			t.Errorf("followed %+v, %v, want the second event of the worker", e, err)
@@ -224,7 +124,7 @@ func TestEventsOfOneAgent(t *testing.T) {
 }
 
 func TestAPreviewNeedsACityThatCan(t *testing.T) {
-	city := &fakecity.City{Root: shortDir(t)}
+	city := &stubCity{Root: shortDir(t)}
 	c := serveCity(t, onlyCity{city}, city.Root, Options{})
 	if _, err := c.Preview(bounded(t), client.PreviewRequest{Config: "x"}); !errors.Is(err, client.ErrUnsupported) {
 		t.Errorf("the preview ended with %v, want unsupported", err)

@@ -1,15 +1,43 @@
-package fakecity
+package controlapi
 
 import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"gascity/client"
 )
 
-// Log is an event stream in memory. The zero value is empty.
-type Log struct {
+// stubCity is a City with the events of a test, an empty status and an empty plan. A test replaces
+// the other methods that it needs; the rest panic. Tests of a real city are in city_test.go.
+type stubCity struct {
+	City
+	Root string
+
+	log eventLog
+}
+
+func (*stubCity) Status(context.Context) (client.Status, error) {
+	return client.Status{Agents: []client.Agent{}}, nil
+}
+
+func (*stubCity) Plan(context.Context) (client.Plan, error) {
+	return client.Plan{Actions: []client.Action{}}, nil
+}
+
+func (c *stubCity) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the interface has four results
+	past, gap, next := c.log.Read(ctx, after)
+	return past, gap, next, nil
+}
+
+// emit puts an event on the stream.
+func (c *stubCity) emit(kind string, agent client.Agent, text string) {
+	c.log.Append(client.Event{Time: time.Now(), Kind: kind, Agent: agent.Name, Session: agent.Session, Text: text})
+}
+
+// eventLog is an event stream in memory. The zero value is empty.
+type eventLog struct {
 	mu      sync.Mutex
 	events  []client.Event // guarded by mu
 	last    uint64         // guarded by mu
@@ -17,7 +45,7 @@ type Log struct {
 }
 
 // Append gives the event the next id and notifies the readers.
-func (l *Log) Append(e client.Event) {
+func (l *eventLog) Append(e client.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
@@ -27,13 +55,13 @@ func (l *Log) Append(e client.Event) {
 }
 
 // DropUntil drops all events up to the given id.
-func (l *Log) DropUntil(id uint64) {
+func (l *eventLog) DropUntil(id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = slices.DeleteFunc(l.events, func(e client.Event) bool { return e.ID <= id })
 }
 
-func (l *Log) wakeLocked() {
+func (l *eventLog) wakeLocked() {
 	if l.changed != nil {
 		close(l.changed)
 		l.changed = nil
@@ -42,7 +70,7 @@ func (l *Log) wakeLocked() {
 
 // after returns the events after id, whether some of them are forgotten, and a
 // channel that is closed at the next change.
-func (l *Log) after(id uint64) (events []client.Event, gap bool, changed <-chan struct{}) {
+func (l *eventLog) after(id uint64) (events []client.Event, gap bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.changed == nil {
@@ -66,7 +94,7 @@ func (l *Log) after(id uint64) (events []client.Event, gap bool, changed <-chan 
 }
 
 // Read returns what came after the event with the given id and what follows.
-func (l *Log) Read(ctx context.Context, id uint64) (past []client.Event, gap bool, next <-chan client.Event) {
+func (l *eventLog) Read(ctx context.Context, id uint64) (past []client.Event, gap bool, next <-chan client.Event) {
 	past, gap, changed := l.after(id)
 	switch {
 	case len(past) > 0:
