@@ -15,6 +15,8 @@ import (
 func TestACityLives(t *testing.T) {
 	began := time.Now()
 	city := citytest.New(t, `
+[daemon]
+shutdown_timeout = "50ms"
 [[agents]]
 name = "worker"
 start_command = "fake_agent"
