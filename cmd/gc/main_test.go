@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,7 +20,12 @@ import (
 	"gascity/worker"
 )
 
+// scriptsAtOnce is how many scripts run at the same time: most of their time they wait for limits
+// of the product.
+const scriptsAtOnce = "6"
+
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", scriptsAtOnce) // the flag of a caller is parsed later and wins
 	testscript.Main(m, map[string]func(){"gc": func() {
 		version = "1.0"
 		if status, called := hook(os.Args[1:]); called {
