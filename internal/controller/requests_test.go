@@ -74,7 +74,7 @@ func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.after(time.Second)
-		if _, err := w.c.Wake(ctx, "a", none); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "gc start a") {
+		if _, err := w.c.Wake(ctx, "a", none); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "start it with: gc start a") {
 			t.Errorf("waking the suspended gives %v, want a refusal with the remedy", err)
 		}
 		if _, err := w.c.Restart(ctx, client.RestartRequest{Targets: []string{"a"}}); !errors.Is(err, client.ErrRefused) {
