@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gascity/client"
+	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/internal/store/storetest"
@@ -31,7 +33,10 @@ var stepKinds = []string{
 	"output", "attach", "activity", "stubborn", "crash", "successor",
 }
 
-const modelAgents = 4
+const (
+	modelAgents  = 4
+	foreignToken = "of-somebody-" // how the tokens begin of instances that somebody else starts
+)
 
 // model is what is meant to be, beside the town: an agent may be ended only if it
 // allows that.
@@ -178,7 +183,7 @@ func (m *model) apply(s step) {
 	case "successor":
 		w.fake.set(func(f *fake) {
 			if f.sessions[name] != nil {
-				f.sessions[name].token = fmt.Sprint("of-somebody-", s.value)
+				f.sessions[name].token = fmt.Sprint(foreignToken, s.value)
 				f.emit(runtime.Event{Kind: runtime.EventStarted, Session: name})
 			}
 		})
@@ -303,6 +308,17 @@ func (m *model) agree() {
 	}
 }
 
+// attributable reports whether the controller can know that the session is its city's: it started the
+// instance, or a note of the session names the city. A start whose notes could not be written leaves
+// none, and an instance that somebody else starts there then is left alone.
+func (m *model) attributable(name string) (is bool) {
+	m.in(func() {
+		s := m.w.fake.sessions[name]
+		is = !strings.HasPrefix(s.token, foreignToken) || s.meta[ops.MetaCity] != ""
+	})
+	return is
+}
+
 // checkConverged lets everything work again and fails unless the town comes to rest as it
 // is meant to be.
 func (m *model) checkConverged() {
@@ -329,7 +345,7 @@ func (m *model) checkConverged() {
 		switch {
 		case !m.loose[at] && (asked != "" && hold != asked || asked == "" && hold == session.HoldSuspend):
 			m.problem("%s is to be held by %q and is by %q", at, asked, hold)
-		case m.gone[at] && lives[at] != "":
+		case m.gone[at] && lives[at] != "" && m.attributable(at):
 			m.problem("%s is not configured and runs", at)
 		case !m.gone[at] && hold == "" && lives[at] == "":
 			m.problem("%s is to run and does not: %+v", at, m.w.agent(name))

@@ -62,7 +62,7 @@ func (l *loop) countObservations() int {
 
 // found takes over what a look found.
 func (l *loop) found(e *entry, f ops.Finding) {
-	now := l.now()
+	now, ran := l.now(), e.running()
 	if f.Err != nil {
 		e.unknownReason = fmt.Sprintf("it cannot be observed: %v", f.Err)
 		e.failedLooks++
@@ -100,7 +100,7 @@ func (l *loop) found(e *entry, f ops.Finding) {
 	}
 	switch {
 	case e.running():
-		if !e.backend.streams || e.cut {
+		if !e.backend.streams || e.cut || !ran || e.sensing.last.IsZero() { // what it printed meanwhile was not read
 			l.sense(e)
 		}
 		if !e.rec.Running {

@@ -48,6 +48,55 @@ func TestWhatAnAgentDrawsBecomesItsActivity(t *testing.T) {
 	})
 }
 
+// TestActivityIsReadAfterAnUnknownState: what an agent prints while it is not known whether it runs
+// is read once that is known, even if it prints nothing more.
+func TestActivityIsReadAfterAnUnknownState(t *testing.T) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
+		w.begin()
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
+		w.after(time.Second)
+		w.fake.set(func(f *fake) {
+			f.blind["gc-town-a"] = true
+			f.emit(runtime.Event{Kind: runtime.EventExited, Session: "gc-town-a"})
+		})
+		w.after(time.Second)
+		w.want("a", client.StateUnknown)
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
+		w.after(time.Second)
+		w.fake.set(func(f *fake) { clear(f.blind) })
+		w.after(2 * time.Minute)
+		w.want("a", client.StateRunning)
+		if got := w.agent("a").Activity.State; got != string(runtime.ActivityBusy) {
+			t.Errorf("after the unknown state the agent is shown as %s, want busy", got)
+		}
+	})
+}
+
+// TestActivityOfASuccessorIsRead: an instance that somebody else started while the provider was down
+// is read, even if it prints nothing more.
+func TestActivityOfASuccessorIsRead(t *testing.T) {
+	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+		w.fake.readings = map[string]runtime.Reading{}
+		w.begin()
+		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
+		w.after(time.Second)
+		w.fake.set(func(f *fake) {
+			f.down = errDown
+			f.sessions["gc-town-a"].token = "of-somebody"
+			f.emit(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
+		})
+		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
+		w.after(time.Second)
+		w.fake.set(func(f *fake) { f.down = nil })
+		w.after(2 * time.Minute)
+		w.want("a", client.StateRunning)
+		if got := w.agent("a").Activity.State; got != string(runtime.ActivityBusy) {
+			t.Errorf("the successor is shown as %s, want busy", got)
+		}
+	})
+}
+
 func TestSensingIsBoundedAndEndsWithTheOutput(t *testing.T) {
 	inFakeCity(t, names(40), func(t *testing.T, w *fakeCity) {
 		var mu sync.Mutex
