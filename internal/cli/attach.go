@@ -109,16 +109,16 @@ func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s clie
 	switch s.State {
 	case client.StateRunning, client.StateStarting:
 		return s, nil
-	case client.StateSuspended:
-		return s, fmt.Errorf("%w: %s is stopped; start it with: gc start %s", client.ErrRefused, s.Name, name)
-	case client.StateAsleep, client.StateStopped, client.StateStopping, client.StateCreating, client.StateDraining:
+	case client.StateSuspended, client.StateAsleep, client.StateStopped, client.StateStopping, client.StateCreating, client.StateDraining:
 	default:
 		return s, fmt.Errorf("%w: %s is %s; start it with: gc restart %s; what it last printed: gc peek %s", client.ErrRefused, s.Name, s.State, name, name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	if s.State != client.StateCreating {
-		a.Messagef("%s is %s; waking it", s.Name, s.State)
+		if s.State != client.StateSuspended { // the controller refuses that, and names what starts the agent
+			a.Messagef("%s is %s; waking it", s.Name, s.State)
+		}
 		if _, err := c.Wake(ctx, name, client.LifecycleRequest{Reason: "a person attaches"}); err != nil {
 			return s, err
 		}

@@ -177,7 +177,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 		case s == nil:
 			return nil, fmt.Errorf("%w: %s is not configured any more", client.ErrRefused, name)
 		case s.Suspended:
-			return nil, fmt.Errorf("%w: %s is suspended; change that in city.toml", client.ErrRefused, name)
+			return nil, fmt.Errorf("%w: %s is suspended in city.toml; set suspended = false there", client.ErrRefused, name)
 		case e.rec.Hold.Kind == session.HoldSuspend:
 			return nil, fmt.Errorf("%w: %s is suspended; start it with: gc start %s", client.ErrRefused, name, name)
 		case e.rec.Hold.Kind == session.HoldBudget:

@@ -49,7 +49,7 @@ func Wake(reason string) Order {
 		}
 		switch {
 		case c.Session.Suspended:
-			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, r.Agent)
+			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml; set suspended = false there", client.ErrRefused, r.Agent)
 		case r.Hold.Kind == session.HoldSuspend:
 			return Outcome{}, fmt.Errorf("%w: %s is suspended; start it with: gc start %s", client.ErrRefused, r.Agent, r.Agent)
 		case r.Hold.Kind == session.HoldBudget:
@@ -163,7 +163,7 @@ func Resume(reason string) Order {
 		case c.Record.Hold.Kind == session.HoldSuspend, c.Record.IsDraining():
 			return c.free(reason, "it is resumed"), nil
 		case c.Session.Suspended:
-			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, c.Record.Session)
+			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml; set suspended = false there", client.ErrRefused, c.Record.Agent)
 		case c.Record.Hold.Kind == session.HoldBudget:
 			return Outcome{}, c.withheld()
 		case c.Record.Obstacle.BlocksPrompts() && !c.Record.Obstacle.Released:
