@@ -8,13 +8,12 @@ import (
 	"gascity/runtime"
 )
 
-// unknownFor is how long an activity must be unknown before that becomes an event. While a
-// person types, a screen is unknown and ready again with each key.
+// unknownFor is how long an activity must be unknown before gc emits an event about it. While a
+// person types, the activity alternates between unknown and ready with each key.
 const unknownFor = time.Second
 
-// announce makes an event of an activity that has changed. Every known activity becomes one
-// at once; that it is unknown only when it stays so for [unknownFor]. Nothing is written
-// when the activity is again what the last event said.
+// announce emits an event if the agent's activity changed since the last event. It emits a known
+// activity at once. It emits an unknown activity only after it was unknown for [unknownFor].
 func (l *loop) announce(e *entry) {
 	s := &e.sensing
 	delete(l.unannounced, e)
@@ -29,7 +28,7 @@ func (l *loop) announce(e *entry) {
 	}
 }
 
-// announceUnknown makes events of what has been unknown for long enough.
+// announceUnknown emits the events of activities that have been unknown for [unknownFor].
 func (l *loop) announceUnknown() {
 	for e := range l.unannounced {
 		if l.entries[e.rec.Key()] != e || !e.running() {

@@ -12,36 +12,37 @@ import (
 	"gascity/runtime"
 )
 
-// The options of the question whether a stop that waits is to be done now.
+// The options of the question that asks a person whether gc may stop a session now.
 const (
 	optionStop = "Stop it now"
 	optionWait = "Wait longer"
 )
 
-// answerLimit bounds how long the answer of a person waits for the loop.
+// answerLimit is how long a person's answer may wait for the loop.
 const answerLimit = 5 * time.Second
 
-// trackWait records since when a stop that the configuration asks for waits.
+// trackWait records since when a stop that the configuration requires is postponed.
 func (l *loop) trackWait(e *entry, a *plan.Action) {
 	switch {
 	case !a.Postponed:
 		e.waitsFrom = time.Time{}
 	case e.waitsFrom.IsZero():
-		e.waitsFrom, l.dirty = l.now(), true // the next decision says when a person is asked
+		e.waitsFrom, l.dirty = l.now(), true // the next decision computes when a person is asked
 	}
 	if a.Verb == plan.VerbNone && e.job == nil || a.Verb == plan.VerbStart {
 		e.apply = false // nothing waits
 	}
 }
 
-// askAbout adds to a view what the city asks a person about the session.
+// askAbout adds to a session's snapshot the question that gc itself asks a person about it, if
+// there is one.
 func (l *loop) askAbout(e *entry, a *plan.Action, v *session.Snapshot) {
 	stalled := e.sensing.stall.reported
 	if a.Ask == "" && stalled.IsZero() && !e.asks {
 		return
 	}
 	if now := l.now(); v.ReadAt.Before(now) {
-		v.ReadAt = now // what the city asks is known at any time
+		v.ReadAt = now // gc's own question needs no reading of the agent
 	}
 	switch {
 	case v.Instance == "", a.Ask == "" && stalled.IsZero():
@@ -60,7 +61,8 @@ func (l *loop) askAbout(e *entry, a *plan.Action, v *session.Snapshot) {
 	v.AnswerCityQuestion = func(ctx context.Context, r runtime.InteractionResponse) error { return c.answerStop(ctx, key, from, r) }
 }
 
-// answerStop takes a person's answer to the question whether a stop is to be done now.
+// answerStop applies a person's answer to the question whether gc may stop a session now. It
+// returns ErrInteractionGone if the question is no longer open.
 func (c *Controller) answerStop(ctx context.Context, key session.Key, from time.Time, r runtime.InteractionResponse) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -72,7 +74,7 @@ func (c *Controller) answerStop(ctx context.Context, key session.Key, from time.
 			return
 		case r.Action == runtime.ActionChoose && r.Text == optionStop:
 			e.apply = true
-		default: // a verb that is not a stop waits
+		default: // every other answer means: wait longer
 			e.waitsFrom = l.now()
 		}
 		l.dirty = true
@@ -81,8 +83,8 @@ func (c *Controller) answerStop(ctx context.Context, key session.Key, from time.
 	return err
 }
 
-// Apply does now what a changed configuration asks for and what waits, for the end of a turn
-// or for a person's answer: for the named agents or sessions, for all if none is named.
+// Apply applies postponed configuration changes now, without waiting for the end of a turn or for a
+// person's answer. It applies them to the named agents or sessions, or to all if no name is given.
 func (c *Controller) Apply(ctx context.Context, req client.ApplyRequest) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
 		entries, err := l.applicable(req.Targets)
@@ -104,7 +106,8 @@ func (c *Controller) Apply(ctx context.Context, req client.ApplyRequest) (client
 	})
 }
 
-// applicable finds the sessions for which a change of the configuration waits.
+// applicable returns the sessions that have a postponed configuration change, limited to names
+// unless names is empty.
 func (l *loop) applicable(names []string) ([]*entry, error) {
 	switch {
 	case l.ending != nil:
@@ -120,7 +123,7 @@ func (l *loop) applicable(names []string) ([]*entry, error) {
 		}
 		wanted[e] = true
 	}
-	l.decide() // by the newest configuration
+	l.decide() // with the newest configuration
 	var entries []*entry
 	for _, a := range l.actions {
 		e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]

@@ -17,19 +17,19 @@ type backend struct {
 	opening   bool
 
 	health  ops.ListingHealth
-	streams bool // events are pushed: the patrol asks for one list only
+	streams bool // the provider pushes events: a patrol only lists its sessions
 
-	listing   bool      // a listing is under way
-	listedAt  time.Time // when it began
+	listing   bool      // a listing runs now
+	listedAt  time.Time // when the last listing began
 	wanted    bool      // a listing is due
-	listAfter time.Time // and not before this
+	listAfter time.Time // no listing before this time
 	foreign   map[string]bool
-	counted   bool // this controller has a complete listing
-	lostAll   bool // its first one had no session that the records say runs: all ended together
-	cold      bool // relaunch proved unsupported
+	counted   bool // this controller has received a complete listing
+	lostAll   bool // the first complete listing had none of the sessions that the records call running
+	cold      bool // a relaunch failed as unsupported
 }
 
-// canRelaunch reports whether an agent can be relaunched here.
+// canRelaunch reports whether this provider can relaunch the agent of a session.
 func (p *backend) canRelaunch(name string) bool {
 	if p.provider == nil || p.cold {
 		return false
@@ -38,7 +38,7 @@ func (p *backend) canRelaunch(name string) bool {
 	return ok
 }
 
-// closed returns why nothing can be started, by place.
+// closed returns, for each runtime provider that can start no session, the reason.
 func (l *loop) closed() map[string]string {
 	out := map[string]string{}
 	for _, p := range l.backends {
@@ -49,7 +49,7 @@ func (l *loop) closed() map[string]string {
 	return out
 }
 
-// backendFor returns the place of a selection and begins to open it if it is new.
+// backendFor returns the backend of a selection. It begins to open the backend if it is new.
 func (l *loop) backendFor(selection string) *backend {
 	p, ok := l.backends[selection]
 	if !ok {
@@ -68,7 +68,7 @@ func (l *loop) open(p *backend) {
 	l.spawn(openLimit, func(ctx context.Context) func() {
 		provider, err := l.c.opts.Provider(ctx, p.selection)
 		if err == nil {
-			if err := runtime.ConfigureServer(provider); err != nil { // of an earlier release's server
+			if err := runtime.ConfigureServer(provider); err != nil { // the server may be one of an earlier release
 				l.c.opts.Logger.Warn("cannot apply the settings of a server that runs", "provider", p.selection, "error", err)
 			}
 		}
@@ -76,7 +76,7 @@ func (l *loop) open(p *backend) {
 			p.opening = false
 			if err != nil {
 				p.health.NotOpened(err)
-				l.unlisted(p)
+				l.listingFailed(p)
 				return
 			}
 			p.provider = provider
@@ -88,12 +88,12 @@ func (l *loop) open(p *backend) {
 func (l *loop) listener(p *backend) ops.Listener {
 	return ops.Listener{
 		Begun:  func() { l.send(func() { p.streams = true }) },
-		Event:  func(ev runtime.Event) { l.send(func() { l.noticed(p, ev) }) },
+		Event:  func(ev runtime.Event) { l.send(func() { l.handleEvent(p, ev) }) },
 		Broken: func() { l.send(func() { l.resync(p, false) }) },
 	}
 }
 
-// resync looks at everything of the place again.
+// resync marks every session of the provider for a new observation.
 func (l *loop) resync(p *backend, streams bool) {
 	p.streams = streams
 	p.wanted, l.dirty = true, true
@@ -107,9 +107,8 @@ func (l *loop) resync(p *backend, streams bool) {
 	}
 }
 
-// unlisted records that a place has just failed to list its sessions, and tries again
-// later.
-func (l *loop) unlisted(p *backend) {
+// listingFailed records that the provider failed to list its sessions, and schedules another listing.
+func (l *loop) listingFailed(p *backend) {
 	p.wanted = true
 	p.listAfter = l.now().Add(min(l.c.opts.Jitter(ops.Pause(p.health.Failures)), l.settings().Patrol))
 	if p.health.Failures == 1 {
@@ -117,12 +116,12 @@ func (l *loop) unlisted(p *backend) {
 	}
 }
 
-// list begins one listing of the place if one is due.
+// list begins a listing of the provider's sessions if one is due.
 func (l *loop) list(p *backend) {
 	now := l.now()
 	if p.listing && now.Sub(p.listedAt) > observeLimit+overdueAfter && !p.health.IsUnknown() {
 		p.health.MarkUnknown("its sessions cannot be listed: no answer for " + now.Sub(p.listedAt).Round(time.Second).String())
-		l.unlisted(p)
+		l.listingFailed(p)
 	}
 	switch {
 	case !p.wanted, p.listing, p.opening:
@@ -139,13 +138,13 @@ func (l *loop) list(p *backend) {
 	l.wakeAt(now.Add(observeLimit + overdueAfter + time.Millisecond))
 	l.spawn(observeLimit, func(ctx context.Context) func() {
 		listing := ops.List(ctx, p.provider)
-		return func() { l.listed(p, listing) }
+		return func() { l.applyListing(p, listing) }
 	})
 }
 
-// listed compares a listing with what is known. It only ever causes looks. Of one that
-// is incomplete, what it has is known; of the rest nothing is.
-func (l *loop) listed(p *backend, listing ops.Listing) {
+// applyListing processes the result of a listing. It only marks sessions for observation. In a partial
+// listing, the names are reliable, and a missing name means nothing.
+func (l *loop) applyListing(p *backend, listing ops.Listing) {
 	p.listing = false
 	if p.health.Update(&listing) {
 		l.c.emit(event.ControllerRecovered, nil, "the provider can be observed again", map[string]string{"provider": p.selection})
@@ -153,7 +152,7 @@ func (l *loop) listed(p *backend, listing ops.Listing) {
 		p.wanted = false
 	}
 	if p.health.Failures > 0 {
-		l.unlisted(p)
+		l.listingFailed(p)
 	}
 	if p.health.IsUnknown() {
 		return
@@ -163,10 +162,10 @@ func (l *loop) listed(p *backend, listing ops.Listing) {
 		there[name] = true
 	}
 	if !p.counted && !listing.Partial {
-		p.counted, p.lostAll = true, !l.anyOf(p, there)
+		p.counted, p.lostAll = true, !l.hasRunningSession(p, there)
 	}
 	for name := range there {
-		e := l.at(p, name)
+		e := l.entryOf(p, name)
 		switch {
 		case e == nil && !p.foreign[name]:
 			l.add(p, name).stale = true
@@ -186,8 +185,9 @@ func (l *loop) listed(p *backend, listing ops.Listing) {
 	}
 }
 
-// anyOf reports whether a listing has a session of the place that runs by its record.
-func (l *loop) anyOf(p *backend, there map[string]bool) bool {
+// hasRunningSession reports whether a listing contains a session of the provider that is running according to
+// its record.
+func (l *loop) hasRunningSession(p *backend, there map[string]bool) bool {
 	for _, e := range l.entries {
 		if e.backend == p && e.rec.Running && !e.claimed && there[e.rec.Session] {
 			return true
@@ -196,8 +196,8 @@ func (l *loop) anyOf(p *backend, there map[string]bool) bool {
 	return false
 }
 
-// noticed takes one event of a provider.
-func (l *loop) noticed(p *backend, ev runtime.Event) {
+// handleEvent processes one event of a provider.
+func (l *loop) handleEvent(p *backend, ev runtime.Event) {
 	if ev.Kind == runtime.EventResync {
 		l.resync(p, true)
 		return
@@ -205,7 +205,7 @@ func (l *loop) noticed(p *backend, ev runtime.Event) {
 	if ev.Kind == runtime.EventServerLost {
 		l.c.emit(event.ServerLost, nil, "the "+p.selection+" server ended, and every session in it; the next start brings a new one", map[string]string{"provider": p.selection, "error": ev.Text})
 	}
-	e := l.at(p, ev.Session)
+	e := l.entryOf(p, ev.Session)
 	if e == nil {
 		if ev.Kind == runtime.EventStarted {
 			delete(p.foreign, ev.Session)
@@ -251,5 +251,5 @@ func (l *loop) attached(e *entry, n int) {
 		l.c.emit(kind, e, text, map[string]string{"attached": fmt.Sprint(n)})
 	}
 	e.seen.Attached = n
-	l.edge(e)
+	l.markChanged(e)
 }

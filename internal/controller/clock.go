@@ -9,19 +9,19 @@ import (
 	"gascity/runtime"
 )
 
-// jumpBound is how far time may go on without the loop, or go back, before the
-// host is taken to have slept or its clock to have been set.
+// jumpBound is the difference between expected and actual time from which on gc assumes that the
+// host slept or that its clock was set.
 const jumpBound = 10 * time.Second
 
-// checkClock compares how long it is since the clock was checked last with how long
-// the loop meant to wait in between. After a jump every deadline moves with it,
-// everything is looked at again, and for one patrol nothing is ended for a timeout.
-// The host may stand still anywhere: what is decided by then rests on a look that is
-// too old to act on, and the next wait shows it.
+// checkClock compares the time since its last call with meant, the time for which the loop wanted
+// to wait. After a jump it moves every deadline by the jump and marks every session for
+// observation. For one patrol interval gc stops nothing because of a timeout. The host may be
+// suspended at any instruction: a decision made after that uses an observation that is too old to
+// beginActions on, and the next wait detects the jump.
 func (l *loop) checkClock(meant time.Duration) {
 	before := l.checked
 	l.checked = l.now()
-	passed := l.checked.Round(0).Sub(before.Round(0)) // on the wall: what a suspend leaves out counts
+	passed := l.checked.Round(0).Sub(before.Round(0)) // wall clock time, which includes the time of a suspend
 	gap := passed - min(meant, l.settings().Patrol)
 	switch {
 	case gap > jumpBound:
@@ -50,7 +50,7 @@ func (l *loop) checkClock(meant time.Duration) {
 	}
 }
 
-// shift moves the deadlines by the time in which the controller could not act.
+// shift moves the deadlines of an entry by gap, the time in which the controller could not act.
 func (e *entry) shift(gap time.Duration) {
 	if e.stopAt, e.driftedAt, e.observeAt = ops.Shift(e.stopAt, gap), ops.Shift(e.driftedAt, gap), ops.Shift(e.observeAt, gap); gap > 0 {
 		e.observeAt = time.Time{}

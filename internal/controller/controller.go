@@ -13,20 +13,20 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Controller keeps one city true. Its methods may be called concurrently, and
-// answer from the moment that [Controller.Run] runs.
+// Controller reconciles the running agents of one city with its configuration. Its methods may be
+// called concurrently. They answer only while [Controller.Run] runs.
 type Controller struct {
 	*snapshot.Service
 	opts  Options
 	first Loaded
-	start persist.Recalled // what the store held
+	start persist.Recalled // the records that the store held at the start
 
-	calls        chan func(*loop) // to the loop; never sent to while holding anything
+	calls        chan func(*loop) // functions for the loop to run; send without holding a lock
 	ended        chan struct{}    // closed when Run has returned
-	storeChanged atomic.Bool      // the store has changed for the better or the worse
+	storeChanged atomic.Bool      // the store started to fail or works again
 }
 
-// Open reads the configuration and the records. It touches no session yet.
+// Open reads the configuration and the records. It starts, stops and observes no session.
 func Open(ctx context.Context, opts Options) (*Controller, error) {
 	loaded, err := opts.Load(ctx)
 	if err != nil {
@@ -36,27 +36,26 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 	c := &Controller{Service: front, opts: opts, first: loaded, calls: make(chan func(*loop), 256), ended: make(chan struct{})}
 	c.start = persist.Recall(ctx, opts.Records)
 	l := newLoop(c)
-	l.decide() // so that every name is known from the first request on
+	l.decide() // so that the first request already finds every name
 	l.publish()
 	front.Store.Changed = opts.Changed
 	return c, nil
 }
 
-// Run reconciles the running agents with the configuration until ctx ends or the
-// control API asks it to exit. It returns nil then: sessions go on unless they
-// were asked to stop. An error means that a job of its own would not end. Run is
-// called once.
+// Run reconciles the running agents with the configuration until ctx ends or the control API asks
+// it to exit. It then returns nil; sessions keep running unless they were stopped before. It
+// returns an error if a job did not return or the store did not accept the last records. Call Run
+// once.
 func (c *Controller) Run(ctx context.Context) error {
 	defer close(c.ended)
 	l := newLoop(c)
 	return l.run(ctx)
 }
 
-// errEnded answers requests to a controller that has ended.
-var errEnded = fmt.Errorf("%w: the controller has ended", client.ErrUnavailable)
+// errEnded is the answer to a request after Run has returned.
+var errEnded = fmt.Errorf("%w: the controller has stopped; start it with: gc start", client.ErrUnavailable)
 
-// ask runs f in the loop and waits for its answer. f answers at once or keeps
-// the function to answer later; it must be called exactly once.
+// ask runs f in the loop and waits for its answer. f calls answer exactly once, at once or later.
 func ask[T any](ctx context.Context, c *Controller, f func(l *loop, answer func(T, error))) (T, error) {
 	type reply struct {
 		value T
@@ -90,7 +89,7 @@ func ask[T any](ctx context.Context, c *Controller, f func(l *loop, answer func(
 func timedOut(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: the controller is still at it; look at the status", client.ErrTimeout)
+		return fmt.Errorf("%w: the controller has not finished the request yet; see: gc status", client.ErrTimeout)
 	}
 	return err
 }

@@ -11,9 +11,9 @@ import (
 	"gascity/runtime"
 )
 
-// recordResumeFailure takes note of why an agent did not get into its conversation, and reports
-// whether its end is no failure of its own: the next way is tried then. How often
-// is bounded by the ladder. A failure of an unknown kind counts.
+// recordResumeFailure records why an agent could not resume its conversation. It reports whether
+// the next start tries another way instead of counting a failure of the agent. The number of rungs
+// limits how often that happens. A failure of an unknown kind counts as a failure of the agent.
 func (l *loop) recordResumeFailure(e *entry, failure session.ResumeFailure, words string) bool {
 	c := &e.rec.Conversation
 	if failure == "" {
@@ -35,8 +35,8 @@ func (l *loop) recordResumeFailure(e *entry, failure session.ResumeFailure, word
 	return true
 }
 
-// recordLateResumeFailure is lapsed for an agent whose start was complete. One that lived for a
-// while was in its conversation.
+// recordLateResumeFailure does the same as recordResumeFailure for an agent whose start was
+// complete. An agent that ran for [conversation.SettleTime] did reach its conversation.
 func (l *loop) recordLateResumeFailure(e *entry, fault string) bool {
 	c := &e.rec.Conversation
 	if l.now().Sub(e.rec.StartedAt) >= conversation.SettleTime {
@@ -47,14 +47,14 @@ func (l *loop) recordLateResumeFailure(e *entry, fault string) bool {
 	return failure != session.ResumeOther && l.recordResumeFailure(e, failure, fault)
 }
 
-// conversing returns the Config of a relaunch. It takes two passes: the
-// conversation must be in the store before the agent is in it.
-func (l *loop) conversing(e *entry, s *plan.Session) (runtime.Config, bool) {
+// relaunchConfig returns the Config of a relaunch, or false in the first of two passes: the store must
+// hold the conversation before the agent enters it.
+func (l *loop) relaunchConfig(e *entry, s *plan.Session) (runtime.Config, bool) {
 	if e.before != nil {
 		if cfg, ok := conversation.Config(s, e.rec.Conversation); ok {
 			return cfg, true
 		}
-		l.unready(e)
+		l.restoreConversation(e)
 	}
 	before := e.rec.Conversation
 	e.before, e.rec.Conversation = &before, conversation.Choose(s, before, l.now())
@@ -63,8 +63,8 @@ func (l *loop) conversing(e *entry, s *plan.Session) (runtime.Config, bool) {
 	return runtime.Config{}, false
 }
 
-// unready takes back the choice of a relaunch that was not carried out.
-func (l *loop) unready(e *entry) {
+// restoreConversation restores the conversation from before a relaunch that was not carried out.
+func (l *loop) restoreConversation(e *entry) {
 	if e.before != nil {
 		e.rec.Conversation, e.before = *e.before, nil
 		e.touch()

@@ -1,29 +1,28 @@
-// Package controller keeps a city true: it is the only loop that acts.
+// Package controller contains the reconcile loop, the only code that starts and stops sessions.
 //
 // # One loop
 //
-// [Controller.Run] is one goroutine that owns everything that changes. Others
-// send it functions to run, or read the snapshot that it publishes. After each
-// message it makes a pass: whatever is stale is looked at again, [plan.Diff]
-// decides about every session, and what it decides is begun.
+// [Controller.Run] is one goroutine that owns all mutable state. Other goroutines send it functions
+// to run, or read the snapshot that it publishes. After each message it makes a pass: it observes
+// every stale session again, [plan.Diff] decides about every session, and the loop begins the
+// decided actions.
 //
 // # Level, not edge
 //
-// An event of a provider only says where to look. What is done follows from an
-// observation that is newer than the last act, so a lost event costs time (the
-// patrol finds it) and never correctness. A look that fails, and a listing that
-// is incomplete, freeze every act on what it was about.
+// An event of a provider only selects what to observe. Each action follows from an observation that
+// is newer than the last action. So a lost event causes a delay until the next patrol, and no
+// error. If an observation fails or a listing is incomplete, gc does nothing to the sessions
+// concerned.
 //
 // # Work
 //
-// A session is worked on by at most one goroutine at a time: it is looked at,
-// started, stopped, or changed. Each such job has a deadline. A job that ignores
-// its deadline keeps its session but not its place in the limits, so it delays
-// no other session.
+// At most one goroutine works on a session at a time: it observes, starts, stops or changes the
+// session. Each such job has a deadline. A job that exceeds its deadline still blocks its session
+// but is not counted in the limits, so it delays no other session.
 //
 // # Rest
 //
-// When nothing happens, nothing proportional to the fleet is done: a provider
-// that pushes its events is only asked for one list per patrol. A provider that
-// cannot push is looked at, session by session, at that interval.
+// When nothing happens, no work grows with the number of sessions: a provider that pushes events is
+// only asked for one listing per patrol. Each session of a provider that cannot push is observed
+// once per patrol.
 package controller

@@ -12,74 +12,74 @@ import (
 	"gascity/runtime"
 )
 
-// entry is one session as the loop knows it. Only the loop touches it.
+// entry is the loop's state of one session. Only the loop accesses it.
 type entry struct {
 	rec session.Record
 
-	// versions of rec: of the present one, of the newest that the saver was given,
-	// and of the newest that the store has
+	// versions of rec: the current one, the newest one passed to the saver, and the newest one that
+	// the store holds
 	version, queued, stored uint64
 	versions                *uint64 // the newest of any entry
 	saveFault               string
 
-	wakeQueued bool // a prompt has waited since it was woken
+	wakeQueued bool // a prompt was queued since the session was woken
 
 	backend    *backend
 	owner      plan.Owner
 	known      bool   // this controller has started or adopted the instance
-	notedEpoch uint64 // the epoch that stands with the session, as far as is known
-	cut        bool   // its start was cut off by the end of the controller that began it
+	notedEpoch uint64 // the epoch in the session's metadata; zero: not known
+	cut        bool   // its start was interrupted when an earlier controller stopped
 
-	before      *session.Conversation // before a relaunch whose conversation is in rec; nil: none is due
+	before      *session.Conversation // the conversation before a pending relaunch; nil: none is pending
 	blocked     bool                  // its last start was refused because the session exists
 	begun       []time.Time           // when the last starts began, oldest first
 	claimed     bool                  // rec holds the next instance, whose start has not begun
-	wakeWhy     string                // why a session that sleeps is to run
-	asked       *asked                // the order that is being stored, nil if there is none
-	drainSynced string                // the drain that was reported to the agent
+	wakeWhy     string                // why gc starts a sleeping session; empty: it does not
+	asked       *asked                // the request that is being stored; nil: none
+	drainSynced string                // the drain deadline that was reported to the agent
 
-	// the last look
-	stale         bool // it must be looked at before anything is done
+	// the last observation
+	stale         bool // it must be observed before gc acts on it
 	unknownReason string
-	failedLooks   int       // looks in a row that failed
-	observeAt     time.Time // no look before this
+	failedLooks   int       // consecutive failed observations
+	observeAt     time.Time // no observation before this time
 	seen          runtime.Observation
-	first         bool      // the last look was this controller's first of the session
-	again         time.Time // look again then, whether anything happens or not
-	unsure        int       // looks in a row that left a question open
+	first         bool      // the last observation was this controller's first of the session
+	again         time.Time // time of the next unconditional observation; zero: none
+	unsure        int       // consecutive observations with an unclear result
 
 	sensing   sensing
 	obstacles obstacles
-	unseen    error     // the program of the instance that runs was not found before its start; nil: it was
-	idleSince time.Time // idleness counts from then at the earliest
-	job       *job      // what is being done, nil if nothing
+	unseen    error     // error if the agent's program was not found before the start
+	idleSince time.Time // earliest begin of an idle period
+	job       *job      // the running job; nil: none
 	order     plan.Order
-	stopAt    time.Time // no stop before this
+	stopAt    time.Time // no stop before this time
 	stopFault string
 	driftedAt time.Time
-	waitsFrom time.Time // since when a stop that the configuration asks for waits
-	apply     bool      // a person wants it now
-	asks      bool      // a person was asked about it in this instance
-	confirmed bool      // it was looked at since the drift was noticed
-	hints     string    // that its place was given in this controller's life; empty: none yet
+	waitsFrom time.Time // since when a stop that the configuration requires is postponed
+	apply     bool      // a person asked to apply the change now
+	asks      bool      // gc asked a person about this instance
+	confirmed bool      // it was observed after the drift was detected
+	hints     string    // the hints that this controller passed to the provider; empty: none
 	disrupted bool
 
 	action plan.Action // the last decision
 
-	// when the city ends
-	tree  []proc.Info // the processes before the interrupt
+	// used while the city is being stopped
+	tree  []proc.Info // the agent's processes before the interrupt
 	tries int
-	stops int // stops that came to an end, of any result
+	stops int // finished stops, successful or not
 	last  client.StopResult
 }
 
-// job is one act on one session, done by one goroutine.
+// job is one operation on one session, run by one goroutine.
 type job struct {
 	kind    jobKind
-	verb    plan.Verb // what status shows; empty for a look
+	verb    plan.Verb // shown in the status; empty for an observation
 	cancel  context.CancelFunc
-	overdue time.Time    // from then on it counts in no limit
-	attempt *ops.Attempt // of a start
+	overdue time.Time    // from this time on it is not counted in the limits
+	attempt *ops.Attempt // set for a start only
 }
 
 type jobKind uint8
@@ -101,7 +101,7 @@ func (e *entry) running() bool {
 // starting reports whether a start is under way.
 func (e *entry) starting() bool { return e.job != nil && e.job.attempt != nil }
 
-// exists reports whether an agent or a dead session is there.
+// exists reports whether the session or its agent process exists.
 func (e *entry) exists() bool {
 	return e.unknownReason == "" && (e.seen.Session == runtime.Alive || e.seen.Agent == runtime.Alive)
 }
@@ -111,12 +111,12 @@ func (e *entry) unknown() bool {
 	return e.unknownReason != "" || e.backend.health.WhyUnknown(e.rec.Session) != "" || e.seen.Session == runtime.Unknown
 }
 
-// unread reports whether a session was listed and no look has shown its owner yet.
+// unread reports whether the session's owner is still unknown because no observation has finished.
 func (e *entry) unread() bool {
 	return e.stale || e.job != nil && e.job.kind == jobObserve
 }
 
-// observed returns the observation of an entry for a diff.
+// observed returns the entry as input for [plan.Diff].
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
@@ -131,7 +131,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 	if l.c.opts.Queued != nil && l.ctx != nil {
 		o.Queued, o.PromptAt = l.c.opts.Queued(e.rec.Session)
 	}
-	if e.wakeQueued = e.wakeWhy != "" && (e.wakeQueued || o.Queued > 0); l.awoken(e, o.Queued) {
+	if e.wakeQueued = e.wakeWhy != "" && (e.wakeQueued || o.Queued > 0); l.wakeReasonOver(e, o.Queued) {
 		e.wakeWhy, o.WakeReason = "", ""
 	}
 	if why := e.backend.health.WhyUnknown(e.rec.Session); why != "" {
@@ -146,9 +146,10 @@ func (l *loop) observed(e *entry) plan.Observed {
 	return o
 }
 
-// awoken reports whether what a session was woken for is over: the prompts, if it
-// was for some, else the time in which its client may have attached.
-func (l *loop) awoken(e *entry, queued int) bool {
+// wakeReasonOver reports whether the reason to wake a session is over. If it was woken for prompts, it is
+// over when no prompt is queued. Otherwise it is over [wakeHolds] after the start, so that a client
+// can attach.
+func (l *loop) wakeReasonOver(e *entry, queued int) bool {
 	if e.wakeWhy == "" || !e.running() || !e.known || e.job != nil && e.job.kind == jobStart {
 		return false
 	}
@@ -157,7 +158,7 @@ func (l *loop) awoken(e *entry, queued int) bool {
 	return !l.now().Before(until) || e.wakeQueued && queued == 0
 }
 
-// identify takes over which instance was seen.
+// identify copies the instance token and handle of an observation to the record.
 func (e *entry) identify(seen runtime.Observation) {
 	e.rec.Token, e.rec.Handle = seen.InstanceToken, seen.Handle
 	e.rec.Instance = session.PublicInstance(seen.InstanceToken)

@@ -9,12 +9,11 @@ import (
 	"gascity/runtime"
 )
 
-// hintsOf names the hints of a configuration, to compare them.
+// hintsOf returns the hints of a session's configuration as one string for comparison.
 func hintsOf(s *plan.Session) string { return fmt.Sprintf("%q", s.Config.Hints()) }
 
-// setHints gives sessions that run the hints of the configuration in force, where they were
-// started with others or with unknown ones. It disturbs no agent. Hints that come with a
-// change which needs another start belong to the next program.
+// setHints applies changed hints of the current configuration to running sessions. That disturbs no
+// agent. If the change also requires another start, the hints are applied at that start.
 func (l *loop) setHints() {
 	for key, e := range l.entries {
 		s := l.desired[key]
@@ -28,7 +27,7 @@ func (l *loop) setHints() {
 		l.begin(e, jobAdopt, "", observeLimit, func(ctx context.Context) func() {
 			err := runtime.SetHints(ctx, p, name, token, hints)
 			return func() {
-				e.hints = wanted // what cannot be set now takes effect at the next start
+				e.hints = wanted // a hint that cannot be set now takes effect at the next start
 				if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, runtime.ErrStaleInstance) {
 					l.c.opts.Logger.Warn("changed hints take effect at the next start only", "session", name, "error", err)
 				}

@@ -15,8 +15,8 @@ import (
 	"gascity/runtime"
 )
 
-// begin gives an entry a job. work runs outside the loop; what it returns runs
-// in the loop when the job is over.
+// begin starts a job on an entry. work runs outside the loop. The function that work returns runs
+// in the loop afterwards.
 func (l *loop) begin(e *entry, kind jobKind, verb plan.Verb, limit time.Duration, work func(ctx context.Context) func()) {
 	e.job = &job{kind: kind, verb: verb, overdue: l.now().Add(limit + overdueAfter)}
 	e.job.cancel = l.spawn(limit, func(ctx context.Context) func() {
@@ -30,16 +30,16 @@ func (l *loop) begin(e *entry, kind jobKind, verb plan.Verb, limit time.Duration
 	l.markUnpublished(e)
 }
 
-// change relaunches an agent in its warm box, or runs its live commands again.
+// change relaunches an agent in its existing session, or runs its live commands again.
 func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 	e.apply = false
 	p, began, limit := e.backend.provider, l.now(), liveLimit
 	launch := l.launch(s, s.Config)
 	launch.LiveOnly = a.Verb == plan.VerbApplyLive
 	if a.Verb == plan.VerbRelaunch {
-		cfg, ok := l.conversing(e, s)
+		cfg, ok := l.relaunchConfig(e, s)
 		if !ok {
-			return // it goes on with a later pass
+			return // a later pass continues
 		}
 		launch.Config, limit = cfg, max(s.StartTimeout, startLimit)
 		launch.Token, launch.Epoch = l.c.opts.NewToken(), e.rec.Epoch+1
@@ -57,7 +57,7 @@ func (l *loop) launch(s *plan.Session, cfg runtime.Config) *ops.Launch {
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r ops.Changed) {
 	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
 		e.backend.cold = true // the next decision is a restart
-		l.unready(e)
+		l.restoreConversation(e)
 		return
 	}
 	if !r.Applied && r.Renewed {
@@ -65,7 +65,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 		return
 	}
 	if !r.Applied {
-		l.unready(e)
+		l.restoreConversation(e)
 		e.stopFault = ops.Fault(r.Err)
 		e.stopAt = l.now().Add(l.c.opts.Jitter(ops.Pause(1)))
 		e.stale, e.observeAt = true, e.stopAt
@@ -82,21 +82,20 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	}
 	kind, text := event.SessionLiveApplied, "live commands were run again"
 	if a.Verb == plan.VerbRelaunch {
-		kind, text = event.SessionRelaunched, "the agent was started again in its place"
+		kind, text = event.SessionRelaunched, "the agent was relaunched in its session"
 		if !r.Renewed {
-			l.c.opts.Logger.Warn("a relaunch left the instance its name; agents there are restarted from now on", "provider", e.rec.Provider)
+			l.c.opts.Logger.Warn("a relaunch did not change the instance token; agents of this provider are restarted from now on", "provider", e.rec.Provider)
 			e.backend.cold = true
 		}
-		l.renew(e, began, r)
+		l.recordRelaunch(e, began, r)
 	}
 	l.c.emit(kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
-	l.found(e, r.Finding)
+	l.applyFinding(e, r.Finding)
 	l.sense(e)
 }
 
-// renew records that another process runs in the place of the previous one: what was
-// meant for that ends here.
-func (l *loop) renew(e *entry, began time.Time, r ops.Changed) {
+// recordRelaunch records that a relaunch replaced the process, and clears the state of the previous process.
+func (l *loop) recordRelaunch(e *entry, began time.Time, r ops.Changed) {
 	e.touch()
 	e.rec.Epoch++
 	if r.Finding.Err == nil && r.Finding.Seen.InstanceToken != e.rec.Token {
@@ -107,11 +106,11 @@ func (l *loop) renew(e *entry, began time.Time, r ops.Changed) {
 	e.clearSenses()
 }
 
-// relaunchFailed records that the agent was replaced and that its start did not come
-// to its end. It is ended and started again, like one whose start was cut off. One
-// that has ended is found so.
+// relaunchFailed records that a relaunch replaced the process and that the new start failed. gc
+// then stops and starts the agent, as after an interrupted start. If the agent has already exited,
+// the observation shows it.
 func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
-	l.renew(e, began, r)
+	l.recordRelaunch(e, began, r)
 	if r.Finding.Seen.Agent != runtime.Dead {
 		e.cut, e.known, e.rec.Start = true, false, session.StartCut
 		fault := ops.Fault(r.Err)
@@ -122,12 +121,12 @@ func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 		l.c.emit(event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+ops.FirstLine(e.rec.Fault),
 			map[string]string{"error": e.rec.Fault, "next": explain.Stamp(e.rec.NextAt)})
 	}
-	l.found(e, r.Finding)
+	l.applyFinding(e, r.Finding)
 	l.sense(e)
 }
 
-// adopt takes over a session that runs already. What a start does that was cut off
-// and can be done again is done again.
+// adopt takes over a session that is already running. It repeats the repeatable steps of a start
+// that was interrupted.
 func (l *loop) adopt(e *entry, s *plan.Session) {
 	p, name, handle, limit := e.backend.provider, e.rec.Session, e.seen.Handle, observeLimit
 	notes := ops.Metadata{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored, Epoch: e.rec.Epoch, Started: e.rec.Instance}
@@ -148,7 +147,7 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 		}
 		return func() {
 			if err == nil && undone {
-				e.rec.Warning = "start: cut off by the end of the controller; it is unknown how much of its set-up and first prompt was done"
+				e.rec.Warning = "start: interrupted because the controller stopped; gc does not know which set-up steps ran and whether the first prompt arrived"
 			}
 			l.adopted(e, notes.Stored, err, liveErr)
 		}
@@ -157,7 +156,7 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 
 func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error) {
 	if err != nil {
-		l.found(e, ops.Finding{Err: fmt.Errorf("it cannot be adopted: %w", err)})
+		l.applyFinding(e, ops.Finding{Err: fmt.Errorf("cannot take over the session: %w", err)})
 		return
 	}
 	if liveErr != nil {
@@ -168,15 +167,15 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 	e.rec.Conversation.Begun = e.rec.Conversation.ID != ""
 	e.touch()
 	e.rec.Running, e.rec.Exit = true, nil
-	if e.blocked { // the session that the start ran into is this one
+	if e.blocked { // this is the session that made the start fail
 		e.blocked, e.rec.Fault, e.rec.NextAt = false, "", time.Time{}
 	}
 	e.idleSince = l.now()
-	l.c.emit(event.SessionAdopted, e, "a session that ran already was taken over", map[string]string{"instance": e.rec.Instance})
+	l.c.emit(event.SessionAdopted, e, "a session that was already running was taken over", map[string]string{"instance": e.rec.Instance})
 	l.sense(e)
 }
 
-// rebaseline stores the present fingerprints: what was stored is by other rules.
+// rebaseline replaces stored fingerprints of another hash version by the current ones.
 func (l *loop) rebaseline(e *entry) {
 	s := l.desired[e.rec.Key()]
 	if s == nil || e.backend.provider == nil {
@@ -189,7 +188,7 @@ func (l *loop) rebaseline(e *entry) {
 		err := n.Write(p, s.Name)
 		return func() {
 			if err != nil {
-				l.c.opts.Logger.Warn("cannot note the present fingerprints", "session", s.Name, "error", err)
+				l.c.opts.Logger.Warn("cannot store the current fingerprints", "session", s.Name, "error", err)
 			}
 		}
 	})

@@ -6,27 +6,28 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// move brings the record's state to where the decision says the session is, by
-// the machine's own transitions: what is unknown moves nothing.
+// move changes the record's lifecycle state to the state that the decision requires. An unknown
+// state changes nothing.
 func (l *loop) move(e *entry, to session.State) {
 	moved, err := e.rec.MoveTo(to, l.now())
 	if err != nil {
-		l.c.opts.Logger.Warn("the lifecycle was not expected to take this way", "session", e.rec.Session, "error", err)
+		l.c.opts.Logger.Warn("unexpected change of the lifecycle state", "session", e.rec.Session, "error", err)
 	}
 	if moved {
 		e.touch()
 	}
 }
 
-// stateOf returns the state that a decision puts a session in.
+// stateOf returns the lifecycle state that belongs to a decision.
 func stateOf(a plan.Action) session.State {
 	if a.Verb == plan.VerbStart {
-		return session.StateCreating // it is due; nothing exists yet
+		return session.StateCreating // the start is due; the session does not exist yet
 	}
 	return session.State(a.State)
 }
 
-// state returns the word that people see: the record's, as long as anything is known.
+// state returns the state that people see: the record's state, or unknown while nothing is known
+// about the session.
 func (e *entry) state(a plan.Action) string {
 	if a.State == client.StateUnknown || a.State == "" || e.rec.State == "" {
 		return client.StateUnknown

@@ -18,10 +18,10 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// loop is everything that changes. One goroutine owns it.
+// loop is the mutable state of the controller. Only the goroutine of run accesses it.
 type loop struct {
 	c      *Controller
-	ctx    context.Context //nolint:containedctx // the life of the loop; ends every job and watch
+	ctx    context.Context //nolint:containedctx // the loop's context; its end cancels every job and watch
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // jobs and watches
 
@@ -30,45 +30,46 @@ type loop struct {
 	loadedAt  time.Time
 	loadError string
 	loading   bool
-	reloads   []func(client.Done, error) // who waits for the next reading
+	reloads   []func(client.Done, error) // answers to call after the next load
 
 	backends map[string]*backend
 	entries  map[session.Key]*entry
-	// the sessions that can be read
+	// the sessions with a due or running read of the agent's channels
 	sensible map[*entry]bool
-	// the sessions with a change that concerns no other session
+	// the sessions with a change that affects no other session
 	edges map[*entry]bool
-	// unpublished are the sessions that readers see as they were, since when at most
+	// unpublished are the sessions that changed after the last publication; unpublishedAt is the
+	// time of the first of these changes
 	unpublished   map[*entry]bool
 	unpublishedAt time.Time
-	// unannounced are the sessions whose activity is unknown and no event has said so yet
+	// unannounced are the sessions whose activity is unknown and for which no event was emitted yet
 	unannounced map[*entry]bool
 	actions     []plan.Action
 
 	counts ops.Counts // of pools
 
-	observing int // under way, counted again by each pass
+	observing int // running observations, counted again in each pass
 
 	saver     *persist.Saver
 	versions  uint64    // the newest version of a record
 	frozen    string    // why the store cannot be relied on, empty if it can
 	unread    string    // why the records could not be read, empty if they were
-	recallAt  time.Time // no further try before this
+	recallAt  time.Time // no further attempt before this time
 	recalling bool
 
-	ending  *ending // nil unless the city ends
-	leaving bool    // the loop is to end
+	ending  *ending // nil unless the city is being stopped
+	leaving bool    // the loop must return
 
-	waiters   []func() bool // called after each pass, dropped when true
+	waiters   []func() bool // called after each pass; removed when they return true
 	dirty     bool          // a pass is due
-	wake      time.Time     // when to make a pass although nothing happened
-	tick      time.Time     // when to turn without one
+	wake      time.Time     // time of the next pass even if nothing happens
+	tick      time.Time     // time of the next turn without a pass
 	startedAt time.Time
-	jumpedAt  time.Time // when time last jumped; zero: it never did
+	jumpedAt  time.Time // when the clock last jumped; zero: never
 	checked   time.Time // when the clock was checked last
 }
 
-// activityLag is how old the snapshot may be about output and titles.
+// activityLag is the maximum delay with which the snapshot shows output and titles.
 const activityLag = 250 * time.Millisecond
 
 func newLoop(c *Controller) *loop {
@@ -80,7 +81,7 @@ func newLoop(c *Controller) *loop {
 	l.saver = persist.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
 		l.send(func() { l.stored(key, version, err) })
 	})
-	l.remember(c.start)
+	l.loadRecords(c.start)
 	l.applyConfig(c.first)
 	return l
 }
@@ -91,11 +92,11 @@ func (l *loop) settings() Settings { return l.loaded.Settings }
 func (l *loop) run(ctx context.Context) error {
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	defer l.cancel()
-	l.c.emit(event.ControllerStarted, nil, "the controller took charge of the city",
+	l.c.emit(event.ControllerStarted, nil, "the controller started",
 		map[string]string{"version": l.c.opts.Version, "pid": strconv.Itoa(l.c.opts.PID)})
 	saving, stopSaving := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSaving()
-	go l.saver.Run(saving) // leave waits for it
+	go l.saver.Run(saving) // shutDown waits for it
 	for _, p := range l.backends {
 		l.open(p)
 	}
@@ -114,7 +115,7 @@ func (l *loop) run(ctx context.Context) error {
 		case f := <-l.c.calls:
 			f(l)
 			l.drain()
-		case <-timer.C: // turn sees what is due
+		case <-timer.C: // turn handles due work
 		case <-patrol.C: // a tick that was not received in time is dropped
 			l.patrol()
 			patrol.Reset(l.settings().Patrol)
@@ -123,10 +124,10 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		l.checkClock(pause)
 	}
-	return l.leave()
+	return l.shutDown()
 }
 
-// turn makes the passes that are due, and keeps the snapshot young.
+// turn makes the passes that are due and updates the snapshot.
 func (l *loop) turn() {
 	l.dirty = l.c.storeChanged.Swap(false) || l.dirty || !l.wake.IsZero() && !l.now().Before(l.wake)
 	if !l.dirty {
@@ -145,8 +146,7 @@ func (l *loop) turn() {
 	l.announceUnknown()
 }
 
-// answer runs the waiters whose condition now holds. An answer may make others
-// wait.
+// answer runs the waiters whose condition now holds. A waiter may add new waiters.
 func (l *loop) answer() {
 	waiting := l.waiters
 	l.waiters = nil
@@ -154,7 +154,7 @@ func (l *loop) answer() {
 	l.waiters = append(waiting, l.waiters...)
 }
 
-// drain takes what else has come, so that one pass answers for all of it.
+// drain runs the functions that have already been sent, so that one pass handles all of them.
 func (l *loop) drain() {
 	for range cap(l.c.calls) {
 		select {
@@ -166,22 +166,22 @@ func (l *loop) drain() {
 	}
 }
 
-// wakeAt asks for a pass at t at the latest. What is due already is the present
-// pass's business.
+// wakeAt requests a pass at t at the latest. A time that is not in the future is ignored: the
+// current pass handles it.
 func (l *loop) wakeAt(t time.Time) {
 	if t.After(l.now()) && (l.wake.IsZero() || t.Before(l.wake)) {
 		l.wake = t
 	}
 }
 
-// tickAt asks for a turn at t at the latest, without a pass.
+// tickAt requests a turn without a pass at t at the latest.
 func (l *loop) tickAt(t time.Time) {
 	if l.tick.IsZero() || t.Before(l.tick) {
 		l.tick = t
 	}
 }
 
-// pause returns how long nothing needs to be done by itself.
+// pause returns the time until the next scheduled pass or turn.
 func (l *loop) pause() time.Duration {
 	pause := 24 * time.Hour
 	for _, due := range []time.Time{l.wake, l.tick} {
@@ -192,7 +192,8 @@ func (l *loop) pause() time.Duration {
 	return max(0, pause)
 }
 
-// patrol ensures that a lost event costs no more than one interval.
+// patrol marks every provider for a new listing, so that a lost event causes a delay of at most one
+// interval.
 func (l *loop) patrol() {
 	l.countPools()
 	l.dirty = true
@@ -201,8 +202,8 @@ func (l *loop) patrol() {
 	}
 }
 
-// leave ends what the loop has begun; sessions go on.
-func (l *loop) leave() error {
+// shutDown stops the loop's own jobs. Sessions keep running.
+func (l *loop) shutDown() error {
 	l.cancel()
 	done := make(chan struct{})
 	go func() { l.wg.Wait(); close(done) }()
@@ -217,14 +218,14 @@ func (l *loop) leave() error {
 			l.drain()
 			return l.flushRecords()
 		case <-limit.C:
-			return errors.New("the controller ended with work that would not: " + strings.Join(l.busy(), ", "))
+			return errors.New("the controller stopped, but these jobs did not finish: " + strings.Join(l.busy(), ", "))
 		}
 	}
 }
 
-// flushRecords writes what is left and answers who waits for it.
+// flushRecords writes the remaining records and answers the requests that wait for them.
 func (l *loop) flushRecords() error {
-	l.release()
+	l.unclaimAll()
 	for _, e := range l.entries {
 		l.save(e)
 	}
@@ -237,9 +238,9 @@ func (l *loop) flushRecords() error {
 		case n := <-left:
 			l.drain()
 			l.answer()
-			l.c.emit(event.ControllerStopped, nil, "the controller ended", nil)
+			l.c.emit(event.ControllerStopped, nil, "the controller stopped", nil)
 			if n > 0 {
-				return fmt.Errorf("the controller ended before the store took %d of its records", n)
+				return fmt.Errorf("the controller stopped, but the store did not save %d of its records", n)
 			}
 			return nil
 		}
@@ -257,12 +258,13 @@ func (l *loop) busy() []string {
 	return names
 }
 
-// runTracked runs f in a goroutine that the loop waits for when it ends.
+// runTracked runs f in a goroutine. shutDown waits for that goroutine.
 func (l *loop) runTracked(f func()) { l.wg.Go(f) }
 
-// spawn runs work outside the loop under a deadline, and what it returns inside.
+// spawn runs work outside the loop with a deadline. The function that work returns runs in the
+// loop, and a pass follows.
 func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
-	return l.aside(limit, func(ctx context.Context) func() {
+	return l.spawnWithoutPass(limit, func(ctx context.Context) func() {
 		fold := work(ctx)
 		return func() {
 			fold()
@@ -271,8 +273,8 @@ func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func())
 	})
 }
 
-// aside is spawn for what need not lead to a pass.
-func (l *loop) aside(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
+// spawnWithoutPass does the same as spawn, without a pass afterwards.
+func (l *loop) spawnWithoutPass(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
 	ctx, cancel := context.WithTimeoutCause(l.ctx, limit, fmt.Errorf("not done within %v", limit))
 	l.runTracked(func() {
 		defer cancel()
@@ -282,7 +284,7 @@ func (l *loop) aside(limit time.Duration, work func(ctx context.Context) func())
 	return cancel
 }
 
-// send runs f in the loop. It gives up only when the loop has ended for good.
+// send runs f in the loop. It does nothing if Run has returned.
 func (l *loop) send(f func()) {
 	select {
 	case l.c.calls <- func(*loop) { f() }:
@@ -290,12 +292,12 @@ func (l *loop) send(f func()) {
 	}
 }
 
-// at returns the entry of a session at a place, nil if there is none.
-func (l *loop) at(p *backend, name string) *entry {
+// entryOf returns the entry of a provider's session, or nil if there is none.
+func (l *loop) entryOf(p *backend, name string) *entry {
 	return l.entries[session.Key{Provider: p.selection, Session: name}]
 }
 
-// add makes an entry for a session that is not known yet.
+// add creates the entry of a new session.
 func (l *loop) add(p *backend, name string) *entry {
 	e := &entry{backend: p, stale: true, versions: &l.versions, rec: session.Record{Session: name, Provider: p.selection}}
 	e.seen.Attached = -1

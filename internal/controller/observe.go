@@ -16,8 +16,8 @@ import (
 	"gascity/runtime"
 )
 
-// observeEntry begins a look at an entry that is stale, if nothing else is done with it
-// and the limit allows.
+// observeEntry begins an observation of a stale entry, unless a job runs on it or the limit of
+// observations is reached.
 func (l *loop) observeEntry(e *entry) {
 	if !e.again.IsZero() {
 		if l.now().Before(e.again) {
@@ -34,7 +34,7 @@ func (l *loop) observeEntry(e *entry) {
 		return
 	}
 	if l.observing >= l.settings().Looks {
-		return // the end of another look makes the next pass
+		return // the end of another observation causes the next pass
 	}
 	l.observing++
 	e.stale, e.again = false, time.Time{}
@@ -45,11 +45,11 @@ func (l *loop) observeEntry(e *entry) {
 		if f.Err == nil && f.Seen.Session == runtime.Alive && (!attributed || f.Seen.InstanceToken != token) {
 			f.Metadata, f.Err = ops.ReadMetadata(p, name)
 		}
-		return func() { l.found(e, f) }
+		return func() { l.applyFinding(e, f) }
 	})
 }
 
-// countObservations counts the looks that hold a place in the limit.
+// countObservations counts the running observations that count in the limit.
 func (l *loop) countObservations() int {
 	n := 0
 	for _, e := range l.entries {
@@ -60,11 +60,11 @@ func (l *loop) countObservations() int {
 	return n
 }
 
-// found takes over what a look found.
-func (l *loop) found(e *entry, f ops.Finding) {
+// applyFinding applies the result of an observation to an entry.
+func (l *loop) applyFinding(e *entry, f ops.Finding) {
 	now, ran := l.now(), e.running()
 	if f.Err != nil {
-		e.unknownReason = fmt.Sprintf("it cannot be observed: %v", f.Err)
+		e.unknownReason = fmt.Sprintf("cannot observe the session: %v", f.Err)
 		e.failedLooks++
 		e.stale, e.observeAt = true, now.Add(min(l.c.opts.Jitter(ops.Pause(e.failedLooks)), l.settings().Patrol))
 		if errors.Is(f.Err, runtime.ErrRuntimeUnavailable) {
@@ -85,7 +85,7 @@ func (l *loop) found(e *entry, f ops.Finding) {
 	}
 	switch {
 	case f.Seen.Session != runtime.Alive || f.Seen.InstanceToken == e.rec.Token:
-	case same && e.rec.Token == "": // a previous controller's; its token is read again
+	case same && e.rec.Token == "": // a previous controller started it; the token comes from the session again
 		e.rec.Token, e.rec.Handle = f.Seen.InstanceToken, f.Seen.Handle
 	default:
 		l.successor(e, f)
@@ -96,7 +96,7 @@ func (l *loop) found(e *entry, f ops.Finding) {
 	}
 	if !e.running() && f.Seen.Session != runtime.Unknown && e.rec.IsDraining() {
 		l.endDrain(e)
-		e.rec.Running = false // it was meant to end
+		e.rec.Running = false // its end was requested
 	}
 	switch {
 	case e.running():
@@ -112,9 +112,9 @@ func (l *loop) found(e *entry, f ops.Finding) {
 	}
 }
 
-// scheduleObservation arranges for another look where this one left a question open and no
-// event will answer it: an agent that has just ended for an unknown reason, one
-// that lives on without its session, and a session of unknown existence.
+// scheduleObservation schedules another observation if this one was unclear and no event will clear
+// it up: an agent that has just exited for an unknown reason, an agent that runs without its
+// session, and a session of unknown existence.
 func (l *loop) scheduleObservation(e *entry) {
 	seen := &e.seen
 	ending := seen.Session == runtime.Alive && seen.Agent == runtime.Dead && seen.Exit == nil && e.rec.Running
@@ -133,8 +133,8 @@ func (l *loop) scheduleObservation(e *entry) {
 	l.wakeAt(e.again)
 }
 
-// attribute settles whose the session is, and whether its start was complete: that
-// is what the session says, or else what the record does.
+// attribute determines which city owns the session and whether its start was complete. The
+// session's metadata counts first, then the record.
 func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	n, seen := f.Metadata, session.PublicInstance(f.Seen.InstanceToken)
 	e.notedEpoch = n.Epoch
@@ -144,7 +144,7 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	}
 	switch {
 	case n.Started == seen && same && e.rec.Start != session.StartDone:
-		e.rec.Start = session.StartDone // and its controller ended before it could say so
+		e.rec.Start = session.StartDone // its controller stopped before it stored that
 		e.touch()
 	case seen == "", n.Started == seen:
 	default:
@@ -153,7 +153,7 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	switch n.City {
 	case "":
 		if same {
-			e.owner = plan.OwnerThisCity // its start was cut off before its notes were written
+			e.owner = plan.OwnerThisCity // its start was interrupted before the metadata was written
 			return
 		}
 		e.owner = plan.OwnerUnknown
@@ -171,7 +171,7 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	}
 }
 
-// successor records that an instance runs which this controller did not start.
+// successor records that the running instance was not started by this controller.
 func (l *loop) successor(e *entry, f ops.Finding) {
 	if e.rec.Running && !e.claimed {
 		l.ended(e)
@@ -179,7 +179,7 @@ func (l *loop) successor(e *entry, f ops.Finding) {
 	e.known, e.claimed = false, false
 	e.touch()
 	if e.rec.Epoch++; f.Metadata != nil && e.notedEpoch != 0 && f.Metadata.Started == session.PublicInstance(f.Seen.InstanceToken) {
-		e.rec.Epoch = max(e.rec.Epoch-1, e.notedEpoch) // it says which it is
+		e.rec.Epoch = max(e.rec.Epoch-1, e.notedEpoch) // the metadata contains the instance's own epoch
 	}
 	e.identify(f.Seen)
 	e.rec.Start = session.StartDone
@@ -193,7 +193,7 @@ func (l *loop) successor(e *entry, f ops.Finding) {
 	e.clearSenses()
 }
 
-// ended records that the instance that ran is over without a request.
+// ended records that the running instance stopped without a request.
 func (l *loop) ended(e *entry) {
 	now := l.now()
 	exit := e.seen.Exit
@@ -207,12 +207,12 @@ func (l *loop) ended(e *entry) {
 	s := l.desired[key]
 	if s != nil && s.Config.Lifecycle == runtime.LifecycleOneShot && exit != nil && exit.Code == 0 && exit.Signal == "" {
 		l.c.emit(event.SessionExited, e, "the agent has finished", map[string]string{"exit": exit.String()})
-		l.life(e, "it finished")
+		l.saveInstanceRecord(e, "it finished")
 		return
 	}
 	if l.ending != nil {
 		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Uncounted: ops.Uncounted(&e.seen), Survivors: ops.Survivors(e.tree)}
-		l.countEnd(e)
+		l.addToCensus(e)
 	}
 	kind, fault := ops.EndOf(&e.rec, e.seen.Cause)
 	if e.unseen != nil && ops.NotRun(exit) {
@@ -220,17 +220,17 @@ func (l *loop) ended(e *entry) {
 	}
 	e.unseen = nil
 	if cut && e.rec.Lost {
-		kind, fault = event.SessionStartFailed, "its start was cut off by the end of the controller"
+		kind, fault = event.SessionStartFailed, "its start was interrupted because the controller stopped"
 	}
 	data := map[string]string{}
 	switch {
 	case l.endedBefore(e) && (!cut || l.c.opts.Retry):
 		fault = "it exited while no controller ran; its exit status is unknown"
-		data["reason"] = fault + "; no failure"
+		data["reason"] = fault + "; not counted as a failure"
 	case l.recordFinalLimit(e, e.seen.Last):
-		data["reason"] = "the model provider serves nothing for now; no failure"
+		data["reason"] = "the model provider serves no requests for now; not counted as a failure"
 	case l.recordLateResumeFailure(e, fault):
-		data["reason"] = "its conversation could not be resumed; no failure"
+		data["reason"] = "its conversation could not be resumed; not counted as a failure"
 	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":
 		l.failAfter(e, lived, fault)
 		data["next"] = explain.Stamp(e.rec.NextAt)
@@ -238,20 +238,20 @@ func (l *loop) ended(e *entry) {
 	if exit != nil {
 		data["exit"] = exit.String()
 	}
-	l.life(e, fault)
+	l.saveInstanceRecord(e, fault)
 	l.c.emit(kind, e, fault, data)
 }
 
-// endedBefore reports whether a session ended before this controller came, in a way that is no
-// failure of the agent: everything was lost or killed together, or a person has started the
-// city since, who wants it tried at once.
+// endedBefore reports whether a session stopped before this controller started, in a way that is no
+// failure of the agent: all sessions were lost or killed together, or a person has just started the
+// city and wants a new attempt at once.
 func (l *loop) endedBefore(e *entry) bool {
 	killed := e.rec.Lost || e.rec.Exit != nil && e.rec.Exit.Signal != ""
 	return e.first && (l.c.opts.Retry || e.backend.lostAll && killed)
 }
 
-// failAfter counts the end of a session that lived for so long. After a long life the next
-// start is at once: pauses are for failures that repeat.
+// failAfter records the failure of a session that ran for lived. After a run of [stableLife] or
+// more, the next start is at once: pauses are for repeated failures.
 func (l *loop) failAfter(e *entry, lived time.Duration, fault string) {
 	if lived >= stableLife {
 		e.rec.Streak = 0
@@ -262,7 +262,7 @@ func (l *loop) failAfter(e *entry, lived time.Duration, fault string) {
 	}
 }
 
-// fail counts a failure and puts off the next start.
+// fail records a failure and delays the next start.
 func (l *loop) fail(e *entry, fault string) {
 	now := l.now()
 	e.rec.AddFailure(now, l.settings().RestartWindow, fault)

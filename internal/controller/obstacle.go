@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// obstacleOver is how long an agent at rest must show no obstacle before one that held
-	// its prompts is over: right after a prompt, a screen shows neither the old error nor a turn.
+	// obstacleOver is how long an idle agent must show no obstacle before an obstacle that blocked
+	// its prompts is over. Right after a prompt, a screen shows neither the old error nor a turn.
 	obstacleOver = 3 * time.Second
 	// obstacleWorked is the same for an agent in a turn.
 	obstacleWorked = 30 * time.Second
-	// obstacleAgain is how soon after its end an obstacle of the same kind is the same one, so
-	// that the pauses between prompts go on growing.
+	// obstacleAgain is the time after the end of an obstacle in which one of the same kind
+	// continues it, so that the pauses between prompts keep growing.
 	obstacleAgain = 5 * time.Minute
 )
 
-// obstacles is what an entry remembers of obstacles beyond its record.
+// obstacles holds the obstacle state of an entry that is not in its record.
 type obstacles struct {
-	goneAt time.Time // since when nothing shows the one of the record; zero: something does
+	goneAt time.Time // since when no signal shows the record's obstacle; zero: a signal shows it
 	past   session.Obstacle
 	pastAt time.Time // when past ended
 }
 
-// obstacle keeps what the activity says of an obstacle. While the activity is not known, what
-// was known stays.
-func (l *loop) obstacle(e *entry) {
+// updateObstacle updates the record's obstacle from the agent's activity. While the activity is unknown,
+// the obstacle does not change.
+func (l *loop) updateObstacle(e *entry) {
 	a, was := &e.sensing.activity, &e.rec.Obstacle
 	switch {
 	case a.Obstacle.Kind != "":
@@ -60,8 +60,8 @@ func (l *loop) obstacle(e *entry) {
 	}
 }
 
-// setObstacle keeps an obstacle that was seen. One that was kept before keeps its beginning
-// and its probes.
+// setObstacle records an obstacle that was seen. If the record already has this obstacle, its start
+// time and probe count stay.
 func (l *loop) setObstacle(e *entry, next session.Obstacle) {
 	was, now := e.rec.Obstacle, l.now()
 	e.obstacles.goneAt = time.Time{}
@@ -90,28 +90,28 @@ func (l *loop) setObstacle(e *entry, next session.Obstacle) {
 	if next.Kind == runtime.ObstacleRetrying || next.Kind == runtime.ObstacleNoNetwork {
 		at := now
 		if next.NextTry.After(now) {
-			at = next.NextTry // until then nothing happens
+			at = next.NextTry // no progress is expected before that
 		}
 		e.sensing.stall.progress("a request that is tried again", at)
 	}
 	e.rec.Obstacle = next
 	if same && !next.BlocksPrompts() {
-		l.edge(e) // an attempt more: shown, and not worth a write
+		l.markChanged(e) // one more attempt: published, but not saved
 		return
 	}
 	e.touch()
-	l.edge(e)
+	l.markChanged(e)
 	if same && next.ResetAt.Equal(was.ResetAt) {
 		return
 	}
 	l.c.emit(event.SessionObstacle, e, explain.ObstacleText(&next), explain.ObstacleData(&next))
 	if next.Kind == runtime.ObstacleLimit {
-		l.c.emit(event.SessionLimited, e, "the model provider serves nothing for now",
+		l.c.emit(event.SessionLimited, e, "the model provider serves no requests for now",
 			map[string]string{"until": explain.Stamp(next.ResetAt), "source": string(next.Source)})
 	}
 }
 
-// endObstacle forgets an obstacle that is over.
+// endObstacle removes an obstacle that is over from the record.
 func (l *loop) endObstacle(e *entry) {
 	was := e.rec.Obstacle
 	if was.Kind == "" {
@@ -120,12 +120,12 @@ func (l *loop) endObstacle(e *entry) {
 	e.obstacles = obstacles{past: was, pastAt: l.now()}
 	e.rec.Obstacle = session.Obstacle{}
 	e.touch()
-	l.edge(e)
+	l.markChanged(e)
 	l.c.emit(event.SessionObstacleOver, e, "nothing keeps the agent from making progress any more", map[string]string{"obstacle": was.Kind})
 }
 
-// recordFinalLimit keeps a limit that an agent reported when it ended, and reports
-// whether the end is due to one.
+// recordFinalLimit records a limit that an agent reported when it exited, and reports whether the
+// limit is the reason of the exit.
 func (l *loop) recordFinalLimit(e *entry, last *runtime.Evidence) bool {
 	if last != nil && last.Activity == runtime.ActivityLimited {
 		l.setObstacle(e, session.Obstacle{
@@ -135,9 +135,9 @@ func (l *loop) recordFinalLimit(e *entry, last *runtime.Evidence) bool {
 	return l.limited(e)
 }
 
-// limited reports whether an end now is due to a limit, and no failure. The next
-// start is delayed by the limit then; without a known end of it, by [session.LimitProbe]. Of
-// other obstacles nothing is known any more.
+// limited reports whether a limit, and not a failure, is the reason that the agent stopped now. If
+// so, it delays the next start until the limit ends, or by [session.LimitProbe] if that time is
+// unknown. It removes any other obstacle from the record.
 func (l *loop) limited(e *entry) bool {
 	o := &e.rec.Obstacle
 	if o.Kind != runtime.ObstacleLimit {
@@ -153,8 +153,8 @@ func (l *loop) limited(e *entry) bool {
 	return true
 }
 
-// Probed records that an agent took a prompt. If an obstacle held its prompts back, the next one
-// waits longer. It does not block for long.
+// Probed records that an agent accepted a prompt. If an obstacle blocks its prompts, the next
+// prompt waits longer. Probed only waits for a free slot in the loop's channel.
 func (c *Controller) Probed(name string) {
 	f := func(l *loop) {
 		e, err := l.find(name)
@@ -163,12 +163,12 @@ func (c *Controller) Probed(name string) {
 		}
 		o := &e.rec.Obstacle
 		if l.now().Before(o.ProbeAt) {
-			return // it was taken before the obstacle began
+			return // it was accepted before the obstacle began
 		}
 		o.Probes++
 		o.Schedule(l.now())
 		e.touch()
-		l.edge(e)
+		l.markChanged(e)
 	}
 	select {
 	case c.calls <- f:
@@ -176,8 +176,7 @@ func (c *Controller) Probed(name string) {
 	}
 }
 
-// Resume releases an agent: from a suspension, from a drain, and from an obstacle that holds
-// its prompts back.
+// Resume ends a suspension, a drain, or the blocking of prompts by an obstacle.
 func (c *Controller) Resume(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.runOrder(ctx, name, req, requests.Resume(req.Reason))
 }

@@ -16,10 +16,9 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Kill ends an instance and returns how that went; the agent comes back by
-// itself, unless it is not to run. While nothing can be kept, and so nothing can be
-// started, it ends nothing unless it is forced: the order of a person is evidence
-// enough, and nothing else is done on it.
+// Kill stops an instance and returns the result. gc starts the agent again unless the configuration
+// or a hold prevents it. While the store fails, gc could not start the agent again; Kill then stops
+// it only if req.Force is set.
 func (c *Controller) Kill(ctx context.Context, name string, req client.LifecycleRequest) (client.StopResult, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.StopResult, error)) {
 		e, err := l.find(name)
@@ -31,7 +30,7 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 			answer(client.StopResult{}, err)
 			return
 		case l.frozen != "" && !req.Force:
-			answer(client.StopResult{}, fmt.Errorf("%w: nothing was ended, for it could not be started again: %s; to end it anyway: gc session kill %s --force", client.ErrUnavailable, l.frozen, name))
+			answer(client.StopResult{}, fmt.Errorf("%w: nothing was stopped, because gc could not start it again: %s; to stop it anyway: gc session kill %s --force", client.ErrUnavailable, l.frozen, name))
 			return
 		case e.unknown():
 			answer(client.StopResult{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason))
@@ -48,7 +47,7 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 			case e.stops > stops:
 				answer(e.last, nil)
 			case e.job == nil && e.order == plan.OrderNone, e.job == nil && !e.stale && !e.running() && !e.unknown():
-				// it ended by itself
+				// it stopped without gc
 				e.order = plan.OrderNone
 				answer(client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent}, nil)
 			default:
@@ -59,7 +58,8 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 	})
 }
 
-// find finds an entry by the name of its agent or session.
+// find returns the entry with the given agent name or session name. It prefers the configured
+// entry.
 func (l *loop) find(name string) (*entry, error) {
 	var found *entry
 	for _, e := range l.entries {
@@ -76,9 +76,9 @@ func (l *loop) find(name string) (*entry, error) {
 	return found, nil
 }
 
-// Restart ends the targets and starts them again; one that does not run is
-// started, whatever went wrong with it before. It returns when the previous
-// instances are gone and the new starts are under way.
+// Restart stops the targets and starts them again. It starts a target that is not running, whatever
+// failures it had before. It returns after the previous instances have stopped and the new starts
+// have begun.
 func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
 		entries, err := l.restartable(req.Targets)
@@ -120,8 +120,8 @@ func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (cl
 	})
 }
 
-// restarted returns which restarts failed, and whether any is still open. The map
-// holds how many stops each entry had seen before.
+// restarted returns which restarts failed, and whether any is unfinished. stops holds how many
+// stops each entry had before.
 func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 	for e, before := range stops {
 		switch {
@@ -129,9 +129,9 @@ func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 			e.order = plan.OrderNone
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.last.Error))
 		case l.ending != nil:
-			failed = append(failed, e.rec.Agent+": the city ends")
+			failed = append(failed, e.rec.Agent+": the city is being stopped")
 		case e.order == plan.OrderRestart && e.job == nil && e.action.Desired != plan.DesiredRunning,
-			e.order == plan.OrderNone && e.rec.Hold.Kind != "": // a later order came first
+			e.order == plan.OrderNone && e.rec.Hold.Kind != "": // a later request was applied first
 			e.order = plan.OrderNone
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.action.Reason))
 		case e.order == plan.OrderRestart && e.action.Verb != plan.VerbWait:
@@ -143,11 +143,12 @@ func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 	return failed, open
 }
 
-// restartable finds the entries of a restart and refuses what cannot be one.
+// restartable returns the entries to restart, or an error if one of the names cannot be restarted.
+// No names means every entry that is not suspended or held.
 func (l *loop) restartable(names []string) ([]*entry, error) {
 	all := len(names) == 0
 	if l.ending != nil {
-		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
+		return nil, fmt.Errorf("%w: the city is being stopped", client.ErrRefused)
 	}
 	if l.frozen != "" {
 		return nil, l.notSavedError()
@@ -190,8 +191,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 	return entries, nil
 }
 
-// Reload reads the configuration again. A faulty one is an error and changes
-// nothing.
+// Reload reads the configuration again. An invalid configuration is an error and changes nothing.
 func (c *Controller) Reload(ctx context.Context) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
 		l.reloads = append(l.reloads, answer)
@@ -201,7 +201,7 @@ func (c *Controller) Reload(ctx context.Context) (client.Done, error) {
 	})
 }
 
-// reload begins a reading for everybody who has asked so far.
+// reload begins one load of the configuration and answers all requests that were made before it.
 func (l *loop) reload() {
 	l.loading = true
 	waiting := l.reloads
@@ -227,7 +227,7 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	}
 	if err != nil {
 		l.loadError = err.Error()
-		l.c.emit(event.ControllerReloadFailed, nil, "the configuration was refused, the previous one stays in force", map[string]string{"error": err.Error()})
+		l.c.emit(event.ControllerReloadFailed, nil, "the configuration is invalid; the previous one stays active", map[string]string{"error": err.Error()})
 		return client.Done{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	changed := !reflect.DeepEqual(l.loaded.Config, loaded.Config) || !reflect.DeepEqual(l.loaded.Desired, loaded.Desired)
@@ -239,13 +239,12 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	return client.Done{Changed: changed}, nil
 }
 
-// StopCity ends every session and then the controller. Asked again while it is
-// at it, it waits with the others; after an end that was not clean it tries once
-// more.
+// StopCity stops every session and then the controller. A second call during the stop waits for the
+// same result. A call after a stop that was not clean tries once more.
 func (c *Controller) StopCity(ctx context.Context) (client.Census, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Census, error)) {
 		if l.ending == nil || l.ending.stuck && !l.ending.closing {
-			l.beginEnd()
+			l.beginCityStop()
 		}
 		l.ending.waiting = append(l.ending.waiting, answer)
 		l.dirty = true

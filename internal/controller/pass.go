@@ -14,7 +14,7 @@ import (
 	"gascity/runtime"
 )
 
-// applyConfig puts a reading of the configuration into force.
+// applyConfig makes a loaded configuration the current one.
 func (l *loop) applyConfig(loaded Loaded) {
 	loaded.Settings = loaded.Settings.Defaulted()
 	former := l.desired
@@ -41,7 +41,7 @@ func (l *loop) applyConfig(loaded Loaded) {
 			e.touch()
 		}
 		if before := former[key]; before != nil && e.rec.Fault != "" && ops.Edited(before, s) {
-			e.rec.ResetFailures() // what failed is not what is started now
+			e.rec.ResetFailures() // the failures belong to another configuration
 			e.touch()
 		}
 		delete(p.foreign, s.Name)
@@ -49,9 +49,9 @@ func (l *loop) applyConfig(loaded Loaded) {
 	l.dirty = true
 }
 
-// followRenames gives the session of an agent that has another name now to that name: exactly
-// one section is gone and one is new that says the same. The session runs on to the end of its
-// turn, and the agent goes on in the same conversation under its new name.
+// followRenames detects renamed agents: one configuration section is gone, and exactly one new
+// section has the same content. The session then belongs to the new name. It runs until the end of
+// its turn, and the agent continues the same conversation under its new name.
 func (l *loop) followRenames(former map[session.Key]*plan.Session, next *plan.Desired) {
 	gone, added := map[string][]*plan.Session{}, map[string][]*plan.Session{}
 	known := map[string]bool{}
@@ -81,8 +81,8 @@ func (l *loop) followRenames(former map[session.Key]*plan.Session, next *plan.De
 	}
 }
 
-// movesTo returns the session that the agent of an entry has once it has ended there, for the
-// agent was renamed; empty if none.
+// movesTo returns the session in which a renamed agent starts after this one has stopped; empty if
+// the agent was not renamed.
 func (l *loop) movesTo(e *entry) string {
 	if l.desired[e.rec.Key()] != nil || e.rec.Agent == "" || e.owner == plan.OwnerOther {
 		return ""
@@ -93,10 +93,10 @@ func (l *loop) movesTo(e *entry) string {
 	return ""
 }
 
-// pass looks where it must, decides, and begins what was decided.
+// pass observes stale sessions, decides, and begins the decided actions.
 func (l *loop) pass() {
-	l.recallAgain()
-	l.judgeStore()
+	l.retryLoadRecords()
+	l.checkStore()
 	if l.unread != "" && l.ending == nil {
 		l.decide()
 		return
@@ -105,17 +105,17 @@ func (l *loop) pass() {
 		l.list(p)
 	}
 	l.observing = l.countObservations()
-	for _, e := range l.entries { // in no order: none comes last every time
+	for _, e := range l.entries { // map order is random, so no session is always last
 		l.observeEntry(e)
 	}
 	l.decide()
 	if l.ending != nil {
-		l.endCity()
+		l.continueCityStop()
 	}
-	l.act()
+	l.beginActions()
 	l.syncDrains()
 	l.setHints()
-	l.judgeStarts()
+	l.updateStartDeadlines()
 	for _, e := range l.entries {
 		l.save(e)
 	}
@@ -123,7 +123,7 @@ func (l *loop) pass() {
 	l.wakeAt(again)
 }
 
-// facts returns what a diff decides by, beside the configuration.
+// facts returns the inputs of a diff besides the configuration.
 func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 	observed := make([]plan.Observed, 0, len(l.entries))
 	for _, e := range l.entries {
@@ -142,7 +142,7 @@ func (l *loop) policy() plan.Policy {
 	return policy
 }
 
-// decide asks the diff about every session and takes note of the answers.
+// decide computes the decision about every session and records it.
 func (l *loop) decide() {
 	clear(l.edges)
 	observed, policy := l.facts()
@@ -165,8 +165,8 @@ func (l *loop) decide() {
 	}
 }
 
-// configured returns what is configured of an entry's agent: also at another place,
-// where it cannot be started yet.
+// configured returns the configuration of the entry's agent. If the agent moves to another provider
+// where it cannot start yet, it returns that configuration.
 func (l *loop) configured(e *entry) *plan.Session {
 	if s := l.desired[e.rec.Key()]; s != nil || !e.action.MovePending {
 		return s
@@ -174,16 +174,17 @@ func (l *loop) configured(e *entry) *plan.Session {
 	return l.loaded.Desired.SessionOf(e.rec.Agent)
 }
 
-// moveState passes what belongs to the agent and not to its place to where it is
-// configured now.
+// moveState copies the agent's own state to the entry of the provider where the agent is configured
+// now.
 func (l *loop) moveState(e *entry) {
 	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil {
 		l.transferState(l.entries[session.Key{Provider: s.Provider, Session: s.Name}], e)
 	}
 }
 
-// collectStates takes over what the agent had at its previous places. It is called before a
-// start is begun, and reports whether that is to be decided again.
+// collectStates moves the agent's own state from the entries of its previous providers to target.
+// It is called before a start. It reports whether anything changed, so that the start must be
+// decided again.
 func (l *loop) collectStates(target *entry) (changed bool) {
 	for _, e := range l.entries {
 		if e.rec.Agent == target.rec.Agent && l.transferState(target, e) {
@@ -194,28 +195,29 @@ func (l *loop) collectStates(target *entry) (changed bool) {
 	return changed
 }
 
-// transferState moves what belongs to the agent from one place to another, where nothing runs.
+// transferState moves the agent's own state from e to target if no instance of target runs. It
+// reports whether anything changed.
 func (l *loop) transferState(target, e *entry) (changed bool) {
 	if target == nil || target == e || e.owner == plan.OwnerOther || target.rec.Running || target.job != nil && target.job.kind != jobObserve || !target.rec.CopyAgentState(&e.rec) {
 		return false
 	}
 	target.touch()
 	e.touch()
-	l.save(target) // before the other is forgotten
+	l.save(target) // before the other record is removed
 	return true
 }
 
-// drop forgets an entry that is neither configured nor there. A foreign one is
-// not looked at again before it has left the list.
+// drop removes an entry that is neither configured nor running. A session of another owner is not
+// observed again until a listing lacks it.
 func (l *loop) drop(e *entry) {
 	if e.exists() && e.owner != plan.OwnerThisCity {
 		e.backend.foreign[e.rec.Session] = true
 	}
 	l.moveState(e)
-	l.forget(e)
+	l.remove(e)
 }
 
-// recordDecision remembers a decision and reports what is new about it.
+// recordDecision stores a decision and emits events about what is new in it.
 func (l *loop) recordDecision(e *entry, a plan.Action) {
 	before := e.action
 	e.action = a
@@ -247,27 +249,27 @@ func (l *loop) recordDecision(e *entry, a plan.Action) {
 		l.unclaim(e)
 	}
 	if a.Verb != plan.VerbRelaunch && e.job == nil {
-		l.unready(e)
+		l.restoreConversation(e)
 	}
 	l.applyDecision(e, a)
 	l.move(e, stateOf(a))
 }
 
-// applyDecision records in the record what the decision asks to keep.
+// applyDecision makes the changes of the record that the decision requires.
 func (l *loop) applyDecision(e *entry, a plan.Action) {
 	switch {
 	case a.ReleaseHold && e.rec.Hold.Kind != "":
-		l.free(e, e.wakeWhy)
+		l.releaseHold(e, e.wakeWhy)
 	case a.Verb == plan.VerbDrain && !e.rec.IsDraining():
 		l.beginDrain(e, a.Drain)
 	default:
 	}
 }
 
-// act begins what was decided, as far as the limits allow. Nothing is done on a
-// look that is older than what has happened since.
-func (l *loop) act() {
-	starts, stops := l.underWay()
+// beginActions begins the decided actions within the limits. It skips a session whose observation is older
+// than its last change.
+func (l *loop) beginActions() {
+	starts, stops := l.countUnderWay()
 	left := slots{l.settings().Starts - starts, stopsAtOnce - stops}
 	for _, a := range l.actions {
 		key := session.Key{Provider: a.Provider, Session: a.Session}
@@ -275,30 +277,30 @@ func (l *loop) act() {
 		if e == nil || e.job != nil || e.stale || e.backend.provider == nil {
 			continue
 		}
-		if (a.Drifted || a.Unrequested) && (a.Verb.Ends() || a.Verb == plan.VerbInterrupt) && !l.certain(e) {
+		if (a.Drifted || a.Unrequested) && (a.Verb.Ends() || a.Verb == plan.VerbInterrupt) && !l.hasFreshObservation(e) {
 			continue
 		}
 		if a.Hold.Kind != "" && e.rec.Hold.Kind == "" && a.Verb.Acts() {
-			l.setHold(e, a.Hold) // the stop follows when the store has it
+			l.setHold(e, a.Hold) // the stop follows after the store has saved it
 			continue
 		}
 		if a.StartInterrupted && a.Verb == plan.VerbStop && e.rec.Start != session.StartCut {
-			l.countCut(e) // the stop follows when the store has it
+			l.countInterruptedStart(e) // the stop follows after the store has saved it
 			continue
 		}
-		if a.Verb.Acts() && !l.permitted(e, a) {
+		if a.Verb.Acts() && !l.storePermits(e, a) {
 			continue
 		}
 		l.carryOut(e, s, a, &left)
 	}
 }
 
-// certain reports whether what is known of a session is fresh enough to end it
-// without an order; if not, it is looked at and read.
-func (l *loop) certain(e *entry) bool {
+// hasFreshObservation reports whether the knowledge of a session is fresh enough to stop it without an order of
+// a person. If not, it begins an observation and a read of the agent's channels.
+func (l *loop) hasFreshObservation(e *entry) bool {
 	s, ok := &e.sensing, true
 	if !e.confirmed || l.now().Sub(e.seen.At) > freshObservation {
-		e.stale, ok = true, false // somebody may have attached meanwhile
+		e.stale, ok = true, false // a person may have attached since then
 		l.observeEntry(e)
 	}
 	if e.running() && !s.unsupported && l.now().Sub(s.reportedAt) > freshObservation {
@@ -308,7 +310,7 @@ func (l *loop) certain(e *entry) bool {
 	return ok
 }
 
-// setHold keeps the hold that a decision asks for.
+// setHold stores in the record the hold that a decision requires.
 func (l *loop) setHold(e *entry, h session.Hold) {
 	e.rec.Hold = h
 	e.touch()
@@ -316,8 +318,8 @@ func (l *loop) setHold(e *entry, h session.Hold) {
 	l.emitEvent(e, requests.NewHeldEvent(h))
 }
 
-// countCut counts a start that was cut off as one that failed, once for each.
-func (l *loop) countCut(e *entry) {
+// countInterruptedStart records an interrupted start as a failed start, once for each instance.
+func (l *loop) countInterruptedStart(e *entry) {
 	if l.frozen != "" {
 		return
 	}
@@ -329,10 +331,10 @@ func (l *loop) countCut(e *entry) {
 		map[string]string{"error": e.action.Reason, "class": "cut off", "next": explain.Stamp(e.rec.NextAt)})
 }
 
-// slots are how many more acts of a kind the limits allow.
+// slots are the numbers of starts and stops that the limits still allow.
 type slots struct{ starts, stops int }
 
-// carryOut begins one act if there is a place for it.
+// carryOut begins one action if the limits allow it.
 func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *slots) {
 	switch a.Verb {
 	case plan.VerbStart:
@@ -356,8 +358,7 @@ func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *slots) {
 	}
 }
 
-// startOrClaim takes the next step to a start: the claim, and once the store
-// has it, the start itself.
+// startOrClaim claims the next instance or, after the store has saved the claim, starts it.
 func (l *loop) startOrClaim(e *entry, s *plan.Session) {
 	switch {
 	case !e.claimed:
@@ -368,10 +369,10 @@ func (l *loop) startOrClaim(e *entry, s *plan.Session) {
 	}
 }
 
-// permitted reports whether the store lets an act begin: nothing is started or
-// ended that a later controller would not know of. What a person has ordered to
-// end now ends whatever the store says.
-func (l *loop) permitted(e *entry, a plan.Action) bool {
+// storePermits reports whether the store allows an action to begin. gc starts or stops nothing that a
+// later controller would not know about. An order of a person to kill a session is permitted in any
+// case.
+func (l *loop) storePermits(e *entry, a plan.Action) bool {
 	switch {
 	case a.Verb == plan.VerbAdopt, l.ending != nil, e.order == plan.OrderKill && a.Verb == plan.VerbStop:
 		return true
@@ -381,8 +382,8 @@ func (l *loop) permitted(e *entry, a plan.Action) bool {
 	return a.Verb == plan.VerbStart || e.durable()
 }
 
-// underWay counts the jobs that hold a place in the limits.
-func (l *loop) underWay() (starts, stops int) {
+// countUnderWay counts the running starts and stops that count in the limits.
+func (l *loop) countUnderWay() (starts, stops int) {
 	for _, e := range l.entries {
 		if e.job == nil || !l.now().Before(e.job.overdue) {
 			continue

@@ -9,7 +9,7 @@ import (
 
 const countLimit = 30 * time.Second // of one pool's check
 
-// countPools asks the checks of the pools how many members they want.
+// countPools runs the checks of the pools that return the wanted number of members.
 func (l *loop) countPools() {
 	if l.c.opts.Count == nil || l.unread != "" || l.ending != nil {
 		return
@@ -19,12 +19,12 @@ func (l *loop) countPools() {
 		if !l.counts.Begin(p) {
 			continue
 		}
-		l.aside(countLimit, func(ctx context.Context) func() {
+		l.spawnWithoutPass(countLimit, func(ctx context.Context) func() {
 			n, err := l.c.opts.Count(ctx, p)
 			return func() {
 				fresh := l.counts.End(p, n, err)
 				if fresh && err != nil {
-					l.c.emit(event.PoolCheckFailed, nil, "the check of a pool fails; it keeps the number that it wanted",
+					l.c.emit(event.PoolCheckFailed, nil, "the check of a pool fails; the pool keeps its last wanted number",
 						map[string]string{"pool": p.Agent, "error": l.counts.Faults[p.Agent]})
 				}
 				l.dirty = l.dirty || fresh

@@ -8,9 +8,9 @@ import (
 	"gascity/internal/domain/plan"
 )
 
-// Preview returns what would be done by another configuration of the city. It
-// changes nothing. closed says of places why they cannot be opened; of one that the
-// controller has asked itself, it knows better.
+// Preview returns the actions that another configuration would cause. It changes nothing. closed
+// maps the provider selections that cannot be opened to the reason. The controller ignores closed
+// for a provider that it has opened or tried to open itself.
 func (c *Controller) Preview(ctx context.Context, desired plan.Desired, closed map[string]string) (client.Plan, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Plan, error)) {
 		observed, policy := l.facts()

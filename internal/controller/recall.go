@@ -12,11 +12,11 @@ import (
 	"gascity/runtime"
 )
 
-// remember takes over what the store held. While nothing could be read nothing is
-// looked at and nothing is done: a session that somebody put to sleep would be
-// started, and a budget spent twice. A record that is there and cannot be read
-// delays no other record: its session is treated as one without a record.
-func (l *loop) remember(r persist.Recalled) {
+// loadRecords creates the entries of the stored records. While the records cannot be read, gc observes
+// and does nothing: otherwise it would start a session that was put to sleep, or spend a budget
+// twice. A single unreadable record delays no other record: its session is treated as one without a
+// record.
+func (l *loop) loadRecords(r persist.Recalled) {
 	if errors.Is(r.Err, client.ErrUnavailable) {
 		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.Err)
 		l.recallAt = l.now().Add(persist.Again)
@@ -27,12 +27,12 @@ func (l *loop) remember(r persist.Recalled) {
 	}
 	l.unread = ""
 	for i := range r.Records {
-		l.recollect(r.Records[i])
+		l.loadRecord(r.Records[i])
 	}
 }
 
-// recollect makes the entry of one stored record.
-func (l *loop) recollect(r session.Record) {
+// loadRecord creates or updates the entry of one stored record.
+func (l *loop) loadRecord(r session.Record) {
 	e := l.entries[r.Key()]
 	if e == nil {
 		e = l.add(l.backendFor(r.Provider), r.Session)
@@ -40,7 +40,7 @@ func (l *loop) recollect(r session.Record) {
 	agent := e.rec.Agent
 	e.rec = r
 	e.version, e.queued, e.stored = 1, 1, 1
-	e.rec.Token, e.rec.Handle = "", "" // they are read from the session itself
+	e.rec.Token, e.rec.Handle = "", "" // these are read from the session
 	if !e.rec.State.IsValid() && e.rec.State != "" {
 		repaired, reason := session.Repair(string(e.rec.State), session.Facts{Draining: e.rec.IsDraining(), Hold: e.rec.Hold.Kind})
 		l.c.opts.Logger.Warn("a session record was repaired", "session", r.Session, "reason", reason)
@@ -48,7 +48,7 @@ func (l *loop) recollect(r session.Record) {
 		e.touch()
 	}
 	if e.rec.State == client.StateStopping {
-		e.rec.Running = false // its end was wanted, and who observed it does not matter
+		e.rec.Running = false // its end was requested, so it is no failure
 	}
 	if agent != "" && agent != e.rec.Agent {
 		e.rec.Agent = agent
@@ -60,8 +60,8 @@ func (l *loop) recollect(r session.Record) {
 	}
 }
 
-// recallAgain tries to read the records that could not be read.
-func (l *loop) recallAgain() {
+// retryLoadRecords tries again to read the records that could not be read.
+func (l *loop) retryLoadRecords() {
 	if l.unread == "" || l.recalling || l.ending != nil {
 		return
 	}
@@ -75,28 +75,29 @@ func (l *loop) recallAgain() {
 		return func() {
 			l.recalling = false
 			if l.ending == nil {
-				l.remember(r)
+				l.loadRecords(r)
 			}
 		}
 	})
 }
 
-// save passes the newest state of a record to the saver.
+// save passes the current record to the saver if it has changed.
 func (l *loop) save(e *entry) {
 	if e.version == e.queued || l.unread != "" {
 		return
 	}
 	e.queued = e.version
 	e.rec.UpdatedAt = l.now()
-	rec := e.rec // what it points to is replaced and never changed
+	rec := e.rec // a shallow copy is enough: pointer targets are replaced, never changed
 	if e.asked != nil {
 		e.asked.Apply(&rec)
 	}
 	l.saver.Put(persist.Change{Record: rec, Version: e.version})
 }
 
-// life records in the history how the present instance ended.
-func (l *loop) life(e *entry, reason string) {
+// saveInstanceRecord adds the current instance to the history. reason is why it stopped; empty: it has just
+// started.
+func (l *loop) saveInstanceRecord(e *entry, reason string) {
 	r, life := &e.rec, session.InstanceRecord{Reason: reason}
 	life.Session, life.Provider, life.Epoch, life.Instance = r.Session, r.Provider, r.Epoch, r.Instance
 	if life.StartedAt = r.StartedAt; reason != "" {
@@ -107,8 +108,8 @@ func (l *loop) life(e *entry, reason string) {
 	l.saver.PutLife(life)
 }
 
-// forget drops an entry that means nothing any more.
-func (l *loop) forget(e *entry) {
+// remove removes an entry and its stored record.
+func (l *loop) remove(e *entry) {
 	delete(l.entries, e.rec.Key())
 	if l.unread == "" && e.version > 0 {
 		e.touch()
@@ -116,7 +117,7 @@ func (l *loop) forget(e *entry) {
 	}
 }
 
-// stored records the result of a write.
+// stored applies the result of a write to the entry.
 func (l *loop) stored(key session.Key, version uint64, err error) {
 	l.dirty = true
 	e := l.entries[key]
@@ -130,29 +131,28 @@ func (l *loop) stored(key session.Key, version uint64, err error) {
 		}
 	case e != nil:
 		e.stored, e.saveFault = max(e.stored, version), ""
-		l.enforce(e)
+		l.applySaved(e)
 	}
 }
 
-// durable reports whether the store has the entry's record as it is.
+// durable reports whether the store holds the current version of the entry's record.
 func (e *entry) durable() bool { return e.stored >= e.version }
 
-// touch records that the record has changed.
+// touch marks the record as changed, so that it is saved.
 func (e *entry) touch() {
 	*e.versions++
 	e.version = *e.versions
 }
 
-// judgeStore freezes what destroys and what starts as long as the store cannot
-// be relied on.
-func (l *loop) judgeStore() {
+// checkStore freezes starts and stops while the store fails.
+func (l *loop) checkStore() {
 	fault, again := l.saver.Health()
 	if l.unread != "" {
 		fault = l.unread
 	}
 	if fault == "" && l.c.opts.StoreFault != nil {
 		if err := l.c.opts.StoreFault(); err != nil {
-			fault = fmt.Sprintf("the store is at fault: %v", err)
+			fault = fmt.Sprintf("the store fails: %v", err)
 		}
 	}
 	l.wakeAt(again)
@@ -160,18 +160,18 @@ func (l *loop) judgeStore() {
 	l.frozen = fault
 	switch {
 	case before == "" && fault != "":
-		l.c.emit(event.ControllerDegraded, nil, "the store cannot be relied on: nothing is started or ended", map[string]string{"error": fault})
+		l.c.emit(event.ControllerDegraded, nil, "the store fails; until it works again, gc starts and stops no agent", map[string]string{"error": fault})
 	case before != "" && fault == "":
-		l.c.emit(event.ControllerRecovered, nil, "the store can be relied on again", nil)
+		l.c.emit(event.ControllerRecovered, nil, "the store works again", nil)
 	}
 }
 
-// StoreChanged reports that Options.StoreFault answers otherwise than before. It
-// never blocks.
+// StoreChanged notifies the loop that the result of Options.StoreFault has changed. It never
+// blocks.
 func (c *Controller) StoreChanged() {
 	c.storeChanged.Store(true)
 	select {
 	case c.calls <- func(*loop) {}:
-	default: // what is in the mail leads to a turn
+	default: // the channel is full, so a turn follows anyway
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// asked is an order that the store does not have yet. Until it has, nothing is
-// otherwise than before.
+// asked is a request whose result is not stored yet. Until the store has it, the request has no
+// effect.
 type asked struct {
 	requests.Change
 	out     requests.Outcome
@@ -24,16 +24,16 @@ type asked struct {
 	saved   bool
 }
 
-// runOrder carries an order out: it answers once the store has what was ordered. If
-// the store does not take it, nothing was changed.
+// runOrder runs a request about a session. It answers after the store has the result. If the store
+// fails, nothing is changed and it returns an error.
 func (c *Controller) runOrder(ctx context.Context, name string, req client.LifecycleRequest, do requests.Order) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) { l.runOrder(name, req.Instance, do, answer) })
 }
 
-// runOrder runs one order after the other: each finds the result of those before
-// it.
+// runOrder runs the requests about a session one after the other: each sees the result of the
+// previous ones.
 func (l *loop) runOrder(name, instance string, do requests.Order, answer func(client.Done, error)) {
-	e, err := l.addressed(name, instance)
+	e, err := l.findForRequest(name, instance)
 	if err != nil {
 		answer(client.Done{}, err)
 		return
@@ -68,7 +68,7 @@ func (l *loop) runOrder(name, instance string, do requests.Order, answer func(cl
 	}
 }
 
-// awaitSaved answers an order when the store has it, or has not taken it.
+// awaitSaved answers a request when the store has saved its result, or has failed to.
 func (l *loop) awaitSaved(e *entry, done client.Done, answer func(client.Done, error)) {
 	a := e.asked
 	l.dirty = true
@@ -78,7 +78,7 @@ func (l *loop) awaitSaved(e *entry, done client.Done, answer func(client.Done, e
 			answer(done, nil)
 		case l.frozen != "" || l.leaving || l.entries[e.rec.Key()] != e:
 			e.asked = nil
-			e.touch() // the store may have the order after all
+			e.touch() // overwrite the result in case the store saved it anyway
 			answer(client.Done{}, l.notSavedError())
 		default:
 			return false
@@ -88,28 +88,28 @@ func (l *loop) awaitSaved(e *entry, done client.Done, answer func(client.Done, e
 }
 
 func (l *loop) notSavedError() error {
-	return fmt.Errorf("%w: nothing was changed: %s", client.ErrUnavailable, cmp.Or(l.frozen, "the controller ends"))
+	return fmt.Errorf("%w: nothing was changed: %s", client.ErrUnavailable, cmp.Or(l.frozen, "the controller is stopping"))
 }
 
-// enforce puts an order into force that the store has.
-func (l *loop) enforce(e *entry) {
+// applySaved applies the result of a request that the store has saved.
+func (l *loop) applySaved(e *entry) {
 	a := e.asked
 	if a == nil || e.stored < a.version {
 		return
 	}
 	a.Apply(&e.rec)
 	e.asked, a.saved = nil, true
-	e.stale = e.stale || e.rec.IsDraining() && !e.running() // it has ended meanwhile
+	e.stale = e.stale || e.rec.IsDraining() && !e.running() // the session has stopped in the meantime
 	l.applyOutcome(e, &a.out)
 }
 
-// applyOutcome does what an order asks for beyond the record.
+// applyOutcome applies the effects of a request that are not in the record.
 func (l *loop) applyOutcome(e *entry, out *requests.Outcome) {
 	if out.Wake != "" || out.Unwake {
 		e.wakeWhy, e.wakeQueued, l.dirty = out.Wake, false, true
 	}
 	if out.Unwake && e.order == plan.OrderRestart {
-		e.order = plan.OrderNone // it was asked for before
+		e.order = plan.OrderNone // this request replaces the earlier restart
 	}
 	if out.Retry {
 		e.stopAt, e.stopFault = time.Time{}, ""
@@ -121,9 +121,9 @@ func (l *loop) applyOutcome(e *entry, out *requests.Outcome) {
 
 func (l *loop) emitEvent(e *entry, t requests.Event) { l.c.emit(t.Kind, e, t.Text, t.Data) }
 
-// addressed finds the session of an order and checks that the instance that
-// it names, if it names one, is the present one.
-func (l *loop) addressed(name, instance string) (*entry, error) {
+// findForRequest returns the session that a request names. If instance is not empty, it must be the
+// current instance.
+func (l *loop) findForRequest(name, instance string) (*entry, error) {
 	e, err := l.find(name)
 	switch {
 	case err != nil:
@@ -131,49 +131,48 @@ func (l *loop) addressed(name, instance string) (*entry, error) {
 	case l.unread != "":
 		return nil, fmt.Errorf("%w: %s", client.ErrUnavailable, l.unread)
 	case l.ending != nil:
-		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
+		return nil, fmt.Errorf("%w: the city is being stopped", client.ErrRefused)
 	}
 	return e, snapshot.Fenced(&e.rec, name, instance)
 }
 
-// Wake starts a session that sleeps, or a member that its pool does not want, and
-// cancels a drain.
+// Wake starts a sleeping session or an unneeded member of a pool, and cancels a drain.
 func (c *Controller) Wake(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.runOrder(ctx, name, req, requests.Wake(req.Reason))
 }
 
-// WakeFor starts a sleeping session because there is something for it. It is nil
-// if the session runs, or will. One that is suspended is client.ErrRefused.
+// WakeFor starts a sleeping session for the given reason, such as a queued prompt. It returns nil
+// if the session runs or will run. A suspended session is client.ErrRefused.
 func (c *Controller) WakeFor(ctx context.Context, name, reason string) error {
 	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, requests.WakeFor(reason))
 	return err
 }
 
-// Sleep ends a session until it is woken.
+// Sleep stops a session until it is woken.
 func (c *Controller) Sleep(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.runOrder(ctx, name, req, requests.Sleep(req.Reason))
 }
 
-// Suspend ends a session until it is resumed by hand.
+// Suspend stops a session until a person resumes it.
 func (c *Controller) Suspend(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.runOrder(ctx, name, req, requests.Suspend(req.Reason))
 }
 
-// Withhold ends a session until [Controller.Allow]: its budget is used up. That is no
-// failure. It is durable when it returns.
+// Withhold stops a session until [Controller.Allow] because its budget is used up. The stop is not
+// counted as a failure. The hold is stored when Withhold returns.
 func (c *Controller) Withhold(ctx context.Context, name, reason string, until time.Time) error {
 	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, requests.Withhold(reason, until))
 	return err
 }
 
-// Allow ends what Withhold began.
+// Allow releases a session that Withhold stopped.
 func (c *Controller) Allow(ctx context.Context, name, reason string) error {
 	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, requests.Allow(reason))
 	return err
 }
 
-// Reset forgets failures, quarantine, limits and the conversation: a wanted session
-// starts at once, and the next start begins a new conversation.
+// Reset clears failures, quarantine and limits and closes the conversation. A session that is to
+// run starts at once; its next start begins a new conversation.
 func (c *Controller) Reset(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.runOrder(ctx, name, req, requests.Reset(req.Reason))
 }
@@ -183,38 +182,37 @@ func (c *Controller) Drain(ctx context.Context, name string, req client.Lifecycl
 	return c.runOrder(ctx, name, req, requests.Drain(req.Reason, req.Timeout))
 }
 
-// DrainAck says that the agent has wound down.
+// DrainAck records that the agent has finished its drain.
 func (c *Controller) DrainAck(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.runOrder(ctx, name, req, requests.DrainAck)
 }
 
-// RequestRestart asks for a restart at the end of the present turn.
+// RequestRestart requests a restart at the end of the current turn.
 func (c *Controller) RequestRestart(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.runOrder(ctx, name, req, requests.Renew(req))
 }
 
-// free ends a hold that a decision ends.
-func (l *loop) free(e *entry, reason string) {
+// releaseHold releases a hold as a decision requires.
+func (l *loop) releaseHold(e *entry, reason string) {
 	e.rec.Hold, e.rec.Drain = session.Hold{}, session.Drain{}
 	e.touch()
 	l.emitEvent(e, requests.NewReleasedEvent(reason))
 }
 
-// beginDrain records a drain of the present instance. syncDrains notifies the
-// agent.
+// beginDrain records a drain of the current instance. syncDrains notifies the agent.
 func (l *loop) beginDrain(e *entry, d session.Drain) {
-	told := requests.BeginDrain(&e.rec, d, l.now())
+	ev := requests.BeginDrain(&e.rec, d, l.now())
 	e.touch()
-	l.emitEvent(e, told)
+	l.emitEvent(e, ev)
 }
 
-// endDrain records that the instance that was to wind down is over.
+// endDrain records that a draining instance has stopped.
 func (l *loop) endDrain(e *entry) {
 	requests.EndDrain(&e.rec, l.now())
 	e.touch()
 }
 
-// syncDrains brings what the store has of drains to the agents.
+// syncDrains writes the stored drains to the sessions, so that the agents are notified.
 func (l *loop) syncDrains() {
 	for _, e := range l.entries {
 		var until string

@@ -6,16 +6,15 @@ import (
 	"gascity/internal/domain/plan"
 )
 
-// poolLag is how long a pass waits that the activity of a pool's member asks for: the
-// pool is judged once for many of them.
+// poolLag is the delay before a pass after the activity of a pool's member changed, so that one
+// pass handles many members.
 const poolLag = 250 * time.Millisecond
 
-// edge records that what one agent does, or who looks at it, has changed. That costs
-// work for its session alone, unless something is to be done about it.
-func (l *loop) edge(e *entry) { l.edges[e] = true }
+// markChanged marks a session whose activity or attached clients changed. The loop decides about this
+// session alone, unless something must be done about it.
+func (l *loop) markChanged(e *entry) { l.edges[e] = true }
 
-// processEdges decides about the sessions that have changed, and asks for a pass where
-// that does not do.
+// processEdges decides about the marked sessions and requests a pass where that is not enough.
 func (l *loop) processEdges() {
 	for e := range l.edges {
 		delete(l.edges, e)
@@ -23,16 +22,16 @@ func (l *loop) processEdges() {
 			continue
 		}
 		l.dirty = !l.review(e) || l.dirty
-		l.show(e)
+		l.publishEntry(e)
 	}
 }
 
-// review reports whether the session could be decided about by itself.
+// review decides about one session. It reports false if a full pass is necessary instead.
 func (l *loop) review(e *entry) bool {
 	s := l.desired[e.rec.Key()]
 	switch {
 	case e.job != nil && e.job.verb != "":
-		return true // its end makes a pass
+		return true // a pass follows when the job is finished
 	case s == nil, e.job != nil, e.stale, l.ending != nil, l.unread != "":
 		return false
 	case s.Pool != "":

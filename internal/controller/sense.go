@@ -13,49 +13,49 @@ import (
 	"gascity/runtime"
 )
 
-// sensing is what the loop knows of one agent's own channels.
+// sensing is the loop's state of the channels of one agent.
 type sensing struct {
 	senses   session.EvidenceSet
 	activity session.Activity
 	judged   []session.Judged
 
-	announced runtime.Activity // what the last event said; empty: there was none
-	unknownAt time.Time        // since when the activity is unknown, if it is
+	announced runtime.Activity // the activity in the last event; empty: no event yet
+	unknownAt time.Time        // start of the current unknown activity
 
 	pending    *runtime.PendingInteraction
-	ended      *runtime.End // by its own side's word; nil: it has not said so
-	readAt     time.Time    // of the last reading
-	reportedAt time.Time    // when that came
-	needed     bool         // something is to be done once a reading has come
+	ended      *runtime.End // the end that the agent's side reported; nil: none
+	readAt     time.Time    // time of the last reading
+	reportedAt time.Time    // when the loop received that reading
+	needed     bool         // an action waits for the next reading
 
-	due         time.Time // when to read again; zero: nothing is due
+	due         time.Time // time of the next read; zero: none
 	last        time.Time // when the last read began
-	under       bool      // a read is under way
-	hung        bool      // and has been given up
-	overdue     time.Time // from then on it counts in no limit
-	faults      int       // reads in a row that failed
-	unsupported bool      // the driver cannot be asked
-	statusText  string    // what the program said of itself, until that is known
+	under       bool      // a read runs
+	hung        bool      // the running read is overdue
+	overdue     time.Time // from this time on the read is not counted in the limit
+	faults      int       // consecutive failed reads
+	unsupported bool      // the driver cannot read the agent's channels
+	statusText  string    // the status that the program reported, until unsupported is known
 
 	stall stall
 }
 
 const (
 	senseGap    = 250 * time.Millisecond // between two reads of one session
-	reportGap   = 40 * time.Millisecond  // the same if somebody has reported something
-	startGap    = 2 * time.Second        // between two reads of one that is being started, if it prints nothing
-	senseLimit  = 5 * time.Second        // of one read
-	sensesAtime = 8                      // reads under way
+	reportGap   = 40 * time.Millisecond  // the same after Controller.Sense
+	startGap    = 2 * time.Second        // between two reads of a starting session that prints nothing
+	senseLimit  = 5 * time.Second        // duration of one read
+	sensesAtime = 8                      // concurrent reads
 	pushedStale = 24 * time.Hour
 )
 
-// clearSenses forgets what an instance that is over had said.
+// clearSenses resets the state that belongs to an instance that has stopped.
 func (e *entry) clearSenses() {
 	e.asks = false
 	e.sensing = sensing{under: e.sensing.under, overdue: e.sensing.overdue}
 }
 
-// sense asks for a read of the agent's channels, soon.
+// sense schedules a read of the agent's channels as soon as possible.
 func (l *loop) sense(e *entry) { l.senseAt(e, l.now()) }
 
 func (l *loop) senseAt(e *entry, at time.Time) {
@@ -70,8 +70,7 @@ func (l *loop) senseAt(e *entry, at time.Time) {
 	l.tickAt(s.due)
 }
 
-// readSenses begins the reads that are due. It looks only at sessions that can
-// be read.
+// readSenses begins the reads that are due. It only visits the sessions in sensible.
 func (l *loop) readSenses() {
 	now, busy := l.now(), 0
 	for e := range l.sensible {
@@ -90,17 +89,17 @@ func (l *loop) readSenses() {
 			l.tickAt(s.due)
 		case s.unsupported:
 			s.due = time.Time{}
-			l.conclude(e)
+			l.updateActivity(e)
 		case busy < sensesAtime:
 			busy++
 			l.read(e)
-		default: // the end of another read makes the next turn
+		default: // the next turn follows when another read ends
 		}
 	}
 }
 
-// awaitRead waits for a read that is under way. One that is overdue has failed for
-// as long as it does not come: its place is free.
+// awaitRead handles a read that is still running. An overdue read counts as failed and no longer
+// counts in the limit.
 func (l *loop) awaitRead(e *entry) {
 	s := &e.sensing
 	switch now := l.now(); {
@@ -109,19 +108,19 @@ func (l *loop) awaitRead(e *entry) {
 	case !s.hung, !s.due.IsZero() && !now.Before(s.due):
 		s.hung, s.due = true, time.Time{}
 		s.senses.RecordFailure(s.overdue)
-		l.conclude(e)
+		l.updateActivity(e)
 	case !s.due.IsZero():
 		l.tickAt(s.due)
-	default: // nothing changes before it comes
+	default: // nothing changes until the read returns
 	}
 }
 
-// read begins one read. What it says of another instance is dropped.
+// read begins one read of the agent's channels. A result about another instance is ignored.
 func (l *loop) read(e *entry) {
 	s, p, name := &e.sensing, e.backend.provider, e.rec.Session
 	s.due, s.last, s.under, s.hung = time.Time{}, l.now(), true, false
 	s.overdue = s.last.Add(senseLimit + overdueAfter)
-	l.aside(senseLimit, func(ctx context.Context) func() {
+	l.spawnWithoutPass(senseLimit, func(ctx context.Context) func() {
 		reading, err := runtime.Sense(ctx, p, name)
 		return func() {
 			e.sensing.under = false
@@ -150,7 +149,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	case err != nil:
 		s.faults++
 		s.senses.RecordFailure(l.now())
-		l.conclude(e)
+		l.updateActivity(e)
 		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(ops.Pause(s.faults)), l.settings().Patrol)))
 		return
 	}
@@ -172,17 +171,17 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	if !reading.Again.IsZero() {
 		l.senseAt(e, reading.Again)
 	}
-	l.conclude(e)
+	l.updateActivity(e)
 }
 
-// sensedEarly takes a reading of a session whose start is not complete: only its
-// question counts, if only a person may answer it; the start handles the rest. No
-// event reports when that changes.
+// sensedEarly processes a reading of a starting session. It uses only a question that a person must
+// answer; the start itself handles all else. The next read is scheduled, because no event reports a
+// change.
 func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 	s := &e.sensing
 	l.senseAt(e, l.now().Add(startGap))
 	if err != nil {
-		return // it does not exist yet, or cannot be read yet
+		return // the session does not exist yet, or cannot be read yet
 	}
 	if q := reading.Pending; q != nil && q.Metadata[runtime.MetaWhy] == "" {
 		reading.Pending = nil
@@ -191,8 +190,8 @@ func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 	s.readAt = cmp.Or(reading.At, l.now())
 }
 
-// handleEnd takes the word of the agent's own side that it has ended. Its place is looked at
-// then, and shows the state.
+// handleEnd records whether the agent's side reports that the agent has ended. A change causes an
+// observation.
 func (l *loop) handleEnd(e *entry, end *runtime.End) {
 	if (e.sensing.ended == nil) != (end == nil) {
 		e.stale, e.observeAt, l.dirty = true, time.Time{}, true
@@ -200,42 +199,42 @@ func (l *loop) handleEnd(e *entry, end *runtime.End) {
 	e.sensing.ended = end
 }
 
-// handleQuestion takes what blocks the agent, nil if nothing does.
+// handleQuestion records the question that blocks the agent; nil: none.
 func (l *loop) handleQuestion(e *entry, question *runtime.PendingInteraction) {
 	if explain.Asked(e.sensing.pending) != explain.Asked(question) {
-		l.edge(e)
+		l.markChanged(e)
 	}
 	e.sensing.pending = question
 }
 
-// handleStatus takes the program's own words of a driver that cannot be asked.
+// handleStatus processes a status text that the program reported. The text is used only if the
+// driver cannot read the agent's channels.
 func (l *loop) handleStatus(e *entry, words string) {
 	if !e.sensing.unsupported {
-		e.sensing.statusText = words // if it turns out that the driver cannot be asked
+		e.sensing.statusText = words // used if the read shows that the driver does not support it
 		l.sense(e)
 		return
 	}
 	e.sensing.senses.Push(runtime.Evidence{Source: runtime.SourceStatus, Activity: ops.ActivityOf(words), At: l.now(), Detail: words})
 	e.sensing.readAt = l.now()
-	l.conclude(e)
+	l.updateActivity(e)
 }
 
-// rules bound how long evidence is relied on: as long as nothing is pushed that
-// would change it, or for a few patrols where nothing can be pushed.
-func (p *backend) rules(s Settings) session.Rules {
+// evidenceRules returns how long evidence stays valid: [pushedStale] if the provider pushes events, else
+// four patrol intervals.
+func (p *backend) evidenceRules(s Settings) session.Rules {
 	if p.streams {
 		return session.Rules{Stale: pushedStale, StalePushed: pushedStale}
 	}
 	return session.Rules{Stale: 4 * s.Patrol}
 }
 
-// conclude draws the activity from all evidence and reports what is new about
-// it.
-func (l *loop) conclude(e *entry) {
+// updateActivity computes the activity from all evidence and publishes changes.
+func (l *loop) updateActivity(e *entry) {
 	s := &e.sensing
 	now, before := l.now(), s.activity
 	var next time.Time
-	s.activity, s.judged, next = session.Fuse(&s.senses, now, e.backend.rules(l.settings()))
+	s.activity, s.judged, next = session.Fuse(&s.senses, now, e.backend.evidenceRules(l.settings()))
 	if !next.IsZero() {
 		l.senseAt(e, next)
 	}
@@ -243,18 +242,18 @@ func (l *loop) conclude(e *entry) {
 	if open := ops.StillOpen(e.rec.Warning, s.activity.State); s.pending == nil && open != e.rec.Warning {
 		e.rec.Warning = open
 		e.touch()
-		l.edge(e)
+		l.markChanged(e)
 	}
 	other := s.activity.State != before.State
 	if other {
 		s.unknownAt = now
 		s.stall.progress("the change to "+string(s.activity.State), now)
 	}
-	l.obstacle(e)
+	l.updateObstacle(e)
 	if !other && s.activity.Kind == before.Kind && s.activity.Until.Equal(before.Until) {
 		return
 	}
-	l.edge(e)
+	l.markChanged(e)
 	if other {
 		l.announce(e)
 	}

@@ -19,29 +19,29 @@ import (
 type Loaded struct {
 	Desired  plan.Desired
 	Settings Settings
-	Config   client.Config // as it is shown to people
+	Config   client.Config // the form shown to people
 	Warnings []string
-	// Accepted is called when this reading comes into force, and not if it is refused: other
-	// components receive the configuration there. It must be quick. Nil: no call.
+	// Accepted is called when this configuration becomes the current one, and not if it is refused.
+	// Other components receive the configuration there. It must return quickly. Nil: no call.
 	Accepted func()
 }
 
-// Settings are the controller's own parameters. A zero value means the default
-// that stands beside it.
+// Settings are the controller's own parameters. A zero value means the default in the field's
+// comment.
 type Settings struct {
-	Patrol        time.Duration // between two looks at everything; 30 s
-	Shutdown      time.Duration // between interrupt and stop when the city ends; 5 s
+	Patrol        time.Duration // interval between two observations of everything; 30 s
+	Shutdown      time.Duration // between interrupt and stop when the city is stopped; 5 s
 	MaxRestarts   int           // failures within RestartWindow before quarantine; no limit
 	RestartWindow time.Duration // 1 h
-	Starts        int           // at a time; 5
-	Looks         int           // at a time; 8
-	Disruptions   int           // sessions down for a changed configuration at a time; 3
+	Starts        int           // concurrent starts; 5
+	Looks         int           // concurrent observations; 8
+	Disruptions   int           // sessions that are down at a time because of a changed configuration; 3
 	Quiet         time.Duration // silence before a changed configuration restarts an agent; 30 s
-	DriftWait     time.Duration // how long that silence is waited for; for ever
-	AskAfter      time.Duration // how long a stop waits for an agent of unknown activity before a person is asked; 10 min
+	DriftWait     time.Duration // maximum wait for that silence; no limit
+	AskAfter      time.Duration // how long a stop is postponed for an agent of unknown activity before gc asks a person; 10 min
 }
 
-// Defaulted returns the settings with the defaults in the place of zero values.
+// Defaulted returns the settings with defaults instead of zero values.
 func (s Settings) Defaulted() Settings {
 	s.Patrol = cmp.Or(s.Patrol, 30*time.Second)
 	s.Shutdown = cmp.Or(s.Shutdown, 5*time.Second)
@@ -53,7 +53,7 @@ func (s Settings) Defaulted() Settings {
 	return s
 }
 
-// Policy turns the settings into the rules of a diff.
+// Policy returns the settings as the policy of a diff.
 func (s Settings) Policy() plan.Policy {
 	return plan.Policy{
 		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow, Patrol: s.Patrol,
@@ -61,8 +61,8 @@ func (s Settings) Policy() plan.Policy {
 	}
 }
 
-// Options are what a controller is made of. All fields are required, except those
-// that say what nil means.
+// Options are the dependencies and settings of a controller. All fields are required, except those
+// whose comment defines nil.
 type Options struct {
 	Root    string // the city directory
 	Version string
@@ -71,73 +71,70 @@ type Options struct {
 	// Load reads the configuration. It is called by [Open] and for each reload,
 	// one call at a time.
 	Load func(ctx context.Context) (Loaded, error)
-	// Provider opens the runtime provider of a selection. It is called once for
-	// each selection until it succeeds. The maker of the Options closes them.
+	// Provider opens the runtime provider of a selection. It is called once for each selection
+	// until it succeeds. The caller of [Open] closes the providers.
 	Provider func(ctx context.Context, selection string) (runtime.Provider, error)
-	// Providers describes what can be selected.
+	// Providers returns the runtime providers that can be selected.
 	Providers func(ctx context.Context) ([]client.Provider, error)
-	// Secrets resolves the credentials of upstreams, just before a start.
+	// Secrets resolves the credentials of upstreams just before a start.
 	Secrets config.SecretSource
-	// FindProgram looks the program of an agent up, at each of its starts. The PATH that it
-	// returns is no part of the configuration: another one restarts no agent. Nil: nothing does.
+	// FindProgram looks up the program of an agent at each of its starts. The PATH that it returns
+	// is not part of the configuration: a changed PATH restarts no agent. Nil: no look-up.
 	FindProgram ops.FindProgram
-	// SearchPath is the PATH in which it looks, for people.
+	// SearchPath is the PATH that FindProgram searches; it is only shown to people.
 	SearchPath string
 
 	Events  event.Log
 	Records session.Store
 	Logger  *slog.Logger
 
-	// Changed is called, by the loop, whenever a session is seen otherwise than
-	// before in a way that matters to those who deal with it. It must not block. It
-	// says only: look at the view. Nil: no call.
+	// Changed is called by the loop when a session's snapshot changed in a way that matters to
+	// other components. It must not block. The callee reads the snapshot. Nil: no call.
 	Changed func(session string)
-	// Queued counts the prompts that wait for a session, and returns when the
-	// newest was accepted. It is called often and must not block. Nil: none ever
-	// waits.
+	// Queued returns the number of prompts that wait for a session, and when the newest of them was
+	// accepted. It is called often and must not block. Nil: no prompt waits.
 	Queued func(session string) (n int, newest time.Time)
-	// StoreFault says what is wrong with the store beyond what its answers say, nil
-	// if nothing is. It is called often and must not block; call
-	// [Controller.StoreChanged] when its answer changes. Nil: nothing ever is.
+	// StoreFault returns a fault of the store that its results do not show; nil: no fault. It is
+	// called often and must not block. Call [Controller.StoreChanged] when its result changes. Nil
+	// function: never a fault.
 	StoreFault func() error
-	// EndStrays stops every process that carries the marks of one of the city's agents, once no session
-	// is left, and reports what it found. Nil: there are none.
+	// EndStrays stops every process that carries the marks of one of the city's agents after the
+	// last session has stopped. It returns what it found. Nil: no call.
 	EndStrays func(ctx context.Context) ([]client.StopResult, error)
-	// Retry says that a person has just started the city: failures from before are over, and
-	// what is wanted starts at once.
+	// Retry means that a person has just started the city: earlier failures are cleared, and the
+	// configured agents start at once.
 	Retry bool
-	// Notices are what people are to know of for as long as the controller runs.
+	// Notices are messages that the status shows while the controller runs.
 	Notices []string
-	// Count runs the check of a pool and returns how many members it wants. Nil:
-	// no check is ever run.
+	// Count runs the check of a pool and returns the wanted number of members. Nil: no check runs.
 	Count func(ctx context.Context, pool *plan.Pool) (int, error)
 
 	Now      func() time.Time
 	NewToken func() string                     // an unguessable instance token
-	Jitter   func(time.Duration) time.Duration // spreads a pause, so that a fleet does not act in step
+	Jitter   func(time.Duration) time.Duration // randomizes a pause, so that sessions do not act at the same time
 }
 
-// Deadlines of jobs. Starts have their own, see plan.Session.StartTimeout.
+// Deadlines of jobs. A start has its own, see plan.Session.StartTimeout.
 const (
 	observeLimit   = 10 * time.Second
 	stopLimit      = 30 * time.Second
 	liveLimit      = 60 * time.Second
 	interruptLimit = 5 * time.Second
-	startLimit     = 60 * time.Second // if the configuration has none
+	startLimit     = 60 * time.Second // used if the configuration has none
 	openLimit      = 30 * time.Second
-	awayAfter      = 5 * time.Second // a place that does not answer when the city ends
-	overdueAfter   = 5 * time.Second // past its deadline, a job loses its place in the limits
+	awayAfter      = 5 * time.Second // for a provider that does not answer while the city is being stopped
+	overdueAfter   = 5 * time.Second // this long after its deadline, a job is not counted in the limits any more
 
 	stopsAtOnce      = 16
 	interruptsAtOnce = 16
-	stopTries        = 3 // of each session when the city ends
+	stopTries        = 3 // for each session while the city is being stopped
 
-	stableLife       = 5 * time.Minute // a life after which earlier failures do not count for the pause, and the next start is at once
-	wakeHolds        = time.Minute     // how long after its start a session that was woken counts as needed
-	freshObservation = time.Second     // how old a look may be on which a drifted session is disturbed
+	stableLife       = 5 * time.Minute // after a run this long, earlier failures do not delay the next start
+	wakeHolds        = time.Minute     // how long after its start a woken session counts as needed
+	freshObservation = time.Second     // maximum age of the observation before gc disturbs a drifted session
 
-	exitPause   = 10 * time.Millisecond // before the first further look for how an agent ended
-	exitRetries = 7                     // of these, each after twice the pause: 1.3 s
+	exitPause   = 10 * time.Millisecond // before the first repeated observation of how an agent exited
+	exitRetries = 7                     // repetitions, each after twice the pause: 1.3 s in total
 
-	leaveLimit = 15 * time.Second // for jobs to return when the controller ends
+	leaveLimit = 15 * time.Second // for jobs to return when the controller stops
 )

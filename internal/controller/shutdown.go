@@ -10,30 +10,30 @@ import (
 	"gascity/client"
 )
 
-// shutdown is the end of a city: its deadline, and the result of each session.
+// shutdown is the state of a stop of the whole city: its deadlines and the result of each session.
 type shutdown struct {
-	StopAfter time.Time // sessions that still run then are stopped
-	AwayFrom  time.Time // what is at a place that does not answer is left from then on
-	Deadline  time.Time // what has not ended by then is reported and left
+	StopAfter time.Time // from then on, running sessions are stopped
+	AwayFrom  time.Time // from then on, sessions of a provider that does not answer are not waited for
+	Deadline  time.Time // from then on, running sessions are reported and not waited for
 
 	results map[string]client.StopResult
 }
 
-// newShutdown returns a shutdown without a result yet.
+// newShutdown returns a shutdown without results.
 func newShutdown(stopAfter, awayFrom, giveUp time.Time) shutdown {
 	return shutdown{stopAfter, awayFrom, giveUp, map[string]client.StopResult{}}
 }
 
-// Shift moves the deadlines after a jump of the clock.
+// Shift applies shift to the deadlines after a jump of the clock.
 func (e *shutdown) Shift(shift func(time.Time) time.Time) {
 	e.StopAfter, e.AwayFrom, e.Deadline = shift(e.StopAfter), shift(e.AwayFrom), shift(e.Deadline)
 }
 
-// Add takes a session's end into the census.
+// Add adds the stop of a session to the results.
 func (e *shutdown) Add(r client.StopResult) { e.results[r.Session] = r }
 
-// With adds processes that carry the marks of the city's agents and belong to no session. An agent
-// with only such processes left was not stopped as a session.
+// With returns the census c with processes that carry the marks of the city's agents and belong to
+// no session. An error err makes the census unclean.
 func (e *shutdown) With(c client.Census, strays []client.StopResult, err error) client.Census {
 	c.Sessions = slices.Clone(c.Sessions)
 	for _, s := range strays {
@@ -54,20 +54,20 @@ func (e *shutdown) With(c client.Census, strays []client.StopResult, err error) 
 	return c
 }
 
-// Census returns the result of each session, with what has not ended and, by provider, why
-// more sessions may exist.
+// Census returns the results, the sessions that are still running (left), and by provider the
+// reason why gc could not count its sessions (uncounted).
 func (e *shutdown) Census(left []client.StopResult, uncounted map[string]string) client.Census {
 	results := maps.Clone(e.results)
 	for _, r := range left {
 		results[r.Session] = r
 	}
 	for place, why := range uncounted {
-		results["*"+place] = client.StopResult{Session: "*", Error: fmt.Sprintf("the sessions of %s could not be counted: %s", place, why)}
+		results["*"+place] = client.StopResult{Session: "*", Error: fmt.Sprintf("gc could not list the sessions of %s, so some may still run: %s", place, why)}
 	}
 	return censusOf(results)
 }
 
-// censusOf returns the result of every session, sorted.
+// censusOf returns a census of the results, sorted by session.
 func censusOf(results map[string]client.StopResult) client.Census {
 	out := client.Census{Sessions: []client.StopResult{}, Clean: true}
 	for _, r := range results {

@@ -12,7 +12,7 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// publish makes everything that readers see again.
+// publish builds and publishes the whole snapshot.
 func (l *loop) publish() {
 	clear(l.unpublished)
 	targets := make([]*snapshot.Target, 0, len(l.actions))
@@ -24,7 +24,7 @@ func (l *loop) publish() {
 	l.c.Store.Publish(l.city(), targets)
 }
 
-// markUnpublished records that readers see the entry as it was. That is put right soon.
+// markUnpublished records that an entry has changed and is not published yet. refresh publishes it.
 func (l *loop) markUnpublished(e *entry) {
 	if len(l.unpublished) == 0 {
 		l.unpublishedAt = l.now()
@@ -32,7 +32,7 @@ func (l *loop) markUnpublished(e *entry) {
 	l.unpublished[e] = true
 }
 
-// refresh shows what has faded, and asks for a turn if it is not time yet.
+// refresh publishes the unpublished entries after [activityLag], or requests a turn at that time.
 func (l *loop) refresh() {
 	if len(l.unpublished) == 0 {
 		return
@@ -42,19 +42,19 @@ func (l *loop) refresh() {
 		return
 	}
 	for e := range l.unpublished {
-		l.show(e)
+		l.publishEntry(e)
 	}
 }
 
-// show lets readers see one entry as it is now.
-func (l *loop) show(e *entry) {
+// publishEntry publishes one entry.
+func (l *loop) publishEntry(e *entry) {
 	delete(l.unpublished, e)
 	if l.entries[e.rec.Key()] == e && e.action.Session != "" {
 		l.c.Store.Renew(l.now(), l.target(e, e.action))
 	}
 }
 
-// city returns what readers see beside the sessions.
+// city returns the part of the snapshot that is about the whole city.
 func (l *loop) city() snapshot.City {
 	now := l.now()
 	return snapshot.City{
@@ -74,7 +74,7 @@ func (l *loop) city() snapshot.City {
 	}
 }
 
-// target returns the entry as readers see it.
+// target returns the published form of an entry.
 func (l *loop) target(e *entry, a plan.Action) *snapshot.Target {
 	t := &snapshot.Target{
 		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.backend.provider, Running: e.running(), UnknownReason: e.whyUnknown(),
@@ -83,7 +83,7 @@ func (l *loop) target(e *entry, a plan.Action) *snapshot.Target {
 	if e.starting() {
 		t.Attempt = e.job.attempt
 	}
-	t.Snapshot = e.view(a, t.UnknownReason)
+	t.Snapshot = e.snapshot(a, t.UnknownReason)
 	t.Snapshot.MovesTo = l.movesTo(e)
 	l.askAbout(e, &a, &t.Snapshot)
 	if s := l.desired[e.rec.Key()]; s != nil {
@@ -106,7 +106,7 @@ func (l *loop) degraded() string {
 	return strings.Join(why, "; ")
 }
 
-// agent returns the entry as people see it.
+// agent returns the entry in the form of the control API.
 func (e *entry) agent(a plan.Action) client.Agent {
 	if !e.running() {
 		return explain.Agent(&a, &e.rec, &e.seen, e.state(a), nil)

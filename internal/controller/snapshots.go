@@ -10,12 +10,13 @@ import (
 	"gascity/runtime"
 )
 
-// view returns the entry as those see it who deal with it beside the controller.
-func (e *entry) view(a plan.Action, blind string) session.Snapshot {
-	running := e.running() && blind == ""
+// snapshot returns the session's snapshot for components outside the controller. unknownReason is why
+// nothing is known about it; empty: it is known.
+func (e *entry) snapshot(a plan.Action, unknownReason string) session.Snapshot {
+	running := e.running() && unknownReason == ""
 	v := session.Snapshot{
 		Agent: a.Agent, Session: a.Session, Provider: e.backend.provider, Desired: a.Desired,
-		State: session.State(e.state(a)), Reason: a.Reason, Surplus: a.Surplus, Unknown: blind, Epoch: e.rec.Epoch,
+		State: session.State(e.state(a)), Reason: a.Reason, Surplus: a.Surplus, Unknown: unknownReason, Epoch: e.rec.Epoch,
 		StartedAt: e.rec.StartedAt, Conversation: e.rec.Conversation, Hold: e.rec.Hold, Draining: e.rec.IsDraining(),
 		Attached: e.seen.Attached, LastInput: e.seen.LastInput, Obstacle: e.rec.Obstacle,
 	}
@@ -31,9 +32,9 @@ func (e *entry) view(a plan.Action, blind string) session.Snapshot {
 	return v
 }
 
-// Sense asks for a fresh reading of a session, such as after an answer was given to it or its side has
-// reported something: sooner than for what it prints. It never blocks for long and never fails: the
-// answer is in the view.
+// Sense requests a new reading of a session, for example after a person answered its question. The
+// delay is shorter than for a read that output causes. Sense only waits for a free slot in the
+// loop's channel. The result appears in the snapshot.
 func (c *Controller) Sense(name string) {
 	f := func(l *loop) {
 		if e, err := l.find(name); err == nil && e.running() {
@@ -47,7 +48,7 @@ func (c *Controller) Sense(name string) {
 	}
 }
 
-// whyUnknown returns why nothing is known of the entry, empty if something is.
+// whyUnknown returns why nothing is known about the entry; empty if it is known.
 func (e *entry) whyUnknown() string {
 	why := cmp.Or(e.backend.health.WhyUnknown(e.rec.Session), e.unknownReason)
 	if why == "" && e.seen.Session == runtime.Unknown {
@@ -56,7 +57,7 @@ func (e *entry) whyUnknown() string {
 	return why
 }
 
-// listForeign describes what is there and not this city's, sorted.
+// listForeign returns the sessions that do not belong to this city, sorted.
 func (l *loop) listForeign() []string {
 	var out []string
 	for _, p := range l.backends {

@@ -16,11 +16,11 @@ import (
 	"gascity/runtime"
 )
 
-// stall is what the loop knows of an agent's progress in its turn.
+// stall is the loop's state of an agent's progress in its turn.
 type stall struct {
 	plan.Progress
-	reading  runtime.Progress // by the newest reading
-	reported time.Time        // since when the stall that was reported lasts; zero: none is
+	reading  runtime.Progress // progress in the newest reading
+	reported time.Time        // start of the reported stall; zero: no stall is reported
 }
 
 // The options of the question what to do about a stalled agent.
@@ -30,12 +30,12 @@ const (
 	optionRestart   = "Restart it"
 )
 
-// progress records a sign. The time is one of the wall clock: what the host slept is added to it
-// when it wakes up.
+// progress records a sign of progress. now is stored as wall clock time, so that the duration of a
+// suspend of the host can be added later.
 func (s *stall) progress(sign string, now time.Time) { s.At, s.Sign = now.Round(0), sign }
 
-// progressed takes the progress of a reading. The reader may have another clock, so that a
-// sign is new if its time differs from that of the last one.
+// progressed applies the progress of a reading. The reader may use another clock, so a sign is new
+// if its time differs from that of the last sign.
 func (l *loop) progressed(e *entry, p runtime.Progress) {
 	s := &e.sensing.stall
 	s.Reported = s.Reported || p != (runtime.Progress{})
@@ -44,12 +44,12 @@ func (l *loop) progressed(e *entry, p runtime.Progress) {
 	}
 	s.reading, s.Tool, s.Screen = p, p.Tool, p.Screen
 	if !e.action.StalledSince.IsZero() || e.action.Verb == plan.VerbInterrupt {
-		l.edge(e)
+		l.markChanged(e)
 	}
 }
 
-// trackStall reports the begin and the end of a stall, each once. A stall is believed on a fresh
-// look and a fresh reading only.
+// trackStall emits an event when a stall begins and when it ends, once each. A stall begins only
+// after a fresh observation and a fresh reading.
 func (l *loop) trackStall(e *entry, a *plan.Action) {
 	s := &e.sensing.stall
 	switch {
@@ -60,7 +60,7 @@ func (l *loop) trackStall(e *entry, a *plan.Action) {
 		l.c.emit(event.SessionStallEnded, e, "the agent makes progress again, or its turn is over",
 			map[string]string{"sign": s.Sign, "seconds": strconv.Itoa(int(lasted.Seconds()))})
 		l.markUnpublished(e)
-	case s.reported.IsZero() && e.job == nil && l.certain(e):
+	case s.reported.IsZero() && e.job == nil && l.hasFreshObservation(e):
 		s.reported = a.StalledSince
 		l.c.emit(event.SessionStalled, e, fmt.Sprintf("the agent has shown no sign of progress in its turn for %s", textfmt.Span(l.now().Sub(a.StalledSince))),
 			map[string]string{"since": explain.Stamp(a.StalledSince), "sign": s.Sign, "action": string(a.Verb)})
@@ -68,7 +68,7 @@ func (l *loop) trackStall(e *entry, a *plan.Action) {
 	}
 }
 
-// interruptStalled ends the turn of an agent that shows no progress, once for each stall.
+// interruptStalled interrupts the turn of an agent that shows no progress, once for each stall.
 func (l *loop) interruptStalled(e *entry) {
 	p, name, token := e.backend.provider, e.rec.Session, e.rec.Token
 	e.sensing.stall.Interrupted = l.now().Round(0)
@@ -79,13 +79,13 @@ func (l *loop) interruptStalled(e *entry) {
 				l.c.opts.Logger.Warn("cannot interrupt a stalled agent", "session", name, "error", err)
 				return
 			}
-			l.c.emit(event.SessionInterrupted, e, "the agent was asked to abandon its turn, which shows no progress", nil)
+			l.c.emit(event.SessionInterrupted, e, "gc interrupted the agent's turn because it showed no progress", nil)
 			l.sense(e)
 		}
 	})
 }
 
-// askAboutStall adds to a view the question what to do about a stalled agent.
+// askAboutStall adds to a snapshot the question what gc should do about a stalled agent.
 func (l *loop) askAboutStall(e *entry, v *session.Snapshot) {
 	e.asks = true
 	since, s := e.sensing.stall.reported, &e.sensing.stall
@@ -104,7 +104,8 @@ func (l *loop) askAboutStall(e *entry, v *session.Snapshot) {
 	}
 }
 
-// answerStall takes a person's answer to the question what to do about a stalled agent.
+// answerStall applies a person's answer to the question what gc should do about a stalled agent. It
+// returns ErrInteractionGone if the question is no longer open.
 func (c *Controller) answerStall(ctx context.Context, key session.Key, since time.Time, r runtime.InteractionResponse) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -119,9 +120,9 @@ func (c *Controller) answerStall(ctx context.Context, key session.Key, since tim
 			chosen = r.Text
 		}
 		switch {
-		case chosen != optionInterrupt && chosen != optionRestart: // any other answer is to wait
+		case chosen != optionInterrupt && chosen != optionRestart: // every other answer means: wait longer
 		case l.frozen != "" || e.job != nil:
-			answer(struct{}{}, fmt.Errorf("%w: something else is done with %s now, or nothing can be stored; answer again in a moment", client.ErrUnavailable, e.rec.Agent))
+			answer(struct{}{}, fmt.Errorf("%w: gc is doing something else with %s now, or its store fails; answer again in a moment", client.ErrUnavailable, e.rec.Agent))
 			return
 		case chosen == optionInterrupt:
 			l.interruptStalled(e)

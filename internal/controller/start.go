@@ -18,9 +18,9 @@ import (
 	"gascity/runtime"
 )
 
-// claim prepares the next instance: its number and its token. The start
-// waits until the store has both, so that no crash of the controller can begin
-// the same one twice or forget that it was begun.
+// claim assigns the next instance its number and its token. The start waits until the store has
+// both. So a crash of the controller can neither start the same instance twice nor lose a started
+// one.
 func (l *loop) claim(e *entry, s *plan.Session) {
 	if l.collectStates(e) || l.startsTooOften(e) {
 		return
@@ -37,15 +37,15 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 }
 
 const (
-	// mostStarts is how many starts of one session begin within startsWindow at most,
-	// whatever the reason of each: beyond that the session counts as failing.
+	// mostStarts is the maximum number of starts of one session within startsWindow, for any
+	// reason. More starts count as a failure.
 	mostStarts   = 10
 	startsWindow = time.Minute
 )
 
-// startsTooOften reports whether a session was started so often that another start would be
-// part of a loop. It counts as a failure then, and the next start waits. What a person orders
-// is not counted.
+// startsTooOften reports whether a session was started so often that another start would continue a
+// loop. It then records a failure, and the next start waits. A restart that a person requests
+// resets the count.
 func (l *loop) startsTooOften(e *entry) bool {
 	now := l.now()
 	if e.order == plan.OrderRestart {
@@ -67,8 +67,8 @@ func (l *loop) startsTooOften(e *entry) bool {
 	return true
 }
 
-// release gives back what was claimed and not begun.
-func (l *loop) release() {
+// unclaimAll unclaims every claimed instance whose start has not begun.
+func (l *loop) unclaimAll() {
 	for _, e := range l.entries {
 		l.unclaim(e)
 	}
@@ -81,8 +81,8 @@ func (l *loop) unclaim(e *entry) {
 	}
 }
 
-// judgeStarts moves the deadlines of the starts that are under way.
-func (l *loop) judgeStarts() {
+// updateStartDeadlines extends or ends the deadlines of the running starts.
+func (l *loop) updateStartDeadlines() {
 	for _, e := range l.entries {
 		if e.job == nil || e.job.attempt == nil {
 			continue
@@ -96,12 +96,12 @@ func (l *loop) judgeStarts() {
 	}
 }
 
-// start begins a start that was claimed. It is only called for a session whose
-// previous instance is known to be over.
+// start begins a claimed start. It is only called for a session whose previous instance is known to
+// have stopped.
 func (l *loop) start(e *entry, s *plan.Session) {
 	p, began, token := e.backend.provider, l.now(), e.rec.Token
 	cfg, ok := conversation.Config(s, e.rec.Conversation)
-	if !ok { // the configuration has changed since
+	if !ok { // the configuration has changed since the claim
 		l.unclaim(e)
 		l.dirty = true
 		return
@@ -122,7 +122,7 @@ func (l *loop) start(e *entry, s *plan.Session) {
 	l.wakeAt(a.Due())
 }
 
-// startResult is how a start went.
+// startResult is the result of a start.
 type startResult struct {
 	ops.Started
 	began   time.Time
@@ -140,10 +140,10 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 		return
 	}
 	if r.MetadataErr != nil {
-		l.c.opts.Logger.Warn("a later controller will not know what the session was started with", "session", s.Name, "error", r.MetadataErr)
+		l.c.opts.Logger.Warn("cannot store the fingerprints with the session; a later controller does not know its configuration", "session", s.Name, "error", r.MetadataErr)
 	}
 	if e.rec.Fault != "" {
-		e.rec.Restarts++ // it ended, or did not start, without a request
+		e.rec.Restarts++ // the previous instance failed or stopped without a request
 	}
 	e.hints = hintsOf(s)
 	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerThisCity, 0, time.Time{}, ""
@@ -159,19 +159,18 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 		data["warning"] = r.Warning
 	}
 	e.clearSenses()
-	l.life(e, "")
-	l.c.emit(event.SessionStarted, e, "the agent runs", data) // first: the look may find that it has ended already
-	l.found(e, r.Finding)
+	l.saveInstanceRecord(e, "")
+	l.c.emit(event.SessionStarted, e, "the agent runs", data) // before applyFinding: the observation may show that it has already exited
+	l.applyFinding(e, r.Finding)
 	l.sense(e)
 }
 
-// startBlocked records that the provider refuses the start because it has a session of that
-// name. If the look that follows shows the session, it is adopted, which clears the pause.
-// If nothing shows it, the start is a failed one: it is repeated with growing pauses and
-// leads to the quarantine.
+// startBlocked records that the provider refused a start because a session of that name exists. If
+// the next observation shows the session, gc adopts it and clears the pause. If not, the start
+// counts as failed: it is repeated with growing pauses and leads to quarantine.
 func (l *loop) startBlocked(e *entry, r startResult) {
-	fault := ops.Fault(r.Err) + ": the provider has something of this name that it does not list; look for a leftover process with: gc doctor"
-	l.life(e, "its start failed: "+ops.FirstLine(fault))
+	fault := ops.Fault(r.Err) + ": the provider has a session of this name that it does not list; look for a leftover process with: gc doctor"
+	l.saveInstanceRecord(e, "its start failed: "+ops.FirstLine(fault))
 	e.rec.Conversation.MarkNotBegun()
 	e.blocked = true
 	l.fail(e, fault)
@@ -190,7 +189,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 		e.rec.NextAt = l.now().Add(l.c.opts.Jitter(time.Second))
 		return
 	case l.ending != nil || l.ctx.Err() != nil:
-		return // it was cancelled
+		return // the start was canceled
 	}
 	fault := ops.Fault(r.Err)
 	lapse, limited := session.ResumeFailure(""), false
@@ -207,13 +206,13 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	if r.attempt.Abandoned && e.rec.Conversation.IsResumed() {
 		lapse = session.ResumeOther
 	}
-	if r.Missing != nil { // the conversation has nothing to do with it
+	if r.Missing != nil { // the conversation is not the reason
 		fault, lapse = r.Missing.Error(), ""
 	}
-	l.life(e, "its start failed: "+ops.FirstLine(fault))
+	l.saveInstanceRecord(e, "its start failed: "+ops.FirstLine(fault))
 	switch {
 	case limited:
-		l.c.emit(event.SessionStartFailed, e, "the start failed: the model provider serves nothing for now",
+		l.c.emit(event.SessionStartFailed, e, "the start failed: the model provider serves no requests for now",
 			map[string]string{"error": fault, "class": "limited"})
 		return
 	case l.recordResumeFailure(e, lapse, fault):

@@ -18,8 +18,7 @@ import (
 	"gascity/runtime"
 )
 
-// stop begins the end of an instance: of the one that was observed, and of no
-// successor.
+// stop begins to stop the observed instance, and never a later one.
 func (l *loop) stop(e *entry, a plan.Action) {
 	p := e.backend.provider
 	victim := &ops.StopTarget{Name: e.rec.Session, Token: e.rec.Token, Seen: e.seen, Tree: e.tree}
@@ -49,7 +48,7 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	}
 	e.known, e.tries, e.stopAt, e.stopFault = false, 0, time.Time{}, ""
 	if e.rec.Running {
-		e.rec.Exit = nil // it did not end by itself
+		e.rec.Exit = nil // gc stopped it, so it has no exit status of its own
 	}
 	if e.rec.Start != session.StartCut {
 		e.rec.NextAt = time.Time{}
@@ -58,17 +57,17 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	if began.Sub(e.rec.StartedAt) >= conversation.SettleTime {
 		e.rec.Conversation.MarkReached()
 	}
-	l.cleared(e, a)
+	l.recordReportedEnd(e, a)
 	e.clearSenses()
-	l.life(e, a.Reason)
-	l.found(e, r.Finding)
-	l.c.emit(event.SessionStopped, e, "the session was ended", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
-	l.countEnd(e)
+	l.saveInstanceRecord(e, a.Reason)
+	l.applyFinding(e, r.Finding)
+	l.c.emit(event.SessionStopped, e, "gc stopped the session", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
+	l.addToCensus(e)
 }
 
-// cleared takes note of how an instance ended that was cleared away after it had
-// ended by its own word.
-func (l *loop) cleared(e *entry, a plan.Action) {
+// recordReportedEnd records the exit of an instance that had reported its own end before gc stopped its
+// session.
+func (l *loop) recordReportedEnd(e *entry, a plan.Action) {
 	end := e.sensing.ended
 	if !a.SelfEnded || end == nil {
 		return
@@ -79,13 +78,13 @@ func (l *loop) cleared(e *entry, a plan.Action) {
 	}
 }
 
-// stopFailed puts the next try off. A stale instance is no failure of the stop:
-// somebody else has replaced it, and a look shows by what. The caller gets the
-// error.
+// stopFailed records a failed stop and delays the next attempt. A stale instance is no failure of
+// the stop: another instance replaced it, and the next observation shows which one. The caller
+// receives the error.
 func (l *loop) stopFailed(e *entry, r ops.Ended) {
 	e.stale = true
 	if errors.Is(r.Err, runtime.ErrStaleInstance) {
-		e.last.Error = "nothing was ended: another instance has taken its place"
+		e.last.Error = "nothing was stopped: the session now runs another instance"
 		return
 	}
 	e.tries++
@@ -98,27 +97,27 @@ func (l *loop) stopFailed(e *entry, r ops.Ended) {
 	e.stopAt = l.now().Add(l.c.opts.Jitter(ops.Pause(e.tries)))
 	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+ops.FirstLine(e.stopFault),
 		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.Survivors), "[]")})
-	l.countEnd(e)
+	l.addToCensus(e)
 }
 
-// ending is the end of the city. It is in force before the first session gets
-// its stop request, and from then on nothing is started.
+// ending is the state of a stop of the whole city. It is set before the first session is stopped.
+// From then on nothing is started.
 type ending struct {
 	shutdown
 
 	waiting []func(client.Census, error)
-	closing bool // the servers of the providers are being ended
-	strays  bool // processes without a session survived: the next stop tries again
-	stuck   bool // it was answered, and something could not be ended: that is still tried
+	closing bool // the servers of the providers are being stopped
+	strays  bool // processes without a session survived; the next stop tries again
+	stuck   bool // the callers got an unclean result; gc still tries to stop the rest
 }
 
-// beginEnd puts the end of the city into force.
-func (l *loop) beginEnd() {
+// beginCityStop begins to stop the city.
+func (l *loop) beginCityStop() {
 	now, settings := l.now(), l.settings()
 	l.ending = &ending{shutdown: newShutdown(now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
-	l.c.emit(event.ControllerStopping, nil, "the city ends", map[string]string{"scope": "city"})
+	l.c.emit(event.ControllerStopping, nil, "the city is being stopped", map[string]string{"scope": "city"})
 	for _, p := range l.backends {
-		p.wanted, p.listAfter = true, time.Time{} // the census counts what is there, not what was known
+		p.wanted, p.listAfter = true, time.Time{} // the census needs a new listing
 	}
 	for _, e := range l.entries {
 		e.order, e.tries, e.stopAt = plan.OrderNone, 0, time.Time{}
@@ -129,30 +128,30 @@ func (l *loop) beginEnd() {
 	l.dirty = true
 }
 
-// countEnd takes a session's end into the census of the city.
-func (l *loop) countEnd(e *entry) {
+// addToCensus adds the result of a session's last stop to the census if the city is being stopped.
+func (l *loop) addToCensus(e *entry) {
 	if l.ending != nil {
 		l.ending.Add(e.last)
 	}
 }
 
-// endCity interrupts what runs, and answers once nothing is left to do or to wait for.
-// What could not be ended is tried further: the city has ended when it has.
-func (l *loop) endCity() {
+// continueCityStop interrupts the running agents, and answers the callers when nothing is left to do or to
+// wait for. gc keeps trying to stop what is left.
+func (l *loop) continueCityStop() {
 	l.wakeAt(l.ending.Deadline)
 	l.wakeAt(l.ending.AwayFrom)
 	l.interruptAll()
 	awaited, left, uncounted := l.ending.closing, []client.StopResult{}, map[string]string{}
 	for _, p := range l.backends {
 		if why := p.uncounted(); why != "" {
-			awaited, uncounted[p.selection] = awaited || l.now().Before(l.until(p, "")), why
+			awaited, uncounted[p.selection] = awaited || l.now().Before(l.waitDeadline(p, "")), why
 		}
 	}
 	for _, e := range l.entries {
-		if l.unsettled(e) {
-			awaited = awaited || l.now().Before(l.until(e.backend, e.rec.Session))
+		if l.blocksCityStop(e) {
+			awaited = awaited || l.now().Before(l.waitDeadline(e.backend, e.rec.Session))
 			left = append(left, client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Error: l.whyLeft(e)})
-			delete(uncounted, e.backend.selection) // its sessions say it
+			delete(uncounted, e.backend.selection) // the sessions are reported one by one
 		}
 	}
 	switch census := l.ending.Census(left, uncounted); {
@@ -161,12 +160,12 @@ func (l *loop) endCity() {
 		l.ending.closing = true
 		l.closeServers(census)
 	case !l.ending.stuck:
-		l.endedCity(census)
+		l.answerCityStop(census)
 	}
 }
 
-// uncounted returns why there may be more sessions than is known; empty if all have been
-// listed since the end began.
+// uncounted returns why the provider may have unknown sessions; empty if it was listed completely
+// since the stop of the city began.
 func (p *backend) uncounted() string {
 	if why := p.health.Fault(); why != "" || !p.wanted && !p.listing && !p.opening {
 		return why
@@ -174,31 +173,31 @@ func (p *backend) uncounted() string {
 	return "it does not answer"
 }
 
-// lost reports whether a place fails again and again, or does not answer at all.
-func (l *loop) lost(p *backend) bool {
+// isUnresponsive reports whether the provider failed repeatedly or does not answer.
+func (l *loop) isUnresponsive(p *backend) bool {
 	answer := p.listedAt.Add(awayAfter)
 	l.wakeAt(answer)
 	return p.health.Failures > 1 || p.opening || p.listing && !l.now().Before(answer)
 }
 
-// until returns how long a session is waited for: at a place that is lost until it ought to have
-// answered, anywhere else as long as a stop may last.
-func (l *loop) until(p *backend, name string) time.Time {
-	if l.lost(p) && (p.health.Fault() == "" || p.health.WhyUnknown(name) != "") {
+// waitDeadline returns the time until which the stop of the city waits for a session: AwayFrom if its
+// provider does not answer, else Deadline.
+func (l *loop) waitDeadline(p *backend, name string) time.Time {
+	if l.isUnresponsive(p) && (p.health.Fault() == "" || p.health.WhyUnknown(name) != "") {
 		return l.ending.AwayFrom
 	}
 	return l.ending.Deadline
 }
 
-// unsettled reports whether an entry still keeps the city from its end.
-func (l *loop) unsettled(e *entry) bool {
+// blocksCityStop reports whether the stop of the city must still wait for an entry.
+func (l *loop) blocksCityStop(e *entry) bool {
 	switch {
 	case e.job != nil && e.job.kind != jobObserve:
 		return true
 	case e.owner == plan.OwnerOther, e.tries >= stopTries:
 		return false
 	case e.owner == plan.OwnerUnknown && l.desired[e.rec.Key()] == nil:
-		return e.unread() // it may be this city's: the look that shows that is awaited
+		return e.unread() // wait for the observation that shows its owner
 	}
 	return e.unknown() || e.stale || e.exists()
 }
@@ -207,16 +206,15 @@ func (l *loop) whyLeft(e *entry) string {
 	switch why := cmp.Or(e.backend.health.WhyUnknown(e.rec.Session), e.unknownReason); {
 	case why != "":
 		return why
-	case l.lost(e.backend):
+	case l.isUnresponsive(e.backend):
 		return e.backend.selection + " does not answer"
 	case e.job != nil:
-		return fmt.Sprintf("its %s does not end", cmp.Or(string(e.job.verb), "interrupt"))
+		return fmt.Sprintf("its %s does not finish", cmp.Or(string(e.job.verb), "interrupt"))
 	}
 	return cmp.Or(e.stopFault, e.action.Reason)
 }
 
-// interruptAll asks every running agent once to end by itself, and counts its
-// processes while they are all there.
+// interruptAll interrupts every running agent once, and records its processes before.
 func (l *loop) interruptAll() {
 	if !l.now().Before(l.ending.StopAfter) {
 		return
@@ -248,7 +246,7 @@ func (l *loop) interruptAll() {
 	}
 }
 
-// closeServers ends what the sessions shared, then the city.
+// closeServers stops the servers of the providers, and then answers the callers.
 func (l *loop) closeServers(census client.Census) {
 	var providers []runtime.Provider
 	for _, p := range l.backends {
@@ -265,19 +263,19 @@ func (l *loop) closeServers(census client.Census) {
 		}
 		return func() {
 			if err != nil {
-				l.c.opts.Logger.Warn("cannot end a provider's server", "error", err)
+				l.c.opts.Logger.Warn("cannot stop the server of a provider", "error", err)
 			}
 			if strayErr != nil {
-				l.c.opts.Logger.Warn("cannot stop processes that no session has", "error", strayErr)
+				l.c.opts.Logger.Warn("cannot stop processes that belong to no session", "error", strayErr)
 			}
-			l.endedCity(l.ending.With(census, strays, strayErr))
+			l.answerCityStop(l.ending.With(census, strays, strayErr))
 		}
 	})
 }
 
-// endedCity answers who waits. Only a clean end ends the controller: else it stays,
-// starts nothing, and goes on with the stop.
-func (l *loop) endedCity(census client.Census) {
+// answerCityStop answers the waiting callers. The controller exits only if the census is clean.
+// Otherwise it stays, starts nothing, and continues to stop the rest.
+func (l *loop) answerCityStop(census client.Census) {
 	waiting := l.ending.waiting
 	l.ending.waiting = nil
 	for _, answer := range waiting {
