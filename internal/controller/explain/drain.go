@@ -5,7 +5,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Drain returns what the present instance receives about its drain.
+// Drain returns the drain of the current instance in the form of the control API; the zero value if
+// it is not draining.
 func Drain(r *session.Record) client.Drain {
 	d := r.Drain
 	if !r.IsDraining() {

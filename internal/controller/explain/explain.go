@@ -1,5 +1,5 @@
-// Package explain explains what the controller knows of one agent, what it
-// intends and why: the words of an explanation. It is pure.
+// Package explain builds explanations of an agent: what the controller observed, what it decided,
+// and why. Its functions have no side effects.
 package explain
 
 import (
@@ -14,28 +14,29 @@ import (
 	"gascity/runtime"
 )
 
-// City is what is known of the city as a whole.
+// City is the state of the city as a whole.
 type City struct {
 	At        time.Time
-	Frozen    string // why the store cannot be relied on, empty if it can
+	Frozen    string // why the store fails; empty: it works
 	LoadedAt  time.Time
 	LoadError string
 	Warnings  []string // of the configuration
-	Foreign   []string // what is there and not this city's
+	Foreign   []string // sessions that belong to another city
 }
 
-// Case is what is known of one session.
+// Case is the state of one session.
 type Case struct {
 	Agent         client.Agent
 	Action        plan.Action
 	Record        session.Record
 	Seen          runtime.Observation
 	Judged        []session.Judged
-	UnknownReason string // why nothing is known, empty if something is
-	Durable       bool   // the store has the record
+	UnknownReason string // why nothing is known; empty: it is known
+	Durable       bool   // the store holds the current record
 }
 
-// Explain explains everything but the events, and what waits for the agent.
+// Explain returns an explanation without the recent events, questions and queued prompts, which the
+// caller adds.
 func Explain(city *City, c *Case) client.Explanation {
 	out := client.Explanation{
 		Agent: c.Agent, Decision: string(c.Action.Verb), Reason: c.Action.Reason,
@@ -50,8 +51,8 @@ func Explain(city *City, c *Case) client.Explanation {
 	return out
 }
 
-// output returns what the agent said last: what its failed start or its end left, also
-// if another screen was seen since.
+// output returns the last output of the failed start or of the last instance that stopped. It
+// prefers that output to a newer screen.
 func (c *Case) output() string {
 	if last := c.Record.Former; last != nil && last.Screen != "" {
 		return last.Screen
@@ -59,7 +60,8 @@ func (c *Case) output() string {
 	return LastScreen(&c.Record)
 }
 
-// LastExit returns how the last instance ended, also while the next one runs.
+// LastExit returns how the last instance exited, also while the next one runs. now is the exit of
+// the current instance; empty: none.
 func LastExit(now string, r *session.Record) string {
 	if now == "" && r.Former != nil && r.Former.Exit != nil {
 		return r.Former.Exit.String()
@@ -67,7 +69,7 @@ func LastExit(now string, r *session.Record) string {
 	return now
 }
 
-// LastScreen returns what the last instance that ended left on its screen.
+// LastScreen returns the last screen of the last instance that stopped.
 func LastScreen(r *session.Record) string {
 	if r.Screen == "" && r.Former != nil {
 		return r.Former.Screen
@@ -75,7 +77,7 @@ func LastScreen(r *session.Record) string {
 	return r.Screen
 }
 
-// Starting returns the event data of a start that begins.
+// Starting returns the data of a session.starting event.
 func Starting(reason string, c *session.Conversation) map[string]string {
 	data := map[string]string{"reason": reason}
 	if c.ID != "" {
@@ -84,9 +86,9 @@ func Starting(reason string, c *session.Conversation) map[string]string {
 	return data
 }
 
-// conversation returns how the agent came to its conversation.
+// conversation returns a description of the agent's conversation and of how the agent resumed it.
 func conversation(c *session.Conversation) string {
-	words := cmp.Or(c.ID, "of an unknown id")
+	words := cmp.Or(c.ID, "unknown ID")
 	if c.IsResumed() {
 		words += ", resumed"
 		if c.Rung == session.RungRepair {
@@ -100,23 +102,23 @@ func conversation(c *session.Conversation) string {
 		words += "; the last attempt to resume it failed: " + string(c.Failure)
 	}
 	if c.Closed {
-		words += "; the next start begins another"
+		words += "; the next start begins a new one"
 	}
 	return words
 }
 
-// next returns what happens next, and what has to happen for it.
+// next returns the next action and the condition that it waits for.
 func (c *Case) next() string {
 	a := &c.Action
 	switch {
 	case a.Verb.Acts() && !c.Durable:
-		return fmt.Sprintf("%s, once the store has what it needs to remember of it", a.Verb)
+		return fmt.Sprintf("%s, after the store has saved the session record", a.Verb)
 	case a.Verb.Acts():
 		return string(a.Verb)
 	case !a.After.IsZero():
 		return "next decision at " + Stamp(a.After)
 	case a.Verb == plan.VerbWait:
-		return "it is judged again when something changes"
+		return "gc decides again when something changes"
 	}
 	return "no action until something changes"
 }
@@ -137,7 +139,7 @@ func (c *Case) evidence() []client.Evidence {
 	return out
 }
 
-// facts returns what the lifecycle rests on.
+// facts returns the facts on which the lifecycle decision is based.
 func (c *Case) facts(city *City) []client.Fact {
 	seen, rec := &c.Seen, &c.Record
 	process := seen.Agent.String()
@@ -149,7 +151,7 @@ func (c *Case) facts(city *City) []client.Fact {
 		{What: "agent process", Value: process, ReadAt: seen.At},
 		{What: "provider", Value: rec.Provider + ": " + cmp.Or(c.UnknownReason, "it answers"), ReadAt: seen.At},
 		{What: "store", Value: cmp.Or(city.Frozen, "it works"), ReadAt: city.At},
-		{What: "configuration", Value: cmp.Or(city.LoadError, "in force"), ReadAt: city.LoadedAt},
+		{What: "configuration", Value: cmp.Or(city.LoadError, "active"), ReadAt: city.LoadedAt},
 		{What: "lifecycle", Value: fmt.Sprintf("%s, instance %d", cmp.Or(rec.State, session.StateUnknown), rec.Epoch), ReadAt: rec.StateSince},
 	}
 	add := func(what, value string, at time.Time) {
@@ -165,7 +167,7 @@ func (c *Case) facts(city *City) []client.Fact {
 		add("obstacle", ObstacleText(&rec.Obstacle), rec.Obstacle.Since)
 	}
 	if !rec.Renew.IsZero() {
-		add("restart asked for", "at the end of the turn", rec.Renew)
+		add("restart requested", "at the end of the turn", rec.Renew)
 	}
 	if rec.Conversation != (session.Conversation{}) {
 		add("conversation", conversation(&rec.Conversation), rec.Conversation.At)
@@ -181,12 +183,12 @@ func (c *Case) facts(city *City) []client.Fact {
 		add("last failure", rec.Fault, at)
 	}
 	if len(city.Foreign) > 0 {
-		add("not this city's", strings.Join(city.Foreign, ", "), city.At)
+		add("sessions of another city", strings.Join(city.Foreign, ", "), city.At)
 	}
 	return out
 }
 
-// Stamp returns a time in RFC 3339, empty if there is none.
+// Stamp returns a time in RFC 3339; empty for the zero time.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"gascity/runtime"
 )
 
-// Asked names what blocks an agent, empty if nothing does.
+// Asked returns the ID of the request that blocks an agent; empty if p is nil.
 func Asked(p *runtime.PendingInteraction) string {
 	if p == nil {
 		return ""
@@ -20,7 +20,7 @@ func Asked(p *runtime.PendingInteraction) string {
 	return p.RequestID
 }
 
-// Activity returns an activity as people see it.
+// Activity returns an activity in the form of the control API.
 func Activity(a *session.Activity) client.Activity {
 	return client.Activity{
 		State: cmp.Or(string(a.State), string(runtime.ActivityUnknown)), Kind: a.Kind, Until: a.Until, Source: string(a.Source),
@@ -28,7 +28,7 @@ func Activity(a *session.Activity) client.Activity {
 	}
 }
 
-// ActivityData returns the event data of an activity that begins.
+// ActivityData returns the data of a session.activity event.
 func ActivityData(a *session.Activity) map[string]string {
 	data := map[string]string{"activity": string(a.State), "source": string(a.Source), "confidence": string(a.Confidence)}
 	if a.Kind != "" {
@@ -37,7 +37,7 @@ func ActivityData(a *session.Activity) map[string]string {
 	return data
 }
 
-// LogAttrs returns the attributes of an event in a log.
+// LogAttrs returns the attributes with which an event is logged.
 func LogAttrs(e *client.Event) []any {
 	attrs := []any{"kind", e.Kind}
 	if e.Session != "" {
@@ -49,7 +49,7 @@ func LogAttrs(e *client.Event) []any {
 	return attrs
 }
 
-// Agent returns a session as people see it. The activity is nil unless it runs.
+// Agent returns a session in the form of the control API. activity is nil unless the session runs.
 func Agent(a *plan.Action, r *session.Record, seen *runtime.Observation, state string, activity *session.Activity) client.Agent {
 	out := client.Agent{
 		Name: a.Agent, Session: a.Session, Provider: a.Provider,
@@ -61,7 +61,7 @@ func Agent(a *plan.Action, r *session.Record, seen *runtime.Observation, state s
 		out.PID, out.StartedAt = seen.PID, r.StartedAt
 		out.Instance, out.Activity = r.Instance, Activity(activity)
 	}
-	if activity != nil || r.Obstacle.Kind == runtime.ObstacleLimit { // else it is of an earlier run
+	if activity != nil || r.Obstacle.Kind == runtime.ObstacleLimit { // otherwise it belongs to an earlier run
 		out.Obstacle = Obstacle(&r.Obstacle)
 	}
 	if exit := cmp.Or(r.Exit, seen.Exit); exit != nil {
@@ -70,7 +70,7 @@ func Agent(a *plan.Action, r *session.Record, seen *runtime.Observation, state s
 	return out
 }
 
-// Plan returns what is decided, as people see it.
+// Plan returns the decided actions in the form of the control API.
 func Plan(actions []plan.Action, now time.Time) client.Plan {
 	out := client.Plan{At: now, Actions: make([]client.Action, 0, len(actions))}
 	for i := range actions {

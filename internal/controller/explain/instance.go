@@ -10,9 +10,9 @@ import (
 	"gascity/internal/domain/workerrun"
 )
 
-// InstanceData returns the data of an event with what names the instance that it is
-// about, where it is about one: its run, and at its end when it had begun and how it
-// ended, as far as that is known. The map that was given stays as it is.
+// InstanceData returns the data of an event, extended by the instance that the event is about: its
+// run ID and, if it has stopped, when it began and how it exited. It returns data unchanged if the
+// event is about no instance. It never modifies data.
 func InstanceData(kind event.Kind, r *session.Record, data map[string]string) map[string]string {
 	over := kind == event.SessionExited || kind == event.SessionLost || kind == event.SessionStopped
 	begins := kind == event.SessionStarted || kind == event.SessionAdopted

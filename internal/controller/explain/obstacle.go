@@ -7,7 +7,7 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Obstacle returns an obstacle as people see it; nil if there is none.
+// Obstacle returns an obstacle in the form of the control API; nil if there is none.
 func Obstacle(o *session.Obstacle) *client.AgentObstacle {
 	if o.Kind == "" {
 		return nil
@@ -18,7 +18,7 @@ func Obstacle(o *session.Obstacle) *client.AgentObstacle {
 	}
 }
 
-// ObstacleText returns an obstacle in one line, without times.
+// ObstacleText returns an obstacle as one line without times; empty if there is none.
 func ObstacleText(o *session.Obstacle) string {
 	if c := Obstacle(o); c != nil {
 		return c.String()
@@ -26,7 +26,7 @@ func ObstacleText(o *session.Obstacle) string {
 	return ""
 }
 
-// ObstacleData returns what an event says of an obstacle that begins.
+// ObstacleData returns the data of a session.obstacle event.
 func ObstacleData(o *session.Obstacle) map[string]string {
 	data := map[string]string{"obstacle": o.Kind, "source": string(o.Source)}
 	for key, value := range map[string]string{"detail": o.Detail, "reset_at": Stamp(o.ResetAt), "probe_at": Stamp(o.ProbeAt)} {

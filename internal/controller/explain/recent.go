@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// RecentEvents is how many events an explanation holds at most.
+	// RecentEvents is the maximum number of events in an explanation.
 	RecentEvents = 20
 	recentSince  = 7 * 24 * time.Hour
 )
 
-// Recent returns the last events of a session, oldest first.
+// Recent returns the newest events of a session from the last seven days, oldest first.
 func Recent(log event.Log, now time.Time, name string) ([]client.Event, error) {
 	id, err := log.Since(now.Add(-recentSince))
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	progressWindow = 5 * time.Second // a start that printed within it is not cut off
-	hardLimit      = 5               // times the limit of a start without progress
-	peekLimit      = 2 * time.Second // for the screen of a start that is given up
+	progressWindow = 5 * time.Second // a start that printed something within this time continues
+	hardLimit      = 5               // maximum duration of a start, as a multiple of its limit
+	peekLimit      = 2 * time.Second // limit for reading the screen of an abandoned start
 )
 
-// Attempt is one start under way. Its deadline moves as long as the agent shows
-// progress, up to five times its limit. [Attempt.Run] is the job's, everything
-// else is the loop's; Screen and Given can be read by both once Run is over.
+// Attempt is one running start. Its deadline moves while the agent shows progress, up to five times
+// its limit. The job calls [Attempt.Run]; the loop uses everything else. Both may read Screen and
+// Abandoned after Run has returned.
 type Attempt struct {
-	Abandoned bool   // it was given up: the deadline had passed
-	Screen    string // what stood there then
+	Abandoned bool   // it was stopped because its deadline had passed
+	Screen    string // the screen at that time
 
 	began, due, hard, moved time.Time
 	limit                   time.Duration
-	giveUp                  chan struct{} // closed when it is given up
+	giveUp                  chan struct{} // closed when the attempt is abandoned
 	progress                atomic.Pointer[string]
 }
 
@@ -34,14 +34,14 @@ func NewAttempt(now time.Time, limit time.Duration) *Attempt {
 	return &Attempt{began: now, limit: limit, due: now.Add(limit), hard: now.Add(hardLimit * limit), giveUp: make(chan struct{})}
 }
 
-// Due returns the present deadline.
+// Due returns the current deadline.
 func (a *Attempt) Due() time.Time { return a.due }
 
-// Longest bounds how long Run takes, if the driver obeys.
+// Longest returns the maximum duration of Run, if the driver obeys its context.
 func (a *Attempt) Longest() time.Duration { return hardLimit*a.limit + peekLimit }
 
-// Progress returns what the start waits for, in words; empty if its driver does not say, and of a
-// nil attempt.
+// Progress returns a description of what the start waits for; empty if the driver reports none or a
+// is nil.
 func (a *Attempt) Progress() string {
 	if a == nil {
 		return ""
@@ -52,17 +52,17 @@ func (a *Attempt) Progress() string {
 	return ""
 }
 
-// Moved records a sign of progress.
+// Moved records that the agent showed progress at the given time.
 func (a *Attempt) Moved(at time.Time) { a.moved = at }
 
-// Shift moves the deadline by the time in which the controller could not act.
+// Shift moves the deadlines by gap, the time in which the controller could not act.
 func (a *Attempt) Shift(gap time.Duration) {
 	for _, t := range []*time.Time{&a.began, &a.due, &a.hard, &a.moved} {
 		*t = Shift(*t, gap)
 	}
 }
 
-// Shift moves a time that is set.
+// Shift returns t moved by gap; the zero time stays zero.
 func Shift(t time.Time, gap time.Duration) time.Time {
 	if t.IsZero() {
 		return t
@@ -70,7 +70,8 @@ func Shift(t time.Time, gap time.Duration) time.Time {
 	return t.Add(gap)
 }
 
-// Judge moves a deadline that has come, or gives the attempt up.
+// Judge checks a deadline that has passed: it extends the deadline if the agent showed progress,
+// and abandons the attempt otherwise.
 func (a *Attempt) Judge(now time.Time) {
 	if a.Abandoned || now.Before(a.due) {
 		return
@@ -88,12 +89,13 @@ func (a *Attempt) Judge(now time.Time) {
 
 func (a *Attempt) late() error {
 	if took := a.due.Sub(a.began).Round(time.Millisecond); took > a.limit {
-		return fmt.Errorf("not done within %v: a start has %v, and more as long as it prints", took, a.limit)
+		return fmt.Errorf("not done within %v; the limit of a start is %v, and longer only while it prints output", took, a.limit)
 	}
 	return fmt.Errorf("not done within %v", a.limit)
 }
 
-// Run starts the session, and takes its screen before it gives up.
+// Run starts the session. If the attempt is abandoned, Run reads the screen and then cancels the
+// start.
 func (a *Attempt) Run(ctx context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -13,29 +13,28 @@ import (
 	"gascity/runtime"
 )
 
-// Launch is one start, or relaunch, of a session.
+// Launch is one start or relaunch of a session.
 type Launch struct {
 	Root    string // the city directory
 	Session *plan.Session
-	Config  runtime.Config // of the session, and what this start adds to it
-	Token   string         // of the instance that begins; empty: none does
-	Epoch   uint64         // its number; zero: none begins
+	Config  runtime.Config // the session's configuration with the changes for this start
+	Token   string         // token of the new instance; empty: the instance stays
+	Epoch   uint64         // number of the new instance; zero: the instance stays
 	Secrets config.SecretSource
-	// FindProgram looks the agent's program up, see controller.Options. Nil: nothing does.
+	// FindProgram looks up the agent's program, see controller.Options. Nil: no look-up.
 	FindProgram FindProgram
-	// Missing is what the last look-up found wrong: the program is not there.
+	// Missing is the error of the last look-up; nil: the program was found.
 	Missing error
-	// LiveOnly leaves the agent alone: only its live commands are run again.
+	// LiveOnly means that the agent is not relaunched; only its live commands run again.
 	LiveOnly bool
 }
 
-// FindProgram looks for the program of a session's agent and returns the PATH that the agent needs
-// to find it; empty: the one that it has anyway. An error says that the program is missing, and
-// what to do.
+// FindProgram looks up the program of a session's agent and returns the PATH that the agent needs
+// to find it; empty: the agent's PATH is sufficient. The error names the missing program and a fix.
 type FindProgram func(ctx context.Context, s *plan.Session) (path string, missing error)
 
-// resolveProgram has the agent's environment lead to its program. A program that is not found does not
-// keep the start from being tried: the shell that starts it decides.
+// resolveProgram sets PATH in env so that the agent's program is found. A program that is not found
+// does not prevent the start: the shell that runs it decides.
 func (a *Launch) resolveProgram(ctx context.Context, env map[string]string) {
 	if a.FindProgram == nil {
 		return
@@ -52,8 +51,7 @@ const (
 	notRunnable, notFound = 126, 127
 )
 
-// explain returns what a look-up says of a failed start, if the failure is that the program could
-// not be run; nil if it says nothing.
+// explain returns the look-up error if it explains why a start failed with err; nil otherwise.
 func (a *Launch) explain(err error) error {
 	death, ok := errors.AsType[*runtime.StartupDeath](err)
 	if a.Missing == nil || !ok || !NotRun(&death.Exit) {
@@ -74,12 +72,12 @@ func (a *Launch) metadata() Metadata {
 	}
 }
 
-// envSessionID is the variable by which agents are found in the process table, see
-// [runtime.ProcessTableScanner]. Its value is the session's name. It is in no fingerprint.
+// envSessionID is the environment variable by which gc finds agents in the process table, see
+// [runtime.ProcessTableScanner]. Its value is the session's name. It is part of no fingerprint.
 const envSessionID = "GC_SESSION_ID"
 
-// incarnate returns the configuration with the environment of one instance.
-func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
+// instanceConfig returns the configuration with the environment of the new instance.
+func (a *Launch) instanceConfig(ctx context.Context) (runtime.Config, error) {
 	cfg, s := a.Config, a.Session
 	env := maps.Clone(cfg.Env)
 	if env == nil {
@@ -106,8 +104,8 @@ func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
 	return cfg, nil
 }
 
-// Edited reports whether an edit may change how a start goes. The first prompt
-// holds the time and is no edit.
+// Edited reports whether a configuration change may change the result of a start. The first prompt
+// is ignored because it contains the time.
 func Edited(before, after *plan.Session) bool {
 	a, b := *before, *after
 	for _, s := range []*plan.Session{&a, &b} {
@@ -116,12 +114,12 @@ func Edited(before, after *plan.Session) bool {
 	return !reflect.DeepEqual(a, b)
 }
 
-// Stored returns the fingerprints as a decision takes them.
+// Stored returns the fingerprints in the form that [plan.Diff] uses.
 func Stored(f *session.Fingerprints) plan.Stored {
 	return plan.Stored{Core: f.Core, Provision: f.Provision, Launch: f.Launch, Live: f.Live, Fields: f.Fields}
 }
 
-// Fingerprints returns those that a start of s is made with.
+// Fingerprints returns the fingerprints of a session's configuration.
 func Fingerprints(s *plan.Session) session.Fingerprints {
 	return session.Fingerprints{Core: s.Core, Provision: s.Provision, Launch: s.Launch, Live: s.Live, Fields: s.Fields}
 }

@@ -8,17 +8,17 @@ import (
 	"gascity/internal/driver/startup"
 )
 
-// Counts are what the checks of pools said, by the pool's agent. The zero value
-// knows nothing. Not for concurrent use.
+// Counts are the results of the pools' checks, by the pool's agent. The zero value is empty. Not
+// safe for concurrent use.
 type Counts struct {
 	Wants  map[string]int    // replaced and never changed
 	Faults map[string]string // why checks fail; replaced and never changed
 
-	under map[string]bool // checks that run
+	under map[string]bool // pools whose check runs now
 }
 
-// Begin reports whether the check of a pool is to be run now: each runs at most
-// once at a time. [Counts.End] must follow.
+// Begin reports whether the check of a pool must run now, and marks it as running. A running check
+// is not started again. Call [Counts.End] afterwards.
 func (c *Counts) Begin(p *plan.Pool) bool {
 	if p.Check == "" || c.under[p.Agent] {
 		return false
@@ -30,8 +30,8 @@ func (c *Counts) Begin(p *plan.Pool) bool {
 	return true
 }
 
-// End takes the answer of a check, and reports whether it is another one than
-// before, or the first failure in a row. A check that fails leaves the number.
+// End records the result of a check. It reports whether the number changed, or whether this is the
+// first failure in a row. After a failed check the last number stays.
 func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 	delete(c.under, p.Agent)
 	_, failed := c.Faults[p.Agent]
@@ -60,7 +60,7 @@ func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 	return true
 }
 
-// Warnings returns the failures of the checks, sorted.
+// Warnings returns a message for each failing check, sorted.
 func (c *Counts) Warnings() []string {
 	var out []string
 	for _, pool := range slices.Sorted(maps.Keys(c.Faults)) {

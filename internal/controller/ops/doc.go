@@ -1,4 +1,4 @@
-// Package ops is what the controller does at one session of a provider, outside
-// its loop: to look, to note, to start within a deadline that moves, to end one
-// instance and count what is left of it. Every call may block.
+// Package ops contains the controller's operations on one session of a provider: observe, read and
+// write metadata, start with a deadline that moves, stop one instance and count its remaining
+// processes. They run outside the controller's loop, and every call may block.
 package ops

@@ -10,8 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// Stop ends one instance. Drivers that cannot distinguish instances end
-// whatever has the name.
+// Stop stops one instance. A driver that cannot distinguish instances stops the session with that
+// name.
 func Stop(ctx context.Context, p runtime.Provider, name, token string) error {
 	if token == "" {
 		return p.Stop(name)
@@ -23,7 +23,8 @@ func Stop(ctx context.Context, p runtime.Provider, name, token string) error {
 	return err
 }
 
-// Interrupt asks one instance to abandon its turn, like [Stop].
+// Interrupt asks one instance to abandon its turn. A driver that cannot distinguish instances
+// interrupts the session with that name.
 func Interrupt(ctx context.Context, p runtime.Provider, name, token string) error {
 	if token == "" {
 		return p.Interrupt(name)
@@ -35,12 +36,12 @@ func Interrupt(ctx context.Context, p runtime.Provider, name, token string) erro
 	return err
 }
 
-// boundaryTime bounds the wait for the end of an interrupted turn.
+// boundaryTime is the maximum wait for the end of an interrupted turn.
 const boundaryTime = 3 * time.Second
 
-// Abandon interrupts like [Interrupt], and waits a moment until the agent has said or
-// shown that its turn has ended: a prompt that comes before may be taken for a part of
-// it. ended is false without a sign of that.
+// Abandon interrupts one instance like [Interrupt], and waits up to [boundaryTime] for the end of
+// its turn: the agent could take an earlier prompt as a part of that turn. ended is false if the
+// end was not seen.
 func Abandon(ctx context.Context, p runtime.Provider, name, token string) (ended bool, err error) {
 	since := time.Now()
 	if err := Interrupt(ctx, p, name, token); err != nil {
@@ -53,7 +54,8 @@ func Abandon(ctx context.Context, p runtime.Provider, name, token string) (ended
 	return err == nil, nil
 }
 
-// Tree returns the session's processes, as far as they run on this machine.
+// Tree returns the session's processes on this machine; nil if there are none or they cannot be
+// read.
 func Tree(seen *runtime.Observation) []proc.Info {
 	if seen.PID <= 0 {
 		return nil
@@ -65,12 +67,13 @@ func Tree(seen *runtime.Observation) []proc.Info {
 	}
 	tree, err := proc.Tree(seen.PID)
 	if err != nil {
-		return nil // it ended meanwhile, or cannot be read: nothing to count
+		return nil // it has exited or cannot be read
 	}
 	return tree
 }
 
-// Survivors returns who of the tree still lives.
+// Survivors returns the PIDs of the processes in tree that still run. A process that cannot be
+// checked counts as running.
 func Survivors(tree []proc.Info) []int {
 	var left []int
 	for _, info := range tree {
@@ -81,7 +84,7 @@ func Survivors(tree []proc.Info) []int {
 	return left
 }
 
-// Processes returns the session's processes as people see them.
+// Processes returns the session's processes in the form of the control API.
 func Processes(seen *runtime.Observation) []client.Process {
 	var out []client.Process
 	for _, info := range Tree(seen) {
@@ -90,7 +93,7 @@ func Processes(seen *runtime.Observation) []client.Process {
 	return out
 }
 
-// CloseServers ends what the sessions of each provider shared.
+// CloseServers stops the server of each provider that has one.
 func CloseServers(providers []runtime.Provider) error {
 	var errs []error
 	for _, p := range providers {

@@ -22,9 +22,9 @@ const (
 	classOther   = "other"
 )
 
-const notFoundCode = 127 // what a shell says of a command that it cannot find
+const notFoundCode = 127 // exit code of a shell that cannot find a command
 
-// Class says in one word what kept a start from its end.
+// Class returns the class of the error with which a start failed.
 func (a *Attempt) Class(err error) string {
 	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
 		if death.Exit.Code == notFoundCode {
@@ -47,8 +47,8 @@ func (a *Attempt) Class(err error) string {
 	return classOther
 }
 
-// Fault says in one line what went wrong, without the operation and the session,
-// which stand beside it everywhere. What the program printed is [startup.FailureOutput].
+// Fault returns an error as one line, without the operation and the session, which are always shown
+// next to it. [startup.FailureOutput] returns what the program printed.
 func Fault(err error) string {
 	if outer, ok := errors.AsType[*runtime.Error](err); ok {
 		err = outer.Err
@@ -60,12 +60,11 @@ func Fault(err error) string {
 	return text
 }
 
-// StillOpen returns what of the warnings of a start, one to a line, holds still
-// when the agent has come to an activity and asks nothing: once it takes input no
-// dialog is in its way, and once it is in a turn it has been prompted. What a
-// set-up command could not do stays undone.
+// StillOpen returns the warnings of a start, one per line, that still apply to an agent with the
+// given activity. When the agent accepts input, no dialog blocks it. When it is in a turn, it has
+// received its prompt. A failed set-up command always stays.
 func StillOpen(warnings string, now runtime.Activity) string {
-	var settled []string // by their steps
+	var settled []string // prefixes of the warnings that no longer apply
 	switch now {
 	case runtime.ActivityBusy:
 		settled = []string{"ready: ", "prompt: "}
@@ -82,7 +81,7 @@ func StillOpen(warnings string, now runtime.Activity) string {
 	return strings.TrimSpace(strings.Join(open, ""))
 }
 
-// FirstLine returns what stands before the first line break.
+// FirstLine returns the text before the first line break.
 func FirstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

@@ -9,22 +9,22 @@ import (
 	"gascity/runtime"
 )
 
-// Started is how a start went.
+// Started is the result of a start.
 type Started struct {
 	Err         error
-	MetadataErr error  // the session does not say what it was started with
-	Warning     string // what the start left open
+	MetadataErr error  // the session's metadata was not written
+	Warning     string // start steps that did not finish
 	Finding     Finding
-	Missing     error // the program is not there, which explains Err; nil: that is not known
-	// Unseen says that the program was not found before a start without an error: if its
-	// process exits at once because there is none, this explains it. Nil: it was found.
+	Missing     error // the look-up error that explains Err; nil: none
+	// Unseen is the look-up error of a program whose start succeeded. It explains an immediate
+	// exit. Nil: the program was found.
 	Unseen error
 }
 
 // Start starts a session and returns its result.
 func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r Started) {
 	name := l.Session.Name
-	cfg, err := l.incarnate(ctx)
+	cfg, err := l.instanceConfig(ctx)
 	if err == nil {
 		err = a.Run(ctx, p, name, cfg)
 	}
@@ -38,18 +38,18 @@ func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r S
 	return r
 }
 
-// Changed is how a change of a running session went. An error of one that was
-// applied is a warning.
+// Changed is the result of a change of a running session. If Applied is true, Err is only a
+// warning.
 type Changed struct {
 	Applied bool
 	Err     error
 	Finding Finding
-	Renewed bool  // the instance that was to begin is there, however the change went
-	Missing error // as of [Started]
+	Renewed bool  // the new instance exists, even if the change failed
+	Missing error // as in [Started]
 }
 
-// Change relaunches an agent, or only runs its live commands again, and notes what
-// the session runs with then.
+// Change relaunches an agent or only runs its live commands again. Then it writes the metadata of
+// the session.
 func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
 	name := a.Session.Name
 	if a.LiveOnly {
@@ -63,7 +63,7 @@ func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
 	if r.Applied = r.Err == nil || a.LiveOnly && !runtime.IsSessionGone(r.Err); r.Applied {
 		notes := a.metadata()
 		if !a.LiveOnly && !r.Renewed {
-			notes.Started = "" // the driver has given it no name of its own
+			notes.Started = "" // the driver did not set a new instance token
 		}
 		r.Err = errors.Join(r.Err, notes.Write(p, name))
 	}
@@ -71,33 +71,33 @@ func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
 }
 
 func (a *Launch) relaunch(ctx context.Context, p runtime.Provider) error {
-	cfg, err := a.incarnate(ctx)
+	cfg, err := a.instanceConfig(ctx)
 	if err != nil {
 		return err
 	}
 	return runtime.Relaunch(ctx, p, a.Session.Name, cfg)
 }
 
-// Ended is how a stop went.
+// Ended is the result of a stop.
 type Ended struct {
 	Processes int
-	Uncounted bool // the place does not report processes
+	Uncounted bool // the provider does not report processes
 	Survivors []int
 	Err       error
 	Finding   Finding
 }
 
-// Uncounted reports whether a place did not say which processes a session has.
+// Uncounted reports whether the provider did not report the session's processes.
 func Uncounted(seen *runtime.Observation) bool { return seen.PID <= 0 }
 
-// StopTarget is the instance that is to end.
+// StopTarget is the instance to stop.
 type StopTarget struct {
 	Name, Token string
 	Seen        runtime.Observation
-	Tree        []proc.Info // its processes as they were counted before; nil: those that it has now
+	Tree        []proc.Info // its processes before the interrupt; nil: read them now
 }
 
-// End ends an instance and counts what is left of it.
+// End stops an instance and returns its remaining processes.
 func (v *StopTarget) End(ctx context.Context, p runtime.Provider) (r Ended) {
 	if v.Tree == nil {
 		v.Tree = Tree(&v.Seen)

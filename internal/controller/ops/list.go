@@ -7,21 +7,21 @@ import (
 	"gascity/runtime"
 )
 
-// Listing is what a provider answers when it is asked for all its sessions.
+// Listing is the result of listing all sessions of a provider.
 type Listing struct {
 	Names   []string
 	Err     error
-	Partial bool   // Err is about the sessions that are not among Names only
-	Closed  string // why nothing can be started there; empty if something can
+	Partial bool   // Err concerns only sessions that are not in Names
+	Closed  string // why no session can be started there; empty: sessions can be started
 }
 
-// opener is a provider that may not be there yet. Until it is, it has no sessions.
+// opener is a provider that is opened later. Until then it has no sessions.
 type opener interface {
 	Open(ctx context.Context) error
 }
 
-// List lists the running sessions of a provider. One that is not there yet is opened
-// first, if it can be.
+// List returns the running sessions of a provider. It first opens a provider that implements
+// opener.
 func List(ctx context.Context, p runtime.Provider) (l Listing) {
 	if late, ok := runtime.As[opener](p, ""); ok {
 		if err := late.Open(ctx); err != nil {

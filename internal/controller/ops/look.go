@@ -13,9 +13,9 @@ import (
 	"gascity/runtime"
 )
 
-// The notes that the controller keeps with a session, so that a later one knows
-// whose it is and what it was started with, and those by which it and others
-// exchange messages.
+// The metadata keys that the controller writes to a session. With them a later controller knows
+// whose session it is and with which configuration it was started. Some keys exchange messages with
+// the agent.
 const (
 	MetaCity      = "GC_CITY_PATH"
 	MetaAgent     = "GC_AGENT"
@@ -24,27 +24,27 @@ const (
 	metaLaunch    = "GC_LAUNCH_HASH"
 	metaLive      = "GC_LIVE_HASH"
 	metaFields    = "GC_CONFIG_FIELDS"
-	// metaEpoch counts the instances, also for a controller that has lost its
-	// store; it is in the agent's environment too.
+	// metaEpoch is the number of the instance, for a controller that has lost its store. It is in
+	// the agent's environment too.
 	metaEpoch = "GC_RUNTIME_EPOCH"
 	// metaStarted names the instance whose start is complete.
 	metaStarted = "GC_STARTED_INSTANCE"
-	// MetaDrain asks an agent to wind down: by when, in Unix seconds.
+	// MetaDrain asks an agent to wind down. The value is the deadline in Unix seconds.
 	MetaDrain = "GC_DRAIN"
 )
 
-// screenLines is how much of a dead agent's screen is kept.
+// screenLines is the number of lines of a dead agent's screen that are kept.
 const screenLines = 40
 
-// Finding is what a look found.
+// Finding is the result of an observation.
 type Finding struct {
 	Seen     runtime.Observation
 	Err      error
-	Metadata *Metadata // nil if they were not read
+	Metadata *Metadata // nil: not read
 	Screen   string    // of a dead session
 }
 
-// Metadata are what a session says of itself.
+// Metadata is the metadata that the controller wrote to a session.
 type Metadata struct {
 	City, Agent string
 	Stored      session.Fingerprints
@@ -52,7 +52,7 @@ type Metadata struct {
 	Started     string // public name of the last instance whose start was complete; empty: not known
 }
 
-// Observe looks at a session; of a dead one it takes the last screen too.
+// Observe observes a session. If its agent has exited, it also reads the last screen.
 func Observe(ctx context.Context, p runtime.Provider, name string) Finding {
 	var f Finding
 	f.Seen, f.Err = runtime.Observe(ctx, p, name)
@@ -64,8 +64,7 @@ func Observe(ctx context.Context, p runtime.Provider, name string) Finding {
 	return f
 }
 
-// ReadMetadata reads the notes of a session. A session that vanished meanwhile has
-// none.
+// ReadMetadata returns the metadata of a session; empty metadata if the session no longer exists.
 func ReadMetadata(p runtime.Provider, name string) (*Metadata, error) {
 	n := &Metadata{}
 	var fields, epoch string
@@ -79,18 +78,18 @@ func ReadMetadata(p runtime.Provider, name string) (*Metadata, error) {
 			return &Metadata{}, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot read its notes: %w", err)
+			return nil, fmt.Errorf("cannot read its metadata: %w", err)
 		}
 		*into = value
 	}
 	if fields != "" && json.Unmarshal([]byte(fields), &n.Stored.Fields) != nil {
-		n.Stored.Fields = nil // only hides which fields drifted
+		n.Stored.Fields = nil // then gc cannot name the fields that differ
 	}
 	n.Epoch, _ = strconv.ParseUint(epoch, 10, 64) // a value that is not a number is ignored
 	return n, nil
 }
 
-// ReadMeta returns one note, empty if it cannot be read.
+// ReadMeta returns one metadata value; empty if it cannot be read.
 func ReadMeta(p runtime.Provider, name, key string) string {
 	value, err := p.GetMeta(name, key)
 	if err != nil {
@@ -99,7 +98,7 @@ func ReadMeta(p runtime.Provider, name, key string) string {
 	return value
 }
 
-// Shown returns the notes of a session that are for people too.
+// Shown returns the metadata of a session that is shown to people.
 func Shown(p runtime.Provider, name string) map[string]string {
 	out := map[string]string{}
 	for _, key := range []string{MetaCity, MetaAgent} {
@@ -110,8 +109,8 @@ func Shown(p runtime.Provider, name string) map[string]string {
 	return out
 }
 
-// Write records with the session what the notes say; what is not known stays. That the
-// start is complete comes first: the sooner, the less can come between.
+// Write writes the metadata to the session. Unknown values are not written. The completed start is
+// written first, because a crash in between must not lose it.
 func (n Metadata) Write(p runtime.Provider, name string) error {
 	fields, err := json.Marshal(n.Stored.Fields)
 	if err != nil {
@@ -130,19 +129,19 @@ func (n Metadata) Write(p runtime.Provider, name string) error {
 		{metaLaunch, n.Stored.Launch},
 		{metaLive, n.Stored.Live},
 		{metaCore, n.Stored.Core},
-		{MetaCity, n.City}, // last: who finds it finds the others
+		{MetaCity, n.City}, // last: if it is there, the others are there too
 	} {
 		if note[1] == "" && (note[0] == metaStarted || note[0] == metaEpoch) {
 			continue
 		}
 		if err := p.SetMeta(name, note[0], note[1]); err != nil {
-			return fmt.Errorf("cannot write the note %s: %w", note[0], err)
+			return fmt.Errorf("cannot write the metadata %s: %w", note[0], err)
 		}
 	}
 	return nil
 }
 
-// WriteDrain records with a session until when it is to wind down; empty: it is not.
+// WriteDrain writes the drain deadline to a session in Unix seconds; empty removes it.
 func WriteDrain(p runtime.Provider, name, until string) error {
 	if until == "" {
 		return p.RemoveMeta(name, MetaDrain)
@@ -150,10 +149,11 @@ func WriteDrain(p runtime.Provider, name, until string) error {
 	return p.SetMeta(name, MetaDrain, until)
 }
 
-// maxWords bounds the last words of an agent, in bytes.
+// maxWords is the maximum length of an agent's last output line, in bytes.
 const maxWords = 200
 
-// LastOutput returns what a program that gives up says of it: the line of its screen that explains it.
+// LastOutput returns the line of a screen that explains why the program exited, shortened to
+// [maxWords] bytes.
 func LastOutput(screen string) string {
 	line := textfmt.ErrorLine(screen)
 	if len(line) > maxWords {
@@ -162,10 +162,10 @@ func LastOutput(screen string) string {
 	return line
 }
 
-// peekWithin returns what stands on a screen, empty if it cannot be had in time.
+// peekWithin returns the screen of a session; empty if it cannot be read within limit.
 func peekWithin(p runtime.Provider, name string, limit time.Duration) string {
 	screens := make(chan string, 1)
-	go func() { // a driver that hangs keeps it; nothing else does
+	go func() { // only a driver that hangs keeps this goroutine running
 		text, err := p.Peek(name, screenLines)
 		if err != nil {
 			text = ""
@@ -182,8 +182,8 @@ func peekWithin(p runtime.Provider, name string, limit time.Duration) string {
 	}
 }
 
-// ActivityOf reads a program's own words: "status=WORD" with or without further
-// fields, or the word alone. A word that is not known says nothing.
+// ActivityOf returns the activity in a program's status text: "status=WORD", optionally with
+// further fields after a semicolon, or only the word. It returns unknown for any other word.
 func ActivityOf(words string) runtime.Activity {
 	first, _, _ := strings.Cut(words, ";")
 	switch word := runtime.Activity(strings.TrimPrefix(first, "status=")); word {

@@ -6,8 +6,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Pause returns the pause after the n-th failure in a row: 1 s, 3 s, 9 s, up to
-// 5 minutes.
+// Pause returns the pause after n failures in a row: 1 s, 3 s, 9 s, up to 5 minutes.
 func Pause(n int) time.Duration {
 	b := backoff.ExponentialBackOff{InitialInterval: time.Second, Multiplier: 3, MaxInterval: 5 * time.Minute}
 	b.Reset()

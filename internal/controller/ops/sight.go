@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// ListingHealth is what the listings of a place show: which sessions can be known there, and
-// whether something can be started.
+// ListingHealth records from a provider's listings which sessions are known, and whether sessions
+// can be started.
 type ListingHealth struct {
-	Failures int // listings in a row that failed, in whole or in part
+	Failures int // consecutive listings that failed, completely or in part
 
-	unknown  string          // why nothing is known of any session
-	gap      string          // why nothing is known of those that are not in answered
-	answered map[string]bool // with a gap: those that the listing had
-	closed   string          // why nothing can be started, although it answers
+	unknown  string          // why nothing is known about any session
+	gap      string          // why nothing is known about sessions that are not in answered
+	answered map[string]bool // if gap is set: the sessions in the partial listing
+	closed   string          // why no session can be started although the listing works
 }
 
-// cannotOpen begins what is said of a place whose provider cannot be opened.
+// cannotOpen is the prefix of the message about a provider that cannot be opened.
 const cannotOpen = "its provider cannot be opened: "
 
-// Unopened returns the sight of a place that has not been asked yet.
+// Unopened returns the health of a provider that is not open yet.
 func Unopened() ListingHealth { return ListingHealth{unknown: "its provider is being opened"} }
 
 // NotOpened records that the provider cannot be opened.
 func (s *ListingHealth) NotOpened(err error) { s.MarkUnknown(fmt.Sprint(cannotOpen, err)) }
 
-// MarkUnknown records that nothing is known of any session.
+// MarkUnknown records why nothing is known about any session.
 func (s *ListingHealth) MarkUnknown(why string) {
 	*s = ListingHealth{Failures: s.Failures + 1, unknown: why}
 }
 
-// Update takes a listing over, and reports whether all is known again after a failure.
+// Update applies a listing. It reports whether everything is known again after a failure.
 func (s *ListingHealth) Update(l *Listing) (recovered bool) {
 	why := fmt.Sprintf("its sessions cannot be listed: %v", l.Err)
 	switch {
@@ -50,13 +50,13 @@ func (s *ListingHealth) Update(l *Listing) (recovered bool) {
 	return recovered
 }
 
-// IsUnknown reports whether nothing is known of any session.
+// IsUnknown reports whether nothing is known about any session.
 func (s *ListingHealth) IsUnknown() bool { return s.unknown != "" }
 
-// Fault returns what is not known, and why; empty if all is.
+// Fault returns what is unknown and why; empty if everything is known.
 func (s *ListingHealth) Fault() string { return cmp.Or(s.unknown, s.gap) }
 
-// WhyUnknown returns why nothing is known of a session, empty if something may be.
+// WhyUnknown returns why nothing is known about a session; empty if it may be known.
 func (s *ListingHealth) WhyUnknown(name string) string {
 	if s.unknown == "" && !s.answered[name] {
 		return s.gap
@@ -64,7 +64,7 @@ func (s *ListingHealth) WhyUnknown(name string) string {
 	return s.unknown
 }
 
-// Closed returns why nothing can be started, empty if something can.
+// Closed returns why no session can be started; empty if sessions can be started.
 func (s *ListingHealth) Closed() string {
 	return cmp.Or(strings.TrimPrefix(s.unknown, cannotOpen), s.closed)
 }

@@ -8,15 +8,15 @@ import (
 	"gascity/runtime"
 )
 
-// Listener receives what a provider pushes.
+// Listener receives the events of a provider.
 type Listener struct {
 	Begun  func()              // events are pushed from now on
-	Event  func(runtime.Event) // one of them
-	Broken func()              // no more come, and some may have been lost
+	Event  func(runtime.Event) // one event
+	Broken func()              // the subscription broke, and events may be lost
 }
 
-// Watch subscribes to the provider's events until ctx ends, again whenever that
-// breaks. It ends at once, after Broken, if the provider cannot push.
+// Watch subscribes to the provider's events until ctx ends, and subscribes again after each
+// failure. If the provider cannot push events, it calls Broken and returns.
 func Watch(ctx context.Context, p runtime.Provider, to Listener) {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		events, err := runtime.Watch(ctx, p)

@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// Wire translates a provider's error into the control API's.
+// Wire returns a provider's error as an error of the control API.
 func Wire(err error) error {
 	if _, ok := errors.AsType[*vt.KeyError](err); ok {
 		return fmt.Errorf("%w: %w", client.ErrInvalid, err)

@@ -7,7 +7,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// EndOf describes how the instance of a record ended without a request.
+// EndOf returns the event kind and a description of how an instance stopped without a request.
+// cause is what the provider reported about a lost session.
 func EndOf(r *session.Record, cause string) (event.Kind, string) {
 	switch exit := r.Exit; {
 	case exit != nil:
@@ -19,5 +20,5 @@ func EndOf(r *session.Record, cause string) (event.Kind, string) {
 	case !r.Lost:
 		return event.SessionExited, "the agent exited; its exit status is unknown"
 	}
-	return event.SessionLost, cmp.Or(cause, "the session vanished without a trace")
+	return event.SessionLost, cmp.Or(cause, "the session disappeared for an unknown reason")
 }

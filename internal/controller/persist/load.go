@@ -8,20 +8,19 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Recalled is one reading of the store's records. An error that is
-// client.ErrUnavailable says that nothing could be read; any other one, that some
-// records could not.
+// Recalled is the result of reading the store's records. If Err is client.ErrUnavailable, nothing
+// could be read. Any other error means that some records could not be read.
 type Recalled struct {
 	Records []session.Record
 	Err     error
 }
 
-// Recall reads the records; a store that hangs is given up after [Limit].
+// Recall reads the records. It gives up after [Limit].
 func Recall(ctx context.Context, store session.Store) Recalled {
 	ctx, cancel := context.WithTimeoutCause(ctx, Limit, fmt.Errorf("no answer within %v", Limit))
 	defer cancel()
 	answer := make(chan Recalled, 1)
-	go func() { // a store that ignores ctx keeps it; nothing else does
+	go func() { // only a store that ignores ctx keeps this goroutine running
 		records, err := store.Load(ctx)
 		answer <- Recalled{records, err}
 	}()

@@ -1,5 +1,5 @@
-// Package persist saves the records of sessions to a store outside of the controller's loop, and loads
-// them with a limit: a store that is slow or fails delays nothing else. Failed writes are retried.
+// Package persist saves the records of sessions to a store outside the controller's loop, and loads
+// them with a time limit. A slow or failing store delays nothing else. It retries failed writes.
 package persist
 
 import (
@@ -12,53 +12,51 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Saver brings records to the store outside the loop, in the order in which they
-// changed first. A store that fails or hangs delays no caller; a write that
-// failed is tried again until it succeeds.
+// Saver writes records to the store outside the loop, in the order of their first unsaved change. A
+// failing or hanging store delays no caller. The saver retries a failed write until it succeeds.
 type Saver struct {
 	store    session.Store
-	history  session.HistoryStore // nil: there is none
+	history  session.HistoryStore // nil: the store has no history
 	now      func() time.Time
-	onResult func(session.Key, uint64, error) // the result of one write; may block
+	onResult func(session.Key, uint64, error) // receives the result of each write; may block
 
-	more chan struct{} // holds a token when there may be something to do
-	over chan struct{} // closed by Finish: what is left is written once
+	more chan struct{} // holds a token when there may be something to write
+	over chan struct{} // closed by Finish: the rest is written once
 	done chan struct{} // closed when Run has returned
 
 	mu    sync.Mutex
 	open  map[session.Key]*Change
 	queue []session.Key // the keys of open, the oldest change first
-	fault error         // of the last attempt, nil if it went well
+	fault error         // error of the last attempt; nil: it succeeded
 	lives []session.InstanceRecord
 }
 
-// Change is the newest state of a record that the store has not taken.
+// Change is the newest state of a record that the store has not saved.
 type Change struct {
 	Record  session.Record
 	Version uint64
-	Remove  bool // the record is to be forgotten
+	Remove  bool // the record must be removed
 
-	since time.Time // of the oldest change in it
+	since time.Time // time of the oldest unsaved change
 }
 
-// The times of a [Saver].
+// The time limits of a [Saver].
 const (
 	Limit = 5 * time.Second // of one write
 	Again = time.Second     // pause after a failure
-	Bound = 2 * time.Second // a change that waits longer freezes the city
+	Bound = 2 * time.Second // an unsaved change that is older is a fault of the store
 )
 
-// New returns a saver that does nothing before [Saver.Run], which calls the
-// function with the result of each write.
-func New(store session.Store, now func() time.Time, told func(session.Key, uint64, error)) *Saver {
+// New returns a saver. [Saver.Run] does the writes and calls onResult with the result of each.
+func New(store session.Store, now func() time.Time, onResult func(session.Key, uint64, error)) *Saver {
 	history, _ := store.(session.HistoryStore)
 	return &Saver{
-		store: store, history: history, now: now, onResult: told, open: map[session.Key]*Change{},
+		store: store, history: history, now: now, onResult: onResult, open: map[session.Key]*Change{},
 		more: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
-// Put takes the newest state of a record. It never blocks.
+// Put queues the newest state of a record. It never blocks.
 func (s *Saver) Put(next Change) {
 	key := next.Record.Key()
 	s.mu.Lock()
@@ -80,7 +78,7 @@ func (s *Saver) kick() {
 	}
 }
 
-// Run writes until Finish is called. The end of ctx cancels a write.
+// Run writes queued records until Finish is called. The end of ctx cancels a write.
 func (s *Saver) Run(ctx context.Context) {
 	defer close(s.done)
 	for {
@@ -92,7 +90,7 @@ func (s *Saver) Run(ctx context.Context) {
 		}
 		select {
 		case <-s.more:
-			if failed { // the pause holds, whatever comes
+			if failed { // new changes do not shorten the pause
 				select {
 				case <-again:
 				case <-s.over:
@@ -107,7 +105,7 @@ func (s *Saver) Run(ctx context.Context) {
 	}
 }
 
-// writeAll tries everything once and reports whether something failed.
+// writeAll tries to write every queued record once and reports whether a write failed.
 func (s *Saver) writeAll(ctx context.Context) (failed bool) {
 	s.mu.Lock()
 	keys := append([]session.Key(nil), s.queue...)
@@ -130,8 +128,8 @@ func (s *Saver) writeAll(ctx context.Context) (failed bool) {
 	}
 	if failed {
 		s.mu.Lock()
-		if s.fault == nil { // the last one went well, another did not
-			s.fault = fmt.Errorf("%d records were refused", len(s.open))
+		if s.fault == nil { // the last write succeeded, but another failed
+			s.fault = fmt.Errorf("%d records could not be saved", len(s.open))
 		}
 		s.mu.Unlock()
 	}
@@ -157,8 +155,8 @@ func (s *Saver) write(ctx context.Context, next Change) error {
 	return s.store.Save(ctx, next.Record)
 }
 
-// Health returns why the store cannot be relied on, empty if it can, and when to
-// ask again although nothing happens; zero if that is not needed.
+// Health returns why the store fails; empty if it works. again is when to call it again even if
+// nothing happens; zero: not needed.
 func (s *Saver) Health() (fault string, again time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,17 +164,17 @@ func (s *Saver) Health() (fault string, again time.Time) {
 		return "", time.Time{}
 	}
 	if s.fault != nil {
-		return fmt.Sprintf("the store does not take what changed: %v", s.fault), time.Time{}
+		return fmt.Sprintf("the store cannot save changes: %v", s.fault), time.Time{}
 	}
 	bound := s.open[s.queue[0]].since.Add(Bound)
 	if now := s.now(); now.Before(bound) {
 		return "", bound
 	}
-	return fmt.Sprintf("the store has not taken what changed for more than %v", Bound), time.Time{}
+	return fmt.Sprintf("the store has not saved a change for more than %v", Bound), time.Time{}
 }
 
-// Finish writes what is left, once, and returns how many records the store has
-// not taken when it is over or the limit has passed.
+// Finish writes the rest once. It returns the number of records that the store has not saved at the
+// end or after limit.
 func (s *Saver) Finish(limit time.Duration) int {
 	close(s.over)
 	timer := time.NewTimer(limit)
@@ -190,11 +188,11 @@ func (s *Saver) Finish(limit time.Duration) int {
 	return len(s.queue)
 }
 
-// maxLives bounds how many lives wait for a store that fails.
+// maxLives is the maximum number of history records that wait for a failing store.
 const maxLives = 1000
 
-// PutLife records how an instance ended, for the history. It never blocks; of a
-// store that has no history, or fails for long, it is forgotten.
+// PutLife queues a history record of an instance. It never blocks. The record is dropped if the
+// store has no history, or if too many records wait.
 func (s *Saver) PutLife(life session.InstanceRecord) {
 	if s.history == nil {
 		return
@@ -207,7 +205,7 @@ func (s *Saver) PutLife(life session.InstanceRecord) {
 	s.kick()
 }
 
-// writeLives tries what is left of the history and reports whether it failed.
+// writeLives writes the queued history records in order, and reports whether a write failed.
 func (s *Saver) writeLives(ctx context.Context) (failed bool) {
 	for {
 		s.mu.Lock()

@@ -10,10 +10,11 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// DrainLimit is that of a drain if neither the order nor the agent says.
+// DrainLimit is the drain timeout if neither the request nor the configuration sets one.
 const DrainLimit = 5 * time.Minute
 
-// Drain asks the agent to wind down within the limit; zero is the agent's own.
+// Drain returns an order that asks the agent to wind down within limit; zero: the configured
+// timeout or [DrainLimit].
 func Drain(reason string, limit time.Duration) Order {
 	return func(c *Case) (Outcome, error) {
 		r := &c.Record
@@ -23,25 +24,25 @@ func Drain(reason string, limit time.Duration) Order {
 		case !c.Running:
 			return Outcome{}, fmt.Errorf("%w: %s does not run", client.ErrRefused, r.Session)
 		case r.IsDraining():
-			return unchanged("it winds down already, until " + stamp(r.Drain.Deadline))
+			return unchanged("it is already winding down, until " + stamp(r.Drain.Deadline))
 		}
 		span := max(limit, 0)
 		if c.Session != nil {
 			span = cmp.Or(span, max(c.Session.DrainTimeout, 0))
 		}
-		told := BeginDrain(r, session.Drain{Reason: reason, Deadline: c.Now.Add(cmp.Or(span, DrainLimit)), Then: session.HoldSleep}, c.Now)
-		return changedOutcome("it is stopped when it acknowledges, or "+stamp(r.Drain.Deadline), told), nil
+		ev := BeginDrain(r, session.Drain{Reason: reason, Deadline: c.Now.Add(cmp.Or(span, DrainLimit)), Then: session.HoldSleep}, c.Now)
+		return changedOutcome("gc stops it when it acknowledges, at the latest at "+stamp(r.Drain.Deadline), ev), nil
 	}
 }
 
-// BeginDrain records a drain of the present instance.
+// BeginDrain records in r a drain of the current instance and returns its event.
 func BeginDrain(r *session.Record, d session.Drain, now time.Time) Event {
 	d.Epoch, d.Since, d.Acked = r.Epoch, now, time.Time{}
 	r.Drain = d
 	return Event{event.SessionDraining, "the agent is asked to wind down", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
 }
 
-// EndDrain records that the instance that was to wind down is over.
+// EndDrain records that the draining instance has stopped, and sets the hold that follows.
 func EndDrain(r *session.Record, now time.Time) {
 	d := r.Drain
 	r.Drain = session.Drain{}
@@ -50,21 +51,21 @@ func EndDrain(r *session.Record, now time.Time) {
 	}
 }
 
-// DrainAck says that the agent has wound down.
+// DrainAck records that the agent has finished its drain.
 func DrainAck(c *Case) (Outcome, error) {
 	r := &c.Record
 	switch {
 	case !r.IsDraining():
 		return Outcome{}, fmt.Errorf("%w: %s was not asked to wind down", client.ErrRefused, r.Session)
 	case !r.Drain.Acked.IsZero():
-		return unchanged("it has said so already")
+		return unchanged("it has already acknowledged")
 	}
 	r.Drain.Acked = c.Now
 	return changedOutcome("it is stopped now", Event{event.SessionDrained, "the agent has wound down", nil}), nil
 }
 
-// Renew asks for a restart at the end of the present turn, in the same conversation or,
-// where that is handed over, in a new one that receives a note about it.
+// Renew returns an order that restarts the agent at the end of the current turn: in the same
+// conversation or, with req.HandOver, in a new one that receives a note about the old one.
 func Renew(req client.LifecycleRequest) Order {
 	return func(c *Case) (Outcome, error) { return renew(c, req.HandOver) }
 }
@@ -77,7 +78,7 @@ func renew(c *Case, handOver bool) (Outcome, error) {
 		r.Conversation.CloseForHandoff()
 		return changedOutcome("its conversation is handed over to a new one at the end of its turn"), nil
 	case !r.Renew.IsZero():
-		return unchanged("it was asked for already")
+		return unchanged("a restart is already requested")
 	case !c.Running:
 		return Outcome{}, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, r.Session, c.Action.Reason)
 	}

@@ -11,7 +11,7 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// configured refuses what is of no use for a session that is not configured.
+// configured returns an error if the session is not configured any more.
 func (c *Case) configured() error {
 	if c.Session == nil {
 		return fmt.Errorf("%w: %s is not configured any more", client.ErrRefused, c.Record.Session)
@@ -19,7 +19,7 @@ func (c *Case) configured() error {
 	return nil
 }
 
-// free ends a hold and a drain.
+// free releases a hold and a drain.
 func (c *Case) free(reason, detail string) Outcome {
 	c.Record.Hold, c.Record.Drain = session.Hold{}, session.Drain{}
 	out := changedOutcome(detail, NewReleasedEvent(reason))
@@ -27,20 +27,20 @@ func (c *Case) free(reason, detail string) Outcome {
 	return out
 }
 
-// NewReleasedEvent reports that nothing keeps a session from running any more.
+// NewReleasedEvent returns the event that a session's hold was released.
 func NewReleasedEvent(reason string) Event {
 	return Event{event.SessionReleased, "nothing keeps the session from running", map[string]string{"reason": reason}}
 }
 
-// NewHeldEvent reports that a session is kept from running.
+// NewHeldEvent returns the event that a session was put on hold.
 func NewHeldEvent(h session.Hold) Event {
 	return Event{event.SessionHeld, "the session is kept from running", map[string]string{"hold": string(h.Kind), "reason": h.Reason}}
 }
 
-func wakeReason(reason string) string { return cmp.Or(reason, "it was asked for") }
+func wakeReason(reason string) string { return cmp.Or(reason, "a person or a program requested it") }
 
-// Wake starts a session that sleeps, or a member that its pool does not want, and
-// cancels a drain.
+// Wake returns an order that starts a sleeping session or an unneeded member of a pool, and cancels
+// a drain.
 func Wake(reason string) Order {
 	return func(c *Case) (Outcome, error) {
 		r := &c.Record
@@ -59,17 +59,17 @@ func Wake(reason string) Order {
 		case r.Hold.Kind == session.HoldSleep, r.IsDraining():
 			return c.free(reason, "it is woken"), nil
 		case c.Running:
-			return unchanged("it runs already")
+			return unchanged("it is already running")
 		case c.Session.Pool != "" && c.Action.Desired == plan.DesiredStopped:
 			return Outcome{Changed: true, Detail: "it is woken", Wake: wakeReason(reason)}, nil
 		}
-		return Outcome{Detail: "it does not sleep: " + c.Action.Reason, Wake: wakeReason(reason)}, nil
+		return Outcome{Detail: "it is not asleep: " + c.Action.Reason, Wake: wakeReason(reason)}, nil
 	}
 }
 
-// WakeFor starts a sleeping session because there is something for it. What winds
-// down is not disturbed: once it sleeps it is asked for again; what is in
-// quarantine starts when that is over.
+// WakeFor returns an order that starts a sleeping session for the given reason, such as a queued
+// prompt. It changes nothing while the session drains or is in quarantine: the caller asks again
+// when it sleeps, and gc starts it after the quarantine.
 func WakeFor(reason string) Order {
 	return func(c *Case) (Outcome, error) {
 		if c.Record.IsDraining() || c.Running || c.Record.State == session.StateQuarantined || c.Record.Hold.Kind == session.HoldBudget {
@@ -79,26 +79,26 @@ func WakeFor(reason string) Order {
 	}
 }
 
-// Sleep ends a session until it is woken.
+// Sleep returns an order that stops a session until it is woken.
 func Sleep(reason string) Order {
 	return func(c *Case) (Outcome, error) {
 		switch c.Record.Hold.Kind {
 		case session.HoldSleep:
-			return unchanged("it sleeps already")
+			return unchanged("it is already asleep")
 		case session.HoldSuspend:
 			return unchanged("it is suspended, which is more")
 		case session.HoldBudget:
-			return unchanged("it is out of its budget, which is more")
+			return unchanged("it is already stopped because its budget is used up")
 		}
 		return c.setHold(session.HoldSleep, reason)
 	}
 }
 
-// Suspend ends a session until it is resumed by hand.
+// Suspend returns an order that stops a session until a person resumes it.
 func Suspend(reason string) Order {
 	return func(c *Case) (Outcome, error) {
 		if c.Record.Hold.Kind == session.HoldSuspend {
-			return unchanged("it is suspended already")
+			return unchanged("it is already suspended")
 		}
 		return c.setHold(session.HoldSuspend, reason)
 	}
@@ -111,7 +111,7 @@ func (c *Case) setHold(kind session.HoldKind, reason string) (Outcome, error) {
 	return c.applyHold(session.Hold{Kind: kind, Reason: reason, Since: c.Now})
 }
 
-// applyHold puts a hold into force.
+// applyHold sets a hold and ends a drain.
 func (c *Case) applyHold(h session.Hold) (Outcome, error) {
 	c.Record.Drain, c.Record.Hold = session.Drain{}, h
 	detail := "it does not run"
@@ -123,8 +123,8 @@ func (c *Case) applyHold(h session.Hold) (Outcome, error) {
 	return out, nil
 }
 
-// Withhold ends a session until its budget allows it again. What a person has ordered
-// is more; sleep is less.
+// Withhold returns an order that stops a session until its budget allows it again. It replaces a
+// sleep, and it does not replace a suspension.
 func Withhold(reason string, until time.Time) Order {
 	return func(c *Case) (Outcome, error) {
 		if c.Record.Hold.Kind == session.HoldSuspend {
@@ -137,23 +137,23 @@ func Withhold(reason string, until time.Time) Order {
 	}
 }
 
-// Allow ends what Withhold began.
+// Allow returns an order that releases a session that Withhold stopped.
 func Allow(reason string) Order {
 	return func(c *Case) (Outcome, error) {
 		if c.Record.Hold.Kind != session.HoldBudget {
-			return unchanged("its budget does not keep it from running")
+			return unchanged("its budget does not prevent it from running")
 		}
 		return c.free(reason, "its budget allows it again"), nil
 	}
 }
 
-// withheld refuses to run what is out of its budget.
+// withheld returns the error for a session whose budget is used up.
 func (c *Case) withheld() error {
 	return fmt.Errorf("%w: %s is out of its budget (%s); raise the limit in city.toml, or: gc usage lift", client.ErrRefused, c.Record.Session, c.Record.Hold.Reason)
 }
 
-// Resume ends a suspension and a drain, and has the next prompt, or start, tried at once that
-// an obstacle holds back.
+// Resume returns an order that ends a suspension or a drain. If an obstacle blocks prompts or the
+// start, the next attempt is made at once.
 func Resume(reason string) Order {
 	return func(c *Case) (Outcome, error) {
 		if err := c.configured(); err != nil {
@@ -171,28 +171,28 @@ func Resume(reason string) Order {
 			o.ProbeAt, o.Probes, o.Released = c.Now, 0, true
 			return changedOutcome("the next prompt is tried at once", NewReleasedEvent(reason)), nil
 		}
-		return unchanged("nothing holds it back")
+		return unchanged("it is neither suspended, draining nor blocked")
 	}
 }
 
-// Reset forgets failures, quarantine, limits and the conversation: a wanted session
-// starts at once, and the next start begins a new conversation.
+// Reset returns an order that clears failures, quarantine and limits and closes the conversation. A
+// session that is to run starts at once; its next start begins a new conversation.
 func Reset(reason string) Order {
 	return func(c *Case) (Outcome, error) {
 		r := &c.Record
 		talk := &r.Conversation
 		open := talk.ID != "" && !talk.Closed
 		if !open && len(r.Failures) == 0 && r.Fault == "" && r.NextAt.IsZero() && r.Obstacle.Kind == "" {
-			return unchanged("there is nothing to forget")
+			return unchanged("there is nothing to reset")
 		}
-		detail := fmt.Sprintf("%d failures are forgotten", len(r.Failures))
+		detail := fmt.Sprintf("%d failures cleared", len(r.Failures))
 		if open {
 			talk.Closed, talk.Former = true, nil
 			detail += "; the next start begins a new conversation"
 		}
 		r.ResetFailures()
 		r.Obstacle = session.Obstacle{}
-		out := changedOutcome(detail, Event{event.SessionReset, "what went wrong with the session is forgotten", map[string]string{"reason": reason}})
+		out := changedOutcome(detail, Event{event.SessionReset, "the session's failures were cleared", map[string]string{"reason": reason}})
 		out.Retry = true
 		return out, nil
 	}

@@ -1,6 +1,6 @@
-// Package requests is what a person, or the agent itself, can ask to be kept of a
-// session: each order judges what it finds and changes a copy of the record. It is
-// pure; the change has no effect before the store has it.
+// Package requests contains the changes that a person or an agent can request for a session record,
+// such as a hold or a drain. Each order examines a case and changes a copy of the record. The
+// functions have no side effects; a change takes effect after the store has saved it.
 package requests
 
 import (
@@ -12,10 +12,10 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Case is a session as an order finds it.
+// Case is the state of a session before an order.
 type Case struct {
-	Record  session.Record // a copy, which the order changes
-	Session *plan.Session  // nil: it is not configured any more
+	Record  session.Record // a copy; the order changes it
+	Session *plan.Session  // nil: not configured any more
 	Action  plan.Action    // the last decision
 	Now     time.Time
 
@@ -23,42 +23,42 @@ type Case struct {
 	Unknown bool // it is unknown whether it runs
 }
 
-// Outcome is what an order comes to. Without Keep it is so at once, with it when
-// the store has the record.
+// Outcome is the result of an order. Without Save it takes effect at once; with Save, after the
+// store has saved the record.
 type Outcome struct {
 	Save    bool   // the record was changed
-	Changed bool   // the answer: something is otherwise from now on
-	Detail  string // empty: nothing else is to be said
+	Changed bool   // reported to the caller: the order changes something
+	Detail  string // message for the caller; may be empty
 
-	Wake   string // why the session is to run; empty leaves what was asked before
-	Unwake bool   // nothing of that counts any more
-	Retry  bool   // a failed stop is forgotten
+	Wake   string // why the session must run; empty: unchanged
+	Unwake bool   // clears the earlier wake reason
+	Retry  bool   // clears the fault of a failed stop
 	Events []Event
 }
 
-// Event is an event of an order.
+// Event is an event that an order causes.
 type Event struct {
 	Kind event.Kind
 	Text string
 	Data map[string]string
 }
 
-// Order judges a case. An error changes nothing.
+// Order examines a case and may change its record. If it returns an error, nothing changes.
 type Order func(c *Case) (Outcome, error)
 
 // unchanged returns the outcome of an order that finds nothing to do.
 func unchanged(detail string) (Outcome, error) { return Outcome{Detail: detail}, nil }
 
 // changedOutcome returns the outcome of an order that has changed the record.
-func changedOutcome(detail string, told ...Event) Outcome {
-	return Outcome{Save: true, Changed: true, Detail: detail, Events: told}
+func changedOutcome(detail string, events ...Event) Outcome {
+	return Outcome{Save: true, Changed: true, Detail: detail, Events: events}
 }
 
-// Change is what an order changes of a record.
+// Change is the change of a record by an order.
 type Change struct{ Before, After session.Record }
 
-// Apply makes the change in a record that has gone on since: what the order has
-// not touched stays.
+// Apply makes the change in r, which may be newer than Before. Fields that the order did not change
+// stay.
 func (c *Change) Apply(r *session.Record) {
 	from, to := &c.Before, &c.After
 	if from.Hold != to.Hold {
@@ -84,5 +84,5 @@ func (c *Change) Apply(r *session.Record) {
 	}
 }
 
-// stamp returns a time that is set, in RFC 3339.
+// stamp returns a time in RFC 3339.
 func stamp(t time.Time) string { return t.Format(time.RFC3339) }

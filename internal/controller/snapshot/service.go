@@ -15,36 +15,36 @@ import (
 	"gascity/runtime"
 )
 
-// Service answers what the controller's loop need not be asked: what stands on the
-// board, and what goes straight to a session. It is safe for concurrent use.
+// Service answers the requests that do not need the controller's loop: those about the published
+// snapshot, and those that go directly to a session. It is safe for concurrent use.
 type Service struct {
 	Store  *Store
 	Log    event.Log
 	Logger *slog.Logger
-	// Choices describes the providers that can be selected.
+	// Choices returns the providers that can be selected.
 	Choices func(ctx context.Context) ([]client.Provider, error)
 }
 
-// Status returns the city at a glance.
+// Status returns the status of the city.
 func (f *Service) Status(context.Context) (client.Status, error) { return f.Store.Status(), nil }
 
-// Plan returns what the controller is about to do, and why.
+// Plan returns the next actions of the controller and their reasons.
 func (f *Service) Plan(context.Context) (client.Plan, error) { return f.Store.Plan(), nil }
 
-// Config returns the configuration in force.
+// Config returns the current configuration.
 func (f *Service) Config(context.Context) (client.Config, error) { return f.Store.City().Config, nil }
 
-// Providers returns what can be selected.
+// Providers returns the runtime providers that can be selected.
 func (f *Service) Providers(ctx context.Context) ([]client.Provider, error) { return f.Choices(ctx) }
 
-// Events returns what came after an event, and what follows. The channel is
-// closed when ctx ends or its reader is too slow.
+// Events returns the events after an event ID, whether some are missing, and a channel of later
+// events. The channel is closed when ctx ends or when its reader is too slow.
 func (f *Service) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the signature is the API's
 	s, err := event.Subscribe(ctx, f.Log, after)
 	return s.Past, s.Gap, s.Next, err
 }
 
-// Snapshot returns what is known of a session, by its name or its agent's.
+// Snapshot returns the snapshot of a session, by its name or its agent's name.
 func (f *Service) Snapshot(name string) (session.Snapshot, error) {
 	t, err := f.Store.Find(name)
 	if err != nil {
@@ -53,10 +53,11 @@ func (f *Service) Snapshot(name string) (session.Snapshot, error) {
 	return t.Snapshot, nil
 }
 
-// HasSynced reports whether every session of the city is known and has been reported.
+// HasSynced reports whether every session of the city is known and has been reported to
+// Store.Changed.
 func (f *Service) HasSynced() bool { return f.Store.HasSynced() }
 
-// Snapshots returns what is known of every session, in the order of the status.
+// Snapshots returns the snapshot of every session, in the order of the status.
 func (f *Service) Snapshots() []session.Snapshot {
 	targets := f.Store.Targets()
 	out := make([]session.Snapshot, 0, len(targets))
@@ -66,7 +67,7 @@ func (f *Service) Snapshots() []session.Snapshot {
 	return out
 }
 
-// Session returns everything that is known of one session.
+// Session returns the details of one session.
 func (f *Service) Session(_ context.Context, name string) (client.Session, error) {
 	t, err := f.Store.Find(name)
 	if err != nil {
@@ -91,8 +92,8 @@ func (f *Service) Session(_ context.Context, name string) (client.Session, error
 	return out, nil
 }
 
-// Explain returns what is known of one agent, what is intended and why. What
-// waits for it, questions and prompts, is added by those who keep it.
+// Explain returns the observed state of one agent, the decision about it and the reasons. The
+// caller adds questions and queued prompts.
 func (f *Service) Explain(_ context.Context, name string) (client.Explanation, error) {
 	t, err := f.Store.Find(name)
 	if err != nil {
@@ -106,7 +107,7 @@ func (f *Service) Explain(_ context.Context, name string) (client.Explanation, e
 	return out, err
 }
 
-// DrainState reports whether an agent is to wind down.
+// DrainState returns the drain of an agent's current instance.
 func (f *Service) DrainState(_ context.Context, name string) (client.Drain, error) {
 	t, err := f.Store.Find(name)
 	if err != nil {
@@ -115,7 +116,7 @@ func (f *Service) DrainState(_ context.Context, name string) (client.Drain, erro
 	return explain.Drain(&t.Record), nil
 }
 
-// Peek returns the last lines of a session's output, of a dead one too.
+// Peek returns the last lines of a session's output, also of a session that has stopped.
 func (f *Service) Peek(_ context.Context, name string, lines int) (client.Output, error) {
 	t, err := f.reachable(name)
 	if err != nil {
@@ -128,7 +129,7 @@ func (f *Service) Peek(_ context.Context, name string, lines int) (client.Output
 	return client.Output{Session: t.Record.Session, Text: text}, ops.Wire(err)
 }
 
-// Interrupt asks an agent to abandon its turn, and waits a moment for its end.
+// Interrupt asks an agent to abandon its turn, and waits a few seconds for the end of the turn.
 func (f *Service) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	t, err := f.live(name, req.Instance)
 	if err != nil {
@@ -138,7 +139,7 @@ func (f *Service) Interrupt(ctx context.Context, name string, req client.Lifecyc
 	if err != nil {
 		return client.Done{}, ops.Wire(err)
 	}
-	f.AppendEvent(event.SessionInterrupted, &t.Record, "the agent was asked to abandon its turn", nil)
+	f.AppendEvent(event.SessionInterrupted, &t.Record, "gc asked the agent to abandon its turn", nil)
 	detail := "interrupted; the agent has not confirmed it"
 	if ended {
 		detail = "interrupted; its turn has ended"
@@ -188,7 +189,7 @@ func (f *Service) Copy(_ context.Context, name string, req client.CopyRequest) (
 	return client.Done{Session: t.Record.Session, Changed: true}, nil
 }
 
-// reachable finds a session whose provider can be asked.
+// reachable returns a session whose provider is open, by name.
 func (f *Service) reachable(name string) (*Target, error) {
 	t, err := f.Store.Find(name)
 	if err != nil {
@@ -200,8 +201,7 @@ func (f *Service) reachable(name string) (*Target, error) {
 	return t, nil
 }
 
-// live finds a session that runs, as far as is known, and refuses what is meant
-// for another instance.
+// live returns a session unless it is known not to run, and refuses a request for another instance.
 func (f *Service) live(name, instance string) (*Target, error) {
 	t, err := f.reachable(name)
 	if err != nil {
@@ -213,24 +213,22 @@ func (f *Service) live(name, instance string) (*Target, error) {
 	return t, Fenced(&t.Record, name, instance)
 }
 
-// Fenced refuses what is meant for another instance than the one that runs; an
-// empty instance is meant for any.
+// Fenced returns an error if instance is neither empty nor the running instance of r.
 func Fenced(r *session.Record, name, instance string) error {
 	if instance != "" && (instance != r.Instance || !r.Running) {
-		return fmt.Errorf("%w: stale instance: %s of %s is over", client.ErrRefused, instance, name)
+		return fmt.Errorf("%w: stale instance: %s of %s is not running any more", client.ErrRefused, instance, name)
 	}
 	return nil
 }
 
-// AppendEvent appends an event about a session, or about the city if r is nil, and logs
-// it.
+// AppendEvent appends an event about a session, or about the city if r is nil, and logs it.
 func (f *Service) AppendEvent(kind event.Kind, r *session.Record, text string, data map[string]string) {
 	ev := client.Event{Kind: string(kind), Text: text, Data: data}
 	if r != nil {
 		ev.Agent, ev.Session, ev.Data = r.Agent, r.Session, explain.InstanceData(kind, r, data)
 	}
 	if _, err := f.Log.Append(ev); err != nil {
-		f.Logger.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)
+		f.Logger.Error("cannot save an event", "kind", kind, "session", ev.Session, "error", err)
 	}
 	f.Logger.Info(text, explain.LogAttrs(&ev)...)
 }

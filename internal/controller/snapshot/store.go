@@ -1,6 +1,6 @@
-// Package snapshot is what readers see of a city. The controller's loop writes it, all
-// of it or one session; reading costs the loop nothing, and what was read never
-// changes.
+// Package snapshot contains the published state of a city. The controller's loop writes it,
+// completely or one session at a time. Reading it does not involve the loop, and values that were
+// read never change.
 package snapshot
 
 import (
@@ -17,25 +17,24 @@ import (
 	"gascity/runtime"
 )
 
-// Target is one session as seen by callers that reach it or report it. It is
-// immutable.
+// Target is the published state of one session. It is immutable.
 type Target struct {
 	Agent         client.Agent
 	Record        session.Record
 	Seen          runtime.Observation
 	Provider      runtime.Provider // nil if it is not open
 	Config        *runtime.Config  // nil if the session is not configured
-	UnknownReason string           // why nothing is known, empty otherwise
+	UnknownReason string           // why nothing is known; empty: it is known
 	Running       bool
 	Snapshot      session.Snapshot
 	Action        plan.Action
 	Judged        []session.Judged
 	Durable       bool
-	Attempt       *ops.Attempt // the start that is under way; nil if none is
+	Attempt       *ops.Attempt // the running start; nil: none
 }
 
-// agent returns the session as people see it now: a start shows its progress while nothing else
-// about it changes.
+// agent returns the session in the form of the control API, with the current progress of a running
+// start.
 func (t *Target) agent() client.Agent {
 	out := t.Agent
 	if words := t.Attempt.Progress(); words != "" {
@@ -44,37 +43,36 @@ func (t *Target) agent() client.Agent {
 	return out
 }
 
-// City is what is seen of the city beside its sessions. It is immutable.
+// City is the published state of the city besides its sessions. It is immutable.
 type City struct {
 	Status  client.Status // without agents
 	Config  client.Config
 	Account explain.City
-	Pools   []plan.Pool // of the configuration in force
+	Pools   []plan.Pool // from the current configuration
 }
 
-// Store is safe for concurrent readers beside one writer. The zero value is an
-// empty citywithout listeners.
+// Store holds the published state. It is safe for concurrent readers and one writer. The zero value
+// is an empty city without listeners.
 type Store struct {
-	// Changed is called by the writer with each session whose summary changed in a
-	// way that others wait for. Nil: no call.
+	// Changed is called by the writer for each session whose summary changed. Nil: no call.
 	Changed func(session string)
 
 	now       atomic.Pointer[cityState]
-	synced    atomic.Bool             // every session was known at the last call for all
-	summaries map[session.Key]summary // the writer's: the summary reported last
+	synced    atomic.Bool             // every session was known at the last check
+	summaries map[session.Key]summary // only for the writer: the summary reported last
 }
 
-// cityState is the city at one moment; its slots are younger.
+// cityState is the city at the last Publish. Its slots may be newer.
 type cityState struct {
 	city  City
-	order []*slot // each session once, in the order of the decisions
+	order []*slot // each session once, in the order of the plan
 	keys  map[session.Key]*slot
 	names map[string]*slot // by agent and by session
 }
 
 type slot struct{ atomic.Pointer[Target] }
 
-// Publish replaces everything.
+// Publish replaces the whole state.
 func (b *Store) Publish(city City, targets []*Target) {
 	p := &cityState{
 		city: city, order: make([]*slot, 0, len(targets)),
@@ -106,8 +104,8 @@ func (b *Store) Publish(city City, targets []*Target) {
 	}
 }
 
-// Renew replaces one session. One that is not on the board is for the next
-// [Store.Publish].
+// Renew replaces the state of one session. It ignores a session that is not published yet; the next
+// [Store.Publish] adds it.
 func (b *Store) Renew(at time.Time, t *Target) {
 	before := b.read()
 	s := before.keys[t.Record.Key()]
@@ -124,11 +122,10 @@ func (b *Store) Renew(at time.Time, t *Target) {
 	}
 }
 
-// HasSynced reports whether every session of the city is known and Changed was called
-// for each.
+// HasSynced reports whether every session of the city is known and Changed was called for each.
 func (b *Store) HasSynced() bool { return b.synced.Load() }
 
-// hasSynced reports whether every session is.
+// hasSynced reports whether every session is known.
 func (p *cityState) hasSynced() bool {
 	for _, s := range p.order {
 		if s.Load().Snapshot.Unknown != "" {
@@ -138,7 +135,7 @@ func (p *cityState) hasSynced() bool {
 	return true
 }
 
-// notify calls Changed if the session's summary differs from the last one.
+// notify calls Changed if the session's summary differs from the last reported one.
 func (b *Store) notify(t *Target) {
 	if b.Changed == nil {
 		return
@@ -167,10 +164,10 @@ func (b *Store) read() *cityState {
 	return &cityState{}
 }
 
-// City returns what is seen beside the sessions.
+// City returns the state of the city besides the sessions.
 func (b *Store) City() City { return b.read().city }
 
-// Targets returns every session, in the order of the decisions.
+// Targets returns every session, in the order of the plan.
 func (b *Store) Targets() []*Target {
 	p := b.read()
 	out := make([]*Target, 0, len(p.order))
@@ -180,7 +177,7 @@ func (b *Store) Targets() []*Target {
 	return out
 }
 
-// Status returns the city at a glance.
+// Status returns the status of the city.
 func (b *Store) Status() client.Status {
 	status, targets := b.City().Status, b.Targets()
 	status.Agents = make([]client.Agent, 0, len(targets))
@@ -190,7 +187,7 @@ func (b *Store) Status() client.Status {
 	return status
 }
 
-// Plan returns what is decided.
+// Plan returns the decided actions.
 func (b *Store) Plan() client.Plan {
 	targets := b.Targets()
 	actions := make([]plan.Action, 0, len(targets))
@@ -200,7 +197,7 @@ func (b *Store) Plan() client.Plan {
 	return explain.Plan(actions, b.City().Account.At)
 }
 
-// Find finds a session by its name or its agent's.
+// Find returns a session by its name or its agent's name.
 func (b *Store) Find(name string) (*Target, error) {
 	if s := b.read().names[name]; s != nil {
 		return s.Load(), nil

@@ -6,7 +6,7 @@ import (
 	"gascity/runtime"
 )
 
-// summary is the part of a session's snapshot whose changes are reported to the engines.
+// summary is the part of a session's snapshot whose changes are reported to other components.
 type summary struct {
 	desired, state, unknown, token string
 	reachable, running, ready      bool
