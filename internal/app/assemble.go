@@ -29,7 +29,7 @@ import (
 	"gascity/internal/store"
 )
 
-// openStore opens what the city must not forget.
+// openStore opens the city's database.
 func (k *controllerProcess) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
 		Path: filepath.Join(k.root, citydir.StateFolder, citydir.StoreFile), ExpectDatabase: citydir.HasRunBefore(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
@@ -41,8 +41,8 @@ func (k *controllerProcess) openStore(ctx context.Context) (*store.DB, error) {
 	})
 }
 
-// notices report to people, for as long as the controller runs, what was lost
-// before.
+// notices returns the messages about lost data that the status shows while the controller runs; nil
+// if nothing was lost.
 func notices(db *store.DB) []string {
 	damage := db.Damage()
 	if damage == nil {
@@ -53,14 +53,14 @@ func notices(db *store.DB) []string {
 		what = "the city's database was damaged and is kept as " + damage.File
 	}
 	return []string{what + ": suspended, sleeping and quarantined agents run again, and queued prompts are lost; running agents keep running. " +
-		"Suspend again who is not to run; the notice ends with the controller"}
+		"Suspend again each agent that must not run; this notice goes when the controller stops"}
 }
 
-// assemble makes the controller and the engines over one store.
+// assemble creates the controller and the services that share one store.
 func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *cityservice.Engines, error) {
 	d, e := k.daemon, &cityservice.Engines{Desired: k.desired}
 	e.Events = event.Limit(db, event.Rate{}, d.opts.Now)
-	if err := k.openExchange(e, e.Events); err != nil {
+	if err := k.openWorkers(e, e.Events); err != nil {
 		return nil, nil, err
 	}
 	k.openBroker(e, e.Events)
@@ -99,7 +99,7 @@ func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli
 // instanceToken returns a new secret token for an instance.
 func instanceToken() string { return agent.InstanceTokenPrefix + rand.Text() }
 
-// receiptID returns a name for a prompt that a person can type: 60 random bits.
+// receiptID returns a new receipt ID that a person can type: 60 random bits.
 func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }
 
 var (
@@ -108,7 +108,8 @@ var (
 	_ controlapi.Conditions = (*waits.Service)(nil)
 )
 
-// progress returns how long a delivery may go without progress, by the configuration in force.
+// progress returns the progress timeout of a delivery in the current configuration; zero: the
+// default.
 func (k *controllerProcess) progress() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,25 +119,26 @@ func (k *controllerProcess) progress() time.Duration {
 	return k.last.City.Delivery.ProgressTimeout
 }
 
-// policy returns what the configuration in force says about an agent's questions.
+// policy returns the policy for an agent's questions in the current configuration.
 func (k *controllerProcess) policy(agent string) questions.Policy {
 	p := k.desired(agent).Pending
 	return questions.Policy{Mode: p.Policy, After: p.After, Answer: p.Answer}
 }
 
-// desired returns what the configuration in force says of an agent; zero: nothing.
+// desired returns the resolved configuration of an agent; the zero value if the agent is not
+// configured.
 func (k *controllerProcess) desired(agent string) plan.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return *cmp.Or(k.last.Desired.SessionOf(agent), &plan.Session{})
 }
 
-// pressure returns what the configuration in force says about an agent's context.
+// pressure returns the rules for compaction of an agent's context in the current configuration.
 func (k *controllerProcess) pressure(agent string) compaction.Rules {
 	return compaction.Rules(k.desired(agent).Context)
 }
 
-// restartWithHandoff has an agent restarted in a new conversation.
+// restartWithHandoff requests a restart of an agent in a new conversation.
 func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instance string) error {
 	c := k.controller.Load()
 	if c == nil {
@@ -146,8 +148,8 @@ func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instan
 	return err
 }
 
-// notifier returns the command of the configuration in force that notifies people of
-// questions.
+// notifier returns the on_pending command of the current configuration, which notifies people of
+// questions; empty: none.
 func (k *controllerProcess) notifier() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -157,10 +159,10 @@ func (k *controllerProcess) notifier() string {
 	return k.last.City.Daemon.OnPending
 }
 
-// checkLimit bounds the check of a pool.
+// checkLimit is the maximum duration of the check of a pool.
 const checkLimit = 3 * time.Minute
 
-// countPool runs the check of a pool.
+// countPool runs the check of a pool and returns the number of members that it wants.
 func (d *Daemon) countPool(ctx context.Context, pool *plan.Pool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()

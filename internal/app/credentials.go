@@ -15,19 +15,19 @@ import (
 	"gascity/internal/service/credentials"
 )
 
-// openBroker makes the broker of the city's credentials.
+// openBroker creates the broker of the city's credentials.
 func (k *controllerProcess) openBroker(e *cityservice.Engines, events event.Log) {
 	d, now := k.daemon, k.daemon.opts.Now
 	if now == nil {
 		now = time.Now
 	}
-	herald := credentials.NewStateReporter(events, k.logger)
+	reportState := credentials.NewStateReporter(events, k.logger)
 	k.broker = credentials.New(credentials.Options{
 		Environment: credentials.Environment{Lookup: d.config.Environ.Lookup, Environ: d.config.Environ.Base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
 		Push:        e.Workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
 		OnState: func(s credentials.State) {
-			herald(s)
-			for _, name := range k.broker.Holders(s.Name) { // its prompts wait, or go on
+			reportState(s)
+			for _, name := range k.broker.Holders(s.Name) { // their prompts wait or continue
 				e.Prompts.SessionChanged(name)
 			}
 		},
@@ -35,7 +35,8 @@ func (k *controllerProcess) openBroker(e *cityservice.Engines, events event.Log)
 	e.Credentials = k.broker
 }
 
-// lockFolder returns where cities of this user meet that share a login.
+// lockFolder returns the directory for locks that all cities of this user share, because they may
+// share a login.
 func (d *Daemon) lockFolder() string {
 	if base := d.config.Environ.Get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		return filepath.Join(base, "gc", "credentials")
@@ -43,7 +44,7 @@ func (d *Daemon) lockFolder() string {
 	return filepath.Join(citydir.PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
 }
 
-// values returns the credentials of agents, for their starts.
+// values returns the source of the agents' credentials at their starts.
 func (k *controllerProcess) values() config.SecretSource {
 	source := k.daemon.config.Secrets(k.root, k.secrets.Hide)
 	source.Credential = func(ctx context.Context, name string) (string, error) {

@@ -18,11 +18,10 @@ import (
 	"gascity/runtime"
 )
 
-// Options are what the program hands to its assembly. Environ and Executable are
-// required.
+// Options are the inputs of [New]. Environ and Executable are required.
 type Options struct {
 	Environ    []string // the process's environment
-	Executable string   // path of this program, which is the shim, too
+	Executable string   // path of this program, which is also the shim
 	Version    string
 
 	Stdin          io.Reader      // nil: the process's
@@ -34,8 +33,7 @@ type Options struct {
 	Open func(selection string, cfg all.Config) (runtime.Provider, error)
 }
 
-// Daemon implements what the command line asks of the assembly. It is safe for
-// concurrent use.
+// Daemon implements the interfaces that the command line needs. It is safe for concurrent use.
 type Daemon struct {
 	opts       Options
 	config     *cityconfig.Loader
@@ -44,7 +42,7 @@ type Daemon struct {
 
 var _ cli.Daemon = (*Daemon)(nil)
 
-// New returns the assembly. It touches nothing.
+// New returns a Daemon. It reads and starts nothing.
 func New(opts Options) *Daemon {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -65,7 +63,8 @@ func New(opts Options) *Daemon {
 	return &Daemon{opts: opts, watchEvery: citydir.OwnershipCheckInterval, config: loader}
 }
 
-// Shim hosts one session; its argument is the session's folder.
+// Shim runs the shim of one session and returns its exit status. args is the session's state
+// directory.
 func (d *Daemon) Shim(ctx context.Context, args []string) int {
 	if len(args) != 1 {
 		fmt.Fprintln(d.opts.Stderr, "gc: the shim takes one folder; it is started by gc itself")
@@ -78,7 +77,8 @@ func (d *Daemon) Shim(ctx context.Context, args []string) int {
 	return 0
 }
 
-// HostACP speaks with one agent between a shim and it, see bridge.Run.
+// HostACP runs the bridge between a shim and one ACP agent, see bridge.Run. It returns the exit
+// status.
 func (d *Daemon) HostACP(ctx context.Context, args []string) int {
 	return bridge.Run(ctx, bridge.Options{Args: args, Environ: d.config.Environ, Stdout: d.opts.Stdout, Version: d.opts.Version})
 }

@@ -1,4 +1,4 @@
-// Package app puts the product together. It is the one package that knows
-// every other: it reads the configuration, opens the providers, runs the
-// controller with its API, and lends the command line what needs the machine.
+// Package app connects all packages of the program: it reads the configuration, opens the
+// providers, runs the controller with its API, and implements what the command line needs from the
+// machine. It is the only package that imports every other one.
 package app

@@ -9,7 +9,7 @@ import (
 	"gascity/internal/doctor/supportbundle"
 )
 
-// doctor returns the doctor of this process.
+// doctor returns a Doctor for this process.
 func (d *Daemon) doctor() *doctor.Doctor {
 	return &doctor.Doctor{Loader: d.config, Version: d.opts.Version, RunController: func(ctx context.Context, root string, ready func()) error {
 		temporary, loader := *d, *d.config

@@ -13,16 +13,16 @@ import (
 	"gascity/runtime"
 )
 
-// Provider opens a provider over the city's sessions, without its controller.
+// Provider opens a runtime provider of the city without using its controller.
 func (d *Daemon) Provider(_ context.Context, root, selection string) (runtime.Provider, error) {
 	return d.config.Open(root, selection, slog.New(slog.DiscardHandler))
 }
 
-// Providers lists the providers that the program contains, the default first.
+// Providers returns the runtime providers in this program, the default first.
 func (d *Daemon) Providers(ctx context.Context) ([]client.Provider, error) {
 	dir, err := os.MkdirTemp("", "gc-providers-")
 	if err != nil {
-		return nil, fmt.Errorf("cannot look at the providers: %w", err)
+		return nil, fmt.Errorf("cannot examine the providers: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // it is empty
 	var out []client.Provider
@@ -43,14 +43,15 @@ func (d *Daemon) SessionProviders(root string) ([]string, error) {
 	return d.config.SessionProviders(root)
 }
 
-// ServeProvider answers one call of a session script with what a provider does. Its
-// world is the script's state folder, if one is set, else the city.
+// ServeProvider runs one call of a session script with a runtime provider and returns the exit
+// status. The sessions are those of the script's state directory if one is set, otherwise those of
+// the city.
 func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args []string) int {
 	if state := d.config.Environ.Get("GC_EXEC_STATE_DIR"); filepath.IsAbs(state) {
 		root = filepath.Join(state, "served")
 	}
 	if root == "" {
-		fmt.Fprintln(d.opts.Stderr, "gc: there is no city here, and GC_EXEC_STATE_DIR is not set: gc cannot store sessions")
+		fmt.Fprintln(d.opts.Stderr, "gc: this directory is not in a city, and GC_EXEC_STATE_DIR is not set, so gc cannot store sessions")
 		return script.ExitFailed
 	}
 	p, err := d.config.Open(root, selection, slog.New(slog.DiscardHandler))

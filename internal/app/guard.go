@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	guardFile = "guard.jsonl" // the calls of tools, in logFolder
-	guardSize = 8 << 20       // of one file; there are logfile.Kept more
+	guardFile = "guard.jsonl" // log of tool calls, in the log directory
+	guardSize = 8 << 20       // maximum size of one file; logfile.Kept older files are kept
 )
 
-// openJudge makes a judge without rules, which denies everything, and returns the file of
-// the calls that it decides about.
-func (k *controllerProcess) openJudge() (*logfile.File, error) {
+// openGuard creates the guard without rules, which denies everything. It returns the log file of
+// tool calls.
+func (k *controllerProcess) openGuard() (*logfile.File, error) {
 	file, err := logfile.Open(filepath.Join(k.root, citydir.StateFolder, citydir.LogFolder, guardFile), guardSize)
 	if err == nil {
 		k.judge = policy.NewEvaluator(policy.Options{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
@@ -34,7 +34,7 @@ func (k *controllerProcess) openJudge() (*logfile.File, error) {
 	return file, err
 }
 
-// Guard returns the rules of the city.toml on disk, with more rule sets or files.
+// Guard returns the guard rules of the city.toml on disk, extended by the named rule sets or files.
 func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Guarding, error) {
 	r, err := d.config.Load(ctx, root)
 	if err != nil {
@@ -61,13 +61,13 @@ func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Gua
 	return out, err
 }
 
-// GuardCalls returns the calls that are kept, the oldest first.
+// GuardCalls returns the logged tool calls since a time, oldest first.
 func (d *Daemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
 	return policy.ReadLog(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, guardFile), since)
 }
 
-// enforce has the city act on an instance that ran what was denied. One that cannot
-// be suspended is ended at least.
+// enforce applies the configured reaction to an instance that ran a denied tool call. If the
+// instance cannot be suspended, enforce kills it.
 func (k *controllerProcess) enforce(ctx context.Context, name, instance, reason string, act guard.Bypass) error {
 	c := k.controller.Load()
 	if c == nil {

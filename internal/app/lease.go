@@ -10,9 +10,9 @@ import (
 	"gascity/provider/all"
 )
 
-// underLease runs a controller while this process holds a lease. Its own lock is taken
-// after that, and stays the last word: a previous holder that still has it keeps the next
-// one out.
+// underLease runs a controller while this process is the leader. The controller then takes the
+// city's lock, which decides: while the previous controller still holds the lock, the new one
+// cannot start.
 func (d *Daemon) underLease(ctx context.Context, root, name string, run func(ctx context.Context) error) error {
 	host, err := os.Hostname()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// outpost returns the outpost over the folder.
+// outpost returns the outpost in a directory.
 func (d *Daemon) outpost(folder, selection string) remote.Outpost {
 	return remote.Outpost{Folder: folder, Version: d.opts.Version, Close: all.Close, Open: func() (runtime.Provider, error) {
 		return d.config.Open(folder, selection, slog.New(slog.DiscardHandler))

@@ -16,8 +16,8 @@ import (
 	"gascity/runtime"
 )
 
-// section returns what the configuration in force says; while there is none, what section of the
-// daemon returns.
+// section returns the current configuration. Before the first one is accepted, it returns what
+// [cityconfig.Loader.Section] reads.
 func (k *controllerProcess) section() *config.City {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -27,7 +27,7 @@ func (k *controllerProcess) section() *config.City {
 	return k.daemon.config.Section(k.root)
 }
 
-// open opens a provider for the controller and keeps it for the end.
+// open opens a runtime provider for the controller. [controllerProcess.close] closes it.
 func (k *controllerProcess) open(ctx context.Context, selection string) (runtime.Provider, error) {
 	p, err := k.openProvider(ctx, selection)
 	if err == nil {
@@ -43,7 +43,7 @@ func (k *controllerProcess) open(ctx context.Context, selection string) (runtime
 	return p, err
 }
 
-// close closes the providers; the sessions go on.
+// close closes the runtime providers. The sessions keep running.
 func (k *controllerProcess) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,9 +54,9 @@ func (k *controllerProcess) close() {
 	}
 }
 
-// openProvider opens a provider for the controller. One that is not there at all, and never
-// was, is a place without sessions: the agents that name it fail to start with that
-// reason, and neither they nor the city's end wait for it.
+// openProvider opens a runtime provider for the controller. If the provider is absent and was never
+// used, openProvider returns one without sessions that is opened later. Its agents fail to start
+// with that reason, and a stop of the city does not wait for it.
 func (k *controllerProcess) openProvider(ctx context.Context, selection string) (runtime.Provider, error) {
 	p, err := k.openUsed(ctx, selection)
 	if err == nil || !all.IsAbsent(selection, err) {
@@ -66,11 +66,11 @@ func (k *controllerProcess) openProvider(ctx context.Context, selection string) 
 	if readErr != nil || slices.Contains(used, selection) {
 		return nil, errors.Join(err, readErr)
 	}
-	k.logger.Warn("a provider is not there", "provider", selection, "error", err)
+	k.logger.Warn("a runtime provider is not available", "provider", selection, "error", err)
 	return all.NewLazyProvider(func(ctx context.Context) (runtime.Provider, error) { return k.openUsed(ctx, selection) }), nil
 }
 
-// openUsed opens a provider, and notes that before anything can be started there.
+// openUsed opens a runtime provider. It records the use before anything can start there.
 func (k *controllerProcess) openUsed(ctx context.Context, selection string) (runtime.Provider, error) {
 	d := k.daemon
 	if _, err := all.Version(ctx, selection, d.config.ConfigOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
@@ -86,13 +86,13 @@ func (k *controllerProcess) openUsed(ctx context.Context, selection string) (run
 	return p, nil
 }
 
-// lostClearer is a provider that keeps something on the disk of a session that was lost.
+// lostClearer is a provider that keeps files of lost sessions on disk.
 type lostClearer interface {
 	ClearLost(ctx context.Context) error
 }
 
-// endStrays stops what still runs of the city's agents once no session is left: agents whose session
-// was lost, by the marks in their environment. It removes what is on the disk of such sessions.
+// endStrays stops processes of the city's agents that run although no session is left. It finds
+// them by the marks in their environment. It also removes the files of lost sessions.
 func (k *controllerProcess) endStrays(ctx context.Context) ([]client.StopResult, error) {
 	ended, err := envscan.StopAll(ctx, k.root)
 	out := make([]client.StopResult, 0, len(ended))
@@ -106,7 +106,7 @@ func (k *controllerProcess) endStrays(ctx context.Context) ([]client.StopResult,
 	for _, p := range providers {
 		if c, ok := runtime.As[lostClearer](p, ""); ok {
 			if clearErr := c.ClearLost(ctx); clearErr != nil {
-				k.logger.Warn("what is left of a lost session cannot be removed", "error", clearErr)
+				k.logger.Warn("cannot remove the files of a lost session", "error", clearErr)
 			}
 		}
 	}

@@ -36,8 +36,8 @@ import (
 	"gascity/runtime"
 )
 
-// RunController runs the city's controller until ctx ends or it gets a request
-// to exit. The end of ctx leaves the sessions running.
+// RunController runs the city's controller until ctx ends or the controller receives a request to
+// exit. After the end of ctx the sessions keep running.
 func (d *Daemon) RunController(ctx context.Context, root string, opts cli.ControllerOptions) error {
 	run := func(ctx context.Context) error { return d.control(ctx, root, opts) }
 	if opts.Lease == "" {
@@ -46,7 +46,7 @@ func (d *Daemon) RunController(ctx context.Context, root string, opts cli.Contro
 	return d.underLease(ctx, root, opts.Lease, run)
 }
 
-// control is RunController for the only one.
+// control runs the controller in this process after the leader election, if there is one.
 func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
 	release, err := citydir.Lock(ctx, root, os.Getpid())
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	secrets.HideEnvironment(d.config.Environ)
 	k := &controllerProcess{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: cityservice.NewDecisions()}
 	defer k.close()
-	calls, err := k.openJudge()
+	calls, err := k.openGuard()
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	return k.run(ctx, opts)
 }
 
-// controllerProcess is one controller with what it stands on.
+// controllerProcess is one running controller with its dependencies.
 type controllerProcess struct {
 	daemon  *Daemon
 	root    string
@@ -82,17 +82,17 @@ type controllerProcess struct {
 
 	controller atomic.Pointer[controller.Controller]
 	store      atomic.Pointer[store.DB]
-	port       *workerapi.Port     // of the worker API; nil: there is none
-	workers    *workers.Engine     // from assemble on
-	spending   *budgets.Engine     // as above
-	broker     *credentials.Broker // as above
-	texts      promptfile.Store    // of prompts that agents read from files
+	port       *workerapi.Port     // TCP port of the worker API; nil: none
+	workers    *workers.Engine     // set by assemble
+	spending   *budgets.Engine     // set by assemble
+	broker     *credentials.Broker // set by assemble
+	texts      promptfile.Store    // texts of prompts that agents read from files
 	judged     *metric.Histogram
 	judge      *policy.Evaluator
 
 	mu        sync.Mutex
 	providers []runtime.Provider
-	last      cityconfig.Loaded // the last one that was in order
+	last      cityconfig.Loaded // the last valid configuration
 }
 
 func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
@@ -120,7 +120,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	if err != nil {
 		return err
 	}
-	sentry, err := citydir.NewOwnershipWatcher(k.root, listener, d.watchEvery)
+	ownership, err := citydir.NewOwnershipWatcher(k.root, listener, d.watchEvery)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -134,9 +134,9 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	defer end()
 	var group errgroup.Group
 	group.Go(func() error {
-		defer end() // the socket is closed only after the guard has said whose it is
+		defer end() // close the socket only after the watcher has reported whether this process still owns it
 		defer cancel()
-		return sentry.Run(ctx)
+		return ownership.Run(ctx)
 	})
 	facade := cityservice.New(cityservice.Options{Root: k.root, Controller: c, Engines: engines, Store: db, Decisions: k.judged, Preview: k.preview})
 	server := controlapi.NewServer(facade, controlapi.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
@@ -152,7 +152,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 		defer cancel()
 		err := c.Run(ctx)
 		if err == nil && ctx.Err() == nil {
-			citydir.RemoveEmptyRuntimeDir(k.root) // while it still answers: who waits for its end may remove the city then
+			citydir.RemoveEmptyRuntimeDir(k.root) // while the API still answers: a caller that waits for the stop may remove the city afterwards
 		}
 		return err
 	})
@@ -161,7 +161,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 		return engines.Run(ctx)
 	})
 	group.Go(func() error {
-		return cityconfig.Watcher{Root: k.root, Loaded: k.inForce, Reload: c.Reload, Logger: k.logger}.Run(ctx)
+		return cityconfig.Watcher{Root: k.root, Loaded: k.currentConfig, Reload: c.Reload, Logger: k.logger}.Run(ctx)
 	})
 	group.Go(func() error { return k.export(ctx, facade, opts.Version) })
 	group.Go(func() error { return k.workers.RotateEvery(ctx, k.section().Daemon.WorkerTokenAge) })
@@ -176,8 +176,9 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	return err
 }
 
-// load reads the configuration for the controller. Nothing of it is in force before the controller
-// has accepted it, see [controller.Loaded].Accepted; only its secrets are hidden at once.
+// load reads the configuration for the controller. The configuration becomes active when the
+// controller accepts it, see [controller.Loaded].Accepted. Its secrets are hidden from logs at
+// once.
 func (k *controllerProcess) load(ctx context.Context) (controller.Loaded, error) {
 	r, err := k.daemon.config.Load(ctx, k.root)
 	if err == nil {
@@ -192,7 +193,7 @@ func (k *controllerProcess) load(ctx context.Context) (controller.Loaded, error)
 	return accepted, err
 }
 
-// apply puts a configuration into force for everybody but the controller itself.
+// apply makes an accepted configuration active for all components except the controller itself.
 func (k *controllerProcess) apply(r cityconfig.Loaded) {
 	k.mu.Lock()
 	k.last = r
@@ -200,11 +201,12 @@ func (k *controllerProcess) apply(r cityconfig.Loaded) {
 	k.judge.SetRules(r.Rules)
 	k.broker.Configure(r.City, &r.Desired)
 	if k.spending != nil {
-		k.spending.SessionChanged("") // its rules may be others
+		k.spending.SessionChanged("") // the budget rules may have changed
 	}
 }
 
-// preview resolves another configuration, see cityservice.Options.
+// preview resolves another configuration and returns the providers that it cannot open, see
+// cityservice.Options.
 func (k *controllerProcess) preview(ctx context.Context, req client.PreviewRequest) (plan.Desired, map[string]string, error) {
 	desired, err := k.daemon.config.Preview(k.root, req)
 	if err != nil {
@@ -213,17 +215,17 @@ func (k *controllerProcess) preview(ctx context.Context, req client.PreviewReque
 	return desired, k.daemon.config.Unavailable(ctx, k.section(), k.root, &desired), nil
 }
 
-// textsFolder is the name of the folder with texts of prompts, in the city's runtime folder.
+// textsFolder is the directory with texts of prompts, in the city's runtime directory.
 const textsFolder = "prompts"
 
-// inForce returns the last configuration that was valid.
-func (k *controllerProcess) inForce() cityconfig.Loaded {
+// currentConfig returns the last valid configuration.
+func (k *controllerProcess) currentConfig() cityconfig.Loaded {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.last
 }
 
-// loaded turns a configuration into what the controller works by.
+// loaded returns a configuration in the form that the controller uses.
 func loaded(l *cityconfig.Loader, r *cityconfig.Loaded) (controller.Loaded, error) {
 	shown, err := l.Show(r.City)
 	if err != nil {
@@ -241,14 +243,14 @@ func loaded(l *cityconfig.Loader, r *cityconfig.Loaded) (controller.Loaded, erro
 	}, nil
 }
 
-// hideWritten keeps what is written in the configuration as a credential out of
-// all that is kept and shown. What is only referred to is hidden when it is read.
+// hideWritten hides credentials that are written in the configuration from logs and outputs. A
+// credential that the configuration only refers to is hidden when it is read.
 func (k *controllerProcess) hideWritten(ctx context.Context, desired *plan.Desired) {
 	cityconfig.HideUpstreams(ctx, k.secrets, desired, config.SecretSource{}, config.SecretLiteral)
 }
 
-// jitter lengthens a pause by up to a fifth, so that a fleet does not act in
-// step.
+// jitter returns d extended by a random part of up to a fifth, so that sessions do not act at the
+// same time.
 func jitter(d time.Duration) time.Duration {
 	return d + time.Duration(mathrand.Int64N(int64(d)/5+1)) //nolint:gosec // no secret
 }

@@ -7,7 +7,7 @@ import (
 	"gascity/internal/store"
 )
 
-// openSpending makes the book-keeper of the city.
+// openSpending creates the budget service of the city.
 func (k *controllerProcess) openSpending(e *cityservice.Engines, c *controller.Controller, db *store.DB) {
 	e.Budgets = budgets.New(budgets.Options{
 		City: c, Store: db, Events: e.Events, Rules: k.budgets, Changed: func(session string) { e.Prompts.SessionChanged(session) },
@@ -16,7 +16,7 @@ func (k *controllerProcess) openSpending(e *cityservice.Engines, c *controller.C
 	k.spending = e.Budgets
 }
 
-// budgets returns the budgets and prices of the configuration in force.
+// budgets returns the budgets and prices of the current configuration.
 func (k *controllerProcess) budgets() budgets.Rules {
 	k.mu.Lock()
 	defer k.mu.Unlock()

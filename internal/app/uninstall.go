@@ -36,9 +36,9 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 	}})
 }
 
-// site returns where the city may have left something. One whose list of places is lost may have
-// some at each that its configuration names. How another host or cluster is reached stands in
-// the configuration: by a faulty one, a wrong place would be asked and found empty.
+// site returns where the city may have left sessions and files. If the list of used providers is
+// lost, it uses the providers in the configuration. If city.toml is invalid and the city used other
+// hosts or clusters, it returns an error: gc could look in a wrong place and find nothing.
 func (d *Daemon) site(ctx context.Context, root string) (cleanup.Site, error) {
 	used, err := citydir.UsedProviders(root)
 	r, faulty := d.config.Load(ctx, root)
@@ -49,7 +49,7 @@ func (d *Daemon) site(ctx context.Context, root string) (cleanup.Site, error) {
 	}
 	site := cleanup.Site{Root: root, Bases: d.config.Environ.SocketBases(), Elsewhere: all.RemoteSelections(used)}
 	if err == nil && faulty != nil && len(site.Elsewhere) > 0 {
-		err = fmt.Errorf("the city has been at %s, and how that is reached stands in city.toml, which must be corrected first: %w", strings.Join(site.Elsewhere, ", "), faulty)
+		err = fmt.Errorf("the city used %s, and city.toml, which describes how to reach it, is invalid; correct city.toml first: %w", strings.Join(site.Elsewhere, ", "), faulty)
 	}
 	return site, err
 }

@@ -27,23 +27,22 @@ import (
 )
 
 const (
-	// workerSocket is beside the control socket, ownerFile in stateFolder.
+	// workerSocket is in the directory of the control socket, ownerFile in the state directory.
 	workerSocket = "worker.sock"
 	ownerFile    = "worker.token"
 )
 
-// workerPath returns where the worker API of a city is reached.
+// workerPath returns the path of the socket of a city's worker API.
 func workerPath(root string) string {
 	return filepath.Join(filepath.Dir(client.SocketPath(root)), workerSocket)
 }
 
-// openExchange makes the exchange of the city. Its owner may direct all workers, and
-// shows that by a token that only this user can read and that is new with each
-// controller.
-func (k *controllerProcess) openExchange(e *cityservice.Engines, events event.Log) error {
+// openWorkers creates the service of worker sessions. The owner's token permits control of all
+// workers. Only this user can read the token, and each controller writes a new one.
+func (k *controllerProcess) openWorkers(e *cityservice.Engines, events event.Log) error {
 	owner := agent.OwnerTokenPrefix + rand.Text()
 	if err := os.WriteFile(filepath.Join(k.root, citydir.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
-		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
+		return fmt.Errorf("cannot write the owner's token for the worker API: %w", err)
 	}
 	e.Workers = workers.New(workers.Options{
 		URL: k.port.URL(), Hide: k.secrets.Hide, Announce: k.port.Announce, Retire: k.retire,
@@ -67,8 +66,7 @@ func (k *controllerProcess) openExchange(e *cityservice.Engines, events event.Lo
 	return nil
 }
 
-// serveWorkers serves the worker API until ctx ends, on l and on the port, if there is
-// one.
+// serveWorkers serves the worker API until ctx ends, on l and on the TCP port if there is one.
 func (k *controllerProcess) serveWorkers(ctx context.Context, l net.Listener) error {
 	server := workerapi.NewServer(cityservice.TimedWorkers{Engine: k.workers, Decisions: k.judged}, workerapi.Options{Log: k.logger, Secrets: k.secrets})
 	group, ctx := errgroup.WithContext(ctx)
@@ -79,10 +77,11 @@ func (k *controllerProcess) serveWorkers(ctx context.Context, l net.Listener) er
 	return group.Wait()
 }
 
-// portFile, in stateFolder, has the port of the worker API: agents that run know it.
+// portFile, in the state directory, stores the TCP port of the worker API, because running agents
+// know its number.
 const portFile = "worker.port"
 
-// openPort opens the port of the worker API, if the configuration wants one.
+// openPort opens the TCP port of the worker API if the configuration enables it.
 func (k *controllerProcess) openPort(ctx context.Context) (*workerapi.Port, error) {
 	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, citydir.StateFolder, portFile)
 	if !k.section().Daemon.WorkerHTTP {
@@ -100,17 +99,17 @@ func (k *controllerProcess) listenForWorkers(ctx context.Context) (net.Listener,
 	return l, nil
 }
 
-// retire deletes what was stored for the run of a session.
+// retire deletes the files of a session's run.
 func (k *controllerProcess) retire(session string) {
 	if err := k.port.RemoveFile(session); err != nil {
-		k.logger.Warn("a port file is left behind", "session", session, "error", err)
+		k.logger.Warn("cannot remove the port file of a session", "session", session, "error", err)
 	}
 }
 
-// deferredCity is the controller for those who are made before it.
+// deferredCity gives access to the controller to components that are created before it.
 type deferredCity struct{ process *controllerProcess }
 
-var errNoCity = errors.New("the controller is not there yet")
+var errNoCity = errors.New("the controller is still starting")
 
 // Snapshot implements workers.City.
 func (c deferredCity) Snapshot(name string) (session.Snapshot, error) {
@@ -127,13 +126,13 @@ func (c deferredCity) Sense(name string) {
 	}
 }
 
-// HasSynced keeps the contract of workers.City.
+// HasSynced implements workers.City.
 func (c deferredCity) HasSynced() bool {
 	it := c.process.controller.Load()
 	return it != nil && it.HasSynced()
 }
 
-// deferredPrompts is the queue of prompts for those who are made before it.
+// deferredPrompts gives access to the prompt queue to components that are created before it.
 type deferredPrompts struct{ engines *cityservice.Engines }
 
 // Nudge implements workers.Prompts.
