@@ -7,7 +7,7 @@ import (
 	"gascity/provider/all"
 )
 
-// catalog returns what a configuration may name.
+// catalog returns the names that a configuration may use.
 func (l *Loader) catalog() config.Catalog {
 	k := config.Catalog{AgentCLIs: agentcli.Builtin().Names(), RuleSets: guard.Shipped()}
 	for _, driver := range all.Drivers() {
@@ -19,7 +19,8 @@ func (l *Loader) catalog() config.Catalog {
 	return k
 }
 
-// route turns the routing of a driver into that of the configuration.
+// route returns the routing function of a driver in the form that the configuration uses; nil if
+// the driver has none.
 func (l *Loader) route(driver all.Driver) func(config.Routing) (string, error) {
 	if driver.Route == nil {
 		return nil
@@ -29,10 +30,10 @@ func (l *Loader) route(driver all.Driver) func(config.Routing) (string, error) {
 	}
 }
 
-// RemoteMatch is the variable that wins over remote_match.
+// RemoteMatch is the environment variable that overrides remote_match.
 const RemoteMatch = "GC_HYBRID_REMOTE_MATCH"
 
-// routing returns what the city's configuration says about it.
+// routing returns the routing settings of the city's configuration.
 func (l *Loader) routing(s *config.Session) all.Routing {
 	r := all.Routing{Default: s.Auto.Default, ACP: s.Auto.ACP, Local: s.Hybrid.Local, Remote: s.Hybrid.Remote, Match: s.RemoteMatch}
 	if match, ok := l.Environ.Lookup(RemoteMatch); ok {
@@ -44,7 +45,7 @@ func (l *Loader) routing(s *config.Session) all.Routing {
 // shimCommand returns the command that runs a shim.
 func (l *Loader) shimCommand() []string { return []string{l.Executable, "shim"} }
 
-// acp returns what the city's configuration says of the Agent Client Protocol.
+// acp returns the settings for the Agent Client Protocol of the city's configuration.
 func (l *Loader) acp(s *config.ACPSession) all.ACP {
 	return all.ACP{
 		Host: []string{l.Executable, "acp-host"}, HandshakeTimeout: s.HandshakeTimeout,

@@ -33,7 +33,7 @@ type Fault struct {
 	Message string
 	Excerpt string // the line and a caret below it
 	Hint    string
-	Alone   bool // it keeps one agent from running, and no other
+	Alone   bool // it affects one agent only
 	Warning bool
 }
 
@@ -62,8 +62,10 @@ func (l *Loader) CheckConfig(ctx context.Context, root string) ([]Fault, error) 
 		faults[len(faults)-1].Alone = alone
 	}
 	for _, e := range slices.Concat(r.Remarks, l.ModeRemarks(ctx, r.City)) {
-		if slices.ContainsFunc(errs, func(told *config.Error) bool { return e.Line > 0 && told.Line == e.Line && told.Column == e.Column }) {
-			continue // the mistake at the same place says it
+		if slices.ContainsFunc(errs, func(reported *config.Error) bool {
+			return e.Line > 0 && reported.Line == e.Line && reported.Column == e.Column
+		}) {
+			continue // an error at the same position is already reported
 		}
 		faults = append(faults, faultOf(e))
 		faults[len(faults)-1].Warning = true
@@ -75,8 +77,9 @@ func faultOf(e *config.Error) Fault {
 	return Fault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e)}
 }
 
-// unusable returns the places of agents that exist and cannot be used, such as a script that is not
-// there: it may come later, and until then nothing of its agents can be done.
+// unusable returns an error for each configured runtime provider that exists and cannot be used
+// now, such as a script whose file is missing. The file may appear later; until then gc cannot run
+// the agents.
 func (l *Loader) unusable(root string, city *config.City) []*config.Error {
 	var faults []*config.Error
 	seen, cfg := map[string]bool{}, l.ProviderConfig(root, root, nil)
@@ -98,7 +101,7 @@ func (l *Loader) unusable(root string, city *config.City) []*config.Error {
 	return faults
 }
 
-// excerpt returns the line and the caret below it.
+// excerpt returns the source line of an error with a caret below it; empty if there is none.
 func excerpt(e *config.Error) string {
 	if e.Line == 0 || e.Source == "" {
 		return ""
@@ -106,8 +109,8 @@ func excerpt(e *config.Error) string {
 	return e.Source + "\n" + e.Caret()
 }
 
-// ExplainMissing distinguishes a folder that is no city from a configuration that
-// cannot be read.
+// ExplainMissing returns a client.ErrNotFound with a fix if the city has no city.toml, and any
+// other err unchanged.
 func ExplainMissing(root string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: there is no %s; make one with: gc init", client.ErrNotFound, filepath.Join(root, client.CityFile))
@@ -130,13 +133,13 @@ func (l *Loader) Prime(ctx context.Context, root, agent string, mode worker.Cont
 	return nil, fmt.Errorf("%w: no agent is called %q; gc status lists them", client.ErrNotFound, agent)
 }
 
-// CheckNotEmpty refuses a file without a word in a city that has had a controller: an editor
-// or a full disk leaves one behind, and no person ends a fleet that way.
+// CheckNotEmpty returns an error if city.toml is empty in a city that has had a controller. An
+// editor or a full disk can leave an empty file; it must not stop every agent.
 func CheckNotEmpty(city *config.City) error {
 	if city.Blank() && citydir.HasRunBefore(city.Root) {
 		return config.Join([]*config.Error{{
 			File: city.Path, Line: 1, Column: 1, Message: "the file is empty",
-			Hint: "put back what was there, or write [workspace] alone for a city without agents",
+			Hint: "restore its content, or write only [workspace] for a city without agents",
 		}})
 	}
 	return nil

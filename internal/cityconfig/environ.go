@@ -13,7 +13,7 @@ type Environ []string
 
 // Lookup returns the value of a variable, and whether it is set.
 func (e Environ) Lookup(name string) (string, bool) {
-	for _, entry := range slices.Backward(e) { // the last one of a name wins, as in os/exec
+	for _, entry := range slices.Backward(e) { // the last entry of a name counts, as in os/exec
 		if value, ok := cutName(entry, name); ok {
 			return value, true
 		}
@@ -34,9 +34,9 @@ func cutName(entry, name string) (string, bool) {
 	return "", false
 }
 
-// passed are the variables that agents get from the environment of the
-// controller, and passedPrefixes the families. Everything else is written in
-// city.toml. The terminal's own variables are the driver's.
+// passed are the variables that agents get from the environment of the controller, and
+// passedPrefixes are prefixes of further ones. All other variables must be set in city.toml. The
+// driver sets the variables of the terminal.
 var (
 	passed = []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "SSH_AUTH_SOCK",
@@ -46,11 +46,13 @@ var (
 	passedPrefixes = []string{"LC_", "XDG_"}
 )
 
-// RuntimeBase is the variable that says where a user's sockets belong until the last logout.
+// RuntimeBase is the environment variable with the user's runtime directory, which exists until the
+// last logout.
 const RuntimeBase = "XDG_RUNTIME_DIR"
 
-// SocketBases returns the folders in which the sockets of a city's sessions may be, the best first: the
-// user's state, which survives a logout, and then what the login manager removes after one.
+// SocketBases returns the directories that may hold the sockets of a city's sessions, the preferred
+// one first: the user's state directory, which survives a logout, and the runtime directory, which
+// does not.
 func (e Environ) SocketBases() []string {
 	state := e.Get("XDG_STATE_HOME")
 	if home := e.Get("HOME"); !filepath.IsAbs(state) && filepath.IsAbs(home) {
@@ -59,9 +61,8 @@ func (e Environ) SocketBases() []string {
 	return []string{state, e.Get(RuntimeBase)}
 }
 
-// RuntimeOverride returns the runtime provider that GC_SESSION selects. In an
-// agent's own environment the variable is the name of its session, and selects
-// nothing.
+// RuntimeOverride returns the runtime provider that GC_SESSION selects; empty if it selects none.
+// In an agent's own environment the variable holds the session's name and selects nothing.
 func (e Environ) RuntimeOverride() string {
 	if selection := e.Get("GC_SESSION"); selection != e.Get("GC_SESSION_NAME") {
 		return selection
@@ -69,24 +70,24 @@ func (e Environ) RuntimeOverride() string {
 	return ""
 }
 
-// Base returns the base environment of agents: what of the process's own
-// environment an agent may see. The variables of agent CLIs are those that their
-// profiles name, with all that begin like them.
+// Base returns the base environment of agents: the part of the process's environment that an agent
+// may see. It includes the variables that the profiles of agent CLIs name, and all others with the
+// same prefixes.
 func (e Environ) Base(profiles *agentcli.Set) []string {
 	prefixes := slices.Concat(passedPrefixes, vendorPrefixes(profiles))
 	var out []string
 	for _, entry := range e {
 		name, _, _ := strings.Cut(entry, "=")
 		if slices.Contains(passed, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
-			out = append(out, name+"="+e.Get(name)) // the last one of a name wins
+			out = append(out, name+"="+e.Get(name)) // the last entry of a name counts
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// vendorPrefixes returns how the variables of the agent CLIs begin, "VENDOR_":
-// from the profiles' names and from the variables that they read.
+// vendorPrefixes returns the prefixes of the agent CLIs' variables, such as "VENDOR_", from the
+// names of the profiles and the variables that they read.
 func vendorPrefixes(profiles *agentcli.Set) []string {
 	var out []string
 	add := func(word string) {

@@ -16,7 +16,7 @@ import (
 	"gascity/internal/service/budgets"
 )
 
-// Loaded is a configuration with everything that follows from it.
+// Loaded is a configuration with everything that is derived from it.
 type Loaded struct {
 	City     *config.City
 	Desired  plan.Desired
@@ -76,12 +76,12 @@ func (l *Loader) inputs() plan.Inputs {
 	}
 }
 
-// largestNamed is how many bytes a file may have that the configuration names.
-const largestNamed = 16 << 20
+// maxNamedFile is the maximum size in bytes of a file that the configuration names.
+const maxNamedFile = 16 << 20
 
-// ReadNamed reads a file that the configuration names. It never waits for one that is a pipe.
+// ReadNamed reads a file that the configuration names. It refuses a pipe instead of waiting for it.
 func ReadNamed(path string) ([]byte, error) {
-	return config.ReadFile(context.Background(), path, largestNamed) //nolint:forbidigo // a regular file: nothing is waited for
+	return config.ReadFile(context.Background(), path, maxNamedFile) //nolint:forbidigo // a regular file: nothing is waited for
 }
 
 // Show returns the configuration with the origin of each value, for people.
@@ -97,8 +97,8 @@ func (l *Loader) Show(city *config.City) (client.Config, error) {
 	return out, nil
 }
 
-// Files returns the files and folders that the configuration was made from,
-// beside city.toml: a change of one of them is a change of the configuration.
+// Files returns the files and directories that the configuration includes besides city.toml. A
+// change of one of them changes the configuration.
 func (r *Loaded) Files() []string {
 	paths := append(policy.Files(r.City), r.City.Abs(r.City.Usage.Prices))
 	for _, c := range r.City.Credentials {

@@ -1,7 +1,7 @@
-// Package cityconfig loads the configuration of a city and derives what the program works with: the
-// desired sessions, the rules of the guard, the budgets, the warnings for people, the credentials,
-// and the settings of the runtime providers. It also reports the mistakes in a configuration, writes
-// that of a new city, and watches the files for edits.
+// Package cityconfig loads the configuration of a city and derives from it the desired sessions,
+// the guard rules, the budgets, the warnings for people, the credentials, and the settings of the
+// runtime providers. It also reports mistakes in a configuration, writes the configuration of a new
+// city, and watches the files for edits.
 package cityconfig
 
 import (
@@ -19,13 +19,13 @@ type Loader struct {
 	Environ    Environ // of the process
 	Executable string  // path of this program, which is also the shim
 	Now        func() time.Time
-	Finder     *programpath.Finder  // of the programs of agents
-	Helps      *installed.HelpTexts // of agent CLIs
-	// ShortLived is set for a city that ends with this process: its sockets need not survive
-	// a logout, and leave nothing in the user's state folder.
+	Finder     *programpath.Finder  // finds the programs of agents
+	Helps      *installed.HelpTexts // the help texts of agent CLIs
+	// ShortLived means that the city stops with this process: its sockets need not survive a logout
+	// and must leave nothing in the user's state directory.
 	ShortLived bool
-	// OpenProvider opens the runtime provider that a selection names: [all.Open]. Tests replace
-	// what starts processes.
+	// OpenProvider opens the runtime provider of a selection; normally [all.Open]. Tests set
+	// another function to replace the part that starts processes.
 	OpenProvider func(selection string, cfg all.Config) (runtime.Provider, error)
 }
 
@@ -36,7 +36,7 @@ func NewLoader(environ []string, executable string, now func() time.Time) *Loade
 	return l
 }
 
-// Machine returns the machine of this process, for the search for agent CLIs.
+// Machine returns a description of this machine for the search for agent CLIs.
 func (l *Loader) Machine() installed.Machine {
 	return installed.Machine{Finder: l.Finder, Env: l.Environ.Base(agentcli.Builtin()), PATH: l.Environ.Get("PATH")}
 }

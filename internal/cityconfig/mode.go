@@ -21,7 +21,7 @@ func (l *Loader) ModeRemarks(ctx context.Context, city *config.City) []*config.E
 	}
 	profiles, err := plan.Profiles(city, agentcli.Builtin())
 	if err != nil {
-		return nil // it is reported already
+		return nil // already reported
 	}
 	found := make([]*config.Error, len(city.Agents))
 	var group sync.WaitGroup
@@ -54,8 +54,8 @@ func (l *Loader) ModeRemarks(ctx context.Context, city *config.City) []*config.E
 	return remarks
 }
 
-// runsHere reports whether the agent's command line is run on this machine, in a terminal: the
-// mode of an agent that speaks the Agent Client Protocol is set by the protocol.
+// runsHere reports whether the agent's command line runs on this machine in a terminal. For an
+// agent that speaks the Agent Client Protocol it returns false, because the protocol sets its mode.
 func (l *Loader) runsHere(city *config.City, a *config.Agent) bool {
 	selection, _, err := city.RuntimeFor(a, l.Environ.RuntimeOverride(), l.catalog())
 	if err != nil {

@@ -48,7 +48,8 @@ func (u unaskedAgent) mode() string {
 	return u.profile.PermissionMode
 }
 
-// refusedAsRoot returns a remark for each agent whose agent CLI does not start as this user.
+// refusedAsRoot returns a remark for each agent whose agent CLI does not start when this user is
+// root.
 func (l *Loader) refusedAsRoot(city *config.City, agents []unaskedAgent) []*config.Error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -67,8 +68,8 @@ func (l *Loader) refusedAsRoot(city *config.City, agents []unaskedAgent) []*conf
 	return remarks
 }
 
-// UnaskedText returns which agents run their tools without asking a person, and what decides
-// instead; empty if none does.
+// UnaskedText returns a message that lists the agents that run their tools without asking a person,
+// and what decides instead; empty if there are none.
 func (r *Loaded) UnaskedText() string {
 	if len(r.unasked) == 0 {
 		return ""
@@ -87,7 +88,7 @@ func (r *Loaded) UnaskedText() string {
 	return fmt.Sprintf("%s %s tools without asking a person (all permissions skipped); %s", strings.Join(names, ", "), verb, rest)
 }
 
-// AskingRemedy returns how the agents that run their tools without asking are made to ask a person.
+// AskingRemedy returns the fix that makes such agents ask a person.
 func (r *Loaded) AskingRemedy() string {
 	const guard = `set [guard] sets = ["dangerous-command", "protected-branch", "secrets-reading"]`
 	for _, u := range r.unasked {
@@ -112,7 +113,7 @@ func (l *Loader) RefusedModes(ctx context.Context, root string) ([]string, error
 	return lines, nil
 }
 
-// Unasked returns the line that gc start shows, see [Loaded.UnaskedText].
+// Unasked returns the message that gc start shows, see [Loaded.UnaskedText].
 func (l *Loader) Unasked(ctx context.Context, root string) (string, error) {
 	r, err := l.Load(ctx, root)
 	if err != nil {

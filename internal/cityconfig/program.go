@@ -11,18 +11,19 @@ import (
 	"gascity/provider/all"
 )
 
-// FindProgram searches for the program of a session's agent as the agent's shell would. Where that is
-// not found, the PATH of the user's login shell follows, so that a program is found that was
-// installed after the controller started. Nothing is looked for that runs elsewhere, that only the
-// shell can find, or that pre_start may make.
+// FindProgram searches for the program of a session's agent in the same way as the agent's shell.
+// If it is not found there, FindProgram searches the PATH of the user's login shell, which also has
+// programs that were installed after the controller started. It returns that PATH only if the agent
+// needs it. It does not search if the agent runs elsewhere, if only the shell can evaluate the
+// command, or if pre_start may create the program.
 func (l *Loader) FindProgram(ctx context.Context, s *plan.Session) (path string, missing error) {
 	driver, _, err := all.Find(s.Provider)
 	if err != nil || driver.Where != all.WhereLocal || len(s.Config.PreStart) > 0 {
-		return "", nil //nolint:nilerr // the place's own error says it
+		return "", nil //nolint:nilerr // the provider's own error reports it
 	}
 	name, err := programpath.FirstProgram(s.Config.Command)
 	if err != nil || name == "" {
-		return "", nil //nolint:nilerr // the shell says what is wrong
+		return "", nil //nolint:nilerr // the shell reports the mistake
 	}
 	found, err := l.ResolveProgram(ctx, s, name, l.Environ.Get("PATH"))
 	if err != nil {
@@ -34,8 +35,8 @@ func (l *Loader) FindProgram(ctx context.Context, s *plan.Session) (path string,
 	return "", nil
 }
 
-// ResolveProgram finds a program as an agent does: in its own PATH, if it has one, else in the controller's,
-// and behind that in the PATH of the login shell.
+// ResolveProgram finds a program in the agent's own PATH if it has one. Otherwise it searches the
+// controller's PATH and then the PATH of the login shell.
 func (l *Loader) ResolveProgram(ctx context.Context, s *plan.Session, name, controllerPath string) (programpath.Found, error) {
 	dir := cmp.Or(s.Config.WorkDir, ".")
 	if own, ok := s.Config.Env["PATH"]; ok {
@@ -45,7 +46,7 @@ func (l *Loader) ResolveProgram(ctx context.Context, s *plan.Session, name, cont
 	return l.Finder.Find(ctx, name, dir, controllerPath)
 }
 
-// missingProgram is the error of an agent whose program is not there.
+// missingProgram returns the error for an agent whose program was not found.
 func missingProgram(agent, name string, err error) error {
 	if strings.Contains(name, "/") {
 		return fmt.Errorf("cannot start %q: command %q %w; correct that and run: gc restart %s", agent, name, err, agent)

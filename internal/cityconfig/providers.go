@@ -15,12 +15,13 @@ import (
 	"gascity/runtime"
 )
 
-// ProviderConfig returns what the drivers of a city are opened with.
+// ProviderConfig returns the configuration with which a driver of the city is opened. dir is the
+// directory for its sockets.
 func (l *Loader) ProviderConfig(root, dir string, logger *slog.Logger) all.Config {
 	return l.ConfigOf(l.Section(root), root, dir, logger)
 }
 
-// ConfigOf is ProviderConfig of a configuration that has been read.
+// ConfigOf returns the same as ProviderConfig for a configuration that is already loaded.
 func (l *Loader) ConfigOf(city *config.City, root, dir string, logger *slog.Logger) all.Config {
 	return all.Config{
 		Dir: dir, LogDir: filepath.Join(root, citydir.StateFolder, citydir.LogFolder), StateDir: filepath.Join(root, citydir.StateFolder, citydir.ProviderFolder),
@@ -29,8 +30,8 @@ func (l *Loader) ConfigOf(city *config.City, root, dir string, logger *slog.Logg
 	}
 }
 
-// TrialConfig returns what a driver is opened with to be tried in a folder of its own, with
-// what the city says of places. Empty root is no city.
+// TrialConfig returns the configuration to try a driver in the directory dir, with the city's
+// routing and remote settings. An empty root means no city.
 func (l *Loader) TrialConfig(root, dir string) all.Config {
 	cfg := l.ProviderConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
 	if root == "" {
@@ -44,7 +45,7 @@ func (l *Loader) TrialConfig(root, dir string) all.Config {
 	return cfg
 }
 
-// remoteConfig returns what the city's configuration says about places on other machines.
+// remoteConfig returns the city's settings for other hosts and clusters.
 func (l *Loader) remoteConfig(root string, s *config.Session) all.Remote {
 	return all.Remote{ID: citydir.ID(root), Program: l.Executable, SSH: all.SSH{
 		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,
@@ -54,8 +55,9 @@ func (l *Loader) remoteConfig(root string, s *config.Session) all.Remote {
 	}}
 }
 
-// Section reads what drivers need of the city's configuration. They have to be
-// opened although it is faulty: its sessions run.
+// Section returns the part of the city's configuration that drivers need. It also works if the
+// configuration is invalid, because sessions may run. If city.toml cannot be parsed, it returns
+// only a default name.
 func (l *Loader) Section(root string) *config.City {
 	path := filepath.Join(root, client.CityFile)
 	text, err := ReadNamed(path)
@@ -67,7 +69,7 @@ func (l *Loader) Section(root string) *config.City {
 	return &config.City{Workspace: config.Workspace{Name: filepath.Base(root)}}
 }
 
-// SocketBases returns the folders in which the sockets of the city's sessions may be.
+// SocketBases returns the directories that may hold the sockets of the city's sessions.
 func (l *Loader) SocketBases() []string {
 	if l.ShortLived {
 		return []string{l.Environ.Get(RuntimeBase)}
@@ -75,12 +77,13 @@ func (l *Loader) SocketBases() []string {
 	return l.Environ.SocketBases()
 }
 
-// Open opens a provider over the city's sessions.
+// Open opens a runtime provider of the city.
 func (l *Loader) Open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
 	return l.OpenFor(l.Section(root), root, selection, "", logger)
 }
 
-// OpenFor opens a provider whose agents on other machines reach the worker API behind a socket.
+// OpenFor opens a runtime provider of the city. Its agents on other machines reach the worker API
+// through the socket worker; empty: they do not.
 func (l *Loader) OpenFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
 	dir, err := citydir.RuntimeDir(root, l.SocketBases()...)
 	if err != nil {
@@ -95,8 +98,8 @@ func (l *Loader) OpenFor(city *config.City, root, selection, worker string, logg
 	return p, nil
 }
 
-// SessionProviders lists the providers at which sessions of the city may be. A city that is
-// older than that list may have some at each that needs no argument.
+// SessionProviders returns the runtime providers that may have sessions of the city. If no use was
+// recorded, as in a city of an older gc, it returns every provider that needs no argument.
 func (l *Loader) SessionProviders(root string) ([]string, error) {
 	used, err := citydir.UsedProviders(root)
 	if err != nil || len(used) > 0 {
@@ -110,8 +113,8 @@ func (l *Loader) SessionProviders(root string) ([]string, error) {
 	return used, nil
 }
 
-// Unavailable returns which of the runtime providers that a configuration names cannot be opened,
-// and why. It opens none. The providers have the settings of the city.
+// Unavailable returns the runtime providers of a configuration that cannot be opened, with the
+// reason for each. It opens none. city has the settings for the providers.
 func (l *Loader) Unavailable(ctx context.Context, city *config.City, root string, desired *plan.Desired) map[string]string {
 	cfg := l.ConfigOf(city, root, root, slog.New(slog.DiscardHandler))
 	out, asked := map[string]string{}, map[string]bool{}

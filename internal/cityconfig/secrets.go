@@ -16,8 +16,8 @@ import (
 	"gascity/internal/service/credentials"
 )
 
-// Secrets resolves credentials of the city at root, where its files are and its commands
-// run, and keeps their values out of the log.
+// Secrets returns a source of credentials for the city at root: relative files and commands use
+// that directory. It calls hide with each value, to keep it out of the log.
 func (l *Loader) Secrets(root string, hide func(string)) config.SecretSource {
 	return config.SecretSource{
 		Env: func(name string) (string, bool) {
@@ -43,8 +43,8 @@ func (l *Loader) Secrets(root string, hide func(string)) config.SecretSource {
 	}
 }
 
-// HideUpstreams hides the variables of sessions that are called like credentials, and
-// their secrets of some kinds.
+// HideUpstreams hides the values of session variables whose names look like credentials, and the
+// upstream secrets of the given kinds.
 func HideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.Desired, from config.SecretSource, kinds ...config.SecretKind) {
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
@@ -60,8 +60,8 @@ func HideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.
 	}
 }
 
-// Redactor returns a redactor that hides the credentials of a city that are known without a
-// controller: those in the environment, in files and in city.toml. It runs no command.
+// Redactor returns a redactor that hides the city's credentials from the environment, from files
+// and from city.toml. It runs no command.
 func (l *Loader) Redactor(ctx context.Context, root string) *redact.Redactor {
 	known := &redact.Redactor{}
 	known.HideEnvironment(l.Environ)

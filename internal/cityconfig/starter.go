@@ -10,8 +10,8 @@ import (
 	"gascity/internal/config"
 )
 
-// Starter returns the city.toml of a new city with an agent for each of the agent CLIs, in
-// the mode in which it asks a person; without one, with a shell.
+// Starter returns the city.toml of a new city with an agent for each named agent CLI, in the mode
+// in which the agent CLI asks a person. Without names, the city has an agent that runs a shell.
 func Starter(city string, providers []string) ([]byte, error) {
 	profiles := agentcli.Builtin()
 	starter := config.Starter{City: city}
@@ -43,7 +43,7 @@ func starterAgent(profiles *agentcli.Set, name string) config.StarterAgent {
 	return a
 }
 
-// unknownCLI says that gc does not know an agent CLI, and which it knows.
+// unknownCLI returns the message about an unknown agent CLI, with the known ones.
 func unknownCLI(name string) string {
 	profiles := agentcli.Builtin()
 	words := fmt.Sprintf("there is no agent CLI %q", name)

@@ -16,16 +16,15 @@ import (
 	"gascity/client"
 )
 
-// quietTime is how long an edit must have rested before it is read, if the
-// configuration does not say.
+// quietTime is the default time without further edits after which the configuration is read.
 const quietTime = 200 * time.Millisecond
 
-// mostRests bounds the wait for that rest, in rests: who saves again and again
-// still gets what is there now and then.
-const mostRests = 10
+// maxQuietTimes limits the wait for that time, in multiples of it: after so long, the configuration
+// is read even if edits continue.
+const maxQuietTimes = 10
 
-// mostFolders bounds how many folders of overlays are watched.
-const mostFolders = 1000
+// maxFolders is the maximum number of directories of overlays that are watched.
+const maxFolders = 1000
 
 // Watcher reloads the configuration of a city after each edit. All fields are required.
 type Watcher struct {
@@ -35,13 +34,13 @@ type Watcher struct {
 	Logger *slog.Logger
 }
 
-// Run reloads the configuration after each edit of city.toml and of the files
-// it names, once the edit has rested. It ends with ctx. A system that cannot
-// watch files is logged once; gc reload still works.
+// Run reloads the configuration after edits of city.toml and of the files that it names, once no
+// further edit follows for a while. It returns when ctx ends. If the system cannot watch files, Run
+// logs that and returns; gc reload still works.
 func (c Watcher) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		c.Logger.Warn("edits are not noticed by themselves", "error", err)
+		c.Logger.Warn("cannot watch the configuration; after an edit run: gc reload", "error", err)
 		return nil
 	}
 	defer watcher.Close()
@@ -49,12 +48,12 @@ func (c Watcher) Run(ctx context.Context) error {
 	w.follow()
 	rest := time.NewTimer(time.Hour)
 	rest.Stop()
-	var since time.Time // of the first edit that has not been read
+	var since time.Time // time of the first edit that is not read yet
 	edited := func() {
 		if since.IsZero() {
 			since = time.Now()
 		}
-		rest.Reset(min(w.quiet, max(0, mostRests*w.quiet-time.Since(since))))
+		rest.Reset(min(w.quiet, max(0, maxQuietTimes*w.quiet-time.Since(since))))
 	}
 	for {
 		select {
@@ -69,7 +68,7 @@ func (c Watcher) Run(ctx context.Context) error {
 			if !open {
 				return nil
 			}
-			c.Logger.Warn("edits may have been missed; they are read now", "error", err)
+			c.Logger.Warn("some edits may have been missed; gc reads the configuration now", "error", err)
 			edited()
 		case <-rest.C:
 			since = time.Time{}
@@ -83,8 +82,7 @@ func (c Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// watch is the set of watched files. Folders are watched and not files, for
-// editors replace files.
+// watch is the set of watched files. It watches their directories, because editors replace files.
 type watch struct {
 	Watcher
 
@@ -94,7 +92,7 @@ type watch struct {
 	trees   []string
 }
 
-// follow watches what the last good configuration names.
+// follow updates the watches to the files of the last valid configuration.
 func (w *watch) follow() {
 	last := w.Loaded()
 	w.quiet = last.City.Daemon.TickDebounce
@@ -116,17 +114,17 @@ func (w *watch) follow() {
 	for _, tree := range w.trees {
 		wanted[filepath.Dir(tree)] = true
 		if err := addFolders(wanted, tree); err != nil {
-			w.Logger.Warn("edits of an overlay may be missed", "folder", tree, "error", err)
+			w.Logger.Warn("cannot watch all of an overlay; after an edit run: gc reload", "folder", tree, "error", err)
 		}
 	}
 	for _, dir := range w.watcher.WatchList() {
 		if !wanted[dir] {
-			_ = w.watcher.Remove(dir) // it may be gone already
+			_ = w.watcher.Remove(dir) // it may already be removed
 		}
 	}
 	for dir := range wanted {
 		if err := w.watcher.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			w.Logger.Warn("edits are not noticed", "folder", dir, "error", err)
+			w.Logger.Warn("cannot watch a folder; after an edit run: gc reload", "folder", dir, "error", err)
 		}
 	}
 }
@@ -136,8 +134,8 @@ func addFolders(wanted map[string]bool, tree string) error {
 		switch {
 		case err != nil:
 			return err
-		case len(wanted) > mostFolders:
-			return fmt.Errorf("there are more than %d folders", mostFolders)
+		case len(wanted) > maxFolders:
+			return fmt.Errorf("there are more than %d folders", maxFolders)
 		case entry.IsDir():
 			wanted[path] = true
 		}
@@ -145,7 +143,7 @@ func addFolders(wanted map[string]bool, tree string) error {
 	})
 }
 
-// concerns reports whether a change there is a change of the configuration.
+// concerns reports whether a change of path is a change of the configuration.
 func (w *watch) concerns(path string) bool {
 	if w.files[path] {
 		return true
