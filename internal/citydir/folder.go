@@ -1,5 +1,5 @@
-// Package citydir knows the folders and files of a city: where they are, who may enter
-// them, and which process is its controller.
+// Package citydir defines the directories and files of a city, checks who can access them, and
+// locks the city for its one controller.
 package citydir
 
 import (
@@ -18,41 +18,42 @@ import (
 	"gascity/client"
 )
 
-// Folders and files of a city.
+// Directories and files of a city.
 const (
 	StateFolder   = ".gc"
 	RuntimeFolder = ".runtime"
-	ChoiceFile    = "runtime-dir" // in StateFolder: which folder holds the sockets of shims
+	ChoiceFile    = "runtime-dir" // in StateFolder: the path of the directory with the sockets of shims
 	LockFile      = "controller.lock"
 	LogFolder     = "log"
-	HooksFolder   = "hooks" // in StateFolder: what the agents' hooks need
-	// ProviderFolder, in StateFolder, is where drivers keep what has to last.
+	HooksFolder   = "hooks" // in StateFolder: files of the agents' hooks
+	// ProviderFolder, in StateFolder, holds the persistent files of drivers.
 	ProviderFolder = "provider"
 	StoreFile      = "city.db"
 	LogFile        = "controller.log"
 
-	Private     = 0o700 // the mode of a folder that no other user may enter
+	Private     = 0o700 // the mode of a directory that only this user can access
 	PrivateFile = 0o600
 
-	// TailLength is what a driver adds to the folder: its name, a session's
-	// folder and the socket.
+	// TailLength is the length that a driver adds to the path of the directory: its name, a
+	// session's directory and the socket.
 	TailLength = len("/subprocess/0123456789abcdef/sock")
 	idBytes    = 6
 )
 
-// PublicTempDir is where folders of all users are; it is short on every platform.
+// PublicTempDir is the directory for temporary files of all users. Its path is short on every
+// platform.
 const PublicTempDir = "/tmp"
 
-// ID names a city in short paths.
+// ID returns a short identifier of a city for use in paths: the first bytes of a hash of root.
 func ID(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return hex.EncodeToString(sum[:idBytes])
 }
 
-// RuntimeDir returns the folder for the sockets of the city's shims, which is private and short.
-// The first choice depends on bases, folders of the user in which it may be, the best first, and is
-// written down; a later process, in any environment, reads it there, so that it finds the same
-// shims.
+// RuntimeDir returns the private directory with a short path for the sockets of the city's shims,
+// and creates it. The first call chooses among bases, the user's directories that may contain it,
+// the preferred one first. It writes the choice to [ChoiceFile]; later processes read it there and
+// so find the same shims.
 func RuntimeDir(root string, bases ...string) (string, error) {
 	choice := filepath.Join(root, StateFolder, ChoiceFile)
 	if err := os.MkdirAll(filepath.Dir(choice), Private); err != nil {
@@ -66,7 +67,7 @@ func RuntimeDir(root string, bases ...string) (string, error) {
 		if err := MakePrivate(dir); err == nil {
 			return dir, nil
 		} else if _, there := os.Lstat(dir); there == nil {
-			return "", err // it is there, and not ours alone
+			return "", err // it exists, and other users can access it
 		}
 	}
 	var errs []error
@@ -79,7 +80,7 @@ func RuntimeDir(root string, bases ...string) (string, error) {
 			return dir, choose(choice, dir, os.Rename)
 		}
 		if err := choose(choice, dir, os.Link); errors.Is(err, fs.ErrExist) {
-			return RuntimeDir(root, bases...) // another process has just chosen
+			return RuntimeDir(root, bases...) // another process wrote a choice at the same time
 		} else if err != nil {
 			return "", err
 		}
@@ -88,8 +89,9 @@ func RuntimeDir(root string, bases ...string) (string, error) {
 	return "", fmt.Errorf("there is no private folder for the sockets of sessions; set XDG_STATE_HOME or XDG_RUNTIME_DIR to one: %w", errors.Join(errs...))
 }
 
-// RemoveEmptyRuntimeDir removes the folder for sockets if no session is left in it. Only the city's
-// controller calls it, or the last visitor (see [LockShared]): no other process starts sessions.
+// RemoveEmptyRuntimeDir removes the directory for sockets if it holds no session. Only the city's
+// controller calls it, or the last holder of [LockShared], because no other process starts
+// sessions.
 func RemoveEmptyRuntimeDir(root string) {
 	choice := filepath.Join(root, StateFolder, ChoiceFile)
 	written, err := os.ReadFile(choice)
@@ -100,28 +102,28 @@ func RemoveEmptyRuntimeDir(root string) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		if e.IsDir() {
-			err = errors.Join(err, syscall.Rmdir(filepath.Join(dir, e.Name()))) // a driver's, only if it is empty
+			err = errors.Join(err, syscall.Rmdir(filepath.Join(dir, e.Name()))) // the directory of a driver, only if it is empty
 		}
 	}
 	if err != nil {
-		return // sessions need the sockets beside their folders
+		return // sessions are left and need the sockets
 	}
 	for _, e := range entries {
-		_ = os.Remove(filepath.Join(dir, e.Name())) // what stays keeps the folder
+		_ = os.Remove(filepath.Join(dir, e.Name())) // a file that cannot be removed keeps the directory
 	}
 	if os.Remove(dir) == nil {
-		_ = os.Remove(choice) // it names nothing any more; left behind, it is used again
+		_ = os.Remove(choice) // the choice has no directory any more; if it stays, it is used again
 	}
 }
 
-// Sockets returns the folders for sockets that the city may have: the one that was chosen, and
-// those that would be. chosen is empty if none is written down.
+// Sockets returns the directories that may hold the city's sockets: chosen is the recorded one,
+// empty if none is recorded, and all also has every candidate.
 func Sockets(root string, bases ...string) (chosen string, all []string) {
 	all = candidates(root, bases)
 	written, err := os.ReadFile(filepath.Join(root, StateFolder, ChoiceFile))
 	dir := strings.TrimSpace(string(written))
 	if err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != ID(root) {
-		return "", all // what is written there is no choice of ours
+		return "", all // gc did not write this choice
 	}
 	if !slices.Contains(all, dir) {
 		all = append(all, dir)
@@ -129,7 +131,7 @@ func Sockets(root string, bases ...string) (chosen string, all []string) {
 	return dir, all
 }
 
-// IsOwned reports whether there is a folder at path that belongs to this user and is no link.
+// IsOwned reports whether path is a directory that belongs to this user, and no symbolic link.
 func IsOwned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
@@ -139,7 +141,7 @@ func IsOwned(path string) bool {
 	return !ok || int(owner.Uid) == os.Getuid()
 }
 
-// candidates returns where the sockets may be, the best first.
+// candidates returns the directories that may be chosen for the sockets, the preferred one first.
 func candidates(root string, bases []string) []string {
 	var dirs []string
 	for _, base := range bases {
@@ -150,26 +152,26 @@ func candidates(root string, bases []string) []string {
 	return append(dirs, filepath.Join(PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), ID(root)))
 }
 
-// choose writes a choice down in one step: by a link, which never replaces what
-// another process has just written, or by a rename.
+// choose writes the choice to a file in one step. put is os.Link, which never replaces the choice
+// of another process, or os.Rename, which does.
 func choose(file, dir string, put func(from, to string) error) error {
 	temporary, err := os.CreateTemp(filepath.Dir(file), ChoiceFile+"-*")
 	if err != nil {
-		return fmt.Errorf("cannot note where the sessions are: %w", err)
+		return fmt.Errorf("cannot record the directory of the sockets: %w", err)
 	}
-	defer os.Remove(temporary.Name()) //nolint:errcheck // it is renamed, or worthless
+	defer os.Remove(temporary.Name()) //nolint:errcheck // it is renamed or not needed
 	_, err = temporary.WriteString(dir + "\n")
 	if err = errors.Join(err, temporary.Close()); err == nil {
 		err = put(temporary.Name(), file)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot note where the sessions are: %w", err)
+		return fmt.Errorf("cannot record the directory of the sockets: %w", err)
 	}
 	return nil
 }
 
-// MakePrivate makes the folder, and the one above where everybody could have
-// made it, and refuses what is not this user's alone.
+// MakePrivate creates the directory, and its parent in a directory where every user could have
+// created it. It returns an error if another user can access the directory.
 func MakePrivate(dir string) error {
 	above := filepath.Dir(dir)
 	if client.PublicPlace(above) {
@@ -181,7 +183,7 @@ func MakePrivate(dir string) error {
 	}
 	err := ownFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return MakePrivate(dir) // the last other city has just taken away the folder above
+		return MakePrivate(dir) // another city has just removed the parent directory
 	}
 	return err
 }
@@ -197,7 +199,7 @@ func ownFolder(dir string) error {
 	return CheckPrivate(dir, info)
 }
 
-// CheckOwner refuses a folder in which another user could replace what is in it.
+// CheckOwner returns an error if another user could replace files in the directory.
 func CheckOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -213,7 +215,7 @@ func CheckOwner(dir string) error {
 	return nil
 }
 
-// CheckPrivate refuses a folder that another user could read or replace.
+// CheckPrivate returns an error if another user could read or replace the directory.
 func CheckPrivate(dir string, info fs.FileInfo) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -223,20 +225,20 @@ func CheckPrivate(dir string, info fs.FileInfo) error {
 		return fmt.Errorf("%w: %s belongs to user %d; remove it, or give it to this user with: chown -R %d %s", client.ErrForbidden, dir, owner.Uid, os.Getuid(), dir)
 	case info.Mode().Perm()&0o077 != 0:
 		if own, ok := info.(ownGroup); ok {
-			info = own.FileInfo // the mode that a person sees
+			info = own.FileInfo // show the real mode
 		}
 		return fmt.Errorf("%w: others may enter %s (mode %04o); cure it with: chmod 700 %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
 	}
 	return nil
 }
 
-// checkState refuses a state folder, or a database in it, that another user could read or
-// replace.
+// checkState returns an error if another user could read or replace the state directory or the
+// database in it.
 func checkState(root string) error {
 	dir := filepath.Join(root, StateFolder)
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("cannot look at the city directory: %w", err)
+		return fmt.Errorf("cannot read the city's state directory: %w", err)
 	}
 	if err := CheckPrivate(dir, ownGroup{info}); err != nil {
 		return err
@@ -247,7 +249,7 @@ func checkState(root string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("cannot look at the city's database: %w", err)
+		return fmt.Errorf("cannot read the city's database: %w", err)
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Getuid() {
 		return fmt.Errorf("%w: %s belongs to user %d; give it to this user with: chown %d %s", client.ErrForbidden, file, owner.Uid, os.Getuid(), file)
@@ -255,8 +257,8 @@ func checkState(root string) error {
 	return nil
 }
 
-// ownGroup is a folder without the permissions of its group if that is the process's own: a
-// Kubernetes volume with an fsGroup has them.
+// ownGroup is the information about a directory without the permissions of its group if that is the
+// process's own group. A Kubernetes volume with an fsGroup has these permissions.
 type ownGroup struct{ fs.FileInfo }
 
 func (o ownGroup) Mode() fs.FileMode {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Repository is a git repository around a city. No git program is needed.
+// Repository is the git repository that contains a city. It is read without the git program.
 type Repository struct {
 	Root    string // the top directory of the working tree
 	exclude string // the file info/exclude, which all working trees of the repository share
 }
 
-// FindRepository returns the git repository that dir is in; ok is false if there is none. dir
+// FindRepository returns the git repository that contains dir; ok is false if there is none. dir
 // need not exist.
 func FindRepository(dir string) (r Repository, ok bool, err error) {
 	for top := dir; ; top = filepath.Dir(top) {
@@ -32,7 +32,7 @@ func FindRepository(dir string) (r Repository, ok bool, err error) {
 	}
 }
 
-// maxGitFile bounds what is read of a file of git.
+// maxGitFile is the maximum size in bytes of a git file that is read.
 const maxGitFile = 1 << 20
 
 // commonDir returns the directory of a repository that all its working trees share. path is the
@@ -83,8 +83,9 @@ func readSmall(path string) (string, error) {
 	return string(text), err
 }
 
-// Exclude has git ignore gc's own directories in the city at root, in every working tree of the
-// repository, and returns the file that says so. changed is false if it said so before.
+// Exclude adds the city's own directories to info/exclude, so that git ignores them in every
+// working tree of the repository. It returns that file. changed is false if the file already had
+// them.
 func (r Repository) Exclude(root string) (file string, changed bool, err error) {
 	lines, err := r.patterns(root)
 	if err != nil {
@@ -102,10 +103,10 @@ func (r Repository) Exclude(root string) (file string, changed bool, err error) 
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		added = "\n" + added
 	}
-	if err := os.MkdirAll(filepath.Dir(r.exclude), 0o755); err != nil { //nolint:gosec // the mode that git gives it
+	if err := os.MkdirAll(filepath.Dir(r.exclude), 0o755); err != nil { //nolint:gosec // the mode that git uses
 		return "", false, err
 	}
-	out, err := os.OpenFile(r.exclude, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // the mode that git gives it
+	out, err := os.OpenFile(r.exclude, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // the mode that git uses
 	if err != nil {
 		return "", false, err
 	}
@@ -113,9 +114,9 @@ func (r Repository) Exclude(root string) (file string, changed bool, err error) 
 	return r.exclude, err == nil, errors.Join(err, out.Close())
 }
 
-// Ignores reports whether git ignores gc's own directories in the city at root: by
-// info/exclude, or by a .gitignore in the city or above it. It knows the patterns that name the
-// directories, and not every way to write one.
+// Ignores reports whether git ignores the city's own directories, because of info/exclude or of a
+// .gitignore in the city or above it. It recognizes the common patterns that name the directories,
+// not every possible one.
 func (r Repository) Ignores(root string) (bool, error) {
 	lines, err := r.patterns(root)
 	if err != nil {
@@ -136,7 +137,8 @@ func (r Repository) Ignores(root string) (bool, error) {
 	return true, nil
 }
 
-// ignoredByFile looks for a directory of the city in the .gitignore files of the city and above it.
+// ignoredByFile reports whether a .gitignore of the city or of a directory above it names a
+// directory of the city.
 func (r Repository) ignoredByFile(root, name string) bool {
 	for dir := root; ; dir = filepath.Dir(dir) {
 		text, err := readSmall(filepath.Join(dir, ".gitignore"))
@@ -155,8 +157,9 @@ func (r Repository) ignoredByFile(root, name string) bool {
 	}
 }
 
-// namesFolder reports whether a file of patterns names a directory at any depth; here: the file
-// is for the directory's own parent.
+// namesFolder reports whether a pattern in text matches a directory called name at any depth. If
+// here is true, text belongs to the directory's own parent, and patterns with a leading slash count
+// too.
 func namesFolder(text, name string, here bool) bool {
 	for _, pattern := range []string{name, name + "/", "**/" + name, "**/" + name + "/"} {
 		if hasLine(text, pattern) {
@@ -166,7 +169,7 @@ func namesFolder(text, name string, here bool) bool {
 	return here && (hasLine(text, "/"+name) || hasLine(text, "/"+name+"/"))
 }
 
-// patterns returns the lines of info/exclude for a city.
+// patterns returns the lines that info/exclude needs for a city.
 func (r Repository) patterns(root string) ([]string, error) {
 	relative, err := filepath.Rel(r.Root, root)
 	if err != nil {
@@ -182,7 +185,7 @@ func (r Repository) patterns(root string) ([]string, error) {
 	return []string{prefix + StateFolder + "/", prefix + RuntimeFolder + "/"}, nil
 }
 
-// escapePattern makes a path a pattern of git that matches only itself.
+// escapePattern returns a git pattern that matches only the given path.
 func escapePattern(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
@@ -196,8 +199,8 @@ func hasLine(text, want string) bool {
 	return false
 }
 
-// IgnoreState has git ignore the state of a city inside a repository, and returns the file that
-// says so; empty if the city is in no repository.
+// IgnoreState makes git ignore the state of a city, and returns the file that it uses for that;
+// empty if the city is in no repository.
 func IgnoreState(root string) (string, error) {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {

@@ -16,33 +16,34 @@ import (
 	"gascity/client"
 )
 
-// Lock makes this process the city's one controller until release is called
-// or it ends, whatever it dies of. If there is one already, the error matches
-// client.ErrRefused and names its process; one that is about to end, or was just
-// killed, is waited for.
+// Lock makes this process the city's only controller until release is called or the process exits
+// for any reason. If another controller holds the lock, Lock waits up to one second, because that
+// controller may be stopping. Then it returns an error that matches client.ErrRefused and contains
+// the process ID.
 func Lock(ctx context.Context, root string, pid int) (release func() error, err error) {
 	if err := os.MkdirAll(filepath.Join(root, StateFolder), Private); err != nil {
-		return nil, fmt.Errorf("cannot make the city directory: %w", err)
+		return nil, fmt.Errorf("cannot create the city's state directory: %w", err)
 	}
 	if err := checkState(root); err != nil {
 		return nil, err
 	}
-	return lockWithin(ctx, root, pid, lockTimeout, "; gc controller stop ends it")
+	return lockWithin(ctx, root, pid, lockTimeout, "; stop it with: gc controller stop")
 }
 
-// LockForRemoval is Lock for who takes the city away, and waits longer. It makes no folder: the error
-// matches fs.ErrNotExist if the city has none, or somebody else has just removed it.
+// LockForRemoval takes the same lock as Lock before the city is removed, and waits longer. It
+// creates no directory: the error matches fs.ErrNotExist if the city has no state, or if another
+// process has just removed it.
 func LockForRemoval(ctx context.Context, root string, pid int) (release func() error, err error) {
-	return lockWithin(ctx, root, pid, removalLockTimeout, ", or is just being uninstalled: end that process, or wait for it; agents keep running without it")
+	return lockWithin(ctx, root, pid, removalLockTimeout, ", or another process is removing it: wait for that process or stop it; agents keep running without it")
 }
 
-func lockWithin(ctx context.Context, root string, pid int, patience time.Duration, remedy string) (release func() error, err error) {
+func lockWithin(ctx context.Context, root string, pid int, limit time.Duration, remedy string) (release func() error, err error) {
 	path := filepath.Join(root, StateFolder, LockFile)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, PrivateFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the controller's lock: %w", err)
 	}
-	err = flockWithin(ctx, patience, file)
+	err = flockWithin(ctx, limit, file)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		err = fmt.Errorf("%w: the city has a controller already%s%s", client.ErrRefused, lockHolderText(file), remedy)
@@ -55,12 +56,12 @@ func lockWithin(ctx context.Context, root string, pid int, patience time.Duratio
 		return nil, errors.Join(err, file.Close())
 	}
 	if err := file.Truncate(0); err == nil {
-		_, _ = file.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0) // it only shows people who holds it; the disk may be full
+		_, _ = file.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0) // the process ID is only shown to people, so an error does not matter
 	}
 	return file.Close, nil
 }
 
-// isSameFile reports whether path is still the name of an open file.
+// isSameFile reports whether path still names an open file.
 func isSameFile(path string, file *os.File) bool {
 	ours, err := file.Stat()
 	if err != nil {
@@ -71,14 +72,14 @@ func isSameFile(path string, file *os.File) bool {
 }
 
 const (
-	// lockTimeout is how long a controller waits for the one before it.
+	// lockTimeout is how long a controller waits for the previous one.
 	lockTimeout = time.Second
-	// removalLockTimeout is how long one that takes the city away waits for another.
+	// removalLockTimeout is how long a process that removes the city waits for another one.
 	removalLockTimeout = 20 * time.Second
 	lockPause          = 20 * time.Millisecond
 )
 
-// flockWithin locks the file as soon as no other process does.
+// flockWithin locks the file. It waits up to limit for another process to release it.
 func flockWithin(parent context.Context, limit time.Duration, file *os.File) error {
 	ctx, cancel := context.WithTimeout(parent, limit)
 	defer cancel()
@@ -95,7 +96,8 @@ func flockWithin(parent context.Context, limit time.Duration, file *os.File) err
 	}
 }
 
-// lockHolderText names the process in a lock file.
+// lockHolderText returns the process ID in a lock file as text for a message; empty if there is
+// none.
 func lockHolderText(file *os.File) string {
 	text, err := io.ReadAll(io.LimitReader(file, 32))
 	if pid := strings.TrimSpace(string(text)); err == nil && pid != "" {
@@ -104,7 +106,7 @@ func lockHolderText(file *os.File) string {
 	return ""
 }
 
-// Locked reports whether some process holds the lock of the city, and which.
+// Locked reports whether a process holds the city's lock. who is the process as text for a message.
 func Locked(root string) (held bool, who string, err error) {
 	file, err := os.Open(filepath.Join(root, StateFolder, LockFile))
 	if err != nil {
@@ -118,7 +120,7 @@ func Locked(root string) (held bool, who string, err error) {
 	return false, lockHolderText(file), err
 }
 
-// flock retries when a signal interrupts it.
+// flock locks the file as syscall.Flock does, and retries after a signal.
 func flock(file *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(file.Fd()), how)
@@ -128,16 +130,17 @@ func flock(file *os.File, how int) error {
 	}
 }
 
-// sharedLockFile, in StateFolder, is locked by all who are at a place without a controller.
+// sharedLockFile, in StateFolder, is locked by every process that uses an outpost.
 const sharedLockFile = "visit.lock"
 
-// LockShared says that this process uses the folders of a place that has no controller, an
-// outpost. The last visitor tidies up, so no socket in use is removed.
+// LockShared locks the directory of an outpost, which has no controller, for shared use. The last
+// process that calls leave removes the empty directory for sockets, so that no socket in use is
+// removed.
 func LockShared(root string) (leave func() error, err error) {
 	path := filepath.Join(root, StateFolder, sharedLockFile)
 	for {
 		if err := os.MkdirAll(filepath.Dir(path), Private); err != nil {
-			return nil, fmt.Errorf("the outpost has no folder: %w", err)
+			return nil, fmt.Errorf("cannot create the directory of the outpost: %w", err)
 		}
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, PrivateFile)
 		if errors.Is(err, os.ErrNotExist) {
@@ -147,10 +150,10 @@ func LockShared(root string) (leave func() error, err error) {
 			err = flock(file, syscall.LOCK_SH)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot enter the outpost: %w", err)
+			return nil, fmt.Errorf("cannot lock the outpost: %w", err)
 		}
 		if !isSameFile(path, file) {
-			_ = file.Close() // nothing was written; the outpost was just removed
+			_ = file.Close() // the outpost was just removed, and nothing was written
 			continue
 		}
 		return func() error {

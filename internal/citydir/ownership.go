@@ -10,36 +10,36 @@ import (
 	"time"
 )
 
-// OwnershipCheckInterval is how often a controller makes sure that the city is still its own.
+// OwnershipCheckInterval is the time between two checks that the controller still owns the city.
 const OwnershipCheckInterval = 5 * time.Second
 
-// ErrOwnershipLost reports that somebody removed the controller's lock or its socket.
-var ErrOwnershipLost = errors.New("the controller ends, agents keep running")
+// ErrOwnershipLost reports that the controller's lock or socket was removed.
+var ErrOwnershipLost = errors.New("the controller exits, agents keep running")
 
-// OwnershipWatcher watches over what makes this process the city's only controller, which
-// everybody can reach. When a person has removed it, to go on would mean two
-// controllers for one city, or one that cannot be stopped.
+// OwnershipWatcher checks that the controller's lock and socket still exist. If a person removes
+// them, a second controller could start, or no client could stop this one. So this controller must
+// exit.
 type OwnershipWatcher struct {
-	files    map[string]os.FileInfo // as they were made
+	files    map[string]os.FileInfo // the files as this process created them
 	listener *net.UnixListener
 	every    time.Duration
 }
 
-// NewOwnershipWatcher remembers the lock and the socket as they are now.
+// NewOwnershipWatcher returns a watcher for the lock and the socket as they are now.
 func NewOwnershipWatcher(root string, listener *net.UnixListener, every time.Duration) (*OwnershipWatcher, error) {
 	s := &OwnershipWatcher{files: map[string]os.FileInfo{}, listener: listener, every: every}
 	for _, path := range []string{filepath.Join(root, StateFolder, LockFile), listener.Addr().String()} {
 		info, err := os.Lstat(path)
 		if err != nil {
-			return nil, fmt.Errorf("cannot look at what was just made: %w", err)
+			return nil, fmt.Errorf("cannot read the controller's own file: %w", err)
 		}
 		s.files[path] = info
 	}
 	return s, nil
 }
 
-// Run returns nil when ctx ends, and an error matching ErrOwnershipLost when one of the
-// files is gone or another one.
+// Run checks the files until ctx ends, and then returns nil. It returns an error matching
+// ErrOwnershipLost if one of the files was removed or replaced.
 func (s *OwnershipWatcher) Run(ctx context.Context) error {
 	tick := time.NewTicker(s.every)
 	defer tick.Stop()
@@ -54,8 +54,8 @@ func (s *OwnershipWatcher) Run(ctx context.Context) error {
 			if err == nil && os.SameFile(ours, now) || err != nil && !errors.Is(err, os.ErrNotExist) {
 				continue
 			}
-			s.listener.SetUnlinkOnClose(false) // it may be a successor's
-			return fmt.Errorf("%s was taken away: %w", path, ErrOwnershipLost)
+			s.listener.SetUnlinkOnClose(false) // the socket may belong to another controller now
+			return fmt.Errorf("%s was removed or replaced: %w", path, ErrOwnershipLost)
 		}
 	}
 }
