@@ -7,9 +7,9 @@ import (
 	"gascity/internal/proc"
 )
 
-// Orphans returns the processes that were started by an agent of a city whose session is not
-// there any more: it has none of the tokens. What this program itself descends from is
-// none: it may have been called by an agent.
+// Orphans returns the processes of a city's agents that belong to none of the sessions with the
+// given instance tokens. It excludes the ancestors of this process, because an agent may have
+// called it.
 func Orphans(root string, tokens map[string]bool) []int {
 	matches, err := proc.FindByEnv(markKey, root)
 	if err != nil && len(matches) == 0 {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// ClearOutpost removes the folder of an outpost without sessions, its sockets, and the folders
-// above that gc has made for outposts, if it was the last one.
+// ClearOutpost removes the directory of an outpost that has no session, its sockets, and the parent
+// directories that gc created if they are empty.
 func ClearOutpost(folder string) error {
 	_, left := Site{Root: folder}.RemoveFiles()
 	errs := make([]error, 0, len(left)+1)
@@ -17,7 +17,7 @@ func ClearOutpost(folder string) error {
 	}
 	errs = append(errs, os.Remove(folder))
 	if above := filepath.Dir(folder); filepath.Base(above) == "outpost" && os.Remove(above) == nil {
-		_ = os.Remove(filepath.Dir(above)) // only if nothing else of gc is in it
+		_ = os.Remove(filepath.Dir(above)) // only if it is empty
 	}
 	return errors.Join(errs...)
 }

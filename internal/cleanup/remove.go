@@ -20,43 +20,44 @@ import (
 	"gascity/runtime"
 )
 
-// Options are what an uninstallation needs beside the site.
+// Options are the options of [Site.Uninstall].
 type Options struct {
-	// Open opens the provider of a selection over the city's sessions, without making
-	// anything in the city's own folders; close ends what it holds here. dir is the folder for sockets.
+	// Open opens the provider of a selection without creating anything in the city's own
+	// directories. dir is the directory for its sockets. close releases what the provider holds.
 	Open func(dir, selection string) (p runtime.Provider, close func() error, err error)
-	// Local returns the selections of providers that keep sessions in a folder for sockets.
+	// Local returns the selections of providers that keep sessions in a directory for sockets.
 	Local func(dir string) []string
-	// Shared reports whether other cities may have sessions at a place, too, as at one of a script.
+	// Shared reports whether a provider may also have sessions of other cities, as a script may.
 	Shared func(selection string) bool
-	// SkipUnreachable lets places that cannot be reached stay behind: they are reported, and delay nothing.
+	// SkipUnreachable continues if providers cannot be reached: they are reported and block
+	// nothing.
 	SkipUnreachable bool
 }
 
-// Remover is a place elsewhere, which has a folder of the city that can be removed.
+// Remover is a provider on another host that has a directory of the city.
 type Remover interface {
-	// Remove removes it. It is refused while a session is there.
+	// Remove removes that directory. It returns an error while a session exists there.
 	Remove(ctx context.Context) error
 }
 
-// maxParallelStops bounds how many sessions are ended at the same time.
+// maxParallelStops is the maximum number of sessions that are stopped at the same time.
 const maxParallelStops = 16
 
-// Uninstall ends what runs of the city, removes what gc has made, and looks whether anything
-// is left. While something cannot be ended nothing is removed. The city has no controller; one
-// that begins meanwhile is refused, and who uninstalls at the same time is waited for.
+// Uninstall stops everything that runs for the city, removes the files that gc created, and checks
+// that nothing is left. It removes nothing while something cannot be stopped. It holds the city's
+// lock, so no controller can start; it waits for another process that uninstalls the city.
 //
-// An error means that nothing was done; it matches client.ErrRefused if somebody else holds
-// the city.
+// An error means that nothing was done. It matches client.ErrRefused if another process holds the
+// city's lock.
 func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, error) {
 	release, err := citydir.LockForRemoval(ctx, s.Root, os.Getpid())
 	if errors.Is(err, fs.ErrNotExist) {
-		release, err = func() error { return nil }, nil // there is no state, so no other process to keep out
+		release, err = func() error { return nil }, nil // there is no state to lock
 	}
 	if err != nil {
 		return client.Uninstalled{}, fmt.Errorf("cannot uninstall %s: %w", s.Root, err)
 	}
-	defer release() //nolint:errcheck // the file is gone, or nothing was written
+	defer release() //nolint:errcheck // the file is removed, or nothing was written
 	w := &uninstallation{site: s, opts: opts}
 	w.result = client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}}
 	if w.result.Remains, err = s.Survey(); err != nil {
@@ -73,7 +74,7 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 	}
 	w.closeAll()
 	if len(w.result.Left) == w.unreachable {
-		w.end(ctx, s.findProcesses) // with the servers and connections of places
+		w.end(ctx, s.findProcesses) // includes servers and connections of providers
 	}
 	if len(w.result.Left) > w.unreachable {
 		return w.result, nil
@@ -82,12 +83,12 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 	return w.result, w.verify(ctx)
 }
 
-// uninstallation is one uninstallation.
+// uninstallation is the state of one Uninstall.
 type uninstallation struct {
 	site        Site
 	opts        Options
 	result      client.Uninstalled
-	unreachable int // of Left, how many are places that may stay behind
+	unreachable int // how many entries of Left are providers that may be skipped
 	backends    []*backend
 }
 
@@ -102,7 +103,7 @@ func (w *uninstallation) recordLeft(what string, why error) {
 	w.result.Left = append(w.result.Left, client.Obstacle{What: what, Why: why.Error()})
 }
 
-// recordFailure records a place with a failed request.
+// recordFailure records a provider for which a request failed.
 func (w *uninstallation) recordFailure(p *backend, why error) {
 	if p.elsewhere && w.opts.SkipUnreachable {
 		w.unreachable++
@@ -131,11 +132,11 @@ func (w *uninstallation) openAll() {
 
 func (w *uninstallation) closeAll() {
 	for _, p := range w.backends {
-		_ = p.close() // what it held goes with this process
+		_ = p.close() // its resources are released when this process exits
 	}
 }
 
-// stopAll ends all sessions. A place that cannot is closed, and not asked for more.
+// stopAll stops all sessions. It closes a provider that fails, and does not use it again.
 func (w *uninstallation) stopAll() {
 	for _, p := range slices.Clone(w.backends) {
 		if err := w.stop(p); err != nil {
@@ -145,14 +146,16 @@ func (w *uninstallation) stopAll() {
 	}
 }
 
-// endPasses bounds how often end looks for processes that started while it stopped others.
-const endPasses = 10
+// killPasses is the maximum number of searches for processes that started while others were
+// stopped.
+const killPasses = 10
 
-// end ends the processes that list returns and those with the city's mark, and names those that keep running.
+// end kills the processes that list returns and those with the city's mark. It records the ones
+// that keep running.
 func (w *uninstallation) end(ctx context.Context, list func() ([]proc.Info, error)) {
 	tried := map[proc.ID]bool{}
 	var going []proc.Info
-	for range endPasses {
+	for range killPasses {
 		var err error
 		if going, err = w.kill(ctx, list, tried); err != nil {
 			w.recordLeft("processes", err)
@@ -171,9 +174,10 @@ func (w *uninstallation) end(ctx context.Context, list func() ([]proc.Info, erro
 	}
 }
 
-// kill sends signals once to everything that runs, records in tried what it tried to kill, and returns what still runs.
+// kill kills every running process once, records in tried the ones it tried to kill, and returns
+// the ones that still run.
 func (w *uninstallation) kill(ctx context.Context, list func() ([]proc.Info, error), tried map[proc.ID]bool) ([]proc.Info, error) {
-	// Their number identifies no session: only the mark does.
+	// The PID identifies no process: only the mark does.
 	census, err := proc.KillTree(ctx, proc.ID{PID: math.MaxInt32}, &proc.KillOptions{MarkKey: markKey, MarkValue: w.site.Root})
 	w.result.Ended += census.Found
 	for _, info := range census.Survivors {
@@ -193,7 +197,7 @@ func (w *uninstallation) kill(ctx context.Context, list func() ([]proc.Info, err
 	return going, errors.Join(listErr, err)
 }
 
-// stop ends all sessions of a place.
+// stop stops all sessions of a provider.
 func (w *uninstallation) stop(p *backend) error {
 	names, err := p.provider.ListRunning("")
 	if err != nil {
@@ -219,8 +223,9 @@ func (w *uninstallation) stop(p *backend) error {
 	return errors.Join(errs...)
 }
 
-// isOtherCitys reports whether a session is another city's, as its note says. Places on this machine
-// are in folders of this city alone. Where a place may be everybody's, a session without a note is an error.
+// isOtherCitys reports whether a session belongs to another city, by its metadata. A provider on
+// this machine has only sessions of this city. For a shared provider, a session without that
+// metadata is an error.
 func (w *uninstallation) isOtherCitys(p *backend, name string) (bool, error) {
 	if !p.elsewhere {
 		return false, nil
@@ -228,20 +233,21 @@ func (w *uninstallation) isOtherCitys(p *backend, name string) (bool, error) {
 	city, err := p.provider.GetMeta(name, markKey)
 	switch {
 	case runtime.IsSessionGone(err):
-		return w.opts.Shared(p.selection), nil // it would be, if the name came again
+		return w.opts.Shared(p.selection), nil // a new session of that name would belong to another city
 	case err != nil:
 		return false, fmt.Errorf("%s: cannot read which city it belongs to: %w", name, err)
 	case city == "" && w.opts.Shared(p.selection):
-		return false, fmt.Errorf("%s: its city is not recorded: end it by hand if it belongs to this one", name)
+		return false, fmt.Errorf("%s: its city is not recorded: stop it by hand if it belongs to this one", name)
 	}
 	return city != "" && city != w.site.Root, nil
 }
 
-// removeSharedResources removes what places keep beside their sessions: servers, and folders elsewhere.
+// removeSharedResources removes what providers keep besides sessions: servers, and directories on
+// other hosts.
 func (w *uninstallation) removeSharedResources(ctx context.Context) {
 	for _, p := range w.backends {
 		if p.elsewhere && w.opts.Shared(p.selection) {
-			continue // what is beside the sessions is others' too
+			continue // other cities use its servers and directories too
 		}
 		if err := runtime.TeardownServer(p.provider); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			w.recordFailure(p, err)
@@ -263,8 +269,8 @@ func (w *uninstallation) remove() {
 	w.result.Left = append(w.result.Left, left...)
 }
 
-// RemoveFiles removes files and folders, the lock last: up to then no controller begins. Nothing
-// of the city runs any more.
+// RemoveFiles removes files and directories, the lock last, so that no controller starts before.
+// The caller has stopped everything that runs for the city.
 func (s Site) RemoveFiles() (removed []string, left []client.Obstacle) {
 	remains := s.files()
 	state := filepath.Join(s.Root, citydir.StateFolder)
@@ -280,11 +286,11 @@ func (s Site) RemoveFiles() (removed []string, left []client.Obstacle) {
 	_, sockets := citydir.Sockets(s.Root, s.Bases...)
 	for _, dir := range sockets {
 		if above := filepath.Dir(dir); strings.HasPrefix(filepath.Base(above), "gc") && citydir.IsOwned(above) {
-			_ = os.Remove(above) // only if no other city has a folder in it
+			_ = os.Remove(above) // only if no other city has a directory in it
 		}
 	}
 	for _, dir := range []string{state, filepath.Join(s.Root, citydir.RuntimeFolder)} {
-		_ = os.Remove(dir) // only if it is empty: what the user has put there stays
+		_ = os.Remove(dir) // only if it is empty: the user's files stay
 	}
 	return removed, append(left, remains.Foreign...)
 }
@@ -296,10 +302,10 @@ func rank(f client.Folder, last string) int {
 	return 0
 }
 
-// exitWait is how long what was ended may take to be collected and to remove what it had.
+// exitWait is how long killed processes may take to exit and to remove their files.
 const exitWait = 5 * time.Second
 
-// verify looks again.
+// verify checks that nothing is left, and records what is.
 func (w *uninstallation) verify(ctx context.Context) error {
 	deadline := time.NewTimer(exitWait)
 	defer deadline.Stop()

@@ -1,8 +1,8 @@
-// Package cleanup is what a city has left outside of its own files: processes, sockets,
-// state. It finds all of it, ends what runs, removes the rest, and looks again.
+// Package cleanup finds and removes what a city has left outside its own files: processes, sockets
+// and state. It stops the processes, removes the files, and checks the result.
 //
-// What it removes is named here and in package citydir, is a folder or file of this user,
-// and is reached without a symbolic link. Working directories are none of it.
+// It removes only names that are listed here and in package citydir, only directories and files of
+// this user, and follows no symbolic link. It never removes a working directory.
 package cleanup
 
 import (
@@ -19,11 +19,11 @@ import (
 	"gascity/internal/proc"
 )
 
-// markKey is in the environment of all that a city starts.
+// markKey is the environment variable that every process of a city has.
 const markKey = "GC_CITY_PATH"
 
-// generatedNames are the names that gc makes in the folder for state, and in that for sockets. Others are
-// somebody else's, also if they resemble them.
+// generatedNames are the names that gc creates in the state directory, generatedRuntimeNames those
+// in the runtime directory. Files with other names belong to the user.
 var generatedNames = []string{
 	citydir.StoreFile, citydir.StoreFile + "-wal", citydir.StoreFile + "-shm", citydir.StoreFile + "-journal",
 	citydir.StoreFile + ".bak-v*", citydir.StoreFile + ".damaged-*", citydir.LockFile, citydir.LogFolder, citydir.HooksFolder, citydir.ProviderFolder,
@@ -32,16 +32,16 @@ var generatedNames = []string{
 
 var generatedRuntimeNames = []string{"control.sock*", "worker.sock*", "worker-*.port", ".worker-*.port*"}
 
-// Site is where one city is looked for.
+// Site is the set of places where one city may have left something.
 type Site struct {
 	Root string // the city directory
-	// Bases are the folders of the user in which the sockets may be.
+	// Bases are the user's directories that may contain the sockets.
 	Bases []string
-	// Elsewhere are the selections of places beyond the folders of this machine.
+	// Elsewhere are the selections of providers on other hosts.
 	Elsewhere []string
 }
 
-// files finds what gc has made on the disk.
+// files returns the files and directories that gc has created.
 func (s Site) files() client.Remains {
 	r := client.Remains{City: s.Root, Folders: []client.Folder{}, Places: append([]string{}, s.Elsewhere...), Processes: []client.Process{}}
 	s.classify(&r, filepath.Join(s.Root, citydir.StateFolder), generatedNames)
@@ -52,7 +52,8 @@ func (s Site) files() client.Remains {
 	return r
 }
 
-// classify finds in a folder what gc has made, and what somebody else has.
+// classify adds the entries of a directory to r: those with names in made as created by gc, the
+// others as kept.
 func (s Site) classify(r *client.Remains, dir string, made []string) {
 	if !s.isOwned(r, dir) {
 		return
@@ -79,7 +80,7 @@ func (s Site) classify(r *client.Remains, dir string, made []string) {
 	}
 }
 
-// Survey finds what there is. It changes nothing.
+// Survey returns the files and processes of the city. It changes nothing.
 func (s Site) Survey() (client.Remains, error) {
 	r := s.files()
 	living, err := s.findProcesses()
@@ -89,7 +90,8 @@ func (s Site) Survey() (client.Remains, error) {
 	return r, err
 }
 
-// isOwned reports whether a folder of ours is at path. Something else there is an obstacle.
+// isOwned reports whether path is a directory of this user. It records anything else at path as an
+// obstacle.
 func (s Site) isOwned(r *client.Remains, path string) bool {
 	info, err := os.Lstat(path)
 	switch {
@@ -98,16 +100,16 @@ func (s Site) isOwned(r *client.Remains, path string) bool {
 	case err == nil && citydir.IsOwned(path):
 		return true
 	case err == nil && info.Mode().Type() == fs.ModeSymlink:
-		err = errors.New("it is a symbolic link, which gc has not made: remove it, and what it leads to, by hand")
+		err = errors.New("it is a symbolic link that gc did not create: remove it and its target by hand")
 	case err == nil:
-		err = errors.New("it is not a folder of this user: gc has not made it")
+		err = errors.New("it is not a folder of this user, so gc did not create it")
 	}
 	r.Foreign = append(r.Foreign, client.Obstacle{What: path, Why: err.Error()})
 	return false
 }
 
-// sockets returns the folders for sockets that are there. One that is not ours is an
-// obstacle if the city has chosen it, and else somebody else's.
+// sockets returns the existing directories for sockets. If the chosen directory is not owned by
+// this user, it is recorded as an obstacle; other such directories are ignored.
 func (s Site) sockets(r *client.Remains) (dirs []string) {
 	chosen, all := citydir.Sockets(s.Root, s.Bases...)
 	for _, dir := range all {
@@ -119,7 +121,7 @@ func (s Site) sockets(r *client.Remains) (dirs []string) {
 	return dirs
 }
 
-// diskUsage adds up what is at path. Links are not followed.
+// diskUsage returns the number and the total size of the files below path. It follows no links.
 func diskUsage(path string) client.Folder {
 	f := client.Folder{Path: path}
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
@@ -135,13 +137,13 @@ func diskUsage(path string) client.Folder {
 	return f
 }
 
-// findProcesses returns the processes of the city except this one: those with its mark, and leaders of
-// sessions with a folder for its sockets in their arguments, which are shims, servers of
-// terminals and shared connections.
+// findProcesses returns the processes of the city except this one: those with its mark, and session
+// leaders with a path in one of its directories for sockets in their arguments. The latter are
+// shims, terminal servers and shared connections.
 func (s Site) findProcesses() ([]proc.Info, error) {
 	marked, err := proc.FindByEnv(markKey, s.Root)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("cannot look for the processes of the city: %w", err)
+		return nil, fmt.Errorf("cannot list the processes of the city: %w", err)
 	}
 	found := map[proc.ID]proc.Info{}
 	for _, m := range marked {
@@ -149,7 +151,7 @@ func (s Site) findProcesses() ([]proc.Info, error) {
 	}
 	all, err := proc.List()
 	if err != nil {
-		return nil, fmt.Errorf("cannot look for the processes of the city: %w", err)
+		return nil, fmt.Errorf("cannot list the processes of the city: %w", err)
 	}
 	_, dirs := citydir.Sockets(s.Root, s.Bases...)
 	for _, info := range all {
@@ -167,16 +169,16 @@ func (s Site) findProcesses() ([]proc.Info, error) {
 	return out, nil
 }
 
-// others is findProcesses without the children of this process: an open backend uses them and
-// ends them when it is closed. One that was killed would be started again.
+// others returns the same as findProcesses without the children of this process. An open provider
+// uses these children and stops them when it is closed; it would start a killed one again.
 func (s Site) others() ([]proc.Info, error) {
 	living, err := s.findProcesses()
 	self := os.Getpid()
 	return slices.DeleteFunc(living, func(info proc.Info) bool { return info.PPID == self }), err
 }
 
-// isServing reports whether an argument of a process is below one of the folders, or the title that
-// it has given itself names something there.
+// isServing reports whether an argument of a process, or the title that it has set, contains a path
+// below one of the directories.
 func isServing(pid int, dirs []string) bool {
 	argv, err := proc.Argv(pid)
 	return err == nil && slices.ContainsFunc(dirs, func(dir string) bool {
