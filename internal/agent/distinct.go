@@ -7,11 +7,9 @@ import (
 	"strings"
 )
 
-// Distinct returns an error unless all agents have different session names; it
-// names every agent that clashes. The key of names is an agent, the value its
-// session's name. Names that differ in case only count as equal, because a
-// driver may keep them as files. The default scheme always passes, a template
-// may not.
+// Distinct returns an error that lists every clash if two agents have the same session name. names
+// maps each agent to its session name. Names that differ only in case count as equal, because a
+// driver may use them as file names. The default scheme always passes; a template may not.
 func Distinct(names map[string]string) error {
 	holders := map[string][]string{}
 	for _, agent := range slices.Sorted(maps.Keys(names)) {

@@ -17,7 +17,7 @@ const (
 	hashMark         = escape + "h"
 )
 
-// slashRule says how a "/" inside a part is encoded.
+// slashRule is the encoding of a "/" inside a part.
 type slashRule string
 
 const (
@@ -38,9 +38,9 @@ func defaultName(city, agent string) string {
 	return name[:runtime.MaxNameLen-len(mark)] + mark
 }
 
-// readBoundary returns where a reader sees the boundary of a name that does not
-// say it: of the single dashes before the first double one, the first if there
-// is a double one and the last if there is none. It is -1 without any.
+// readBoundary returns the index of the boundary in a name without an explicit one: among the
+// single dashes before the first "--", the first dash if there is a "--" and the last dash
+// otherwise. It returns -1 if there is no dash.
 func readBoundary(text string) int {
 	if before, _, double := strings.Cut(text, "--"); double {
 		return strings.IndexByte(before, '-')
@@ -48,17 +48,16 @@ func readBoundary(text string) int {
 	return strings.LastIndexByte(text, '-')
 }
 
-// hashPair hashes the city's length too, so that no byte can move from one part
-// to the other.
+// hashPair returns the hash of city and agent. It includes the city's length, so that a byte cannot
+// move from one part to the other.
 func hashPair(city, agent string) string {
 	b := binary.AppendUvarint(nil, uint64(len(city)))
 	sum := sha256.Sum256(append(b, city+agent...))
 	return hex.EncodeToString(sum[:])
 }
 
-// encodePart writes a city or an agent in the letters of a session name. The
-// result never begins with a dash; dashes at its end or in a row stand for
-// slashes, by slashAsDashes only.
+// encodePart encodes a city or an agent for a session name. The result never begins with a dash;
+// dashes at its end or in a row are encoded slashes (slashAsDashes only).
 func encodePart(part string, slash slashRule) string {
 	if part == "" {
 		return emptyPart
@@ -79,8 +78,8 @@ func encodePart(part string, slash slashRule) string {
 	return out.String()
 }
 
-// decodePart reverses encodePart with slashAsDashes. It may accept what
-// encodePart never writes; the caller encodes again and compares.
+// decodePart reverses encodePart with slashAsDashes. It may accept texts that encodePart never
+// produces; the caller encodes the result again and compares.
 func decodePart(text string) (part string, ok bool) {
 	if text == emptyPart {
 		return "", true

@@ -10,17 +10,16 @@ import (
 	"gascity/runtime"
 )
 
-// SessionNameFor returns the name of the agent's session in the city: that of
-// the template, or of the package's default scheme if the template is empty. A
-// template that does not parse, fails, or gives what is no session name is
-// replaced by the default, with a warning on standard error.
+// SessionNameFor returns the name of the agent's session in the city: that of the template, or of
+// the default scheme if the template is empty. If the template does not parse, fails, or produces
+// an invalid name, the default is used and a warning is written to standard error.
 //
-// The name depends on nothing but the arguments.
+// The name depends only on the arguments.
 func SessionNameFor(city, agent, template string) string {
 	return SessionName(city, agent, template, os.Stderr)
 }
 
-// SessionName is [SessionNameFor] with the warning, one line, written to warn.
+// SessionName returns the same name as [SessionNameFor] and writes the warning, one line, to warn.
 // A nil warn drops it.
 func SessionName(city, agent, template string, warn io.Writer) string {
 	if template == "" {
@@ -38,10 +37,9 @@ func SessionName(city, agent, template string, warn io.Writer) string {
 	return name
 }
 
-// ParseSessionName returns the agent whose session in the city has that name by
-// the default scheme. ok is false for a session of another city, for a name
-// that the scheme does not make, and for one that was cut because of its length:
-// compare such a name with [SessionNameFor] of the agents in question.
+// ParseSessionName returns the agent of a session name in the default scheme. ok is false for a
+// session of another city, for a name that the scheme does not produce, and for a name that was cut
+// because of its length. Compare a cut name with [SessionNameFor] of the possible agents.
 func ParseSessionName(city, session string) (agent string, ok bool) {
 	text, ok := strings.CutPrefix(session, prefix)
 	if !ok {
@@ -65,12 +63,12 @@ func ParseSessionName(city, session string) (agent string, ok bool) {
 	return agent, true
 }
 
-// templateFields is what a template sees.
+// templateFields are the fields that a template can use.
 type templateFields struct {
 	City  string // the city
 	Agent string // the qualified name
-	Dir   string // what is before the agent's last "/", or empty
-	Name  string // what is after it
+	Dir   string // the part before the agent's last "/", or empty
+	Name  string // the part after it
 }
 
 func templateName(city, agent, text string) (string, error) {
