@@ -102,7 +102,7 @@ func TestAgentsAreKnownToTheGuard(t *testing.T) {
 }
 
 func TestTheDoctorTellsOfTheGuardInPassing(t *testing.T) {
-	for toml, want := range map[string]string{"[workspace]\nname='x'\n": "no [guard]: agents may use every tool", "[guard]\nsets=['protected-branch']\n": "rules; what none of them is about: allow"} {
+	for toml, want := range map[string]string{"[workspace]\nname='x'\n": "no [guard]: agents may use every tool", "[guard]\nsets=['protected-branch']\n": "rules; for a call that no rule matches: allow"} {
 		root := newCity(t, toml)
 		found := 0
 		err := newDaemon(t).Doctor(t.Context(), root, func(f cli.Finding) {

@@ -15,8 +15,8 @@ import (
 	"gascity/provider/all"
 )
 
-// agents looks at what each agent needs on this machine. Of one that runs elsewhere, or at
-// a script that alone knows where, that is what is staged.
+// agents checks what each agent needs on this machine. For an agent that runs elsewhere, or in a
+// script that alone knows where, it only checks the files that are staged.
 func (x *examination) agents() {
 	if x.r.City == nil {
 		return
@@ -28,12 +28,12 @@ func (x *examination) agents() {
 		}
 		x.files(s)
 		switch driver, _, err := all.Find(s.Provider); {
-		case err != nil: // the finding about the provider says it
+		case err != nil: // the finding about the provider reports it
 		case driver.Where == all.WhereLocal:
 			x.workDir(s)
 			x.command(s)
 		default:
-			x.ok("agent."+s.Agent+".place", "its working directory and its program are looked for where it starts, at %s", s.Provider)
+			x.ok("agent."+s.Agent+".place", "its working directory and its program are checked when it starts at %s", s.Provider)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (x *examination) workDir(s *plan.Session) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(s.Config.PreStart) > 0:
-		x.warn(check, dir+" does not exist yet; pre_start has to make it", "")
+		x.warn(check, dir+" does not exist yet; pre_start must create it", "")
 	case err != nil:
 		x.problem(check, fmt.Sprintf("cannot use the working directory: %v", err), "mkdir -p "+dir)
 	case !info.IsDir():
@@ -67,10 +67,10 @@ func (x *examination) command(s *plan.Session) {
 	x.program(s, "agent."+s.Agent+".path_check", s.PathCheck)
 }
 
-// program searches for a program where the agent would.
+// program checks whether an agent finds a program.
 func (x *examination) program(s *plan.Session, check, name string) {
 	if name == "" {
-		return // a default shell, or something that only the shell can evaluate; or nothing is named
+		return // the default shell, a command that only a shell can evaluate, or no program
 	}
 	path := x.searchPath()
 	found, err := x.Loader.ResolveProgram(x.ctx, s, name, path)
@@ -93,8 +93,8 @@ func (x *examination) program(s *plan.Session, check, name string) {
 	}
 }
 
-// searchPath returns the PATH of the controller, if one runs, else that of this process: a
-// controller that it starts has the same.
+// searchPath returns the PATH of the running controller. Without one, it returns the PATH of this
+// process, which a controller started from here would get.
 func (x *examination) searchPath() string {
 	if x.path == "" {
 		x.path = x.Loader.Environ.Get("PATH")
@@ -109,7 +109,7 @@ func (x *examination) searchPath() string {
 	return x.path
 }
 
-// files looks at what is staged into the working directory.
+// files checks that the files that are staged into the working directory can be read.
 func (x *examination) files(s *plan.Session) {
 	check := "agent." + s.Agent + ".files"
 	cfg := &s.Config
@@ -124,7 +124,7 @@ func (x *examination) files(s *plan.Session) {
 		file, err := os.Open(path)
 		if err != nil {
 			missing++
-			x.problem(check, fmt.Sprintf("cannot read what is to be staged: %v", err), "correct the path in city.toml")
+			x.problem(check, fmt.Sprintf("cannot read a file to stage into the working directory: %v", err), "correct the path in city.toml")
 			continue
 		}
 		if err := file.Close(); err != nil {

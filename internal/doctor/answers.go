@@ -14,10 +14,10 @@ import (
 	"gascity/internal/doctor/smoketest"
 )
 
-// answerLimit is how long an agent CLI may take to start and to answer.
+// answerLimit is the maximum time for an agent CLI to start and to answer.
 const answerLimit = 3 * time.Minute
 
-// AskCLIs has each agent CLI answer a question, in a city that is made for it.
+// AskCLIs asks each agent CLI a question in a temporary city and reports whether it answers.
 func (d *Doctor) AskCLIs(ctx context.Context, root string, report func(Finding)) error {
 	x := &examination{Doctor: d, ctx: ctx, root: root, report: report}
 	x.answers()
@@ -39,7 +39,7 @@ func (x *examination) answers() {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		x.problem("answer", "cannot make a folder for the trial: "+err.Error(), "make "+x.home()+" writable")
+		x.problem("answer", "cannot create a folder for the check: "+err.Error(), "make "+x.home()+" writable")
 		return
 	}
 	err = smoketest.RunTrial(x.ctx, smoketest.City{
@@ -50,8 +50,8 @@ func (x *examination) answers() {
 	case errors.Is(err, smoketest.ErrLeftovers):
 		x.problem("answer", err.Error(), "gc stop --city "+dir)
 		return
-	case x.ctx.Err() != nil: // the caller does not wait for it any more
-	case err != nil: // the folder says more
+	case x.ctx.Err() != nil: // the caller no longer waits
+	case err != nil: // keep the folder for its logs
 		x.problem("answer", err.Error(), "look at "+filepath.Join(dir, citydir.StateFolder, citydir.LogFolder))
 		return
 	}
@@ -62,14 +62,14 @@ func (x *examination) answers() {
 
 func (x *examination) answer(a smoketest.Result) {
 	if a.Err != nil {
-		x.problem("answer."+a.Agent, a.Err.Error(), "start it by hand as this user, and see whether it answers")
+		x.problem("answer."+a.Agent, a.Err.Error(), "start it by hand as this user and check whether it answers")
 		return
 	}
-	x.ok("answer."+a.Agent, "it was started and answered a question within %v", a.Took.Round(100*time.Millisecond))
+	x.ok("answer."+a.Agent, "it started and answered a question within %v", a.Took.Round(100*time.Millisecond))
 }
 
-// trialCity returns the city.toml of the trial and its agents: of the CLIs that the city
-// uses, without a city of those that are installed.
+// trialCity returns the city.toml of the temporary city and its agents: the agent CLIs that the
+// city uses or, without a city, the installed ones.
 func (x *examination) trialCity() (text []byte, names []string, err error) {
 	if x.root != "" {
 		path := filepath.Join(x.root, client.CityFile)
@@ -86,8 +86,8 @@ func (x *examination) trialCity() (text []byte, names []string, err error) {
 	return text, names, err
 }
 
-// home returns where the trial's folder goes: no other user can write above it, or some agent CLIs
-// do not accept their hooks.
+// home returns the parent directory of the temporary city. It is the user's home directory, because
+// some agent CLIs ignore hooks below a directory that other users can write to.
 func (x *examination) home() string {
 	if dir := x.Loader.Environ.Get("HOME"); dir != "" {
 		return dir

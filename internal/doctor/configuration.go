@@ -17,11 +17,11 @@ func (x *examination) permissions() {
 	}
 }
 
-// guarded says whether tools are guarded. A city without a guard is not at fault.
+// guarded reports whether tools are guarded. A city without a guard is not an error.
 func (x *examination) guarded() {
 	if !x.r.Rules.Guarded() {
 		x.ok("guard", "%s has no [guard]: agents may use every tool", client.CityFile)
 		return
 	}
-	x.ok("guard", "%d rules; what none of them is about: %s", x.r.Rules.Count(), x.r.Rules.Policy().Default())
+	x.ok("guard", "%d rules; for a call that no rule matches: %s", x.r.Rules.Count(), x.r.Rules.Policy().Default())
 }

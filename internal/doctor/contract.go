@@ -30,14 +30,15 @@ const (
 // CheckResult is the result of one conformance case, or of one operation.
 type CheckResult struct {
 	ID       string // "start.duplicate"
-	Sentence string // what the contract says
+	Sentence string // the requirement of the contract
 	Result   string
 	Detail   string // why it failed or was skipped
 	Took     time.Duration
 }
 
-// CheckProvider runs conformance cases on a provider in a temporary place. The agents that
-// they drive are this program under the fake agent's name.
+// CheckProvider runs conformance cases on a provider in a temporary directory and reports each
+// result. Their agents are this program, which acts as the fake agent when it is called by that
+// name. patterns select the cases; none selects all.
 func (d *Doctor) CheckProvider(ctx context.Context, root, selection string, patterns []string, report func(CheckResult)) error {
 	cases, err := providerprobe.Pick(patterns)
 	if err != nil {
@@ -51,12 +52,12 @@ func (d *Doctor) CheckProvider(ctx context.Context, root, selection string, patt
 	}
 	place, err := os.MkdirTemp(citydir.PublicTempDir, "gc-check-")
 	if err != nil {
-		return fmt.Errorf("cannot make a place for the cases: %w", err)
+		return fmt.Errorf("cannot create a directory for the cases: %w", err)
 	}
-	defer os.RemoveAll(place) //nolint:errcheck // nothing runs there any more
+	defer os.RemoveAll(place) //nolint:errcheck // nothing runs in it any more
 	program := runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}
 	if err := os.Symlink(d.Loader.Executable, program.Path); err != nil {
-		return fmt.Errorf("cannot make the fake agent: %w", err)
+		return fmt.Errorf("cannot create the fake agent: %w", err)
 	}
 	openIn := func(dir string) (runtime.Provider, error) {
 		return d.Loader.OpenProvider(selection, d.Loader.TrialConfig(root, dir))
@@ -84,13 +85,13 @@ func (d *Doctor) CheckProvider(ctx context.Context, root, selection string, patt
 	return providerprobe.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
 }
 
-// scriptPatience is how long a case waits for a script: each of its operations runs several
+// scriptPatience is how long a case waits for a script, because each of its operations runs several
 // programs.
 const scriptPatience = 2 * time.Minute
 
-// adapt makes the fake agent one that the provider can drive: with a screen like
-// that of a known agent CLI, or with prompts on its standard input. Of a router's places it is the
-// one of sessions that ask for nothing.
+// adapt configures the fake agent for the provider: with a screen like that of a known agent CLI,
+// with the Agent Client Protocol, or with prompts on its standard input. For a router it uses the
+// provider of a session without special requirements.
 func adapt(program *runtimetest.Program, p runtime.Provider) {
 	if runtime.CapabilitiesFor(p, "gc-check").CanAttachTTY {
 		family := imitated(agentcli.Builtin())
@@ -100,7 +101,7 @@ func adapt(program *runtimetest.Program, p runtime.Provider) {
 		}
 		return
 	}
-	if _, ok := runtime.As[runtime.InteractionProvider](p, ""); ok { // without a terminal it asks by the protocol
+	if _, ok := runtime.As[runtime.InteractionProvider](p, ""); ok { // no terminal, but questions: it uses the protocol
 		program.Flags = []string{"--acp"}
 		program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = bridge.ReadyPrefix }
 		return
@@ -112,8 +113,8 @@ func adapt(program *runtimetest.Program, p runtime.Provider) {
 	}
 }
 
-// imitated returns the agent CLI that the fake agent looks like: the one with
-// known dialogs whose input box begins as the fake agent's does.
+// imitated returns the name of the agent CLI that the fake agent imitates: one with known dialogs
+// and the same mark before its input box.
 func imitated(profiles *agentcli.Set) string {
 	for _, name := range profiles.Names() {
 		if p, ok := profiles.Lookup(name); ok && len(p.Dialogs) > 0 && strings.HasPrefix(p.ReadyPromptPrefix, "❯") {
@@ -138,7 +139,7 @@ func checkResult(r runtimetest.Result) CheckResult {
 	return out
 }
 
-// without returns why a case with a need that is not met says nothing about a provider.
+// without returns why a case was skipped because the provider lacks a need of the case.
 func without(need runtimetest.Need) string {
 	switch need {
 	case runtimetest.NeedActivity, runtimetest.NeedAttachment:
@@ -146,7 +147,7 @@ func without(need runtimetest.Need) string {
 	case runtimetest.NeedTerminal:
 		return "the provider has no terminals"
 	case runtimetest.NeedReopen, runtimetest.NeedElsewhere:
-		return "it takes another process, which this command does not start; the provider's own tests do"
+		return "it needs another process, which this command does not start; the provider's own tests do"
 	default:
 		return fmt.Sprintf("the provider does not have the extension %q", string(need))
 	}

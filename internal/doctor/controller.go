@@ -13,7 +13,7 @@ import (
 	"gascity/internal/citydir"
 )
 
-// lock searches for a controller that holds the city without answering.
+// lock checks whether a controller holds the city's lock, and whether it answers.
 func (x *examination) lock() {
 	held, who, err := citydir.Locked(x.root)
 	c := x.client()
@@ -27,16 +27,16 @@ func (x *examination) lock() {
 	case errors.Is(err, fs.ErrNotExist):
 		x.ok("lock", "no controller has run here yet")
 	case err != nil:
-		x.problem("lock", "cannot look at the controller's lock: "+err.Error(), "make .gc readable for this user")
+		x.problem("lock", "cannot read the controller's lock: "+err.Error(), "make .gc readable for this user")
 	case held && !x.control:
 		why := statusErr.Error()
 		if errors.Is(statusErr, client.ErrNoController) {
 			why = "no process listens on its socket"
 		}
 		x.problem("lock", fmt.Sprintf("a controller%s holds the city and does not answer: %s", who, why),
-			"look at .gc/log/controller.log; end that process, agents keep running")
+			"look at .gc/log/controller.log; stop that process, agents keep running")
 	case !held && x.control:
-		x.problem("lock", "a controller answers that does not hold the city's lock", "gc controller stop, then gc start")
+		x.problem("lock", "a controller answers, but it does not hold the city's lock", "gc controller stop, then gc start")
 	case held:
 		x.ok("lock", "held by the controller%s", who)
 	default:
@@ -48,7 +48,7 @@ func (x *examination) client() *client.Client {
 	return &client.Client{Root: x.root, Version: x.Version}
 }
 
-// socket looks at the control socket's place.
+// socket checks the control socket.
 func (x *examination) socket() {
 	path := client.SocketPath(x.root)
 	if short := filepath.Join(x.root, citydir.RuntimeFolder); filepath.Dir(path) != short {
@@ -59,26 +59,26 @@ func (x *examination) socket() {
 	case errors.Is(err, fs.ErrNotExist):
 		x.ok("socket", "%s is free", path)
 	case err != nil:
-		x.problem("socket", "cannot look at the control socket: "+err.Error(), "make its folder readable for this user")
+		x.problem("socket", "cannot read the control socket: "+err.Error(), "make its folder readable for this user")
 	case info.Mode()&fs.ModeSocket == 0:
-		x.problem("socket", path+" is in the way: it is not a socket", "remove "+path)
+		x.problem("socket", path+" is not a socket, but the control socket must be there", "remove "+path)
 	case !x.control:
 		x.staleSocket(path)
 	case info.Mode().Perm()&0o077 != 0:
-		x.problem("socket", fmt.Sprintf("others may speak to the controller: %s has mode %04o", path, info.Mode().Perm()), "chmod 600 "+path)
+		x.problem("socket", fmt.Sprintf("other users can connect to the controller: %s has mode %04o", path, info.Mode().Perm()), "chmod 600 "+path)
 	default:
 		x.ok("socket", "%s answers", path)
 	}
 }
 
-// staleSocket distinguishes a socket that a dead controller left from one that
-// another process holds.
+// staleSocket reports a socket that a controller left behind, unless a process still holds the
+// lock.
 func (x *examination) staleSocket(path string) {
 	held, _, err := citydir.Locked(x.root)
 	if err == nil && held {
-		return // the lock's finding says it
+		return // the finding about the lock reports it
 	}
-	x.warn("socket", path+" is stale: a controller ended without removing it", "gc start replaces it")
+	x.warn("socket", path+" is stale: a controller exited without removing it", "replace it with: gc start")
 }
 
 // controller compares the running controller with this program.
@@ -106,19 +106,19 @@ func (x *examination) controller() {
 		x.ok("controller", "process %d answers, version %s", status.Controller.PID, status.Controller.Version)
 	}
 	if status.Controller.Degraded != "" {
-		x.problem("controller.degraded", status.Controller.Degraded, "nothing is started or stopped there until it answers")
+		x.problem("controller.degraded", status.Controller.Degraded, "gc starts and stops nothing there until that is repaired")
 	}
 	if status.Plan.Error != "" {
 		why := status.Plan.Error
 		if x.faulty {
 			why = client.CityFile + " has the mistakes named above; the controller still uses the previous configuration"
 		}
-		x.problem("controller.plan", "the last edit is not in force: "+why, "edit "+client.CityFile+"; check it with: gc config check")
+		x.problem("controller.plan", "the last edit is not active: "+why, "edit "+client.CityFile+"; check it with: gc config check")
 	}
 	for _, a := range status.Agents {
 		switch a.State {
 		case client.StateUnknown:
-			x.problem("agent."+a.Name, "it is unknown: "+a.Reason, "nothing is done to it until it can be observed")
+			x.problem("agent."+a.Name, "its state is unknown: "+a.Reason, "gc does nothing with it until it can be observed")
 		case client.StateFailed, client.StateQuarantined, client.StateLost:
 			x.problem("agent."+a.Name, fmt.Sprintf("it is %s: %s", a.State, a.Reason), "gc logs "+a.Name+"; gc restart "+a.Name)
 		default:

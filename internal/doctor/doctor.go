@@ -1,7 +1,7 @@
-// Package doctor checks a city and this machine for everything that keeps agents from running: the
-// configuration, folders, sockets, the controller, runtime providers, and what is left over. It also
-// has a test agent or an agent CLI answer a prompt, and tries a runtime provider with the cases of the
-// contract.
+// Package doctor checks a city and this machine for everything that prevents agents from running:
+// the configuration, directories, sockets, the controller, runtime providers, and leftover sessions
+// and processes. It also asks a test agent or an agent CLI to answer a prompt, and runs the
+// conformance cases of a runtime provider.
 package doctor
 
 import (
@@ -43,34 +43,32 @@ type Finding struct {
 type Doctor struct {
 	Loader  *cityconfig.Loader
 	Version string // of this program
-	// RunController runs the controller of a city that ends with this process. It calls ready
-	// when the controller answers.
+	// RunController runs the controller of a city that stops with this process. It calls ready when
+	// the controller answers.
 	RunController func(ctx context.Context, root string, ready func()) error
 }
 
-// examination is one run of the doctor. Checks run in order, from what
-// everything else stands on to the proof that an agent answers.
+// examination is one run of the doctor. Checks run in order: the basics first, a real prompt last.
 type examination struct {
 	*Doctor
-	ctx    context.Context //nolint:containedctx // of the one call that makes it
+	ctx    context.Context //nolint:containedctx // of the call that created it
 	root   string
 	report func(Finding)
 	now    time.Time
 
-	r        cityconfig.Loaded // nil city if the configuration is faulty
-	faulty   bool              // the configuration has mistakes, and they were reported
-	control  bool              // a controller answers
-	silent   bool              // there may be one that cannot be asked, and that has been said
-	path     string            // see searchPath
-	selected []string
-	wanting  map[string]bool // of selected, what cannot be opened
+	r          cityconfig.Loaded // its City is nil if the configuration is invalid
+	faulty     bool              // mistakes in the configuration were reported
+	control    bool              // a controller answers
+	silent     bool              // a controller may run that does not answer; this was reported
+	path       string            // result of searchPath
+	selected   []string
+	unopenable map[string]bool // the selected providers that cannot be opened
 }
 
-// Examine checks everything that can be wrong with the city and the machine, without a controller if
-// there is none, and reports each finding as soon as it is made. A problem that it finds is no error.
-// An empty root checks the machine alone.
+// Examine checks the city and the machine and reports each finding at once. It needs no controller.
+// A problem that it finds is not an error. An empty root checks only the machine.
 func (d *Doctor) Examine(ctx context.Context, root string, report func(Finding)) error {
-	x := &examination{Doctor: d, ctx: ctx, root: root, report: report, now: d.Loader.Now(), wanting: map[string]bool{}}
+	x := &examination{Doctor: d, ctx: ctx, root: root, report: report, now: d.Loader.Now(), unopenable: map[string]bool{}}
 	var checks []func()
 	if root != "" {
 		checks = append(checks, func() { x.config(ctx) }, x.agents, x.folders, x.ignored, x.runtimeFolder, x.lock, x.socket, x.controller)
@@ -123,7 +121,7 @@ func (x *examination) config(ctx context.Context) {
 			x.problem("config", e.Brief(), "edit "+path)
 		}
 	case errors.Is(err, fs.ErrNotExist):
-		x.problem("config", "there is no "+path, "make one with: gc init")
+		x.problem("config", "there is no "+path, "create it with: gc init")
 	case errors.Is(err, fs.ErrPermission):
 		x.problem("config", err.Error(), "make it readable for this user")
 	default:
@@ -131,8 +129,8 @@ func (x *examination) config(ctx context.Context) {
 	}
 }
 
-// stall proposes a progress_stall_timeout to a city that has none. The value is twice as long
-// as the longest silence that a working agent CLI is known for: a model that thinks for 10 minutes.
+// stall proposes a progress_stall_timeout to a city that has none. The value is twice the longest
+// known silence of a working agent CLI: a model that thinks for 10 minutes.
 func (x *examination) stall() {
 	for i := range x.r.Desired.Sessions {
 		if x.r.Desired.Sessions[i].Stall.After > 0 {
@@ -145,35 +143,35 @@ func (x *examination) stall() {
 	}
 }
 
-// folders looks at who may enter the city's private folders.
+// folders checks who can access the city's private directories.
 func (x *examination) folders() {
 	fine := true
 	for _, name := range []string{citydir.StateFolder, citydir.RuntimeFolder} {
 		dir := filepath.Join(x.root, name)
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // made by the first start
+			continue // the first start creates it
 		}
 		if err == nil {
 			err = citydir.CheckPrivate(dir, info)
 		}
 		if err != nil {
 			fine = false
-			x.problem("folder"+name, err.Error(), cureOf(dir, info))
+			x.problem("folder"+name, err.Error(), accessRemedy(dir, info))
 		}
 	}
 	if info, err := os.Stat(x.root); err != nil || unix.Access(x.root, unix.W_OK) != nil {
 		x.problem("folder", fmt.Sprintf("the city directory %s cannot be written", x.root), "make it writable for this user")
 	} else if fine {
-		x.ok("folder", "%s and what is private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
+		x.ok("folder", "%s and its private folders belong to this user (mode %04o)", x.root, info.Mode().Perm())
 	}
 }
 
-// ignored looks whether git could add the city's state, which holds a token and what agents showed.
+// ignored checks whether git ignores the city's state, which contains a token and agents' output.
 func (x *examination) ignored() {
 	root, err := filepath.EvalSymlinks(x.root)
 	if err != nil {
-		return // the folder's own finding says it
+		return // the finding about the folder reports it
 	}
 	const remedy = "add these lines to .gitignore: .gc/ and .runtime/"
 	r, ok, err := citydir.FindRepository(root)
@@ -193,8 +191,8 @@ func (x *examination) ignored() {
 	}
 }
 
-// cureOf returns how a folder becomes this user's alone.
-func cureOf(dir string, info fs.FileInfo) string {
+// accessRemedy returns how to make a directory private for this user.
+func accessRemedy(dir string, info fs.FileInfo) string {
 	switch {
 	case info == nil:
 		return "make it readable for this user"
@@ -231,11 +229,12 @@ func (x *examination) runtimeFolder() {
 }
 
 const (
-	loginFolder  = "/run/user/"               // its folders go with the last session of their user
-	lingerFolder = "/var/lib/systemd/linger/" // has a file for each user whose folder stays
+	loginFolder  = "/run/user/"               // its directories are removed after the user's last logout
+	lingerFolder = "/var/lib/systemd/linger/" // has a file for each user whose directory stays
 )
 
-// lingers reports whether the login manager keeps what belongs to this user after the last logout.
+// lingers reports whether the login manager keeps this user's runtime directory after the last
+// logout.
 func (x *examination) lingers() bool {
 	name := cmp.Or(x.Loader.Environ.Get("USER"), x.Loader.Environ.Get("LOGNAME"))
 	if name == "" || name != filepath.Base(name) {
@@ -250,7 +249,7 @@ const (
 	diskWarning = 1 << 30
 )
 
-// disk looks at the space where logs and sockets go.
+// disk checks the free space for logs and sockets.
 func (x *examination) disk() {
 	places := []string{citydir.PublicTempDir}
 	if x.root != "" {
@@ -265,9 +264,9 @@ func (x *examination) disk() {
 		free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // the types differ between systems
 		switch {
 		case free < diskProblem:
-			x.problem("disk", fmt.Sprintf("%s has %d MiB left", place, free>>20), "make room: logs and records cannot be written")
+			x.problem("disk", fmt.Sprintf("%s has %d MiB left", place, free>>20), "free some space: otherwise gc cannot write logs and records")
 		case free < diskWarning:
-			x.warn("disk", fmt.Sprintf("%s has %d MiB left", place, free>>20), "make room soon")
+			x.warn("disk", fmt.Sprintf("%s has %d MiB left", place, free>>20), "free some space soon")
 		default:
 			x.ok("disk", "%s has %d GiB left", place, free>>30)
 		}

@@ -20,26 +20,26 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// scripted is a provider whose abilities come from a handshake.
+// scripted is a provider that declares its operations in a handshake.
 type scripted interface{ Handshake() script.Handshake }
 
-// CheckOperations tries a provider operation by operation in a temporary place. The
-// agent is this program under the fake agent's name.
+// CheckOperations tries each operation of a provider in a temporary directory and reports the
+// results. The agent is this program, which acts as the fake agent.
 func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, report func(CheckResult)) error {
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
 	place, err := os.MkdirTemp(citydir.PublicTempDir, "gc-check-")
 	if err != nil {
-		return fmt.Errorf("cannot make a place for the check: %w", err)
+		return fmt.Errorf("cannot create a directory for the check: %w", err)
 	}
-	defer os.RemoveAll(place) //nolint:errcheck // nothing runs there any more
+	defer os.RemoveAll(place) //nolint:errcheck // nothing runs in it any more
 	subject := providerprobe.Subject{
 		Agent: runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}, Dir: place,
 		Report: func(f providerprobe.Finding) { report(operationResult(f)) },
 	}
 	if err := os.Symlink(d.Loader.Executable, subject.Agent.Path); err != nil {
-		return fmt.Errorf("cannot make the fake agent: %w", err)
+		return fmt.Errorf("cannot create the fake agent: %w", err)
 	}
 	if selection, err = withPath(selection, root); err != nil {
 		return err
@@ -59,14 +59,14 @@ func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, re
 			subject.Declared = append(subject.Declared, string(word))
 		}
 		if !s.Handshake().Has(script.CapSequence) && !p.Capabilities().CanAttachTTY {
-			adapt(&subject.Agent, terminal{p}) // it types, whatever it declares
+			adapt(&subject.Agent, terminal{p}) // such a script types prompts, although it declares no terminal
 		}
 	}
 	return providerprobe.Run(ctx, subject)
 }
 
-// shares ensures that agents that run elsewhere can write below dir, as they must to be
-// checked: each outpost confirms with a file of its own.
+// shares checks that agents on another host can write to dir on this machine, which the cases need.
+// An agent at the provider creates a file there.
 func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err error) {
 	if driver, _, err := all.Find(selection); err != nil || driver.Where != all.WhereRemote {
 		return err
@@ -93,20 +93,20 @@ func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-end:
-			return fmt.Errorf("agents at %s do not share %s with this machine: those of the check write there what reaches them; mount it over there, or let an agent there answer a prompt: gc doctor", selection, citydir.PublicTempDir)
+			return fmt.Errorf("agents at %s do not share %s with this machine, but the agents of this check write their records there; mount it on that host, or check only a prompt with: gc doctor", selection, citydir.PublicTempDir)
 		}
 	}
 }
 
-// terminal is a provider that has terminals.
+// terminal is a provider that reports that it has terminals.
 type terminal struct{ runtime.Provider }
 
 func (terminal) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanAttachTTY: true}
 }
 
-// withPath makes the path of a selection absolute that is relative to the city, or to
-// the present folder where there is none.
+// withPath returns a selection with an absolute path. A relative path is relative to the city, or
+// to the current directory without a city.
 func withPath(selection, root string) (string, error) {
 	kind, argument, _ := strings.Cut(selection, ":")
 	if !strings.Contains(argument, "/") || filepath.IsAbs(argument) {

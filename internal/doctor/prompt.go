@@ -16,7 +16,7 @@ import (
 	"gascity/runtime"
 )
 
-// How long a test agent may take: one on another machine comes with gc's program, or an image.
+// The maximum time for a test agent. On another host, gc's program or an image is copied first.
 const (
 	promptLimit       = 20 * time.Second
 	promptLimitRemote = 3 * time.Minute
@@ -24,16 +24,16 @@ const (
 	echoReady         = "ready> "
 )
 
-// echoAgent answers each line that it gets.
+// echoAgent is a shell script that answers each line that it reads.
 const echoAgent = `printf 'ready> '; while IFS= read -r line; do printf 'answer: %s\nready> ' "$line"; done`
 
-// prompt is the last check: a real agent at each provider that the city selects takes a
-// prompt and answers, in a place of its own. One that speaks a protocol, or was already
-// found to be wanting, is not tried.
+// prompt starts a test agent at each selected provider, in a temporary directory, and checks that
+// it answers a prompt. It skips providers that need a protocol, routers, and providers that cannot
+// be opened.
 func (x *examination) prompt() {
 	for _, selection := range x.selected {
 		driver, _, err := all.Find(selection)
-		if err != nil || driver.Protocol || driver.Route != nil || x.wanting[selection] {
+		if err != nil || driver.Protocol || driver.Route != nil || x.unopenable[selection] {
 			continue
 		}
 		limit := promptLimit
@@ -45,7 +45,7 @@ func (x *examination) prompt() {
 		err = x.tryPrompt(ctx, selection, driver.Where)
 		cancel()
 		if err != nil {
-			x.problem("prompt."+selection, fmt.Sprintf("a test agent did not answer: %v", err), "gc provider check "+selection+" says more")
+			x.problem("prompt."+selection, fmt.Sprintf("a test agent did not answer: %v", err), "gc provider check "+selection+" shows details")
 			continue
 		}
 		x.ok("prompt."+selection, "a test agent accepted a prompt and answered within %v", x.Loader.Now().Sub(began).Round(time.Millisecond))
@@ -64,7 +64,7 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 	providers := x.Loader.TrialConfig(x.root, dir)
 	work := dir
 	if where != all.WhereLocal {
-		work = citydir.PublicTempDir // dir is not there
+		work = citydir.PublicTempDir // dir does not exist on the other host
 		providers.Remote.ID = citydir.ID(filepath.Join(x.root, "doctor"))
 	}
 	p, err := x.Loader.OpenProvider(selection, providers)
@@ -107,7 +107,8 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 	return awaitText(ctx, p, name, "answer: "+word)
 }
 
-// awaitText returns nil once the session shows the text.
+// awaitText waits until the session shows the text. It returns an error with the screen if ctx ends
+// first.
 func awaitText(ctx context.Context, p runtime.Provider, name, text string) error {
 	looks := time.NewTicker(pollInterval)
 	defer looks.Stop()

@@ -37,7 +37,7 @@ func (x *examination) providers() {
 	}
 }
 
-// provider looks whether one provider can work here. Nothing is started.
+// provider checks whether one provider can be opened here. It starts no session.
 func (x *examination) provider(selection, dir string) {
 	check, users := "provider."+selection, x.users(selection)
 	cfg := x.Loader.ProviderConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
@@ -46,7 +46,7 @@ func (x *examination) provider(selection, dir string) {
 	}
 	version, err := all.Version(x.ctx, selection, cfg)
 	if missing, ok := errors.AsType[*all.MissingToolError](err); ok {
-		x.wanting[selection] = true
+		x.unopenable[selection] = true
 		x.problem(check, missing.Err.Error()+users, cmp.Or(missing.Tool.Remedy, "install "+missing.Tool.Name))
 		return
 	}
@@ -55,8 +55,8 @@ func (x *examination) provider(selection, dir string) {
 		p, err = x.Loader.OpenProvider(selection, cfg)
 	}
 	if err != nil {
-		x.wanting[selection] = true
-		x.problem(check, err.Error()+users, "gc provider list shows what there is")
+		x.unopenable[selection] = true
+		x.problem(check, err.Error()+users, "list the providers with: gc provider list")
 		return
 	}
 	if version != "" {
@@ -68,10 +68,10 @@ func (x *examination) provider(selection, dir string) {
 	}
 }
 
-// usersShown is how many agents are named that run at a provider.
+// usersShown is the maximum number of agents that are listed for a provider.
 const usersShown = 5
 
-// users returns which agents run at a provider.
+// users returns text for a message with the agents that use a provider; empty if there are none.
 func (x *examination) users(selection string) string {
 	var names []string
 	for i := range x.r.Desired.Sessions {

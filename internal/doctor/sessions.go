@@ -14,12 +14,12 @@ import (
 	"gascity/runtime"
 )
 
-// leftovers searches for sessions that are not wanted, dead sessions, and
-// processes of the city's agents that belong to no session.
+// leftovers checks for sessions that the configuration does not want, and for processes of the
+// city's agents that belong to no session.
 func (x *examination) leftovers() {
 	if x.control {
 		x.strays()
-		return // the controller deals with the rest
+		return // the controller handles the rest
 	}
 	if x.r.City == nil {
 		return
@@ -41,19 +41,19 @@ func (x *examination) leftovers() {
 	}
 	slices.Sort(found)
 	if len(found) > 0 {
-		x.problem("sessions", "these run although nothing asks for them: "+strings.Join(found, ", "), "gc start ends them; gc stop ends everything")
+		x.problem("sessions", "these sessions run but are not configured: "+strings.Join(found, ", "), "stop them with: gc start; stop everything with: gc stop")
 	}
 	orphans := cleanup.Orphans(x.root, tokens)
 	if len(orphans) > 0 {
-		x.problem("processes", fmt.Sprintf("these processes of previous agents run without a session: %v", orphans), "look at them with ps; end them with kill")
+		x.problem("processes", fmt.Sprintf("these processes of previous agents run without a session: %v", orphans), "look at them with ps; stop them with kill")
 	}
 	if len(found)+len(orphans) == 0 {
-		x.ok("sessions", "nothing is left over")
+		x.ok("sessions", "there are no leftover sessions or processes")
 	}
 }
 
-// strays names agents that run although no provider has a session for them. Their folder was removed, and
-// so was the process that could make it again.
+// strays reports agents that run although no provider has a session for them. Their state directory
+// and their shim are gone.
 func (x *examination) strays() {
 	live, err := envscan.LiveProcesses(x.root)
 	if err != nil || len(live) == 0 {
@@ -63,7 +63,7 @@ func (x *examination) strays() {
 	for _, selection := range x.providersToCheck() {
 		sessions := x.sessions(selection)
 		if sessions == nil {
-			return // what is there is unknown
+			return // the sessions are unknown
 		}
 		for name := range sessions {
 			known[name] = true
@@ -76,12 +76,11 @@ func (x *examination) strays() {
 		}
 	}
 	if len(strays) > 0 {
-		x.problem("processes", fmt.Sprintf("these processes of agents run and belong to no session: %v", strays), "look at them with ps; end them with kill, or with gc stop")
+		x.problem("processes", fmt.Sprintf("these processes of agents run and belong to no session: %v", strays), "look at them with ps; stop them with kill, or with gc stop")
 	}
 }
 
-// providersToCheck returns the providers that the city selects, and those where it may have left
-// something.
+// providersToCheck returns the providers that the city selects or has used before.
 func (x *examination) providersToCheck() []string {
 	used, err := citydir.UsedProviders(x.root)
 	if err != nil {
@@ -92,16 +91,17 @@ func (x *examination) providersToCheck() []string {
 	return slices.Compact(places)
 }
 
-// sessions returns the instance tokens of what runs under a provider, by name.
+// sessions returns the instance tokens of the sessions of a provider, by session name; nil if the
+// provider cannot be opened.
 func (x *examination) sessions(selection string) map[string]string {
 	tokens := map[string]string{}
 	p, err := x.Loader.Open(x.root, selection, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil // the provider's finding says it
+		return nil // the finding about the provider reports it
 	}
 	names, err := p.ListRunning("")
 	if err != nil {
-		x.problem("sessions", fmt.Sprintf("the sessions of %s cannot be listed: %v", selection, err), "look at .gc/log")
+		x.problem("sessions", fmt.Sprintf("cannot list the sessions of %s: %v", selection, err), "look at .gc/log")
 	}
 	for _, name := range names {
 		tokens[name] = ""

@@ -13,34 +13,34 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// attempts returns the table, in the order of a session's life.
+// attempts returns all attempts in the order of a session's life.
 func attempts() []attempt {
 	return []attempt{
 		{operation: "is-running", must: true, promise: "a session that does not exist is certainly not there", try: (*probe).absentIsDead},
-		{operation: "stop", must: true, promise: "stopping what does not exist is fine", try: func(v *probe) (string, error) { return "", v.Provider.Stop(none) }},
-		{operation: "start", must: true, promise: "start makes a session that runs", try: (*probe).start},
-		{operation: "start", promise: "a name that is taken is refused", alive: true, try: (*probe).startAgain},
+		{operation: "stop", must: true, promise: "stopping a session that does not exist succeeds", try: func(v *probe) (string, error) { return "", v.Provider.Stop(none) }},
+		{operation: "start", must: true, promise: "start creates a running session", try: (*probe).start},
+		{operation: "start", promise: "a second start with the same name is refused", alive: true, try: (*probe).startAgain},
 		{operation: "is-running", must: true, promise: "the session is there", alive: true, try: (*probe).sessionIsAlive},
 		{operation: "list-running", promise: "the session is listed, by its prefix and without", alive: true, try: (*probe).list},
-		{operation: "process-alive", promise: "the agent's process is found, another is not", alive: true, try: (*probe).processes},
+		{operation: "process-alive", promise: "the agent's process is found, and no other program", alive: true, try: (*probe).processes},
 		{operation: "set-meta", promise: "metadata is kept, replaced and removed, byte for byte", alive: true, try: (*probe).meta},
-		{operation: "observe", promise: "the instance is known by its token", words: []string{"observe"}, alive: true, try: (*probe).instance},
+		{operation: "observe", promise: "the instance is identified by its token", words: []string{"observe"}, alive: true, try: (*probe).instance},
 		{operation: "nudge", promise: "a prompt of two lines arrives, once", words: []string{"deliver"}, alive: true, try: (*probe).nudge},
 		{operation: "peek", promise: "peek shows what the agent printed", alive: true, try: (*probe).peek},
 		{operation: "get-last-activity", promise: "the agent's last output has a time", words: []string{"report-activity"}, alive: true, try: (*probe).activity},
-		{operation: "send-keys", promise: "a key is taken", words: []string{"tty.attach"}, alive: true, try: func(v *probe) (string, error) { return "", v.Provider.SendKeys(session, "C-u") }},
+		{operation: "send-keys", promise: "a key is accepted", words: []string{"tty.attach"}, alive: true, try: func(v *probe) (string, error) { return "", v.Provider.SendKeys(session, "C-u") }},
 		{operation: "interrupt", promise: "an interrupt leaves the session there", alive: true, try: (*probe).interrupt},
 		{operation: "clear-scrollback", promise: "the scrollback can be cleared", alive: true, try: func(v *probe) (string, error) { return "", v.Provider.ClearScrollback(session) }},
-		{operation: "copy-to", promise: "a file gets into the working directory", alive: true, try: (*probe).copy},
+		{operation: "copy-to", promise: "a file is copied into the working directory", alive: true, try: (*probe).copy},
 		{operation: "is-attached", promise: "no client is attached", words: []string{"report-attachment"}, alive: true, try: (*probe).attached},
-		{operation: "exec", promise: "a command runs in the box: its output and exit code", words: []string{"proc.exec"}, alive: true, try: (*probe).exec},
+		{operation: "exec", promise: "a command runs in the session: its output and exit code", words: []string{"proc.exec"}, alive: true, try: (*probe).exec},
 		{operation: "run-live", promise: "session_live runs again", words: []string{"run-live"}, alive: true, try: (*probe).live},
 		{operation: "watch", promise: "a watch begins", words: []string{"watch"}, try: (*probe).watch},
 		{operation: "stop", promise: "another instance's token does not stop it", words: []string{"fence"}, alive: true, try: (*probe).fence},
 		{operation: "stop", must: true, promise: "the session and its processes are gone", alive: true, try: (*probe).stop},
-		{operation: "stop", promise: "stopping twice is fine", try: func(v *probe) (string, error) { return "", v.Provider.Stop(session) }},
+		{operation: "stop", promise: "stopping twice succeeds", try: func(v *probe) (string, error) { return "", v.Provider.Stop(session) }},
 		{operation: "nudge", promise: "a prompt for a missing session is not delivered", try: (*probe).nudgeAbsent},
-		{operation: "interrupt", promise: "interrupting a missing session is fine", try: func(v *probe) (string, error) { return "", v.Provider.Interrupt(none) }},
+		{operation: "interrupt", promise: "interrupting a missing session succeeds", try: func(v *probe) (string, error) { return "", v.Provider.Interrupt(none) }},
 	}
 }
 
@@ -66,7 +66,7 @@ func (v *probe) start() (string, error) {
 	}
 	v.started = true
 	if !v.until(func() bool { return v.Provider.IsRunning(session) }) {
-		return "", errors.New("start succeeded, and the session does not run")
+		return "", errors.New("start succeeded, but the session does not run")
 	}
 	return "", nil
 }
@@ -76,10 +76,10 @@ func (v *probe) startAgain() (string, error) {
 	if errors.Is(err, runtime.ErrSessionExists) {
 		return "", nil
 	}
-	return "", fmt.Errorf("a second start returns %w, want that the session exists", orNil(err))
+	return "", fmt.Errorf("a second start returns %w, want an error that the session exists", orNil(err))
 }
 
-// orNil makes a nil error one that can be wrapped.
+// orNil returns err, or an error "success" instead of nil, so that it can be wrapped.
 func orNil(err error) error {
 	if err == nil {
 		return errors.New("success")
@@ -142,7 +142,7 @@ func (v *probe) nudge() (string, error) {
 		return "", err
 	}
 	if v.ledger() == nil {
-		return "the outcome is " + string(out.State) + "; what the agent got cannot be seen from here", nil
+		return "the outcome is " + string(out.State) + "; gc cannot see from here what the agent received", nil
 	}
 	count := func() (whole, all int) {
 		for _, e := range v.ledger() {
@@ -157,7 +157,7 @@ func (v *probe) nudge() (string, error) {
 	}
 	v.delivered = v.until(func() bool { whole, _ := count(); return whole > 0 })
 	if whole, all := count(); whole != 1 || all != 1 {
-		return "", fmt.Errorf("the outcome is %s, and the agent got %d prompts, %d of them as they were sent", out.State, all, whole)
+		return "", fmt.Errorf("the outcome is %s, and the agent received %d prompts, %d of them unchanged", out.State, all, whole)
 	}
 	return "the outcome is " + string(out.State), nil
 }
@@ -192,7 +192,7 @@ func (v *probe) activity() (string, error) {
 	}
 	at, err := v.Provider.GetLastActivity(session)
 	if err == nil && at.IsZero() {
-		err = errors.New("it is declared, and there is no time")
+		err = errors.New("it is declared, but there is no time")
 	}
 	return "", err
 }
@@ -202,7 +202,7 @@ func (v *probe) interrupt() (string, error) {
 		return "", err
 	}
 	if !v.Provider.IsRunning(session) {
-		return "", errors.New("the session is gone after it")
+		return "", errors.New("the session is gone after the interrupt")
 	}
 	return "", nil
 }
@@ -217,7 +217,7 @@ func (v *probe) copy() (string, error) {
 	}
 	got, err := os.ReadFile(filepath.Join(v.agent.Config.WorkDir, "into", "copied"))
 	if err != nil || string(got) != "content" {
-		return "", fmt.Errorf("copy-to succeeded, and the file is not in the working directory of this machine (%w)", orNil(err))
+		return "", fmt.Errorf("copy-to succeeded, but the file is not in the working directory on this machine (%w)", orNil(err))
 	}
 	return "", nil
 }
@@ -258,7 +258,7 @@ func (v *probe) watch() (string, error) {
 		return "", err
 	}
 	if e, ok := <-events; !ok || e.Kind != runtime.EventResync {
-		return "", fmt.Errorf("it begins with %q", e.Kind)
+		return "", fmt.Errorf("the first event is %q, want a resync", e.Kind)
 	}
 	return "", nil
 }
@@ -266,7 +266,7 @@ func (v *probe) watch() (string, error) {
 func (v *probe) fence() (string, error) {
 	err := runtime.StopInstance(v.ctx, v.Provider, session, "gc-check-another")
 	if !v.Provider.IsRunning(session) {
-		return "", fmt.Errorf("it was stopped (%w)", orNil(err))
+		return "", fmt.Errorf("the session was stopped (%w)", orNil(err))
 	}
 	if errors.Is(err, runtime.ErrStaleInstance) {
 		return "", nil
@@ -286,11 +286,11 @@ func (v *probe) stop() (string, error) {
 	}
 	v.started = false
 	if v.Provider.IsRunning(session) {
-		return "", errors.New("stop succeeded, and the session runs")
+		return "", errors.New("stop succeeded, but the session still runs")
 	}
 	for _, pid := range pids {
 		if (runtimetest.Local{}).Alive(pid) {
-			return "", fmt.Errorf("stop succeeded, and the agent's process %d lives", pid)
+			return "", fmt.Errorf("stop succeeded, but the agent's process %d still runs", pid)
 		}
 	}
 	return "", nil

@@ -12,12 +12,12 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// atOnce is how many cases of the contract run at a time.
+// atOnce is the maximum number of cases that run at a time.
 const atOnce = 4
 
-// Pick returns the cases of the contract whose id matches one of the patterns ("watch.*"),
-// in the order of the reference, all of them without a pattern. A pattern that matches none
-// is an error.
+// Pick returns the cases of the contract whose ID matches one of the patterns ("watch.*"), in the
+// order of the reference. Without patterns it returns all cases. A pattern that matches no case is
+// an error.
 func Pick(patterns []string) ([]runtimetest.Case, error) {
 	cases := runtimetest.Cases()
 	if len(patterns) == 0 {
@@ -49,7 +49,7 @@ func Pick(patterns []string) ([]runtimetest.Case, error) {
 	return picked, nil
 }
 
-// alike names the cases of the facet that was meant, or the facets.
+// alike returns text with the cases that a pattern may have meant, or with the groups of cases.
 func alike(pattern string, cases []runtimetest.Case) string {
 	facets := map[string][]string{}
 	for _, c := range cases {
@@ -60,11 +60,11 @@ func alike(pattern string, cases []runtimetest.Case) string {
 	if ids := facets[facet]; ids != nil {
 		return "there are " + strings.Join(ids, ", ")
 	}
-	return "they begin with " + strings.Join(slices.Sorted(maps.Keys(facets)), ", ")
+	return "their names begin with " + strings.Join(slices.Sorted(maps.Keys(facets)), ", ")
 }
 
-// Contract tries the cases, some at a time, and reports each in their order as soon as those
-// before it are done. No case begins after the end of ctx, which is the error then.
+// Contract runs the cases, up to [atOnce] at a time, and reports the results in order. After the
+// end of ctx no case starts, and it returns the cause of ctx.
 func Contract(ctx context.Context, h runtimetest.Harness, cases []runtimetest.Case, report func(runtimetest.Result)) error {
 	results := make([]chan runtimetest.Result, len(cases))
 	for i := range results {

@@ -1,7 +1,7 @@
-// Package providerprobe tries a runtime provider operation by operation, with one session
-// of the fake agent, and says of each whether it works, is missing, or is wrong. It is
-// for the author of a session script, who wants to know what to write next; the
-// whole contract is package runtimetest's.
+// Package providerprobe tries each operation of a runtime provider with one session of the fake
+// agent, and reports whether the operation works, is unsupported, or is wrong. It helps the author
+// of a session script to find the next operation to write. Package runtimetest has the complete
+// contract.
 package providerprobe
 
 import (
@@ -19,53 +19,54 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// Status is what was found of one operation.
+// Status is the result of trying one operation.
 type Status string
 
 // The statuses.
 const (
 	Works       Status = "works"
-	Unsupported Status = "unsupported" // it is not there, and was not announced
-	Wrong       Status = "wrong"       // it fails, lies, or is declared and missing
-	Untried     Status = "untried"     // it could not be tried; the detail says why
+	Unsupported Status = "unsupported" // missing and not declared
+	Wrong       Status = "wrong"       // fails, returns wrong results, or is declared but missing
+	Untried     Status = "untried"     // could not be tried; Detail has the reason
 )
 
 // Finding is the result of one operation.
 type Finding struct {
 	Operation string // "start", "nudge", ...
-	Promise   string // what was tried
+	Promise   string // the requirement that was tried
 	Status    Status
 	Detail    string
 	Took      time.Duration
 }
 
-// Subject is what is looked at.
+// Subject is the provider to try.
 type Subject struct {
 	Provider runtime.Provider
-	// Agent is the fake agent; its files are in Dir, a private folder of this machine.
+	// Agent is the fake agent. Its files are in Dir, a private directory on this machine.
 	Agent runtimetest.Program
 	Dir   string
-	// Declared are the words of the provider's handshake that promise an operation;
-	// one of these that is missing is wrong. Nil declares nothing.
+	// Declared are the words of the provider's handshake. Each promises an operation: a missing
+	// operation that is declared is wrong. Nil declares nothing.
 	Declared []string
-	// Patience is how long to wait for what ought to happen. Zero means 20 seconds.
+	// Patience is how long to wait for an expected result. Zero means 20 seconds.
 	Patience time.Duration
-	// Report gets each finding as soon as it is made.
+	// Report receives each finding at once.
 	Report func(Finding)
 }
 
-// session is the name of the session that is tried, none that of no session.
+// session is the name of the session that is tried; none is the name of a session that does not
+// exist.
 const (
 	session = "gc-check"
 	none    = "gc-check-none"
 	prompt  = "a prompt of gc provider check;\nwith a second line, 'quotes' and a $(word)"
 )
 
-// errUntried ends an attempt that depends on one that failed.
+// errUntried means that an attempt depends on another one that failed.
 var errUntried = errors.New("it could not be tried")
 
-// Run tries everything, in an order in which a session lives, and ends the session in
-// any case. The error says that it could not begin.
+// Run tries all operations in the order of a session's life, and always stops the session. It
+// returns an error if it could not start or if ctx ended.
 func Run(ctx context.Context, s Subject) error {
 	if s.Patience == 0 {
 		s.Patience = 20 * time.Second
@@ -77,7 +78,7 @@ func Run(ctx context.Context, s Subject) error {
 	v := &probe{Subject: s, ctx: ctx, agent: s.Agent.Agent(nil, s.Dir, runtimetest.Behaviour{})}
 	v.agent.Config.WorkDir = work
 	v.agent.Config.Env = withToken(v.agent.Config.Env)
-	defer s.Provider.Stop(session) //nolint:errcheck // the finding about stop has reported it
+	defer s.Provider.Stop(session) //nolint:errcheck // the finding about stop reports it
 	for _, a := range attempts() {
 		if err := context.Cause(ctx); err != nil {
 			return err
@@ -87,7 +88,7 @@ func Run(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// token names the one instance of the session.
+// token is the instance token of the session.
 const token = "gc-check-token"
 
 func withToken(env map[string]string) map[string]string {
@@ -96,25 +97,25 @@ func withToken(env map[string]string) map[string]string {
 	return out
 }
 
-// probe is one run.
+// probe is the state of one Run.
 type probe struct {
 	Subject
-	ctx       context.Context //nolint:containedctx // it lives as long as the call
+	ctx       context.Context //nolint:containedctx // of the one call of Run
 	agent     runtimetest.Agent
 	started   bool
-	delivered bool // a prompt has arrived
+	delivered bool // the agent received a prompt
 }
 
-// attempt is one row of the table.
+// attempt is one operation to try, with one requirement.
 type attempt struct {
 	operation, promise string
-	words              []string // of the handshake that promise it
-	alive              bool     // needs the session
-	must               bool     // nothing runs at a provider without it
+	words              []string // words of the handshake that declare it
+	alive              bool     // needs the running session
+	must               bool     // no session can run without it
 	try                func(*probe) (string, error)
 }
 
-// try makes one finding.
+// try runs one attempt and returns its finding.
 func (v *probe) try(a attempt) Finding {
 	f := Finding{Operation: a.operation, Promise: a.promise, Status: Works}
 	began := time.Now()
@@ -150,7 +151,8 @@ func missing(err error) bool {
 		errors.Is(err, runtime.ErrInputUnsupported)
 }
 
-// until waits for what ought to happen.
+// until waits until ok returns true and reports whether it did. It gives up after Patience or at
+// the end of ctx.
 func (v *probe) until(ok func() bool) bool {
 	end := time.NewTimer(v.Patience)
 	defer end.Stop()
@@ -171,7 +173,7 @@ func (v *probe) until(ok func() bool) bool {
 	}
 }
 
-// ledger reads what the agent has recorded, as far as it does so on this machine.
+// ledger returns what the agent has recorded; nil if there is no record on this machine.
 func (v *probe) ledger() []runtimetest.Entry {
 	data, err := os.ReadFile(v.agent.Ledger)
 	if err != nil {

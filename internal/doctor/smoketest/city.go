@@ -11,18 +11,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// workspace is the name of the city.
+// workspace is the name of the temporary city.
 const workspace = "doctor"
 
-// copiedTables are the tables of a city that say how its agent CLIs are reached, and copiedAgentKeys
-// the keys of an agent that do.
+// copiedTables are the tables of a city.toml that configure the access to agent CLIs;
+// copiedAgentKeys are the keys of an agent that do.
 var (
 	copiedTables    = []string{"providers", "upstreams", "credentials"}
 	copiedAgentKeys = []string{"provider", "upstream", "credentials", "start_command", "command", "args", "args_append", "permission_mode", "env"}
 )
 
-// ConfigForCLIs returns the city.toml of a city with one agent for each of the CLIs, which has
-// the CLI's name.
+// ConfigForCLIs returns the city.toml of a city with one agent for each agent CLI. The agent has
+// the name of the agent CLI.
 func ConfigForCLIs(clis []string) ([]byte, error) {
 	agents := make([]map[string]any, len(clis))
 	for i, cli := range clis {
@@ -31,10 +31,10 @@ func ConfigForCLIs(clis []string) ([]byte, error) {
 	return write(map[string]any{"agents": agents})
 }
 
-// ConfigFrom returns the city.toml of a city with one agent for each agent CLI that the city with
-// the text in the folder root uses, as the first of its agents that does. It runs here, whatever
-// place that one has, and does not get that one's prompts, files or commands. The names are those of
-// the agents that were taken.
+// ConfigFrom returns the city.toml of a temporary city with one agent for each agent CLI that a
+// city uses. text is that city's city.toml, root its directory. Each agent copies the settings of
+// the first agent that uses the agent CLI. It runs on this machine and has no prompts, files or
+// start commands. names are the names of the copied agents.
 func ConfigFrom(text []byte, root string) (made []byte, names []string, err error) {
 	var city map[string]any
 	if err := toml.Unmarshal(text, &city); err != nil {
@@ -81,12 +81,11 @@ func tables(array any) []map[string]any {
 	return out
 }
 
-// absolute makes the files of credentials those of the city directory, and runs their commands
-// there.
+// absolute changes credentials so that relative files and commands use the directory root.
 func absolute(credentials any, root string) error {
 	there, err := syntax.Quote(root, syntax.LangPOSIX)
 	if err != nil {
-		return fmt.Errorf("the folder of the city cannot be named to a shell: %w", err)
+		return fmt.Errorf("cannot quote the path of the city directory for a shell: %w", err)
 	}
 	byName, _ := credentials.(map[string]any)
 	for _, entry := range byName {
@@ -106,7 +105,7 @@ func write(city map[string]any) ([]byte, error) {
 	city["workspace"] = map[string]any{"name": workspace}
 	text, err := toml.Marshal(city)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write the city.toml of the trial: %w", err)
+		return nil, fmt.Errorf("cannot write the city.toml of the check: %w", err)
 	}
 	return text, nil
 }

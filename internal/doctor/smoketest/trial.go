@@ -1,6 +1,6 @@
-// Package smoketest has agent CLIs prove that they work: each is started as an agent of a city
-// that is made for it, is asked a question, and has to answer. What is tried is the
-// whole way: the program, its login, its model, gc's hooks and delivery.
+// Package smoketest checks that agent CLIs work. It starts each one as an agent of a temporary city
+// and asks it a question. That checks the program, its login, its model, gc's hooks and the
+// delivery of prompts.
 package smoketest
 
 import (
@@ -18,15 +18,15 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// City is a city of the trial.
+// City is the temporary city.
 type City struct {
-	Root   string // an empty, private folder; it is not removed
+	Root   string // an empty, private directory; the caller removes it
 	TOML   []byte
 	Agents []string
-	// Run is the city's controller: it calls ready when it answers, and returns after a
-	// request to stop the city, or ctx has ended.
+	// Run runs the city's controller. It calls ready when the controller answers, and returns after
+	// a request to stop the city or the end of ctx.
 	Run func(ctx context.Context, root string, ready func()) error
-	// Timeout is how long an agent may take to start and to answer.
+	// Timeout is the maximum time for an agent to start and to answer.
 	Timeout time.Duration
 	Version string // of gc
 }
@@ -34,25 +34,25 @@ type City struct {
 // Result is the result of the question to one agent.
 type Result struct {
 	Agent string
-	Took  time.Duration // to the answer, with the start of the agent
-	Err   error         // nil: it has answered right
+	Took  time.Duration // time until the answer, including the agent's start
+	Err   error         // nil: the answer was correct
 }
 
-// ErrLeftovers reports that something of the trial's city may still run.
-var ErrLeftovers = errors.New("something of the trial may still run")
+// ErrLeftovers reports that processes of the temporary city may still run.
+var ErrLeftovers = errors.New("processes of the check may still run")
 
-// stopTimeout bounds the end of the city, which also follows the end of ctx.
+// stopTimeout is the maximum time for the stop of the city, which also follows the end of ctx.
 const stopTimeout = 30 * time.Second
 
-// pollInterval is the time between two looks at a screen.
+// pollInterval is the time between two reads of a screen.
 const pollInterval = 100 * time.Millisecond
 
-// RunTrial runs the city, asks all its agents at once, reports each answer in turn, from one
-// goroutine at a time, and ends the city. An error says that the city could not be
-// run, or, with [ErrLeftovers], not be ended.
+// RunTrial runs the city, asks all its agents at the same time, reports each result, and stops the
+// city. It calls report from one goroutine at a time. It returns an error if the city could not be
+// run, or [ErrLeftovers] if it could not be stopped.
 func RunTrial(ctx context.Context, c City, report func(Result)) error {
 	if err := os.WriteFile(filepath.Join(c.Root, client.CityFile), c.TOML, 0o600); err != nil {
-		return fmt.Errorf("cannot make the city of the trial: %w", err)
+		return fmt.Errorf("cannot create the city of the check: %w", err)
 	}
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -60,8 +60,8 @@ func RunTrial(ctx context.Context, c City, report func(Result)) error {
 	go func() { ended <- c.Run(running, c.Root, sync.OnceFunc(func() { close(ready) })) }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("the city of the trial did not start: %w", err)
-	case <-ctx.Done(): // there are no agents yet
+		return fmt.Errorf("the city of the check did not start: %w", err)
+	case <-ctx.Done(): // no agent has started yet
 		end()
 		return errors.Join(context.Cause(ctx), <-ended)
 	case <-ready:
@@ -73,10 +73,10 @@ func RunTrial(ctx context.Context, c City, report func(Result)) error {
 	defer cancel()
 	census, err := api.StopCity(patient)
 	if err == nil && !census.Clean {
-		err = errors.New("something of it could not be ended")
+		err = errors.New("some of its processes could not be stopped")
 	}
 	if err != nil {
-		end() // the controller is on its own no longer
+		end() // cancel the controller, which did not stop
 		return errors.Join(fmt.Errorf("%w in %s: %w", ErrLeftovers, c.Root, err), <-ended)
 	}
 	return <-ended
@@ -98,13 +98,14 @@ func runAll(ctx context.Context, c City, api *client.Client, report func(Result)
 	wait.Wait()
 }
 
-// Question returns a question whose answer is not in it.
+// Question returns a question and its answer. The question does not contain the answer.
 func Question() (question, answer string) {
 	one, other := strings.ToLower(rand.Text()[:6]), strings.ToLower(rand.Text()[:6])
 	return fmt.Sprintf("Reply with the words %s and %s joined by a plus sign, without spaces, and nothing else.", one, other), one + "+" + other
 }
 
-// runAgent returns one agent the question and waits until it shows the answer, or it is known that it never will.
+// runAgent sends one agent the question and waits until it shows the answer, fails, or ctx ends. It
+// returns the time that the agent needed.
 func runAgent(ctx context.Context, api *client.Client, name string) (time.Duration, error) {
 	question, answer := Question()
 	began := time.Now()
@@ -133,7 +134,7 @@ func runAgent(ctx context.Context, api *client.Client, name string) (time.Durati
 	}
 }
 
-// failureReason returns why an agent will not answer; empty: it may yet.
+// failureReason returns why an agent cannot answer any more; empty: it still may.
 func failureReason(ctx context.Context, api *client.Client, name string) string {
 	status, err := api.Status(ctx)
 	if err != nil {
@@ -147,7 +148,7 @@ func failureReason(ctx context.Context, api *client.Client, name string) string 
 	return ""
 }
 
-// timeoutReason returns what an agent that did not answer in time is at, after the end of ctx.
+// timeoutReason returns the state of an agent that did not answer before ctx ended.
 func timeoutReason(ctx context.Context, api *client.Client, name, receipt string) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -165,7 +166,7 @@ func timeoutReason(ctx context.Context, api *client.Client, name, receipt string
 	return textfmt.Join(why...)
 }
 
-// answerError is the error of an agent that did not answer, with the end of what it shows.
+// answerError returns the error of an agent that did not answer, with the end of its screen.
 func answerError(why, screen string) error {
 	lines := strings.Split(strings.TrimSpace(screen), "\n")
 	screen = strings.Join(lines[max(0, len(lines)-shownLines):], "\n")
@@ -175,5 +176,5 @@ func answerError(why, screen string) error {
 	return fmt.Errorf("%s; it shows:\n%s", why, screen)
 }
 
-// shownLines is how much of a screen is reported.
+// shownLines is the number of lines of a screen in the error.
 const shownLines = 12

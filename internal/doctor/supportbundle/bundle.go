@@ -1,5 +1,5 @@
-// Package supportbundle writes one file with all that helps to find out what went wrong in
-// a city, without credentials.
+// Package supportbundle writes one archive with the information that helps to find a fault in a
+// city, without credentials.
 package supportbundle
 
 import (
@@ -14,38 +14,38 @@ import (
 )
 
 const (
-	pageTime = 15 * time.Second // for what one page is made from
+	pageTime = 15 * time.Second // limit for reading one page
 	pageMode = 0o600
 )
 
 // Page is one file of a bundle.
 type Page struct {
 	Name string // with slashes, relative
-	// Read returns what stands on it. An error says why there is no such page; both say
-	// why it is not whole.
+	// Read returns the content of the page. An error without content means that the page is
+	// missing; an error with content means that the page is incomplete.
 	Read func(ctx context.Context) ([]byte, error)
-	// Printed says that programs wrote it as they liked: values are looked for by the
-	// names before them, too.
+	// Printed means that programs wrote the text in any form. Then values after names of
+	// credentials are also hidden if they are not variables.
 	Printed bool
 }
 
-// Summary is what a bundle has.
+// Summary is the list of the pages in a bundle and of those that are missing.
 type Summary struct {
 	Pages   []string
 	Missing []Missing
 }
 
-// Missing is a page that could not be had, or not as a whole.
+// Missing is a page that is missing or incomplete.
 type Missing struct {
 	Name  string
 	Error string
 }
 
-// Writer writes a bundle: an archive of tar, compressed by gzip, with one folder.
+// Writer writes a bundle: a gzip-compressed tar archive with one folder.
 type Writer struct {
 	Folder string
 	Now    time.Time
-	Hide   func(string) string // takes the known credentials out of a text
+	Hide   func(string) string // returns the text with the known credentials hidden
 
 	tokens  tokens
 	summary Summary
@@ -53,8 +53,8 @@ type Writer struct {
 	archive *tar.Writer
 }
 
-// Write writes the pages to w, one after the other. An error means that w does not
-// take them, or the end of ctx; a page that cannot be had is none.
+// Write writes the pages to w, one after the other. It returns an error if writing to w fails or
+// ctx ends. A page that cannot be read is listed as missing.
 func (b *Writer) Write(ctx context.Context, w io.Writer, pages []Page) (Summary, error) {
 	b.tokens = newTokens()
 	b.zip = gzip.NewWriter(w)
@@ -74,7 +74,7 @@ func (b *Writer) Write(ctx context.Context, w io.Writer, pages []Page) (Summary,
 	return b.summary, errors.Join(b.archive.Close(), b.zip.Close())
 }
 
-// page writes one page, or remembers why it cannot be had.
+// page writes one page, or records why it is missing.
 func (b *Writer) page(parent context.Context, page Page) error {
 	ctx, cancel := context.WithTimeout(parent, pageTime)
 	defer cancel()
@@ -100,10 +100,10 @@ func (b *Writer) put(name string, text []byte) error {
 	return err
 }
 
-// readme returns what the bundle has, what not, and why.
+// readme returns a text that describes the bundle and lists what is missing.
 func (b *Writer) readme() []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "What gc knew of a city at %s.\n\n", b.Now.UTC().Format(time.RFC3339))
+	fmt.Fprintf(&out, "What gc knew about a city at %s.\n\n", b.Now.UTC().Format(time.RFC3339))
 	out.WriteString("Values of credentials that gc knows, of variables that are called like credentials, and what looks like\n" +
 		"a token were replaced. Prompts, answers and file names were not. Review it before you share it.\n")
 	if len(b.summary.Missing) > 0 {

@@ -11,8 +11,8 @@ import (
 	"gascity/internal/doctor"
 )
 
-// WriteCity writes the bundle of a city: what its controller, its configuration, its logs and the
-// doctor report. A controller is not needed.
+// WriteCity writes the bundle of a city: the state of its controller, its configuration, its logs
+// and the findings of the doctor. It works without a controller.
 func WriteCity(ctx context.Context, root string, d *doctor.Doctor, to io.Writer) (Summary, error) {
 	c := &client.Client{Root: root, Version: d.Version}
 	defer c.Close()

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	askTime = 5 * time.Second // for a controller to answer
+	askTime = 5 * time.Second // limit for an answer of the controller
 
-	shortTail  = 256 << 10 // of the output of one session
-	longTail   = 1 << 20   // of the controller's log
+	shortTail  = 256 << 10 // bytes of the output of one session
+	longTail   = 1 << 20   // bytes of the controller's log
 	manyEvents = 5000
-	manyLogs   = 64 // sessions whose output is kept, those that printed last
+	manyLogs   = 64 // maximum number of sessions with output, the latest ones
 	indent     = "  "
 )
 
-// JSON returns a page with the answer to a question.
+// JSON returns a page with the result of ask as JSON.
 func JSON[T any](name string, ask func(context.Context) (T, error)) Page {
 	return Page{Name: name, Read: func(ctx context.Context) ([]byte, error) {
 		value, err := ask(ctx)
@@ -46,8 +46,8 @@ func marshal(value any) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// Events returns a page with the last events of a city, one on each line: as its controller
-// lists them, or, if it does not answer, as the database has them.
+// Events returns a page with the last events of a city, one per line. They come from the controller
+// or, if it does not answer, from the database.
 func Events(name string, c *client.Client, database string) Page {
 	return Page{Name: name, Read: func(ctx context.Context) ([]byte, error) {
 		asking, cancel := context.WithTimeout(ctx, askTime)
@@ -66,8 +66,8 @@ func Events(name string, c *client.Client, database string) Page {
 	}}
 }
 
-// FromController returns the pages that a city's controller knows. Of one that does not
-// answer only the first is named, as missing.
+// FromController returns the pages that the city's controller provides. If it does not answer, only
+// status.json is returned, which is then missing.
 func FromController(ctx context.Context, c *client.Client) []Page {
 	asking, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -98,18 +98,18 @@ func FromController(ctx context.Context, c *client.Client) []Page {
 	return pages
 }
 
-// fileName makes one name of a path of an agent's name.
+// fileName returns an agent's name as a single path element.
 func fileName(name string) string { return strings.ReplaceAll(name, "/", "--") }
 
-// FromLogs returns the pages with what sessions have printed last, as far as a folder has
-// it. It has other logs, too: those of these names are left out.
+// FromLogs returns a page for each log of a session's output in a directory. It leaves out the log
+// files in others.
 func FromLogs(folder string, others ...string) []Page {
 	files, err := filepath.Glob(filepath.Join(folder, "*.log"))
 	if err != nil {
-		return nil // the pattern is a good one
+		return nil // the pattern is valid
 	}
 	files = slices.DeleteFunc(files, func(file string) bool { return slices.Contains(others, filepath.Base(file)) })
-	newest(files)
+	sortNewestFirst(files)
 	var pages []Page
 	for _, file := range files[:min(len(files), manyLogs)] {
 		name := strings.TrimSuffix(filepath.Base(file), ".log")
@@ -118,7 +118,8 @@ func FromLogs(folder string, others ...string) []Page {
 	return pages
 }
 
-// Tail returns a page with the end of a file of text. A file that is not there is no page.
+// Tail returns a page with the end of a text file. A file that does not exist gives an empty page,
+// which is left out.
 func Tail(name, file string) Page {
 	return Page{Name: name, Printed: true, Read: func(context.Context) ([]byte, error) {
 		out, err := tail(file, longTail)
@@ -129,15 +130,15 @@ func Tail(name, file string) Page {
 	}}
 }
 
-// printed returns the end of a raw log, of its previous file too, without control sequences.
+// printed returns the end of a raw log and of its previous file, without control sequences.
 func printed(file string) ([]byte, error) {
 	raw, err := tail(file, shortTail)
 	if missing := shortTail - len(raw); missing > 0 && err == nil {
-		former, formerErr := tail(file+".1", missing)
-		if formerErr != nil && !errors.Is(formerErr, fs.ErrNotExist) {
-			err = formerErr
+		previous, previousErr := tail(file+".1", missing)
+		if previousErr != nil && !errors.Is(previousErr, fs.ErrNotExist) {
+			err = previousErr
 		}
-		raw = append(former, raw...)
+		raw = append(previous, raw...)
 	}
 	var out bytes.Buffer
 	if _, stripErr := (&textfmt.Stripper{Out: &out}).Write(raw); stripErr != nil {
@@ -146,8 +147,8 @@ func printed(file string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// tail returns at most the last n bytes of a file, in whole lines: half a credential
-// is not known for one.
+// tail returns at most the last n bytes of a file, in whole lines, because half a credential is not
+// recognized.
 func tail(path string, n int) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -171,8 +172,8 @@ func tail(path string, n int) ([]byte, error) {
 	return out, err
 }
 
-// newest sorts files by their last change, the latest first.
-func newest(files []string) {
+// sortNewestFirst sorts files by their last change, the latest first.
+func sortNewestFirst(files []string) {
 	changed := map[string]int64{}
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil {

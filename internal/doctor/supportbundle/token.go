@@ -10,15 +10,15 @@ import (
 	"gascity/runtime"
 )
 
-// shapes are texts that look like tokens: keys of model providers and of code hosts, of clouds
-// and chats, and web tokens.
+// shapes match texts that look like tokens: keys of model providers, code hosts, clouds and chat
+// services, and web tokens.
 const shapes = `\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}` +
 	`|\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})` +
 	`|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\bya29\.[A-Za-z0-9_-]{20,}` +
 	`|\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\b(?:npm|hf)_[A-Za-z0-9]{20,}` +
 	`|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`
 
-// marks are what each of the shapes begins with: most lines have none of them.
+// marks are the beginnings of the shapes. A line without any of them needs no match.
 const marks = "sk- rk- pk- gh github_pat_ glpat- AKIA ASIA AIza ya29. xox npm_ hf_ eyJ"
 
 const (
@@ -26,14 +26,14 @@ const (
 	keyMark = "PRIVATE KEY-----"
 )
 
-// Names with a value: as environments, headers and JSON write them, and as environments
-// alone do.
+// Patterns of a name with a value: assignments in the forms of environments, headers and JSON;
+// variables only in the form of environments.
 const (
 	assignments = `([A-Za-z_][A-Za-z0-9_-]*)(\\?"?[ \t]*[=:][ \t]*(?:(?i:bearer|basic)[ \t]+)?\\?["']?)([^\s"'\\,;]{6,})`
 	variables   = `([A-Za-z_][A-Za-z0-9_]*)(=\\?["']?)([^\s"'\\,;]{6,})`
 )
 
-// tokens takes out what is a credential by its looks or its name.
+// tokens hides texts that are credentials by their form or by their name.
 type tokens struct {
 	marks                          []string
 	key, shape, assigned, variable *regexp.Regexp
@@ -46,8 +46,9 @@ func newTokens() tokens {
 	}
 }
 
-// hide replaces what looks like a token, and what is given a name like a credential's:
-// as the value of a variable, and, in what programs printed, in other ways.
+// hide returns text with everything masked that looks like a token, and the values of variables
+// with the name of a credential. If printed is true, it also masks values in other forms, see
+// [assignments].
 func (t tokens) hide(text string, printed bool) string {
 	if strings.Contains(text, keyMark) {
 		text = t.key.ReplaceAllString(text, config.Masked)
@@ -69,8 +70,8 @@ func (t tokens) hide(text string, printed bool) string {
 	return out.String()
 }
 
-// hideAssigned hides the values of names like credentials'. A number is none: programs
-// count tokens. What is no credential may hold one.
+// hideAssigned masks the values of names that look like credentials. A number is not masked,
+// because programs count tokens. It also searches the values of other names.
 func hideAssigned(assigned *regexp.Regexp, text string) string {
 	return assigned.ReplaceAllStringFunc(text, func(assignment string) string {
 		part := assigned.FindStringSubmatch(assignment)
