@@ -18,15 +18,15 @@ import (
 	"gascity/worker"
 )
 
-// claimsFile has the claims that are not acknowledged, in the hooks' own folder.
+// claimsFile holds the claims that are not acknowledged, in the hooks' own directory.
 const claimsFile = "claims.json"
 
-// maxClaims is how many of them are kept: the newest.
+// maxClaims is the maximum number of claims that are kept, the newest ones.
 const maxClaims = 32
 
-// injectContext passes the agent the context from the city at this beginning: by the answer of
-// the hook, or, where the agent CLI takes it with a prompt alone, by the next
-// prompt's.
+// injectContext fetches the city's context for the agent at the start of a conversation and passes
+// it on: in the answer of the hook or, for an agent CLI that accepts context only with a prompt,
+// with the next prompt.
 func (h *hook) injectContext(ctx context.Context, source string) error {
 	sections, err := h.claim(ctx, source)
 	if err != nil || len(sections) == 0 {
@@ -38,12 +38,12 @@ func (h *hook) injectContext(ctx context.Context, source string) error {
 	return h.writeContext(sections)
 }
 
-// claim fetches the city's context for its agent at a beginning. What cannot be had in
-// half of the hook's time is left out: the agent is not to wait for a city that is not
-// there, which sends it later, as a prompt.
+// claim fetches the city's context for its agent at the start of a conversation. It gives up after
+// half of the hook's time, so that the agent does not wait for a city that does not answer. The
+// city then sends the context later as a prompt.
 func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, error) {
 	if !h.cli.InjectsContext(source) || h.Getenv(VariableFolder) == "" {
-		return nil, nil // the city sends it otherwise
+		return nil, nil // the city sends the context in another way
 	}
 	within := time.Second
 	if end, ok := ctx.Deadline(); ok {
@@ -53,16 +53,16 @@ func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, erro
 	defer cancel()
 	claim := worker.ContextClaim{ID: contextlog.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
 	if err := h.saveClaim(claim); err != nil {
-		return nil, err // its outcome could not be found out later
+		return nil, err // without the file, the claim could not be acknowledged later
 	}
 	c, err := h.client.ClaimContext(ctx, claim)
 	if err != nil {
-		return nil, fmt.Errorf("the context for the agent was not fetched: %w", err)
+		return nil, fmt.Errorf("cannot fetch the context for the agent: %w", err)
 	}
 	return c.Sections, h.answered()
 }
 
-// writeContext puts sections into the conversation by the hook's answer.
+// writeContext writes sections as the hook's answer, so that they become part of the conversation.
 func (h *hook) writeContext(sections []worker.Section) error {
 	answer, err := h.cli.Context(h.event, sections)
 	if err != nil {
@@ -72,11 +72,11 @@ func (h *hook) writeContext(sections []worker.Section) error {
 	return err
 }
 
-// noncePattern is a nonce as it stands in a section.
+// noncePattern matches a nonce in a section.
 var noncePattern = regexp.MustCompile(`\[(gc-[a-z2-7]{10})\]`)
 
-// ackContext acknowledges what was claimed, with the nonces that stand in the conversation's
-// transcript. The city sends the agent as a prompt what the agent CLI has not accepted.
+// ackContext acknowledges claims with the nonces in the conversation's transcript. The city sends
+// as a prompt the context that the agent CLI has not accepted.
 func (h *hook) ackContext(ctx context.Context) error {
 	claims, err := h.claims()
 	if err != nil || h.in.TranscriptPath == "" || h.hasPendingSections() {
@@ -92,7 +92,7 @@ func (h *hook) ackContext(ctx context.Context) error {
 		return err
 	}
 	for len(claims) > 0 {
-		if c := claims[0]; !c.Answered && len(claims)+len(later) == 1 { // the city may not have received this beginning
+		if c := claims[0]; !c.Answered && len(claims)+len(later) == 1 { // the city may not have received the claim
 			if _, err := h.client.ClaimContext(ctx, c.ContextClaim); err != nil {
 				return err
 			}
@@ -108,8 +108,8 @@ func (h *hook) ackContext(ctx context.Context) error {
 	return nil
 }
 
-// newer returns how many of the last claims are for other conversations than the one with
-// the ID: its transcript does not say what happened to them.
+// newer returns how many of the last claims belong to other conversations than the given one. The
+// transcript of the given conversation cannot show their result.
 func newer(claims []claimed, conversation string) int {
 	n := 0
 	for _, c := range slices.Backward(claims) {
@@ -121,8 +121,8 @@ func newer(claims []claimed, conversation string) int {
 	return n
 }
 
-// noncesIn returns the nonces in a file, each once. What follows another nonce in JSON is
-// escaped, and the nonces are not.
+// noncesIn returns the distinct nonces in a file. Text in JSON is escaped, but a nonce has no
+// character that needs it.
 func noncesIn(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -150,13 +150,13 @@ func noncesIn(path string) ([]string, error) {
 	}
 }
 
-// overlap is read twice: a nonce may stand at the end of a piece.
+// overlap is the number of bytes that are read twice, because a nonce may cross the end of a piece.
 const overlap = 64
 
-// claimed is a claim that is not acknowledged.
+// claimed is a claim that is not acknowledged yet.
 type claimed struct {
 	worker.ContextClaim
-	Answered bool `json:"answered"` // or the city has learned its beginning otherwise
+	Answered bool `json:"answered"` // the city answered, or knows this start from another report
 }
 
 func (h *hook) claims() ([]claimed, error) {
@@ -173,7 +173,7 @@ func (h *hook) claims() ([]claimed, error) {
 	}
 	var claims []claimed
 	if json.Unmarshal(bytes.TrimSpace(text), &claims) != nil {
-		return nil, nil //nolint:nilerr // another version's: what it has claimed is sent as a prompt
+		return nil, nil //nolint:nilerr // written by another version; the city sends that context as a prompt
 	}
 	return claims, nil
 }
@@ -187,7 +187,7 @@ func (h *hook) saveClaim(c worker.ContextClaim) error {
 	return h.saveClaims(claims[max(0, len(claims)-maxClaims):])
 }
 
-// answered records that the city has received the last beginning.
+// answered records in the newest claim that the city knows about the start of the conversation.
 func (h *hook) answered() error {
 	claims, err := h.claims()
 	if err != nil || len(claims) == 0 {
@@ -199,7 +199,7 @@ func (h *hook) answered() error {
 
 func (h *hook) saveClaims(claims []claimed) error { return h.saveFile(claimsFile, claims) }
 
-// saveFile writes a file of the hooks' own folder.
+// saveFile writes a file in the hooks' own directory.
 func (h *hook) saveFile(name string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

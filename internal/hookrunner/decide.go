@@ -11,7 +11,8 @@ import (
 
 var errNoTool = errors.New("the agent CLI does not say which tool")
 
-// decide answers whether a tool may run.
+// decide asks the city whether a tool may run, and answers the agent CLI. It returns the exit
+// status of the hook.
 func (h *hook) decide(ctx context.Context) int {
 	if h.in.ToolName == "" {
 		return h.failed(true, errNoTool)
@@ -36,7 +37,8 @@ func (h *hook) decide(ctx context.Context) int {
 	return h.answer(answer)
 }
 
-// refuse reports to the agent that its tool must not run, and why.
+// refuse answers that the tool must not run, with the reason, and returns the exit status of the
+// hook.
 func (h *hook) refuse(d worker.Decision) int {
 	reason := d.Reason
 	if d.Rule != "" {
@@ -48,17 +50,18 @@ func (h *hook) refuse(d worker.Decision) int {
 	return h.deny(reason)
 }
 
-// deny returns the status of a tool that must not run, with the reason for the agent, and the word that
-// there is one: the script adds its own where there may be none.
+// deny returns the exit status for a tool that must not run. It writes the reason to standard error
+// and [hooks.Decides] to standard output. Without that word the script would print a reason of its
+// own.
 func (h *hook) deny(reason string) int {
 	if _, err := fmt.Fprintln(h.Stderr, reason); err == nil {
-		_, _ = fmt.Fprintln(h.Stdout, hooks.Decides) // else the script's reason is printed, too
+		_, _ = fmt.Fprintln(h.Stdout, hooks.Decides) // otherwise the script also prints its own reason
 	}
 	return hooks.Blocked
 }
 
-// answer writes to the agent CLI, behind the word that this is a decision. What cannot be
-// written in full is no answer.
+// answer writes a decision to the agent CLI after the word [hooks.Decides]. If the text cannot be
+// written completely, the decision fails.
 func (h *hook) answer(text []byte) int {
 	if _, err := fmt.Fprintf(h.Stdout, "%s%s\n", hooks.Decides, text); err != nil {
 		return h.failed(true, err)

@@ -1,11 +1,10 @@
-// Package hookrunner is the mechanism between the hooks of an agent CLI and its city:
-// what a hook calls ([Run]), and what makes an agent call it ([WrapProvider]). What is peculiar
-// to one agent CLI is data in internal/agentcli/hooks.
+// Package hookrunner connects the hooks of an agent CLI with its city: [Run] is what a hook calls,
+// and [WrapProvider] installs the hooks for an agent. Data about each agent CLI is in
+// internal/agentcli/hooks.
 //
-// A hook is a process for one event. It speaks the worker API with the run's token,
-// which it has from the agent's environment, and has no stream: prompts go on by the
-// place, and its reports are evidence of the source hook. One that decides about a
-// tool ends with status 2 and a reason whenever anything is wrong; every other status
-// would let the tool run. One that only reports never blocks the agent, and exits
-// with 0.
+// A hook is a process for one event. It uses the worker API with the token of the run, which is in
+// the agent's environment. It has no stream: prompts go through the terminal, and its reports are
+// evidence with the source hook. A hook that decides about a tool exits with status 2 and a reason
+// if anything fails, because every other status would let the tool run. A hook that only reports
+// never blocks the agent and exits with 0.
 package hookrunner

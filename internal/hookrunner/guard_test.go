@@ -184,8 +184,8 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 		{what: "it prints garbage", stdin: "{]", want: "cannot be read"},
 		{what: "it prints another event", stdin: strings.Replace(tool, "EVENT", "Other", 1), want: "Other"},
 		{what: "it names no tool", stdin: `{}`, want: "which tool"},
-		{what: "the event is unknown", line: func(c string) string { return strings.Replace(c, " || ", "x || ", 1) }, want: "no event"},
-		{what: "the agent CLI is unknown", line: func(c string) string { return strings.Replace(c, "--for ", "--for x", 1) }, want: "not known"},
+		{what: "the event is unknown", line: func(c string) string { return strings.Replace(c, " || ", "x || ", 1) }, want: "does not know the event"},
+		{what: "the agent CLI is unknown", line: func(c string) string { return strings.Replace(c, "--for ", "--for x", 1) }, want: "does not know the hooks"},
 		{what: "a word too many", line: func(c string) string { return strings.Replace(c, " || ", " more || ", 1) }, want: "unexpected"},
 		{what: "the program is gone", line: instead("/gone/gc"), want: "/gone/gc"},
 	}

@@ -8,32 +8,33 @@ import (
 	"gascity/internal/agentcli/hooks"
 )
 
-// The variables of an agent with hooks.
+// The environment variables of an agent with hooks.
 const (
-	VariableHooks  = hooks.Variable    // whose hooks it has
-	VariableFolder = "GC_HOOK_DIR"     // where the hooks' own files are
-	variableFirst  = "GC_FIRST_PROMPT" // "1": its command line has a prompt
-	// VariableChannel names the agent CLI with whose native channel the agent is started; [agentcli.ChannelTyped]: its prompts are typed.
+	VariableHooks  = hooks.Variable    // the agent CLI whose hooks it has
+	VariableFolder = "GC_HOOK_DIR"     // the directory of the hooks' own files
+	variableFirst  = "GC_FIRST_PROMPT" // "1": its command line contains a prompt
+	// VariableChannel is the agent CLI whose native channel the agent uses. [agentcli.ChannelTyped]
+	// means that its prompts are typed.
 	VariableChannel = "GC_CHANNEL"
 	variableServed  = "GC_CHANNEL_SERVED" // set for hooks of an agent with such a channel
 )
 
-// Installed is how one session uses its hooks.
+// Installed describes the installed hooks of one session.
 type Installed struct {
-	Path string            // of the file with the hooks
-	Args []string          // to be appended to the agent's command
-	Env  map[string]string // to be added to its environment
+	Path string            // path of the file with the hooks
+	Args []string          // arguments to append to the agent's command
+	Env  map[string]string // variables to add to the agent's environment
 }
 
-// Install writes the hooks of an agent CLI for one session into a folder of its own;
-// no file of the user's is read or changed. program is the path of gc. What is there
-// is replaced. texts is the folder with texts of prompts for the session; empty: it has none.
+// Install writes the hooks of an agent CLI for one session into the directory dir and replaces
+// earlier ones. It reads and changes no file of the user. program is the path of gc. texts is the
+// session's directory with texts of prompts; empty: none.
 func Install(cli hooks.CLI, program, dir, texts string) (Installed, error) {
 	return install(cli, program, dir, dir, texts)
 }
 
-// install is Install with a directory of its own for the file that names the hooks; the other
-// files are in dir.
+// install does the same as Install, but writes the file that names the hooks into fileDir and the
+// other files into dir.
 func install(cli hooks.CLI, program, dir, fileDir, texts string) (Installed, error) {
 	path := filepath.Join(fileDir, filepath.FromSlash(cli.File))
 	text, err := cli.Settings(program, dir, texts)
@@ -42,7 +43,7 @@ func install(cli hooks.CLI, program, dir, fileDir, texts string) (Installed, err
 	}
 	for _, folder := range []string{dir, filepath.Dir(path)} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return Installed{}, fmt.Errorf("the hooks have no folder: %w", err)
+			return Installed{}, fmt.Errorf("cannot create the folder for hooks: %w", err)
 		}
 	}
 	files := map[string][]byte{path: text}
@@ -65,13 +66,13 @@ func install(cli hooks.CLI, program, dir, fileDir, texts string) (Installed, err
 	return Installed{Path: path, Args: args, Env: env}, nil
 }
 
-// replace writes a file in one step.
+// replace writes a file atomically.
 func replace(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
 	if err != nil {
-		return fmt.Errorf("the hooks cannot be written: %w", err)
+		return fmt.Errorf("cannot write the hooks: %w", err)
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // after success it is not there any more
+	defer os.Remove(f.Name()) //nolint:errcheck // after success it no longer exists
 	if _, err = f.Write(text); err == nil {
 		err = f.Close()
 	}
@@ -79,12 +80,12 @@ func replace(path string, text []byte) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("the hooks cannot be written: %w", err)
+		return fmt.Errorf("cannot write the hooks: %w", err)
 	}
 	return nil
 }
 
-// Uninstall removes the files of hooks from their folder.
+// Uninstall removes the files of hooks from their directory.
 func Uninstall(cli hooks.CLI, dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(cli.File))
 	err := os.Remove(path)
@@ -94,7 +95,7 @@ func Uninstall(cli hooks.CLI, dir string) error {
 	}
 	for _, other := range others {
 		if other != dir {
-			_ = os.Remove(other) // there may be none, or somebody else's files in it
+			_ = os.Remove(other) // it may not exist, or hold files of others
 		}
 	}
 	return err

@@ -14,8 +14,8 @@ import (
 	"gascity/internal/agentcli/hooks"
 )
 
-// InstallManually writes an agent CLI's hooks into a folder of its own, and returns the
-// command line that starts it with them. One that is not known is client.ErrNotFound.
+// InstallManually writes the hooks of an agent CLI into a directory, and returns the command line
+// that starts the agent CLI with them. An unknown agent CLI is client.ErrNotFound.
 func InstallManually(name, program, dir string) (launch string, err error) {
 	cli, ok := hooks.Lookup(name)
 	if !ok {
@@ -36,8 +36,7 @@ func InstallManually(name, program, dir string) (launch string, err error) {
 	return strings.Join(words, " "), nil
 }
 
-// UninstallManually removes what InstallManually has written, and the folder if nothing
-// else is in it.
+// UninstallManually removes the files of InstallManually, and the directory if it is then empty.
 func UninstallManually(name, dir string) error {
 	cli, ok := hooks.Lookup(name)
 	if !ok {
@@ -46,6 +45,6 @@ func UninstallManually(name, dir string) error {
 	if err := Uninstall(cli, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_ = os.Remove(filepath.Clean(dir)) // it stays if somebody else's files are in it
+	_ = os.Remove(filepath.Clean(dir)) // it stays if other files are in it
 	return nil
 }

@@ -11,13 +11,13 @@ import (
 	"gascity/worker"
 )
 
-// Files in the hooks' own folder, for an agent CLI that takes context with a prompt alone.
+// Files in the hooks' own directory, for an agent CLI that accepts context only with a prompt.
 const (
-	pendingFile   = "held.json"      // sections that the next prompt takes along
-	compactedFile = "compacted.json" // how far its transcript was looked through for compactions
+	pendingFile   = "held.json"      // sections to send with the next prompt
+	compactedFile = "compacted.json" // how far its transcript was searched for compactions
 )
 
-// compactions is how far a transcript was looked through, and the last one that was found.
+// compactions records how far a transcript was searched, and the last compaction that was found.
 type compactions struct {
 	Path string `json:"path"`
 	Read int64  `json:"read"`
@@ -29,14 +29,15 @@ func (h *hook) hasPendingSections() bool {
 	return err == nil && h.cli.WithPrompt
 }
 
-// savePendingSections keeps sections for the next prompt. Those of a previous beginning are not of this one.
+// savePendingSections saves sections for the next prompt. It replaces the sections of an earlier
+// start.
 func (h *hook) savePendingSections(sections []worker.Section) error {
 	return h.saveFile(pendingFile, sections)
 }
 
-// injectPending passes over with a prompt what is held for it. The agent CLI calls no hook for a
-// compaction that has taken place: its transcript shows it. What is lost on the way is
-// missed in the transcript at the turn's end.
+// injectPending sends the saved sections together with a prompt. If the transcript shows a
+// compaction, it first fetches new context, because the agent CLI calls no hook for it. Lost
+// sections are detected in the transcript at the end of the turn.
 func (h *hook) injectPending(ctx context.Context) error {
 	dir := h.Getenv(VariableFolder)
 	if !h.cli.WithPrompt || dir == "" {
@@ -55,7 +56,7 @@ func (h *hook) injectPending(ctx context.Context) error {
 		return err
 	}
 	var sections []worker.Section
-	if removeErr := os.Remove(path); removeErr != nil { // or it would be sent again
+	if removeErr := os.Remove(path); removeErr != nil { // otherwise it would be sent again
 		return errors.Join(err, removeErr)
 	}
 	if json.Unmarshal(text, &sections) != nil || len(sections) == 0 {
@@ -64,8 +65,8 @@ func (h *hook) injectPending(ctx context.Context) error {
 	return errors.Join(err, h.writeContext(sections))
 }
 
-// skipCompactions leaves out those before a beginning, which itself has the agent
-// receive context.
+// skipCompactions marks the compactions before the start of a conversation as seen, because the
+// start itself gives the agent context.
 func (h *hook) skipCompactions() error {
 	if !h.cli.WithPrompt || h.Getenv(VariableFolder) == "" {
 		return nil
@@ -74,7 +75,7 @@ func (h *hook) skipCompactions() error {
 	return err
 }
 
-// findCompaction reports whether the conversation was compacted since it was looked for.
+// findCompaction reports whether the conversation was compacted since the last call.
 func (h *hook) findCompaction() (found bool, err error) {
 	if h.in.TranscriptPath == "" {
 		return false, nil
@@ -95,11 +96,11 @@ func (h *hook) findCompaction() (found bool, err error) {
 	return found, h.saveFile(compactedFile, seen)
 }
 
-// compactionIn finds the last compaction in a transcript behind from, and returns the
-// offset up to which it looked.
+// compactionIn returns the last compaction in a transcript after the offset from, and the offset up
+// to which it searched.
 func (h *hook) compactionIn(path string, from int64) (last string, to int64, err error) {
 	if info, err := os.Stat(path); err != nil || info.Size() < from {
-		from = 0 // it was written again, or is not there yet
+		from = 0 // the file was rewritten, or does not exist yet
 	}
 	for {
 		text, err := tail(path, from)

@@ -15,20 +15,20 @@ import (
 	"gascity/runtime"
 )
 
-// Options is what the hooks of a city's sessions need.
+// Options are the settings for the hooks of a city's sessions.
 type Options struct {
-	Dir     string // where each session gets a folder of its own
+	Dir     string // the parent of each session's own directory
 	Program string // the path of gc
-	// RootDir is a second directory, for the file of an agent CLI that uses it only where
-	// root alone can write, if Dir is not such a place. Empty: there is none.
+	// RootDir is a second directory, to which only root can write, for the file of an agent CLI
+	// that requires that. It is used if Dir is not such a directory. Empty: none.
 	RootDir string
-	// Texts is where each session whose agent CLI reads files has a folder for texts of
-	// prompts, as long as it runs. Without Dir no session has one.
+	// Texts holds a directory with texts of prompts for each running session whose agent CLI reads
+	// files. If Texts.Dir is empty, no session has one.
 	Texts promptfile.Store
 }
 
-// WrapProvider returns a provider that gives an agent its hooks when it starts: one whose
-// environment says in [VariableHooks] whose they are. They go with the session.
+// WrapProvider returns a provider that installs hooks when it starts an agent whose environment
+// names an agent CLI in [VariableHooks]. It removes them when the session stops.
 func WrapProvider(p runtime.Provider, opts Options) runtime.Provider { return &hookProvider{p, opts} }
 
 type hookProvider struct {
@@ -40,7 +40,7 @@ var _ runtime.Router = (*hookProvider)(nil)
 
 // Start implements runtime.Runner.
 func (o *hookProvider) Start(ctx context.Context, name string, cfg runtime.Config) error {
-	cfg, err := o.hooked(name, cfg)
+	cfg, err := o.withHooks(name, cfg)
 	if err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
@@ -71,8 +71,9 @@ func (o *hookProvider) Route(name string) runtime.Provider {
 	return below
 }
 
-// hooked returns a start with hooks.
-func (o *hookProvider) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
+// withHooks installs the hooks for a start and returns cfg extended by them. If the agent has no
+// hooks, it returns cfg unchanged.
+func (o *hookProvider) withHooks(name string, cfg runtime.Config) (runtime.Config, error) {
 	cli, ok := hooks.Lookup(cfg.Env[VariableHooks])
 	if !ok || cfg.Command == "" {
 		return cfg, nil
@@ -88,7 +89,7 @@ func (o *hookProvider) hooked(name string, cfg runtime.Config) (runtime.Config, 
 	fileDir := dir
 	if cli.RootOnly {
 		if fileDir = o.rootFolder(name); fileDir == "" {
-			return cfg, nil // it would not use the file, and warn of it in each session
+			return cfg, nil // the agent CLI would not use the file and would print a warning in each session
 		}
 	}
 	installed, err := install(cli, o.opts.Program, dir, fileDir, texts)
@@ -98,7 +99,7 @@ func (o *hookProvider) hooked(name string, cfg runtime.Config) (runtime.Config, 
 	for _, arg := range installed.Args {
 		cfg.Command += " " + quote(arg)
 	}
-	cfg.Command = o.channelled(cfg)
+	cfg.Command = o.channelCommandLine(cfg)
 	cfg.Env = maps.Clone(cfg.Env)
 	maps.Copy(cfg.Env, installed.Env)
 	if cfg.PromptSuffix != "" {
@@ -107,13 +108,13 @@ func (o *hookProvider) hooked(name string, cfg runtime.Config) (runtime.Config, 
 	return cfg, nil
 }
 
-// channelCommand is the first argument of gc for the program that runs an agent CLI with its
-// native channel.
+// channelCommand is the gc command that runs an agent CLI with its native channel.
 const channelCommand = "agent-channel"
 
-// channelled returns the command of a start, run with the agent CLI's native channel where that
-// needs a program beside the agent CLI. Where gc is not installed at the path the agent CLI runs alone.
-func (o *hookProvider) channelled(cfg runtime.Config) string {
+// channelCommandLine returns the command line of a start. If the agent CLI's native channel needs
+// gc's own program, the command line runs that program. If gc is not at the expected path at that
+// time, it runs the agent CLI alone.
+func (o *hookProvider) channelCommandLine(cfg runtime.Config) string {
 	family := cfg.Env[VariableChannel]
 	if _, relayed := agentcli.ChannelOf(family); !relayed {
 		return cfg.Command
@@ -124,7 +125,8 @@ func (o *hookProvider) channelled(cfg runtime.Config) string {
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// folder returns a session's own: its name may have anything in it.
+// folder returns a session's own directory. Its name is a hash, because a session name may contain
+// any character.
 func (o *hookProvider) folder(name string) string { return filepath.Join(o.opts.Dir, folderName(name)) }
 
 func folderName(name string) string {
@@ -132,8 +134,8 @@ func folderName(name string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// rootFolder returns the session's own directory to which root alone can write; empty if there
-// is none.
+// rootFolder returns the session's own directory to which only root can write; empty if there is
+// none.
 func (o *hookProvider) rootFolder(name string) string {
 	for _, dir := range []string{o.opts.Dir, o.opts.RootDir} {
 		if dir != "" && onlyRootCanWrite(dir) {
@@ -143,12 +145,11 @@ func (o *hookProvider) rootFolder(name string) string {
 	return ""
 }
 
-// forget removes a session's hooks, except the offsets of its transcripts: its next
-// instance may continue there. What cannot be removed is replaced by the next
-// start, and is not used before.
+// forget removes a session's hooks, but keeps the offsets of its transcripts for the next instance.
+// A file that cannot be removed is not used before the next start replaces it.
 func (o *hookProvider) forget(name string) {
 	if o.opts.Texts.Dir != "" {
-		_ = o.opts.Texts.Close(name) // the next start removes what is left
+		_ = o.opts.Texts.Close(name) // the next start removes the rest
 	}
 	if o.opts.RootDir != "" {
 		_ = os.RemoveAll(filepath.Join(o.opts.RootDir, folderName(name)))
@@ -164,7 +165,7 @@ func (o *hookProvider) forget(name string) {
 	_ = os.Remove(dir) // it stays if it is not empty
 }
 
-// relaunchProvider is a provider below that can launch again.
+// relaunchProvider adds hooks to the relaunches of the wrapped provider.
 type relaunchProvider struct {
 	runtime.Provider
 	outer *hookProvider
@@ -175,14 +176,14 @@ func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
 // Relaunch implements runtime.RelaunchProvider.
 func (w *relaunchProvider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
-	cfg, err := w.outer.hooked(name, cfg)
+	cfg, err := w.outer.withHooks(name, cfg)
 	if err != nil {
 		return &runtime.Error{Op: "relaunch", Session: name, Err: err}
 	}
 	return runtime.Relaunch(ctx, w.Provider, name, cfg)
 }
 
-// fencedProvider is a provider below that acts on instances.
+// fencedProvider removes the hooks when the wrapped provider stops an instance.
 type fencedProvider struct {
 	runtime.Provider
 	outer *hookProvider

@@ -8,24 +8,24 @@ import (
 	"gascity/worker"
 )
 
-// reportEvent reports what an event means.
+// reportEvent reports to the city what an event means.
 func (h *hook) reportEvent(ctx context.Context) error {
 	if h.in.AgentID != "" && h.event.Means != hooks.Tool {
-		return nil // a sub-agent's turns are not the agent's
+		return nil // a turn of a sub-agent is not a turn of the agent
 	}
 	switch h.event.Means {
 	case hooks.Begin:
 		return h.begin(ctx)
 	case hooks.Prompt:
-		handed := h.injectPending(ctx)
-		return errors.Join(handed, h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))}))
+		injected := h.injectPending(ctx)
+		return errors.Join(injected, h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))}))
 	case hooks.Turn:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
 		return errors.Join(err, h.reportUsageLater(ctx))
 	case hooks.Failure:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnFailed})
-		_, told := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Failure, Timestamp: h.began, Message: h.in.ErrorText()})
-		return errors.Join(err, told, h.reportUsageLater(ctx))
+		_, sent := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Failure, Timestamp: h.began, Message: h.in.ErrorText()})
+		return errors.Join(err, sent, h.reportUsageLater(ctx))
 	case hooks.Interrupt:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnInterrupted})
 		return errors.Join(err, h.reportUsageLater(ctx))
@@ -36,11 +36,11 @@ func (h *hook) reportEvent(ctx context.Context) error {
 		return err
 	case hooks.Compacted:
 		if h.cli.InjectsContext(hooks.SourceCompact) {
-			return nil // the conversation goes on with a beginning, which reports it
+			return nil // a start event follows and reports it
 		}
 		return h.compacted(ctx)
 	case hooks.Notice:
-		if h.in.Notice == hooks.NoticeIdle { // it repairs the end of a turn that no hook reported
+		if h.in.Notice == hooks.NoticeIdle { // covers the end of a turn that no hook reported
 			return h.report(ctx, worker.Idle, worker.Detail{})
 		}
 	case hooks.End:
@@ -50,17 +50,18 @@ func (h *hook) reportEvent(ctx context.Context) error {
 	return nil
 }
 
-// begin sends context to the agent before reporting the conversation, or the city would
-// send it as a prompt. A compaction goes on with the turn that it is in.
+// begin handles the start of a conversation. It sends the agent its context before it reports the
+// conversation; otherwise the city would send the context as a prompt. After a compaction the
+// current turn continues.
 func (h *hook) begin(ctx context.Context) error {
-	briefed := errors.Join(h.skipCompactions(), h.injectContext(ctx, h.in.Source))
+	contextErr := errors.Join(h.skipCompactions(), h.injectContext(ctx, h.in.Source))
 	if h.in.Source == hooks.SourceCompact {
 		if h.cli.InjectsContext(hooks.SourceCompact) {
-			briefed = errors.Join(briefed, h.compacted(ctx))
+			contextErr = errors.Join(contextErr, h.compacted(ctx))
 		}
-		return briefed
+		return contextErr
 	}
-	return errors.Join(briefed, h.opened(ctx))
+	return errors.Join(contextErr, h.opened(ctx))
 }
 
 func (h *hook) compacted(ctx context.Context) error {
@@ -71,7 +72,7 @@ func (h *hook) compacted(ctx context.Context) error {
 	return err
 }
 
-// opened reports that a conversation takes prompts.
+// opened reports that a conversation accepts prompts.
 func (h *hook) opened(ctx context.Context) error {
 	if h.in.Source == hooks.SourceResume {
 		if err := h.skipPast(); err != nil {
@@ -79,10 +80,10 @@ func (h *hook) opened(ctx context.Context) error {
 		}
 	}
 	detail := worker.Detail{Agent: h.cli.Name}
-	var proved error // a city with a guard gives no work without it, and says so
+	var proved error // without this proof, a city with a guard sends no prompts
 	if h.in.Source != hooks.SourceClear {
 		begun := h.saveStartOffsets()
-		if h.Getenv(variableServed) == "" { // else the program beside it has reported the start
+		if h.Getenv(variableServed) == "" { // otherwise the channel program has reported the start
 			if err := h.report(ctx, worker.Started, detail); err != nil {
 				return err
 			}
@@ -92,7 +93,8 @@ func (h *hook) opened(ctx context.Context) error {
 	return errors.Join(h.report(ctx, worker.Ready, worker.Detail{}), proved)
 }
 
-// end reports that the conversation is left, for another one or for good.
+// end reports the end of a conversation. It reports that the agent stops unless another
+// conversation follows.
 func (h *hook) end(ctx context.Context) error {
 	err := h.reportUsage(ctx)
 	if h.in.Reason == hooks.SourceClear || h.in.Reason == hooks.SourceResume {

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// onlyRootCanWrite reports whether this process is root, and root owns each existing directory on the
-// path and no other user can write to any of them. What it cannot read counts as writable by
-// others.
+// onlyRootCanWrite reports whether this process is root, root owns every existing directory on the
+// path, and no other user can write to any of them. A directory that cannot be read counts as
+// writable by others.
 func onlyRootCanWrite(path string) bool {
 	path, err := filepath.Abs(path)
 	if err != nil || os.Geteuid() != 0 {
@@ -32,8 +32,8 @@ func onlyRootCanWrite(path string) bool {
 	return true
 }
 
-// ownedByRoot reports whether root owns a directory and no other user can write to it. The
-// mode of a symbolic link means nothing.
+// ownedByRoot reports whether root owns a directory and no other user can write to it. The mode of
+// a symbolic link is ignored.
 func ownedByRoot(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid == 0 && (info.Mode()&os.ModeSymlink != 0 || info.Mode().Perm()&0o022 == 0)

@@ -14,25 +14,26 @@ import (
 
 // Call is one call of a hook.
 type Call struct {
-	// Args are those behind "gc hook run": --for NAME, --within DURATION, EVENT.
+	// Args are the arguments after "gc hook run": --for NAME, --within DURATION, EVENT.
 	Args           []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	// Later has the same call made again with the given arguments by a process of its
-	// own, without a wait: the agent CLI says that it is idle only when its hook has
-	// ended. Nil: what would be done later is done at once.
+	// Later starts a separate process that makes the same call with the given arguments and input,
+	// and does not wait for it. The agent CLI is only idle after its hook has exited. Nil: the rest
+	// is done in this process.
 	Later func(args []string, input []byte) error
 }
 
 const (
-	// afterwards marks a call that does the rest of an event that was reported to the city.
+	// afterwards marks the call that does the remaining work of an event that was already reported
+	// to the city.
 	afterwards = "--afterwards"
-	// afterwardsWithin is its deadline: no agent waits for it.
+	// afterwardsWithin is the deadline of that call, for which no agent waits.
 	afterwardsWithin = 10 * time.Second
 )
 
-// Called reports whether a command line is a hook's call, and returns its arguments.
+// Called reports whether a command line is the call of a hook, and returns its arguments.
 func Called(args []string) ([]string, bool) {
 	if len(args) >= 2 && args[0] == "hook" && args[1] == "run" && !slices.Contains(args, "--help") && !slices.Contains(args, "-h") {
 		return args[2:], true
@@ -40,25 +41,24 @@ func Called(args []string) ([]string, bool) {
 	return nil, false
 }
 
-// maxInput is the most that an agent CLI may send to a hook.
+// maxInput is the maximum size in bytes of an agent CLI's input to a hook.
 const maxInput = 32 << 20
 
-// hook is one call that is being answered.
+// hook is one call of a hook.
 type hook struct {
 	Call
 	cli      hooks.CLI
 	event    hooks.Event
 	in       hooks.Input
-	raw      []byte // by the agent CLI, as it was read
-	reported bool   // the event was reported to the city
+	raw      []byte // the unparsed input from the agent CLI
+	reported bool   // the event was already reported to the city
 	client   *worker.Client
 	began    time.Time
 }
 
-// Run answers one call and returns its exit status: 2, with a reason on standard
-// error, for a tool that must not run and for a decision that could not be made, also
-// if not even the event is known; 0 otherwise. It ends with ctx or at its own
-// deadline, whatever the agent CLI and the city do.
+// Run runs one call and returns its exit status. The status is 2, with a reason on standard error,
+// for a tool that must not run, for a failed decision, and if the event is unknown. Otherwise it is
+// 0. Run returns at the end of ctx or at its own deadline, even if the agent CLI or the city hangs.
 func Run(ctx context.Context, c Call) (status int) {
 	h := &hook{Call: c, began: time.Now()}
 	known := false
@@ -95,7 +95,7 @@ func Run(ctx context.Context, c Call) (status int) {
 	return 0
 }
 
-// failed returns the status of a call that came to nothing.
+// failed returns the exit status of a call that failed.
 func (h *hook) failed(known bool, err error) int {
 	reason := fmt.Sprintf("gc: %s hook: %v", h.event.Name, err)
 	if known && !h.event.Decides() {
@@ -136,14 +136,14 @@ func (h *hook) parse() (time.Duration, error) {
 	}
 	cli, ok := hooks.Lookup(name)
 	if !ok {
-		return 0, fmt.Errorf("the hooks of %q are not known; say --for with one of %v", name, hooks.Names())
+		return 0, fmt.Errorf("gc does not know the hooks of %q; use --for with one of %v", name, hooks.Names())
 	}
 	h.cli = cli
 	if h.event, ok = cli.Event(event); !ok {
-		return 0, fmt.Errorf("%s has no event %q that is known", name, event)
+		return 0, fmt.Errorf("gc does not know the event %q of %s", event, name)
 	}
 	if h.reported && h.event.Decides() {
-		return 0, fmt.Errorf("nothing is left of %s", event)
+		return 0, fmt.Errorf("the event %s has no remaining work", event)
 	}
 	limit := h.event.Within()
 	if h.reported {
@@ -162,7 +162,7 @@ func (h *hook) read(ctx context.Context) error {
 		err  error
 	}
 	done := make(chan result, 1)
-	go func() { // it ends with the process at the latest: a read cannot be given up
+	go func() { // a read cannot be canceled; this goroutine ends with the process
 		text, err := io.ReadAll(io.LimitReader(h.Stdin, maxInput+1))
 		done <- result{text, err}
 	}()
@@ -187,9 +187,9 @@ func (h *hook) read(ctx context.Context) error {
 	return err
 }
 
-var errNoCity = errors.New("GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID are not all set: it was not started by a city")
+var errNoCity = errors.New("GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID are not all set: the agent was not started by a city")
 
-// clientOf finds the city in the agent's environment.
+// clientOf returns a client for the city that the agent's environment names.
 func clientOf(getenv func(string) string) (*worker.Client, error) {
 	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
 	if c.Socket != "" {

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// maxPiece is how much of a transcript is read at a time, maxBatch how many
-	// responses are reported at once.
+	// maxPiece is the number of bytes of a transcript that are read at a time, maxBatch the number
+	// of responses that are reported at a time.
 	maxPiece = 16 << 20
 	maxBatch = 500
-	// readFile has how far each transcript was read, in the hooks' own folder, and
-	// begunFile how far when this run began: what an earlier run has reported is not
-	// reported again if the other file is lost.
+	// readFile holds the offset up to which each transcript was read, in the hooks' own directory.
+	// begunFile holds these offsets from the start of the run. If readFile is lost, begunFile
+	// prevents a second report of an earlier run.
 	readFile  = "read.json"
 	begunFile = "begun.json"
 )
 
-// reportUsage reports what the agent's model used, from its transcript. It is read by the
-// hook and not by the city: the hook stands where the file is, also in a pod. What is
-// reported twice counts once.
+// reportUsage reports the token usage of the agent's model from its transcript. The hook reads the
+// transcript because it runs where the file is, also in a pod. The city counts a second report only
+// once.
 func (h *hook) reportUsage(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
@@ -44,8 +44,8 @@ func (h *hook) reportUsage(ctx context.Context) error {
 	return errors.Join(append(failed, saveReadOffsets(dir, read))...)
 }
 
-// reportUsageLater has the turn's usage reported by a process of its own. The end of the turn
-// was reported, and what this misses is reported with the next one.
+// reportUsageLater reports the turn's usage from a separate process. The end of the turn is already
+// reported. Usage that is missed here is reported after the next turn.
 func (h *hook) reportUsageLater(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
@@ -56,23 +56,24 @@ func (h *hook) reportUsageLater(ctx context.Context) error {
 	return h.reportAfterTurn(ctx)
 }
 
-// reportAfterTurn is what is left of a turn's end, once its transcript is written.
+// reportAfterTurn does the remaining work of a turn's end after its transcript is written: it
+// reports usage and acknowledges context.
 func (h *hook) reportAfterTurn(ctx context.Context) error {
 	err := h.reportUsage(ctx)
 	return errors.Join(err, h.ackContext(ctx))
 }
 
 const (
-	// writtenWithin bounds the wait for the end of a turn to be in its transcript, and
-	// writtenLater where no caller waits for this process: what comes later is reported
-	// with the next turn.
+	// writtenWithin is the maximum wait for the end of a turn to appear in its transcript;
+	// writtenLater is the same in a process for which no agent waits. What appears later is
+	// reported after the next turn.
 	writtenWithin = time.Second
 	writtenLater  = 5 * time.Second
 	pollInterval  = 15 * time.Millisecond
 )
 
-// await waits until the transcript has the turn's last words: agent CLIs write it
-// beside their work.
+// await waits until the transcript contains the turn's last words, because agent CLIs write it
+// asynchronously.
 func (h *hook) await(ctx context.Context, path string, from int64) {
 	words, err := json.Marshal(h.in.LastMessage)
 	if err != nil || h.in.LastMessage == "" {
@@ -99,7 +100,7 @@ func (h *hook) await(ctx context.Context, path string, from int64) {
 	}
 }
 
-// tail returns what a file has behind from, at most a piece.
+// tail returns up to maxPiece bytes of a file after the offset from.
 func tail(path string, from int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -109,29 +110,29 @@ func tail(path string, from int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, from, maxPiece))
 }
 
-// transcripts returns the conversation's and those of its sub-agents, which stand in a
-// folder of its name.
+// transcripts returns the transcript of the conversation and those of its sub-agents, which are in
+// a directory with the same name.
 func transcripts(path string) []string {
 	beside, err := filepath.Glob(strings.TrimSuffix(path, filepath.Ext(path)) + "/subagents/*.jsonl")
 	if err != nil {
-		beside = nil // the path is no pattern, and there are none
+		beside = nil // the path is not a valid pattern, so there are none
 	}
 	return append([]string{path}, beside...)
 }
 
-// reportUsageIn reports what is new in one transcript after from, and returns the offset up
-// to which it was reported.
+// reportUsageIn reports the usage in one transcript after the offset from, and returns the offset
+// up to which it has reported.
 func (h *hook) reportUsageIn(ctx context.Context, path string, from int64) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return 0, nil // nothing was said yet
+			return 0, nil // the conversation is still empty
 		}
 		return from, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() < from {
-		from = 0 // it was written again
+		from = 0 // the file was rewritten
 	}
 	for {
 		text := make([]byte, maxPiece)
@@ -157,8 +158,8 @@ func (h *hook) reportUsageIn(ctx context.Context, path string, from int64) (int6
 	}
 }
 
-// skipPast leaves out what a conversation that is taken up again took before: it was
-// reported at that time. What this session itself has read of it goes on.
+// skipPast marks the usage of a resumed conversation as reported, because it was reported before. A
+// transcript that this session has read before keeps its offset.
 func (h *hook) skipPast() error {
 	dir := h.Getenv(VariableFolder)
 	read := loadReadOffsets(dir)
@@ -181,10 +182,10 @@ func loadReadOffsets(dir string) map[string]int64 {
 			return read
 		}
 	}
-	return map[string]int64{} // all of it is reported again
+	return map[string]int64{} // everything is reported again
 }
 
-// saveStartOffsets records how far the transcripts were read when a run began.
+// saveStartOffsets saves the read offsets of the transcripts at the start of a run.
 func (h *hook) saveStartOffsets() error {
 	dir := h.Getenv(VariableFolder)
 	if dir == "" || h.cli.Usage == "" {
