@@ -18,17 +18,15 @@ var files embed.FS
 var builtin = sync.OnceValue(func() *Set {
 	set, err := load(files)
 	if err != nil {
-		panic(err) // the data are part of the program; a test loads them
+		panic(err) // the profiles are part of the program, and a test loads them
 	}
 	return set
 })
 
-// Builtin returns the profiles that come with the program. They are read at the
-// first call.
+// Builtin returns the profiles that are part of the program. The first call loads them.
 func Builtin() *Set { return builtin() }
 
-// load reads every profiles/*.toml of fsys. All errors are reported at once,
-// with file and position.
+// load reads every profiles/*.toml of fsys. It returns all errors together, with file and position.
 func load(fsys fs.FS) (*Set, error) {
 	names, err := fs.Glob(fsys, "profiles/*.toml")
 	if err != nil {
@@ -53,7 +51,7 @@ func load(fsys fs.FS) (*Set, error) {
 	return set, nil
 }
 
-// read reads one profile, which is named like its file.
+// read reads one profile, whose name must be that of its file.
 func read(fsys fs.FS, name string) (Profile, error) {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -69,7 +67,7 @@ func read(fsys fs.FS, name string) (Profile, error) {
 	return p, nil
 }
 
-// parse reads one profile strictly: an unknown key is an error.
+// parse parses one profile. An unknown key is an error.
 func parse(data []byte) (Profile, error) {
 	var p Profile
 	dec := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields()

@@ -6,48 +6,48 @@ import (
 	"strings"
 )
 
-// Channel says how an agent CLI is run as a server with a terminal client, so that prompts
-// reach the server directly and are not typed into the terminal. The zero value: the agent
+// Channel describes how to run an agent CLI as a server with a terminal client, so that prompts go
+// directly to the server and are not typed into the terminal. The zero value means that the agent
 // CLI has no such server.
 type Channel struct {
-	// Server are the arguments that make the program a server, after its options. It speaks
-	// JSON-RPC, one message on each line, on its standard input and output.
+	// Server are the arguments that start the program as a server, after its options. The server
+	// uses JSON-RPC on its standard input and output, one message per line.
 	Server []string
-	// Connect are the arguments that make the program a terminal client, before its
-	// options. [MarkSocket] stands for the path of the socket.
+	// Connect are the arguments that start the program as a terminal client, before its options.
+	// [MarkSocket] is replaced by the path of the socket.
 	Connect []string
-	// Flags are the options without a value that server and client both accept, Values those
-	// with one. A command line with another option is not split.
+	// Flags are the options without a value that both server and client accept, Values the options
+	// with a value. A command line with any other option is not split.
 	Flags  []string
 	Values []string
-	// Dropped are the options that neither process gets, because they concern a program
+	// Dropped are the options that neither process gets, because they only concern a program
 	// without a separate server.
 	Dropped []string
-	// Resume is the subcommand with which the client continues a conversation. With it the
-	// client refuses the options in NotWithResume; the server has them.
+	// Resume is the subcommand with which the client continues a conversation. The client then
+	// refuses the options in NotWithResume; the server gets them.
 	Resume        string
 	NotWithResume []string
 }
 
-// ChannelTyped says in place of an agent CLI that the prompts are typed although it has a native
-// channel.
+// ChannelTyped is used in place of an agent CLI's name. It means that prompts are typed although
+// the agent CLI has a native channel.
 const ChannelTyped = "typed"
 
-// NativeChannel returns how prompts reach the agent CLI of a profile's family without being
-// typed, as words that follow "by"; empty: it has no such way.
+// NativeChannel returns a description of how prompts reach the agent CLI of a family without being
+// typed, as words that follow "by"; empty: they are typed.
 func NativeChannel(family string) string {
 	return map[string]string{
-		"codex":    "codex's server",          // a program of ours beside it, see [ChannelOf]
-		"opencode": "gc's plugin in opencode", // in its terminal
+		"codex":    "codex's server",          // gc's own program runs it, see [ChannelOf]
+		"opencode": "gc's plugin in opencode", // the plugin runs in its terminal client
 		"pi":       "gc's extension of pi",
 	}[family]
 }
 
-// MarkSocket stands in [Channel.Connect] for the path of the socket.
+// MarkSocket is the placeholder for the path of the socket in [Channel.Connect].
 const MarkSocket = "{socket}"
 
-// ChannelOf returns how the agent CLI of a profile's family is run with a native channel.
-// ok is false if it has none.
+// ChannelOf returns how to run the agent CLI of a family with a native channel. ok is false if it
+// has none.
 func ChannelOf(family string) (c Channel, ok bool) {
 	if family != "codex" {
 		return Channel{}, false
@@ -66,21 +66,21 @@ func ChannelOf(family string) (c Channel, ok bool) {
 	}, true
 }
 
-// option is one option of a command line, with its value as a word of its own if it has one.
+// option is one option of a command line. If its value is a separate word, that word follows.
 type option []string
 
-// name returns the option without a value that is joined to it.
+// name returns the option without a value that is joined with "=".
 func (o option) name() string {
 	name, _, _ := strings.Cut(o[0], "=")
 	return name
 }
 
-// subcommand matches a word that may be a subcommand of the agent CLI and no prompt.
+// subcommand matches a word that may be a subcommand of the agent CLI instead of a prompt.
 var subcommand = regexp.MustCompile(`^[a-z][a-z-]*$`)
 
-// Split returns the arguments of the server and of the terminal client for a command line of
-// the agent CLI, without the program's name. ok is false if the command line has something
-// that the channel does not know: then the program has to be run as it is.
+// Split returns the arguments of the server and of the terminal client for a command line of the
+// agent CLI without the program's name. ok is false if the command line contains something unknown.
+// Then the program must run without a channel.
 func (c Channel) Split(args []string, socket string) (server, client []string, ok bool) {
 	options, words, ok := c.parse(args)
 	resumes := len(words) > 1 && words[0] == c.Resume && c.Resume != ""
@@ -102,7 +102,7 @@ func (c Channel) Split(args []string, socket string) (server, client []string, o
 	return append(server, c.Server...), append(client, words...), true
 }
 
-// parse separates the options from the other words. ok is false if an option is not known.
+// parse separates the options from the other words. ok is false if an option is unknown.
 func (c Channel) parse(args []string) (options []option, words []string, ok bool) {
 	for len(args) > 0 {
 		arg := args[0]

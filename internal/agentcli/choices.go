@@ -14,8 +14,8 @@ var (
 	choiceWord = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 )
 
-// HelpChoices returns the values that the help text of a program lists for one of its options.
-// It returns nil where the help does not name the option, or lists its values in no known form.
+// HelpChoices returns the values that a program's help text lists for one of its options. It
+// returns nil if the help text does not mention the option or lists its values in an unknown form.
 func HelpChoices(help, flag string) []string {
 	block, in := "", false
 	for line := range strings.Lines(help) {
@@ -45,7 +45,7 @@ func HelpChoices(help, flag string) []string {
 	return choices
 }
 
-// namesOption reports whether the line of a help text begins the description of an option.
+// namesOption reports whether a line of a help text begins the description of an option.
 func namesOption(line, flag string) bool {
 	for word := range strings.FieldsSeq(line) {
 		if !strings.HasPrefix(word, "-") {
@@ -59,9 +59,9 @@ func namesOption(line, flag string) bool {
 	return false
 }
 
-// RefusedMode reports why an installed agent CLI does not accept the arguments of a permission
-// mode, as its help text shows, with a proposal. Both are empty if it accepts them, if the help
-// does not show the accepted values, or if the mode is not known.
+// RefusedMode returns why an installed agent CLI does not accept the arguments of a permission mode
+// according to its help text, and a proposal. Both are empty if it accepts them, if the help text
+// lists no values, or if the mode is unknown.
 func (p Profile) RefusedMode(mode, help string) (why, proposal string) {
 	if mode == "" {
 		mode = p.PermissionMode
@@ -78,8 +78,8 @@ func (p Profile) RefusedMode(mode, help string) (why, proposal string) {
 	return why, "set permission_mode to a mode that this version accepts" + hint(mode, accepted)
 }
 
-// refusedArgument returns the first option of a permission mode with a value that the help text
-// does not list for it, and the listed values.
+// refusedArgument returns the first option of a permission mode whose value is not in the help
+// text, and the values that are. flag is empty if there is none.
 func (p Profile) refusedArgument(mode, help string) (flag, value string, choices []string) {
 	args := p.PermissionModes[mode]
 	for i := 0; i+1 < len(args); i++ {

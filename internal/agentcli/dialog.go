@@ -1,91 +1,92 @@
 package agentcli
 
-// DialogKind is what a dialog is about.
+// DialogKind is the subject of a dialog.
 type DialogKind string
 
 // The kinds.
 const (
-	DialogTrust   DialogKind = "trust"   // is this folder trusted
-	DialogBypass  DialogKind = "bypass"  // is running without permissions accepted
-	DialogAPIKey  DialogKind = "api-key" // is a key from the environment to be used
+	DialogTrust   DialogKind = "trust"   // whether the folder is trusted
+	DialogBypass  DialogKind = "bypass"  // whether running without permission questions is accepted
+	DialogAPIKey  DialogKind = "api-key" // whether to use a key from the environment
 	DialogAuth    DialogKind = "auth"    // how to authenticate
 	DialogUpdate  DialogKind = "update"
 	DialogTheme   DialogKind = "theme"
-	DialogResume  DialogKind = "resume"  // in what form to resume a conversation
-	DialogMCP     DialogKind = "mcp"     // is a new MCP server trusted
-	DialogHooks   DialogKind = "hooks"   // are hooks trusted
-	DialogImports DialogKind = "imports" // are instruction files outside the folder trusted
-	DialogModel   DialogKind = "model"   // is another model to be used
+	DialogResume  DialogKind = "resume"  // how to resume a conversation
+	DialogMCP     DialogKind = "mcp"     // whether a new MCP server is trusted
+	DialogHooks   DialogKind = "hooks"   // whether hooks are trusted
+	DialogImports DialogKind = "imports" // whether instruction files outside the folder are trusted
+	DialogModel   DialogKind = "model"   // whether to use another model
 	DialogLimit   DialogKind = "limit"   // a usage limit is reached
 	DialogLogin   DialogKind = "login"
 	DialogNotice  DialogKind = "notice"     // a text that only waits for Enter
-	DialogTool    DialogKind = "permission" // may a tool run
+	DialogTool    DialogKind = "permission" // whether a tool may run
 	// DialogUnknown is a menu that no rule describes.
 	DialogUnknown DialogKind = "unknown-menu"
 )
 
-// Policy names one of the ways to answer a dialog.
+// Policy is a way to answer a dialog.
 type Policy string
 
-// The policies. A dialog whose rule has no labels for the policy in force gets
-// no keys and becomes a pending question.
+// The policies. If a rule has no labels for the current policy, gc sends no keys and the dialog
+// becomes a pending question.
 const (
 	PolicyAccept  Policy = "accept"
 	PolicyDecline Policy = "decline"
-	// PolicyApprove and PolicyDeny are never in force: they are how somebody's
-	// approval (once, never for ever) or refusal is given. Where a rule has none,
-	// the labels to accept or decline are taken, but not for [DialogTool].
+	// PolicyApprove and PolicyDeny are never configured. gc uses them to enter a person's approval
+	// (once, not permanent) or refusal. If a rule has no labels for them, the labels of accept or
+	// decline are used, except for [DialogTool].
 	PolicyApprove Policy = "approve"
 	PolicyDeny    Policy = "deny"
 )
 
-// Dialog describes one dialog of an agent CLI. The options and the highlighted
-// row are always read from the screen; a rule only says which label to move to.
+// Dialog is a rule for one dialog of an agent CLI. gc always reads the options and the highlighted
+// row from the screen; the rule only contains the labels to choose.
 type Dialog struct {
 	ID   string     `toml:"id"` // unique in the profile: "trust-2.1"
 	Kind DialogKind `toml:"kind"`
-	// Since and Before bound the agent CLI's versions: Since <= v < Before.
-	// Empty is unbounded; an unknown version is within every range.
+	// Since and Before limit the versions of the agent CLI: Since <= v < Before. Empty means no
+	// limit; an unknown version is within every range.
 	Since  string `toml:"since"`
 	Before string `toml:"before"`
-	// Match are texts that all stand on the screen, white space folded.
+	// Match are texts that must all be on the screen. White space is compressed before the
+	// comparison.
 	Match []string `toml:"match"`
 	// Glyphs mark the highlighted row ("❯"); at least one.
 	Glyphs []string `toml:"glyphs"`
 	// Numbered: each option begins with its number ("1. Yes").
 	Numbered bool `toml:"numbered"`
-	// Want are the labels to choose for each policy, first one present wins. A
-	// label is compared as a whole, without its number, letter case, trailing
-	// parentheses and check mark.
+	// Want are the labels to choose for each policy; the first label on the screen is chosen. A
+	// label is compared as a whole, without its number, letter case, trailing parentheses and check
+	// mark.
 	Want map[Policy][]string `toml:"want"`
-	// Field makes the dialog a form: it matches the row of its field when there is
-	// something in it, which no report repeats. Its one option is [Dialog.FormOption], and
-	// without that row it has none. Remedy says what fills it. Of a [DialogNotice] it
-	// matches the row that asks for Enter.
+	// Field makes the dialog a form. It matches the row of the form's field when the field contains
+	// text; reports never contain that text. The dialog's only option is then [Dialog.FormOption],
+	// and it has no option while no row matches. Remedy describes how to fill the field. For a
+	// [DialogNotice], Field matches the row that asks for Enter.
 	Field  Pattern `toml:"field"`
 	Remedy string  `toml:"remedy"`
-	// Again: what comes behind the dialog takes the confirming key rightly, too, so that it
-	// may be pressed again if the program has dropped it.
+	// Again means that the confirming key may be sent again if the program dropped it, because the
+	// screen after the dialog handles that key correctly too.
 	Again bool `toml:"again"`
-	// Footer is a text below the options that must be there; empty: none.
+	// Footer is a text that must be below the options; empty: none.
 	Footer string `toml:"footer"`
-	// Cancel is the key that leaves the dialog without an answer and does no
-	// harm; empty if none is known to.
+	// Cancel is the key that closes the dialog without an answer and without harm; empty if no such
+	// key is known.
 	Cancel string `toml:"cancel"`
-	// Tool and Input match rows above the options that name what is to run and
-	// with which input: their first group, or the whole match. Where Input is on no
-	// row, it is what stands between the rows of Tool and of Match's first text.
+	// Tool and Input match rows above the options that show which tool wants to run and with which
+	// input: their first group, or the whole match. If no row matches Input, the input is the text
+	// between the row of Tool and the row of Match's first text.
 	Tool  Pattern `toml:"tool"`
 	Input Pattern `toml:"input"`
 }
 
 // The options of forms.
 const (
-	Submit   = "submit"   // of a form that is filled in
-	Continue = "continue" // of a notice
+	Submit   = "submit"   // the option of a form whose field is filled
+	Continue = "continue" // the option of a notice
 )
 
-// FormOption returns the one option of a dialog that has a field in place of options.
+// FormOption returns the only option of a form.
 func (d Dialog) FormOption() string {
 	if d.Kind == DialogNotice {
 		return Continue
@@ -93,10 +94,10 @@ func (d Dialog) FormOption() string {
 	return Submit
 }
 
-// IsForm reports whether the dialog has a field in place of options.
+// IsForm reports whether the dialog has a field instead of options.
 func (d Dialog) IsForm() bool { return d.Field.String() != "" }
 
-// In reports whether the rule holds for the given version of the agent CLI.
+// In reports whether the rule applies to the given version of the agent CLI.
 func (d Dialog) In(version string) bool {
 	if version == "" {
 		return true

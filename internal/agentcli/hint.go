@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// hint returns the end of an error about an unknown name: a similar name if
-// there is one, and the known ones.
+// hint returns the last part of an error about an unknown name: a similar known name, if there is
+// one, and all known names.
 func hint(name string, known []string) string {
 	text := ""
 	if near := closest(name, known); near != "" {
@@ -19,8 +19,8 @@ func hint(name string, known []string) string {
 	return text + " (known: " + strings.Join(known, ", ") + ")"
 }
 
-// closest returns the known name with the fewest edits to name, at most a third
-// of its length; empty if there is none.
+// closest returns the known name with the fewest edits from name. At most a third of its length may
+// differ; empty if there is none.
 func closest(name string, known []string) string {
 	best, bestEdits := "", len(name)/3+1
 	for _, candidate := range known {
@@ -31,7 +31,7 @@ func closest(name string, known []string) string {
 	return best
 }
 
-// edits returns the Levenshtein distance in bytes.
+// edits returns the Levenshtein distance of a and b in bytes.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -52,8 +52,8 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// compareVersions orders dotted versions by their numbers ("2.1.9" < "2.1.10");
-// a part that is no number counts as 0, a missing one as 0.
+// compareVersions compares dotted versions by their numbers ("2.1.9" < "2.1.10"). A missing part,
+// or one that is not a number, counts as 0.
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(as), len(bs)) {
@@ -68,6 +68,6 @@ func part(parts []string, i int) int {
 	if i >= len(parts) {
 		return 0
 	}
-	n, _ := strconv.Atoi(parts[i]) // not a number is 0 by rule
+	n, _ := strconv.Atoi(parts[i]) // a part that is not a number counts as 0
 	return n
 }

@@ -8,50 +8,51 @@ import (
 	"unicode"
 )
 
-// Input says what the input box of an agent CLI changes in a text that gc pastes into it. It
-// is measured with the real agent CLI ("make probe"); package textchange predicts the
-// changes of a text from it. The zero value: no change is known.
+// Input describes how the input box of an agent CLI changes a text that gc pastes into it. It is
+// measured with the real agent CLI ("make probe"). Package textchange uses it to predict the
+// changes. The zero value means that no change is known.
 type Input struct {
-	// Versions are the versions that were measured, the oldest first.
+	// Versions are the measured versions, the oldest first.
 	Versions []string `toml:"versions"`
-	// Composes: letters and their marks arrive in Unicode normalization form C.
+	// Composes means that letters and their marks arrive in Unicode normalization form C.
 	Composes bool `toml:"composes"`
 	// Removes are characters that do not arrive.
 	Removes []Characters `toml:"removes"`
-	// RemovesJoiners: U+200C and U+200D arrive only behind letters of scripts that are written with
-	// them, and U+200D between emoji.
+	// RemovesJoiners means that U+200C and U+200D arrive only after letters of scripts that use
+	// them, and U+200D also between emoji.
 	RemovesJoiners bool `toml:"removes_joiners"`
-	// RemovesSelectors: U+FE0E and U+FE0F arrive only behind emoji and in key caps.
+	// RemovesSelectors means that U+FE0E and U+FE0F arrive only after emoji and in key caps.
 	RemovesSelectors bool `toml:"removes_selectors"`
-	// RemovesTags: tag characters (U+E0000-U+E007F) arrive only in the flags of England, Scotland
-	// and Wales.
+	// RemovesTags means that tag characters (U+E0000-U+E007F) arrive only in the flags of England,
+	// Scotland and Wales.
 	RemovesTags bool `toml:"removes_tags"`
-	// LineFeeds are characters that arrive as a line feed, CR LF as one.
+	// LineFeeds are characters that arrive as a line feed; CR LF arrives as one.
 	LineFeeds []Characters `toml:"line_feeds"`
-	// TabWidth is the number of blanks that a tab arrives as; zero: it arrives as a tab.
+	// TabWidth is the number of blanks that replace a tab; zero: a tab arrives as a tab.
 	TabWidth int `toml:"tab_width"`
-	// TrimsStart and TrimsEnd are the characters that do not arrive at the beginning and at
-	// the end of a text.
+	// TrimsStart and TrimsEnd are the characters that do not arrive at the start and at the end of
+	// a text.
 	TrimsStart string `toml:"trims_start"`
 	TrimsEnd   string `toml:"trims_end"`
-	// AddsBlankFrom is the size in bytes, AddsBlankLines the number of lines, from which a
-	// text may get a blank at its end; zero: no text does.
+	// AddsBlankFrom (bytes) and AddsBlankLines (lines) are the sizes from which a blank may be
+	// added at the end of a text; zero: never.
 	AddsBlankFrom  int `toml:"adds_blank_from"`
 	AddsBlankLines int `toml:"adds_blank_lines"`
-	// Reactions are parts of a text that make the input box act, such as open a menu.
+	// Reactions are parts of a text that trigger an action of the input box, such as opening a
+	// menu.
 	Reactions []Reaction `toml:"reactions"`
 }
 
-// Reaction is a part of a text that makes the input box act instead of accepting the text as
-// it is.
+// Reaction is a part of a text that triggers an action of the input box, so that the text is not
+// accepted unchanged.
 type Reaction struct {
-	Match Pattern `toml:"match"` // of the whole text
-	What  string  `toml:"what"`  // what the input box does, for people
-	// Always: such a text is never typed, also if its sender allows changes.
+	Match Pattern `toml:"match"` // matched against the whole text
+	What  string  `toml:"what"`  // description of the action, for people
+	// Always means that such a text is never typed, even if its sender permits changes.
 	Always bool `toml:"always"`
 }
 
-// Characters is a range of characters, in text "U+200B" or "U+200B-U+200F".
+// Characters is a range of characters. Its text form is "U+200B" or "U+200B-U+200F".
 type Characters struct{ First, Last rune }
 
 // Contains reports whether a character is in the range.

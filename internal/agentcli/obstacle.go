@@ -8,8 +8,8 @@ import (
 	"gascity/runtime"
 )
 
-// Groups returns the named groups of the first match in s that are not empty; ok is false
-// without a match.
+// Groups returns the named, non-empty groups of the first match in s; ok is false if there is no
+// match.
 func (p Pattern) Groups(s string) (groups map[string]string, ok bool) {
 	if p.re == nil {
 		return nil, false
@@ -27,14 +27,14 @@ func (p Pattern) Groups(s string) (groups map[string]string, ok bool) {
 	return groups, true
 }
 
-// errorRule says what a failure is by its words.
+// errorRule maps the words of a failure to a kind of obstacle.
 type errorRule struct {
 	kind  string
 	words *regexp.Regexp
 }
 
-// errorRules are in the order of what a person can do about it: the first that matches
-// decides. Statuses are those of HTTP.
+// errorRules are the rules in order of precedence: the first match decides. Numbers are HTTP
+// statuses.
 var errorRules = sync.OnceValue(func() []errorRule {
 	return []errorRule{
 		{runtime.ObstacleLimit, regexp.MustCompile(`(?i)\b(usage|session|weekly|daily|[0-9]+-hour) limit|\bquota (was |is |has been )?(exceeded|exhausted|reached)|exceeded your (current )?quota|insufficient_quota|credit balance is too low|out of credits|billing_error`)},
@@ -43,9 +43,9 @@ var errorRules = sync.OnceValue(func() []errorRule {
 	}
 })
 
-// ErrorKind returns the kind of obstacle that the words of a failure name:
-// [runtime.ObstacleLimit], [runtime.ObstacleLogin], [runtime.ObstacleNoNetwork], else
-// [runtime.ObstacleError].
+// ErrorKind returns the kind of obstacle for the text of a failure: [runtime.ObstacleLimit],
+// [runtime.ObstacleLogin], [runtime.ObstacleNoNetwork], or [runtime.ObstacleError] for any other
+// text.
 func ErrorKind(text string) string {
 	rules := errorRules()
 	i := slices.IndexFunc(rules, func(r errorRule) bool { return r.words.MatchString(text) })
@@ -55,8 +55,8 @@ func ErrorKind(text string) string {
 	return rules[i].kind
 }
 
-// RetryKind is [ErrorKind] for a request that is repeated: what is not the network's fault is
-// [runtime.ObstacleRetrying].
+// RetryKind returns the kind of obstacle for the error of a request that is repeated:
+// [runtime.ObstacleNoNetwork] for a network failure, otherwise [runtime.ObstacleRetrying].
 func RetryKind(text string) string {
 	if ErrorKind(text) == runtime.ObstacleNoNetwork {
 		return runtime.ObstacleNoNetwork

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Patch is a city's change of a profile. A nil field keeps what is there; an
-// empty one that is not nil clears it.
+// Patch is a city's change of a profile. A nil field changes nothing; an empty value that is not
+// nil clears the field.
 type Patch struct {
-	// Base is the profile to begin with; empty means the one of the same name.
+	// Base is the profile to start from; empty: the profile of the same name.
 	Base string `toml:"base"`
 
 	Command                *string             `toml:"command"`
@@ -33,11 +33,11 @@ type Patch struct {
 	UpstreamEnv            map[string]string   `toml:"upstream_env"` // merged by name
 	ACPCommand             *string             `toml:"acp_command"`
 	ACPArgs                []string            `toml:"acp_args"`
-	Screen                 *Screen             `toml:"screen"`  // as a whole
-	Dialogs                []Dialog            `toml:"dialogs"` // put before the others; the same ID replaces
+	Screen                 *Screen             `toml:"screen"`  // replaced as a whole
+	Dialogs                []Dialog            `toml:"dialogs"` // added before the others; replaces a dialog with the same ID
 }
 
-// apply returns p, which the caller owns, with the patch applied.
+// apply returns p with the patch applied. The caller must own p.
 func (patch Patch) apply(p Profile) Profile {
 	set(&p.Command, patch.Command)
 	set(&p.PromptMode, patch.PromptMode)

@@ -1,11 +1,10 @@
-// Package agentcli is what we know of each agent CLI, as versioned data: how it
-// is started, where it takes its prompt, what its screen looks like and which
-// dialogs it shows. The data are the TOML files in profiles/; a city may patch
-// them or add its own.
+// Package agentcli contains versioned data about each agent CLI: how to start it, how it accepts
+// its first prompt, what its screen looks like and which dialogs it shows. The data are the TOML
+// files in profiles/. A city may change them or add its own.
 //
-// A [Profile] is knowledge and never behaviour: internal/terminal/screen acts on
-// [Screen] and [Dialog], the configuration turns the rest into a
-// runtime.Config. Nothing outside this package names an agent CLI.
+// A [Profile] is only data: internal/terminal/screen uses [Screen] and [Dialog], and the
+// configuration turns the rest into a runtime.Config. Only this package and its subpackages name
+// agent CLIs.
 package agentcli
 
 import (
@@ -14,7 +13,7 @@ import (
 	"slices"
 )
 
-// PromptMode is how the first prompt reaches an agent.
+// PromptMode is the way in which the first prompt reaches an agent.
 type PromptMode string
 
 // The prompt modes. The empty mode is [PromptNone].
@@ -22,14 +21,14 @@ const (
 	PromptArg  PromptMode = "arg"  // positional argument of the command
 	PromptFlag PromptMode = "flag" // argument of Profile.PromptFlag
 	PromptNone PromptMode = "none" // typed as a nudge once the agent is ready
-	// PromptWorker: by the worker API, which the agent speaks itself; nothing is typed.
+	// PromptWorker: sent by the worker API, which the agent uses itself; nothing is typed.
 	PromptWorker PromptMode = "worker"
 )
 
-// ResumeStyle is how a conversation is resumed.
+// ResumeStyle is the way in which a conversation is resumed.
 type ResumeStyle string
 
-// The resume styles. The empty style: the agent CLI cannot resume.
+// The resume styles. The empty style means that the agent CLI cannot resume.
 const (
 	ResumeByFlag       ResumeStyle = "flag"       // command --resume KEY
 	ResumeBySubcommand ResumeStyle = "subcommand" // command resume KEY
@@ -42,103 +41,100 @@ const (
 	UpstreamAuthToken = "auth_token"
 )
 
-// Profile is what we know of one agent CLI. The zero value of each field means
-// "nothing known". Profiles from a [Set] are copies: callers may change them.
+// Profile is the data about one agent CLI. The zero value of a field means "not known". Profiles
+// from a [Set] are copies that callers may change.
 type Profile struct {
-	// Name is what a city calls the profile ("claude"). Family is the profile
-	// that it descends from, itself for a built-in one: overlays, hooks and
-	// start-up behaviour follow the family.
+	// Name is the name that a city uses ("claude"). Family is the built-in profile from which this
+	// one is derived, and the name itself for a built-in one. Overlays, hooks and start-up behavior
+	// depend on the family.
 	Name   string `toml:"name"`
 	Family string `toml:"family"`
 
-	// Command and Args are the program and what it always gets. The mode's
-	// arguments come after Args, see [Profile.Argv].
+	// Command and Args are the program and the arguments that it always gets. The arguments of the
+	// permission mode come after Args, see [Profile.Argv].
 	Command string   `toml:"command"`
 	Args    []string `toml:"args"`
 
-	// Env is added to the agent's environment, UnsetEnv is taken out of it.
+	// Env is added to the agent's environment, and UnsetEnv is removed from it.
 	Env      map[string]string `toml:"env"`
 	UnsetEnv []string          `toml:"unset_env"`
 
 	PromptMode PromptMode `toml:"prompt_mode"`
 	PromptFlag string     `toml:"prompt_flag"` // for PromptFlag mode
 
-	// The start hints of runtime.Config, with their meaning there.
+	// The start hints of runtime.Config, with the same meaning.
 	ReadyPromptPrefix      string   `toml:"ready_prompt_prefix"`
 	ReadyDelayMs           int      `toml:"ready_delay_ms"`
 	ProcessNames           []string `toml:"process_names"`
 	EmitsPermissionWarning bool     `toml:"emits_permission_warning"`
 	AcceptStartupDialogs   *bool    `toml:"accept_startup_dialogs"`
 
-	// SupportsHooks: the agent CLI runs hooks, so it needs no instruction to
-	// prime itself. InstructionsFile is the file it reads in its working directory.
+	// SupportsHooks means that the agent CLI runs hooks, so it needs no instruction to run gc
+	// prime. InstructionsFile is the file that it reads in its working directory.
 	SupportsHooks    bool   `toml:"supports_hooks"`
 	InstructionsFile string `toml:"instructions_file"`
-	// PathCheck is a program that must be found besides the command's own, where that is a
-	// wrapper.
+	// PathCheck is another program that must be found if the command is only a wrapper.
 	PathCheck string `toml:"path_check"`
 
-	// ResumeFlag is the flag or the subcommand that takes the conversation's
-	// key, by ResumeStyle. SessionIDFlag gives a new conversation our own key;
-	// empty if the agent CLI picks it.
+	// ResumeFlag is the flag or the subcommand before the conversation's key, see ResumeStyle.
+	// SessionIDFlag sets the key of a new conversation; empty if only the agent CLI chooses it.
 	ResumeFlag    string      `toml:"resume_flag"`
 	ResumeStyle   ResumeStyle `toml:"resume_style"`
 	SessionIDFlag string      `toml:"session_id_flag"`
 
-	// PermissionModes are the arguments of each permission mode;
-	// PermissionMode is the one used when the city names none. Empty means the
-	// agent CLI's own default.
+	// PermissionModes are the arguments of each permission mode. PermissionMode is the mode that is
+	// used if the city names none; empty: the agent CLI's own default.
 	PermissionModes map[string][]string `toml:"permission_modes"`
 	PermissionMode  string              `toml:"permission_mode"`
 	// AskingMode is the mode in which the agent CLI asks a person before it uses a tool that
-	// changes something. Empty if none is known.
+	// changes something. Empty if no such mode is known.
 	AskingMode string `toml:"asking_mode"`
-	// AskingEnv is what an agent CLI has in its environment to ask, where that and no mode decides.
+	// AskingEnv are the environment variables that make an agent CLI ask, if variables and not a
+	// mode decide that.
 	AskingEnv map[string]string `toml:"asking_env"`
-	// NeverAsks: the agent CLI asks no questions, in any mode.
+	// NeverAsks means that the agent CLI asks no questions in any mode.
 	NeverAsks bool `toml:"never_asks"`
-	// RefusedAsRoot are the modes in which the agent CLI does not start as root, unless the
+	// RefusedAsRoot are the modes in which the agent CLI refuses to start as root unless the
 	// variable AsRootEnv is set.
 	RefusedAsRoot []string `toml:"refused_as_root"`
-	// UnlistedModes are values in PermissionModes that the agent CLI accepts and its help text
-	// does not list.
+	// UnlistedModes are values in PermissionModes that the agent CLI accepts although its help text
+	// does not list them.
 	UnlistedModes []string `toml:"unlisted_modes"`
 	AsRootEnv     string   `toml:"as_root_env"`
 
 	// Tested are the versions that gc was tested with, the oldest first.
 	Tested []string `toml:"tested"`
 
-	// UpstreamEnv names the variable for each of [UpstreamBaseURL],
-	// [UpstreamAPIKey] and [UpstreamAuthToken]. A missing key: the agent CLI
-	// takes it from its own configuration only.
+	// UpstreamEnv maps [UpstreamBaseURL], [UpstreamAPIKey] and [UpstreamAuthToken] to environment
+	// variables. If a key is missing, the agent CLI reads that setting only from its own
+	// configuration.
 	UpstreamEnv map[string]string `toml:"upstream_env"`
 
-	// ACPArgs replace Args to speak the Agent Client Protocol on standard
-	// input and output. ACPCommand replaces Command if it is another program.
+	// ACPArgs replace Args if the agent CLI is to use the Agent Client Protocol on standard input
+	// and output. ACPCommand replaces Command if that needs another program.
 	ACPCommand string   `toml:"acp_command"`
 	ACPArgs    []string `toml:"acp_args"`
-	// ACPResumeFlag, with the id of a conversation behind it, follows ACPArgs when a conversation
-	// is continued, for an agent CLI that has to know the id before the protocol names it.
+	// ACPResumeFlag, followed by a conversation's ID, comes after ACPArgs when a conversation is
+	// continued. It is for an agent CLI that needs the ID before the protocol names it.
 	ACPResumeFlag string `toml:"acp_resume_flag"`
-	// ACPModes names, by permission mode, the session mode of that protocol.
+	// ACPModes maps permission modes to session modes of that protocol.
 	ACPModes map[string]string `toml:"acp_modes"`
-	// ACPAsking is the permission mode that an agent gets by that protocol if the city names none;
-	// empty: the agent CLI's own.
+	// ACPAsking is the permission mode in that protocol if the city names none; empty: the agent
+	// CLI's own default.
 	ACPAsking string `toml:"acp_asking"`
 
 	Screen  Screen   `toml:"screen"`
 	Dialogs []Dialog `toml:"dialogs"`
 }
 
-// ACPProfile returns the profile of the same CLI as a program that speaks the Agent Client
-// Protocol: its command for that, and nothing that concerns a terminal. ok is false if the
-// profile does not know how.
+// ACPProfile returns a profile that runs the same agent CLI with the Agent Client Protocol and
+// without any settings for a terminal. ok is false if the profile has no command for that.
 func (p Profile) ACPProfile() (speaking Profile, ok bool) {
 	if p.ACPCommand == "" && p.ACPArgs == nil {
 		return p, false
 	}
 	if p.ACPCommand != "" && p.ACPCommand != p.Command {
-		p.SupportsHooks, p.ACPResumeFlag = false, "" // another program does not know their arguments
+		p.SupportsHooks, p.ACPResumeFlag = false, "" // another program does not know these arguments
 	}
 	p.Command, p.Args = cmp.Or(p.ACPCommand, p.Command), p.ACPArgs
 	p.ReadyPromptPrefix, p.ReadyDelayMs, p.EmitsPermissionWarning, p.AcceptStartupDialogs = "", 0, false, nil
@@ -147,8 +143,8 @@ func (p Profile) ACPProfile() (speaking Profile, ok bool) {
 }
 
 // ACPMode returns the session mode of the Agent Client Protocol for a permission mode. The empty
-// one is the mode in which the agent CLI asks a person; then an agent CLI whose modes are not
-// known has none. Any other mode that is not known is an error that lists the known ones.
+// mode is the one in which the agent CLI asks a person; its session mode is empty if the modes are
+// unknown. Any other unknown mode is an error that lists the known ones.
 func (p Profile) ACPMode(mode string) (string, error) {
 	if mode == "" {
 		return p.ACPModes[p.ACPAsking], nil
@@ -156,9 +152,9 @@ func (p Profile) ACPMode(mode string) (string, error) {
 	id, ok := p.ACPModes[mode]
 	if !ok {
 		if len(p.ACPModes) == 0 {
-			return "", fmt.Errorf("gc knows no permission modes of %s by the Agent Client Protocol; set the agent's own word for it as GC_ACP_MODE in env", p.Name)
+			return "", fmt.Errorf("gc knows no permission modes of %s for the Agent Client Protocol; set GC_ACP_MODE in env to the agent's own name of the mode", p.Name)
 		}
-		return "", fmt.Errorf("%s has no permission mode %q by the Agent Client Protocol%s", p.Name, mode, hint(mode, sortedKeys(p.ACPModes)))
+		return "", fmt.Errorf("%s has no permission mode %q for the Agent Client Protocol%s", p.Name, mode, hint(mode, sortedKeys(p.ACPModes)))
 	}
 	return id, nil
 }
@@ -166,9 +162,8 @@ func (p Profile) ACPMode(mode string) (string, error) {
 // Unrestricted is the name of the mode in which an agent CLI skips all permission questions.
 const Unrestricted = "unrestricted"
 
-// SkipsPermissions reports whether the agent CLI uses its tools without asking in the given
-// permission mode and with the given additions to its environment; the empty mode is the
-// profile's own.
+// SkipsPermissions reports whether the agent CLI uses its tools without asking, in the given
+// permission mode and with the given additional environment. The empty mode is the profile's own.
 func (p Profile) SkipsPermissions(mode string, env map[string]string) bool {
 	builtin := Builtin().Resolve(p.Family, Generic)
 	for name := range p.AskingEnv {
@@ -187,7 +182,8 @@ func (p Profile) TestedVersion(version string) bool {
 	return compareVersions(version, p.Tested[0]) >= 0 && compareVersions(version, p.Tested[len(p.Tested)-1]) <= 0
 }
 
-// TestedRange returns the range of versions that gc was tested with, for people; empty if none was.
+// TestedRange returns the range of tested versions as text for people; empty if no version was
+// tested.
 func (p Profile) TestedRange() string {
 	switch len(p.Tested) {
 	case 0:
@@ -198,9 +194,9 @@ func (p Profile) TestedRange() string {
 	return p.Tested[0] + " to " + p.Tested[len(p.Tested)-1]
 }
 
-// Argv returns the command with its arguments in the given permission mode; the
-// empty mode is the profile's own. Nil if the profile has no command. An
-// unknown mode is an error that lists the known ones.
+// Argv returns the command with its arguments in the given permission mode. The empty mode is the
+// profile's own. It returns nil if the profile has no command, and an error that lists the known
+// modes if the mode is unknown.
 func (p Profile) Argv(mode string) ([]string, error) {
 	if mode == "" {
 		mode = p.PermissionMode

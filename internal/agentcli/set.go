@@ -7,14 +7,13 @@ import (
 	"slices"
 )
 
-// Generic is the name of the profile for a program about which nothing is known.
+// Generic is the name of the profile for an unknown program.
 const Generic = "generic"
 
-// ErrUnknownProfile reports a name that a [Set] does not have.
+// ErrUnknownProfile reports a name that is not in a [Set].
 var ErrUnknownProfile = errors.New("unknown agent CLI profile")
 
-// Set is an immutable collection of profiles; all methods are safe for
-// concurrent use.
+// Set is an immutable collection of profiles. All methods are safe for concurrent use.
 type Set struct{ profiles map[string]Profile }
 
 // Lookup returns a copy of the named profile.
@@ -23,7 +22,7 @@ func (s *Set) Lookup(name string) (Profile, bool) {
 	return p.clone(), ok
 }
 
-// Get is Lookup with an error matching [ErrUnknownProfile] that suggests a
+// Get returns a copy of the named profile, or an error matching [ErrUnknownProfile] that suggests a
 // similar name and lists the known ones.
 func (s *Set) Get(name string) (Profile, error) {
 	if p, ok := s.Lookup(name); ok {
@@ -32,20 +31,20 @@ func (s *Set) Get(name string) (Profile, error) {
 	return Profile{}, fmt.Errorf("%w %q%s", ErrUnknownProfile, name, hint(name, s.Names()))
 }
 
-// Resolve returns the profile that knows most about an agent: the concrete
-// name, else its family, else [Generic].
+// Resolve returns the most specific profile of an agent: that of the name, otherwise that of the
+// family, otherwise [Generic].
 func (s *Set) Resolve(name, family string) Profile {
 	for _, n := range []string{name, family} {
 		if p, ok := s.Lookup(n); ok {
 			return p
 		}
 	}
-	p, _ := s.Lookup(Generic) // always there, see load
+	p, _ := s.Lookup(Generic) // load ensures that it exists
 	return p
 }
 
-// Screenless returns the set without what it knows of the screens of the CLIs and their
-// dialogs: for sessions that show what another program draws.
+// Screenless returns the set without its data about screens and dialogs, for sessions whose screen
+// another program draws.
 func (s *Set) Screenless() *Set {
 	bare := s.profiles[Generic]
 	profiles := maps.Clone(s.profiles)
@@ -59,13 +58,12 @@ func (s *Set) Screenless() *Set {
 // Names returns the names of all profiles, sorted.
 func (s *Set) Names() []string { return sortedKeys(s.profiles) }
 
-// Suggest returns the name of the set that is most similar to a mistyped one,
-// empty if none is close.
+// Suggest returns the name in the set that is most similar to a mistyped one; empty if none is
+// similar.
 func (s *Set) Suggest(name string) string { return closest(name, s.Names()) }
 
-// With returns a set in which the named profile is changed by patch; s stays as
-// it is. A name that s does not have begins as a copy of patch.Base, or of
-// [Generic]. An error names the field that is wrong.
+// With returns a set in which the named profile is changed by patch; s does not change. A name that
+// is not in s starts as a copy of patch.Base or of [Generic]. An error names the wrong field.
 func (s *Set) With(name string, patch Patch) (*Set, error) {
 	base, err := s.base(name, patch.Base)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Validate returns all that is impossible in the profile, joined; nil if it can
-// be used.
+// Validate returns all errors in the profile, joined; nil if the profile is valid.
 func (p Profile) Validate() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -55,7 +54,7 @@ func (s Screen) validate() error {
 	case "", FrameRules, FrameBox, FrameLine:
 	case FrameOpen:
 		if len(s.InputBox.Marks) == 0 {
-			return errors.New("screen.composer: an open input box needs marks")
+			return errors.New("screen.composer: frame = \"open\" needs marks")
 		}
 	default:
 		return fmt.Errorf("screen.composer.frame %q is not one of rules, box, open, line", s.InputBox.Frame)
@@ -83,11 +82,11 @@ func (p Profile) validateDialogs() error {
 		case d.Kind == "" || len(d.Match) == 0:
 			errs = append(errs, fmt.Errorf("dialog %s: kind and match must be set", d.ID))
 		case len(d.Want) > 0 && len(d.Glyphs) == 0 && !d.IsForm():
-			errs = append(errs, fmt.Errorf("dialog %s: an answer needs glyphs, or the highlighted row cannot be read", d.ID))
+			errs = append(errs, fmt.Errorf("dialog %s: want needs glyphs: without them gc cannot recognize the highlighted row", d.ID))
 		}
 		for _, text := range d.Match {
 			if strings.TrimSpace(text) == "" {
-				errs = append(errs, fmt.Errorf("dialog %s: an empty match is on every screen", d.ID))
+				errs = append(errs, fmt.Errorf("dialog %s: match contains an empty text, which is on every screen", d.ID))
 			}
 		}
 		seen[d.ID] = true

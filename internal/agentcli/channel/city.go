@@ -12,8 +12,8 @@ import (
 	"gascity/worker"
 )
 
-// reporter reports to the agent's city what the server sends, in order, and takes the
-// city's messages. What cannot be sent waits for a city that answers.
+// reporter reports the server's events to the agent's city in order, and receives the city's
+// messages. Reports that cannot be sent wait until the city answers.
 type reporter struct {
 	client  *worker.Client
 	server  *server
@@ -22,15 +22,15 @@ type reporter struct {
 	reports chan func(context.Context)
 
 	// guarded by the server's mu
-	sent         map[string]bool   // prompts that are being handed over
-	promptOfTurn map[string]string // by turn: the prompt that it works on
-	opened       bool              // the city knows that the agent takes prompts
+	sent         map[string]bool   // prompts that are being passed to the server
+	promptOfTurn map[string]string // the prompt of each turn, by turn ID
+	opened       bool              // the city knows that the agent accepts prompts
 }
 
-// maxReports is how many reports may wait for a city; what comes then is lost.
+// maxReports is the maximum number of reports that wait for a city; further reports are lost.
 const maxReports = 1000
 
-// newReporter finds the city in the agent's environment; nil: there is none.
+// newReporter returns a reporter for the city in the agent's environment; nil if there is none.
 func newReporter(getenv func(string) string, family, version string) *reporter {
 	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
 	if c.Socket != "" {
@@ -46,25 +46,25 @@ func newReporter(getenv func(string) string, family, version string) *reporter {
 func (r *reporter) report(do func(context.Context)) {
 	select {
 	case r.reports <- do:
-	default: // the city has been away for very long
+	default: // the city has not answered for a very long time
 	}
 }
 
-// life queues a lifecycle report with the present time.
-func (r *reporter) life(event worker.Transition, detail worker.Detail) {
-	detail.Via = worker.ViaHook // its hooks report too, and a command is typed
+// lifecycle queues a lifecycle report with the current time.
+func (r *reporter) lifecycle(event worker.Transition, detail worker.Detail) {
+	detail.Via = worker.ViaHook // like the reports of its hooks; commands are typed
 	at := time.Now()
 	r.report(func(ctx context.Context) { _ = r.client.ReportAt(ctx, event, at, detail) }) // what the city refuses it will not take later either
 }
 
-// reportChange reports a change of the conversation. It is called with the server's mu and must
-// not block.
+// reportChange reports a change of the conversation. The caller holds the server's mu. It does not
+// block.
 func (r *reporter) reportChange(c change) {
 	if r == nil {
 		return
 	}
 	if c.shown {
-		r.shown()
+		r.reportShown()
 	}
 	if c.message != "" && r.sent[c.message] {
 		delete(r.sent, c.message)
@@ -76,21 +76,22 @@ func (r *reporter) reportChange(c change) {
 		r.telemetry(worker.TelemetryEvent{Type: worker.Failure, Message: message, Retry: &retry})
 	}
 	if c.ended != nil {
-		r.ended(*c.ended)
+		r.reportEnd(*c.ended)
 	}
 }
 
-// shown reports that a thread takes prompts: the first one begins the agent's life.
-func (r *reporter) shown() {
+// reportShown reports that a thread accepts prompts. For the first thread it also reports the agent's
+// start.
+func (r *reporter) reportShown() {
 	if !r.opened {
 		r.opened = true
-		r.life(worker.Started, worker.Detail{Agent: r.family, Version: r.version, Offers: []string{worker.OfferInterrupt, worker.OfferClaim}})
+		r.lifecycle(worker.Started, worker.Detail{Agent: r.family, Version: r.version, Offers: []string{worker.OfferInterrupt, worker.OfferClaim}})
 	}
-	r.life(worker.Ready, worker.Detail{})
+	r.lifecycle(worker.Ready, worker.Detail{})
 }
 
-// ended reports the end of a turn, and of the prompt that it worked on.
-func (r *reporter) ended(t turn) {
+// reportEnd reports the end of a turn and the result of its prompt.
+func (r *reporter) reportEnd(t turn) {
 	prompt := r.promptOfTurn[t.ID]
 	delete(r.promptOfTurn, t.ID)
 	reason := worker.TurnDone
@@ -109,17 +110,17 @@ func (r *reporter) ended(t turn) {
 			r.ack(prompt, worker.Consumed, "")
 		}
 	}
-	r.life(worker.Idle, worker.Detail{Reason: reason})
+	r.lifecycle(worker.Idle, worker.Detail{Reason: reason})
 }
 
-// attempts are in the message of a request that is repeated.
+// attempts matches the attempt numbers in the message of a repeated request.
 var attempts = regexp.MustCompile(`\b([0-9]+)/([0-9]+)\b`)
 
-// retry returns the error of a request that is repeated, and which attempt follows.
+// retry returns the error of a request that is repeated, and the number of the next attempt.
 func (e *turnError) retry() (message string, r worker.Retry) {
 	if found := attempts.FindStringSubmatch(e.Message); found != nil {
-		r.Attempt, _ = strconv.Atoi(found[1]) // digits
-		r.Of, _ = strconv.Atoi(found[2])      // the same
+		r.Attempt, _ = strconv.Atoi(found[1]) // the pattern has only digits
+		r.Of, _ = strconv.Atoi(found[2])      // the pattern has only digits
 		if e.Details != "" {
 			return e.Details, r
 		}
@@ -142,7 +143,7 @@ func (r *reporter) ack(id string, state worker.Progress, detail string) {
 	})
 }
 
-// sendReports sends what is queued until ctx ends.
+// sendReports sends queued reports until ctx ends.
 func (r *reporter) sendReports(ctx context.Context) {
 	for {
 		select {
@@ -154,20 +155,20 @@ func (r *reporter) sendReports(ctx context.Context) {
 	}
 }
 
-// finish waits a moment until the queue is sent.
+// finish waits until the queued reports are sent, at most [flushTimeout].
 func (r *reporter) finish() {
-	told := make(chan struct{})
-	r.report(func(context.Context) { close(told) })
+	sent := make(chan struct{})
+	r.report(func(context.Context) { close(sent) })
 	wait := time.NewTimer(flushTimeout)
 	defer wait.Stop()
 	select {
-	case <-told:
+	case <-sent:
 	case <-wait.C:
 	}
 }
 
-// listen takes the city's messages until ctx or the run ends. It begins when the agent takes
-// prompts: before that, they are typed.
+// listen handles the city's messages until ctx or the run ends. It starts when the agent accepts
+// prompts; before that, prompts are typed.
 func (r *reporter) listen(ctx context.Context) {
 	if !r.server.until(ctx, func() bool { return r.server.conversation.thread != "" }) {
 		return
@@ -184,7 +185,7 @@ func (r *reporter) listen(ctx context.Context) {
 	for m, err := range r.client.Messages(ctx) {
 		switch {
 		case err != nil:
-			return // the city does not accept this worker: its prompts are typed
+			return // the city does not accept this worker, so prompts are typed
 		case m.Kind == worker.PromptMessage:
 			prompts <- m
 		case m.Kind == worker.InterruptMessage:
@@ -195,8 +196,8 @@ func (r *reporter) listen(ctx context.Context) {
 	}
 }
 
-// prompt passes one prompt of the city. That the conversation has it, and the end of its
-// turn, are reported by [reporter.reportChange].
+// prompt passes one prompt of the city to the server. [reporter.reportChange] reports when the
+// conversation contains it and when its turn ends.
 func (r *reporter) prompt(ctx context.Context, m worker.Message) {
 	var p worker.Prompt
 	if err := json.Unmarshal(m.Data, &p); err != nil {
@@ -220,6 +221,6 @@ func (r *reporter) interrupt(ctx context.Context, id string) {
 		r.ack(id, worker.Failed, "the turn was not interrupted: "+err.Error())
 		return
 	}
-	r.life(worker.Idle, worker.Detail{Reason: worker.TurnInterrupted})
+	r.lifecycle(worker.Idle, worker.Detail{Reason: worker.TurnInterrupted})
 	r.ack(id, worker.Consumed, "")
 }

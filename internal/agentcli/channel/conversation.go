@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// conversation is what the messages between server and terminal client say of the thread
-// that is on the screen. It decides nothing and does no I/O. The caller serializes calls.
+// conversation is the state of the thread on the screen, as the messages between server and
+// terminal client show it. It decides nothing and does no I/O. The caller serializes the calls.
 type conversation struct {
-	thread    string            // on the screen; empty: none yet
-	turn      string            // in progress in that thread; empty: none
-	asking    []string          // IDs of the client's requests that start a turn there and are not answered
-	opening   map[string]bool   // IDs of the client's requests that bring a thread to the screen
+	thread    string            // ID of the thread on the screen; empty: none yet
+	turn      string            // ID of its running turn; empty: none
+	asking    []string          // IDs of the client's unanswered requests that start a turn in it
+	opening   map[string]bool   // IDs of the client's requests that show another thread
 	listing   map[string]bool   // IDs of the client's requests for the list of hooks
-	questions map[string]bool   // IDs of the server's requests that a person has to answer
-	messages  map[string]string // by the sender's ID of a user's message: the turn that has it
-	order     []string          // of messages
-	ends      map[string]string // by turn: its status at its end
-	endings   []string          // of ends
+	questions map[string]bool   // IDs of the server's requests that a person must answer
+	messages  map[string]string // the turn of each user message, by the sender's message ID
+	order     []string          // keys of messages, the oldest first
+	ends      map[string]string // the final status of each turn, by turn ID
+	endings   []string          // keys of ends, the oldest first
 }
 
-// change is what one message changed.
+// change is the change of a conversation by one message.
 type change struct {
 	shown   bool       // another thread is on the screen
 	began   bool       // a turn began
-	message string     // the sender's ID of a user's message that is in the conversation now
-	turn    string     // the turn that has the message
+	message string     // the sender's ID of a user message that is now in the conversation
+	turn    string     // the turn of that message
 	ended   *turn      // a turn ended
 	failure *turnError // the model could not be reached; the turn goes on
 }
@@ -34,23 +34,23 @@ func newConversation() *conversation {
 	return &conversation{opening: map[string]bool{}, listing: map[string]bool{}, questions: map[string]bool{}, messages: map[string]string{}, ends: map[string]string{}}
 }
 
-// busy reports whether a turn is in progress or about to begin, a person is asked, or another
-// thread is about to come to the screen.
+// busy reports whether a turn is running or about to start, a question is open, or another thread
+// is about to be shown.
 func (c *conversation) busy() bool {
 	return c.turn != "" || len(c.asking) > 0 || len(c.questions) > 0 || len(c.opening) > 0
 }
 
-// maxMessages is how many messages of users, and how many turns, are remembered.
+// maxMessages is the maximum number of user messages and of turns that are remembered.
 const maxMessages = 256
 
-// turnOf returns the turn that has the user's message with the sender's ID.
+// turnOf returns the turn of the user message with the sender's ID.
 func (c *conversation) turnOf(id string) (turn string, ok bool) {
 	turn, ok = c.messages[id]
 	return turn, ok
 }
 
-// fromClient follows a message of the terminal client to the server.
-func (c *conversation) fromClient(m message) {
+// handleClient applies a message of the terminal client to the state.
+func (c *conversation) handleClient(m message) {
 	id := string(m.ID)
 	switch m.Method {
 	case methodThreadStart, methodThreadResume, methodThreadFork:
@@ -67,12 +67,12 @@ func (c *conversation) fromClient(m message) {
 	}
 }
 
-// fromServer follows a message of the server. Answers to our own requests are not given to it,
-// except for [conversation.started].
-func (c *conversation) fromServer(m message) change {
+// handleServer applies a message of the server to the state and returns the change. Answers to gc's
+// own requests are not passed to it; see [conversation.recordTurn].
+func (c *conversation) handleServer(m message) change {
 	switch {
 	case m.Method == "":
-		return c.answered(m)
+		return c.applyAnswer(m)
 	case m.ID != nil:
 		var p notice
 		if json.Unmarshal(m.Params, &p) == nil && p.ThreadID == c.thread && c.thread != "" {
@@ -87,14 +87,14 @@ func (c *conversation) fromServer(m message) change {
 	return c.applyNotice(m.Method, n)
 }
 
-// answered follows an answer of the server to the client.
-func (c *conversation) answered(m message) change {
+// applyAnswer applies an answer of the server to the client.
+func (c *conversation) applyAnswer(m message) change {
 	id := string(m.ID)
 	if at := slices.Index(c.asking, id); at >= 0 {
 		c.asking = slices.Delete(c.asking, at, at+1)
 		var r struct{ Turn turn }
 		if m.Error == nil && json.Unmarshal(m.Result, &r) == nil {
-			return change{began: c.started(r.Turn)}
+			return change{began: c.recordTurn(r.Turn)}
 		}
 		return change{}
 	}
@@ -116,8 +116,8 @@ func (c *conversation) answered(m message) change {
 	return change{shown: shown}
 }
 
-// started notes that a turn is in progress, and reports whether that is new.
-func (c *conversation) started(t turn) bool {
+// recordTurn records that a turn is running, and reports whether that is new.
+func (c *conversation) recordTurn(t turn) bool {
 	if _, ended := c.ends[t.ID]; ended || t.ID == "" || t.ID == c.turn || hasEnded(t.Status) {
 		return false
 	}
@@ -132,7 +132,7 @@ func hasEnded(status string) bool {
 func (c *conversation) applyNotice(method string, n notice) change {
 	switch method {
 	case noticeTurnStarted:
-		return change{began: c.started(n.Turn)}
+		return change{began: c.recordTurn(n.Turn)}
 	case noticeItemStarted, noticeItemCompleted:
 		if n.Item.Type == itemUserMessage && n.Item.ClientID != "" {
 			_, known := c.messages[n.Item.ClientID]
@@ -148,7 +148,7 @@ func (c *conversation) applyNotice(method string, n notice) change {
 		c.endings = remember(c.ends, c.endings, n.Turn.ID, n.Turn.Status)
 		return change{ended: &n.Turn}
 	case noticeStatus:
-		if n.Status.Type == statusIdle || n.Status.Type == statusError { // heals an end that was not noticed
+		if n.Status.Type == statusIdle || n.Status.Type == statusError { // covers a missed end of a turn
 			c.turn, c.questions = "", map[string]bool{}
 		}
 	case noticeError:
@@ -159,7 +159,8 @@ func (c *conversation) applyNotice(method string, n notice) change {
 	return change{}
 }
 
-// remember puts an entry into a map that keeps the newest ones, and returns its order.
+// remember adds an entry to a map that keeps the newest [maxMessages] entries, and returns the new
+// order of its keys.
 func remember(entries map[string]string, order []string, key, value string) []string {
 	if _, known := entries[key]; !known {
 		if order = append(order, key); len(order) > maxMessages {

@@ -16,7 +16,7 @@ func TestAConversationThatAPersonPicks(t *testing.T) {
 		t.Helper()
 		id++
 		raw, _ := json.Marshal(id)
-		c.fromClient(message{ID: raw, Method: method})
+		c.handleClient(message{ID: raw, Method: method})
 		if !c.busy() {
 			t.Errorf("%s: a prompt does not wait for the answer", method)
 		}
@@ -24,7 +24,7 @@ func TestAConversationThatAPersonPicks(t *testing.T) {
 		if failure != "" {
 			answer = message{ID: raw, Error: &rpcError{Message: failure}}
 		}
-		c.fromServer(answer)
+		c.handleServer(answer)
 	}
 	for _, step := range []struct {
 		method, result, failure string

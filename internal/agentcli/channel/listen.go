@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// maxSocketPath is what fits into the address of a Unix socket on every system.
+	// maxSocketPath is the maximum length of a Unix socket path on every system.
 	maxSocketPath = 100
 	socketName    = "agent.sock"
-	// maxFrame bounds one message of the terminal client.
+	// maxFrame is the maximum size in bytes of a message of the terminal client.
 	maxFrame = 64 << 20
-	// sendWithin bounds the sending of one message to the terminal client.
+	// sendWithin is the time limit for sending one message to the terminal client.
 	sendWithin = 30 * time.Second
 )
 
-// socket is where the terminal client reaches this program: a socket in a folder that only
-// this user can enter.
+// socket is the socket to which the terminal client connects, in a directory that only this user
+// can access.
 type socket struct {
 	path string
-	own  string // the temporary folder that was made for it; empty: none
+	own  string // the temporary directory created for the socket; empty: none
 	net  net.Listener
 }
 
-// listen opens the socket in the session's own folder, or in a new temporary one where that
-// path is too long or is not private.
+// listen opens the socket in the session's own directory dir. If that path is too long or not
+// private, it uses a new temporary directory.
 func listen(ctx context.Context, dir string) (*socket, error) {
 	p := &socket{path: filepath.Join(dir, socketName)}
 	if dir == "" || len(p.path) > maxSocketPath || !private(dir) {
@@ -42,7 +42,7 @@ func listen(ctx context.Context, dir string) (*socket, error) {
 		}
 		p.own, p.path = own, filepath.Join(own, socketName)
 	}
-	_ = os.Remove(p.path) // of a session before this one
+	_ = os.Remove(p.path) // left by an earlier session
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", p.path)
 	if err != nil {
 		p.close()
@@ -52,7 +52,7 @@ func listen(ctx context.Context, dir string) (*socket, error) {
 	return p, nil
 }
 
-// private reports whether a folder can be entered by its owner alone.
+// private reports whether only its owner can access a directory.
 func private(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir() && info.Mode().Perm()&0o077 == 0
@@ -68,11 +68,11 @@ func (p *socket) close() {
 	}
 }
 
-// serve relays for one terminal client at a time until the socket is closed. A second client
-// is refused: the server knows one.
+// serve relays messages for one terminal client at a time until the socket is closed. It refuses a
+// second client, because the server supports only one.
 func (p *socket) serve(ctx context.Context, s *server) error {
 	var one sync.Mutex
-	upgrader := websocket.Upgrader{CheckOrigin: func(r *http.Request) bool { return r.Header.Get("Origin") == "" }} // no web page
+	upgrader := websocket.Upgrader{CheckOrigin: func(r *http.Request) bool { return r.Header.Get("Origin") == "" }} // refuse web pages
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !one.TryLock() {
 			http.Error(w, "another client is connected", http.StatusConflict)
@@ -81,7 +81,7 @@ func (p *socket) serve(ctx context.Context, s *server) error {
 		defer one.Unlock()
 		conn, err := upgrader.Upgrade(w, r, nil)
 		if err != nil {
-			return // it has been answered
+			return // Upgrade has already answered
 		}
 		defer conn.Close()
 		relay(ctx, conn, s)
@@ -93,7 +93,7 @@ func (p *socket) serve(ctx context.Context, s *server) error {
 	return nil
 }
 
-// relay carries messages between the terminal client and the server until the client leaves.
+// relay passes messages between the terminal client and the server until the client disconnects.
 func relay(ctx context.Context, conn *websocket.Conn, s *server) {
 	conn.SetReadLimit(maxFrame)
 	var sending sync.Mutex
@@ -114,7 +114,7 @@ func relay(ctx context.Context, conn *websocket.Conn, s *server) {
 		if kind != websocket.TextMessage {
 			continue
 		}
-		if s.fromClient(ctx, text) != nil {
+		if s.handleClient(ctx, text) != nil {
 			return
 		}
 	}

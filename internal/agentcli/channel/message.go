@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// message is the envelope of one JSON-RPC message. A message with a method and an ID is a
-// request, one with a method alone a notification, one with an ID alone an answer.
+// message is one JSON-RPC message. A message with a method and an ID is a request, one with only a
+// method is a notification, and one with only an ID is an answer.
 type message struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
@@ -23,15 +23,15 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return e.Message }
 
-// ownPrefix begins the IDs of our own requests; the terminal client uses others.
+// ownPrefix is the prefix of the IDs of gc's own requests. The terminal client does not use it.
 const ownPrefix = `"gc-`
 
-// own reports whether an answer is for a request of ours.
+// own reports whether a message is an answer to a request of gc.
 func (m message) own() bool {
 	return m.Method == "" && strings.HasPrefix(string(m.ID), ownPrefix)
 }
 
-// The methods that matter here.
+// The methods that this package uses.
 const (
 	methodThreadStart   = "thread/start"
 	methodThreadResume  = "thread/resume"
@@ -48,7 +48,7 @@ const (
 	noticeError         = "error"
 )
 
-// thread, turn and item are what is read of the server's objects.
+// thread, turn and item are the used parts of the server's objects.
 type thread struct {
 	ID        string `json:"id"`
 	Ephemeral bool   `json:"ephemeral"`
@@ -62,7 +62,7 @@ type turn struct {
 	Error  *turnError `json:"error"`
 }
 
-// The statuses of a turn that has ended; others go on.
+// The statuses of a turn that has ended. Any other status means that it is running.
 const (
 	turnCompleted   = "completed"
 	turnInterrupted = "interrupted"
@@ -76,12 +76,12 @@ type turnError struct {
 
 type item struct {
 	Type     string `json:"type"`
-	ClientID string `json:"clientId"` // the ID that the sender of a user's message gave it
+	ClientID string `json:"clientId"` // the ID that the sender gave to a user message
 }
 
 const itemUserMessage = "userMessage"
 
-// notice is what is read of the parameters of a notification.
+// notice is the used part of a notification's parameters.
 type notice struct {
 	ThreadID string `json:"threadId"`
 	TurnID   string `json:"turnId"`
@@ -94,7 +94,7 @@ type notice struct {
 	WillRetry bool      `json:"willRetry"`
 }
 
-// The statuses of a thread that say that no turn is in progress.
+// The statuses of a thread without a running turn.
 const (
 	statusIdle  = "idle"
 	statusError = "systemError"
@@ -117,9 +117,9 @@ type turnParams struct {
 	TurnID   string `json:"turnId"`
 }
 
-// markHooksTrusted returns the server's list of hooks with those of its own command line as trusted.
-// The server was started to run them; the client does not know that when it resumes a
-// conversation, and would ask and write the answer into the user's configuration.
+// markHooksTrusted returns the server's list of hooks with the hooks of its own command line marked
+// as trusted. Otherwise a client that resumes a conversation would ask about them and write the
+// answer into the user's configuration.
 func markHooksTrusted(line []byte) []byte {
 	var answer map[string]any
 	if json.Unmarshal(line, &answer) != nil {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// idleWithin is how long a prompt waits for the end of a turn. It is shorter than a city
-	// waits for a word on a prompt.
+	// idleWithin is how long a prompt waits for the end of a turn. It is shorter than the time for
+	// which the city waits for a report about a prompt.
 	idleWithin = 15 * time.Second
 	// interruptWithin is how long an interrupted turn may take to end.
 	interruptWithin = 20 * time.Second
 )
 
-// begin waits until no turn is in progress and keeps the user of the terminal from starting
-// one, until [server.release]. It returns the thread that is on the screen.
+// begin waits until no turn is running and blocks new turns of the terminal's user until
+// [server.release]. It returns the thread on the screen.
 func (s *server) begin(ctx context.Context) (thread string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, idleWithin)
 	defer cancel()
@@ -36,7 +36,7 @@ func (s *server) begin(ctx context.Context) (thread string, err error) {
 	case s.exited():
 		return "", errServerGone
 	}
-	return "", errors.New("the agent works on something else")
+	return "", errors.New("the agent is working on another turn")
 }
 
 func (s *server) exited() bool {
@@ -45,7 +45,7 @@ func (s *server) exited() bool {
 	return s.gone
 }
 
-// release lets the user of the terminal start turns again.
+// release permits turns of the terminal's user again.
 func (s *server) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +53,8 @@ func (s *server) release() {
 	s.changeLocked()
 }
 
-// prompt passes one prompt. The text is sent at most once. No state: the conversation
-// has the prompt.
+// prompt passes one prompt to the server. It sends the text at most once. It returns an empty state
+// if the conversation contains the prompt.
 func (s *server) prompt(ctx context.Context, id, text string) (state worker.Progress, detail string) {
 	thread, err := s.begin(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 	}
 	s.mu.Lock()
 	if err == nil && s.conversation.thread == thread {
-		s.conversation.started(started.Turn)
+		s.conversation.recordTurn(started.Turn)
 	}
 	s.mu.Unlock()
 	s.release()
@@ -75,7 +75,7 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 		return worker.Refused, "the agent does not accept the prompt: " + refusal.Message
 	}
 	if err != nil {
-		return worker.Failed, fmt.Sprintf("it is not known whether the agent has the prompt: %v", err)
+		return worker.Failed, fmt.Sprintf("gc does not know whether the agent received the prompt: %v", err)
 	}
 	has := false
 	s.until(ctx, func() bool { _, has = s.conversation.turnOf(id); return has || s.conversation.turn != started.Turn.ID })
@@ -85,7 +85,8 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 	return "", ""
 }
 
-// interrupt ends the turn that is in progress. No turn is no error.
+// interrupt interrupts the running turn and waits for its end. If no turn is running, it returns
+// nil.
 func (s *server) interrupt(ctx context.Context) error {
 	s.mu.Lock()
 	thread, turn := s.conversation.thread, s.conversation.turn

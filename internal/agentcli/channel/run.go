@@ -22,30 +22,30 @@ import (
 //	gc agent-channel FAMILY PROGRAM ARGUMENT...
 const Command = "agent-channel"
 
-// The variables of an agent with a channel.
+// The environment variables of an agent with a channel.
 const (
-	// Variable names in an agent's environment the family whose channel it has.
+	// Variable is set to the family of the agent's channel.
 	Variable = "GC_CHANNEL"
-	// VariableServed is set for the server: what speaks for the agent is this program, and
-	// its hooks do not report a start.
+	// VariableServed is set for the server. This program reports the agent's start, so its hooks do
+	// not.
 	VariableServed = "GC_CHANNEL_SERVED"
 
-	variableFolder = "GC_HOOK_DIR" // the session's own folder
+	variableFolder = "GC_HOOK_DIR" // the session's own directory
 )
 
 const (
-	// serverGrace is how long the server may take to exit at the end of its input, and
-	// clientGrace how long the terminal client may take to exit at SIGTERM.
+	// serverGrace is how long the server may take to exit after the end of its input, clientGrace
+	// how long the terminal client may take to exit after SIGTERM.
 	serverGrace = 3 * time.Second
 	clientGrace = 3 * time.Second
-	// flushTimeout bounds how long the end waits for what was not reported yet.
+	// flushTimeout is how long the program waits at its exit for unsent reports.
 	flushTimeout = 500 * time.Millisecond
 
 	exitFailed = 1
 	exitUsage  = 2
 )
 
-// Options are what [Run] needs of its process.
+// Options are the inputs of [Run].
 type Options struct {
 	Args           []string // FAMILY PROGRAM ARGUMENT...
 	Environ        []string
@@ -54,7 +54,7 @@ type Options struct {
 	Version        string // of gc
 }
 
-// Called returns the arguments of the program if gc was called as it.
+// Called returns the arguments of the program, and whether gc's arguments call it.
 func Called(args []string) ([]string, bool) {
 	if len(args) >= 3 && args[0] == Command {
 		return args[1:], true
@@ -62,12 +62,11 @@ func Called(args []string) ([]string, bool) {
 	return nil, false
 }
 
-// Run returns the program. It returns its exit status when the terminal client has exited. Where the
-// channel cannot be set up the agent CLI runs as it would without one, and its prompts are
-// typed.
+// Run runs the program and returns its exit status after the terminal client has exited. If the
+// channel cannot be set up, Run runs the agent CLI without it, and prompts are typed.
 func Run(ctx context.Context, opts Options) int {
 	if len(opts.Args) < 2 {
-		fmt.Fprintln(opts.Stderr, "gc: this program is started by gc itself")
+		fmt.Fprintln(opts.Stderr, "gc: only gc starts this program; do not call it")
 		return exitUsage
 	}
 	family, program, args := opts.Args[0], opts.Args[1], opts.Args[2:]
@@ -97,15 +96,15 @@ type host struct {
 	signals         <-chan os.Signal
 }
 
-// stoppedError says that a signal asked for the end.
+// stoppedError reports that a signal stopped the program.
 type stoppedError struct{ signal syscall.Signal }
 
 func (e *stoppedError) Error() string { return "stopped by " + e.signal.String() }
 
-// errUnused says that the terminal client exited before it showed a conversation.
+// errUnused reports that the terminal client exited before it showed a conversation.
 var errUnused = errors.New("the terminal client could not use the server")
 
-// getenv reads a variable of the environment.
+// getenv returns the value of an environment variable; empty if it is not set.
 func (h *host) getenv(name string) string {
 	for _, e := range slices.Backward(h.opts.Environ) {
 		if value, ok := strings.CutPrefix(e, name+"="); ok {
@@ -115,11 +114,12 @@ func (h *host) getenv(name string) string {
 	return ""
 }
 
-// serve runs server and client. An error says that the channel could not be set up.
+// serve runs the server and the client. It returns an error if the channel could not be set up or a
+// signal stopped the program.
 func (h *host) serve(ctx context.Context, args []string) (status int, err error) {
 	channel, ok := agentcli.ChannelOf(h.family)
 	if !ok {
-		return 0, errors.New("the agent CLI has none")
+		return 0, errors.New("the agent CLI has no channel")
 	}
 	at, err := listen(ctx, h.getenv(variableFolder))
 	if err != nil {
@@ -128,7 +128,7 @@ func (h *host) serve(ctx context.Context, args []string) (status int, err error)
 	defer at.close()
 	serverArgs, clientArgs, ok := channel.Split(args, at.path)
 	if !ok {
-		return 0, errors.New("its command line has an option or a subcommand that is not known")
+		return 0, errors.New("its command line has an option or a subcommand that gc does not know")
 	}
 	r := newReporter(h.getenv, h.family, h.opts.Version)
 	s, err := startServer(h.program, serverArgs, append(slices.Clone(h.opts.Environ), VariableServed+"=1"), r.reportChange)
@@ -154,7 +154,7 @@ func (h *host) serve(ctx context.Context, args []string) (status int, err error)
 	return status, err
 }
 
-// runClient runs the terminal client until it or the server exits, or a signal comes.
+// runClient runs the terminal client until the client or the server exits, or a signal arrives.
 func (h *host) runClient(s *server, args []string) (status int, err error) {
 	client, ended, err := h.start(args)
 	if err != nil {
@@ -171,16 +171,16 @@ func (h *host) runClient(s *server, args []string) (status int, err error) {
 			h.end(client, ended)
 			why := "its server exited"
 			if text := s.tail.String(); text != "" {
-				why += ", and said: " + text
+				why += ": " + text
 			}
 			if !s.used() {
 				return 0, errors.New(why)
 			}
-			fmt.Fprintln(h.opts.Stderr, "gc: the agent ends:", why)
+			fmt.Fprintln(h.opts.Stderr, "gc: the agent exits:", why)
 			return exitFailed, nil
 		case sig := <-h.signals:
 			if sig == syscall.SIGINT || sig == syscall.SIGQUIT {
-				continue // the terminal's; the client has it, too
+				continue // from the terminal, which also sends it to the client
 			}
 			h.end(client, ended)
 			return 0, &stoppedError{sig.(syscall.Signal)} //nolint:forcetypeassert // signals of this system
@@ -197,7 +197,7 @@ func (s *server) used() bool {
 
 // start runs the agent CLI in the foreground of the terminal.
 func (h *host) start(args []string) (*exec.Cmd, <-chan error, error) {
-	cmd := exec.Command(h.program, args...) //nolint:noctx // it is ended by [host.end]
+	cmd := exec.Command(h.program, args...) //nolint:noctx // [host.end] stops it
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = h.opts.Environ, h.opts.Stdin, h.opts.Stdout, h.opts.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
@@ -207,20 +207,20 @@ func (h *host) start(args []string) (*exec.Cmd, <-chan error, error) {
 	return cmd, ended, nil
 }
 
-// end ends the terminal client: SIGTERM, then SIGKILL.
+// end stops the terminal client: SIGTERM first, SIGKILL after [clientGrace].
 func (h *host) end(cmd *exec.Cmd, ended <-chan error) {
-	_ = cmd.Process.Signal(syscall.SIGTERM) // gone is what we want
+	_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that it has exited
 	wait := time.NewTimer(clientGrace)
 	defer wait.Stop()
 	select {
-	case <-ended: //nolint:errcheck // how it ended does not matter
+	case <-ended: //nolint:errcheck // its exit status does not matter
 	case <-wait.C:
-		_ = cmd.Process.Kill() // gone is what we want
-		<-ended                //nolint:errcheck // how it ended does not matter
+		_ = cmd.Process.Kill() // an error means that it has exited
+		<-ended                //nolint:errcheck // its exit status does not matter
 	}
 }
 
-// plain runs the agent CLI as it would run without a channel.
+// plain runs the agent CLI without a channel.
 func (h *host) plain(args []string) (int, error) {
 	cmd, ended, err := h.start(args)
 	if err != nil {
@@ -240,7 +240,8 @@ func (h *host) plain(args []string) (int, error) {
 	}
 }
 
-// exitStatus returns how a process exited, as a shell says it.
+// exitStatus returns the exit status of a process in the form of a shell: 128 plus the number of a
+// signal.
 func exitStatus(cmd *exec.Cmd, err error) int {
 	if err == nil {
 		return 0

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// errorsKept is how much of the end of the server's standard error is kept.
+	// errorsKept is the number of bytes that are kept from the end of the server's standard error.
 	errorsKept = 4096
-	// callWithin bounds one request of ours.
+	// callWithin is the time limit of one request of gc.
 	callWithin = 20 * time.Second
 )
 
 var errServerGone = errors.New("the server of the agent CLI has exited")
 
-// server is the agent CLI as a server, and the relay between it and the terminal client.
+// server is the agent CLI running as a server, and the relay between it and the terminal client.
 type server struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -33,28 +33,28 @@ type server struct {
 	writing sync.Mutex // held while a line is written
 
 	mu           sync.Mutex
-	changed      chan struct{} // closed and replaced by each change
+	changed      chan struct{} // closed and replaced at each change
 	conversation *conversation
-	startPending bool   // a turn/start of ours is not answered: the client's wait
-	client       sender // the terminal client; nil: it is not connected
+	startPending bool   // gc's turn/start is not answered yet, so the client's must wait
+	client       sender // the terminal client; nil: not connected
 	calls        map[string]chan message
 	count        int
 	gone         bool
-	notify       func(change) // called with mu, must not block
+	notify       func(change) // called with mu held; must not block
 }
 
 // sender sends one message to the terminal client.
 type sender func(line []byte) error
 
-// startServer runs the agent CLI as a server. Its standard error is kept and not shown: the
-// terminal belongs to the client.
+// startServer starts the agent CLI as a server. It keeps the server's standard error and does not
+// show it, because the client uses the terminal.
 func startServer(program string, args, env []string, notify func(change)) (*server, error) {
 	s := &server{
-		cmd: exec.Command(program, args...), tail: &tail{}, done: make(chan struct{}), changed: make(chan struct{}), //nolint:noctx // it lives as long as this program
+		cmd: exec.Command(program, args...), tail: &tail{}, done: make(chan struct{}), changed: make(chan struct{}), //nolint:noctx // it runs as long as this program
 		conversation: newConversation(), calls: map[string]chan message{}, notify: notify,
 	}
 	s.cmd.Env, s.cmd.Stderr = env, s.tail
-	s.cmd.WaitDelay = time.Second // what it has started may hold its standard error
+	s.cmd.WaitDelay = time.Second // its children may keep its standard error open
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -65,23 +65,23 @@ func startServer(program string, args, env []string, notify func(change)) (*serv
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	go s.read() // it ends with the process
+	go s.read() // it ends when the process exits
 	return s, nil
 }
 
-// read relays what the server says until it exits.
+// read relays the server's output until the server exits.
 func (s *server) read() {
 	r := bufio.NewReaderSize(s.out, 64<<10)
 	for {
 		line, err := r.ReadBytes('\n')
 		if len(line) > 1 {
-			s.fromServer(line)
+			s.handleServer(line)
 		}
 		if err != nil {
 			break
 		}
 	}
-	_ = s.cmd.Wait() // how it ended is in its state
+	_ = s.cmd.Wait() // ProcessState has the result
 	s.mu.Lock()
 	s.gone = true
 	for id, answer := range s.calls {
@@ -93,18 +93,18 @@ func (s *server) read() {
 	close(s.done)
 }
 
-// changeLocked wakes who waits in [server.until].
+// changeLocked wakes the callers that wait in [server.until]. The caller holds mu.
 func (s *server) changeLocked() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// until waits until is, which is called with mu, reports true; false if ctx ends or the
-// server exits first.
-func (s *server) until(ctx context.Context, is func() bool) bool {
+// until calls condition with mu held after each change, and returns true when condition does. It
+// returns false if ctx ends or the server exits first.
+func (s *server) until(ctx context.Context, condition func() bool) bool {
 	for {
 		s.mu.Lock()
-		ok, gone, changed := is(), s.gone, s.changed
+		ok, gone, changed := condition(), s.gone, s.changed
 		s.mu.Unlock()
 		if ok {
 			return true
@@ -120,15 +120,15 @@ func (s *server) until(ctx context.Context, is func() bool) bool {
 	}
 }
 
-// fromServer takes one line of the server. A line that is not understood is relayed.
-func (s *server) fromServer(line []byte) {
+// handleServer handles one line of the server. It relays a line that it cannot parse.
+func (s *server) handleServer(line []byte) {
 	var m message
 	err := json.Unmarshal(line, &m)
 	s.mu.Lock()
 	if err == nil && m.own() {
 		if answer := s.calls[string(m.ID)]; answer != nil {
 			delete(s.calls, string(m.ID))
-			answer <- m // it has room
+			answer <- m // the channel has room
 		}
 		s.mu.Unlock()
 		return
@@ -138,7 +138,7 @@ func (s *server) fromServer(line []byte) {
 			delete(s.conversation.listing, string(m.ID))
 			line = markHooksTrusted(line)
 		}
-		if c := s.conversation.fromServer(m); c != (change{}) {
+		if c := s.conversation.handleServer(m); c != (change{}) {
 			s.notify(c)
 		}
 		s.changeLocked()
@@ -146,31 +146,31 @@ func (s *server) fromServer(line []byte) {
 	client := s.client
 	s.mu.Unlock()
 	if client != nil {
-		_ = client(line) // a client that is gone ends this program
+		_ = client(line) // this program stops when the client has exited
 	}
 }
 
-// fromClient takes one message of the terminal client. A prompt of its user waits while one of
-// the city's is handed over, so that the two do not become one turn.
-func (s *server) fromClient(ctx context.Context, line []byte) error {
+// handleClient handles one message of the terminal client. A prompt of the terminal's user waits
+// while gc passes a prompt of the city, so that the two do not become one turn.
+func (s *server) handleClient(ctx context.Context, line []byte) error {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
 		return s.write(line)
 	}
-	followed := false
-	follow := func() bool {
-		followed = m.Method != methodTurnStart || !s.startPending
-		if followed {
-			s.conversation.fromClient(m)
+	applied := false
+	apply := func() bool {
+		applied = m.Method != methodTurnStart || !s.startPending
+		if applied {
+			s.conversation.handleClient(m)
 			s.changeLocked()
 		}
-		return followed
+		return applied
 	}
 	waiting, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	if !s.until(waiting, follow) && !followed {
+	if !s.until(waiting, apply) && !applied {
 		s.mu.Lock()
-		s.conversation.fromClient(m)
+		s.conversation.handleClient(m)
 		s.mu.Unlock()
 	}
 	return s.write(line)
@@ -184,7 +184,7 @@ func (s *server) write(text []byte) error {
 	return err
 }
 
-// oneLine returns a JSON text without ends of lines; in JSON they stand between tokens only.
+// oneLine returns a JSON text without line breaks. In JSON they occur only between tokens.
 func oneLine(text []byte) []byte {
 	out := make([]byte, 0, len(text)+1)
 	for _, b := range text {
@@ -195,7 +195,7 @@ func oneLine(text []byte) []byte {
 	return out
 }
 
-// call sends a request of ours and returns its answer's result.
+// call sends a request of gc and returns the result in its answer.
 func (s *server) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -234,16 +234,16 @@ func (s *server) call(ctx context.Context, method string, params any) (json.RawM
 	}
 }
 
-// connect gives the server its terminal client; nil takes it away.
+// connect sets the terminal client; nil: it has disconnected.
 func (s *server) connect(client sender) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.client = client
 }
 
-// stop ends the server: end of input, then SIGKILL.
+// stop stops the server: it closes the input, and sends SIGKILL after grace.
 func (s *server) stop(grace time.Duration) {
-	_ = s.in.Close() // it is the end either way
+	_ = s.in.Close() // an error does not matter, because the server is stopped anyway
 	wait := time.NewTimer(grace)
 	defer wait.Stop()
 	select {
@@ -254,7 +254,7 @@ func (s *server) stop(grace time.Duration) {
 	}
 }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps the last [errorsKept] bytes.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -269,7 +269,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept, as text.
+// String returns the kept bytes as text.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"gascity/worker"
 )
 
-// Blocked is the exit status that keeps a tool from running with every agent CLI.
-// Its reason goes to standard error, and nothing to standard output.
+// Blocked is the exit status that prevents a tool from running in every agent CLI. The reason goes
+// to standard error, and nothing to standard output.
 const Blocked = 2
 
-// specific is the answer of [FormSpecific].
+// specific is the JSON answer of [FormSpecific].
 type specific struct {
 	Output output `json:"hookSpecificOutput"`
 }
@@ -29,7 +29,8 @@ type verdict struct {
 	Message  string `json:"message,omitempty"`
 }
 
-// Allowed returns the answer that a tool may run. Empty leaves it to the agent CLI.
+// Allowed returns the answer that a tool may run. An empty answer leaves the decision to the agent
+// CLI.
 func (c CLI) Allowed(e Event) ([]byte, error) {
 	if c.Form != FormSpecific || e.Means != Ask {
 		return nil, nil
@@ -37,8 +38,8 @@ func (c CLI) Allowed(e Event) ([]byte, error) {
 	return json.Marshal(specific{output{Event: e.Name, Asked: &verdict{Behavior: "allow"}}})
 }
 
-// AllowedByPerson is Allowed where a person has said so: the agent CLI need not ask
-// again.
+// AllowedByPerson returns the answer that a person has allowed a tool, so that the agent CLI does
+// not ask again.
 func (c CLI) AllowedByPerson(e Event, reason string) ([]byte, error) {
 	if c.Form != FormSpecific || e.Means == Ask {
 		return c.Allowed(e)
@@ -46,8 +47,8 @@ func (c CLI) AllowedByPerson(e Event, reason string) ([]byte, error) {
 	return json.Marshal(specific{output{Event: e.Name, Decision: "allow", Reason: reason}})
 }
 
-// Refused returns the answer to a question of the agent CLI that a person, or the city for
-// one, has answered with no. ok is false where only the exit status says so.
+// Refused returns the answer that a person or the city refuses a tool for which the agent CLI would
+// ask. ok is false if only the exit status can refuse it.
 func (c CLI) Refused(e Event, reason string) (text []byte, ok bool) {
 	if c.Form != FormSpecific || e.Means != Ask {
 		return nil, false
@@ -56,7 +57,7 @@ func (c CLI) Refused(e Event, reason string) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// Context returns the answer that puts sections into the conversation that begins.
+// Context returns the answer that adds sections to the conversation that begins.
 func (c CLI) Context(e Event, sections []worker.Section) ([]byte, error) {
 	parts := make([]string, len(sections))
 	for i, s := range sections {

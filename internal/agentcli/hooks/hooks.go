@@ -1,8 +1,7 @@
-// Package hooks is what we know of the hooks of each agent CLI, as data: the events
-// that are worth subscribing to and what each means to a city, how an answer is
-// written, and how one session gets them without a file of the user's being
-// touched. internal/hookrunner acts on it; nothing outside this package and its parent
-// names an agent CLI.
+// Package hooks contains data about the hooks of each agent CLI: the events to subscribe to and
+// their meaning for a city, the form of an answer, and how to enable the hooks for one session
+// without changing a file of the user. internal/hookrunner uses it. Only this package and its
+// parent name agent CLIs.
 package hooks
 
 import (
@@ -11,31 +10,31 @@ import (
 	"time"
 )
 
-// Variable is the variable of an agent that names the agent CLI whose hooks it has.
+// Variable is the environment variable of an agent that names the agent CLI whose hooks it has.
 const Variable = "GC_HOOKS"
 
 // Meaning is the meaning of an event for a city.
 type Meaning string
 
-// The meanings. One that is not listed means nothing.
+// The meanings. Events that are not listed are ignored.
 const (
-	Guard     Meaning = "guard"     // a tool is about to run: it runs only if the city allows it
-	Ask       Meaning = "ask"       // a person would be asked: the city asks in place of the agent CLI
-	Begin     Meaning = "begin"     // a conversation begins or goes on
-	Prompt    Meaning = "prompt"    // a prompt was taken
+	Guard     Meaning = "guard"     // a tool is about to run; it runs only if the city allows it
+	Ask       Meaning = "ask"       // the agent CLI would ask a person; the city asks instead
+	Begin     Meaning = "begin"     // a conversation begins or continues
+	Prompt    Meaning = "prompt"    // a prompt was accepted
 	Turn      Meaning = "turn"      // a turn has ended
 	Failure   Meaning = "failure"   // a turn has ended because the model could not be reached
-	Interrupt Meaning = "interrupt" // a turn was ended by a person
+	Interrupt Meaning = "interrupt" // a person interrupted a turn
 	Tool      Meaning = "tool"      // a tool has run
 	Compacted Meaning = "compacted" // the conversation was compacted
 	Notice    Meaning = "notice"    // the agent CLI notifies its user
-	End       Meaning = "end"       // the conversation is left
+	End       Meaning = "end"       // the conversation ends
 )
 
-// The limits of one call of a hook.
+// The time limits of one call of a hook.
 const (
-	// decideWithin is longer than a city asks a person, and far below decideLimit:
-	// every agent CLI lets the tool run after its own limit.
+	// decideWithin is longer than the city waits for a person's answer, and much shorter than
+	// decideLimit: after its own limit every agent CLI lets the tool run.
 	decideWithin = 65 * time.Second
 	decideLimit  = 180 * time.Second
 	reportWithin = 3 * time.Second
@@ -48,11 +47,10 @@ type Event struct {
 	Means Meaning
 }
 
-// Decides reports whether a failure of the event's hook has to keep the agent from
-// going on.
+// Decides reports whether a failure of the event's hook must block the agent.
 func (e Event) Decides() bool { return e.Means == Guard || e.Means == Ask }
 
-// Within is our own deadline for one call. It ends well before [Event.Limit].
+// Within returns gc's own deadline for one call. It is well before [Event.Limit].
 func (e Event) Within() time.Duration {
 	if e.Decides() {
 		return decideWithin
@@ -60,7 +58,7 @@ func (e Event) Within() time.Duration {
 	return reportWithin
 }
 
-// Limit returns the agent CLI's deadline, in its own unit.
+// Limit returns the deadline that the agent CLI enforces for one call.
 func (e Event) Limit() time.Duration {
 	if e.Decides() {
 		return decideLimit
@@ -68,75 +66,75 @@ func (e Event) Limit() time.Duration {
 	return reportLimit
 }
 
-// Form is the way in which a decision is written to the agent CLI. A denial is
-// everywhere the exit status 2 with its reason on standard error: the one form that
-// every agent CLI honors. An answer never has fields of two forms, which some agent
-// CLIs take for none.
+// Form is the form of a decision for the agent CLI. A denial is always exit status 2 with the
+// reason on standard error, the only form that every agent CLI supports. An answer never mixes
+// fields of two forms, because some agent CLIs ignore such an answer.
 type Form string
 
 // The forms.
 const (
-	// FormSpecific has hookSpecificOutput, with permissionDecision and decision.
+	// FormSpecific is an object hookSpecificOutput with permissionDecision and decision.
 	FormSpecific Form = "specific"
-	// FormPlain knows no permission to skip the agent CLI's own question.
+	// FormPlain is a form without an answer that skips the agent CLI's own question.
 	FormPlain Form = "plain"
 )
 
-// CLI is what we know of the hooks of one agent CLI. The zero value has none.
+// CLI is the data about the hooks of one agent CLI. The zero value has no hooks.
 type CLI struct {
 	Name   string // the family of its profiles
 	Events []Event
 	Form   Form
-	// Unit is the unit of the limits in its settings.
+	// Unit is the unit of the time limits in its settings.
 	Unit time.Duration
-	// File is the name of gc's file with the hooks. Script is its content if it is a
-	// program that the agent CLI loads; else it is made from Events.
+	// File is the name of gc's file with the hooks. Script is its content if it is a program that
+	// the agent CLI loads. Otherwise the content is generated from Events.
 	File   string
 	Script string
-	// Beside are further files of ours in the same folder, by name.
+	// Beside are further files of gc in the same directory, by name.
 	Beside map[string]string
-	// Also are settings of the file beside the hooks.
+	// Also are further settings in the file.
 	Also map[string]any
-	// ReadsFiles: it reads a file outside of its working directory without asking a person,
-	// if its settings have what Reads returns for the folder of the file. A
-	// nil Reads: it needs no settings for that.
+	// ReadsFiles means that the agent CLI reads a file outside its working directory without asking
+	// a person if its settings contain the result of Reads for the file's directory. A nil Reads
+	// means that no settings are needed.
 	ReadsFiles bool
 	Reads      func(folder string) map[string]any
-	// RootOnly: it uses the file only if root owns the file and each directory above it, and
-	// no other user can write to any of them. Otherwise it warns of the file in each
-	// session.
+	// RootOnly means that the agent CLI uses the file only if root owns the file and every
+	// directory above it, and no other user can write to them. Otherwise it prints a warning in
+	// each session.
 	RootOnly bool
-	// Args and Env make one session use the file: [MarkFile] stands for its path,
-	// [MarkDir] for its folder, [MarkHooks] (after its flag) for the hooks as TOML values.
+	// Args and Env make one session use the file. [MarkFile] is replaced by its path, [MarkDir] by
+	// its directory, and [MarkHooks] (after its flag) by the hooks as TOML values.
 	Args []string
 	Env  map[string]string
-	// Pasted is the element, if any, in which it puts what was pasted into a prompt.
+	// Pasted is the name of the element in which the agent CLI encloses pasted text of a prompt;
+	// empty: none.
 	Pasted string
-	// Usage is how its transcript accounts for tokens.
+	// Usage is the format in which its transcript records tokens.
 	Usage Codec
-	// ContextSources are the beginnings at which it puts a hook's context into the conversation,
-	// of at most ContextLimit bytes.
+	// ContextSources are the kinds of conversation starts at which it adds a hook's context to the
+	// conversation, at most ContextLimit bytes.
 	ContextSources []string
 	ContextLimit   int
-	// WithPrompt: it takes that with a prompt alone, and calls no hook for a compaction that
-	// has taken place.
+	// WithPrompt means that it accepts context only with a prompt, and calls no hook after a
+	// compaction.
 	WithPrompt bool
-	// Late: it calls no hook before the first prompt of a process, so that one which was
-	// started without a prompt has not reported its beginning.
+	// Late means that it calls no hook before the first prompt of a process. So an agent that was
+	// started without a prompt has not reported its start.
 	Late bool
 }
 
-// InjectsContext reports whether the agent can receive context at a beginning with the source.
+// InjectsContext reports whether the agent can receive context at a start of the given kind.
 func (c CLI) InjectsContext(source string) bool { return slices.Contains(c.ContextSources, source) }
 
-// The marks in [CLI.Args] and [CLI.Env].
+// The placeholders in [CLI.Args] and [CLI.Env].
 const (
 	MarkFile  = "{file}"
 	MarkDir   = "{dir}"
 	MarkHooks = "{hooks}"
 )
 
-// Event finds an event by the agent CLI's name of it.
+// Event returns the event with the agent CLI's name for it.
 func (c CLI) Event(name string) (Event, bool) {
 	at := slices.IndexFunc(c.Events, func(e Event) bool { return e.Name == name })
 	if at < 0 {
@@ -145,7 +143,7 @@ func (c CLI) Event(name string) (Event, bool) {
 	return c.Events[at], true
 }
 
-// Lookup returns what is known of the hooks of an agent CLI.
+// Lookup returns the data about the hooks of an agent CLI.
 func Lookup(name string) (CLI, bool) {
 	for _, c := range table() {
 		if c.Name == name {
@@ -155,7 +153,7 @@ func Lookup(name string) (CLI, bool) {
 	return CLI{}, false
 }
 
-// Names returns the agent CLIs whose hooks are known, sorted.
+// Names returns the agent CLIs with known hooks, sorted.
 func Names() []string {
 	var names []string
 	for _, c := range table() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Input is what an agent CLI sends to a hook, in common names. What one does not
-// send is zero.
+// Input is the input of a hook, with the common names of all agent CLIs. A field that an agent CLI
+// does not send is zero.
 type Input struct {
 	SessionID      string          `json:"session_id"`
 	TranscriptPath string          `json:"transcript_path"`
@@ -16,7 +16,7 @@ type Input struct {
 	Mode           string          `json:"permission_mode"`
 	Model          string          `json:"model"`
 	Prompt         string          `json:"prompt"`
-	Source         string          `json:"source"` // of the beginning of a session: startup, resume, clear, compact
+	Source         string          `json:"source"` // kind of a session's start: startup, resume, clear, compact
 	Reason         string          `json:"reason"`
 	ToolName       string          `json:"tool_name"`
 	ToolInput      json.RawMessage `json:"tool_input"`
@@ -26,10 +26,10 @@ type Input struct {
 	Notice         string          `json:"notification_type"`
 	LastMessage    string          `json:"last_assistant_message"`
 	Background     json.RawMessage `json:"background_tasks"`
-	AgentID        string          `json:"agent_id"` // of a sub-agent; empty for the agent itself
+	AgentID        string          `json:"agent_id"` // ID of a sub-agent; empty for the agent itself
 }
 
-// The words of [Input.Source], [Input.Reason] and [Input.Notice] that matter.
+// The values of [Input.Source], [Input.Reason] and [Input.Notice] that gc uses.
 const (
 	SourceStartup = "startup"
 	SourceResume  = "resume"
@@ -38,17 +38,17 @@ const (
 	NoticeIdle    = "idle_prompt"
 )
 
-// ParseInput reads what an agent CLI wrote to its hook.
+// ParseInput parses an agent CLI's input to its hook.
 func ParseInput(text []byte) (Input, error) {
 	var in Input
 	if err := json.Unmarshal(text, &in); err != nil {
-		return Input{}, fmt.Errorf("the input of the agent CLI cannot be read: %w", err)
+		return Input{}, fmt.Errorf("cannot parse the input of the agent CLI: %w", err)
 	}
 	return in, nil
 }
 
-// PromptText returns the prompt as it was given to the agent CLI: without the elements that
-// it puts around what was pasted, whose ends repeat their id.
+// PromptText returns the prompt as the agent CLI received it: without the elements that it adds
+// around pasted text. The end of such an element repeats its ID.
 func (c CLI) PromptText(in Input) string {
 	if c.Pasted == "" {
 		return in.Prompt
@@ -68,7 +68,7 @@ func (c CLI) PromptText(in Input) string {
 	}
 }
 
-// BackgroundTasks returns how many tasks still run behind an ended turn.
+// BackgroundTasks returns the number of tasks that still run after the end of a turn.
 func (in Input) BackgroundTasks() int {
 	var list []json.RawMessage
 	if json.Unmarshal(in.Background, &list) == nil {
@@ -77,7 +77,7 @@ func (in Input) BackgroundTasks() int {
 	return 0
 }
 
-// ErrorText returns the error for people.
+// ErrorText returns the error as text for people.
 func (in Input) ErrorText() string {
 	var text string
 	if json.Unmarshal(in.Error, &text) == nil {

@@ -11,9 +11,9 @@ import (
 	"gascity/worker"
 )
 
-// UsageFileOf returns the pattern of the file in which an agent that speaks ACP keeps what its
-// conversation took, for one that does not report it by the protocol: by the agent's own
-// name for itself. Not ok if none is known.
+// UsageFileOf returns the pattern of the file in which an ACP agent records the token usage of a
+// conversation. It is for an agent that does not report usage by the protocol. agent is the agent's
+// own name. ok is false if no file is known.
 func UsageFileOf(agent, conversation string, getenv func(string) string) (pattern string, ok bool) {
 	if agent != "codex-acp" || conversation == "" || strings.ContainsAny(conversation, `*?[\/`) {
 		return "", false
@@ -25,19 +25,19 @@ func UsageFileOf(agent, conversation string, getenv func(string) string) (patter
 	return filepath.Join(home, "sessions", "*", "*", "*", "rollout-*-"+conversation+".jsonl"), true
 }
 
-// ReportsErrorsToModel reports whether an agent that speaks ACP, by its own name for itself, passes
-// its model the error with which its client has answered a permission request, and does not
-// use the tool then.
+// ReportsErrorsToModel reports whether an ACP agent, by its own name, passes the client's error
+// answer to a permission request on to its model and does not use the tool.
 func ReportsErrorsToModel(agent string) bool { return agent == "@agentclientprotocol/claude-agent-acp" }
 
-// Totals are what a conversation has taken so far.
+// Totals are the token counts of a conversation so far.
 type Totals struct {
 	Input, Cached, Output, Reasoning int64
-	Sum                              int64 // as the agent CLI adds it up
+	Sum                              int64 // the sum as the agent CLI reports it
 	Last                             int64 // the sum of its last response
 }
 
-// LastTotals returns the newest in a transcript of running totals; not ok if there are none.
+// LastTotals returns the newest totals in a transcript that contains running totals. ok is false if
+// it has none.
 func LastTotals(text []byte) (Totals, bool) {
 	lines := bytes.Split(text[:bytes.LastIndexByte(text, '\n')+1], []byte{'\n'})
 	for _, line := range slices.Backward(lines) {
@@ -68,7 +68,8 @@ type running struct {
 	Sum       int64 `json:"total_tokens"`
 }
 
-// Since returns what was added to earlier totals. Totals that began again are all new.
+// Since returns the usage since earlier totals. If the totals are smaller than before, they have
+// restarted, and all of them are new.
 func (t Totals) Since(before Totals) worker.Usage {
 	if t.Sum < before.Sum {
 		before = Totals{}

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Mark stands in every command of ours: what has it was put there by gc.
+// Mark is a part of every hook command of gc. It identifies the commands that gc installed.
 const Mark = " hook run --for "
 
-// Decides begins what a hook that decides writes to its output, before the answer to the
-// agent CLI: what has it not was not said by gc.
+// Decides is the first word in the output of a hook that decides, before the answer to the agent
+// CLI. An output without it does not come from gc.
 const Decides = "gc decides:"
 
-// GuardFile is the name of the script, in the folder of the hooks, by which the hooks that
-// decide are run.
+// GuardFile is the name of the script that runs the hooks that decide, in the directory of the
+// hooks.
 const GuardFile = "guard.sh"
 
 //go:embed guard.sh
@@ -28,12 +28,12 @@ var guardScript string
 // GuardScript returns the content of [GuardFile].
 func GuardScript() []byte { return []byte(guardScript) }
 
-// guardLimit ends a program that hangs although it has a deadline of its own.
+// guardLimit is the time after which the script stops a program that exceeds its own deadline.
 const guardLimit = decideWithin + 15*time.Second
 
-// Command returns the shell command of one event, for hooks in a folder. Whatever becomes of the
-// program (it is gone, it is killed, it fails, it hangs, it is not gc), an event that decides
-// ends with status 2: every other status lets the tool run.
+// Command returns the shell command of one event, for hooks in the directory dir. For an event that
+// decides, the command exits with status 2 if the program is missing, fails, hangs, is killed or is
+// not gc: every other status lets the tool run.
 func (c CLI) Command(program, dir string, e Event) string {
 	command := fmt.Sprintf("%s%s%s --within %s %s", quote(program), Mark, c.Name, e.Within(), e.Name)
 	if e.Decides() {
@@ -63,9 +63,9 @@ func (c CLI) entries(program, dir string) map[string][]entry {
 	return out
 }
 
-// Settings returns the content of [CLI.File] in a folder, for a gc at the given path. texts is the
-// folder with files that the agent CLI reads without a question, see [CLI.ReadsFiles]; empty:
-// there is none.
+// Settings returns the content of [CLI.File] for hooks in the directory dir and a gc at the path
+// program. texts is the directory with files that the agent CLI reads without asking, see
+// [CLI.ReadsFiles]; empty: none.
 func (c CLI) Settings(program, dir, texts string) ([]byte, error) {
 	if c.Script != "" {
 		return []byte(c.Script), nil
@@ -79,7 +79,7 @@ func (c CLI) Settings(program, dir, texts string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// Launch returns the arguments and the variables by which one session uses the file at
+// Launch returns the arguments and environment variables with which one session uses the file at
 // path in dir.
 func (c CLI) Launch(program, dir, path string) (args []string, env map[string]string, err error) {
 	fill := strings.NewReplacer(MarkFile, path, MarkDir, dir)
@@ -101,13 +101,12 @@ func (c CLI) Launch(program, dir, path string) (args []string, env map[string]st
 	return args, env, nil
 }
 
-// assignments returns the hooks as one override of the configuration for each event, each
-// with the flag before it.
+// assignments returns one configuration override per event, each after its flag.
 func (c CLI) assignments(program, dir string) ([]string, error) {
 	var out []string
 	for _, e := range c.Events {
 		limit := int64(e.Limit() / c.Unit)
-		command, err := json.Marshal(c.Command(program, dir, e)) // such a string is one of TOML, too
+		command, err := json.Marshal(c.Command(program, dir, e)) // a JSON string is also a TOML string
 		if err != nil {
 			return nil, err
 		}

@@ -17,40 +17,41 @@ var opencodeScript string
 //go:embed opencode-terminal.js
 var opencodeTerminalScript string
 
-// table is everything that is known, measured with the versions that the profiles name.
+// table returns the data about all agent CLIs, measured with the versions in the profiles.
 func table() []CLI {
 	return []CLI{
 		{
 			Name: "claude", Form: FormSpecific, Unit: time.Second, File: "claude-settings.json", Usage: CodecBlocks, Pasted: "pasted_content",
 			ReadsFiles: true,
-			Reads: func(folder string) map[string]any { // "//" begins a path from the root
+			Reads: func(folder string) map[string]any { // "//" starts an absolute path
 				return map[string]any{"permissions": map[string]any{"allow": []string{"Read(/" + folder + "/**)"}}}
 			},
 			Args:           []string{"--settings", MarkFile},
-			ContextSources: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, // more becomes a file with a preview
+			ContextSources: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, // longer context is replaced by a file with a preview
 			Events: []Event{
 				{"SessionStart", Begin},
 				{"UserPromptSubmit", Prompt},
 				{"PreToolUse", Guard},
 				{"PermissionRequest", Ask},
 				{"PostToolUse", Tool},
-				{"PostToolUseFailure", Tool}, // of a tool that ran and failed; it is not called for one that was denied
+				{"PostToolUseFailure", Tool}, // for a tool that ran and failed; not called for a denied tool
 				{"PostCompact", Compacted},
 				{"Notification", Notice},
-				{"Stop", Turn},           // not after an interrupt, nor after an error of the API
-				{"StopFailure", Failure}, // not if a person gave up while it was tried again
+				{"Stop", Turn},           // not called after an interrupt or an API error
+				{"StopFailure", Failure}, // not called if a person interrupts the retries
 				{"SessionEnd", End},
 			},
 		},
 		{
 			Name: "codex", Form: FormSpecific, Unit: time.Second, File: "hooks.json", Usage: CodecRollout, Late: true,
-			// Its own folder has the user's login: the hooks are given as configuration.
-			// Its daemon would run the hooks of all sessions, with one environment.
+			// Its configuration directory has the user's login, so the hooks are passed as
+			// configuration arguments. Its daemon would run the hooks of all sessions with the same
+			// environment.
 			Args:           []string{"--no-daemon", "--dangerously-bypass-hook-trust", "-c", MarkHooks},
 			ContextSources: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000,
 			Events: []Event{
 				{"SessionStart", Begin},
-				{"UserPromptSubmit", Prompt}, // also of a prompt that steers a turn
+				{"UserPromptSubmit", Prompt}, // also for a prompt that steers a turn
 				{"PreToolUse", Guard},
 				{"PermissionRequest", Ask},
 				{"PostToolUse", Tool},
@@ -63,23 +64,23 @@ func table() []CLI {
 		{
 			Name: "gemini", Form: FormPlain, Unit: time.Millisecond, File: "gemini-settings.json", Usage: CodecFolded,
 			Env: map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile}, RootOnly: true,
-			// Its clean-up of old conversations takes the file that a loaded one leaves beside it for
-			// a broken one, and deletes the conversation with it.
+			// Its cleanup of old conversations treats a file beside a loaded conversation as
+			// broken, and deletes the conversation with it.
 			Also:           map[string]any{"general": map[string]any{"sessionRetention": map[string]any{"enabled": false}}},
 			ContextSources: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, WithPrompt: true,
-			Events: []Event{ // never AfterModel and PreCompress: each chunk and each call
+			Events: []Event{ // without AfterModel and PreCompress, which are called for each chunk and each call
 				{"SessionStart", Begin},
 				{"BeforeAgent", Prompt},
 				{"BeforeTool", Guard},
 				{"AfterTool", Tool},
-				{"AfterAgent", Turn}, // also after a cancel
-				{"SessionEnd", End},  // up to three times
+				{"AfterAgent", Turn}, // also called after a cancel
+				{"SessionEnd", End},  // called up to three times
 			},
 		},
 		{Name: "pi", Form: FormPlain, File: "gascity.ts", Script: cityScript + "\n" + piScript, Args: []string{"-e", MarkFile}},
 		{
 			Name: "opencode", Form: FormPlain, File: "plugin/gascity.js", Script: cityScript + "\n" + opencodeScript,
-			Beside: map[string]string{ // a plugin of the terminal has to be named in a file, and one in plugin/ would be one of the server
+			Beside: map[string]string{ // a file must name a plugin of the terminal client; plugins in plugin/ run in the server
 				"tui.json": `{"plugin":["./gascity-terminal.js"]}` + "\n", "gascity-terminal.js": cityScript + "\n" + opencodeTerminalScript,
 			},
 			Env: map[string]string{"OPENCODE_CONFIG_DIR": MarkDir},

@@ -8,29 +8,28 @@ import (
 	"gascity/worker"
 )
 
-// Codec is how a transcript accounts for tokens. The empty one reports nothing.
+// Codec is the format in which a transcript records token usage. The empty codec reports nothing.
 type Codec string
 
-// The codecs. Each reads JSON lines; a line that it does not understand reports
-// nothing.
+// The codecs. Each parses JSON lines and ignores a line that it does not understand.
 const (
-	// CodecBlocks has one record for each block of a message, each with the usage of
-	// the whole message: they are one by the message's id. The buckets are disjoint.
+	// CodecBlocks has one record per block of a message. Each record has the usage of the whole
+	// message, so records with the same message ID count once. The token counts do not overlap.
 	CodecBlocks Codec = "blocks"
-	// CodecRollout has one record for each response, beside running totals that are
-	// left out. What was cached is in the input, reasoning in the output.
+	// CodecRollout has one record per response, and running totals that are ignored. The input
+	// includes cached tokens, and the output includes reasoning tokens.
 	CodecRollout Codec = "rollout"
-	// CodecFolded writes a message again when it changes: the last record of an id
-	// counts. What was cached is in the input, thoughts are beside the output.
+	// CodecFolded writes a message again when it changes, so the last record of an ID counts. The
+	// input includes cached tokens. The output does not include thoughts.
 	CodecFolded Codec = "folded"
 )
 
 const fromTranscript = "transcript"
 
-// Usage reads what the responses in a piece of a transcript took: one event for each
-// response, in the order of their first record, by the last record of each. The piece
-// begins at the beginning of a line; one that it breaks off in is left out, and used is
-// how much of the piece was read.
+// Usage returns one event with the token usage of each response in a piece of a transcript. The
+// order is that of the first record of each response; the values are those of its last record. text
+// must start at the beginning of a line. An incomplete last line is ignored; used is the number of
+// bytes that were parsed.
 func (c Codec) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
 	used = bytes.LastIndexByte(text, '\n') + 1
 	read, ok := map[Codec]func(*record) (worker.TelemetryEvent, bool){
@@ -60,17 +59,17 @@ func (c Codec) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
 	return events, used
 }
 
-// rolloutTurnEnd marks the line of a transcript of [CodecRollout] that ends a turn.
+// rolloutTurnEnd is in the line that ends a turn in a transcript of [CodecRollout].
 var rolloutTurnEnd = []byte(`"type":"task_complete"`)
 
-// Has reports whether a response with these words is in a piece of a transcript, and
-// accounted for. The prompt may have them, too.
+// Has reports whether a piece of a transcript contains a response with these words and its usage.
+// The prompt may contain the words too.
 func (c Codec) Has(text, words []byte) bool {
-	if c == CodecRollout { // it accounts for a response behind its words
+	if c == CodecRollout { // the usage follows the words of a response
 		for at := bytes.LastIndex(text, words); at >= 0; at = bytes.LastIndex(text[:at], words) {
 			line := text[bytes.LastIndexByte(text[:at], '\n')+1:]
 			if end := bytes.IndexByte(line, '\n'); end >= 0 && bytes.Contains(line[:end], rolloutTurnEnd) {
-				continue // the end of the turn repeats the words, behind the account
+				continue // the end of the turn repeats the words after the usage
 			}
 			events, _ := c.Usage(line)
 			return len(events) > 0
@@ -87,13 +86,13 @@ func (c Codec) Has(text, words []byte) bool {
 	return false
 }
 
-// summaryTaken is what stands in place of the model's answer to the summary of a
-// conversation that was compacted, in a transcript of [CodecFolded].
+// summaryTaken is the text that replaces the model's answer to the summary of a compacted
+// conversation, in a transcript of [CodecFolded].
 const summaryTaken = "Got it. Thanks for the additional context!"
 
-// Compaction finds the last compaction in a piece of a transcript of an agent CLI that calls
-// no hook for it. Its name is the same wherever the transcript has it again. used is as with
-// [Codec.Usage].
+// Compaction returns the name of the last compaction in a piece of a transcript of an agent CLI
+// that calls no hook for it; empty if there is none. The name stays the same if the transcript
+// repeats the compaction. used is as in [Codec.Usage].
 func (c Codec) Compaction(text []byte) (name string, used int) {
 	used = bytes.LastIndexByte(text, '\n') + 1
 	if c != CodecFolded {
@@ -114,14 +113,14 @@ func (c Codec) Compaction(text []byte) (name string, used int) {
 		for _, m := range r.Set.Messages {
 			if bytes.Contains(m.Content, []byte(summaryTaken)) {
 				name = m.ID
-				break // what the model said later may have the same words
+				break // a later message of the model may contain the same words
 			}
 		}
 	}
 	return name, used
 }
 
-// record is a line of any of the transcripts.
+// record is a line of any transcript format.
 type record struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
@@ -146,7 +145,7 @@ type record struct {
 	} `json:"tokens"`
 }
 
-// counts are the names that agent CLIs have for their buckets.
+// counts are the names of the token counts in the agent CLIs' transcripts.
 type counts struct {
 	Input     *int64 `json:"input_tokens"`
 	Output    *int64 `json:"output_tokens"`
@@ -156,7 +155,7 @@ type counts struct {
 	Reasoning *int64 `json:"reasoning_output_tokens"`
 }
 
-// synthetic is the model of a message that no model wrote.
+// synthetic is the model name of a message that no model wrote.
 const synthetic = "<synthetic>"
 
 func block(r *record) (worker.TelemetryEvent, bool) {

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	helpLimit   = 5 * time.Second // for one program to print its help text
+	helpLimit   = 5 * time.Second // time limit for one program
 	helpMaxSize = 1 << 20
 )
 
-// HelpTexts are the help texts of programs. Each program is asked once, as long as its file has
-// the same size and time of change. The zero value is ready; it is safe for concurrent use.
+// HelpTexts is a cache of the help texts of programs. It runs a program again only if the size or
+// the modification time of its file has changed. The zero value is ready. It is safe for concurrent
+// use.
 type HelpTexts struct {
-	Limit time.Duration // for one program; zero is 5 s
+	Limit time.Duration // time limit for one program; zero means 5 s
 
 	mu    sync.Mutex
 	texts map[helpKey]func() string
@@ -33,7 +34,7 @@ type helpKey struct {
 	mtime time.Time
 }
 
-// Of returns the help text of a program; empty if it does not print one within the limit.
+// Of returns the help text of a program; empty if the program does not print one within the limit.
 func (h *HelpTexts) Of(ctx context.Context, file string, env []string, path string) string {
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -50,7 +51,7 @@ func (h *HelpTexts) Of(ctx context.Context, file string, env []string, path stri
 	}
 	text, ok := h.texts[key]
 	if !ok {
-		ctx := context.WithoutCancel(ctx) // others wait for the same answer
+		ctx := context.WithoutCancel(ctx) // other callers wait for the same result
 		text = sync.OnceValue(func() string {
 			ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Limit, helpLimit))
 			defer cancel()
@@ -62,7 +63,7 @@ func (h *HelpTexts) Of(ctx context.Context, file string, env []string, path stri
 	return text()
 }
 
-// printedHelp runs a program for its help text, without a terminal.
+// printedHelp runs a program with --help, without a terminal, and returns its output.
 func printedHelp(ctx context.Context, file string, env []string, path string) string {
 	cmd := exec.CommandContext(ctx, file, "--help")
 	cmd.Env = append(slices.Clone(env), "PATH="+path)
@@ -78,7 +79,7 @@ func printedHelp(ctx context.Context, file string, env []string, path string) st
 	return out.String()
 }
 
-// boundedBuffer keeps the first bytes that are written to it.
+// boundedBuffer keeps the first [helpMaxSize] bytes that are written to it.
 type boundedBuffer struct{ bytes.Buffer }
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {

@@ -1,5 +1,5 @@
-// Package installed finds the agent CLIs that are installed on this machine, and asks their programs
-// for their versions and help texts.
+// Package installed finds the agent CLIs on this machine and runs them to get their versions and
+// help texts.
 package installed
 
 import (
@@ -21,33 +21,33 @@ import (
 const (
 	StateMissing  = "not installed"
 	StateFound    = "found"    // a version that gc was tested with
-	StateUntested = "untested" // found, and gc was not tested with its version
+	StateUntested = "untested" // found, but gc was not tested with its version
 )
 
 // CLI is an agent CLI that gc knows.
 type CLI struct {
-	Name    string // of its profile
+	Name    string // name of its profile
 	Command string // its program
-	File    string // where the program is
-	Version string // what the program prints; empty if it prints none
+	File    string // path of the program
+	Version string // the version that the program prints; empty if it prints none
 	Tested  string // the versions that gc was tested with; empty if none was
 	State   string
 	Mode    string // the permission mode in which it asks a person
 	Modes   []string
 }
 
-// Machine is where programs are searched for.
+// Machine describes where to search for programs.
 type Machine struct {
 	Finder *programpath.Finder
 	Env    []string // the environment of the programs that are run
 	PATH   string
 }
 
-// versionLimit bounds how long an agent CLI may take to print its version.
+// versionLimit is the maximum time for an agent CLI to print its version.
 const versionLimit = 10 * time.Second
 
-// List lists the agent CLIs of the profiles, with what is installed on this machine. Each
-// installed program is asked for its version.
+// List returns the agent CLIs of the profiles with the installed file and version of each. It runs
+// each installed program to get its version.
 func (m Machine) List(ctx context.Context, profiles *agentcli.Set) ([]CLI, error) {
 	var out []CLI
 	for _, name := range profiles.Names() {
@@ -77,7 +77,7 @@ func (m Machine) List(ctx context.Context, profiles *agentcli.Set) ([]CLI, error
 	return out, ctx.Err()
 }
 
-// Names returns the agent CLIs of the profiles whose programs are found.
+// Names returns the agent CLIs of the profiles whose programs are installed.
 func (m Machine) Names(ctx context.Context, profiles *agentcli.Set) []string {
 	var names []string
 	for _, name := range profiles.Names() {
@@ -94,7 +94,7 @@ func (m Machine) Names(ctx context.Context, profiles *agentcli.Set) []string {
 
 var versionNumber = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)+`)
 
-// versionOf asks a program for its version; empty if it does not print one.
+// versionOf runs a program and returns its version; empty if it does not print one.
 func (m Machine) versionOf(ctx context.Context, found programpath.Found) string {
 	limited, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()
