@@ -60,6 +60,7 @@ func (l *loop) backendFor(selection string) *backend {
 	return p
 }
 
+// open begins to open the provider of a backend. When it is open, its events are watched.
 func (l *loop) open(p *backend) {
 	if l.ctx == nil {
 		return // not running yet
@@ -85,6 +86,7 @@ func (l *loop) open(p *backend) {
 	})
 }
 
+// listener returns the functions that handle the events of a provider in the loop.
 func (l *loop) listener(p *backend) ops.Listener {
 	return ops.Listener{
 		Begun:  func() { l.send(func() { p.streams = true }) },
@@ -241,6 +243,8 @@ func (l *loop) handleEvent(p *backend, ev runtime.Event) {
 	}
 }
 
+// attached records how many terminals are attached to a session, and emits an event if the number
+// has changed.
 func (l *loop) attached(e *entry, n int) {
 	kind, text := event.SessionAttached, "a terminal was connected"
 	if n < e.seen.Attached {

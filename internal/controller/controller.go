@@ -86,6 +86,7 @@ func ask[T any](ctx context.Context, c *Controller, f func(l *loop, answer func(
 	}
 }
 
+// timedOut returns the error of a request whose context has ended.
 func timedOut(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -94,6 +94,7 @@ const (
 	jobInterruptStalled
 )
 
+// running reports whether the session exists and its agent has not exited.
 func (e *entry) running() bool {
 	return e.unknownReason == "" && e.seen.Session == runtime.Alive && e.seen.Agent != runtime.Dead
 }

@@ -50,10 +50,12 @@ func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 	})
 }
 
+// launch returns a launch of the session with the given Config.
 func (l *loop) launch(s *plan.Session, cfg runtime.Config) *ops.Launch {
 	return &ops.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Secrets: l.c.opts.Secrets, FindProgram: l.c.opts.FindProgram}
 }
 
+// changed applies the result of a relaunch or of live commands.
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r ops.Changed) {
 	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
 		e.backend.cold = true // the next decision is a restart
@@ -154,6 +156,7 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 	})
 }
 
+// adopted applies the result of adopt.
 func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error) {
 	if err != nil {
 		l.applyFinding(e, ops.Finding{Err: fmt.Errorf("cannot take over the session: %w", err)})

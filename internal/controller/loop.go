@@ -72,6 +72,7 @@ type loop struct {
 // activityLag is the maximum delay with which the snapshot shows output and titles.
 const activityLag = 250 * time.Millisecond
 
+// newLoop returns a loop with the stored records and the first configuration.
 func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, backends: map[string]*backend{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
@@ -89,6 +90,7 @@ func newLoop(c *Controller) *loop {
 func (l *loop) now() time.Time     { return l.c.opts.Now() }
 func (l *loop) settings() Settings { return l.loaded.Settings }
 
+// run runs the loop until ctx ends or the controller is asked to exit, and then shuts it down.
 func (l *loop) run(ctx context.Context) error {
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	defer l.cancel()
@@ -247,6 +249,7 @@ func (l *loop) flushRecords() error {
 	}
 }
 
+// busy returns the jobs that still run, as "VERB of SESSION", sorted.
 func (l *loop) busy() []string {
 	var names []string
 	for _, e := range l.entries {

@@ -221,6 +221,7 @@ func (l *loop) reload() {
 	})
 }
 
+// reloaded applies the result of a load, or reports why the previous configuration stays active.
 func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	if city := l.loaded.Desired.City; err == nil && loaded.Desired.City != city {
 		err = fmt.Errorf("the city's name changed from %q to %q; stop the city first: its sessions carry the name", city, loaded.Desired.City)

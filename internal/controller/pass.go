@@ -132,6 +132,7 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 	return observed, l.policy()
 }
 
+// policy returns the policy of a diff, from the settings and the current state of the loop.
 func (l *loop) policy() plan.Policy {
 	policy := l.settings().Policy()
 	policy.Frozen, policy.ResumedAt, policy.Closed = l.frozen, l.jumpedAt, l.closed()
@@ -400,4 +401,5 @@ func (l *loop) countUnderWay() (starts, stops int) {
 	return starts, stops
 }
 
+// quarantined reports whether a decision puts the session in quarantine.
 func quarantined(a plan.Action) bool { return a.State == client.StateQuarantined }

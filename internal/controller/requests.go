@@ -87,6 +87,7 @@ func (l *loop) awaitSaved(e *entry, done client.Done, answer func(client.Done, e
 	})
 }
 
+// notSavedError returns the error of a request whose result could not be stored.
 func (l *loop) notSavedError() error {
 	return fmt.Errorf("%w: nothing was changed: %s", client.ErrUnavailable, cmp.Or(l.frozen, "the controller is stopping"))
 }

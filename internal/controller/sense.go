@@ -58,6 +58,8 @@ func (e *entry) clearSenses() {
 // sense schedules a read of the agent's channels as soon as possible.
 func (l *loop) sense(e *entry) { l.senseAt(e, l.now()) }
 
+// senseAt schedules a read of the agent's channels at the given time, or [senseGap] after the last
+// read if that is later.
 func (l *loop) senseAt(e *entry, at time.Time) {
 	s := &e.sensing
 	if earliest := s.last.Add(senseGap); at.Before(earliest) {
@@ -129,6 +131,7 @@ func (l *loop) read(e *entry) {
 	})
 }
 
+// sensed applies the result of a read. It ignores a reading of another instance.
 func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	s := &e.sensing
 	switch {

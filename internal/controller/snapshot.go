@@ -92,6 +92,8 @@ func (l *loop) target(e *entry, a plan.Action) *snapshot.Target {
 	return t
 }
 
+// degraded returns why the controller cannot do everything: faults of the store and of providers;
+// empty if there are none.
 func (l *loop) degraded() string {
 	var why []string
 	if l.frozen != "" {

@@ -74,6 +74,7 @@ func (l *loop) unclaimAll() {
 	}
 }
 
+// unclaim takes back the claim of an instance whose start has not begun.
 func (l *loop) unclaim(e *entry) {
 	if e.claimed && e.job == nil {
 		e.claimed, e.rec.Running, e.rec.Start = false, false, session.StartDone
@@ -130,6 +131,7 @@ type startResult struct {
 	attempt *ops.Attempt
 }
 
+// started applies the result of a start.
 func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.touch()
 	e.rec.Start = session.StartDone
@@ -179,6 +181,8 @@ func (l *loop) startBlocked(e *entry, r startResult) {
 	})
 }
 
+// startFailed applies the error of a start: it records the failure and delays the next start,
+// unless a limit or an unresumable conversation is the reason.
 func (l *loop) startFailed(e *entry, r startResult) {
 	e.stale = true
 	switch {

@@ -34,6 +34,7 @@ func (l *loop) stop(e *entry, a plan.Action) {
 	})
 }
 
+// stopped applies the result of a stop.
 func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	e.tree = nil
 	e.stops++
@@ -202,6 +203,7 @@ func (l *loop) blocksCityStop(e *entry) bool {
 	return e.unknown() || e.stale || e.exists()
 }
 
+// whyLeft returns why a session still runs or is unknown while the city is being stopped.
 func (l *loop) whyLeft(e *entry) string {
 	switch why := cmp.Or(e.backend.health.WhyUnknown(e.rec.Session), e.unknownReason); {
 	case why != "":

@@ -123,6 +123,7 @@ func (c *Case) next() string {
 	return "no action until something changes"
 }
 
+// evidence returns the evidence about the agent's activity in the form of the control API.
 func (c *Case) evidence() []client.Evidence {
 	out := make([]client.Evidence, 0, len(c.Judged))
 	for i := range c.Judged {

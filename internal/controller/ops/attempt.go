@@ -87,6 +87,7 @@ func (a *Attempt) Judge(now time.Time) {
 	close(a.giveUp)
 }
 
+// late returns the error of an attempt whose deadline has passed.
 func (a *Attempt) late() error {
 	if took := a.due.Sub(a.began).Round(time.Millisecond); took > a.limit {
 		return fmt.Errorf("not done within %v; the limit of a start is %v, and longer only while it prints output", took, a.limit)

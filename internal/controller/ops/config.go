@@ -65,6 +65,7 @@ func NotRun(exit *runtime.Exit) bool {
 	return exit != nil && exit.Signal == "" && (exit.Code == notFound || exit.Code == notRunnable)
 }
 
+// metadata returns the metadata that describes this launch.
 func (a *Launch) metadata() Metadata {
 	return Metadata{
 		City: a.Root, Agent: a.Session.Agent, Stored: Fingerprints(a.Session),

@@ -70,6 +70,7 @@ func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
 	return r
 }
 
+// relaunch relaunches the agent with the configuration of the new instance.
 func (a *Launch) relaunch(ctx context.Context, p runtime.Provider) error {
 	cfg, err := a.instanceConfig(ctx)
 	if err != nil {

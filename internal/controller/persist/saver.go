@@ -71,6 +71,7 @@ func (s *Saver) Put(next Change) {
 	s.kick()
 }
 
+// kick wakes Run.
 func (s *Saver) kick() {
 	select {
 	case s.more <- struct{}{}:
@@ -136,6 +137,7 @@ func (s *Saver) writeAll(ctx context.Context) (failed bool) {
 	return failed
 }
 
+// removeLocked removes a saved record from the queue. The caller holds mu.
 func (s *Saver) removeLocked(key session.Key) {
 	delete(s.open, key)
 	for i, queued := range s.queue {
@@ -146,6 +148,7 @@ func (s *Saver) removeLocked(key session.Key) {
 	}
 }
 
+// write saves or removes one record, within [Limit].
 func (s *Saver) write(ctx context.Context, next Change) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, Limit, fmt.Errorf("no answer within %v", Limit))
 	defer cancel()

@@ -70,6 +70,7 @@ func Renew(req client.LifecycleRequest) Order {
 	return func(c *Case) (Outcome, error) { return renew(c, req.HandOver) }
 }
 
+// renew requests a restart at the end of the current turn; with handOver, in a new conversation.
 func renew(c *Case, handOver bool) (Outcome, error) {
 	r := &c.Record
 	switch {

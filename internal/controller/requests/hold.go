@@ -37,6 +37,7 @@ func NewHeldEvent(h session.Hold) Event {
 	return Event{event.SessionHeld, "the session is kept from running", map[string]string{"hold": string(h.Kind), "reason": h.Reason}}
 }
 
+// wakeReason returns reason, or a default if it is empty.
 func wakeReason(reason string) string { return cmp.Or(reason, "a person or a program requested it") }
 
 // Wake returns an order that starts a sleeping session or an unneeded member of a pool, and cancels
@@ -104,6 +105,7 @@ func Suspend(reason string) Order {
 	}
 }
 
+// setHold sets a hold of a configured session.
 func (c *Case) setHold(kind session.HoldKind, reason string) (Outcome, error) {
 	if err := c.configured(); err != nil {
 		return Outcome{}, err

@@ -151,12 +151,14 @@ func (b *Store) notify(t *Target) {
 	b.changed(key.Session)
 }
 
+// changed calls Changed, if it is set.
 func (b *Store) changed(name string) {
 	if b.Changed != nil {
 		b.Changed(name)
 	}
 }
 
+// read returns the current state, which is empty before the first Publish.
 func (b *Store) read() *cityState {
 	if p := b.now.Load(); p != nil {
 		return p
