@@ -95,6 +95,8 @@ type controllerProcess struct {
 	last      cityconfig.Loaded // the last valid configuration
 }
 
+// run opens the store, the sockets and all services, and serves until the controller exits or one
+// of them fails.
 func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
 	d := k.daemon
 	db, err := k.openStore(ctx)
