@@ -27,6 +27,7 @@ func (e Environ) Get(name string) string {
 	return value
 }
 
+// cutName returns the value of an environment entry if it has the given name.
 func cutName(entry, name string) (string, bool) {
 	if len(entry) > len(name) && entry[:len(name)] == name && entry[len(name)] == '=' {
 		return entry[len(name)+1:], true

@@ -69,6 +69,7 @@ func (l *Loader) Preview(root string, req client.PreviewRequest) (plan.Desired, 
 	return desired, err
 }
 
+// inputs returns the facts about this process that resolving a configuration needs.
 func (l *Loader) inputs() plan.Inputs {
 	return plan.Inputs{
 		Profiles: agentcli.Builtin(), Known: l.catalog(), RuntimeOverride: l.Environ.RuntimeOverride(),

@@ -129,6 +129,7 @@ func (w *watch) follow() {
 	}
 }
 
+// addFolders adds a directory and all directories below it, up to [maxFolders] in total.
 func addFolders(wanted map[string]bool, tree string) error {
 	return filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {
 		switch {
