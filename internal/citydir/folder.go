@@ -188,6 +188,7 @@ func MakePrivate(dir string) error {
 	return err
 }
 
+// ownFolder creates a directory and returns an error if another user can access it.
 func ownFolder(dir string) error {
 	if err := os.Mkdir(dir, Private); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

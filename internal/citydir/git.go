@@ -64,6 +64,7 @@ func commonDir(path string) (string, error) {
 	return resolvePath(dir, strings.TrimSpace(named)), err
 }
 
+// resolvePath returns an absolute path as it is, and a relative one below dir.
 func resolvePath(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -71,6 +72,7 @@ func resolvePath(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
+// readSmall returns the text of a file of at most [maxGitFile] bytes.
 func readSmall(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -190,6 +192,7 @@ func escapePattern(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
+// hasLine reports whether text has the given line; white space at its end is ignored.
 func hasLine(text, want string) bool {
 	for line := range strings.Lines(text) {
 		if strings.TrimRight(line, " \t\r\n") == want {

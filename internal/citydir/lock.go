@@ -37,6 +37,8 @@ func LockForRemoval(ctx context.Context, root string, pid int) (release func() e
 	return lockWithin(ctx, root, pid, removalLockTimeout, ", or another process is removing it: wait for that process or stop it; agents keep running without it")
 }
 
+// lockWithin locks the city's lock file and writes pid into it. remedy ends the error if another
+// process keeps the lock for longer than limit.
 func lockWithin(ctx context.Context, root string, pid int, limit time.Duration, remedy string) (release func() error, err error) {
 	path := filepath.Join(root, StateFolder, LockFile)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, PrivateFile)
