@@ -27,6 +27,7 @@ func Orphans(root string, tokens map[string]bool) []int {
 	return out
 }
 
+// ancestors returns the PIDs of this process and of its ancestors.
 func ancestors() map[int]bool {
 	mine := map[int]bool{}
 	for pid := os.Getpid(); pid > 1 && !mine[pid]; {

@@ -99,6 +99,7 @@ type backend struct {
 	close          func() error
 }
 
+// recordLeft records something that could not be stopped or removed, and why.
 func (w *uninstallation) recordLeft(what string, why error) {
 	w.result.Left = append(w.result.Left, client.Obstacle{What: what, Why: why.Error()})
 }
@@ -111,6 +112,7 @@ func (w *uninstallation) recordFailure(p *backend, why error) {
 	w.recordLeft(p.selection, why)
 }
 
+// openAll opens every provider that may have sessions of the city.
 func (w *uninstallation) openAll() {
 	for _, dir := range w.site.sockets(&client.Remains{}) {
 		for _, selection := range w.opts.Local(dir) {
