@@ -38,6 +38,7 @@ func (x *examination) agents() {
 	}
 }
 
+// workDir checks that the agent's working directory exists.
 func (x *examination) workDir(s *plan.Session) {
 	check, dir := "agent."+s.Agent+".work_dir", s.Config.WorkDir
 	if dir == "" {
@@ -56,6 +57,7 @@ func (x *examination) workDir(s *plan.Session) {
 	}
 }
 
+// command checks that the agent's programs are found.
 func (x *examination) command(s *plan.Session) {
 	check := "agent." + s.Agent + ".command"
 	name, err := programpath.FirstProgram(s.Config.Command)

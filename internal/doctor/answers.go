@@ -24,6 +24,7 @@ func (d *Doctor) AskCLIs(ctx context.Context, root string, report func(Finding))
 	return context.Cause(ctx)
 }
 
+// answers asks all agent CLIs their question in a temporary city, and removes the city.
 func (x *examination) answers() {
 	text, names, err := x.trialCity()
 	if err != nil {
@@ -60,6 +61,7 @@ func (x *examination) answers() {
 	}
 }
 
+// answer reports the result of one agent CLI.
 func (x *examination) answer(a smoketest.Result) {
 	if a.Err != nil {
 		x.problem("answer."+a.Agent, a.Err.Error(), "start it by hand as this user and check whether it answers")

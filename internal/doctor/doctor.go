@@ -98,6 +98,7 @@ func (x *examination) problem(check, message, remedy string) {
 	x.report(Finding{Check: check, Level: LevelProblem, Message: message, Remedy: remedy})
 }
 
+// config checks the configuration.
 func (x *examination) config(ctx context.Context) {
 	path := filepath.Join(x.root, client.CityFile)
 	r, err := x.Loader.Load(ctx, x.root)
@@ -209,6 +210,7 @@ func ownedByUs(info fs.FileInfo) bool {
 	return !ok || int(owner.Uid) == os.Getuid()
 }
 
+// runtimeFolder checks the directory for the sockets of sessions.
 func (x *examination) runtimeFolder() {
 	dir, err := citydir.RuntimeDir(x.root, x.Loader.Environ.SocketBases()...)
 	if err != nil {

@@ -52,6 +52,7 @@ func (x *examination) prompt() {
 	}
 }
 
+// tryPrompt starts a test agent at a provider, sends it a prompt, and waits for the answer.
 func (x *examination) tryPrompt(ctx context.Context, selection string, where all.Where) (err error) {
 	dir, err := os.MkdirTemp(citydir.PublicTempDir, "gc-doctor-")
 	if err != nil {

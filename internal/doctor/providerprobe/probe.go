@@ -142,10 +142,12 @@ func (v *probe) try(a attempt) Finding {
 	return f
 }
 
+// declares reports whether the provider declares one of the words.
 func (v *probe) declares(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(v.Declared, word) })
 }
 
+// missing reports whether an error means that an operation is not supported.
 func missing(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrExecUnsupported) || errors.Is(err, runtime.ErrAttachUnsupported) ||
 		errors.Is(err, runtime.ErrInputUnsupported)

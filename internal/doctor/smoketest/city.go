@@ -101,6 +101,7 @@ func absolute(credentials any, root string) error {
 	return nil
 }
 
+// write returns the city as TOML.
 func write(city map[string]any) ([]byte, error) {
 	city["workspace"] = map[string]any{"name": workspace}
 	text, err := toml.Marshal(city)

@@ -82,6 +82,7 @@ func RunTrial(ctx context.Context, c City, report func(Result)) error {
 	return <-ended
 }
 
+// runAll asks all agents at the same time and reports each result.
 func runAll(ctx context.Context, c City, api *client.Client, report func(Result)) {
 	var wait sync.WaitGroup
 	var reporting sync.Mutex

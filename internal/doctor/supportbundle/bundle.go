@@ -89,8 +89,10 @@ func (b *Writer) page(parent context.Context, page Page) error {
 	return b.put(page.Name, []byte(b.clean(string(text), page.Printed)))
 }
 
+// clean returns a text with credentials hidden.
 func (b *Writer) clean(text string, printed bool) string { return b.tokens.hide(b.Hide(text), printed) }
 
+// put adds one file to the archive.
 func (b *Writer) put(name string, text []byte) error {
 	head := &tar.Header{Typeflag: tar.TypeReg, Name: b.Folder + "/" + name, Mode: pageMode, Size: int64(len(text)), ModTime: b.Now}
 	if err := b.archive.WriteHeader(head); err != nil {
