@@ -159,6 +159,7 @@ type claimed struct {
 	Answered bool `json:"answered"` // the city answered, or knows this start from another report
 }
 
+// claims returns the saved claims, the oldest first.
 func (h *hook) claims() ([]claimed, error) {
 	dir := h.Getenv(VariableFolder)
 	if dir == "" {
@@ -178,6 +179,7 @@ func (h *hook) claims() ([]claimed, error) {
 	return claims, nil
 }
 
+// saveClaim adds a claim to the saved ones and keeps the newest [maxClaims].
 func (h *hook) saveClaim(c worker.ContextClaim) error {
 	claims, err := h.claims()
 	if err != nil {

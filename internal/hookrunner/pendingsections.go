@@ -24,6 +24,7 @@ type compactions struct {
 	Last string `json:"last"`
 }
 
+// hasPendingSections reports whether sections are saved for the next prompt.
 func (h *hook) hasPendingSections() bool {
 	_, err := os.Stat(filepath.Join(h.Getenv(VariableFolder), pendingFile))
 	return err == nil && h.cli.WithPrompt

@@ -64,6 +64,7 @@ func (h *hook) begin(ctx context.Context) error {
 	return errors.Join(contextErr, h.opened(ctx))
 }
 
+// compacted reports a compaction of the conversation.
 func (h *hook) compacted(ctx context.Context) error {
 	_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
 	if err == nil && h.cli.InjectsContext(hooks.SourceCompact) {

@@ -105,6 +105,7 @@ func (h *hook) failed(known bool, err error) int {
 	return h.deny(reason)
 }
 
+// parse parses the arguments and returns the deadline of the call.
 func (h *hook) parse() (time.Duration, error) {
 	var name, event string
 	var within time.Duration

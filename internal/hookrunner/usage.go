@@ -174,6 +174,7 @@ func (h *hook) skipPast() error {
 	return saveReadOffsets(dir, read)
 }
 
+// loadReadOffsets returns the offsets up to which each transcript was reported, by path.
 func loadReadOffsets(dir string) map[string]int64 {
 	for _, name := range []string{readFile, begunFile} {
 		var read map[string]int64
@@ -194,6 +195,7 @@ func (h *hook) saveStartOffsets() error {
 	return h.saveFile(begunFile, loadReadOffsets(dir))
 }
 
+// saveReadOffsets saves the read offsets of the transcripts that still exist.
 func saveReadOffsets(dir string, read map[string]int64) error {
 	if dir == "" {
 		return nil
