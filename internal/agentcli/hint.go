@@ -64,6 +64,7 @@ func compareVersions(a, b string) int {
 	return 0
 }
 
+// part returns the number at index i, or 0 if there is none.
 func part(parts []string, i int) int {
 	if i >= len(parts) {
 		return 0

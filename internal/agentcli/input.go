@@ -81,6 +81,7 @@ func (c *Characters) UnmarshalText(text []byte) error {
 	return err
 }
 
+// character parses a character such as "U+200B".
 func character(text string) (rune, error) {
 	digits, ok := strings.CutPrefix(text, "U+")
 	n, err := strconv.ParseUint(digits, 16, 32)

@@ -82,6 +82,7 @@ func list(field *[]string, value []string) {
 	}
 }
 
+// merged returns base with the entries of over added; base does not change.
 func merged[V any](base, over map[string]V) map[string]V {
 	if len(over) == 0 {
 		return base

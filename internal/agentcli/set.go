@@ -79,6 +79,7 @@ func (s *Set) With(name string, patch Patch) (*Set, error) {
 	return &Set{next}, nil
 }
 
+// base returns the profile from which the named profile starts.
 func (s *Set) base(name, from string) (Profile, error) {
 	if from != "" {
 		p, err := s.Get(from)

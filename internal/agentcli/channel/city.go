@@ -216,6 +216,7 @@ func (r *reporter) prompt(ctx context.Context, m worker.Message) {
 	}
 }
 
+// interrupt interrupts the running turn for the city's message with the given ID.
 func (r *reporter) interrupt(ctx context.Context, id string) {
 	if err := r.server.interrupt(ctx); err != nil {
 		r.ack(id, worker.Failed, "the turn was not interrupted: "+err.Error())

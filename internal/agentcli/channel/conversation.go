@@ -125,10 +125,12 @@ func (c *conversation) recordTurn(t turn) bool {
 	return true
 }
 
+// hasEnded reports whether a turn with this status has ended.
 func hasEnded(status string) bool {
 	return status == turnCompleted || status == turnInterrupted || status == turnFailed
 }
 
+// applyNotice applies a notification about the thread on the screen and returns the change.
 func (c *conversation) applyNotice(method string, n notice) change {
 	switch method {
 	case noticeTurnStarted:

@@ -39,6 +39,7 @@ func (s *server) begin(ctx context.Context) (thread string, err error) {
 	return "", errors.New("the agent is working on another turn")
 }
 
+// exited reports whether the server has exited.
 func (s *server) exited() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,6 +55,7 @@ type handler struct {
 	Timeout int64  `json:"timeout"`
 }
 
+// entries returns the hook settings of each event.
 func (c CLI) entries(program, dir string) map[string][]entry {
 	out := map[string][]entry{}
 	for _, e := range c.Events {

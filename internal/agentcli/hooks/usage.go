@@ -158,6 +158,7 @@ type counts struct {
 // synthetic is the model name of a message that no model wrote.
 const synthetic = "<synthetic>"
 
+// block returns the usage in a record of [CodecBlocks].
 func block(r *record) (worker.TelemetryEvent, bool) {
 	m := &r.Message
 	if r.Type != "assistant" || m.Usage == nil || m.Model == synthetic {
@@ -168,6 +169,7 @@ func block(r *record) (worker.TelemetryEvent, bool) {
 	}}, true
 }
 
+// response returns the usage in a record of [CodecRollout].
 func response(r *record) (worker.TelemetryEvent, bool) {
 	p := &r.Payload
 	if r.Type != "token_usage_record" && p.Type != "token_usage_record" || p.Usage == nil {
@@ -178,6 +180,7 @@ func response(r *record) (worker.TelemetryEvent, bool) {
 	}}, true
 }
 
+// folded returns the usage in a record of [CodecFolded].
 func folded(r *record) (worker.TelemetryEvent, bool) {
 	t := r.Tokens
 	if t == nil {
