@@ -25,6 +25,7 @@ const (
 	slashAsDashes slashRule = "--"
 )
 
+// defaultName returns the session name of the default scheme.
 func defaultName(city, agent string) string {
 	left, right := encodePart(city, slashAsByte), encodePart(agent, slashAsDashes)
 	name := prefix + left + "-" + right
@@ -105,4 +106,5 @@ func decodePart(text string) (part string, ok bool) {
 	return string(out), true
 }
 
+// plain reports whether a byte is encoded as itself everywhere.
 func plain(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }

@@ -71,6 +71,8 @@ type templateFields struct {
 	Name  string // the part after it
 }
 
+// templateName returns the session name of a template, or an error if the template or the name is
+// invalid.
 func templateName(city, agent, text string) (string, error) {
 	t, err := template.New("session_template").Parse(text)
 	if err != nil {
@@ -92,6 +94,7 @@ func templateName(city, agent, text string) (string, error) {
 	return out.String(), runtime.ValidateName(out.String())
 }
 
+// cutLast cuts s around the last sep. If there is none, after is s.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

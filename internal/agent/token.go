@@ -1,8 +1,8 @@
 package agent
 
-// The beginnings of the secret tokens that gc makes. A token is recognized by its beginning
-// wherever it stands, also long after the run that it was made for: package redact masks all
-// of them. Tokens of earlier versions have none of these beginnings and stay valid.
+// The prefixes of the secret tokens that gc creates. Package redact recognizes a token by its
+// prefix in any text and masks it, also long after its run. Tokens of earlier versions have no
+// prefix and stay valid.
 const (
 	InstanceTokenPrefix = "gci_" // followed by 26 characters of base32
 	WorkerTokenPrefix   = "gcw_" // followed by 43 characters of base64url
