@@ -19,19 +19,19 @@ type backend struct {
 	health  ops.ListingHealth
 	streams bool // the provider pushes events: a patrol only lists its sessions
 
-	listing   bool      // a listing runs now
-	listedAt  time.Time // when the last listing began
-	wanted    bool      // a listing is due
-	listAfter time.Time // no listing before this time
-	foreign   map[string]bool
-	counted   bool // this controller has received a complete listing
-	lostAll   bool // the first complete listing had none of the sessions that the records call running
-	cold      bool // a relaunch failed as unsupported
+	listing        bool      // a listing runs now
+	listedAt       time.Time // when the last listing began
+	wanted         bool      // a listing is due
+	listAfter      time.Time // no listing before this time
+	foreign        map[string]bool
+	counted        bool // this controller has received a complete listing
+	lostAll        bool // the first complete listing had none of the sessions that the records call running
+	cannotRelaunch bool // a relaunch failed as unsupported
 }
 
 // canRelaunch reports whether this provider can relaunch the agent of a session.
 func (p *backend) canRelaunch(name string) bool {
-	if p.provider == nil || p.cold {
+	if p.provider == nil || p.cannotRelaunch {
 		return false
 	}
 	_, ok := runtime.As[runtime.RelaunchProvider](p.provider, name)

@@ -24,11 +24,11 @@ type entry struct {
 
 	wakeQueued bool // a prompt was queued since the session was woken
 
-	backend    *backend
-	owner      plan.Owner
-	known      bool   // this controller has started or adopted the instance
-	notedEpoch uint64 // the epoch in the session's metadata; zero: not known
-	cut        bool   // its start was interrupted when an earlier controller stopped
+	backend          *backend
+	owner            plan.Owner
+	known            bool   // this controller has started or adopted the instance
+	notedEpoch       uint64 // the epoch in the session's metadata; zero: not known
+	startInterrupted bool   // its start was interrupted when an earlier controller stopped
 
 	before      *session.Conversation // the conversation before a pending relaunch; nil: none is pending
 	blocked     bool                  // its last start was refused because the session exists
@@ -48,21 +48,21 @@ type entry struct {
 	again         time.Time // time of the next unconditional observation; zero: none
 	unsure        int       // consecutive observations with an unclear result
 
-	sensing   sensing
-	obstacles obstacles
-	unseen    error     // error if the agent's program was not found before the start
-	idleSince time.Time // earliest begin of an idle period
-	job       *job      // the running job; nil: none
-	order     plan.Order
-	stopAt    time.Time // no stop before this time
-	stopFault string
-	driftedAt time.Time
-	waitsFrom time.Time // since when a stop that the configuration requires is postponed
-	apply     bool      // a person asked to apply the change now
-	asks      bool      // gc asked a person about this instance
-	confirmed bool      // it was observed after the drift was detected
-	hints     string    // the hints that this controller passed to the provider; empty: none
-	disrupted bool
+	sensing        sensing
+	obstacles      obstacles
+	programMissing error     // error if the agent's program was not found before the start
+	idleSince      time.Time // earliest begin of an idle period
+	job            *job      // the running job; nil: none
+	order          plan.Order
+	stopAt         time.Time // no stop before this time
+	stopFault      string
+	driftedAt      time.Time
+	waitsFrom      time.Time // since when a stop that the configuration requires is postponed
+	apply          bool      // a person asked to apply the change now
+	asks           bool      // gc asked a person about this instance
+	confirmed      bool      // it was observed after the drift was detected
+	hints          string    // the hints that this controller passed to the provider; empty: none
+	disrupted      bool
 
 	action plan.Action // the last decision
 
@@ -121,7 +121,7 @@ func (e *entry) unread() bool {
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
-		UnknownReason: e.unknownReason, Observation: e.seen, Managed: e.known, StartInterrupted: e.cut, Stored: ops.Stored(&e.rec.Stored), CanRelaunch: e.backend.canRelaunch(e.rec.Session),
+		UnknownReason: e.unknownReason, Observation: e.seen, Managed: e.known, StartInterrupted: e.startInterrupted, Stored: ops.Stored(&e.rec.Stored), CanRelaunch: e.backend.canRelaunch(e.rec.Session),
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
 		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, PostponedSince: e.waitsFrom, Apply: e.apply,
 

@@ -58,7 +58,7 @@ func (l *loop) launch(s *plan.Session, cfg runtime.Config) *ops.Launch {
 // changed applies the result of a relaunch or of live commands.
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r ops.Changed) {
 	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
-		e.backend.cold = true // the next decision is a restart
+		e.backend.cannotRelaunch = true // the next decision is a restart
 		l.restoreConversation(e)
 		return
 	}
@@ -87,7 +87,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 		kind, text = event.SessionRelaunched, "the agent was relaunched in its session"
 		if !r.Renewed {
 			l.c.opts.Logger.Warn("a relaunch did not change the instance token; agents of this provider are restarted from now on", "provider", e.rec.Provider)
-			e.backend.cold = true
+			e.backend.cannotRelaunch = true
 		}
 		l.recordRelaunch(e, began, r)
 	}
@@ -114,7 +114,7 @@ func (l *loop) recordRelaunch(e *entry, began time.Time, r ops.Changed) {
 func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 	l.recordRelaunch(e, began, r)
 	if r.Finding.Seen.Agent != runtime.Dead {
-		e.cut, e.known, e.rec.Start = true, false, session.StartCut
+		e.startInterrupted, e.known, e.rec.Start = true, false, session.StartCut
 		fault := ops.Fault(r.Err)
 		if r.Missing != nil {
 			fault = r.Missing.Error()
@@ -133,9 +133,9 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 	p, name, handle, limit := e.backend.provider, e.rec.Session, e.seen.Handle, observeLimit
 	notes := ops.Metadata{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored, Epoch: e.rec.Epoch, Started: e.rec.Instance}
 	undone := e.action.StartInterrupted
-	noted := e.owner != plan.OwnerUnknown && !e.cut && e.notedEpoch == e.rec.Epoch
+	noted := e.owner != plan.OwnerUnknown && !e.startInterrupted && e.notedEpoch == e.rec.Epoch
 	var live *plan.Session
-	if e.cut && s != nil && len(s.Config.SessionLive) > 0 {
+	if e.startInterrupted && s != nil && len(s.Config.SessionLive) > 0 {
 		live, notes.Stored.Live, limit = s, s.Live, observeLimit+liveLimit
 	}
 	l.begin(e, jobAdopt, plan.VerbAdopt, limit, func(ctx context.Context) func() {
@@ -166,7 +166,7 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 		l.c.opts.Logger.Warn("live commands failed", "session", e.rec.Session, "error", liveErr)
 	}
 	e.known, e.owner, e.hints = true, plan.OwnerThisCity, ""
-	e.cut, e.rec.Start, e.rec.Stored, e.notedEpoch = false, session.StartDone, stored, e.rec.Epoch
+	e.startInterrupted, e.rec.Start, e.rec.Stored, e.notedEpoch = false, session.StartDone, stored, e.rec.Epoch
 	e.rec.Conversation.Begun = e.rec.Conversation.ID != ""
 	e.touch()
 	e.rec.Running, e.rec.Exit = true, nil

@@ -58,7 +58,7 @@ type loop struct {
 	recalling bool
 
 	ending  *ending // nil unless the city is being stopped
-	leaving bool    // the loop must return
+	exiting bool    // the loop must return
 
 	waiters   []func() bool // called after each pass; removed when they return true
 	dirty     bool          // a pass is due
@@ -106,9 +106,9 @@ func (l *loop) run(ctx context.Context) error {
 	defer patrol.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for !l.leaving {
+	for !l.exiting {
 		l.turn()
-		if l.leaving {
+		if l.exiting {
 			break
 		}
 		pause := l.pause()
@@ -122,7 +122,7 @@ func (l *loop) run(ctx context.Context) error {
 			l.patrol()
 			patrol.Reset(l.settings().Patrol)
 		case <-ctx.Done():
-			l.leaving = true
+			l.exiting = true
 		}
 		l.checkClock(pause)
 	}
@@ -135,7 +135,7 @@ func (l *loop) turn() {
 	if !l.dirty {
 		l.processEdges()
 	}
-	for l.dirty && !l.leaving {
+	for l.dirty && !l.exiting {
 		l.dirty = false
 		l.wake = time.Time{}
 		l.pass()

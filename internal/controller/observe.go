@@ -100,7 +100,7 @@ func (l *loop) applyFinding(e *entry, f ops.Finding) {
 	}
 	switch {
 	case e.running():
-		if !e.backend.streams || e.cut || !ran || e.sensing.last.IsZero() { // what it printed meanwhile was not read
+		if !e.backend.streams || e.startInterrupted || !ran || e.sensing.last.IsZero() { // what it printed meanwhile was not read
 			l.sense(e)
 		}
 		if !e.rec.Running {
@@ -148,7 +148,7 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 		e.touch()
 	case seen == "", n.Started == seen:
 	default:
-		e.cut = same && e.rec.Start != session.StartDone || n.Started != "" && n.City == l.c.opts.Root
+		e.startInterrupted = same && e.rec.Start != session.StartDone || n.Started != "" && n.City == l.c.opts.Root
 	}
 	switch n.City {
 	case "":
@@ -183,7 +183,7 @@ func (l *loop) successor(e *entry, f ops.Finding) {
 	}
 	e.identify(f.Seen)
 	e.rec.Start = session.StartDone
-	if e.cut {
+	if e.startInterrupted {
 		e.rec.Start = session.StartOpen
 	}
 	e.rec.Conversation = e.rec.Conversation.WithoutPresent()
@@ -199,7 +199,7 @@ func (l *loop) ended(e *entry) {
 	exit := e.seen.Exit
 	lived := now.Sub(e.rec.StartedAt)
 	cut := e.rec.Start == session.StartOpen
-	e.known, e.cut, e.rec.Start = false, false, session.StartDone
+	e.known, e.startInterrupted, e.rec.Start = false, false, session.StartDone
 	e.touch()
 	e.rec.Running, e.rec.Exit, e.rec.Lost = false, exit, exit == nil && e.seen.Session == runtime.Dead
 	e.clearSenses()
@@ -215,10 +215,10 @@ func (l *loop) ended(e *entry) {
 		l.addToCensus(e)
 	}
 	kind, fault := ops.EndOf(&e.rec, e.seen.Cause)
-	if e.unseen != nil && ops.NotRun(exit) {
-		fault = e.unseen.Error()
+	if e.programMissing != nil && ops.NotRun(exit) {
+		fault = e.programMissing.Error()
 	}
-	e.unseen = nil
+	e.programMissing = nil
 	if cut && e.rec.Lost {
 		kind, fault = event.SessionStartFailed, "its start was interrupted because the controller stopped"
 	}

@@ -256,7 +256,7 @@ func (c *Controller) StopCity(ctx context.Context) (client.Census, error) {
 func (c *Controller) StopController(ctx context.Context) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
 		l.c.emit(event.ControllerStopping, nil, "the controller received a request to stop", map[string]string{"scope": "controller"})
-		l.leaving = true
+		l.exiting = true
 		answer(client.Done{Changed: true, Detail: fmt.Sprintf("%d sessions keep running", l.countRunning())}, nil)
 	})
 }

@@ -76,7 +76,7 @@ func (l *loop) awaitSaved(e *entry, done client.Done, answer func(client.Done, e
 		switch {
 		case a.saved:
 			answer(done, nil)
-		case l.frozen != "" || l.leaving || l.entries[e.rec.Key()] != e:
+		case l.frozen != "" || l.exiting || l.entries[e.rec.Key()] != e:
 			e.asked = nil
 			e.touch() // overwrite the result in case the store saved it anyway
 			answer(client.Done{}, l.notSavedError())

@@ -149,7 +149,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	}
 	e.hints = hintsOf(s)
 	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerThisCity, 0, time.Time{}, ""
-	e.unseen = r.Unseen
+	e.programMissing = r.Unseen
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
 	e.rec.Warning, e.rec.Renew = r.Warning, time.Time{}
 	l.endObstacle(e)

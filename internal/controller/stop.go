@@ -54,7 +54,7 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	if e.rec.Start != session.StartCut {
 		e.rec.NextAt = time.Time{}
 	}
-	e.rec.Running, e.rec.Lost, e.rec.Start, e.cut = false, false, session.StartDone, false
+	e.rec.Running, e.rec.Lost, e.rec.Start, e.startInterrupted = false, false, session.StartDone, false
 	if began.Sub(e.rec.StartedAt) >= conversation.SettleTime {
 		e.rec.Conversation.MarkReached()
 	}
@@ -283,7 +283,7 @@ func (l *loop) answerCityStop(census client.Census) {
 	for _, answer := range waiting {
 		answer(census, nil)
 	}
-	l.leaving, l.ending.stuck = l.leaving || census.Clean, !census.Clean
+	l.exiting, l.ending.stuck = l.exiting || census.Clean, !census.Clean
 	l.ending.strays = l.ending.closing && !census.Clean
 	l.ending.closing = l.ending.closing && census.Clean
 }
