@@ -1,6 +1,6 @@
 package event
 
-// The states of budgets.
+// The kinds of events about budgets.
 const (
 	BudgetExceeded Kind = "budget.exceeded"
 	BudgetReleased Kind = "budget.released"

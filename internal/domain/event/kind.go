@@ -2,10 +2,10 @@ package event
 
 import "slices"
 
-// Kind is the name of what happened: "noun.verb", stable.
+// Kind is the stable name of an event's kind, in the form "noun.verb".
 type Kind string
 
-// The kinds. [Kinds] says what each means and carries.
+// The kinds. [Kinds] returns the meaning and the data keys of each.
 const (
 	ControllerStarted      Kind = "controller.started"
 	ControllerStopping     Kind = "controller.stopping"
@@ -44,16 +44,16 @@ const (
 	SessionDraining Kind = "session.draining"
 	SessionDrained  Kind = "session.drained"
 	SessionLimited  Kind = "session.limited"
-	// SessionObstacle and SessionObstacleOver are the beginning and the end of what keeps an
-	// agent from making progress.
+	// SessionObstacle reports that an obstacle keeps an agent from making progress, and
+	// SessionObstacleOver reports that the obstacle is gone.
 	SessionObstacle     Kind = "session.obstacle"
 	SessionObstacleOver Kind = "session.obstacle_over"
-	// SessionResumeFailed says that an agent did not get into its conversation.
+	// SessionResumeFailed reports that an agent could not resume its conversation.
 	SessionResumeFailed Kind = "session.resume_failed"
 
 	PoolCheckFailed Kind = "pool.check_failed"
 
-	// EventsDropped says that events of a session were left out, see [Rate].
+	// EventsDropped reports that events of a session were left out, see [Rate].
 	EventsDropped Kind = "events.dropped"
 
 	HostResumed Kind = "host.resumed"
@@ -96,8 +96,8 @@ type KindInfo struct {
 // Datum is one key of an event's data.
 type Datum struct{ Key, Meaning string }
 
-// Kinds returns the table of all kinds in the order of the documentation.
-// docs/reference/events.md is made from it.
+// Kinds returns the table of all kinds in the order of the documentation. docs/reference/events.md
+// is generated from it.
 func Kinds() []KindInfo {
 	reason := Datum{"reason", "why the controller did it"}
 	fields := Datum{"fields", "the configuration fields that differ, separated by commas"}

@@ -13,16 +13,17 @@ import (
 	"gascity/client"
 )
 
-// Rate bounds the events of one kind about one session: Burst of them at once, and then
-// one each time Every has passed. What comes faster is left out, except the newest one,
-// which is appended as soon as the rate allows it: the last state is always there. An
-// event of kind [EventsDropped] says how many were left out, at most once for a session
-// each time Report has passed. Zero fields are 300, 200 ms and 10 s.
+// Rate limits the events of one kind about one session: Burst events at once, then one per Every.
+// An event that exceeds the limit is deferred and appended as soon as the rate allows it. A newer
+// event replaces a deferred one, so the last state is always in the log. An event of kind
+// [EventsDropped] reports how many were left out, at most once per session and Report. Zero fields
+// mean 300, 200 ms and 10 s.
 type Rate struct {
 	Burst         int
 	Every, Report time.Duration
 }
 
+// withDefaults returns the rate with its zero fields replaced by the defaults.
 func (r Rate) withDefaults() Rate {
 	if r.Burst <= 0 {
 		r.Burst = 300
@@ -36,41 +37,41 @@ func (r Rate) withDefaults() Rate {
 	return r
 }
 
-// Limited is a [Log] whose events about sessions and agents have a [Rate]. Events about
-// the city itself pass. [Limited.Run] appends what was held back. Safe for concurrent use.
+// Limited is a [Log] that applies a [Rate] to events about sessions and agents. Events about the
+// city itself are not limited. [Limited.Run] appends deferred events. Safe for concurrent use.
 type Limited struct {
 	Log
 	rate Rate
 	now  func() time.Time
-	kick chan struct{} // has room for one: Run has something to wait for
+	kick chan struct{} // capacity 1: Append signals Run that an event was deferred
 
 	mu      sync.Mutex
 	streams map[stream]*bucket
 	dropped map[string]*drops // by owner
-	seen    int               // appended since unused buckets were removed
-	ended   bool              // Run has ended: nothing is held back any more
+	seen    int               // calls of Append since unused buckets were removed
+	ended   bool              // Run has returned: events are not deferred any more
 }
 
-// stream is what has a rate of its own, so that one kind of event, or one decision,
-// does not hide another.
+// stream identifies the events that share one bucket: those of one owner with the same kind and
+// action. So one kind of event, or one decision, does not suppress another.
 type stream struct{ owner, kind, action string }
 
-// bucket holds the right to append: one token for each event.
+// bucket is a token bucket: appending an event takes one token.
 type bucket struct {
 	tokens   float64
 	at       time.Time
-	deferred *client.Event // the newest that was not appended; nil: none
+	deferred *client.Event // the newest event that was not appended; nil: none
 }
 
-// drops are the events of one owner that were left out since they were last reported.
+// drops counts the events of one owner that were left out since the last report.
 type drops struct {
 	agent, session string
 	since          time.Time
 	kinds          map[string]int
 }
 
-// Limit returns a log that appends to l at the given rate. Use what it returns in place of
-// l wherever events are appended, and run [Limited.Run] meanwhile.
+// Limit returns a log that appends to l at the given rate. Append to the returned log instead of
+// l, and run [Limited.Run] at the same time.
 func Limit(l Log, rate Rate, now func() time.Time) *Limited {
 	return &Limited{
 		Log: l, rate: rate.withDefaults(), now: now, kick: make(chan struct{}, 1),
@@ -78,7 +79,7 @@ func Limit(l Log, rate Rate, now func() time.Time) *Limited {
 	}
 }
 
-// Append implements [Log]. An event that is held back or left out is returned without an id.
+// Append implements [Log]. An event that is deferred or left out is returned without an id.
 func (l *Limited) Append(e client.Event) (client.Event, error) {
 	owner := e.Session
 	if owner == "" && e.Agent != "" {
@@ -108,12 +109,13 @@ func (l *Limited) Append(e client.Event) (client.Event, error) {
 	b.deferred = &e
 	select {
 	case l.kick <- struct{}{}:
-	default: // it knows
+	default: // Run is already signaled
 	}
 	return e, nil
 }
 
-// refill gives the bucket what it has earned. A clock that was set back earns nothing.
+// refill adds the tokens for the time since the last refill. It adds none if the clock was set
+// back.
 func (l *Limited) refill(b *bucket, now time.Time) {
 	if earned := now.Sub(b.at); earned > 0 {
 		b.tokens = min(float64(l.rate.Burst), b.tokens+float64(earned)/float64(l.rate.Every))
@@ -121,6 +123,7 @@ func (l *Limited) refill(b *bucket, now time.Time) {
 	b.at = now
 }
 
+// dropLocked counts an event that is left out.
 func (l *Limited) dropLocked(owner string, e *client.Event, now time.Time) {
 	d := l.dropped[owner]
 	if d == nil {
@@ -130,7 +133,7 @@ func (l *Limited) dropLocked(owner string, e *client.Event, now time.Time) {
 	d.kinds[e.Kind]++
 }
 
-// sweepLocked removes the buckets that are full, now and then: they are as new ones.
+// sweepLocked removes full buckets once every 4096 calls. A full bucket is equal to a new one.
 func (l *Limited) sweepLocked(now time.Time) {
 	if l.seen++; l.seen < 4096 {
 		return
@@ -142,8 +145,8 @@ func (l *Limited) sweepLocked(now time.Time) {
 	})
 }
 
-// Run appends the events that were held back, and reports how many were left out, until
-// ctx ends. Then it appends what is left and holds nothing back any more. It returns nil.
+// Run appends deferred events and reports how many were left out, until ctx is done. Then it
+// appends all remaining events and stops deferring. It returns nil.
 func (l *Limited) Run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -161,8 +164,8 @@ func (l *Limited) Run(ctx context.Context) error {
 	}
 }
 
-// release appends what the rate allows by now, or all of it at the end. It returns after
-// how long there is more to do; zero: nothing is held back.
+// release appends the deferred events that the rate allows now, or all of them if end is true. It
+// returns the time until the next one is due; zero if none is deferred.
 func (l *Limited) release(end bool) (next time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +199,7 @@ func (l *Limited) release(end bool) (next time.Duration) {
 	return next
 }
 
-// event returns what was left out.
+// event returns the event that reports the left-out events.
 func (d *drops) event(rate Rate) client.Event {
 	count := 0
 	var kinds []string

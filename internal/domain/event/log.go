@@ -11,26 +11,26 @@ import (
 
 // Log is the time line of a city. Safe for concurrent use.
 type Log interface {
-	// Append stamps e with the next id, and with the present time if it has
-	// none, keeps it, and returns it. It never waits for readers.
+	// Append stores e with the next id, and with the current time if its Time is zero, and returns
+	// it. It never waits for readers.
 	Append(e client.Event) (client.Event, error)
-	// After returns the events that follow the one with the given id, oldest
-	// first; zero is the beginning. gap is true if some of them have been
-	// forgotten already. An id that this log never gave, as of an earlier one,
-	// is a gap too: everything is returned.
+	// After returns the events after the one with the given id, oldest first; zero means from the
+	// beginning. gap is true if some of these events were already removed. If this log never
+	// assigned the id, for example because it is from an earlier log, gap is true and all events
+	// are returned.
 	After(id uint64) (events []client.Event, gap bool, err error)
-	// Page is After for at most limit events, 1 or more, without reading the others. What
-	// is left out follows the last one that is returned.
+	// Page returns the first limit events that After would return, without reading the others.
+	// limit is 1 or more. Continue with the id of the last returned event.
 	Page(id uint64, limit int) (events []client.Event, err error)
-	// Since returns the id of the newest event that is older than t: what comes
-	// after it has happened since. It is zero if there is none that old.
+	// Since returns the id of the newest event that is older than t, so that After(id) returns the
+	// events since t. It returns zero if no event is that old.
 	Since(t time.Time) (id uint64, err error)
-	// Wait returns nil as soon as there is an event with a greater id, and the
-	// cause of ctx otherwise.
+	// Wait blocks until there is an event with a greater id, then returns nil. It returns the
+	// cause of ctx if ctx is done first.
 	Wait(ctx context.Context, id uint64) error
 }
 
-// Memory is a [Log] that keeps the most recent events and forgets the others.
+// Memory is a [Log] in memory that keeps only the most recent events.
 type Memory struct {
 	retain int
 	base   uint64 // the id before the first
@@ -38,7 +38,7 @@ type Memory struct {
 
 	mu     sync.Mutex
 	last   uint64         // id of the newest event, base if there is none
-	events []client.Event // the newest, with ids without holes
+	events []client.Event // the newest, with consecutive ids
 	grown  chan struct{}  // closed and replaced by each Append
 }
 
@@ -61,7 +61,7 @@ func (m *Memory) Append(e client.Event) (client.Event, error) {
 		e.Time = m.now()
 	}
 	m.events = append(m.events, e)
-	if len(m.events) >= 2*m.retain { // amortised: one copy for every retain events
+	if len(m.events) >= 2*m.retain { // amortized: one copy for every retain events
 		m.events = slices.Clone(m.events[len(m.events)-m.retain:])
 	}
 	close(m.grown)
@@ -123,11 +123,10 @@ func (m *Memory) Wait(ctx context.Context, id uint64) error {
 	}
 }
 
-// Follow returns a channel of the events after id, in order and without holes.
-// Events are read from the log as the receiver takes them. The channel is closed
-// when ctx ends, the log fails, or the receiver was so slow that events were
-// forgotten before it took them: a reader that resumes with [Log.After] receives
-// the gap.
+// Follow returns a channel of the events after id, in order and without gaps. Events are read from
+// the log as the receiver receives them. The channel is closed when ctx is done, when the log
+// fails, or when events were removed before the receiver got them. A reader that then resumes with
+// [Log.After] gets gap == true.
 func Follow(ctx context.Context, l Log, id uint64) <-chan client.Event {
 	out := make(chan client.Event)
 	go func() {
@@ -150,14 +149,15 @@ func Follow(ctx context.Context, l Log, id uint64) <-chan client.Event {
 	return out
 }
 
-// Subscription is the past and the future of a log, without a hole between.
+// Subscription contains the events after an id: those already in the log and a channel of the
+// following ones, without a gap between them.
 type Subscription struct {
-	Past []client.Event      // what came after the id
-	Gap  bool                // some of it has been forgotten
-	Next <-chan client.Event // what follows, see [Follow]
+	Past []client.Event      // events after the id that were already in the log
+	Gap  bool                // some of these events were already removed
+	Next <-chan client.Event // the following events, see [Follow]
 }
 
-// Subscribe returns what came after id and what follows.
+// Subscribe returns the events after id that are in the log, and a channel of the following ones.
 func Subscribe(ctx context.Context, l Log, id uint64) (Subscription, error) {
 	past, gap, err := l.After(id)
 	if err != nil {

@@ -2,7 +2,7 @@ package event
 
 import "strings"
 
-// What workers report through the worker API.
+// The kinds of events from the worker API.
 const (
 	WorkerLifecycle   Kind = "worker.lifecycle"
 	WorkerTelemetry   Kind = "worker.telemetry"
@@ -15,14 +15,15 @@ const (
 	WorkerContext     Kind = "worker.context"
 )
 
-// How the credentials of agents are.
+// The kinds of events about credentials of agents.
 const (
 	CredentialGood    Kind = "credential.good"
 	CredentialFailing Kind = "credential.failing"
 	CredentialExpired Kind = "credential.expired"
 )
 
-// WorkerReport returns the name of a report in the worker API; not ok if it is none.
+// WorkerReport returns the name of the worker API report that an event of this kind describes. ok
+// is false if the kind is not from the worker API.
 func (k Kind) WorkerReport() (name string, ok bool) { return strings.CutPrefix(string(k), "worker.") }
 
 func workerKinds() []KindInfo {

@@ -6,97 +6,94 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Verb is what is to be done about one session.
+// Verb is the action that gc takes for one session.
 type Verb string
 
-// The verbs. Stop, restart and relaunch end an agent's process; the others never
-// do.
+// The verbs. Stop, restart and relaunch stop an agent's process; the others never do.
 const (
 	VerbStart     Verb = "start"
 	VerbStop      Verb = "stop"
 	VerbRestart   Verb = "restart"    // stop, then start
-	VerbRelaunch  Verb = "relaunch"   // a new agent in the warm box
-	VerbApplyLive Verb = "apply-live" // run the live commands again, the agent goes on
-	VerbAdopt     Verb = "adopt"      // take over what runs already
-	VerbDrain     Verb = "drain"      // ask the agent to wind down: keep Action.Drain
-	VerbInterrupt Verb = "interrupt"  // end the agent's turn, the agent goes on
-	VerbWait      Verb = "wait"       // something is due, but not now
+	VerbRelaunch  Verb = "relaunch"   // start a new agent process in the existing session
+	VerbApplyLive Verb = "apply-live" // run the live commands again; the agent keeps running
+	VerbAdopt     Verb = "adopt"      // manage a session that already runs
+	VerbDrain     Verb = "drain"      // ask the agent to finish its work; store Action.Drain
+	VerbInterrupt Verb = "interrupt"  // interrupt the agent's turn; the agent keeps running
+	VerbWait      Verb = "wait"       // an action is due, but not now
 	VerbNone      Verb = "none"
 )
 
-// Ends reports whether the verb ends an agent's process.
+// Ends reports whether the verb stops an agent's process.
 func (v Verb) Ends() bool { return v == VerbStop || v == VerbRestart || v == VerbRelaunch }
 
-// Acts reports whether the verb asks for an act at all.
+// Acts reports whether the verb requires an action now.
 func (v Verb) Acts() bool { return v != VerbNone && v != VerbWait }
 
-// What a session is meant to be: the words of client.Agent.Desired.
+// The desired states of a session: the values of client.Agent.Desired.
 const (
 	DesiredRunning   = "running"
 	DesiredSuspended = "suspended"
-	DesiredStopped   = "stopped" // the city ends, or its work is done
+	DesiredStopped   = "stopped" // the city stops, or the session's work is done
 	DesiredAbsent    = "absent"  // not configured any more
 )
 
-// Action is the decision about one session: what to do, why, and what the
-// session is to be called meanwhile. There is exactly one for each desired
-// session and for each session of this city that is not desired.
+// Action is the decision about one session: what to do, why, and the state to show meanwhile.
+// There is exactly one for each desired session and for each other session of this city.
 type Action struct {
 	Verb     Verb
 	Agent    string
 	Session  string
 	Provider string
 
-	Desired string    // one of the Desired words
-	State   string    // the session's lifecycle: a client.State word
-	Reason  string    // in words, for people
-	Fields  []string  // configuration fields behind a drift, sorted
-	After   time.Time // not before this; zero if nothing but an event is waited for
+	Desired string    // one of the Desired constants
+	State   string    // the session's lifecycle: one of the client.State constants
+	Reason  string    // text for people
+	Fields  []string  // the changed configuration fields, sorted
+	After   time.Time // when to decide again; zero: at the next event only
 
-	// MovePending says that it runs on where it is not configured any more: its agent is to
-	// move, and cannot yet.
+	// MovePending is true if the agent is configured for another runtime provider or name but
+	// cannot move there yet. It keeps running where it is.
 	MovePending bool
 
-	// Surplus says that it is a member that its pool does not want now: who needs it
-	// has it run beyond the number.
+	// Surplus is true for a pool member beyond the wanted number. It runs only if a request for
+	// this member needs it.
 	Surplus bool
 
-	// Rebaseline asks to store the present fingerprints without any act: what
-	// was stored is by other rules, or was never known.
+	// Rebaseline asks the caller to store the current fingerprints and do nothing else. The stored
+	// ones are missing or were computed by other rules.
 	Rebaseline bool
-	// Drifted says that the act is due to a changed configuration.
+	// Drifted is true if the reason for the action is a changed configuration.
 	Drifted bool
 
-	// Unrequested says that the act has no request behind it: a running agent is to
-	// end for a changed configuration, its age, its idleness or the size of its
-	// pool. It is done on a look that is fresh only, for somebody may have come
-	// meanwhile.
+	// Unrequested is true if no person requested the action, for example a stop because of a
+	// changed configuration, age, idle time or pool size. The caller must observe the session
+	// again before it acts, because a person may have attached meanwhile.
 	Unrequested bool
 
-	// Postponed says that a changed configuration asks for a stop that waits for a moment
-	// which interrupts no work. Observed.Apply does it at once.
+	// Postponed is true if a changed configuration requires a stop that waits until it interrupts
+	// no work. Observed.Apply stops the agent at once.
 	Postponed bool
-	// Ask is a question for a person: whether the stop that waits is to be done now. Empty:
-	// nothing is asked.
+	// Ask is the text of a question to a person: whether to do the postponed stop now. Empty: no
+	// question.
 	Ask string
 
-	// StalledSince is since when the agent shows no sign of progress in its turn, if that is longer
-	// than it may be; zero: it is not stalled.
+	// StalledSince is the time of the last sign of progress in the agent's turn, if that is longer
+	// ago than the stall timeout. Zero: the agent is not stalled.
 	StalledSince time.Time
 
-	// StartInterrupted says that the start of the instance was cut off: it is ended, which counts
-	// as a start that failed, or taken over with something left undone.
+	// StartInterrupted is true if the start of the instance was interrupted. A stop then counts as
+	// a failed start; an adoption leaves some steps of the start undone.
 	StartInterrupted bool
 
-	// SelfEnded says that the instance has ended by its own word: that it is cleared away is
-	// the end of one that ended by itself.
+	// SelfEnded is true if the instance reported its own exit. The stop only removes what is left
+	// of it, and counts as an exit by itself.
 	SelfEnded bool
 
-	// Drain is what VerbDrain asks to keep; zero with any other verb.
+	// Drain is the drain to store for VerbDrain; zero for any other verb.
 	Drain session.Drain
-	// Hold is to be kept before the stop is carried out, so that the session
-	// sleeps afterwards. Zero: no new hold.
+	// Hold is the hold to store before the stop, so that the session sleeps afterwards. Zero: no
+	// new hold.
 	Hold session.Hold
-	// ReleaseHold says that the hold that is kept is over and is to be forgotten.
+	// ReleaseHold asks the caller to delete the stored hold.
 	ReleaseHold bool
 }

@@ -1,8 +1,8 @@
-// Package plan decides what should run and what has to be done about it.
+// Package plan decides which sessions should run and which actions are needed.
 //
-// Three pure steps without effects: [Resolve] turns a city's configuration into
-// desired sessions, Diff compares them with what was observed, and the result
-// is a list of actions with the reason of each. The controller applies them.
+// [Resolve] turns a city's configuration into desired sessions. [Diff] compares them with the
+// observed sessions and returns a list of actions with their reasons. The controller carries out
+// the actions. This package changes nothing itself.
 package plan
 
 import (
@@ -14,15 +14,15 @@ import (
 	"gascity/runtime"
 )
 
-// Desired is what a city's configuration asks for. It is immutable once made;
-// every reload makes a new one.
+// Desired is the result of resolving a city's configuration. It is immutable; every reload creates
+// a new one.
 type Desired struct {
 	City     string    // the city's name
 	Root     string    // the city directory, absolute
 	Sessions []Session // in the order of the configuration; the members of a pool by number
 	Pools    []Pool    // in the order of the configuration
-	// MaxSessions bounds how many sessions of the city run at any instant; zero
-	// is no limit.
+	// MaxSessions is the maximum number of sessions of the city that run at the same time; zero is
+	// no limit.
 	MaxSessions int
 }
 
@@ -35,74 +35,75 @@ func (d *Desired) SessionOf(agent string) *Session {
 	return &d.Sessions[i]
 }
 
-// PendingPolicy is what happens to a question without an answer.
+// PendingPolicy is the policy for a question that has no answer.
 type PendingPolicy struct {
 	Policy string        // "escalate", "wait", "deny" or "answer"
-	After  time.Duration // how long a person has; zero with wait
-	Answer string        // of the policy answer: an option's label or number, or words
+	After  time.Duration // how long a person may take to answer; zero with wait
+	Answer string        // for the policy answer: the label or number of an option, or a text
 }
 
-// StallPolicy is what is done about an agent that shows no sign of progress in a turn.
+// StallPolicy is the policy for an agent that shows no sign of progress in a turn.
 type StallPolicy struct {
-	After time.Duration // without a sign; zero: it is never stalled
+	After time.Duration // time without a sign of progress; zero: the agent is never stalled
 	Act   string        // "report", "interrupt" or "restart"; empty is report
 }
 
-// Session is one desired session, resolved to everything that a start needs.
+// Session is one desired session with everything that is needed to start it.
 type Session struct {
 	Agent     string         // the agent's qualified name: "worker" or "dir/worker"
 	Name      string         // the session's name, see agent.SessionNameFor
 	Provider  string         // the runtime provider's selection: its name, or "kind:argument"
-	Config    runtime.Config // ready for Provider.Start, except for the environment of an instance
-	Section   string         // a hash of its section without the name; empty: of a pool
-	Suspended bool           // configured, but not to run
-	PathCheck string         // a program that must be found besides that of its command; empty: none
+	Config    runtime.Config // for Provider.Start, except for the environment of an instance
+	Section   string         // a hash of the agent's section without its name; empty for a pool member
+	Suspended bool           // configured, but must not run
+	PathCheck string         // a program that must be in PATH besides the command's own; empty: none
 
-	// ByWorker: the agent speaks the worker API itself, and gets nothing otherwise.
+	// ByWorker is true if the agent itself uses the worker API; prompts reach it only that way.
 	ByWorker bool
-	// Protocol: the agent speaks the Agent Client Protocol.
+	// Protocol is true if the agent speaks the Agent Client Protocol.
 	Protocol bool
-	// Typed is why its prompts are typed into its terminal; empty: they go by the native channel
-	// of its agent CLI. It takes part in no fingerprint.
+	// Typed is the reason why gc types prompts into the agent's terminal; empty: gc uses the
+	// native channel of the agent CLI. It is not part of any fingerprint.
 	Typed string
 
-	// UpstreamEnv is what the agent's upstream adds to Config.Env, by variable:
-	// addresses and credentials, resolved by the caller just before a start or
-	// relaunch. They take part in no fingerprint; the upstream's name does.
+	// UpstreamEnv contains the variables that the agent's upstream adds to Config.Env: addresses
+	// and credentials. The caller resolves them just before a start or relaunch. They are not part
+	// of any fingerprint; the upstream's name is.
 	UpstreamEnv map[string]config.Secret
-	// Credentials are the names of those that its worker gets whenever they are
-	// renewed, beside those in UpstreamEnv. They take part in no fingerprint.
+	// Credentials contains the names of the credentials that the worker gets each time they are
+	// renewed, in addition to those in UpstreamEnv. They are not part of any fingerprint.
 	Credentials []string
 
 	// The fingerprints of Config, computed once.
 	Core, Provision, Launch, Live string
-	// Fields is runtime.FingerprintBreakdown of Config, by which a drift names what
-	// has changed.
+	// Fields is runtime.FingerprintBreakdown of Config. A comparison with stored Fields shows
+	// which configuration fields changed.
 	Fields map[string]string
 
-	StartTimeout time.Duration // bound of one start
-	DependsOn    []string      // agents that must be ready before; of a pool, one member
+	StartTimeout time.Duration // maximum duration of one start
+	DependsOn    []string      // agents that must be ready first; of a pool, one member is enough
 
-	Pool   string // the agent of the pool that it is a member of; empty: none
-	Number int    // of the member, from 1
+	Pool   string // the agent of its pool; empty: not a pool member
+	Number int    // of the pool member, from 1
 
-	IdleAfter    time.Duration // idle time after which it is put to sleep; zero: never
-	MaxAge       time.Duration // age after which it is started afresh; zero: never
-	MaxAgeJitter time.Duration // longest addition to MaxAge
+	IdleAfter    time.Duration // idle time after which the session is put to sleep; zero: never
+	MaxAge       time.Duration // age after which the session is restarted; zero: never
+	MaxAgeJitter time.Duration // maximum random addition to MaxAge
 	DrainTimeout time.Duration // how long a drain waits for its acknowledgement
 
 	Pending PendingPolicy
 	Stall   StallPolicy
-	// Context is what happens to a context window that fills up.
+	// Context is the policy for a context window that fills up.
 	Context ContextPolicy
-	// Primer is its own description for its first context. It takes part in no fingerprint:
-	// what changed in it changed in Config too.
+	// Primer is the description of the agent in its first context. It is not part of any
+	// fingerprint, because every change of it also changes Config.
 	Primer agentcontext.Parts
 	Resume Resume
 }
 
-// ContextPolicy is what happens to a context window that fills up. The thresholds are
-// fractions of it; zero is never. Within bounds a compaction; zero is the default.
+// ContextPolicy is the policy for a context window that fills up. The thresholds are fractions of
+// the window; zero means never. Within is the maximum duration of a compaction; zero means the
+// default.
 type ContextPolicy struct {
 	WarnAt, CompactAt, HandoffAt float64
 	Within                       time.Duration

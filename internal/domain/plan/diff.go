@@ -9,17 +9,16 @@ import (
 	"gascity/runtime"
 )
 
-// Diff decides what is to be done about each session. It is pure: the same
-// arguments give the same actions in the same order, which is that of the
-// configuration, then by name. Nothing is started, stopped or restarted as long
-// as it is unknown whether the session lives.
+// Diff returns one action for each session. It is pure: the same arguments give the same actions
+// in the same order, which is the order of the configuration, then of the names. It starts, stops
+// and restarts nothing while it is unknown whether the session is alive.
 func Diff(desired Desired, observed []Observed, now time.Time, policy Policy) []Action {
 	d := newPlanner(desired, observed, now, policy)
 	actions := make([]Action, 0, max(len(desired.Sessions), len(observed)))
 	for i := range desired.Sessions {
 		actions = append(actions, d.configured(&desired.Sessions[i]))
 	}
-	for _, o := range d.undesiredActions() {
+	for _, o := range d.undesiredSessions() {
 		actions = append(actions, d.undesiredAction(o))
 	}
 	d.limitDisruptions(actions)
@@ -28,8 +27,8 @@ func Diff(desired Desired, observed []Observed, now time.Time, policy Policy) []
 	return actions
 }
 
-// Preview is [Diff] for a configuration that is not in force: a session that
-// was not looked for, because nothing asked for it yet, is taken for absent.
+// Preview is [Diff] for a configuration that is not active yet. A desired session that was not
+// observed is treated as absent.
 func Preview(desired Desired, observed []Observed, now time.Time, policy Policy) []Action {
 	seen := map[sessionKey]bool{}
 	for _, o := range observed {
@@ -45,7 +44,7 @@ func Preview(desired Desired, observed []Observed, now time.Time, policy Policy)
 	return Diff(desired, all, now, policy)
 }
 
-// sessionKey is where a session is: a name under a provider.
+// sessionKey identifies a session: its runtime provider and its name.
 type sessionKey struct{ provider, name string }
 
 type planner struct {
@@ -57,9 +56,9 @@ type planner struct {
 	sessions  map[sessionKey]*Session
 	observed  map[sessionKey]*Observed
 	agents    map[string]*Session    // by qualified name
-	locations map[string][]*Observed // by agent: every place where it may still be
+	locations map[string][]*Observed // by agent: every session that may still run it
 	pools     map[string]*pool       // by the pool's agent
-	required  map[string]string      // agents that sleep and must not, by the one that depends on them
+	required  map[string]string      // sleeping agents that must run -> the agent that depends on them
 }
 
 func newPlanner(desired Desired, observed []Observed, now time.Time, policy Policy) *planner {
@@ -86,7 +85,7 @@ func newPlanner(desired Desired, observed []Observed, now time.Time, policy Poli
 	return d
 }
 
-// configured decides about a session that the configuration asks for.
+// configured returns the action for a session that the configuration contains.
 func (d *planner) configured(s *Session) Action {
 	o := d.at(s)
 	w := d.targetFor(s, o)
@@ -118,10 +117,11 @@ func (d *planner) configured(s *Session) Action {
 	}
 }
 
-// at returns what was observed of a session, nil if nothing was.
+// at returns the observation of a session, nil if there is none.
 func (d *planner) at(s *Session) *Observed { return d.observed[sessionKey{s.Provider, s.Name}] }
 
-// untouchable leaves a session alone that is being worked on or unknown.
+// untouchable returns an action without effect if another action on the session is in progress or
+// its state is unknown; ok is true then.
 func (d *planner) untouchable(a Action, o *Observed) (Action, bool) {
 	if o.Working != "" {
 		return a.with(VerbNone, stateDuring(o.Working), string(o.Working)+" is under way"), true
@@ -132,6 +132,7 @@ func (d *planner) untouchable(a Action, o *Observed) (Action, bool) {
 	return a, false
 }
 
+// stateDuring returns the lifecycle state to show while an action is in progress.
 func stateDuring(v Verb) string {
 	switch v {
 	case VerbStart, VerbRelaunch:
@@ -143,7 +144,7 @@ func stateDuring(v Verb) string {
 	}
 }
 
-// ending decides about a session that is not to run.
+// ending returns the action for a session that must not run.
 func (d *planner) ending(a Action, o *Observed, w target) Action {
 	switch {
 	case !o.exists():
@@ -155,7 +156,7 @@ func (d *planner) ending(a Action, o *Observed, w target) Action {
 	return d.stop(a, o, w.reason)
 }
 
-// stop ends a session, unless the last attempt has just failed.
+// stop returns a stop, or a wait if the last stop failed a moment ago.
 func (d *planner) stop(a Action, o *Observed, reason string) Action {
 	if d.now.Before(o.StopAt) {
 		return a.until(o.StopAt, client.StateStopping, "the last stop failed: "+o.Fault)
@@ -163,9 +164,9 @@ func (d *planner) stop(a Action, o *Observed, reason string) Action {
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
-// undesiredActions returns what is there without being asked for, sorted. What is not
-// certainly this city's is none of its business.
-func (d *planner) undesiredActions() []*Observed {
+// undesiredSessions returns the observed sessions of this city that the configuration does not
+// contain, sorted by name. Sessions whose owner is not certainly this city are skipped.
+func (d *planner) undesiredSessions() []*Observed {
 	var out []*Observed
 	for at, o := range d.observed {
 		if d.sessions[at] == nil && o.Owner == OwnerThisCity && (o.unknown() != "" || o.exists() || o.Working != "") {
@@ -178,6 +179,7 @@ func (d *planner) undesiredActions() []*Observed {
 	return out
 }
 
+// undesiredAction returns the action for a session that the configuration does not contain.
 func (d *planner) undesiredAction(o *Observed) Action {
 	w := target{desired: DesiredAbsent, state: client.StateStopped, reason: "it is not configured any more"}
 	if d.policy.Stopping {
@@ -201,11 +203,13 @@ func (d *planner) undesiredAction(o *Observed) Action {
 	return d.ending(a, o, w)
 }
 
+// with returns the action with another verb, state and reason.
 func (a Action) with(verb Verb, state, reason string) Action {
 	a.Verb, a.State, a.Reason = verb, state, reason
 	return a
 }
 
+// until returns the action changed to a wait until the time after.
 func (a Action) until(after time.Time, state, reason string) Action {
 	a.Verb, a.State, a.Reason, a.After = VerbWait, state, reason, after
 	return a

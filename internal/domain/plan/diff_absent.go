@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// absent decides about a session that is to run and does not.
+// absent returns the action for a session that should run but does not.
 func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 	oneShot := s.Config.Lifecycle == runtime.LifecycleOneShot
 	state := client.StateStopped
@@ -34,34 +34,35 @@ func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 	if former := d.formerLocation(s); former != nil && d.moveBlockedReason(s, former) != "" {
 		return a.with(VerbWait, client.StateStopped, d.moveBlockedReason(s, former))
 	}
-	if former := d.blockingLocation(s); former != "" {
+	if former := d.blockingLocationReason(s); former != "" {
 		return a.with(VerbWait, state, former)
 	}
-	if missing := d.missingDependencyName(s); missing != "" {
+	if missing := d.missingDependencyReason(s); missing != "" {
 		return a.with(VerbWait, state, missing)
 	}
 	return a.with(VerbStart, client.StateStarting, o.lastEnd())
 }
 
+// quarantined returns a wait until the end of the quarantine.
 func (d *planner) quarantined(a Action, o *Observed) Action {
 	return a.until(d.quarantine(o), client.StateQuarantined,
 		fmt.Sprintf("%s within %s, the last: %s", textfmt.Count(len(d.recent(o)), "failure"), textfmt.Duration(d.policy.RestartWindow), o.lastEnd()))
 }
 
-// changedSince reports whether the core of the configuration is certainly
-// another one than that of the last instance.
+// changedSince reports whether the core configuration certainly differs from that of the last
+// instance.
 func changedSince(s *Session, o *Observed) bool {
 	return runtime.FingerprintCurrent(o.Stored.Core) && o.Stored.Core != s.Core
 }
 
-// recent returns the failures within the window.
+// recent returns the failures within the restart window.
 func (d *planner) recent(o *Observed) []time.Time {
 	from := d.now.Add(-d.policy.RestartWindow)
 	return slices.DeleteFunc(slices.Clone(o.Failures), func(t time.Time) bool { return !t.After(from) })
 }
 
-// quarantine returns until when the session must not start, the zero time if it
-// may.
+// quarantine returns the time before which the session must not start; the zero time if it is not
+// in quarantine.
 func (d *planner) quarantine(o *Observed) time.Time {
 	recent := d.recent(o)
 	if d.policy.MaxRestarts <= 0 || len(recent) < d.policy.MaxRestarts {
@@ -70,9 +71,9 @@ func (d *planner) quarantine(o *Observed) time.Time {
 	return recent[len(recent)-d.policy.MaxRestarts].Add(d.policy.RestartWindow)
 }
 
-// blockingLocation returns what keeps an agent from a new place: one identity never has
-// two agents.
-func (d *planner) blockingLocation(s *Session) string {
+// blockingLocationReason returns why another session of the agent prevents a start, empty if none does.
+// Two sessions never run the same agent.
+func (d *planner) blockingLocationReason(s *Session) string {
 	for _, home := range d.locations[s.Agent] {
 		if home.Provider == s.Provider && home.Name == s.Name {
 			continue
@@ -84,8 +85,9 @@ func (d *planner) blockingLocation(s *Session) string {
 	return ""
 }
 
-// missingDependencyName returns which agent has to be ready before, empty if all are.
-func (d *planner) missingDependencyName(s *Session) string {
+// missingDependencyReason returns why a dependency prevents the start, empty if all dependencies are
+// ready.
+func (d *planner) missingDependencyReason(s *Session) string {
 	for _, name := range s.DependsOn {
 		if p := d.pools[name]; p != nil {
 			if !d.anyReady(p) {
@@ -104,7 +106,8 @@ func (d *planner) missingDependencyName(s *Session) string {
 	return ""
 }
 
-// ready reports whether the session's start is complete, or its work done.
+// ready reports whether the session's start is complete, or, for a one-shot session, whether it
+// has finished.
 func (d *planner) ready(s *Session) bool {
 	o := d.at(s)
 	if o == nil || o.unknown() != "" || s.Suspended || o.Hold.Kind != "" {
@@ -116,6 +119,7 @@ func (d *planner) ready(s *Session) bool {
 	return o.running() && o.Managed && o.Working != VerbStart && !o.Working.Ends() && !o.draining()
 }
 
+// anyReady reports whether a member of the pool is ready.
 func (d *planner) anyReady(p *pool) bool {
 	return slices.ContainsFunc(p.Members, func(name string) bool {
 		member := d.agents[name]
@@ -123,19 +127,20 @@ func (d *planner) anyReady(p *pool) bool {
 	})
 }
 
-// limitSpread is the time over which sessions that wait for the same end of a
-// limit start.
+// limitSpread is the period over which gc spreads the starts of sessions that wait for the same
+// limit to end.
 const limitSpread = time.Minute
 
-// limited returns until when a limited session must not start.
+// limited returns the time before which a session with a usage limit must not start.
 func (d *planner) limited(s *Session, o *Observed) time.Time {
 	over := o.Obstacle.ProbeAt
 	if !o.NextAt.Before(over) {
-		return o.NextAt // spread already, or no limit
+		return o.NextAt // already spread, or there is no limit
 	}
-	return over.Add(jitterFor(limitSpread, s.Name, 0)) // not by the epoch: a start that is being saved has raised it
+	return over.Add(jitterFor(limitSpread, s.Name, 0)) // without the epoch, because a start that is being saved has already increased it
 }
 
+// limitReason returns the reason text for a session with a usage limit.
 func limitReason(o *Observed) string {
 	reason := "limited, no reset time known"
 	if !o.Obstacle.ResetAt.IsZero() {

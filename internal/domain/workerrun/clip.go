@@ -6,12 +6,14 @@ import (
 	"gascity/worker"
 )
 
-// maxText is how many bytes of a text that a worker reports are remembered.
+// maxText is the maximum stored length, in bytes, of a text that a worker reports.
 const maxText = 256
 
+// clip returns the first maxText bytes of text.
 func clip(text string) string { return text[:min(len(text), maxText)] }
 
-// clipped returns a report with its texts cut to what is remembered of them.
+// clipped returns the report with each text cut to maxText bytes and the offers to maxOffers
+// entries.
 func clipped(r worker.Lifecycle) worker.Lifecycle {
 	m := &r.Metadata
 	for _, text := range []*string{&r.SessionID, &m.Signal, &m.Reason, &m.PromptID, &m.ConversationID, &m.Agent, &m.Version} {
@@ -24,4 +26,5 @@ func clipped(r worker.Lifecycle) worker.Lifecycle {
 	return r
 }
 
+// maxOffers is the maximum number of stored offers of one report.
 const maxOffers = 16

@@ -7,8 +7,8 @@ import (
 	"gascity/worker"
 )
 
-// Text returns a value as encoding/json writes it. A decision is written without reflection
-// where nothing in it needs an escape: each agent waits for it.
+// Text returns the JSON encoding of value, as encoding/json writes it. Agents wait for decisions,
+// so a decision without characters to escape is encoded without reflection.
 func Text(value any) ([]byte, error) {
 	if d, ok := value.(worker.Decision); ok {
 		return decisionText(d)
@@ -16,6 +16,7 @@ func Text(value any) ([]byte, error) {
 	return json.Marshal(value)
 }
 
+// decisionText returns the JSON encoding of d.
 func decisionText(d worker.Decision) ([]byte, error) {
 	text := make([]byte, 0, 96+len(d.Reason)+len(d.Rule))
 	text = append(text, `{"allowed":`...)

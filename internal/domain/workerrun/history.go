@@ -9,19 +9,19 @@ import (
 	"gascity/worker"
 )
 
-// History is what a worker has reported about its run. Reports may come repeated, late
-// and in any order: a life keeps the latest of each kind, and what follows is a
-// function of those alone.
+// History contains the latest report of each kind that a worker sent about its run. Reports may
+// arrive late, more than once and in any order. Every method computes its result from these
+// reports only.
 type History struct {
 	Reports map[worker.Transition]worker.Lifecycle `json:"reports,omitempty"`
 }
 
-// skew is how far in the future a report may say that it happened; what is beyond
-// is taken for the time of its arrival.
+// skew is how far in the future the timestamp of a report may be. A later timestamp is replaced by
+// the time of arrival.
 const skew = 5 * time.Second
 
-// Apply returns the life after a report that came at the given time. late says that
-// it changed nothing. A life is never changed in place.
+// Apply returns the history after a report that arrived at the time at. late is true if the report
+// changed nothing. Apply does not change l.
 func (l History) Apply(r worker.Lifecycle, at time.Time) (after History, late bool) {
 	r = clipped(r)
 	if r.Timestamp.IsZero() || r.Timestamp.After(at.Add(skew)) {
@@ -41,9 +41,9 @@ func (l History) Apply(r worker.Lifecycle, at time.Time) (after History, late bo
 	return after, after.State() == before && before != r.Event
 }
 
-// uniqueTime returns the time of a report, moved behind those of other reports that have no
-// number and the same time: with a clock of whole seconds a short turn would look
-// like one that never ends.
+// uniqueTime returns the timestamp of the report r. If another report without a sequence number
+// has the same timestamp, uniqueTime moves it later by nanoseconds until it is unique. Otherwise,
+// with a clock of whole seconds, a short turn would look like one that never ends.
 func (l History) uniqueTime(r worker.Lifecycle) time.Time {
 	at := r.Timestamp
 	taken := map[int64]bool{}
@@ -56,7 +56,7 @@ func (l History) uniqueTime(r worker.Lifecycle) time.Time {
 	return at
 }
 
-// With returns the life with the reports of another one, as remembered.
+// With returns the history l after it has received the reports of other, at the time at.
 func (l History) With(other History, at time.Time) History {
 	for _, event := range []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Errored, worker.Stopping, worker.Stopped, worker.Crashed} {
 		if r, ok := other.Reports[event]; ok {
@@ -66,13 +66,13 @@ func (l History) With(other History, at time.Time) History {
 	return l
 }
 
-// order compares two reports by when they happened.
+// order compares two reports by timestamp, then by sequence number.
 func order(a, b worker.Lifecycle) int {
 	return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.Seq, b.Seq))
 }
 
-// State returns the transition that holds; empty if nothing was reported. An end holds
-// until a later start; a start is over with the first word after it.
+// State returns the current transition; empty if nothing was reported. Crashed, Stopped and
+// Stopping stay current until a later Started. Any later report replaces Started.
 func (l History) State() worker.Transition {
 	started, begun := l.Reports[worker.Started]
 	since := func(r worker.Lifecycle) bool { return !begun || order(r, started) >= 0 }
@@ -94,16 +94,16 @@ func (l History) State() worker.Transition {
 	return state
 }
 
-// Last returns the report of the state that holds; zero if nothing was reported.
+// Last returns the report of the current state; the zero value if nothing was reported.
 func (l History) Last() worker.Lifecycle { return l.Reports[l.State()] }
 
-// HasOffer reports whether the worker has offered an ability.
+// HasOffer reports whether the worker has offered the ability when it started.
 func (l History) HasOffer(ability string) bool {
 	return slices.Contains(l.Reports[worker.Started].Metadata.Offers, ability)
 }
 
-// Conversation returns the model provider's id of the conversation, as reported
-// last.
+// Conversation returns the conversation id of the model provider from the newest report that has
+// one; empty if none has.
 func (l History) Conversation() string {
 	var last worker.Lifecycle
 	for _, r := range l.Reports {
@@ -114,8 +114,8 @@ func (l History) Conversation() string {
 	return last.Metadata.ConversationID
 }
 
-// ContextUsage returns the fraction of the context that is used, as reported last; nil
-// if it never was.
+// ContextUsage returns the used fraction of the context window from the newest report that has
+// one; nil if none has.
 func (l History) ContextUsage() *float64 {
 	var last worker.Lifecycle
 	for _, r := range l.Reports {
@@ -126,7 +126,8 @@ func (l History) ContextUsage() *float64 {
 	return last.Metadata.ContextUsage
 }
 
-// Evidence returns what the life says of the agent's activity; not ok if it says nothing.
+// Evidence returns the agent's activity according to the current report. ok is false if nothing
+// was reported.
 func (l History) Evidence(now time.Time) (runtime.Evidence, bool) {
 	r := l.Last()
 	e := runtime.Evidence{Source: runtime.SourceWorker, Since: r.Timestamp, At: now, Detail: "the worker says " + string(r.Event)}
@@ -157,8 +158,8 @@ func (l History) Evidence(now time.Time) (runtime.Evidence, bool) {
 	return e, true
 }
 
-// End returns how the agent ended by its worker's word, nil if it has not said that it has.
-// It proves nothing of a process.
+// End returns how the agent exited according to its worker; nil if the worker has not reported an
+// exit. It does not prove that the process has exited.
 func (l History) End() *runtime.End {
 	r := l.Last()
 	if r.Event != worker.Stopped && r.Event != worker.Crashed {

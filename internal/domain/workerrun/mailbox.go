@@ -7,39 +7,41 @@ import (
 	"gascity/worker"
 )
 
-// Mailbox is what a run is sent and how far it has come with that. Messages stay
-// until they are acknowledged; one that is not is sent again to each new reader. The
-// zero value is empty.
+// Mailbox contains the messages for the worker of a run and their progress. A message stays until
+// the worker acknowledges it, and is sent again to each new reader until then. The zero value is
+// an empty mailbox.
 type Mailbox struct {
 	seq      uint64
 	messages []*PendingMessage
 }
 
-// PendingMessage is a message on its way.
+// PendingMessage is a message in a [Mailbox] with its progress.
 type PendingMessage struct {
 	worker.Message
-	State  worker.Progress // empty: nothing was said of it
+	State  worker.Progress // empty: not acknowledged yet
 	Detail string
-	Sent   bool // a reader has had it, or may have
+	Sent   bool // a reader has received it, or may have
 	Nonces []string
 }
 
-// IsDone reports whether a letter gets no further report; false for nil.
+// IsDone reports whether the message is consumed, refused or failed, so that no further
+// acknowledgement is expected; false for nil.
 func (l *PendingMessage) IsDone() bool {
 	return l != nil && (l.State == worker.Consumed || l.State == worker.Refused || l.State == worker.Failed)
 }
 
-// The bounds of a mailbox. What was acknowledged goes first, and what was not stays.
+// The limits of a mailbox. Acknowledged messages are removed first; the others are never removed.
 const (
 	maxMessages = 256
-	maxEnded    = 64       // of them, remembered so that a repetition is known as one
-	maxBytes    = 32 << 20 // of what was not acknowledged
+	maxEnded    = 64       // of these, done messages; they are kept to recognize repeated ones
+	maxBytes    = 32 << 20 // data of messages that are not acknowledged
 )
 
-// ErrFull reports a mailbox whose worker fetches nothing.
+// ErrFull reports that a mailbox is full, because its worker does not fetch its messages.
 var ErrFull = errors.New("too much waits for the worker already")
 
-// Put adds a message, or finds the one that is there with its ID.
+// Put adds a message. If the mailbox already has a message with this ID, Put returns that one
+// instead.
 func (b *Mailbox) Put(m worker.Message) (*PendingMessage, error) {
 	if l := b.Find(m.ID); l != nil {
 		return l, nil
@@ -54,8 +56,8 @@ func (b *Mailbox) Put(m worker.Message) (*PendingMessage, error) {
 	return l, nil
 }
 
-// makeRoom makes space for one letter more: the oldest that ended goes, else the oldest
-// with a report.
+// makeRoom removes old messages until one more with size bytes of data fits, and reports whether
+// it fits. It removes the oldest done messages first, then the oldest acknowledged ones.
 func (b *Mailbox) makeRoom(size int) bool {
 	for _, l := range b.messages {
 		if l.State == "" {
@@ -87,7 +89,7 @@ func (b *Mailbox) makeRoom(size int) bool {
 	return len(b.messages) < maxMessages
 }
 
-// Find returns the letter with an ID, nil if there is none.
+// Find returns the message with the ID, nil if there is none.
 func (b *Mailbox) Find(id string) *PendingMessage {
 	for _, l := range slices.Backward(b.messages) {
 		if l.ID == id {
@@ -97,12 +99,12 @@ func (b *Mailbox) Find(id string) *PendingMessage {
 	return nil
 }
 
-// HasOpen reports whether a message of a kind has not ended.
+// HasOpen reports whether the mailbox has a message of the kind that is not done.
 func (b *Mailbox) HasOpen(kind worker.MessageKind) bool {
 	return slices.ContainsFunc(b.messages, func(l *PendingMessage) bool { return l.Kind == kind && !l.IsDone() })
 }
 
-// Withdraw takes a message back that no reader has had. It reports whether it could.
+// Withdraw removes a message that no reader has received, and reports whether it was removed.
 func (b *Mailbox) Withdraw(id string) bool {
 	if l := b.Find(id); l == nil || l.Sent || l.State != "" {
 		return false
@@ -111,15 +113,15 @@ func (b *Mailbox) Withdraw(id string) bool {
 	return true
 }
 
-// Remove forgets a message: it is not sent again.
+// Remove deletes a message: it is not sent again.
 func (b *Mailbox) Remove(id string) {
 	b.messages = slices.DeleteFunc(b.messages, func(l *PendingMessage) bool { return l.ID == id })
 }
 
-// Open returns what a new reader is to get, which has read up to the given number:
-// everything without a report, in the order in which it was put. If one of them has a
-// number that the reader knows, they all get new ones. A gap says that the reader
-// knows numbers that this mailbox never gave.
+// Open returns the messages for a new reader that has read up to the number after: all that are
+// not acknowledged, in the order in which they were added. If one of them has a number that the
+// reader has already read, all of them get new numbers. gap is not nil if after is greater than
+// any number of this mailbox.
 func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 	if after > b.seq {
 		gap = &worker.Gap{From: after, Next: after + 1}
@@ -137,10 +139,10 @@ func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 	return open, gap
 }
 
-// Ack records how far a message has come. It reports whether that is news; a message
-// never goes back: one that the agent has taken cannot be refused any more. An
-// unknown one is not noted. The content of a message is dropped then, except
-// context, whose arrival is verified.
+// Ack records the progress of a message. news is true if the acknowledgement changed the message.
+// Progress never decreases: a message that the agent has accepted cannot be refused later. Ack
+// ignores an unknown ID. It drops the data of the message, except that of a context message, whose
+// arrival is verified.
 func (b *Mailbox) Ack(a worker.Ack) (l *PendingMessage, news bool) {
 	l = b.Find(a.ID)
 	if l == nil || l.IsDone() || rank(a.State) <= rank(l.State) || a.State == worker.Refused && l.State == worker.Submitted {
@@ -154,19 +156,21 @@ func (b *Mailbox) Ack(a worker.Ack) (l *PendingMessage, news bool) {
 	return l, true
 }
 
-// AckUnknown records an acknowledgement of a message that was sent before this mailbox was.
+// AckUnknown records an acknowledgement of a message that was sent before this mailbox was
+// created. It returns nil if the mailbox is full.
 func (b *Mailbox) AckUnknown(a worker.Ack) *PendingMessage {
 	l, err := b.Put(worker.Message{ID: a.ID, At: a.At})
-	if err != nil { // full of what the worker has not fetched: it can repeat itself
+	if err != nil { // full of messages that the worker has not fetched; it can send the acknowledgement again
 		return nil
 	}
 	b.Ack(a)
 	return l
 }
 
+// maxNonces is the maximum number of nonces stored from one acknowledgement.
 const maxNonces = 256
 
-// rank orders progress.
+// rank returns the order of progress: a greater number is later, 0 is not acknowledged.
 func rank(p worker.Progress) int {
 	switch p {
 	case worker.Received:

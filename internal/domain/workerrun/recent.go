@@ -2,16 +2,17 @@ package workerrun
 
 import "crypto/sha256"
 
-// maxRecent is how many names a [Recent] keeps at least; it keeps at most twice as many.
+// maxRecent is the minimum number of names that a [Recent] remembers; the maximum is twice as
+// many.
 const maxRecent = 256
 
-// Recent is a set of names that keeps the newest ones, in bounded memory however long
-// they are. The zero value is empty. It is not safe for concurrent use.
+// Recent is a set of the newest names. Its memory is bounded, whatever the length of the names.
+// The zero value is empty. It is not safe for concurrent use.
 type Recent struct {
 	current, previous map[[sha256.Size]byte]struct{}
 }
 
-// Add takes up a name. What was added long before it may go.
+// Add adds a name. It may remove the oldest names.
 func (r *Recent) Add(name string) {
 	if r.current == nil || len(r.current) >= maxRecent {
 		r.previous, r.current = r.current, map[[sha256.Size]byte]struct{}{}
@@ -19,7 +20,7 @@ func (r *Recent) Add(name string) {
 	r.current[HashToken(name)] = struct{}{}
 }
 
-// Remove takes a name out, and reports whether it was there.
+// Remove deletes a name, and reports whether the set contained it.
 func (r *Recent) Remove(name string) bool {
 	if len(r.current)+len(r.previous) == 0 {
 		return false

@@ -1,6 +1,6 @@
-// Package workerrun is an instance in the eyes of the worker API: its name and token,
-// who may speak for it, what it has reported about its life, and what it is
-// sent. It is pure; package workers acts on it and package workerapi serves it.
+// Package workerrun describes an instance as the worker API sees it: its run id and token, the
+// access rights of a caller, the reports of its worker and the messages for its worker. The
+// package has no side effects; package workers uses it and package workerapi serves it.
 package workerrun
 
 import (
@@ -15,17 +15,16 @@ import (
 	"gascity/worker"
 )
 
-// ID returns the run_id of the instance with an instance token. The token cannot
-// be had from it.
+// ID returns the run_id of the instance with the given instance token. The token cannot be
+// computed from the run_id.
 func ID(instance string) string {
 	sum := sha256.Sum256([]byte("run " + instance))
 	return "run-" + hex.EncodeToString(sum[:12])
 }
 
-// Token returns the token of a run's worker. Each generation has another one; they are
-// derived, so that the owner of the instance token knows them, and nothing has to be stored.
-// The token of an instance that an earlier version of gc has started is as that version made
-// it: its worker knows no other.
+// Token returns the token of a run's worker. Each generation has a different token. Tokens are
+// derived from the instance token, so they need not be stored. An instance that an earlier version
+// of gc started gets a token without the prefix, because its worker knows only that form.
 func Token(instance string, generation int) string {
 	mac := hmac.New(sha256.New, []byte(instance))
 	mac.Write([]byte("worker token " + strconv.Itoa(generation)))
@@ -36,27 +35,28 @@ func Token(instance string, generation int) string {
 	return token
 }
 
-// HashToken returns a token as it is looked for: tokens are never compared themselves.
+// HashToken returns the hash of a token. Tokens are looked up by hash and never compared directly.
 func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// Caller is who speaks: the worker of a run, or the owner of the city, who directs
-// them all.
+// Caller identifies the sender of a request: the worker of a run, or the owner of the city, who
+// may control all runs.
 type Caller struct {
 	Run   string // of the worker; empty for the owner
 	Owner bool
 }
 
-// CanReportFor reports whether the caller may speak for a run.
+// CanReportFor reports whether the caller may send reports about a run: only the worker of that
+// run may.
 func (c Caller) CanReportFor(run string) bool { return c.Run != "" && c.Run == run }
 
-// CanDirect reports whether the caller may give a run orders: the owner may, and a
-// worker its own run.
+// CanDirect reports whether the caller may send requests to a run: the owner and the run's own
+// worker may.
 func (c Caller) CanDirect(run string) bool { return c.Owner || c.CanReportFor(run) }
 
-// Item is one event of a stream: a message, a gap, or why it ends.
+// Item is one event of a stream: a message, a gap, or the reason why the stream ends.
 type Item struct {
 	Message *worker.Message
 	Gap     *worker.Gap
 	End     bool // the run has ended
-	Lagged  bool // the reader was too slow; it may come again
+	Lagged  bool // the reader was too slow; it may connect again
 }
