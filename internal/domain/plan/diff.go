@@ -183,7 +183,7 @@ func (d *planner) undesiredSessions() []*Observed {
 func (d *planner) undesiredAction(o *Observed) Action {
 	w := target{desired: DesiredAbsent, state: client.StateStopped, reason: "it is not configured any more"}
 	if d.policy.Stopping {
-		w = cityEnds
+		w = targetCityStops
 	}
 	a := Action{Verb: VerbNone, Agent: o.Agent, Session: o.Name, Provider: o.Provider, Desired: w.desired}
 	if decided, ok := d.untouchable(a, o); ok {

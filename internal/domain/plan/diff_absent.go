@@ -31,7 +31,7 @@ func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 	case d.now.Before(o.NextAt):
 		return a.until(o.NextAt, state, o.lastEnd())
 	}
-	if former := d.formerLocation(s); former != nil && d.moveBlockedReason(s, former) != "" {
+	if former := d.previousLocation(s); former != nil && d.moveBlockedReason(s, former) != "" {
 		return a.with(VerbWait, client.StateStopped, d.moveBlockedReason(s, former))
 	}
 	if former := d.blockingLocationReason(s); former != "" {

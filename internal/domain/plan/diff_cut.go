@@ -10,17 +10,17 @@ import (
 
 const (
 	interruptedStartReason = "its start was cut off by the end of the controller"
-	// longPrompt is how many bytes a first prompt has at least that may have to be
-	// typed, because it does not fit a command line.
+	// longPrompt is the length, in bytes, above which gc may have to type a first prompt because
+	// it does not fit on a command line.
 	longPrompt = 64 << 10
 
 	defaultStartTimeout = time.Minute
 )
 
-// interruptedStart decides about an agent whose start was not completed. It is taken over if
-// nothing was left to do, or if all that was left can be done again; so is one
-// that works, for it has been prompted. Any other is ended and started again: it
-// is unknown which prompts it received.
+// interruptedStart returns the action for an agent whose start was interrupted. The agent is
+// adopted if nothing was left to do, or if all that was left can be done again. An agent that
+// works is adopted too, because it has received its prompt. Any other agent is stopped and started
+// again, because it is unknown which prompts it received.
 func (d *planner) interruptedStart(a Action, s *Session, o *Observed) Action {
 	due := o.AgeFrom.Add(cmp.Or(max(s.StartTimeout, 0), defaultStartTimeout))
 	switch {
@@ -42,7 +42,8 @@ func (d *planner) interruptedStart(a Action, s *Session, o *Observed) Action {
 	return a.with(VerbStop, client.StateStopping, interruptedStartReason)
 }
 
-// isWorking reports whether the agent is seen to be in a turn of its own.
+// isWorking reports whether the agent is observed to work: busy, limited or working in the
+// background.
 func (o *Observed) isWorking() bool {
 	switch o.Activity.State {
 	case runtime.ActivityBusy, runtime.ActivityLimited, runtime.ActivityBackground:
@@ -52,8 +53,8 @@ func (o *Observed) isWorking() bool {
 	}
 }
 
-// hasUnfinishedStart reports whether a start does something with the agent, once that runs,
-// which must not be done twice.
+// hasUnfinishedStart reports whether a start has steps after the launch of the agent that must not
+// be done twice.
 func hasUnfinishedStart(s *Session) bool {
 	c := &s.Config
 	return c.Nudge != "" || len(c.SessionSetup) > 0 || c.SessionSetupScript != "" || len(c.PromptSuffix) > longPrompt

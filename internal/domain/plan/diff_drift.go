@@ -10,13 +10,13 @@ import (
 	"gascity/runtime"
 )
 
-// running decides about a session that is to run and does.
+// running returns the action for a session that should run and does.
 func (d *planner) running(a Action, s *Session, o *Observed) Action {
-	return d.stall(d.undisturbed(a, s, o), s, o)
+	return d.stall(d.runningWithoutStall(a, s, o), s, o)
 }
 
-// undisturbed is running for an agent that makes progress.
-func (d *planner) undisturbed(a Action, s *Session, o *Observed) Action {
+// runningWithoutStall returns the action for a running session, without the check for a stall.
+func (d *planner) runningWithoutStall(a Action, s *Session, o *Observed) Action {
 	a.State = client.StateRunning
 	switch {
 	case o.StartInterrupted && o.Order == OrderNone:
@@ -42,8 +42,7 @@ func (d *planner) undisturbed(a Action, s *Session, o *Observed) Action {
 	return d.checkIdleAndAge(a, s, o)
 }
 
-// drift decides what a difference between the stored and the present
-// fingerprints means.
+// drift returns the action for a difference between the stored and the current fingerprints.
 func (d *planner) drift(a Action, s *Session, o *Observed) Action {
 	if !runtime.FingerprintCurrent(o.Stored.Core) || !runtime.FingerprintCurrent(o.Stored.Live) {
 		a.Rebaseline = true
@@ -70,8 +69,7 @@ func (d *planner) drift(a Action, s *Session, o *Observed) Action {
 	return d.deferred(a, o)
 }
 
-// deferred waits for a moment in which the restart for a changed configuration
-// interrupts no work.
+// deferred delays a restart for a changed configuration until it interrupts no work.
 func (d *planner) deferred(a Action, o *Observed) Action {
 	if wait, waits := d.postponed(a, o); waits {
 		return wait
@@ -79,7 +77,7 @@ func (d *planner) deferred(a Action, o *Observed) Action {
 	if d.now.Before(o.StopAt) {
 		return a.until(o.StopAt, client.StateRunning, a.Reason+"; the last attempt failed: "+o.Fault)
 	}
-	var limit time.Time // of the wait for silence; zero: none
+	var limit time.Time // end of the wait for silence; zero: no limit
 	if d.policy.DriftWait > 0 && !o.DriftedAt.IsZero() {
 		limit = latest(o.DriftedAt.Add(d.policy.DriftWait), d.policy.graceEnd())
 	}
@@ -90,8 +88,8 @@ func (d *planner) deferred(a Action, o *Observed) Action {
 	return a
 }
 
-// driftedFields returns the names of the fields whose hashes differ, sorted.
-// Nothing is known to differ if either side is unknown.
+// driftedFields returns the sorted names of the fields whose hashes differ. It returns nil if
+// either side is nil, because the difference is then unknown.
 func driftedFields(then, now map[string]string) []string {
 	if then == nil || now == nil {
 		return nil

@@ -7,13 +7,14 @@ import (
 	"gascity/runtime"
 )
 
-// endGrace is how long what is left of an instance has to end by itself after its
-// agent said that it has ended.
+// endGrace is how long the remaining processes of an instance may take to exit by themselves after
+// the agent reported its exit.
 const endGrace = 10 * time.Second
 
-// selfEnded decides about an instance that has ended by its own word, and whose place
-// still shows a process. It is ended for good before anything takes its place, unless
-// it has shown since that it lives, or a person is there.
+// selfEnded returns the action for an instance that reported its own exit although a process of
+// its session still runs. gc stops that process before it starts another instance. It does not
+// stop it while a terminal is attached, a question is open, or the agent was active after the
+// report.
 func (d *planner) selfEnded(a Action, o *Observed) Action {
 	reason := "its worker says that " + endText(o.Ended) + ", and a process of its place still runs"
 	due := latest(o.Ended.At.Add(endGrace), d.policy.graceEnd())
@@ -31,7 +32,7 @@ func (d *planner) selfEnded(a Action, o *Observed) Action {
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
-// endText returns an end in the words of a sentence.
+// endText returns an end as a clause of a sentence.
 func endText(e *runtime.End) string {
 	if e.Exit != nil {
 		return "it " + e.String()

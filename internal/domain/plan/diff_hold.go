@@ -12,22 +12,23 @@ import (
 	"gascity/runtime"
 )
 
-// target is what a session is meant to be, and what it is called if it is not to
-// run and does not.
+// target is the desired state of a session. state and reason describe a session that must not run
+// and does not run.
 type target struct {
 	desired, state, reason string
-	woken                  bool // it was held, and is not any more
-	surplus                bool // a member beyond what its pool wants
+	woken                  bool // its hold is over
+	surplus                bool // a pool member beyond the wanted number
 	until                  time.Time
 }
 
-var cityEnds = target{desired: DesiredStopped, state: client.StateStopped, reason: "the city ends"}
+// cityEnds is the target of every session while the city stops.
+var targetCityStops = target{desired: DesiredStopped, state: client.StateStopped, reason: "the city ends"}
 
-// targetFor returns what a session is meant to be. o may be nil.
+// targetFor returns the desired state of a session. o may be nil.
 func (d *planner) targetFor(s *Session, o *Observed) target {
 	switch {
 	case d.policy.Stopping:
-		return cityEnds
+		return targetCityStops
 	case s.Suspended:
 		return target{desired: DesiredSuspended, state: client.StateSuspended, reason: "it is suspended"}
 	}
@@ -42,7 +43,7 @@ func (d *planner) targetFor(s *Session, o *Observed) target {
 		return target{desired: DesiredStopped, state: client.StateAsleep, reason: appendReason("it sleeps", held.Reason)}
 	case held.Kind == session.HoldBudget:
 		return target{desired: DesiredSuspended, state: client.StateSuspended, reason: appendReason("it is out of its budget", held.Reason), until: held.Until}
-	default: // an unknown hold keeps more, not less
+	default: // an unknown kind of hold is treated as suspend
 		return target{desired: DesiredSuspended, state: client.StateSuspended, reason: appendReason("it is suspended", held.Reason)}
 	}
 	if p := d.pools[s.Pool]; p != nil && !p.wanted[s.Agent] {
@@ -51,6 +52,7 @@ func (d *planner) targetFor(s *Session, o *Observed) target {
 	return target{desired: DesiredRunning, woken: woken}
 }
 
+// appendReason returns "what: why", or what if why is empty.
 func appendReason(what, why string) string {
 	if why == "" {
 		return what
@@ -58,7 +60,7 @@ func appendReason(what, why string) string {
 	return what + ": " + why
 }
 
-// wakeReason returns why a session that sleeps is to run, empty if nothing wakes it.
+// wakeReason returns why a sleeping session must run, empty if nothing wakes it.
 func (d *planner) wakeReason(s *Session, o *Observed) string {
 	switch {
 	case o.WakeReason != "":
@@ -75,14 +77,14 @@ func (d *planner) wakeReason(s *Session, o *Observed) string {
 	return ""
 }
 
-// isPrompted reports whether a prompt asks for the session. One that waited already
-// when the session was put to sleep goes on waiting.
+// isPrompted reports whether a queued prompt requires the session to run. A prompt that was
+// already queued when the session was put to sleep does not wake it.
 func (o *Observed) isPrompted() bool {
 	held := o.effectiveHold()
 	return o.Queued > 0 && (held.Kind != session.HoldSleep || o.PromptAt.IsZero() || o.PromptAt.After(held.Since))
 }
 
-// findRequired finds the sleeping sessions that another one needs before it can start.
+// findRequired finds the agents that another session needs before it can start.
 func (d *planner) findRequired(sessions []Session) {
 	var needs func(s *Session)
 	needs = func(s *Session) {
@@ -104,7 +106,7 @@ func (d *planner) findRequired(sessions []Session) {
 	}
 }
 
-// needsStart reports whether a session is to run and is not there.
+// needsStart reports whether a session should run and does not exist.
 func (d *planner) needsStart(s *Session) bool {
 	o := d.at(s)
 	if o == nil || o.exists() || o.unknown() != "" || s.Config.Lifecycle == runtime.LifecycleOneShot && o.finished() {
@@ -113,8 +115,8 @@ func (d *planner) needsStart(s *Session) bool {
 	return d.targetFor(s, o).desired == DesiredRunning
 }
 
-// effectiveHold returns the hold that keeps the session from running: the one that is
-// kept, or the one that follows a drain whose instance is over.
+// effectiveHold returns the stored hold, or the hold that follows a drain whose instance has
+// stopped.
 func (o *Observed) effectiveHold() session.Hold {
 	if o.Hold.Kind == "" && o.draining() && o.unknown() == "" && !o.running() && !o.orphaned() {
 		return session.Hold{Kind: o.Drain.Then, Reason: o.Drain.Reason, Since: o.Drain.Since}
@@ -122,12 +124,11 @@ func (o *Observed) effectiveHold() session.Hold {
 	return o.Hold
 }
 
-// draining reports whether the instance that runs, or the last one, was asked
-// to wind down.
+// draining reports whether the current or last instance was asked to wind down.
 func (o *Observed) draining() bool { return o.Epoch != 0 && o.Drain.Epoch == o.Epoch }
 
-// jitterFor returns a part of the span that is always the same for the same
-// instance.
+// jitterFor returns a pseudo-random part of span. It is always the same for the same name and
+// epoch.
 func jitterFor(span time.Duration, name string, epoch uint64) time.Duration {
 	sum := sha256.Sum256(strconv.AppendUint([]byte(name+"\x00"), epoch, 10))
 	return span / (1 << 16) * time.Duration(binary.BigEndian.Uint16(sum[:]))

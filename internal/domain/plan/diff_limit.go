@@ -7,7 +7,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// limitDisruptions lets only a few changed sessions restart at a time.
+// limitDisruptions changes restarts for a changed configuration to waits, except for the first few
+// that policy.Disruptions allows.
 func (d *planner) limitDisruptions(actions []Action) {
 	left := max(1, d.policy.Disruptions)
 	for _, o := range d.observed {
@@ -27,8 +28,8 @@ func (d *planner) limitDisruptions(actions []Action) {
 	}
 }
 
-// limitCounts lets no start go beyond what a pool or the city may have at any
-// instant. Everything that may live counts.
+// limitCounts changes starts to waits if they would exceed the maximum number of sessions of a
+// pool or of the city. Every session that may be alive counts.
 func (d *planner) limitCounts(actions []Action) {
 	live := 0
 	for at, o := range d.observed {
@@ -57,9 +58,9 @@ func (d *planner) limitCounts(actions []Action) {
 	}
 }
 
-// freeze turns every act that starts, ends or changes something into a wait
-// while nothing of it could be remembered. Adopting what runs is harmless, and
-// what a person has asked to end now ends.
+// freeze changes every action that starts, stops or changes something to a wait while
+// policy.Frozen is set, because its result could not be stored. Adoptions and stops that a person
+// requested stay as they are.
 func (d *planner) freeze(actions []Action) {
 	if d.policy.Frozen == "" || d.policy.Stopping {
 		return

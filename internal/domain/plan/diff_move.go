@@ -7,9 +7,9 @@ import (
 	"gascity/client"
 )
 
-// formerLocation returns where an agent runs that is configured for another place, nil if it
-// does not.
-func (d *planner) formerLocation(s *Session) *Observed {
+// previousLocation returns the observed session where the agent still runs under another runtime
+// provider or name, nil if there is none.
+func (d *planner) previousLocation(s *Session) *Observed {
 	for _, home := range d.locations[s.Agent] {
 		if (home.Provider != s.Provider || home.Name != s.Name) && home.unknown() == "" && home.running() {
 			return home
@@ -18,8 +18,8 @@ func (d *planner) formerLocation(s *Session) *Observed {
 	return nil
 }
 
-// moveBlockedReason returns why an agent goes on where it is although another place is configured,
-// empty if it does not: nothing can be started there.
+// moveBlockedReason returns why an agent cannot move to the runtime provider that is configured
+// for it, empty if it can.
 func (d *planner) moveBlockedReason(s *Session, o *Observed) string {
 	why := d.policy.Closed[s.Provider]
 	if why == "" || s.Provider == o.Provider {
@@ -28,10 +28,10 @@ func (d *planner) moveBlockedReason(s *Session, o *Observed) string {
 	return fmt.Sprintf("the new place cannot be opened: %s; it stays at %s", why, o.Provider)
 }
 
-// planMove decides about a session whose agent is configured for another place. It is not
-// ended in the middle of something; as long as nothing can be started there, what would
-// have to start it again waits altogether. ok is false if it is to end like any other
-// that is not configured.
+// planMove returns the action for a session whose agent is configured for another runtime provider
+// or name. It waits until the stop interrupts no work. While nothing can be started at the new
+// runtime provider, the agent is not stopped in order to be restarted. ok is false if the session
+// must be stopped like any other that is not configured.
 func (d *planner) planMove(a Action, s *Session, o *Observed) (_ Action, ok bool) {
 	w := d.targetFor(s, o)
 	if o.Owner != OwnerThisCity || !o.running() || d.policy.Stopping {

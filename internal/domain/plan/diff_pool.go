@@ -11,15 +11,16 @@ import (
 	"gascity/runtime"
 )
 
-// pool is a pool as it is now.
+// pool is a [Pool] with its current count of members.
 type pool struct {
 	*Pool
 	want   int
-	wanted map[string]bool // the members that are to run
-	live   int             // sessions that run or may run, previous members included
+	wanted map[string]bool // the members that should run
+	live   int             // sessions that run or may run, including those of former members
 	fault  string          // why its check fails, empty if it does not
 }
 
+// reason returns the reason text for a stop of a member.
 func (p *pool) reason() string {
 	reason := fmt.Sprintf("the pool %s wants %d", p.Agent, p.want)
 	if p.fault != "" {
@@ -28,13 +29,13 @@ func (p *pool) reason() string {
 	return reason
 }
 
-// countPools decides how many members each pool wants, and which.
+// countPools computes how many members each pool wants, and which.
 func (d *planner) countPools(pools []Pool) {
 	for i := range pools {
 		p := &pool{Pool: &pools[i], wanted: map[string]bool{}, fault: d.policy.PoolFaults[pools[i].Agent]}
 		d.pools[p.Agent] = p
 		for at, o := range d.observed {
-			if d.mayBeOurs(at, o) && d.member(p, at, o) && o.mayBeRunning() {
+			if d.mayBeOurs(at, o) && d.mayBeMember(p, at, o) && o.mayBeRunning() {
 				p.live++
 			}
 		}
@@ -43,31 +44,31 @@ func (d *planner) countPools(pools []Pool) {
 	}
 }
 
-// mayBeOurs reports whether what is at a place is, is about to be or may be this
-// city's.
+// mayBeOurs reports whether an observed session belongs, may belong or is about to belong to this
+// city.
 func (d *planner) mayBeOurs(at sessionKey, o *Observed) bool {
 	return o.Owner == OwnerThisCity || o.Owner == OwnerUnknown && d.sessions[at] != nil || o.unattributed()
 }
 
-// member reports whether what is at a place belongs, or belonged, to a pool.
-// What has no known agent may belong to any, unless its name shows it.
-func (d *planner) member(p *pool, at sessionKey, o *Observed) bool {
+// mayBeMember reports whether an observed session belongs or belonged to the pool. A session without a
+// known agent may belong to any pool, unless its name names another agent.
+func (d *planner) mayBeMember(p *pool, at sessionKey, o *Observed) bool {
 	if s := d.sessions[at]; s != nil {
 		return s.Pool == p.Agent
 	}
 	name := o.Agent
 	if name == "" {
-		told, ok := agent.ParseSessionName(d.city, o.Name)
+		parsed, ok := agent.ParseSessionName(d.city, o.Name)
 		if !ok {
 			return true
 		}
-		name = told
+		name = parsed
 	}
 	return p.isMember(name)
 }
 
-// count returns how many members a pool wants. Before its check has succeeded
-// once, it is unknown whether any of those that run is too many.
+// count returns how many members a pool wants. Until its check has succeeded once, that is at
+// least the number that run, because it is unknown whether any of them is surplus.
 func (d *planner) count(p *pool) int {
 	n, known := d.policy.PoolWants[p.Agent]
 	switch {
@@ -79,19 +80,19 @@ func (d *planner) count(p *pool) int {
 	return min(max(n, p.Min), p.Max)
 }
 
-// How soon a member is chosen to run.
+// The order in which members are chosen to run.
 const (
-	rankNeeded   = iota // it runs, and somebody uses it
+	rankNeeded   = iota // it runs and is in use
 	rankRunning         // it runs, or may run
-	rankFailed          // it waits for another try: a start of the next one would fail too
+	rankFailed          // it waits for another attempt; it is chosen before a new member, whose start would fail too
 	rankFree            // it does not run
-	rankDraining        // it is on its way out
-	rankOut             // it is held, or in quarantine
+	rankDraining        // it was asked to wind down
+	rankOut             // never chosen: it is held, or in quarantine
 )
 
-// choose decides which members are to run: those that do, the busy ones first,
-// then those with the lowest numbers. A member with a prompt, or one that was
-// woken, runs beyond the count.
+// choose selects the members that should run: first the running ones, busy ones before others,
+// then those with the lowest numbers. A member with a queued prompt, a wake request or a restart
+// request runs in addition to the count.
 func (d *planner) choose(p *pool) {
 	type candidate struct{ rank, number int }
 	var candidates []candidate
@@ -116,6 +117,7 @@ func (d *planner) choose(p *pool) {
 	}
 }
 
+// rank returns the rank of a member with the observation o, which may be nil.
 func (d *planner) rank(o *Observed) int {
 	switch {
 	case o == nil:
@@ -136,14 +138,14 @@ func (d *planner) rank(o *Observed) int {
 	return rankFree
 }
 
-// mayBeRunning reports whether an agent may live here now: it does, it is about to,
-// or it is unknown.
+// mayBeRunning reports whether the session's agent runs, is about to run, or may run because its
+// state is unknown.
 func (o *Observed) mayBeRunning() bool {
 	return o.unknown() != "" || o.Working != "" || o.running() || o.orphaned()
 }
 
-// poolOf returns the pool that the agent of a stray was a member of, the one
-// with the longest name if there are several.
+// poolOf returns the pool that the agent of an unconfigured session was a member of: if several
+// match, the one with the longest name; nil if none does.
 func (d *planner) poolOf(agent string) *pool {
 	var found *pool
 	for _, p := range d.pools {
@@ -154,8 +156,8 @@ func (d *planner) poolOf(agent string) *pool {
 	return found
 }
 
-// shrink ends a member that its pool does not want: at once if it is idle, for
-// then there is nothing to wind down, else by a drain.
+// shrink returns the action for a member that its pool does not want. An idle member is stopped at
+// once, because there is nothing to wind down; any other is drained.
 func (d *planner) shrink(a Action, o *Observed, p *pool) Action {
 	reason := p.reason()
 	switch {

@@ -8,10 +8,10 @@ import (
 	"gascity/runtime"
 )
 
-// postponed decides whether a stop that a changed configuration asks for has to wait. It
-// waits for the end of a turn, for an open question and for attached terminals. An agent
-// whose activity is unknown counts as busy: after a time a person is asked, and it is not
-// stopped before the answer. a.Reason says what changed.
+// postponed reports whether a stop for a changed configuration has to wait, and returns the wait.
+// The stop waits for the end of a turn, for an open question and for attached terminals. An agent
+// whose activity is unknown counts as busy: after policy.AskAfter gc asks a person, and does not
+// stop the agent before the answer. a.Reason states what changed.
 func (d *planner) postponed(a Action, o *Observed) (_ Action, waits bool) {
 	if o.Apply {
 		return a, false
@@ -32,18 +32,19 @@ func (d *planner) postponed(a Action, o *Observed) (_ Action, waits bool) {
 	if d.now.Before(ask) {
 		return wait.until(ask, client.StateRunning, a.Reason+"; deferred while it is unknown what the agent does"+now), true
 	}
-	wait.Ask = fmt.Sprintf("Stop %s now? %s. gc does not know whether it is busy.", a.Agent, capital(a.Reason))
+	wait.Ask = fmt.Sprintf("Stop %s now? %s. gc does not know whether it is busy.", a.Agent, capitalize(a.Reason))
 	return wait.with(VerbWait, client.StateRunning, a.Reason+"; it is unknown what the agent does: answer with gc pending, or: gc apply --now "+a.Agent), true
 }
 
-func capital(s string) string {
+// capitalize returns s with its first ASCII letter in upper case.
+func capitalize(s string) string {
 	if s == "" || s[0] < 'a' || s[0] > 'z' {
 		return s
 	}
 	return string(s[0]-'a'+'A') + s[1:]
 }
 
-// removed decides about a session that runs and is not configured any more.
+// removed returns the action for a running session that is not configured any more.
 func (d *planner) removed(a Action, o *Observed) Action {
 	const reason = "it is not configured any more"
 	a.Reason = reason

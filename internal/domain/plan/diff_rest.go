@@ -9,8 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// busyReason returns what keeps a session from being ended without harm, empty if
-// nothing does.
+// busyReason returns why a stop of the session could interrupt work, empty if it could not.
 func (d *planner) busyReason(o *Observed) string {
 	switch turn := o.activeTurn(); {
 	case o.Observation.Attached > 0:
@@ -25,8 +24,8 @@ func (d *planner) busyReason(o *Observed) string {
 	return ""
 }
 
-// activeTurn returns the word of an activity that must not be cut off, empty for any
-// other.
+// activeTurn returns the text for an activity that must not be interrupted, empty for any other
+// activity.
 func (o *Observed) activeTurn() string {
 	switch o.Activity.State {
 	case runtime.ActivityBusy, runtime.ActivityWaiting, runtime.ActivityLimited:
@@ -38,13 +37,13 @@ func (o *Observed) activeTurn() string {
 	}
 }
 
-// isResting reports whether the agent is seen to take input: idle, or ready.
+// isResting reports whether the agent is observed to be idle or ready.
 func (o *Observed) isResting() bool {
 	return o.Activity.State == runtime.ActivityIdle || o.Activity.State == runtime.ActivityReady
 }
 
-// quietAt returns when the session has been silent for long enough, the zero
-// time if it has, or if its last activity is unknown.
+// quietAt returns when the session will have been silent for policy.Quiet. It returns the zero
+// time if that has passed, or if the last activity is unknown.
 func (d *planner) quietAt(o *Observed) time.Time {
 	last := latest(o.Observation.LastActivity, o.Observation.LastInput)
 	if quiet := last.Add(d.policy.Quiet); !last.IsZero() && d.now.Before(quiet) {
@@ -53,13 +52,13 @@ func (d *planner) quietAt(o *Observed) time.Time {
 	return time.Time{}
 }
 
-// hasTimedOut reports whether a timeout has passed. None has while the host has just
-// come back from a suspend.
+// hasTimedOut reports whether the deadline has passed. It returns false for a zero deadline and
+// during the grace period after the host resumed.
 func (d *planner) hasTimedOut(deadline time.Time) bool {
 	return !deadline.IsZero() && !d.now.Before(deadline) && !d.now.Before(d.policy.graceEnd())
 }
 
-// drained decides about a session that was asked to wind down.
+// drained returns the action for a session that was asked to wind down.
 func (d *planner) drained(a Action, o *Observed) Action {
 	reason := appendReason("it is to wind down", o.Drain.Reason)
 	switch {
@@ -73,7 +72,8 @@ func (d *planner) drained(a Action, o *Observed) Action {
 	return a.until(latest(o.Drain.Deadline, d.policy.graceEnd()), client.StateDraining, reason)
 }
 
-// restartOnRequest restarts an agent that asked for it, once its turn is over.
+// restartOnRequest returns a restart for an agent that requested one, or a wait until its turn is
+// over.
 func (d *planner) restartOnRequest(a Action, o *Observed) Action {
 	const reason = "it asked for a restart"
 	if why := d.busyReason(o); why != "" {
@@ -88,8 +88,8 @@ func (d *planner) restartOnRequest(a Action, o *Observed) Action {
 	return a.with(VerbRestart, client.StateStopping, reason)
 }
 
-// checkIdleAndAge decides about a session that runs as it should: whether it has become
-// too old, or has been idle for too long.
+// checkIdleAndAge returns the action for a session that runs as configured: it is restarted if it
+// is too old, and put to sleep if it has been idle for too long.
 func (d *planner) checkIdleAndAge(a Action, s *Session, o *Observed) Action {
 	a, done := d.age(a, s, o)
 	if done || s.IdleAfter <= 0 || s.Pool != "" {
@@ -117,10 +117,9 @@ func (d *planner) checkIdleAndAge(a Action, s *Session, o *Observed) Action {
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
-// idleSince returns since when nothing has been going on in a session for
-// certain; the zero time if something is, or if it is unknown. An idle agent
-// says so itself, and what it draws then does not count. Of any other only
-// silence counts.
+// idleSince returns the time since which the session has certainly been idle; the zero time if it
+// is not idle or its activity is unknown. For an idle agent the output does not count, only the
+// start of idleness. For any other agent the last output counts.
 func (d *planner) idleSince(o *Observed) time.Time {
 	if o.activeTurn() != "" || o.Activity.Doubted {
 		return time.Time{}
@@ -139,8 +138,8 @@ func (d *planner) idleSince(o *Observed) time.Time {
 	return latest(since, o.Observation.LastInput, o.IdleSince, o.AgeFrom, d.policy.ResumedAt)
 }
 
-// age decides about a session that may be too old. done says that there is
-// nothing else to decide.
+// age returns the action for a session that may be older than its maximum age. done is true if the
+// decision is final.
 func (d *planner) age(a Action, s *Session, o *Observed) (_ Action, done bool) {
 	if s.MaxAge <= 0 || o.AgeFrom.IsZero() {
 		return a, false
@@ -164,6 +163,7 @@ func (d *planner) age(a Action, s *Session, o *Observed) (_ Action, done bool) {
 	return a.with(VerbRestart, client.StateStopping, reason), true
 }
 
+// latest returns the latest of the times; the zero time if there is none.
 func latest(times ...time.Time) time.Time {
 	var last time.Time
 	for _, t := range times {
@@ -174,7 +174,7 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-// earliest returns the earlier of two times; the zero time is none.
+// earliest returns the earlier of two times. A zero time is ignored.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -8,11 +8,11 @@ import (
 	"gascity/runtime"
 )
 
-// stall adds to a decision what follows from an agent that shows no sign of progress in its
-// turn. Only a turn that is known to be in progress can be stalled: a question, a limit, a tool
-// that runs and a state that is unknown are none. Nothing else that is due is put off by it.
+// stall changes the action a if the agent shows no sign of progress in its turn. Only a turn that
+// is known to be in progress can be stalled: not an agent with an open question, a limit, a
+// running tool or an unknown state. An action that is due stays as it is.
 func (d *planner) stall(a Action, s *Session, o *Observed) Action {
-	if s.Stall.After <= 0 || a.Verb != VerbNone && a.Verb != VerbWait || o.isProgressing() {
+	if s.Stall.After <= 0 || a.Verb != VerbNone && a.Verb != VerbWait || o.cannotBeStalled() {
 		return a
 	}
 	since := latest(o.Progress.At, o.Observation.LastInput)
@@ -42,8 +42,9 @@ func (d *planner) stall(a Action, s *Session, o *Observed) Action {
 	return a.with(VerbNone, client.StateRunning, reason+"; the last one: "+cmp.Or(o.Progress.Sign, "unknown"))
 }
 
-// isProgressing reports whether the agent is not known to be in a turn without progress.
-func (o *Observed) isProgressing() bool {
+// cannotBeStalled reports whether the agent cannot be stalled: it is not in a turn, or its progress
+// is not known.
+func (o *Observed) cannotBeStalled() bool {
 	return o.Activity.State != runtime.ActivityBusy || o.Pending || o.draining() || o.Ended != nil ||
 		o.Progress.Tool != "" || o.Progress.At.IsZero() || !o.Progress.Reported && o.Observation.LastActivity.IsZero()
 }

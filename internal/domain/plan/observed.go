@@ -7,135 +7,132 @@ import (
 	"gascity/runtime"
 )
 
-// Observed is what is known of one session: a fresh look and the memory of what
-// happened to its identity.
+// Observed is the known state of one session: a current observation and the stored history of the
+// session's name.
 type Observed struct {
 	Name     string // the session's name
 	Provider string // the runtime provider's selection
-	// Agent is the agent that the session was started for, by its notes or, as long
-	// as they were not read, by the record. Empty: not known.
+	// Agent is the agent that the session was started for, from the session's metadata or, if that
+	// was not read yet, from the stored record. Empty: not known.
 	Agent string
 	Owner Owner
 
-	// UnknownReason says why nothing is known of the session or of its whole provider.
-	// If it is not empty, Seen is worthless.
+	// UnknownReason states why the session or its runtime provider cannot be observed. If it is
+	// not empty, ignore Observation.
 	UnknownReason string
 	Observation   runtime.Observation
 
 	Managed          bool   // the controller has started or adopted this instance
-	StartInterrupted bool   // its start was cut off by the end of the controller that began it
+	StartInterrupted bool   // its start was interrupted because the controller that began it exited
 	Stored           Stored // what the instance was started with
-	CanRelaunch      bool   // the driver has warm boxes
+	CanRelaunch      bool   // the runtime provider can start a new agent process in the existing session
 
-	Epoch    uint64           // counts the instances; that of the one that runs, or of the last one
-	Activity session.Activity // what the agent does, by all evidence; the zero value is unknown
+	Epoch    uint64           // number of the current or last instance
+	Activity session.Activity // the agent's activity by all evidence; the zero value is unknown
 	Pending  bool             // a question for a person is open
-	Progress Progress         // in the present turn
-	Queued   int              // prompts that wait for the agent
-	// PromptAt is when the newest prompt that waits was accepted. A session that is
-	// held to sleep is woken by one that is newer than the hold alone; zero: by any.
+	Progress Progress         // in the current turn
+	Queued   int              // number of prompts in the agent's queue
+	// PromptAt is when the newest queued prompt was accepted. A sleeping session is woken only by
+	// a prompt that is newer than its hold. Zero: by any prompt.
 	PromptAt time.Time
-	// AgeFrom is when the instance started; zero if that is not known.
+	// AgeFrom is when the instance started; zero if unknown.
 	AgeFrom time.Time
-	// IdleSince is the earliest time from which idleness counts: when a terminal
-	// last left, a prompt was last delivered, the controller last ended. Zero adds
-	// nothing to Seen and Activity.
+	// IdleSince is the earliest time from which idle time counts: the last time a terminal
+	// detached, a prompt was delivered or the controller stopped. Zero: only Observation and
+	// Activity count.
 	IdleSince time.Time
 	Warning   string // what the last start left open
-	// Ended is the word of the agent's own side that the instance has ended; nil: it
-	// has not said so. Its place may show otherwise.
+	// Ended is the exit that the agent's worker or hook reported; nil: none was reported. The
+	// runtime provider may still show a running process.
 	Ended *runtime.End
 
-	// What somebody asked for, as the record keeps it.
+	// The requests and the obstacle from the stored record.
 	Hold               session.Hold
 	Drain              session.Drain
 	Obstacle           session.Obstacle
-	RestartRequestedAt time.Time // since when a restart at the next turn boundary is asked for
-	// WakeReason says why a session that sleeps, or a member that its pool does not
-	// want, is to run: "it was asked for", "somebody attaches". Empty: nothing
-	// wakes it. Queued prompts need no Wake.
+	RestartRequestedAt time.Time // when a restart at the next turn boundary was requested; zero: none was
+	// WakeReason states why a sleeping session, or a surplus pool member, must run, for example
+	// "it was asked for". Empty: nothing wakes it. A queued prompt wakes a session without a
+	// WakeReason.
 	WakeReason string
 
-	Working Verb  // an act that is under way; empty if none
-	Order   Order // what a person asked for
+	Working Verb  // the action in progress; empty if none
+	Order   Order // what a person requested
 
-	Failures       []time.Time   // failed starts and ends without a request
-	Fault          string        // the last failure in words
-	Exit           *runtime.Exit // how the last instance ended
-	Lost           bool          // the last instance vanished without a trace
+	Failures       []time.Time   // times of failed starts and of exits that were not requested
+	Fault          string        // text of the last failure
+	Exit           *runtime.Exit // how the last instance exited
+	Lost           bool          // the last instance disappeared and its exit is unknown
 	NextAt         time.Time     // no start before this
 	StopAt         time.Time     // no stop before this: the last one failed
-	DriftedAt      time.Time     // since when the configuration differs
-	PostponedSince time.Time     // since when a stop that the configuration asks for waits; zero: none does
-	Apply          bool          // a person wants what the configuration asks for now, whatever the agent does
-	Disrupted      bool          // ended for its changed configuration, and not running again yet
+	DriftedAt      time.Time     // when the configuration began to differ
+	PostponedSince time.Time     // when a stop for a changed configuration began to wait; zero: none waits
+	Apply          bool          // a person requested to apply the configuration now, even if the agent is busy
+	Disrupted      bool          // stopped because of a changed configuration, and not running again yet
 }
 
-// Stored are the fingerprints that an instance was started with. Empty ones
-// are not known.
+// Stored contains the fingerprints that an instance was started with. An empty fingerprint is
+// unknown.
 type Stored struct {
 	Core, Provision, Launch, Live string
 	Fields                        map[string]string
 }
 
-// Progress is what is known of the progress in an agent's turn.
+// Progress describes the progress in an agent's turn.
 type Progress struct {
 	At     time.Time // when the newest sign was noticed; zero: the agent was not read yet
-	Sign   string    // that sign, for people
-	Tool   string    // the tool that runs, by the agent's report; empty: none is known to
-	Screen bool      // output alone is no sign: what is printed is compared
-	// Reported: a reading has reported progress. Without it, only what is seen of activity
-	// counts.
+	Sign   string    // text of that sign
+	Tool   string    // the running tool, as reported by the agent; empty: no tool is known to run
+	Screen bool      // the screen text is compared; output alone is not a sign
+	// Reported is true if an observation has reported progress. Otherwise only the activity times
+	// count.
 	Reported bool
 	// Interrupted is when the turn was last interrupted because of a stall.
 	Interrupted time.Time
 }
 
-// Owner says whose a session is.
+// Owner states which city a session belongs to.
 type Owner uint8
 
-// The owners. Only a session that is certainly this city's is ever stopped for
-// not being configured.
+// The owners. An unconfigured session is stopped only if its owner is certainly this city.
 const (
 	OwnerUnknown Owner = iota
 	OwnerThisCity
 	OwnerOther
 )
 
-// Order is what a person asked for beside the configuration. It does not wait
-// for attached terminals or busy agents.
+// Order is what a person requested in addition to the configuration. It is carried out even while
+// a terminal is attached or the agent is busy.
 type Order uint8
 
 // The orders.
 const (
 	OrderNone    Order = iota
-	OrderRestart       // end it if it runs, start it in any case
-	OrderKill          // end it; it comes back by itself
+	OrderRestart       // stop it if it runs, then start it
+	OrderKill          // stop it; the configuration starts it again
 )
 
-// exists reports whether anything of the session is there: an agent or a dead
-// session.
+// exists reports whether the session exists or its agent runs without it.
 func (o *Observed) exists() bool { return o.Observation.Session == runtime.Alive || o.orphaned() }
 
-// running reports whether the session is there and its agent has not been seen
-// to end.
+// running reports whether the session exists and its agent has not been observed to exit.
 func (o *Observed) running() bool {
 	return o.Observation.Session == runtime.Alive && o.Observation.Agent != runtime.Dead
 }
 
-// orphaned reports whether the agent lives on without its session: it cannot be
-// reached any more, but it may still work.
+// orphaned reports whether the agent still runs although its session is gone. It cannot be reached
+// any more, but it may still work.
 func (o *Observed) orphaned() bool {
 	return o.Observation.Session == runtime.Dead && o.Observation.Agent == runtime.Alive
 }
 
-// unattributed reports whether the session may exist but its owner has not been
-// read yet: it was listed, or a start of it was begun.
+// unattributed reports whether the session may exist but its owner has not been read yet: it was
+// listed, or a start of it was begun.
 func (o *Observed) unattributed() bool {
 	return o.Owner == OwnerUnknown && (o.Agent == "" || o.Epoch != 0) && (o.unknown() != "" || o.Working != "")
 }
 
-// unknown returns why nothing may be done, empty if everything needed is known.
+// unknown returns why gc must not act on the session, empty if its state is known.
 func (o *Observed) unknown() string {
 	switch {
 	case o.UnknownReason != "":
@@ -148,7 +145,7 @@ func (o *Observed) unknown() string {
 	return ""
 }
 
-// finished reports whether the session ran to a good end.
+// finished reports whether the session is not running and its agent exited with status 0.
 func (o *Observed) finished() bool {
 	exit := o.Exit
 	if exit == nil {
@@ -157,7 +154,7 @@ func (o *Observed) finished() bool {
 	return !o.running() && exit != nil && exit.Code == 0 && exit.Signal == ""
 }
 
-// lastEnd describes how the last instance ended.
+// lastEnd returns a text that describes how the last instance ended.
 func (o *Observed) lastEnd() string {
 	switch {
 	case o.Fault != "":

@@ -5,68 +5,63 @@ import (
 	"time"
 )
 
-// Policy are the rules that a diff follows beside the configuration of each
-// agent.
+// Policy contains the rules for [Diff] that do not depend on one agent.
 type Policy struct {
-	// Stopping says that the whole city ends. Sessions that still run are left
-	// alone until StopAfter, for they have been interrupted and may end by
-	// themselves.
+	// Stopping is true while the whole city stops. The agents were interrupted; gc waits until
+	// StopAfter for them to exit by themselves, then stops them.
 	Stopping  bool
 	StopAfter time.Time
 
-	// MaxRestarts failures within RestartWindow put an agent in quarantine until
-	// the window holds fewer. Zero or less is no limit.
+	// MaxRestarts is the number of failures within RestartWindow that put an agent in quarantine,
+	// until the window contains fewer. Zero or less is no limit.
 	MaxRestarts   int
 	RestartWindow time.Duration
 
-	// Disruptions bounds how many sessions are down at a time because their
-	// configuration changed; one whose new start fails counts until it runs.
-	// Zero means 1.
+	// Disruptions is the maximum number of sessions that are down at a time because their
+	// configuration changed. A session whose new start fails counts until it runs. Zero means 1.
 	Disruptions int
 
-	// Quiet is how long an agent must have been silent before it is restarted for
-	// a changed configuration or for its age, or ended because its pool shrinks.
-	// DriftWait is how long that silence is waited for after the configuration has
-	// changed; zero waits for ever. Attached terminals, open questions and agents
-	// in a turn are always waited for.
+	// Quiet is how long an agent must have been silent before it is restarted for a changed
+	// configuration or for its age, or stopped because its pool shrinks. DriftWait is how long gc
+	// waits for that silence after the configuration changed; zero waits forever. gc always waits
+	// for attached terminals, open questions and the end of a turn.
 	Quiet, DriftWait time.Duration
 
-	// AskAfter is how long a stop that a changed configuration asks for waits for an agent
-	// whose activity is unknown, before a person is asked. Zero means 10 minutes.
+	// AskAfter is how long a stop for a changed configuration waits while the agent's activity is
+	// unknown, before gc asks a person. Zero means 10 minutes.
 	AskAfter time.Duration
 
-	// Closed holds, by the runtime provider's selection, why nothing can be started
-	// there: it is not known, cannot be opened, or does not answer. An agent that runs
-	// elsewhere and is to move there goes on where it is.
+	// Closed contains, by the runtime provider's selection, why nothing can be started there: it
+	// is unknown, cannot be opened, or does not respond. An agent that should move there keeps
+	// running where it is.
 	Closed map[string]string
 
-	// Frozen says why nothing may be started or ended, empty if it may: every
-	// such act is decided as a wait with that reason. What a person has asked to
-	// end now, the city or a session, ends nevertheless.
+	// Frozen states why nothing may be started or stopped, empty if it may. Every such action
+	// becomes a wait with that reason. A stop of the city or of a session that a person requested
+	// is still carried out.
 	Frozen string
 
-	// ResumedAt is when the host last came back from a suspend. For one Patrol after
-	// that nothing is ended for a timeout, and no idle time counts from before. A
-	// zero Patrol means 30 s.
+	// ResumedAt is when the host last resumed from a suspend. For one Patrol after that no timeout
+	// stops a session, and idle time before ResumedAt does not count. A zero Patrol means 30 s.
 	ResumedAt time.Time
 	Patrol    time.Duration
 
-	// PoolWants holds, by the pool's agent, how many members its check asked for
-	// when it last succeeded. It is clamped to the pool's bounds. A pool that is not
-	// here wants its minimum and as many as run.
+	// PoolWants contains, by the pool's agent, the number that its check printed when it last
+	// succeeded. Diff limits it to the minimum and maximum of the pool. A pool that is missing
+	// here wants its minimum, or the number that run if that is greater.
 	PoolWants map[string]int
-	// PoolFaults holds why the check of a pool fails, as long as it does.
+	// PoolFaults contains, by the pool's agent, the error of a check that currently fails.
 	PoolFaults map[string]string
 }
 
-// defaultAskAfter is the AskAfter of a policy that has none.
+// defaultAskAfter is used if Policy.AskAfter is zero.
 const defaultAskAfter = 10 * time.Minute
 
-// defaultPatrol is the patrol of a policy that has none.
+// defaultPatrol is used if Policy.Patrol is zero.
 const defaultPatrol = 30 * time.Second
 
-// graceEnd returns until when nothing is ended for a timeout, because the host
-// slept; the zero time if it did not.
+// graceEnd returns the time before which no timeout stops a session, because the host resumed from
+// a suspend; the zero time if it did not.
 func (p *Policy) graceEnd() time.Time {
 	if p.ResumedAt.IsZero() {
 		return time.Time{}

@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// Pool is a number of sessions of one agent, started and stopped to match the
-// wanted number.
+// Pool is a group of sessions of one agent. gc starts and stops members to match the wanted
+// number.
 type Pool struct {
 	Agent    string   // the qualified name in the configuration
 	Members  []string // the qualified names of its sessions' agents: Members[0] is number 1
 	Min, Max int
-	// Check is the shell command that prints how many members are wanted, see
-	// [ParseCount]. Empty: the minimum is.
+	// Check is the shell command that prints how many members are wanted, see [ParseCount]. Empty:
+	// the minimum is wanted.
 	Check string
 	Dir   string // where the check runs, absolute
 	Env   map[string]string
-	// DrainTimeout is how long a member that is no longer wanted may go on.
+	// DrainTimeout is how long a member that is no longer wanted may take to wind down.
 	DrainTimeout time.Duration
 }
 
-// isMember reports whether an agent is a member, or may have been one, by its name
-// alone: a pool that has shrunk knows its previous members. So it does the agent of
-// its own name, which has become a pool.
+// isMember reports whether the name of an agent is that of a member or former member of the pool.
+// The pool's own name counts, because a single agent may have become a pool.
 func (p *Pool) isMember(agent string) bool {
 	if agent == p.Agent {
 		return true
@@ -34,9 +33,8 @@ func (p *Pool) isMember(agent string) bool {
 	return ok && err == nil && n > 0 && strconv.Itoa(n) == digits
 }
 
-// ParseCount reads what a pool's check printed: how many members are wanted, as
-// a whole number in the last line that is not blank. What stands before it is
-// for people.
+// ParseCount returns the number of wanted members from the output of a pool's check. It is a whole
+// number in the last line that is not blank. Earlier lines are ignored.
 func ParseCount(output []byte) (int, error) {
 	text := strings.TrimSpace(string(output))
 	last := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
@@ -50,7 +48,7 @@ func ParseCount(output []byte) (int, error) {
 	return n, nil
 }
 
-// excerpt quotes the beginning of a text.
+// excerpt returns the first 60 characters of a text in quotes.
 func excerpt(text string) string {
 	const most = 60
 	if runes := []rune(text); len(runes) > most {

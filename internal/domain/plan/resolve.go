@@ -14,8 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// Inputs is everything beside the configuration that a resolution depends on.
-// Profiles, ReadFile and Now are required.
+// Inputs contains everything that a resolution depends on besides the configuration. Profiles,
+// ReadFile and Now are required.
 type Inputs struct {
 	// Profiles are the built-in profiles of agent CLIs.
 	Profiles *agentcli.Set
@@ -23,7 +23,7 @@ type Inputs struct {
 	Known config.Catalog
 	// RuntimeOverride is the value of GC_SESSION; empty if unset.
 	RuntimeOverride string
-	// LookupEnv returns a variable of the city, for $VAR in env. Nil: none.
+	// LookupEnv returns an environment variable of the city, for $VAR in env. Nil: there are none.
 	LookupEnv func(name string) (string, bool)
 	// ReadFile reads a prompt template.
 	ReadFile func(path string) ([]byte, error)
@@ -33,26 +33,24 @@ type Inputs struct {
 	Binary string
 }
 
-// Warning is a remark about an agent that does not keep it from running.
+// Warning is a problem of an agent's configuration that does not prevent its start.
 type Warning struct {
 	Agent   string
 	Message string
 	Origin  config.Origin
 }
 
-// Resolve turns a city's configuration into desired sessions. It reads prompt
-// templates and, for the fingerprints, the contents of overlays and copied
-// files; else it touches nothing. Everything that is wrong with any agent is
-// reported at once as [config.Errors], and then there is no Desired.
+// Resolve turns a city's configuration into desired sessions. It reads prompt templates and, for
+// the fingerprints, the contents of overlays and copied files; it has no other side effects. It
+// returns all errors of all agents at once as [config.Errors], with a zero Desired.
 //
-// What an agent runs is settled key by key: the profile of its agent CLI, which
-// [providers.<name>] may change, below the agent's own keys. The first prompt
-// is the beacon, a blank line and the rendered template. By prompt mode it
-// becomes the shell-quoted PromptSuffix, whatever its length (drivers hand a
-// long one over in a file), or the beginning of Nudge: then the configured
-// nudge follows after a blank line, so that both arrive as one message.
+// An agent's own key takes precedence over the same key of its agent CLI's profile, which
+// [providers.<name>] may change. The first prompt is the beacon, a blank line and the rendered
+// template. Depending on the prompt mode, it becomes the shell-quoted PromptSuffix of any length
+// (drivers pass a long one in a file), or the beginning of Nudge. In Nudge the configured nudge
+// follows after a blank line, so that both arrive as one message.
 //
-// Credentials of upstreams stay references, see [Session.UpstreamEnv].
+// Credentials of upstreams are not resolved here, see [Session.UpstreamEnv].
 func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
 	profiles, err := Profiles(city, in.Profiles)
 	if err != nil {
@@ -84,15 +82,15 @@ func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
 		s := &desired.Sessions[i]
 		s.fingerprint()
 		if s.Pool == "" {
-			s.Section = sectionOf(values, s.Agent)
+			s.Section = sectionHash(values, s.Agent)
 		}
 	}
 	return desired, warnings, nil
 }
 
-// sectionOf returns a hash of what an agent's section says, except for its name: that of an
-// agent which was only renamed is the same.
-func sectionOf(values []config.Value, agent string) string {
+// sectionHash returns a hash of an agent's section without its name, so that a renamed agent has the
+// same hash.
+func sectionHash(values []config.Value, agent string) string {
 	prefix, sum := "agents."+agent+".", sha256.New()
 	for _, v := range values {
 		if key, own := strings.CutPrefix(v.Key, prefix); own && key != "name" {
@@ -102,6 +100,7 @@ func sectionOf(values []config.Value, agent string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// fingerprint computes the fingerprints of the session.
 func (s *Session) fingerprint() {
 	s.Core = runtime.ConfigFingerprint(s.Config)
 	s.Provision = runtime.ProvisionFingerprint(s.Config)
@@ -115,23 +114,24 @@ type resolver struct {
 	city  *config.City
 	in    Inputs
 	agent *config.Agent
-	rig   *config.Rig // nil if dir is no rig
+	rig   *config.Rig // nil if dir is not a rig
 
 	// profile is that of the agent's CLI; the zero Profile when it names none.
 	profile agentcli.Profile
 
-	pool    string   // the qualified name of the pool whose member it is; empty: none
-	usesACP bool     // its profile is that of a program that speaks the Agent Client Protocol
-	acpMode string   // the session mode to set, by the Agent Client Protocol; empty: none
+	pool    string   // the qualified name of the agent's pool; empty: not a pool member
+	usesACP bool     // profile describes a program that speaks the Agent Client Protocol
+	acpMode string   // the session mode to set in the Agent Client Protocol; empty: none
 	program string   // the shell command without its arguments
 	args    []string // each one quoted
 	parts   agentcontext.Parts
 
-	vars     map[string]string // what templates see
+	vars     map[string]string // the variables of templates
 	errs     []*config.Error
 	warnings []Warning
 }
 
+// newResolver returns a resolver for the agent a.
 func newResolver(city *config.City, in Inputs, profiles *agentcli.Set, a *config.Agent) *resolver {
 	r := &resolver{city: city, in: in, agent: a}
 	if name, origin := providerOf(city, a); name != "" {
@@ -142,12 +142,12 @@ func newResolver(city *config.City, in Inputs, profiles *agentcli.Set, a *config
 		r.profile = profile
 	}
 	r.rig, _ = city.Rig(a.Dir)
-	r.vars = r.identity()
+	r.vars = r.templateVariables()
 	return r
 }
 
-// providerOf returns the agent CLI of an agent and where it was said. An agent
-// with a command of its own does not take the workspace's.
+// providerOf returns the agent CLI of an agent and the position in the configuration that names
+// it. An agent with its own start_command does not use the workspace's agent CLI.
 func providerOf(city *config.City, a *config.Agent) (string, config.Origin) {
 	if a.Provider != "" {
 		return a.Provider, a.Origin("provider")
@@ -158,22 +158,25 @@ func providerOf(city *config.City, a *config.Agent) (string, config.Origin) {
 	return city.Workspace.Provider, city.Workspace.Origin("provider")
 }
 
+// fail adds an error at a position of the configuration.
 func (r *resolver) fail(at config.Origin, format string, args ...any) {
 	r.errs = append(r.errs, r.city.ErrorAt(at, format, args...))
 }
 
+// warn adds a warning at a position of the configuration.
 func (r *resolver) warn(at config.Origin, message string) {
 	r.warnings = append(r.warnings, Warning{r.agent.QualifiedName(), message, at})
 }
 
+// session returns the resolved session of the agent.
 func (r *resolver) session() Session {
 	a := r.agent
-	selection := r.place()
+	selection := r.runtimeProvider()
 	protocol := r.in.Known.Protocol(selection)
 	if protocol {
 		r.useACP()
 	}
-	r.program, r.args = r.words()
+	r.program, r.args = r.commandAndArgs()
 	session := Session{
 		Agent:        a.QualifiedName(),
 		Name:         r.vars["Session"],
@@ -206,9 +209,9 @@ func (r *resolver) session() Session {
 	return session
 }
 
-// place returns the runtime provider of the agent. One that is named by the agent
-// alone and is not there keeps no other agent from running: its start will fail.
-func (r *resolver) place() string {
+// runtimeProvider returns the runtime provider of the agent. If the agent's own key names one that does not
+// exist, place adds a warning instead of an error, so that the other agents can still run.
+func (r *resolver) runtimeProvider() string {
 	selection, origin, err := r.city.RuntimeFor(r.agent, r.in.RuntimeOverride, r.in.Known)
 	errs, ok := config.AsErrors(err)
 	switch {
@@ -225,8 +228,8 @@ func (r *resolver) place() string {
 	return selection
 }
 
-// useACP makes the agent's CLI one that speaks the Agent Client Protocol. An agent
-// with a start_command has its own way.
+// useACP replaces the profile by its variant for the Agent Client Protocol. It does nothing for an
+// agent with a start_command, which is used as written.
 func (r *resolver) useACP() {
 	if r.profile.Name == "" || r.agent.StartCommand != "" {
 		return
@@ -243,6 +246,7 @@ func (r *resolver) useACP() {
 	r.acpMode = mode
 }
 
+// config returns the runtime configuration of the agent.
 func (r *resolver) config() runtime.Config {
 	a, p := r.agent, r.profile
 	cfg := runtime.Config{
@@ -278,7 +282,7 @@ func (r *resolver) config() runtime.Config {
 	return cfg
 }
 
-// pick returns the agent's value when the key was written, else the profile's.
+// pick returns the agent's own value if the agent has the key, else the inherited value.
 func pick[T any](a *config.Agent, key string, own, inherited T) T {
 	if a.Has(key) {
 		return own
@@ -286,6 +290,7 @@ func pick[T any](a *config.Agent, key string, own, inherited T) T {
 	return inherited
 }
 
+// installedHooks returns install_agent_hooks of the agent, else of the workspace.
 func (r *resolver) installedHooks() []string {
 	return pick(r.agent, "install_agent_hooks", r.agent.InstallAgentHooks, r.city.Workspace.InstallAgentHooks)
 }

@@ -7,9 +7,9 @@ func (r *resolver) command() string {
 	return strings.Join(append([]string{r.program}, r.args...), " ")
 }
 
-// words returns the program and its arguments: those of the profile, unless the
-// agent has a command of its own. Arguments are quoted, commands are not.
-func (r *resolver) words() (command string, args []string) {
+// commandAndArgs returns the program and its arguments: those of the profile, unless the agent has a
+// command of its own. The arguments are quoted for a shell; the program is not.
+func (r *resolver) commandAndArgs() (command string, args []string) {
 	a := r.agent
 	switch {
 	case a.StartCommand != "":
@@ -33,6 +33,7 @@ func (r *resolver) words() (command string, args []string) {
 	return command, args
 }
 
+// profileCommand returns the program and the arguments of the agent's profile.
 func (r *resolver) profileCommand() (string, []string) {
 	a, profile := r.agent, r.profile
 	if a.Has("args") {

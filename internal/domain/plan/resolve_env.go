@@ -10,8 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// env returns the agent's environment: what its profile takes away and adds,
-// what the agent adds, and gc's own variables, which nothing replaces.
+// env returns the agent's environment: the variables of its profile, those of the agent, and gc's
+// own variables, which cannot be replaced. A variable that the profile unsets is empty.
 func (r *resolver) env(cfg runtime.Config) map[string]string {
 	env := map[string]string{}
 	for _, name := range r.profile.UnsetEnv {
@@ -27,8 +27,8 @@ func (r *resolver) env(cfg runtime.Config) map[string]string {
 	return env
 }
 
-// addEnv adds one layer of variables. $VAR means the variable of the layers
-// below, else of the same layer, else of the city.
+// addEnv adds one layer of variables to env. $VAR is replaced by the variable of the lower layers,
+// else of the same layer, else of the city.
 func (r *resolver) addEnv(env, layer map[string]string, keys config.Keys) {
 	below := maps.Clone(env)
 	var value func(name string, open []string) string
@@ -56,8 +56,8 @@ func (r *resolver) addEnv(env, layer map[string]string, keys config.Keys) {
 	}
 }
 
-// expandVariables replaces $NAME and ${NAME}; $$ is a dollar sign, and a dollar
-// sign before anything else stays.
+// expandVariables replaces $NAME and ${NAME} by their values and $$ by a dollar sign. Any other
+// dollar sign stays.
 func expandVariables(text string, lookup func(name string) string) string {
 	var b strings.Builder
 	for {
@@ -85,7 +85,7 @@ func expandVariables(text string, lookup func(name string) string) string {
 	}
 }
 
-// variableName returns the name at the beginning of text, or "".
+// variableName returns the longest variable name at the beginning of text, or "".
 func variableName(text string) string {
 	for i, c := range []byte(text) {
 		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
@@ -96,7 +96,7 @@ func variableName(text string) string {
 	return text
 }
 
-// ownEnv returns gc's own variables, without those of one instance.
+// ownEnv returns the variables that gc sets for the agent, except those of one instance.
 func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 	v := r.vars
 	own := map[string]string{
@@ -118,7 +118,7 @@ func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 		"GC_PROVIDER":            r.profile.Name,
 		"GC_READY_PROMPT_PREFIX": cfg.ReadyPromptPrefix,
 		"GC_BIN":                 r.in.Binary,
-		"GC_HOOKS":               r.hookOwner(),
+		"GC_HOOKS":               r.hooksFamily(),
 		"GC_CHANNEL":             r.channel(),
 	} {
 		if value != "" {
@@ -128,8 +128,8 @@ func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 	return own
 }
 
-// upstreamEnv returns the variables of the agent's upstream. Those that the
-// agent sets itself are left out.
+// upstreamEnv returns the variables of the agent's upstream and credentials, except those that the
+// agent sets itself.
 func (r *resolver) upstreamEnv() map[string]config.Secret {
 	env := map[string]config.Secret{}
 	for _, name := range r.agent.Credentials {
@@ -166,6 +166,7 @@ func (r *resolver) upstreamEnv() map[string]config.Secret {
 	return env
 }
 
+// literal returns text as a literal secret; the zero value if text is empty.
 func literal(text string) config.Secret {
 	if text == "" {
 		return config.Secret{}

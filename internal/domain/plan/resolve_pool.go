@@ -8,8 +8,8 @@ import (
 	"gascity/internal/config"
 )
 
-// resolution is what one agent of the configuration resolves to: one session, or a
-// pool of them.
+// resolution is the result for one agent of the configuration: one session, or a pool with its
+// sessions.
 type resolution struct {
 	sessions []Session
 	pools    []Pool // at most one
@@ -17,8 +17,7 @@ type resolution struct {
 	errs     []*config.Error
 }
 
-// resolveAgent resolves an agent. What is wrong with a pool is reported once,
-// not for each member.
+// resolveAgent resolves an agent. An error in a pool is reported once, not once for each member.
 func resolveAgent(city *config.City, in Inputs, profiles *agentcli.Set, a *config.Agent) resolution {
 	scale, ok := a.Scale()
 	if !ok {
@@ -52,6 +51,7 @@ func resolveAgent(city *config.City, in Inputs, profiles *agentcli.Set, a *confi
 	return f
 }
 
+// checkOrigin returns the position of the pool's check in the configuration.
 func checkOrigin(a *config.Agent) config.Origin {
 	if a.Pool.Has("check") {
 		return a.Pool.Origin("check")
@@ -59,8 +59,8 @@ func checkOrigin(a *config.Agent) config.Origin {
 	return a.Origin("scale_check")
 }
 
-// checkEnv returns the environment of a pool's check beside the controller's
-// own.
+// checkEnv returns the variables that a pool's check gets in addition to the controller's
+// environment.
 func (r *resolver) checkEnv() map[string]string {
 	v := r.vars
 	env := map[string]string{
@@ -74,17 +74,18 @@ func (r *resolver) checkEnv() map[string]string {
 	return env
 }
 
-// Defaults of an agent's keys.
+// The defaults of drain_timeout and of the time to answer a question.
 const (
 	defaultDrain   = 5 * time.Minute
 	defaultPending = 10 * time.Minute
 )
 
+// drainTimeout returns the agent's drain_timeout or its default.
 func drainTimeout(a *config.Agent) time.Duration {
 	return pick(a, "drain_timeout", a.DrainTimeout, defaultDrain)
 }
 
-// idleAfter returns the shorter of the two idle times, zero if there is none.
+// idleAfter returns the shorter of idle_timeout and sleep_after_idle; zero if neither is set.
 func idleAfter(a *config.Agent) time.Duration {
 	first, second := a.IdleTimeout, a.SleepAfterIdle.Duration
 	if first <= 0 || second > 0 && second < first {
@@ -93,13 +94,14 @@ func idleAfter(a *config.Agent) time.Duration {
 	return first
 }
 
-// stall returns what is done about an agent without progress, the agent's own keys first.
+// stall returns the stall policy of the agent: its own keys, else those of the [daemon] section.
 func (r *resolver) stall() StallPolicy {
 	a, city := r.agent, r.city.Daemon
 	after := pick(a, "progress_stall_timeout", a.ProgressStallTimeout, city.ProgressStallTimeout)
 	return StallPolicy{After: after.Duration, Act: string(cmp.Or(a.OnStall, city.OnStall, config.StallReport))}
 }
 
+// pendingPolicy returns the policy for the agent's questions.
 func pendingPolicy(a *config.Agent) PendingPolicy {
 	p := a.Pending
 	policy := PendingPolicy{Policy: string(cmp.Or(p.Policy, config.PendingEscalate)), Answer: p.Answer}

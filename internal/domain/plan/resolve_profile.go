@@ -8,8 +8,8 @@ import (
 	"gascity/internal/config"
 )
 
-// Profiles returns the built-in profiles with the changes and additions of the
-// city's [providers.<name>] sections. Errors are [config.Errors].
+// Profiles returns the built-in profiles with the changes and additions from the city's
+// [providers.<name>] sections. The error is a [config.Errors].
 func Profiles(city *config.City, builtin *agentcli.Set) (*agentcli.Set, error) {
 	p := patcher{city: city, set: builtin, state: map[string]patchState{}}
 	for _, name := range slices.Sorted(maps.Keys(city.Providers)) {
@@ -18,6 +18,7 @@ func Profiles(city *config.City, builtin *agentcli.Set) (*agentcli.Set, error) {
 	return p.set, config.Join(p.errs)
 }
 
+// patchState is the progress of applying one section.
 type patchState int
 
 const (
@@ -26,8 +27,8 @@ const (
 	patchDone
 )
 
-// patcher applies the sections in an order in which each one finds the base
-// that it means: provider:x after x, builtin:x before x.
+// patcher applies the [providers.<name>] sections in the order of their bases. A section with base
+// provider:x is applied after x; one with builtin:x is applied before x.
 type patcher struct {
 	city  *config.City
 	set   *agentcli.Set
@@ -35,6 +36,7 @@ type patcher struct {
 	errs  []*config.Error
 }
 
+// visit applies the section name, after those that it depends on.
 func (p *patcher) visit(name string) {
 	section, declared := p.city.Providers[name]
 	switch {
@@ -58,8 +60,8 @@ func (p *patcher) visit(name string) {
 	p.state[name] = patchDone
 }
 
-// base returns the profile that a section changes; original means the built-in
-// one even if the city changes that too.
+// base returns the profile that a section is based on. original is true if that is the built-in
+// profile, even if the city changes the profile too.
 func (p *patcher) base(name string) (base string, original bool) {
 	section := p.city.Providers[name]
 	kind, base := section.BaseOf()
@@ -67,6 +69,7 @@ func (p *patcher) base(name string) (base string, original bool) {
 	return base, base != "" && (kind == "builtin" || kind == "" && (!declared || base == name))
 }
 
+// apply adds the profile of one section to the set.
 func (p *patcher) apply(name, base string, section config.Provider) {
 	from := base
 	if from == "" {
@@ -81,29 +84,29 @@ func (p *patcher) apply(name, base string, section config.Provider) {
 	p.set = next
 }
 
-// patchOf translates a section: written keys change, absent ones stay.
+// patchOf returns the section as a patch. A key that is not written is not changed.
 func patchOf(base string, s config.Provider, inherited agentcli.Profile) agentcli.Patch {
 	patch := agentcli.Patch{
 		Base:                   base,
-		Command:                written(s.Keys, "command", s.Command),
+		Command:                valueIfWritten(s.Keys, "command", s.Command),
 		Env:                    s.Env,
-		PromptMode:             written(s.Keys, "prompt_mode", agentcli.PromptMode(s.PromptMode)),
-		PromptFlag:             written(s.Keys, "prompt_flag", s.PromptFlag),
-		ReadyPromptPrefix:      written(s.Keys, "ready_prompt_prefix", s.ReadyPromptPrefix),
-		ReadyDelayMs:           written(s.Keys, "ready_delay_ms", s.ReadyDelayMs),
+		PromptMode:             valueIfWritten(s.Keys, "prompt_mode", agentcli.PromptMode(s.PromptMode)),
+		PromptFlag:             valueIfWritten(s.Keys, "prompt_flag", s.PromptFlag),
+		ReadyPromptPrefix:      valueIfWritten(s.Keys, "ready_prompt_prefix", s.ReadyPromptPrefix),
+		ReadyDelayMs:           valueIfWritten(s.Keys, "ready_delay_ms", s.ReadyDelayMs),
 		ProcessNames:           s.ProcessNames,
-		EmitsPermissionWarning: written(s.Keys, "emits_permission_warning", s.EmitsPermissionWarning),
+		EmitsPermissionWarning: valueIfWritten(s.Keys, "emits_permission_warning", s.EmitsPermissionWarning),
 		AcceptStartupDialogs:   s.AcceptStartupDialogs,
-		SupportsHooks:          written(s.Keys, "supports_hooks", s.SupportsHooks),
-		InstructionsFile:       written(s.Keys, "instructions_file", s.InstructionsFile),
-		PathCheck:              written(s.Keys, "path_check", s.PathCheck),
-		ResumeFlag:             written(s.Keys, "resume_flag", s.ResumeFlag),
-		ResumeStyle:            written(s.Keys, "resume_style", agentcli.ResumeStyle(s.ResumeStyle)),
-		SessionIDFlag:          written(s.Keys, "session_id_flag", s.SessionIDFlag),
+		SupportsHooks:          valueIfWritten(s.Keys, "supports_hooks", s.SupportsHooks),
+		InstructionsFile:       valueIfWritten(s.Keys, "instructions_file", s.InstructionsFile),
+		PathCheck:              valueIfWritten(s.Keys, "path_check", s.PathCheck),
+		ResumeFlag:             valueIfWritten(s.Keys, "resume_flag", s.ResumeFlag),
+		ResumeStyle:            valueIfWritten(s.Keys, "resume_style", agentcli.ResumeStyle(s.ResumeStyle)),
+		SessionIDFlag:          valueIfWritten(s.Keys, "session_id_flag", s.SessionIDFlag),
 		PermissionModes:        s.PermissionModes,
-		PermissionMode:         written(s.Keys, "permission_mode", s.PermissionMode),
+		PermissionMode:         valueIfWritten(s.Keys, "permission_mode", s.PermissionMode),
 		UpstreamEnv:            s.UpstreamEnv,
-		ACPCommand:             written(s.Keys, "acp_command", s.ACPCommand),
+		ACPCommand:             valueIfWritten(s.Keys, "acp_command", s.ACPCommand),
 		ACPArgs:                s.ACPArgs,
 	}
 	if s.Has("args") || len(s.ArgsAppend) > 0 {
@@ -116,7 +119,8 @@ func patchOf(base string, s config.Provider, inherited agentcli.Profile) agentcl
 	return patch
 }
 
-func written[T any](keys config.Keys, key string, value T) *T {
+// valueIfWritten returns a pointer to value if the key is written, else nil.
+func valueIfWritten[T any](keys config.Keys, key string, value T) *T {
 	if !keys.Has(key) {
 		return nil
 	}

@@ -13,14 +13,14 @@ import (
 	"gascity/runtime"
 )
 
-// prompt fills in the first prompt and the nudge, and keeps the parts that they have.
+// prompt sets the first prompt and the nudge of cfg, and r.parts.
 func (r *resolver) prompt(cfg *runtime.Config) {
 	a := r.agent
 	cfg.Nudge = a.Nudge
 	r.parts = agentcontext.Parts{Agent: a.QualifiedName(), Task: a.Nudge}
 	text := r.promptText()
 	mode, flag := r.promptMode()
-	if mode == config.PromptWorker { // it receives its parts as sections of context
+	if mode == config.PromptWorker { // the worker receives r.parts as sections of context
 		cfg.Nudge = ""
 		return
 	}
@@ -29,7 +29,7 @@ func (r *resolver) prompt(cfg *runtime.Config) {
 		case config.PromptNone:
 			cfg.Nudge = join(text, a.Nudge)
 			if cfg.Lifecycle == runtime.LifecycleOneShot && a.PromptTemplate == "" {
-				cfg.Nudge = a.Nudge // a beacon alone is not worth a prompt
+				cfg.Nudge = a.Nudge // do not send a prompt with only a beacon
 			}
 		case config.PromptFlag:
 			if flag == "" {
@@ -50,7 +50,7 @@ func (r *resolver) prompt(cfg *runtime.Config) {
 	}
 }
 
-// promptMode returns the mode and, for the mode flag, the flag.
+// promptMode returns the prompt mode and, for the mode flag, the flag.
 func (r *resolver) promptMode() (config.PromptMode, string) {
 	a := r.agent
 	mode := pick(a, "prompt_mode", a.PromptMode, config.PromptMode(r.profile.PromptMode))
@@ -63,9 +63,9 @@ func (r *resolver) promptMode() (config.PromptMode, string) {
 	return mode, pick(a, "prompt_flag", a.PromptFlag, r.profile.PromptFlag)
 }
 
-// promptText returns the beacon and the rendered template. An agent without a
-// template gets the beacon alone, and a program about which nothing is known
-// gets nothing: a shell would run it.
+// promptText returns the beacon and the rendered template. An agent without a template gets only
+// the beacon. A program that is not a known agent CLI gets nothing without a template, because a
+// shell would run the text as a command.
 func (r *resolver) promptText() string {
 	a := r.agent
 	family := r.profile.Family
@@ -81,22 +81,23 @@ func (r *resolver) promptText() string {
 	return join(beacon, r.parts.Role)
 }
 
-// isPrimedByHooks reports whether the agent's hooks prime it.
+// isPrimedByHooks reports whether the agent's hooks give it its startup context.
 func (r *resolver) isPrimedByHooks() bool {
 	if installed := r.agent.HooksInstalled; installed != nil {
 		return *installed
 	}
-	if cli, ok := hooks.Lookup(r.hookOwner()); ok && cli.InjectsContext(hooks.SourceStartup) {
+	if cli, ok := hooks.Lookup(r.hooksFamily()); ok && cli.InjectsContext(hooks.SourceStartup) {
 		return true
 	}
 	names := r.installedHooks()
 	return r.profile.SupportsHooks && (slices.Contains(names, r.profile.Name) || slices.Contains(names, r.profile.Family))
 }
 
-// hookOwner is whose hooks the agent gets when it starts: those of its agent CLI, where
-// install_agent_hooks names it, or where nothing is said and the command is the agent
-// CLI's own. A command of somebody else's may not know the arguments.
-func (r *resolver) hookOwner() string {
+// hooksFamily returns the agent CLI whose hooks gc installs when the agent starts, empty for none.
+// The hooks are installed if install_agent_hooks names the agent CLI. Without install_agent_hooks
+// they are installed if the command is the agent CLI's own, because another command may not
+// support the arguments.
+func (r *resolver) hooksFamily() string {
 	p := r.profile
 	if _, known := hooks.Lookup(p.Family); !known || !p.SupportsHooks {
 		return ""
@@ -114,9 +115,9 @@ func (r *resolver) hookOwner() string {
 	return p.Family
 }
 
-// channel returns the agent CLI with whose native channel the agent is started; empty: its
-// prompts are typed because nothing else is possible, [agentcli.ChannelTyped]: because the
-// configuration says so.
+// channel returns the agent CLI whose native channel the agent uses for prompts. It returns
+// [agentcli.ChannelTyped] if the configuration asks for typed prompts, and "" if no native channel
+// is possible.
 func (r *resolver) channel() string {
 	switch why := r.typedReason(); {
 	case why == "":
@@ -127,8 +128,8 @@ func (r *resolver) channel() string {
 	return ""
 }
 
-// typedReason returns why the prompts of the agent are typed into its terminal; empty: they go by
-// the agent CLI's native channel. For that the command has to be the agent CLI's own.
+// typedReason returns why the agent's prompts are typed into its terminal, empty if they use the
+// agent CLI's native channel. The native channel requires the agent CLI's own command.
 func (r *resolver) typedReason() string {
 	section := r.city.Providers[r.profile.Name]
 	resume, _ := r.resumeCommand()
@@ -139,7 +140,7 @@ func (r *resolver) typedReason() string {
 		return "its agent CLI has no native channel that gc can use"
 	case r.agent.StartCommand != "" || section.Has("command") || resume != "":
 		return "its command is not the agent CLI's own"
-	case r.hookOwner() == "":
+	case r.hooksFamily() == "":
 		return "its hooks are not installed"
 	case r.agent.Lifecycle == config.OneShot && r.isRelayed():
 		return "it is started for one prompt"
@@ -147,14 +148,15 @@ func (r *resolver) typedReason() string {
 	return ""
 }
 
-// isRelayed reports whether the channel is a program that runs beside the agent CLI.
+// isRelayed reports whether the native channel is a separate program that runs beside the agent
+// CLI.
 func (r *resolver) isRelayed() bool {
 	_, relayed := agentcli.ChannelOf(r.profile.Family)
 	return relayed
 }
 
-// render renders the prompt template. It sees the agent's own variables too,
-// by name, except credentials.
+// render returns the rendered prompt template. The template can use the agent's own variables by
+// name, except credentials.
 func (r *resolver) render() string {
 	a := r.agent
 	path := r.city.Abs(a.PromptTemplate)
@@ -180,7 +182,7 @@ func (r *resolver) render() string {
 	return text
 }
 
-// join puts a blank line between two texts that are not empty.
+// join returns two texts with a blank line between them. If one is empty, it returns the other.
 func join(first, second string) string {
 	first, second = strings.TrimRight(first, "\r\n"), strings.TrimRight(second, "\r\n")
 	if first == "" || second == "" {

@@ -8,9 +8,9 @@ import (
 	"gascity/internal/config"
 )
 
-// resume settles how the agent's conversation is continued. A start_command of the
-// agent's own is complete: only a resume_command says how it is resumed. With
-// protocol the agent's driver continues it, and no command does.
+// resume returns how to continue the agent's conversation. An agent with its own start_command can
+// be resumed only by its resume_command. If protocol is true, the driver continues the
+// conversation, not a command.
 func (r *resolver) resume(protocol bool) Resume {
 	a, p := r.agent, r.profile
 	resume := Resume{Fresh: a.WakeMode == config.WakeFresh, Nudge: a.Nudge, Mode: a.PermissionMode}
@@ -40,8 +40,8 @@ func (r *resolver) resume(protocol bool) Resume {
 	return resume
 }
 
-// resumeCommand returns the resume_command of the agent or of its provider, and
-// where it was written. A provider's is for the provider's own command.
+// resumeCommand returns the resume_command of the agent or of its [providers.<name>] section, and
+// its position. The one of a section applies only if the agent has no start_command.
 func (r *resolver) resumeCommand() (string, config.Origin) {
 	a := r.agent
 	if a.ResumeCommand != "" || a.StartCommand != "" {
@@ -62,13 +62,14 @@ func (r *resolver) resumeCommand() (string, config.Origin) {
 	return "", config.Origin{}
 }
 
-// expandResume expands a resume_command, which alone sees the conversation.
+// expandResume expands a resume_command. Only this template can use {{.SessionKey}}, the
+// conversation's id.
 func (r *resolver) expandResume(at config.Origin, text string) string {
-	former, errs := r.vars, len(r.errs)
-	r.vars = maps.Clone(former)
+	previous, errs := r.vars, len(r.errs)
+	r.vars = maps.Clone(previous)
 	r.vars["SessionKey"] = ConversationMark
 	out := r.expand(at, "resume_command", text)
-	r.vars = former
+	r.vars = previous
 	if len(r.errs) == errs && !strings.Contains(out, ConversationMark) {
 		e := r.city.ErrorAt(at, "resume_command does not say which conversation it continues")
 		e.Hint = "write {{.SessionKey}} where its id goes"

@@ -14,9 +14,9 @@ import (
 	"gascity/internal/config"
 )
 
-// identity returns what templates see. WorkDir is itself a template, of the
+// templateVariables returns the variables of templates. WorkDir is itself a template that can use the
 // others.
-func (r *resolver) identity() map[string]string {
+func (r *resolver) templateVariables() map[string]string {
 	a, city := r.agent, r.city
 	name := a.QualifiedName()
 	vars := map[string]string{
@@ -46,7 +46,7 @@ func (r *resolver) identity() map[string]string {
 	return vars
 }
 
-// expand expands the template of one value of the configuration.
+// expand returns one configuration value with its template expanded.
 func (r *resolver) expand(at config.Origin, key, text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
@@ -61,6 +61,7 @@ func (r *resolver) expand(at config.Origin, key, text string) string {
 	return out
 }
 
+// expandList expands the template of each item of a list.
 func (r *resolver) expandList(key string, texts []string) []string {
 	var out []string
 	for i, text := range texts {
@@ -69,13 +70,14 @@ func (r *resolver) expandList(key string, texts []string) []string {
 	return out
 }
 
-// templateFailure finds the place in an error of package text/template.
+// templateFailure matches the line, column and message in an error of package text/template.
 var templateFailure = regexp.MustCompile(`(?s)^template: template:(\d+)(?::(\d+))?: (?:executing "template" at )?(.*)$`)
 
+// missingKey matches the message for an unknown template variable.
 var missingKey = regexp.MustCompile(`^(?:<[^>]*>: )?map has no entry for key "(.*)"$`)
 
-// execute runs a template. The error has a line and column of the text, a
-// message and a hint.
+// execute returns the result of a template. The error has a line and column of the text, a message
+// and a hint.
 func execute(text string, vars map[string]string) (string, *config.Error) {
 	functions := template.FuncMap{"quote": quote}
 	t, err := template.New("template").Funcs(functions).Option("missingkey=error").Parse(text)
@@ -102,13 +104,12 @@ func execute(text string, vars map[string]string) (string, *config.Error) {
 	return "", failure
 }
 
-// quote makes one word for a POSIX shell of any text without a NUL byte.
+// quote returns text as one quoted word of a POSIX shell. It fails if text contains a NUL byte.
 func quote(text string) (string, error) {
 	quoted, err := syntax.Quote(text, syntax.LangPOSIX)
 	if err == nil || strings.ContainsRune(text, 0) {
 		return quoted, err
 	}
-	// Control characters have no escape in POSIX, but may stand between single
-	// quotes as they are.
+	// POSIX has no escape for control characters, but allows them unchanged in single quotes.
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'", nil
 }

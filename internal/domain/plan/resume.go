@@ -10,29 +10,30 @@ import (
 	"gascity/runtime"
 )
 
-// Resume says how an agent's conversation is named and continued. An empty
-// command means that the agent CLI cannot, or that the way is unknown.
+// Resume describes how an agent's conversation is named and continued. An empty command means that
+// the agent CLI cannot do it, or that gc does not know how.
 type Resume struct {
-	// Again is the shell command that continues a conversation and New the one
-	// that begins one with an id of our choice; both have [ConversationMark] where
-	// the id goes.
+	// Again is the shell command that continues a conversation. New is the one that begins a
+	// conversation with an id that gc chooses. Both contain [ConversationMark] in place of the id.
 	Again, New string
-	Fresh      bool   // every start begins a new conversation, whatever is known
-	Nudge      string // the text for an agent whose conversation goes on: no first prompt
+	Fresh      bool   // every start begins a new conversation
+	Nudge      string // the nudge for an agent that continues a conversation; it gets no first prompt
 	Mode       string // the permission mode, empty for the agent CLI's own
-	// Protocol says that the agent's driver opens conversations: their ids travel in
-	// the environment, see runtime.VariableConversation. The command stays, or is Again.
+	// Protocol is true if the agent's driver opens conversations. It gets the id in the
+	// environment, see runtime.VariableConversation. The command is Again, or unchanged if Again
+	// is empty.
 	Protocol bool
 }
 
-// ConversationMark stands for a conversation's id in the commands of [Resume].
+// ConversationMark is the placeholder for a conversation's id in the commands of [Resume].
 const ConversationMark = "__GC_CONVERSATION__"
 
-// maxID is the most bytes of an id.
+// maxID is the maximum length of a conversation id in bytes.
 const maxID = 256
 
-// plainID reports whether a text may stand in a shell command as it is, and is no option.
-func plainID(text string) bool {
+// isPlainID reports whether text is safe in a shell command without quoting and does not look like
+// an option.
+func isPlainID(text string) bool {
 	for i := range len(text) {
 		c := text[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
@@ -43,15 +44,14 @@ func plainID(text string) bool {
 	return text != "" && len(text) <= maxID
 }
 
-// ResumeCommand returns the Config of a start that continues a conversation, on a
-// rung of the ladder. On [session.RungRepair] the agent runs where the
-// conversation belongs, if that is known. The first prompt is not given again.
+// ResumeCommand returns the Config for a start that continues the conversation c in the way that
+// rung names. With [session.RungRepair] the agent runs in the directory of the conversation, if
+// that is known. The first prompt is not sent again.
 //
-// ok is false if the start is to begin a new conversation: on
-// [session.RungFresh], if the agent is to, if it cannot resume, or if the id is
-// none that may stand in a command.
+// ok is false if the start must begin a new conversation: with [session.RungFresh], if the agent
+// is configured to begin a new one, if it cannot resume, or if the id is not safe in a command.
 func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg runtime.Config, ok bool) {
-	if rung == session.RungFresh || s.Resume.Fresh || s.Resume.Again == "" && !s.Resume.Protocol || !plainID(c.ID) {
+	if rung == session.RungFresh || s.Resume.Fresh || s.Resume.Again == "" && !s.Resume.Protocol || !isPlainID(c.ID) {
 		return runtime.Config{}, false
 	}
 	cfg = s.Config
@@ -73,11 +73,11 @@ func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg 
 	return runtime.SyncWorkDirEnv(cfg), true
 }
 
-// WithConversation returns the Config of a start that begins a conversation with
-// the given id, which is a UUID for every agent CLI that is known to take one.
-// ok is false if the agent CLI chooses the id itself.
+// WithConversation returns the Config for a start that begins a conversation with the given id.
+// The id is a UUID for every known agent CLI that accepts one. ok is false if the agent CLI
+// chooses the id itself.
 func (s *Session) WithConversation(id string) (cfg runtime.Config, ok bool) {
-	if s.Resume.New == "" || !plainID(id) {
+	if s.Resume.New == "" || !isPlainID(id) {
 		return runtime.Config{}, false
 	}
 	cfg = s.Config
@@ -85,8 +85,8 @@ func (s *Session) WithConversation(id string) (cfg runtime.Config, ok bool) {
 	return cfg, true
 }
 
-// WithHandoffNote adds a note to a start that could not continue a conversation, so that
-// the agent knows that there was one.
+// WithHandoffNote returns cfg with a note in its nudge. The note informs the agent about its
+// previous conversation, which could not be continued.
 func WithHandoffNote(cfg runtime.Config, c session.Conversation, failure string) runtime.Config {
 	if note := HandoffNote(c.ID, failure); note != "" && cfg.Lifecycle != runtime.LifecycleOneShot {
 		cfg.Nudge = join(cfg.Nudge, note)
@@ -94,8 +94,8 @@ func WithHandoffNote(cfg runtime.Config, c session.Conversation, failure string)
 	return cfg
 }
 
-// HandoffNote returns what [WithHandoffNote] says of a conversation that was left, and why; empty if
-// there is nothing to say.
+// HandoffNote returns a note about a previous conversation and why it was not continued; empty if
+// there is no id and the conversation was not handed over.
 func HandoffNote(id, failure string) string {
 	const now = "This is a new one: look at the state of the work before you continue."
 	switch {

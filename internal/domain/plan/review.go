@@ -2,9 +2,9 @@ package plan
 
 import "time"
 
-// Review decides again about a session that runs, after what its agent does, or who
-// looks at it, has changed. It gives what [Diff] would. ok is false if that takes
-// more than the session itself: a pool, a limit of the city, or an act.
+// Review computes the action of a running session again after its activity or its attached
+// terminals changed. The result is the same as that of [Diff]. ok is false if the decision needs
+// more than the session itself: a pool, a limit of the city, or an action.
 func Review(before Action, s *Session, o *Observed, now time.Time, policy Policy) (a Action, ok bool) {
 	switch {
 	case before.Desired != DesiredRunning || before.Verb.Acts() || before.ReleaseHold || policy.Stopping || policy.Frozen != "",

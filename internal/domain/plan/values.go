@@ -8,8 +8,8 @@ import (
 	"gascity/internal/config"
 )
 
-// Values lists the resolved configuration with the origin of each value: what
-// [config.City.Values] lists, and for each agent what it inherits.
+// Values returns the resolved configuration with the origin of each value: the values of
+// [config.City.Values], and for each agent the values that it inherits.
 func Values(city *config.City, in Inputs) ([]config.Value, error) {
 	profiles, err := Profiles(city, in.Profiles)
 	if err != nil {
@@ -29,17 +29,19 @@ func Values(city *config.City, in Inputs) ([]config.Value, error) {
 	return values, nil
 }
 
-// inheritance lists the values that an agent did not write itself.
+// inheritance collects the values that an agent inherits.
 type inheritance struct {
 	*resolver
 	prefix string
 	values []config.Value
 }
 
+// add adds one value.
 func (l *inheritance) add(key string, value any, origin config.Origin) {
 	l.values = append(l.values, config.Value{Key: l.prefix + key, Value: config.FormatValue(value), Origin: origin})
 }
 
+// all adds all inherited values.
 func (l *inheritance) all() {
 	a, p := l.agent, l.profile
 	template := l.city.Workspace.Origin("session_template")
@@ -74,14 +76,14 @@ func (l *inheritance) all() {
 	l.env()
 }
 
-// inherit adds the profile's value of a key, unless the agent wrote one or
-// there is none.
+// inherit adds the profile's value of a key, unless the agent wrote the key or none is true.
 func (l *inheritance) inherit(key, providerKey string, value any, none bool) {
 	if !none && !l.agent.Has(key) {
 		l.add(key, value, l.source(providerKey))
 	}
 }
 
+// env adds the inherited environment variables. Credentials are masked.
 func (l *inheritance) env() {
 	for _, name := range slices.Sorted(maps.Keys(l.profile.Env)) {
 		if _, own := l.agent.Env[name]; !own {
@@ -90,8 +92,8 @@ func (l *inheritance) env() {
 	}
 }
 
-// source returns where the agent's profile has a key from: the nearest
-// [providers.<name>] section that wrote it, else the built-in profile.
+// source returns the origin of a key in the agent's profile: the nearest [providers.<name>]
+// section that wrote it, else the built-in profile.
 func (l *inheritance) source(key string) config.Origin {
 	name := l.profile.Name
 	for range len(l.city.Providers) + 1 {
@@ -112,8 +114,8 @@ func (l *inheritance) source(key string) config.Origin {
 	return config.Origin{Source: "profile " + name}
 }
 
-// builtin returns the built-in profile that a section without a declared base
-// stands on.
+// builtin returns the built-in profile that a section is based on if its base is not declared in
+// the city.
 func (l *inheritance) builtin(base, name string) string {
 	if base != "" {
 		return base
