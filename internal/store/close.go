@@ -9,16 +9,15 @@ import (
 	"gascity/internal/domain/event"
 )
 
-// closer makes sure that an end comes once.
+// closer makes Close run only once.
 type closer struct {
 	once sync.Once
 	err  error
 }
 
-// Close writes what has not been written, and ends the store. Calls that wait
-// are answered, later ones fail with [ErrClosed]. It may be called twice. A disk
-// that does not answer is an error after the store's patience; then the writer
-// is left behind.
+// Close writes all pending changes and closes the store. Calls in progress are completed; later
+// calls fail with [ErrClosed]. Close may be called twice. If the disk does not respond within
+// Options.Timeout, Close returns an error and the writer goroutine keeps waiting for the disk.
 func (d *DB) Close() error {
 	d.ending.once.Do(func() {
 		close(d.closing)
@@ -34,6 +33,7 @@ func (d *DB) Close() error {
 	return d.ending.err
 }
 
+// isClosing reports whether Close was called.
 func (d *DB) isClosing() bool {
 	select {
 	case <-d.closing:
@@ -43,12 +43,13 @@ func (d *DB) isClosing() bool {
 	}
 }
 
-// Damage returns what was found damaged or missing when the store was opened, nil
-// if it was sound, or this is a first start.
+// Damage returns what was damaged or missing when the store was opened; nil if it was intact or is
+// new.
 func (d *DB) Damage() *Damage { return d.damage }
 
-// Fault returns what is wrong with the store now, nil if it works. It is a
-// glance, and matches [ErrUnavailable]. A store that is not open yet, nil, has none.
+// Fault returns the current fault of the store, nil if it works. The fault matches
+// [ErrUnavailable]. Fault does not access the disk. A nil store, which is not open yet, has no
+// fault.
 func (d *DB) Fault() error {
 	if d == nil {
 		return nil
@@ -56,7 +57,7 @@ func (d *DB) Fault() error {
 	return d.health.fault()
 }
 
-// faultChanged reports a fault that begins, changes or ends.
+// faultChanged logs a fault that begins or ends, adds an event for it, and calls OnFault.
 func (d *DB) faultChanged(was, is error, lasted time.Duration) {
 	switch {
 	case was == nil:

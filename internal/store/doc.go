@@ -1,29 +1,25 @@
-// Package store keeps everything that a city must not forget in one SQLite file.
+// Package store stores the durable data of a city in one SQLite file.
 //
 // # Writing
 //
-// One goroutine writes. Callers hand it their change and wait; what has gathered
-// while a transaction was on its way to the disk goes into the next one
-// together. A change is made as a whole or not at all.
+// One goroutine writes. Callers send it their change and wait. The changes that arrive during a
+// transaction are combined in the next one. A change is made completely or not at all.
 //
-// Two grades of durability stand side by side. What somebody was promised
-// (receipts) is on the disk when the method returns, also after a power cut.
-// Everything else survives a kill -9 when the method returns, and may lose its
-// last moments in a power cut.
+// There are two grades of durability. A change of a receipt is on the disk when the method
+// returns, so it survives a power cut. Every other change survives a kill -9 when the method
+// returns, but a power cut may undo the latest ones.
 //
 // # Events
 //
-// [DB.Append] never waits for the disk: an event is visible at once and written
-// right after. The recent past stays in memory, so that followers cost no
-// queries. Ids are reserved on the disk long before they are given, so that none
-// is given twice, whatever happens. After an end that was not clean, the time
-// line goes on behind the reservation: a reader that resumes from before
-// receives a gap, since events may have been visible that were not yet written.
+// [DB.Append] never waits for the disk: an event is visible at once and written soon after. Recent
+// events stay in memory, so that readers of new events need no queries. Ids are reserved on the
+// disk long before they are used, so that no id is used twice. After an unclean shutdown, new ids
+// begin after the reserved ones. A reader that resumes from an earlier id gets a gap, because
+// events may have been visible that were not yet written.
 //
 // # Faults
 //
-// A store that cannot work says so with an [Error], which matches
-// [ErrUnavailable]. It is no evidence about sessions. While a write fault
-// stands, the store tries by itself whether it has ended; otherwise an unused
-// store does nothing at all.
+// A store that cannot work returns an [Error], which matches [ErrUnavailable]. The error proves
+// nothing about sessions. During a write fault, the store checks regularly whether the fault has
+// ended. Without a fault and without calls it does nothing.
 package store

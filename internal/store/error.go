@@ -14,40 +14,40 @@ import (
 )
 
 var (
-	// ErrUnavailable reports that the store cannot write or read anything now.
-	// It proves nothing about what is kept, and nothing about sessions.
+	// ErrUnavailable reports that the store cannot read or write now. It proves nothing about the
+	// stored data or about sessions.
 	ErrUnavailable = client.ErrUnavailable
-	// ErrNewer reports a database that a later version of gc has written. It is
-	// left as it is.
+	// ErrNewer reports a database that a later version of gc has written. The database is not
+	// changed.
 	ErrNewer = errors.New("the database is newer than this gc")
 	// ErrClosed reports a call after [DB.Close].
 	ErrClosed = errors.New("the store is closed")
-	// ErrMissing reports that there is no database although the city has lived. It
-	// stands in [Damage] only.
+	// ErrMissing reports that there is no database although the city had one. It is used in
+	// [Damage] only.
 	ErrMissing = errors.New("the database is missing")
-	// ErrDamaged reports that the database's contents make no sense.
+	// ErrDamaged reports that the contents of the database are invalid.
 	ErrDamaged = errors.New("the database is damaged")
 )
 
 // Error is why the store could not do something. It matches [ErrUnavailable],
 // and [ErrDamaged] if that is the reason.
 type Error struct {
-	Op     string // what was to be done: "keep a receipt"
+	Op     string // the operation: "save a receipt"
 	Path   string // the database
-	Reason string // what is wrong: "the disk is full"
-	Remedy string // what a person can do
-	Err    error  // what was found
+	Reason string // the problem: "the disk is full"
+	Remedy string // what a person can do about it
+	Err    error  // the cause
 }
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("cannot %s: %s: %s (%v); %s", e.Op, e.Path, e.Reason, e.Err, e.Remedy)
 }
 
-// Unwrap returns the sentinel and the cause.
+// Unwrap returns [ErrUnavailable] and the cause.
 func (e *Error) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
 
-// RowError names what is kept but cannot be read. It does not match
-// [ErrUnavailable]: everything else was read.
+// RowError names a stored row that cannot be read. It does not match [ErrUnavailable]: all other
+// rows were read.
 type RowError struct {
 	Kind string // "session record", "receipt", ...
 	Key  string
@@ -60,13 +60,13 @@ func (e *RowError) Error() string {
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// errSlow is the cause when the store takes longer than its patience.
+// errSlow is the cause when an operation takes longer than Options.Timeout.
 var errSlow = errors.New("no answer in time")
 
-// restartNow is what helps when the files are not the store's any more.
+// restartNow is the remedy when the store's files were removed or replaced.
 const restartNow = "run gc controller stop, then gc start; agents keep running"
 
-// fault is a kind of trouble, and what helps.
+// fault is a kind of problem and its remedy.
 type fault struct{ reason, remedy string }
 
 var (
@@ -81,8 +81,8 @@ var (
 	faultOther    = fault{"the database does not work", "restart the controller; agents keep running"}
 )
 
-// unavailable makes an error out of one of the engine, the file system or time.
-// Errors of the store's own pass as they are.
+// unavailable returns an [Error] for an error of SQLite, of the file system or of a timeout. It
+// returns the store's own errors unchanged.
 func unavailable(op, path string, err error) error {
 	if err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrClosed) || errors.Is(err, ErrNewer) {
 		return err
@@ -97,8 +97,8 @@ func unavailable(op, path string, err error) error {
 	return &Error{Op: op, Path: path, Reason: kind.reason, Remedy: kind.remedy, Err: err}
 }
 
-// notOpened is [unavailable] for a store that is not open: it does not go on by itself, it
-// is opened by the next controller.
+// notOpened returns an error like [unavailable], for a store that could not be opened. Such a
+// store does not continue by itself; the next controller must open it.
 func notOpened(op, path string, err error) error {
 	err = unavailable(op, path, err)
 	if failed := new(Error); errors.As(err, &failed) {
@@ -112,8 +112,8 @@ func notOpened(op, path string, err error) error {
 	return err
 }
 
-// faultOf returns the kind of trouble of an error; known is false for one that
-// is none of the store's faults.
+// faultOf returns the kind of problem of an error. known is false if the error is not a fault of
+// the store.
 func faultOf(err error) (kind fault, known bool) {
 	var engine *sqlite.Error
 	switch {
@@ -137,6 +137,7 @@ func faultOf(err error) (kind fault, known bool) {
 	return fault{}, false
 }
 
+// engineFault returns the kind of problem for a SQLite result code.
 func engineFault(code int) (kind fault, known bool) {
 	switch code {
 	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH:

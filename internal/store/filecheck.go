@@ -9,26 +9,26 @@ import (
 	"syscall"
 )
 
-// The causes when the engine's files are not at their place any more.
+// The causes when the database files were removed or replaced.
 var (
 	errGone     = errors.New("no longer there")
 	errReplaced = errors.New("another file now")
 )
 
-// place is a file that the engine has open, and its name. A file that loses its
-// name stays for the processes that have it open: writes to it succeed and are
-// never read. So every write and read checks first.
+// place is a file that SQLite has open, and its name. If the file is removed or replaced, SQLite
+// can still write to it, but the data are lost. So every write and read checks the name first.
 type place struct {
 	name string
 	was  fs.FileInfo
 }
 
+// placeOf returns the file with a name.
 func placeOf(name string) (place, error) {
 	info, err := os.Stat(name)
 	return place{name, info}, err
 }
 
-// check returns an error if the name does not lead to the file.
+// check returns an error if the name does not refer to the same file any more.
 func (p place) check() error {
 	is, err := os.Stat(p.name)
 	switch {
@@ -42,8 +42,8 @@ func (p place) check() error {
 	return nil
 }
 
-// checkFiles returns an error if what is written now would be lost, or what is read
-// would be another's.
+// checkFiles returns an error if a database file was removed or replaced, so that a write would be
+// lost or a read would return foreign data.
 func (d *DB) checkFiles() error {
 	for _, p := range d.places {
 		if err := p.check(); err != nil {

@@ -14,27 +14,26 @@ import (
 )
 
 const (
-	// flushBatch is how many events are written in one transaction, deleteBatch
-	// how many are removed in one.
+	// flushBatch is the maximum number of events that one transaction writes, deleteBatch the
+	// maximum that one removes.
 	flushBatch, deleteBatch = 500, 500
-	// spareMost is how many unused pages the file has at most before they are
-	// given back.
+	// spareMost is the number of unused pages from which the file is shrunk.
 	spareMost = 2048
 )
 
-// firstEvent returns the id before the first event of a database that is made now. It is taken
-// from the clock, so that no id of a database that was lost is given again.
-func (d *DB) firstEvent() uint64 {
+// firstOrigin returns the id before the first event of a new database. It is the current time, so
+// that no id of an earlier, lost database is used again.
+func (d *DB) firstOrigin() uint64 {
 	return uint64(max(1, d.opts.Now().UnixMilli())) //nolint:gosec // positive
 }
 
-// loadTimeline reads where the time line stands, takes note of an end that was
-// not clean, and reserves the ids of this run. It is called before the writer.
+// loadTimeline loads the state of the time line, records a gap after an unclean shutdown, and
+// reserves the ids of this run. It is called before the writer starts.
 func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	l := &d.events
 	l.keep, l.unwritten = d.opts.tail, d.opts.unwritten
 	l.kick, l.appended = make(chan struct{}, 1), make(chan struct{})
-	now := d.firstEvent()
+	now := d.firstOrigin()
 	if err := t.begin(ctx, survivesPower); err != nil {
 		return err
 	}
@@ -48,6 +47,7 @@ func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	return err
 }
 
+// enterTimeline does the work of loadTimeline in a transaction.
 func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	l := &d.events
 	var clean bool
@@ -89,6 +89,7 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	return t.exec(ctx, "UPDATE timeline SET origin = ?, reserved = ?, clean = 0", l.origin, l.persisted.reserved)
 }
 
+// writeHoles stores the holes of the time line.
 func writeHoles(ctx context.Context, t *tx, holes []hole) error {
 	for _, h := range holes {
 		if err := t.exec(ctx, "INSERT OR REPLACE INTO hole VALUES (?, ?)", h.after, h.upto); err != nil {
@@ -98,6 +99,7 @@ func writeHoles(ctx context.Context, t *tx, holes []hole) error {
 	return nil
 }
 
+// loadHoles loads the holes of the time line.
 func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
 	statement, err := t.statement(ctx, "SELECT after, upto FROM hole ORDER BY after")
 	if err != nil {
@@ -117,9 +119,8 @@ func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
 	return holes, errors.Join(rows.Err(), rows.Close())
 }
 
-// flush writes a portion of the events that are not written yet and removes one
-// of what is not to be kept. If there is more it comes again, after what others
-// have to write.
+// flush writes one batch of events that are not written yet and removes one batch of old ones. If
+// there is more, it wakes the writer to call it again after other changes.
 func (d *DB) flush(ctx context.Context, t *tx) {
 	more, err := d.flushSome(ctx, t)
 	if d.deleteSome(ctx, t) || more && err == nil {
@@ -127,7 +128,7 @@ func (d *DB) flush(ctx context.Context, t *tx) {
 	}
 }
 
-// flushSome writes one portion of events; more is true if there may be another.
+// flushSome writes one batch of events. more is true if there may be another.
 func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	l := &d.events
 	l.mu.Lock()
@@ -178,14 +179,14 @@ func (d *DB) flushUpto(ctx context.Context, t *tx, id uint64) error {
 	}
 }
 
-// writeInternal makes a change of the writer's own.
+// writeInternal makes a change in the writer goroutine itself.
 func (d *DB) writeInternal(ctx context.Context, t *tx, op string, do func(context.Context, *tx) error) error {
 	j := &job{op: op, grade: survivesKill, do: do, done: make(chan error, 1)}
 	d.commit(ctx, t, []*job{j})
 	return <-j.done
 }
 
-// writeEvents writes the events and returns what was written.
+// writeEvents stores the events and returns the stored rows.
 func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *persisted) (added []eventRow, err error) {
 	for _, e := range events {
 		body, err := d.opts.Secrets.Encode(e)
@@ -213,8 +214,8 @@ func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, hole
 	return added, t.exec(ctx, "UPDATE timeline SET reserved = ?, count = ?, bytes = ?", k.reserved, k.count, k.bytes)
 }
 
-// deleteSome removes one portion of what is too old or too much; more is true if
-// there may be another.
+// deleteSome removes one batch of events that are too old or exceed a limit. more is true if there
+// may be another.
 func (d *DB) deleteSome(ctx context.Context, t *tx) (more bool) {
 	l, limit := &d.events, d.opts.Retain
 	before := d.opts.Now().Add(-limit.Age)
@@ -235,28 +236,29 @@ func (d *DB) deleteSome(ctx context.Context, t *tx) (more bool) {
 	return true
 }
 
-// The most by which a limit of [Retention] is passed before events are removed down to the
-// limit: removal after each event would cost more than the event.
+// The maximum by which a limit of [Retention] is exceeded before events are removed down to the
+// limit. To remove an event after each new one would cost more than to write it.
 const (
 	maxBytesSlack = 1 << 20
 	maxAgeSlack   = time.Minute
 )
 
-// isExceeded reports whether a limit is passed by so much that events are to be removed. before
-// is the time before which events are too old.
+// isExceeded reports whether a limit is exceeded by so much that events must be removed. Events
+// before the time before are too old.
 func (r Retention) isExceeded(k persisted, before time.Time) bool {
 	return k.count >= r.Events+max(1, min(deleteBatch, r.Events/8)) ||
 		k.bytes > r.Bytes+min(maxBytesSlack, r.Bytes/8) ||
 		k.oldest.Before(before.Add(-min(maxAgeSlack, r.Age/8)))
 }
 
-// removal is one portion of the events that retention removes, and what is left of them then.
+// removal removes one batch of events and computes what remains.
 type removal struct {
 	kept   persisted
-	groups groups // nil: not known yet
-	left   int    // how many rows may still be removed
+	groups groups // nil: not counted yet
+	left   int    // number of rows that may still be removed
 }
 
+// run removes the events in a transaction.
 func (r *removal) run(ctx context.Context, t *tx, limit Retention, before time.Time) (err error) {
 	if r.groups == nil {
 		if r.groups, err = loadGroups(ctx, t); err != nil {
@@ -283,14 +285,14 @@ func (r *removal) run(ctx context.Context, t *tx, limit Retention, before time.T
 	return t.vacuumUnused(ctx)
 }
 
-// eventRow is what retention reads of an event.
+// eventRow contains the fields of an event that retention needs.
 type eventRow struct {
 	id       uint64
 	at, size int64
 	group    group
 }
 
-// removeOld removes the oldest events as long as they are too old.
+// removeOld removes the oldest events, as far as they are too old.
 func (r *removal) removeOld(ctx context.Context, t *tx, before time.Time) error {
 	var upto uint64
 	err := t.rows(ctx, "SELECT id, at, size, owner, kind FROM event ORDER BY id LIMIT ?", []any{r.left}, func(e eventRow) bool {
@@ -307,7 +309,7 @@ func (r *removal) removeOld(ctx context.Context, t *tx, before time.Time) error 
 	return t.exec(ctx, "DELETE FROM event WHERE id <= ?", upto)
 }
 
-// removeSurplus removes what is too much, from the groups that have more than their part.
+// removeSurplus removes events until the limits are met, from the groups that exceed their share.
 func (r *removal) removeSurplus(ctx context.Context, t *tx, limit Retention) error {
 	if !r.isOver(limit) {
 		return nil
@@ -343,11 +345,12 @@ func (r *removal) removeSurplus(ctx context.Context, t *tx, limit Retention) err
 	return nil
 }
 
+// isOver reports whether a limit is exceeded and rows may still be removed.
 func (r *removal) isOver(limit Retention) bool {
 	return r.left > 0 && r.kept.count > 1 && (r.kept.count > limit.Events || r.kept.bytes > limit.Bytes)
 }
 
-// removed records that an event is removed.
+// removed updates the counts for a removed event.
 func (r *removal) removed(e eventRow) {
 	r.left--
 	r.kept.forgotten = max(r.kept.forgotten, e.id)
@@ -356,7 +359,7 @@ func (r *removal) removed(e eventRow) {
 	r.groups.remove(e.group, e.size)
 }
 
-// rows passes the rows of a query to do until it returns false.
+// rows calls do for each row of a query until it returns false.
 func (t *tx) rows(ctx context.Context, query string, args []any, do func(eventRow) bool) error {
 	statement, err := t.statement(ctx, query)
 	if err != nil {
@@ -378,7 +381,7 @@ func (t *tx) rows(ctx context.Context, query string, args []any, do func(eventRo
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// vacuumUnused returns unused pages to the file system if there are many.
+// vacuumUnused shrinks the file if it has many unused pages.
 func (t *tx) vacuumUnused(ctx context.Context) error {
 	var spare int
 	if _, err := t.row(ctx, "PRAGMA freelist_count", nil, []any{&spare}); err != nil || spare < spareMost {
@@ -388,7 +391,7 @@ func (t *tx) vacuumUnused(ctx context.Context) error {
 	return err
 }
 
-// markClean records that nothing is missing, so that readers resume without a gap.
+// markClean records a clean shutdown, so that readers resume without a gap.
 func (d *DB) markClean(ctx context.Context, t *tx) error {
 	d.events.mu.Lock()
 	last := d.events.next - 1
@@ -402,8 +405,8 @@ func (d *DB) markClean(ctx context.Context, t *tx) error {
 	})
 }
 
-// olderEvents reads what comes after the id and is not in memory any more, and
-// adds what is. Without anything after a gap, everything is returned.
+// olderEvents reads the events after the id that are not in memory any more, and appends those in
+// memory. If the id is not in this time line, it returns all events.
 func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *snapshot, id uint64) (events []client.Event, gap bool, err error) {
 	var forgotten uint64
 	if err := t.QueryRowContext(ctx, "SELECT forgotten FROM timeline").Scan(&forgotten); err != nil {
@@ -421,8 +424,8 @@ func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *snapshot, id uint64)
 	return append(events, p.tail[id+1-p.start:]...), gap, err
 }
 
-// eventsBetween reads the events with ids between two, at most limit of them; a negative
-// limit is none. bad says that one of them cannot be read.
+// eventsBetween returns the events with after < id < before, at most limit of them; a negative
+// limit means all. bad is true if an event cannot be read.
 func eventsBetween(ctx context.Context, t *sql.Tx, after, before uint64, limit int) (events []client.Event, bad bool, err error) {
 	err = each(ctx, t, func(rows *sql.Rows) error {
 		var body []byte

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// side is which half of the store is in trouble.
+// side is reading or writing; each has its own fault.
 type side int
 
 const (
@@ -15,19 +15,19 @@ const (
 	sides
 )
 
-// health is what is wrong now. Safe for concurrent use.
+// health contains the current faults. Safe for concurrent use.
 type health struct {
 	now    func() time.Time
 	change func(was, is error, lasted time.Duration) // called without the lock, one call at a time
 
-	calls sync.Mutex // held during change, so that calls come in order
+	calls sync.Mutex // locked during change, so that its calls are in order
 
 	mu     sync.Mutex
 	faults [sides]error
-	since  time.Time // of the first of them
+	since  time.Time // when the first of them began
 }
 
-// report records how the last attempt on one side went; nil: it works.
+// report records the result of the last attempt on one side; nil means that it works.
 func (h *health) report(s side, err error) {
 	h.mu.Lock()
 	idle := h.faults[s] == nil && err == nil
@@ -51,20 +51,21 @@ func (h *health) report(s side, err error) {
 	}
 }
 
-// faultOf returns what is wrong with one side.
+// faultOf returns the fault of one side, nil if it works.
 func (h *health) faultOf(s side) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.faults[s]
 }
 
-// fault returns what is wrong, nil if nothing is.
+// fault returns the current fault, nil if there is none.
 func (h *health) fault() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.faultLocked()
 }
 
+// faultLocked returns the current fault; the caller holds mu.
 func (h *health) faultLocked() error {
 	for _, err := range h.faults {
 		if err != nil {
@@ -74,7 +75,7 @@ func (h *health) faultLocked() error {
 	return nil
 }
 
-// reasonOf returns what a fault is in a few words: those with the same are one.
+// reasonOf returns a short text for a fault. Faults with the same text count as the same.
 func reasonOf(err error) string {
 	var known *Error
 	switch {

@@ -12,9 +12,9 @@ import (
 	"gascity/client"
 )
 
-// LatestEvents returns the last events that the database at path has, at most limit of
-// them, the oldest first. It changes nothing, and needs no controller; what one that runs
-// has not yet written is not there. A file that does not exist is [os.ErrNotExist].
+// LatestEvents returns the last events in the database at path, at most limit of them, oldest
+// first. It changes nothing and needs no controller. Events that a running controller has not
+// written yet are missing. The error matches [os.ErrNotExist] if the file does not exist.
 func LatestEvents(ctx context.Context, path string, limit int) (events []client.Event, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func LatestEvents(ctx context.Context, path string, limit int) (events []client.
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = t.Rollback() }() // it has only read
+	defer func() { _ = t.Rollback() }() // nothing was written
 	var ids []uint64
 	err = each(ctx, t, func(rows *sql.Rows) error {
 		var id uint64

@@ -29,39 +29,40 @@ const (
 	defaultUsageAge = 400 * 24 * time.Hour
 )
 
-// Options say how a store is opened. Path is required, the rest has defaults.
+// Options configures a store. Path is required; the other fields have defaults.
 type Options struct {
-	// Path is the database. It and its folder are made if they are missing, for
-	// this user alone.
+	// Path is the database file. The file and its directory are created if they are missing,
+	// accessible only to this user.
 	Path string
-	// ExpectDatabase says that the city has had a life before: a database that is missing
-	// or empty was lost then, see [DB.Damage]. Otherwise it is a first start.
+	// ExpectDatabase is true if the city had a database before. A missing or empty file is then
+	// reported by [DB.Damage]. If it is false, a missing file means a first start.
 	ExpectDatabase bool
-	// Now is the clock; time.Now if nil.
+	// Now returns the current time; time.Now if nil.
 	Now func() time.Time
 	// Logger logs faults and repairs; nil: no log.
 	Logger *slog.Logger
-	// Retain is how much of the past stays.
+	// Retain limits how many events and usage entries are stored.
 	Retain Retention
-	// Timeout is how long a call waits for the disk before it fails; 10 s if
-	// zero. LockWait is how long another process may hold the database; 3 s.
+	// Timeout is how long a call waits for the disk before it fails; 10 s if zero. LockWait is how
+	// long an operation waits for another process that locks the database; 3 s if zero.
 	Timeout, LockWait time.Duration
-	// Secrets masks what is stored, except what senders write for agents: the content, key and
-	// metadata of prompts, the condition and the text of waits. Nil masks the tokens of gc alone.
+	// Secrets masks secrets in stored data, except in what senders write for agents: the content,
+	// key and metadata of prompts, and the condition and text of waits. Nil masks only the tokens
+	// of gc.
 	Secrets *redact.Redactor
-	// OnFault is called when a fault begins, becomes another, or ends (nil). It
-	// is called in order, must not block and must not change what is kept.
+	// OnFault is called when a fault begins, changes or ends; nil means that it ended. The calls
+	// are in order. OnFault must not block and must not write to the store.
 	OnFault func(fault error)
 
-	tail, unwritten int // events in memory: at least, and at most if they cannot be written
+	tail, unwritten int // number of events in memory: the minimum, and the maximum while they cannot be written
 }
 
-// Retention is how many events are kept. The oldest go first, in portions, when
-// others are written, as soon as one limit is passed; the newest one always
-// stays. A limit is passed by an eighth at most, and by no more than 500 events, 1 MiB or a
-// minute, before events are removed down to it. Zero fields are the defaults: 100,000 events, 64 MiB, 30 days.
+// Retention limits the stored events. When a limit is exceeded, the next writes remove old events
+// in batches; the newest event always stays. A limit may be exceeded by an eighth, and by at most
+// 500 events, 1 MiB or a minute, before events are removed. Zero fields mean the defaults: 100,000
+// events, 64 MiB, 30 days.
 //
-// Of what was spent Usage entries are kept, and none that is older than UsageAge:
+// Usage is the maximum number of usage entries and UsageAge their maximum age; the defaults are
 // 1,000,000 and 400 days.
 type Retention struct {
 	Events int
@@ -72,48 +73,46 @@ type Retention struct {
 	UsageAge time.Duration
 }
 
-// Damage is the result for a database that was invalid, or missing.
+// Damage describes a database that was damaged or missing.
 type Damage struct {
-	File string // where it is now; empty: it was missing
-	Err  error  // what was found; matches [ErrDamaged] or [ErrMissing]
+	File string // where the damaged file is now; empty: it was missing
+	Err  error  // the cause; matches [ErrDamaged] or [ErrMissing]
 }
 
-// DB is the store of a city: everything but what is in the time line is in the
-// methods of the interfaces that it implements. Safe for concurrent use.
+// DB is the store of a city. It implements the store interfaces of the domain packages and
+// [event.Log]. Safe for concurrent use.
 type DB struct {
 	opts Options
 	path string
-	base context.Context //nolint:containedctx // of what has no caller: values only, never ends
+	base context.Context //nolint:containedctx // for operations without a caller's context; never done
 
 	jobs       chan *job
-	wake       chan struct{} // has room for one: there is a fault
+	wake       chan struct{} // capacity 1: signals a changed fault
 	closing    chan struct{} // closed by Close
-	writerDone chan struct{} // closed by the writer at its end
+	writerDone chan struct{} // closed when the writer returns
 	ending     closer
 
 	reads  *sql.DB
-	places []place // of the files, as they were opened; constant
+	places []place // the opened files; constant
 	events timeline
 	health health
 	damage *Damage
 
-	usagePruning usagePruning // the writer's
-	refusedBytes int          // bytes at most that a write fault has refused; the writer's
-	closeErr     error        // of the writer, valid when dead is closed
+	usagePruning usagePruning // used by the writer only
+	refusedBytes int          // size of the largest failed transaction in bytes; used by the writer only
+	closeErr     error        // result of the writer, valid after writerDone is closed
 }
 
-// Open opens the store, or makes it. A database of an earlier version is
-// migrated, with a copy beside it; one of a later version is an error matching
-// [ErrNewer] and is not touched. One that is damaged is set aside, never
-// removed, and a new one is begun, as for one that is missing although the city
-// has lived: see [DB.Damage]. Any other trouble is an
-// error matching [ErrUnavailable].
-//
-// ctx ends the opening; the store itself ends with [DB.Close].
+// Open opens the store and creates it if it is missing. A database of an earlier version is copied
+// and then migrated. For a database of a later version the error matches [ErrNewer], and the
+// database is not changed. A damaged database is renamed, never removed, and replaced by a new
+// one, see [DB.Damage]. For any other problem the error matches [ErrUnavailable]. ctx cancels only
+// the call of Open; [DB.Close] closes the store.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	return open(ctx, opts, migrations)
 }
 
+// open is [Open] with the given migrations.
 func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 	opts = opts.withDefaults()
 	path, err := filepath.Abs(opts.Path)
@@ -137,7 +136,7 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 	if err != nil {
 		return nil, notOpened("open the store", path, err)
 	}
-	connector, err := sqlite.NewConnector(d.source("query_only(1)") + "&mode=rw") // never makes a file
+	connector, err := sqlite.NewConnector(d.source("query_only(1)") + "&mode=rw") // never creates a file
 	if err != nil {
 		return nil, errors.Join(notOpened("open the store", path, err), t.close())
 	}
@@ -149,6 +148,7 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 	return d, nil
 }
 
+// withDefaults returns the options with zero fields replaced by the defaults.
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -183,16 +183,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// source returns the data source name of the database.
 func (d *DB) source(pragmas ...string) string {
 	return source(d.path, append(pragmas, fmt.Sprintf("busy_timeout(%d)", d.opts.LockWait.Milliseconds()))...)
 }
 
-// openFile returns the writer's connection to a database of the latest version.
+// openFile opens or creates the database, migrates it, and returns the writer's connection.
 func (d *DB) openFile(ctx context.Context, steps []string) (*tx, error) {
 	if err := d.makeFile(); err != nil {
 		return nil, err
 	}
-	database, err := placeOf(d.path) // before it is opened: what replaces it from here on is found
+	database, err := placeOf(d.path) // before it is opened, so that a later replacement is detected
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +216,8 @@ func (d *DB) openFile(ctx context.Context, steps []string) (*tx, error) {
 	return t, nil
 }
 
-// makeFile makes the folder and the file if they are missing, so that both are
-// for this user alone from the first moment.
+// makeFile creates the directory and the file if they are missing, accessible only to this user
+// from the start.
 func (d *DB) makeFile() error {
 	dir := filepath.Dir(d.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -232,8 +233,8 @@ func (d *DB) makeFile() error {
 	return err
 }
 
-// inspectFile judges what is there without changing it. Only a transaction that a killed process
-// has left half written is undone, as every program that opens the database does.
+// inspectFile checks the existing database without changing it. Only a transaction that a killed
+// process left half written is rolled back, as every program that opens the database does.
 func (d *DB) inspectFile(ctx context.Context, latest int) error {
 	info, err := os.Stat(d.path)
 	if err != nil || info.Size() == 0 {
@@ -246,6 +247,7 @@ func (d *DB) inspectFile(ctx context.Context, latest int) error {
 	return err
 }
 
+// inspectAs checks the database over a connection with the given mode, "ro" or "rw".
 func (d *DB) inspectAs(ctx context.Context, mode string, latest int) error {
 	conn, err := connect(ctx, d.source("query_only(1)")+"&mode="+mode)
 	if err != nil {
@@ -255,16 +257,16 @@ func (d *DB) inspectAs(ctx context.Context, mode string, latest int) error {
 	return errors.Join(err, conn.Close())
 }
 
-// halfWritten reports that a transaction has to be undone before the database can be read, which
-// a connection that may not write cannot do.
+// halfWritten reports whether a transaction must be rolled back before the database can be read,
+// which a read-only connection cannot do.
 func halfWritten(err error) bool {
 	engine, ok := errors.AsType[*sqlite.Error](err)
 	return ok && engine.Code() == sqlite3.SQLITE_READONLY_ROLLBACK
 }
 
-// prepare makes the database ready for the writer.
+// prepare migrates and configures the database for the writer.
 func (d *DB) prepare(ctx context.Context, t *tx, steps []string) error {
-	if err := migrate(ctx, t.conn.Conn, d.path, steps, d.firstEvent()); err != nil {
+	if err := migrate(ctx, t.conn.Conn, d.path, steps, d.firstOrigin()); err != nil {
 		return err
 	}
 	var mode string
@@ -282,7 +284,7 @@ func (d *DB) prepare(ctx context.Context, t *tx, steps []string) error {
 	return d.loadTimeline(ctx, t)
 }
 
-// damaged marks an error of the engine that says so as [ErrDamaged].
+// damaged adds [ErrDamaged] to an error of SQLite that reports damage.
 func damaged(err error) error {
 	if kind, _ := faultOf(err); kind == faultDamaged && !errors.Is(err, ErrDamaged) {
 		return errors.Join(ErrDamaged, err)
@@ -290,7 +292,7 @@ func damaged(err error) error {
 	return err
 }
 
-// link is the one connection of a pool of its own.
+// link is a connection with its own pool.
 type link struct {
 	*sql.Conn
 	pool *sql.DB
@@ -298,6 +300,7 @@ type link struct {
 
 func (l *link) Close() error { return errors.Join(l.Conn.Close(), l.pool.Close()) }
 
+// connect opens a connection with its own pool.
 func connect(ctx context.Context, source string) (*link, error) {
 	connector, err := sqlite.NewConnector(source)
 	if err != nil {

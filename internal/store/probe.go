@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// A store with a fault tries by itself whether it has ended: soon at first,
-	// then less often. Only a recovery that has held for longer than stableAfter makes
-	// it begin again.
+	// During a fault the store checks regularly whether it has ended. The delay doubles from
+	// firstRetry to lastRetry. It is reset only after the store has worked for longer than
+	// stableAfter.
 	firstRetry, lastRetry = 250 * time.Millisecond, 5 * time.Second
 	stableAfter           = 30 * time.Second
-	// probeLeast and probeMost bound how many bytes are written to learn whether a
-	// write fault has ended.
+	// probeLeast and probeMost limit how many bytes are written to check whether a write fault has
+	// ended.
 	probeLeast, probeMost = 64 << 10, 4 << 20
-	// probeSeq is no receipt's: those begin with 1.
+	// probeSeq is not the seq of any receipt; those begin with 1.
 	probeSeq = 0
 )
 
-// retrier says when the store tries again.
+// retrier computes when the store checks a fault again.
 type retrier struct {
-	faulty     bool             // there was a fault when it was last looked
-	retryTimer <-chan time.Time // set while there is a fault
-	pause      time.Duration    // the last one
-	ended      time.Time        // of the last fault
+	faulty     bool             // there was a fault at the last update
+	retryTimer <-chan time.Time // not nil while there is a fault
+	pause      time.Duration    // the last delay
+	ended      time.Time        // end of the last fault
 }
 
-// update takes note of what is wrong now; over is true if a fault has just ended.
+// update records the current fault, nil if there is none. over is true if a fault has just ended.
 func (r *retrier) update(fault error) (over bool) {
 	switch {
 	case fault == nil && !r.faulty, fault != nil && r.retryTimer != nil:
@@ -45,16 +45,16 @@ func (r *retrier) update(fault error) (over bool) {
 	return false
 }
 
-// failed records that a transaction of that many bytes could not be made.
+// failed records that a transaction of size bytes failed.
 func (d *DB) failed(size int, err error) {
 	d.refusedBytes = max(d.refusedBytes, size)
 	d.health.report(writing, unavailable("write", d.path, err))
 }
 
-// probe learns whether a fault has ended.
+// probe checks whether a fault has ended.
 func (d *DB) probe(ctx context.Context, t *tx) {
 	if d.health.faultOf(reading) != nil {
-		// The outcome is reported by the read itself.
+		// read reports the result itself.
 		_ = d.read(ctx, "read", func(ctx context.Context, t *sql.Tx) error {
 			var one int
 			return t.QueryRowContext(ctx, "SELECT one FROM timeline").Scan(&one)
@@ -66,10 +66,10 @@ func (d *DB) probe(ctx context.Context, t *tx) {
 	}
 }
 
-// writes reports whether the database takes as much as it refused, and whatever
-// it owes. What is small proves nothing: a full disk has room for it in what the
-// journal has already got. The probe is a row of no consequence, on the disk and
-// out of the journal; a kill leaves it to the next probe.
+// writes reports whether the database accepts as many bytes as the largest failed transaction, and
+// all events that are not written yet. A small write proves nothing, because a full disk still has
+// room in the existing journal. The probe is a temporary row that is written to the disk and
+// checkpointed. If the process is killed, the next probe replaces the row.
 func (d *DB) writes(ctx context.Context, t *tx) bool {
 	size := min(max(probeLeast, d.refusedBytes), probeMost)
 	d.events.mu.Lock()
@@ -97,8 +97,7 @@ func (d *DB) writes(ctx context.Context, t *tx) bool {
 	return true
 }
 
-// checkpoint brings what is in the journal to the disk and into the database, as
-// far as readers let it.
+// checkpoint copies the journal into the database, as far as readers allow it.
 func (d *DB) checkpoint(ctx context.Context, t *tx) error {
 	var busy, pages, done int
 	err := t.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &done)

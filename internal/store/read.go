@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// read asks the database a question, which sees one moment of it.
+// read calls ask with a read transaction, which sees one state of the database.
 func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql.Tx) error) error {
 	if d.isClosing() {
 		return ErrClosed
@@ -34,20 +34,20 @@ func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql
 	return err
 }
 
-// query asks in a transaction of its own.
+// query calls question in a read transaction.
 func (d *DB) query(ctx context.Context, question func(context.Context, *sql.Tx) error) error {
 	t, err := d.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	err = question(ctx, t)
-	if end := t.Rollback(); err == nil && !errors.Is(end, sql.ErrTxDone) { // done: ctx has ended
+	if end := t.Rollback(); err == nil && !errors.Is(end, sql.ErrTxDone) { // ErrTxDone: ctx is done
 		err = end
 	}
 	return err
 }
 
-// each calls scan for every row of an answer.
+// each calls scan for every row of a query.
 func each(ctx context.Context, t *sql.Tx, scan func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := t.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"gascity/internal/domain/event"
 )
 
-// findMissing takes note of a database that is not there, or empty, although the
-// city has lived: the caller says so, or a journal has been left behind, which is
-// set aside. It is called before the file is made.
+// findMissing sets d.damage if the database is missing or empty although the city had one: the
+// caller expects one, or a journal exists, which is then renamed. It is called before the file is
+// created.
 func (d *DB) findMissing() error {
 	info, err := os.Stat(d.path)
 	if err == nil && info.Size() > 0 {
@@ -41,9 +41,10 @@ func (d *DB) findMissing() error {
 	return nil
 }
 
+// stamp returns the current time as part of a file name.
 func (d *DB) stamp() string { return d.opts.Now().UTC().Format("20060102T150405.000Z") }
 
-// rebuild sets the damaged database aside and begins a new one.
+// rebuild renames the damaged database and creates a new one.
 func (d *DB) rebuild(ctx context.Context, steps []string, found error) (*tx, error) {
 	aside, err := setAside(d.path, d.stamp())
 	if err != nil {
@@ -53,7 +54,8 @@ func (d *DB) rebuild(ctx context.Context, steps []string, found error) (*tx, err
 	return d.openFile(ctx, steps)
 }
 
-// reportDamage reports to listeners that this is a new database.
+// reportDamage logs that the database is new because the old one was damaged or missing, and adds
+// an event for it.
 func (d *DB) reportDamage() {
 	if d.damage == nil {
 		return

@@ -16,7 +16,7 @@ var _ prompt.Store = (*DB)(nil)
 
 // AddReceipt implements prompt.Store.
 func (d *DB) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
-	var added prompt.Receipt // the writer's until it is done
+	var added prompt.Receipt // the writer sets it
 	var old bool
 	err = d.write(ctx, "keep a receipt", survivesPower, func(ctx context.Context, t *tx) (err error) {
 		added, old, err = d.addReceipt(ctx, t, r)
@@ -32,6 +32,8 @@ func (d *DB) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Rece
 	return added, false, nil
 }
 
+// addReceipt stores a receipt in a transaction. If the key is known, it returns only the ID of the
+// known receipt.
 func (d *DB) addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
 	var id string
 	if r.Key != "" {
@@ -74,7 +76,7 @@ func (d *DB) MoveReceipt(ctx context.Context, r prompt.Receipt) error {
 	return d.saveReceipt(ctx, r, true)
 }
 
-// saveReceipt replaces a receipt; moved says that its session may be another.
+// saveReceipt replaces a receipt. If moved is true, the session of the receipt may change.
 func (d *DB) saveReceipt(ctx context.Context, r prompt.Receipt, moved bool) error {
 	return d.write(ctx, "keep a receipt", survivesPower, func(ctx context.Context, t *tx) error {
 		var final bool
@@ -98,7 +100,7 @@ func (d *DB) saveReceipt(ctx context.Context, r prompt.Receipt, moved bool) erro
 	})
 }
 
-// writeReceipt fills the row of a receipt, and its content if that is given.
+// writeReceipt writes the row of a receipt, and its content if it is not nil.
 func (d *DB) writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
 	body, err := d.opts.Secrets.Encode(r, "key", "digest", "conversation", "metadata")
 	if err != nil {
@@ -124,7 +126,7 @@ func (d *DB) writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
 	return nil
 }
 
-// blob returns the bytes of a text, which are never nil.
+// blob returns the bytes of a text; they are never nil.
 func blob(text string) []byte { return append([]byte{}, text...) }
 
 // OpenReceipts implements prompt.Store.
@@ -152,7 +154,7 @@ func (d *DB) EndedReceipts(ctx context.Context, session string, limit int) ([]pr
 
 // DeleteReceipts implements prompt.Store.
 func (d *DB) DeleteReceipts(ctx context.Context, before time.Time) (int, error) {
-	var gone int64 // the writer's until it is done
+	var gone int64 // the writer sets it
 	err := d.write(ctx, "forget old receipts", survivesKill, func(ctx context.Context, t *tx) (err error) {
 		err = t.exec(ctx, "DELETE FROM content WHERE seq IN (SELECT seq FROM receipt WHERE final = 1 AND updated < ?)", nanos(before))
 		if err != nil {
@@ -170,8 +172,8 @@ func (d *DB) DeleteReceipts(ctx context.Context, before time.Time) (int, error) 
 	return int(gone), nil
 }
 
-// receipts returns what a query of id, seq and body finds, with content if it is
-// wanted. What cannot be decoded is left out and named in the error.
+// receipts returns the results of a query for id, seq and body, with their content if content is
+// true. The error names receipts that cannot be decoded.
 func (d *DB) receipts(ctx context.Context, content bool, query string, args ...any) ([]prompt.Receipt, error) {
 	found := []prompt.Receipt{}
 	var bad []error
@@ -203,6 +205,7 @@ func (d *DB) receipts(ctx context.Context, content bool, query string, args ...a
 	return found, errors.Join(bad...)
 }
 
+// readContent returns the content of a receipt.
 func readContent(ctx context.Context, t *sql.Tx, seq uint64) (blocks []runtime.ContentBlock, err error) {
 	err = each(ctx, t, func(r *sql.Rows) error {
 		var kind string

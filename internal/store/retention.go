@@ -10,10 +10,9 @@ import (
 	"gascity/client"
 )
 
-// group is the events of one owner and one kind. The owner is a session, an agent
-// ("agent:" and its name) or, empty, the city. Retention divides the space of the
-// time line among the owners and the part of an owner among its kinds, see
-// [groups.allocate].
+// group identifies the events of one owner and one kind. The owner is a session, an agent
+// ("agent:" and its name) or, if empty, the city. Retention divides the space among the owners and
+// the share of an owner among its kinds, see [groups.allocate].
 type group struct{ owner, kind string }
 
 // groupOf returns the group of an event.
@@ -27,20 +26,22 @@ func groupOf(e *client.Event) group {
 	return group{"", e.Kind}
 }
 
-// amount is how many events there are, and the bytes of their bodies.
+// amount is a number of events and the total size of their bodies in bytes.
 type amount struct {
 	count, bytes int64
 	newest       uint64 // id of the newest event of a group
 }
 
-// groups are the amounts of what the database holds.
+// groups contains the amount of each group in the database.
 type groups map[group]amount
 
+// add adds an event to the amounts.
 func (g groups) add(k group, id uint64, size int64) {
 	a := g[k]
 	g[k] = amount{a.count + 1, a.bytes + size, max(a.newest, id)}
 }
 
+// remove removes an event from the amounts.
 func (g groups) remove(k group, size int64) {
 	a := g[k]
 	a.count--
@@ -52,6 +53,7 @@ func (g groups) remove(k group, size int64) {
 	g[k] = a
 }
 
+// loadGroups counts the groups in the database.
 func loadGroups(ctx context.Context, t *tx) (g groups, err error) {
 	statement, err := t.statement(ctx, "SELECT owner, kind, count(*), sum(size), max(id) FROM event GROUP BY owner, kind")
 	if err != nil {
@@ -73,10 +75,10 @@ func loadGroups(ctx context.Context, t *tx) (g groups, err error) {
 	return g, errors.Join(rows.Err(), rows.Close())
 }
 
-// allocate returns how much of each group fits into the limits: every owner gets an equal
-// part of the whole, and every kind an equal part of that. What one does not need is
-// divided among the others. So an owner that writes much loses its own oldest events,
-// and those of the kind that it wrote most.
+// allocate returns how much of each group fits into the limits. Every owner gets an equal share of
+// the whole, and every kind an equal share of its owner's. What one does not need is divided among
+// the others. So an owner that writes many events loses its own oldest ones, of the kinds that it
+// wrote most.
 func (g groups) allocate(limit Retention) groups {
 	byCount := g.divide(int64(limit.Events), func(a amount) int64 { return a.count })
 	byBytes := g.divide(limit.Bytes, func(a amount) int64 { return a.bytes })
@@ -87,7 +89,7 @@ func (g groups) allocate(limit Retention) groups {
 	return out
 }
 
-// divide divides the total among the owners and then among the kinds of each.
+// divide divides the total among the owners, then the share of each owner among its kinds.
 func (g groups) divide(total int64, size func(amount) int64) map[group]int64 {
 	owners := map[string]*request{}
 	kinds := map[string][]*request{}
@@ -113,7 +115,7 @@ func (g groups) divide(total int64, size func(amount) int64) map[group]int64 {
 	return out
 }
 
-// request is one party to a division: what it would like to have, and what it gets.
+// request is the size that a group asks for and the share that it gets.
 type request struct {
 	group  group
 	size   int64
@@ -121,10 +123,9 @@ type request struct {
 	share  int64
 }
 
-// share divides the total: a party that wants less than an equal part gets what it
-// wants, and the rest is divided equally among the others. Nothing is left over that
-// somebody wants. Of equal parties the one with the newest event comes last, which
-// gets what does not divide.
+// share divides the total among the requests. A request for less than an equal share gets all that
+// it asks for; the rest is divided equally among the others. A remainder that cannot be divided
+// goes to the request with the newest event.
 func share(wishes []*request, total int64) {
 	slices.SortFunc(wishes, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.newest, b.newest))

@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// applicationID marks a file as ours: "gcdb".
+// applicationID identifies a database of gc: "gcdb".
 const applicationID = 0x67636462
 
 //go:embed schema.sql
 var firstSchema string
 
-// migrations[i] leads from version i to i+1. They only go forward.
+// migrations[i] migrates from version i to i+1. There is no way back.
 var migrations = []string{firstSchema, cityKeys, usageKeys, eventOwners}
 
-// cityKeys: a key stands for one prompt of the city. Until version 1 it did for one
-// of a session, so there may be doubles.
+// cityKeys is the migration to version 2. A key identifies one prompt of the city; in version 1 it
+// identified one prompt of a session, so duplicates may exist.
 const cityKeys = "DROP INDEX receipt_key; CREATE INDEX receipt_key ON receipt (key) WHERE key <> ''"
 
-// usageKeys: what was spent is kept once for each response. Until version 2 the
-// table was there and nothing wrote it.
+// usageKeys is the migration to version 3. Usage is stored once for each response; until version 2
+// the table existed but was not used.
 const usageKeys = `
 DROP TABLE usage;
 CREATE TABLE usage (
@@ -38,8 +38,8 @@ CREATE TABLE usage (
 CREATE INDEX usage_at ON usage (at);
 `
 
-// eventOwners: retention divides the time line among those whom the events are about,
-// see group.
+// eventOwners is the migration to version 4. It adds the owner of an event, among whom retention
+// divides the space, see group.
 const eventOwners = `
 ALTER TABLE event ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE event ADD COLUMN kind TEXT NOT NULL DEFAULT '';
@@ -50,9 +50,10 @@ UPDATE event SET
 CREATE INDEX event_owner ON event (owner, kind);
 `
 
-// databaseInfo is what a database says of itself.
+// databaseInfo contains the application id and the version in a database file.
 type databaseInfo struct{ application, version int }
 
+// inspect reads the application id and the version.
 func inspect(ctx context.Context, conn *sql.Conn) (a databaseInfo, err error) {
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&a.application); err != nil {
 		return a, err
@@ -61,8 +62,8 @@ func inspect(ctx context.Context, conn *sql.Conn) (a databaseInfo, err error) {
 	return a, err
 }
 
-// check refuses what is newer, and finds what is not ours or makes no sense. An
-// end that was not clean has everything looked at.
+// check returns an error if the database is newer, belongs to another program or is damaged. After
+// an unclean shutdown it checks the whole database.
 func check(ctx context.Context, conn *sql.Conn, latest int) error {
 	a, err := inspect(ctx, conn)
 	switch {
@@ -96,7 +97,7 @@ func check(ctx context.Context, conn *sql.Conn, latest int) error {
 	return nil
 }
 
-// checkNew ensures that a file without a version is empty.
+// checkNew returns an error if a file without a version is not empty.
 func checkNew(ctx context.Context, conn *sql.Conn) error {
 	var tables int
 	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
@@ -108,10 +109,10 @@ func checkNew(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// migrate brings the database to the latest version, in one transaction, with a
-// copy of an older one beside it.
+// migrate migrates the database to the latest version in one transaction. It first copies a
+// database of an older version.
 //
-// A new database is complete with its one transaction: origin is where its events begin.
+// A new database is complete after this transaction. origin is the id before its first event.
 func migrate(ctx context.Context, conn *sql.Conn, path string, steps []string, origin uint64) error {
 	a, err := inspect(ctx, conn)
 	if err != nil || a.version == len(steps) {
@@ -145,7 +146,7 @@ func migrate(ctx context.Context, conn *sql.Conn, path string, steps []string, o
 	return nil
 }
 
-// backup writes a copy of the database, which replaces one of the same name.
+// backup writes a copy of the database and replaces an existing copy with the same name.
 func backup(ctx context.Context, conn *sql.Conn, path string) error {
 	fresh := path + ".tmp"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -163,8 +164,8 @@ func backup(ctx context.Context, conn *sql.Conn, path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// create makes an empty file for this user alone. One that exists already is
-// closed to others.
+// create creates an empty file that only this user can access. It restricts the access to an
+// existing file.
 func create(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -177,11 +178,11 @@ func create(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// setAside renames the database and its companions, as far as they are there. It
-// returns the new name of the database.
+// setAside renames the database and its journal files, as far as they exist, and returns the new
+// name of the database.
 func setAside(path, suffix string) (string, error) {
 	aside := path + ".damaged-" + suffix
-	for _, part := range []string{"-journal", "-wal", "-shm", ""} { // the database last: without it there is nothing to set aside
+	for _, part := range []string{"-journal", "-wal", "-shm", ""} { // the database last, so that an interrupted call can be repeated
 		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
@@ -189,6 +190,7 @@ func setAside(path, suffix string) (string, error) {
 	return aside, syncDir(filepath.Dir(path))
 }
 
+// syncDir writes the entries of a directory to the disk.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -197,7 +199,7 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// source returns the data source name of a file, whatever is in its name.
+// source returns the data source name of a file, with special characters escaped.
 func source(path string, pragmas ...string) string {
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 	return strings.Join(append([]string{"file:" + escaped + "?_dqs=0&_error_rc=1"}, pragmas...), "&_pragma=")

@@ -20,8 +20,8 @@ var (
 	_ session.HistoryStore = (*DB)(nil)
 )
 
-// shortestToken is the length from which a token is looked for in a record: what
-// is shorter is no secret, and may be part of anything.
+// shortestToken is the minimum length of a token that is masked in a record. A shorter text is not
+// a secret and may be part of any word.
 const shortestToken = 8
 
 // Load implements session.Store.
@@ -30,8 +30,7 @@ func (d *DB) Load(ctx context.Context) ([]session.Record, error) {
 		"SELECT session || ' (' || provider || ')', body FROM session ORDER BY session, provider")
 }
 
-// Save implements session.Store. Whatever the record says, the instance's
-// token is not kept.
+// Save implements session.Store. It never stores the instance's token.
 func (d *DB) Save(ctx context.Context, r session.Record) error {
 	body, err := d.opts.Secrets.Encode(r, "conversation", "stored")
 	if err != nil {
@@ -112,7 +111,7 @@ func (d *DB) Instances(ctx context.Context, key session.Key, limit int) ([]sessi
 		key.Session, key.Provider, rows(limit))
 }
 
-// row is a value to be stored under an id.
+// row is a value that is stored under an id.
 type row struct {
 	id    string
 	since time.Time
@@ -120,7 +119,7 @@ type row struct {
 	exact []string // members that are not masked
 }
 
-// put replaces what has the same id.
+// put stores a row and replaces an existing one with the same id.
 func (d *DB) put(ctx context.Context, op, query string, r row) error {
 	body, err := d.opts.Secrets.Encode(r.value, r.exact...)
 	if err != nil {
@@ -131,8 +130,8 @@ func (d *DB) put(ctx context.Context, op, query string, r row) error {
 	})
 }
 
-// load returns what a query of names and bodies finds. What cannot be decoded is
-// left out and named in the error.
+// load returns the results of a query for names and bodies. The error names rows that cannot be
+// decoded.
 func load[T any](ctx context.Context, d *DB, kind, query string, args ...any) ([]T, error) {
 	found := []T{}
 	var bad []error
@@ -158,7 +157,7 @@ func load[T any](ctx context.Context, d *DB, kind, query string, args ...any) ([
 	return found, errors.Join(bad...)
 }
 
-// rows returns the limit as the engine knows it: all if it is not positive.
+// rows returns the limit for SQL: -1, which means all, if it is not positive.
 func rows(limit int) int {
 	if limit <= 0 {
 		return -1
@@ -166,7 +165,7 @@ func rows(limit int) int {
 	return limit
 }
 
-// nanos returns a time as it is ordered by. No time is before all others.
+// nanos returns a time as a number for sorting: nanoseconds since 1970, 0 for the zero time.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// defaultTail is how many events stay in memory at least, defaultUnwritten how
-	// many do while they cannot be written.
+	// defaultTail is the minimum number of events in memory, defaultUnwritten the maximum while
+	// they cannot be written.
 	defaultTail, defaultUnwritten = 1024, 16_384
 	// idBlock is how many ids are reserved at a time.
 	idBlock = 1 << 20
@@ -21,44 +21,44 @@ const (
 
 var _ event.Log = (*DB)(nil)
 
-// hole is a range of ids, after < id <= upto, whose events are not kept.
+// hole is a range of ids, after < id <= upto, whose events are not stored.
 type hole struct{ after, upto uint64 }
 
-// timeline is the recent past in memory, and what is known of the rest.
+// timeline contains the recent events in memory and the state of the stored ones.
 type timeline struct {
-	kick      chan struct{} // has room for one: there is something to write
-	keep      int           // of the tail at least; constant
-	unwritten int           // of the tail at most; constant
+	kick      chan struct{} // capacity 1: signals events to write
+	keep      int           // minimum length of tail; constant
+	unwritten int           // maximum number of unwritten events; constant
 
 	mu       sync.Mutex
-	origin   uint64         // the id before the first of all
+	origin   uint64         // the id before the first event
 	next     uint64         // the id of the next event
 	last     uint64         // the id of the newest event; zero: there is none
-	written  uint64         // what is up to here is in the database, or lost
-	tail     []client.Event // the newest, their ids without holes, ending at next-1
+	written  uint64         // all events up to this id are in the database or lost
+	tail     []client.Event // the newest events, with consecutive ids up to next-1
 	holes    []hole         // ascending
-	lost     int            // events that no one remembers, since the last report
+	lost     int            // number of lost events since the last report
 	closed   bool
 	appended chan struct{} // closed and replaced by each Append
 
-	// The writer's own: what is in the database, and how it is divided. The groups are
-	// counted when retention first needs them; nil until then.
+	// Used by the writer only: the state of the database and the counts by group. The groups are
+	// nil until retention first needs them.
 	persisted persisted
 	groups    groups
 }
 
-// persisted is what the database holds of the time line.
+// persisted describes the part of the time line that is in the database.
 type persisted struct {
 	reserved  uint64
 	forgotten uint64 // the newest id that retention has removed; older events may remain
 	count     int
 	bytes     int64
-	oldest    time.Time // zero: not known
+	oldest    time.Time // zero: unknown
 }
 
-// Append implements event.Log. What it keeps holds no secret. It fails after [DB.Close] only: an event
-// that cannot be written stays visible, and is written when the store works again. If that takes too
-// long the oldest of them are lost, which their readers receive as a gap.
+// Append implements event.Log. It masks secrets in the event. It fails only after [DB.Close]. An
+// event that cannot be written stays visible and is written when the store works again. If that
+// takes too long, the oldest such events are lost, and their readers get a gap.
 func (d *DB) Append(e client.Event) (client.Event, error) {
 	e.Text, e.Data = d.opts.Secrets.Text(e.Text), d.opts.Secrets.Data(e.Data)
 	l := &d.events
@@ -81,16 +81,16 @@ func (d *DB) Append(e client.Event) (client.Event, error) {
 	return e, nil
 }
 
-// wakeWriter makes the writer look at the time line.
+// wakeWriter signals the writer that there are events to write.
 func (l *timeline) wakeWriter() {
 	select {
 	case l.kick <- struct{}{}:
-	default: // it will
+	default: // already signaled
 	}
 }
 
-// trimLocked forgets the oldest of the tail, and at last even what has not been
-// written.
+// trimLocked removes the oldest events from memory. If too many are not written yet, it gives up
+// the oldest of those too.
 func (l *timeline) trimLocked() {
 	if len(l.tail) < 2*l.keep {
 		return
@@ -107,7 +107,7 @@ func (l *timeline) trimLocked() {
 	}
 }
 
-// loseLocked gives up what has not been written up to the id.
+// loseLocked gives up the unwritten events up to the id.
 func (l *timeline) loseLocked(upto uint64) {
 	if upto <= l.written {
 		return
@@ -116,7 +116,7 @@ func (l *timeline) loseLocked(upto uint64) {
 	l.skipLocked(upto)
 }
 
-// skipLocked makes everything after what is written a hole, up to the id.
+// skipLocked records a hole from the last written event up to the id.
 func (l *timeline) skipLocked(upto uint64) {
 	if n := len(l.holes); n > 0 && l.holes[n-1].upto == l.written {
 		l.holes[n-1].upto = upto
@@ -126,7 +126,7 @@ func (l *timeline) skipLocked(upto uint64) {
 	l.written = upto
 }
 
-// resetLost returns how many events were lost since it was last asked.
+// resetLost returns the number of events that were lost since the last call.
 func (l *timeline) resetLost() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,31 +135,32 @@ func (l *timeline) resetLost() int {
 	return lost
 }
 
-// startLocked returns the id of the first event of the tail, or of the next one.
+// startLocked returns the id of the first event in memory, or of the next event if there is none.
 func (l *timeline) startLocked() uint64 { return l.next - uint64(len(l.tail)) }
 
-// snapshot is one moment of the time line in memory.
+// snapshot is a copy of the time line in memory.
 type snapshot struct {
 	origin, start, last uint64
 	tail                []client.Event
 	holes               []hole
 }
 
+// snapshotLocked returns a copy of the time line in memory.
 func (l *timeline) snapshotLocked() snapshot {
 	return snapshot{l.origin, l.startLocked(), l.last, slices.Clone(l.tail), slices.Clone(l.holes)}
 }
 
-// gap reports whether something after the id is not remembered.
+// gap reports whether an event after the id is missing.
 func (p *snapshot) gap(id, forgotten uint64) bool {
 	if id == 0 {
-		id = p.origin // the reader has nothing and misses only what was there
+		id = p.origin // a new reader misses only events that existed
 	} else if id < p.origin || id > p.last {
 		return true
 	}
 	return id < min(forgotten, p.start-1) || slices.ContainsFunc(p.holes, func(h hole) bool { return id < h.upto })
 }
 
-// After implements event.Log. The recent past comes from memory.
+// After implements event.Log. It reads recent events from memory.
 func (d *DB) After(id uint64) (events []client.Event, gap bool, err error) {
 	l := &d.events
 	l.mu.Lock()
@@ -188,7 +189,7 @@ func (d *DB) Page(id uint64, limit int) (events []client.Event, err error) {
 	if id > last {
 		id = 0
 	}
-	var tail []client.Event // what of it follows the id, and may be returned
+	var tail []client.Event // the events in memory after the id, at most limit
 	if from := max(id+1, start); from-start < uint64(len(l.tail)) {
 		tail = l.tail[from-start:]
 		tail = slices.Clone(tail[:min(len(tail), limit)])
@@ -224,7 +225,7 @@ func (d *DB) Since(t time.Time) (id uint64, err error) {
 	return id, err
 }
 
-// Wait implements event.Log. A store that is closed ends it with [ErrClosed].
+// Wait implements event.Log. It returns [ErrClosed] if the store is closed.
 func (d *DB) Wait(ctx context.Context, id uint64) error {
 	for {
 		d.events.mu.Lock()

@@ -13,9 +13,9 @@ var _ usage.Store = (*DB)(nil)
 
 // PutUsage implements usage.Store.
 func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.StoreResult, error) {
-	var kept []usage.StoreResult // the writer's until it is done
+	var kept []usage.StoreResult // the writer sets it
 	err := d.write(ctx, "keep what was spent", survivesKill, func(ctx context.Context, t *tx) error {
-		kept = make([]usage.StoreResult, 0, len(entries)) // it may be tried again
+		kept = make([]usage.StoreResult, 0, len(entries)) // the writer may call this function again
 		for _, e := range entries {
 			k, err := d.putUsage(ctx, t, e)
 			if err != nil {
@@ -31,8 +31,7 @@ func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.Store
 	return kept, nil
 }
 
-// putUsage keeps one entry. What was kept under its key and cannot be read any more
-// is replaced.
+// putUsage stores one entry. A stored entry with the same key that cannot be read is replaced.
 func (d *DB) putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.StoreResult, error) {
 	k := usage.StoreResult{After: e}
 	var body []byte
@@ -60,20 +59,20 @@ func (d *DB) Usage(ctx context.Context, since time.Time) ([]usage.Entry, error) 
 		"SELECT run || ' ' || message, body FROM usage WHERE at >= ? ORDER BY at, run, message", nanos(since))
 }
 
-// usagePruning is when entries were last looked through for those to forget.
+// usagePruning states when old usage entries were last removed.
 type usagePruning struct {
 	at   time.Time
-	more bool // there were more
+	more bool // more of them may remain
 }
 
 const (
-	// usageEvery is how often entries are looked through, usageBatch how many go at
-	// once.
+	// usageEvery is the time between two removals of old entries, usageBatch the maximum number of
+	// entries that one removes.
 	usageEvery = 10 * time.Minute
 	usageBatch = 500
 )
 
-// deleteUsage removes a portion of what is too old or too much.
+// deleteUsage removes one batch of entries that are too old or exceed the limit.
 func (d *DB) deleteUsage(ctx context.Context, t *tx) error {
 	now := d.opts.Now()
 	if !d.usagePruning.more && now.Sub(d.usagePruning.at) < usageEvery && !now.Before(d.usagePruning.at) {

@@ -10,47 +10,49 @@ import (
 )
 
 const (
-	// maxBatch is how many changes go into one transaction at most.
+	// maxBatch is the maximum number of changes in one transaction.
 	maxBatch = 256
-	// grace is how long a caller whose context has ended waits for a change that
-	// is already being made, to learn its result.
+	// grace is how long a caller whose context is done still waits for the result of a change that
+	// is in progress.
 	grace = 2 * time.Second
 )
 
-// durability is how durable a change is when it has been made.
+// durability states which failures a change survives.
 type durability int
 
 const (
-	survivesKill  durability = iota // of the process; a power cut may take it back
-	survivesPower                   // on the disk
+	survivesKill  durability = iota // a kill of the process; a power cut may undo it
+	survivesPower                   // a power cut: it is on the disk
 )
 
-// job is a change on its way to the writer.
+// job is a change that was sent to the writer.
 type job struct {
 	op    string
 	grade durability
 	do    func(ctx context.Context, t *tx) error
-	done  chan error // receives once; has room for it
+	done  chan error // receives the result once; capacity 1
 
-	state atomic.Int32 // a job's state
-	err   error        // of the last attempt; the writer's
+	state atomic.Int32 // jobWaits, jobTaken or jobDropped
+	err   error        // of the last attempt; used by the writer only
 }
 
 // The states of a job.
 const (
 	jobWaits   = iota
-	jobTaken   // by the writer
-	jobDropped // by the caller, before the writer took it
+	jobTaken   // the writer has begun it
+	jobDropped // the caller has given up before the writer began it
 )
 
+// claim reports whether the writer may do the job.
 func (j *job) claim() bool {
 	return j.state.CompareAndSwap(jobWaits, jobTaken) || j.state.Load() == jobTaken
 }
 
+// drop reports whether the caller could cancel the job before the writer began it.
 func (j *job) drop() bool { return j.state.CompareAndSwap(jobWaits, jobDropped) }
 
-// write has the writer make a change and returns when it is as durable as asked,
-// or has not been made at all. If the result is unknown, the error says so.
+// write sends a change to the writer. It returns nil when the change is as durable as requested,
+// or an error if it was not made. If the result is unknown, the error says so.
 func (d *DB) write(ctx context.Context, op string, g durability, do func(context.Context, *tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -102,14 +104,14 @@ func outcome(j *job, err error) error {
 	}
 }
 
-// slow records that the store takes too long.
+// slow records and returns the fault that the store takes too long.
 func (d *DB) slow(op string) error {
 	err := unavailable(op, d.path, errSlow)
 	d.health.report(writing, err)
 	return err
 }
 
-// wakeWriter makes the writer look at the faults.
+// wakeWriter signals the writer that the fault has changed.
 func (d *DB) wakeWriter() {
 	select {
 	case d.wake <- struct{}{}:
@@ -117,8 +119,7 @@ func (d *DB) wakeWriter() {
 	}
 }
 
-// run is the writer. It ends when the store is closed and everything that was
-// handed to it is done.
+// run is the writer goroutine. It returns when the store is closed and all jobs are done.
 func (d *DB) run(ctx context.Context, t *tx) {
 	defer close(d.writerDone)
 	var r retrier
@@ -144,7 +145,7 @@ func (d *DB) run(ctx context.Context, t *tx) {
 	}
 }
 
-// gather returns what waits behind the first job, which goes with it.
+// gather returns the first job and those that are waiting, at most maxBatch.
 func (d *DB) gather(first *job) []*job {
 	batch := []*job{first}
 	for len(batch) < maxBatch {
@@ -158,8 +159,8 @@ func (d *DB) gather(first *job) []*job {
 	return batch
 }
 
-// commit makes the changes of a batch in one transaction. If that fails each
-// gets one of its own, so that none fails because of another.
+// commit makes the changes of a batch in one transaction. If that fails, it makes each change in
+// its own transaction, so that no change fails because of another.
 func (d *DB) commit(ctx context.Context, t *tx, batch []*job) {
 	begun, err := d.attempt(ctx, t, batch)
 	if err != nil && begun && len(batch) > 1 {
@@ -179,9 +180,8 @@ func (d *DB) commit(ctx context.Context, t *tx, batch []*job) {
 	}
 }
 
-// attempt makes all changes or, if it returns an error, none. A change that is
-// refused for reasons of its own is left out and has its error in its job.
-// Success does not end a fault: see [DB.probe].
+// attempt makes all changes or, if it returns an error, none. A change whose own function fails is
+// left out, and its job gets the error. A success does not end a fault, see [DB.probe].
 func (d *DB) attempt(ctx context.Context, t *tx, batch []*job) (begun bool, err error) {
 	g := survivesKill
 	t.size = 0
@@ -209,14 +209,14 @@ func (d *DB) attempt(ctx context.Context, t *tx, batch []*job) (begun bool, err 
 	if err != nil {
 		t.rollback(ctx)
 	}
-	again := begun && len(batch) > 1 // each by itself
+	again := begun && len(batch) > 1 // commit tries each change again by itself
 	if _, trouble := faultOf(err); trouble && !again {
 		d.failed(t.size, err)
 	}
 	return begun, err
 }
 
-// finish does what is left to do before the end.
+// finish does the remaining jobs, writes the remaining events and closes the connections.
 func (d *DB) finish(ctx context.Context, t *tx) {
 	d.events.mu.Lock()
 	d.events.closed = true
@@ -230,20 +230,19 @@ func (d *DB) finish(ctx context.Context, t *tx) {
 		}
 		break
 	}
-	_ = d.flushUpto(ctx, t, math.MaxUint64) // it is a fault now, and markClean reports it
+	_ = d.flushUpto(ctx, t, math.MaxUint64) // an error is recorded as a fault, and markClean returns it
 	d.closeErr = errors.Join(d.markClean(ctx, t), d.reads.Close(), t.close())
 }
 
-// tx is the writer's connection: one transaction at a time, statements that are
-// prepared once.
+// tx is the writer's connection, with its prepared statements. It has at most one transaction.
 type tx struct {
 	conn     *link
 	prepared map[string]*sql.Stmt
 	grade    durability
-	size     int // of the texts that were handed to the engine in this transaction
+	size     int // bytes of the arguments in this transaction
 }
 
-// begin starts a transaction of the given grade.
+// begin starts a transaction with the given durability.
 func (t *tx) begin(ctx context.Context, g durability) error {
 	if g != t.grade {
 		level := "PRAGMA synchronous = NORMAL"
@@ -258,14 +257,13 @@ func (t *tx) begin(ctx context.Context, g durability) error {
 	return t.exec(ctx, "BEGIN IMMEDIATE")
 }
 
-// rollback undoes an unfinished transaction. The engine may have done so itself
-// already, which is the only way in which this fails.
+// rollback undoes an unfinished transaction. It fails only if SQLite has already rolled back.
 func (t *tx) rollback(ctx context.Context) {
 	_ = t.exec(ctx, "ROLLBACK") // see above
 }
 
-// apply makes one change. One that is refused for reasons of its own is undone
-// alone if others are in the transaction; the error is in the job.
+// apply makes one change. If the change's own function fails and there are other changes in the
+// transaction, only this change is undone and the error is stored in the job.
 func (t *tx) apply(ctx context.Context, j *job, others bool) error {
 	j.err = nil
 	if !others {
@@ -286,6 +284,7 @@ func (t *tx) apply(ctx context.Context, j *job, others bool) error {
 	return t.exec(ctx, "RELEASE change")
 }
 
+// statement returns a prepared statement for a query.
 func (t *tx) statement(ctx context.Context, query string) (*sql.Stmt, error) {
 	if kept, ok := t.prepared[query]; ok {
 		return kept, nil
@@ -297,12 +296,13 @@ func (t *tx) statement(ctx context.Context, query string) (*sql.Stmt, error) {
 	return fresh, err
 }
 
+// exec runs a statement.
 func (t *tx) exec(ctx context.Context, query string, args ...any) error {
 	_, err := t.change(ctx, query, args...)
 	return err
 }
 
-// change is exec that returns how many rows it was about.
+// change runs a statement and returns the number of changed rows.
 func (t *tx) change(ctx context.Context, query string, args ...any) (int64, error) {
 	statement, err := t.statement(ctx, query)
 	if err != nil {
@@ -336,6 +336,7 @@ func (t *tx) row(ctx context.Context, query string, args, into []any) (found boo
 	return err == nil, err
 }
 
+// close closes the statements and the connection.
 func (t *tx) close() error {
 	var errs []error
 	for _, statement := range t.prepared {

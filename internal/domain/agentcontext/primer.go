@@ -1,6 +1,6 @@
-// Package agentcontext makes the sections of context that a city sends to an agent: who it is,
-// its role and rules, its task, and where its history is. It is pure: the same parts and
-// mode give the same bytes, whether an agent asks by "gc prime" or is given them.
+// Package agentcontext builds the sections of context that a city sends to an agent: its identity,
+// its role and rules, its task, and where to find its history. It has no side effects. The same
+// parts and mode give the same bytes for "gc prime" and for context that gc sends.
 package agentcontext
 
 import (
@@ -11,15 +11,15 @@ import (
 	"gascity/worker"
 )
 
-// Parts is the context that a city has for one agent. The zero value has none.
+// Parts contains the context of one agent. The zero value is empty.
 type Parts struct {
 	Agent    string // its qualified name
-	Identity string // who and where it is
+	Identity string // its name and city
 	Role     string // its rendered prompt template: role and rules
-	Task     string // what it is to do first
+	Task     string // its first task
 }
 
-// The types of sections, in their order.
+// The types of sections, in the order of the sections.
 const (
 	typeIdentity = "identity"
 	typeRole     = "role"
@@ -27,15 +27,15 @@ const (
 	typeHistory  = "history"
 )
 
-// The most bytes of one section, by mode: a conversation that was compacted or taken up
-// again has most of it, or a summary.
+// The maximum length of one section in bytes, by mode. It is smaller after a compaction or a
+// resume, because the conversation still contains the context or a summary of it.
 const (
 	MaxFull    = 96 << 10
 	MaxCompact = 16 << 10
 	MaxResume  = 4 << 10
 )
 
-// Mode reads a mode of context; an empty word is the full one.
+// Mode returns the context mode with the given name; an empty name is the full mode.
 func Mode(word string) (worker.ContextMode, error) {
 	switch mode := worker.ContextMode(word); mode {
 	case "":
@@ -46,10 +46,10 @@ func Mode(word string) (worker.ContextMode, error) {
 	return "", fmt.Errorf("mode %q is not one of full, compact, resume", word)
 }
 
-// Sections returns what the agent receives in a mode, each type once. None is longer than
-// the mode allows: what was cut is said at its end. After a compaction and a resume, the
-// history is given by reference; a resumed agent knows its task. An agent that has neither
-// role nor task receives its identity only, and that in full mode alone.
+// Sections returns the sections for a mode, each type once. A section that is longer than the
+// limit of the mode is cut and ends with a note. After a compaction or a resume there is a section
+// that refers to the history; after a resume the task is left out. An agent without role and task
+// gets only its identity, and only in full mode.
 func (p Parts) Sections(mode worker.ContextMode) []worker.Section {
 	fresh := mode != worker.CompactContext && mode != worker.ResumeContext
 	all := []worker.Section{{Type: typeIdentity, Content: p.Identity}, {Type: typeRole, Content: p.Role}, {Type: typeTask, Content: p.Task}}
@@ -71,9 +71,9 @@ func (p Parts) Sections(mode worker.ContextMode) []worker.Section {
 	return kept
 }
 
-// FullTypes returns the types of the sections in full mode that a fresh start brings by
-// itself: with a first prompt among the agent's arguments, and with the prompt that is typed
-// then.
+// FullTypes returns the types of the full-mode sections that a fresh start already gives the
+// agent: argued are those in its first prompt on the command line, prompted those in the prompt
+// that is typed.
 func (p Parts) FullTypes(argument, typed string) (argued, prompted []string) {
 	if argument != "" {
 		argued = []string{typeIdentity, typeRole}
@@ -88,7 +88,7 @@ func (p Parts) FullTypes(argument, typed string) (argued, prompted []string) {
 	return argued, prompted
 }
 
-// history returns what has happened to the conversation, and where what was said before is.
+// history returns a text about what happened to the conversation and where to find earlier output.
 func (p Parts) history(mode worker.ContextMode) string {
 	what := "This conversation was compacted."
 	if mode == worker.ResumeContext {
@@ -97,8 +97,8 @@ func (p Parts) history(mode worker.ContextMode) string {
 	return fmt.Sprintf("%s What you printed before: gc logs %s. The prompts that wait for you: gc queue %[2]s.", what, p.Agent)
 }
 
-// bounded cuts a text to what the mode allows, at the end of a line where one is near,
-// and says so.
+// bounded returns the text, cut to the limit of the mode, with a note if it was cut. It cuts at
+// the end of a line if one is near.
 func (p Parts) bounded(text string, mode worker.ContextMode) string {
 	limit := MaxFull
 	switch mode {
@@ -126,7 +126,7 @@ func (p Parts) bounded(text string, mode worker.ContextMode) string {
 	return text[:end] + note
 }
 
-// Text is sections as an agent reads them.
+// Text returns the sections as one text, separated by blank lines.
 func Text(sections []worker.Section) string {
 	parts := make([]string, len(sections))
 	for i, s := range sections {

@@ -1,6 +1,6 @@
-// Package conversation brings an agent back to its conversation: it chooses how the
-// next start comes to one, makes the configuration of that start, and reads in an
-// agent's last words why it did not get there. Nothing here waits.
+// Package conversation resumes an agent's conversation. It chooses the conversation of the next
+// start, builds the configuration of that start, and finds in an agent's last output why a resume
+// failed. No function blocks.
 package conversation
 
 import (
@@ -15,19 +15,19 @@ import (
 	"gascity/runtime"
 )
 
-// SettleTime is how long an agent must live before it counts as being in its
-// conversation: some take input before they look for it.
+// SettleTime is how long an agent must run before it counts as being in its conversation. Some
+// agents accept input before they search for the conversation.
 const SettleTime = 10 * time.Second
 
-// Again is the pause before a conversation that is in use is tried once more.
+// Again is the delay before another attempt to resume a conversation that is in use.
 const Again = time.Second
 
-// Choose returns the conversation of the next start, and how it comes to it. It is
-// to be stored before the start. The zero conversation: its id is not known.
+// Choose returns the conversation of the next start and how to start it. Store the result before
+// the start. The zero conversation means that its id is unknown.
 //
-// Every start continues the conversation that there was, unless a person or the
-// configuration wants a new one, or the agent CLI cannot. A command that runs once
-// gets a new one each time: to continue one is to do nothing.
+// Every start resumes the existing conversation, unless a person or the configuration requests a
+// new one, or the agent CLI cannot resume. A one-shot command begins a new one each time, because
+// a resumed one would do nothing.
 func Choose(s *plan.Session, c session.Conversation, now time.Time) session.Conversation {
 	next := c.Next(NewID(), func(c session.Conversation, rung session.Rung) bool {
 		_, ok := s.ResumeCommand(c, rung)
@@ -45,8 +45,8 @@ func Choose(s *plan.Session, c session.Conversation, now time.Time) session.Conv
 	return next
 }
 
-// Config returns the Config of a start in a conversation that [Choose] returned.
-// ok is false if the configuration has changed since and it has to choose again.
+// Config returns the runtime configuration for a start with a conversation from [Choose]. ok is
+// false if the configuration has changed since; call Choose again then.
 func Config(s *plan.Session, c session.Conversation) (cfg runtime.Config, ok bool) {
 	switch {
 	case c.IsResumed():
@@ -62,8 +62,8 @@ func Config(s *plan.Session, c session.Conversation) (cfg runtime.Config, ok boo
 	return cfg, ok
 }
 
-// ApplyReading takes over the conversation that a running agent says it is in, and reports
-// whether that is news. A command that runs once is never resumed.
+// ApplyReading applies the conversation that a running agent reports, and reports whether c
+// changed. A one-shot command is never resumed, so its reports are ignored.
 func ApplyReading(c *session.Conversation, s *plan.Session, r runtime.Reading) bool {
 	said := r.Conversation
 	if said == nil || s == nil || s.Config.Lifecycle == runtime.LifecycleOneShot {
@@ -76,14 +76,15 @@ func ApplyReading(c *session.Conversation, s *plan.Session, r runtime.Reading) b
 	return c.Update(l)
 }
 
-// notFoundCode is what a shell says of a command that it cannot find.
+// notFoundCode is the exit status of a shell for a command that it cannot find.
 const notFoundCode = 127
 
-// idMark stands for the conversation's id in the words of a failure.
+// idMark is the placeholder for the conversation's id in the failure patterns.
 const idMark = "<id>"
 
-// patterns returns the words of the agent CLIs. Each is about a conversation for
-// certain: an address may be in use too, and a file not found.
+// patterns returns the texts by which agent CLIs report failures. Each text must be about a
+// conversation: "already in use" alone could be about a network address, and "not found" about a
+// file.
 func patterns() []session.ResumePattern {
 	return []session.ResumePattern{
 		{Failure: session.ResumeInUse, Text: idMark + " is already in use"},
@@ -108,9 +109,8 @@ func patterns() []session.ResumePattern {
 	}
 }
 
-// Failure returns why an agent that ended did not get into its conversation,
-// empty if it did, if it was not to go on in one, or if its end has another
-// cause.
+// Failure returns why an agent that exited could not resume its conversation. It returns "" if the
+// agent was not started to resume one, or if it exited for another reason.
 func Failure(c *session.Conversation, exit *runtime.Exit, output string) session.ResumeFailure {
 	if !c.IsResumed() || exit != nil && exit.Code == notFoundCode {
 		return ""
@@ -123,8 +123,7 @@ func Failure(c *session.Conversation, exit *runtime.Exit, output string) session
 	return session.ClassifyResume(exit, words, patterns())
 }
 
-// NewID returns a random UUID, the one form of an id that every agent CLI takes
-// that takes any.
+// NewID returns a random UUID. Every agent CLI that accepts an id accepts a UUID.
 func NewID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// next lists where a receipt may go from each state. What is not here never
-// happens: nothing leaves a final state, and only an injected prompt can have
-// reached the agent.
+// next lists the allowed transitions of a receipt by state. All other transitions are errors: a
+// final state has none, and only an injected prompt can have reached the agent.
 var next = map[State][]State{
 	Accepted:  {Queued, Expired, Dead, Cancelled},
 	Queued:    {Injected, Expired, Dead, Cancelled},
 	Injected:  {Queued, Submitted, Unconfirmed, Dead},
-	Submitted: {Consumed, Submitted}, // to itself closes it
+	Submitted: {Consumed, Submitted}, // Submitted to Submitted closes the receipt
 }
 
-// Advance returns nil if a receipt may go from one state to the other. It is
-// defined for every pair; an unknown state leads to no other.
+// Advance returns nil if a receipt may change from state from to state to, else an error. It is
+// defined for every pair; an unknown state has no transitions.
 func Advance(from, to State) error {
 	if slices.Contains(next[from], to) {
 		return nil
@@ -26,15 +25,15 @@ func Advance(from, to State) error {
 	return fmt.Errorf("a prompt that is %s cannot become %s", from, to)
 }
 
-// maxSteps bounds the account of one receipt; older steps in its middle are
-// left out. firstSteps is how many of its beginning always stay.
+// maxSteps is the maximum number of steps of one receipt. If there are more, the oldest steps
+// after the first firstSteps are removed.
 const (
 	maxSteps   = 40
 	firstSteps = 4
 )
 
-// Move returns the receipt in another state, with a step that says why. The
-// receipt itself is not changed. A step that is not allowed is an error.
+// Move returns a copy of the receipt in the state to, with a new step whose detail is the reason.
+// It returns an error if the transition is not allowed.
 func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
 	if err := Advance(r.State, to); err != nil {
 		return r, err
@@ -51,10 +50,10 @@ func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
 	return r.withStep(at, detail), nil
 }
 
-// AddStep returns the receipt with a step that does not change its state.
+// AddStep returns a copy of the receipt with a new step in its current state.
 func (r Receipt) AddStep(at time.Time, detail string) Receipt { return r.withStep(at, detail) }
 
-// withStep adds a step for the present state, unless the last one says the same.
+// withStep adds a step for the current state, unless the last step is equal.
 func (r Receipt) withStep(at time.Time, detail string) Receipt {
 	r.UpdatedAt = at
 	steps := slices.Clone(r.Steps)
@@ -68,15 +67,15 @@ func (r Receipt) withStep(at time.Time, detail string) Receipt {
 	return r
 }
 
-// Delivering is the reason of a receipt while an attempt is under way.
+// Delivering is the reason of a receipt while a delivery attempt is in progress.
 const Delivering = "being delivered"
 
-// withdrawnPrefix begins the reason of an attempt whose text was sent and taken back.
+// withdrawnPrefix is the prefix of the reason of an attempt whose text was sent and removed again.
 const withdrawnPrefix = "taken back unsent: "
 
-// withoutRepeat leaves out the last step, an attempt that not a byte was sent by,
-// if the attempt before it was refused for the same reason: the account says it
-// once, and Attempts counts.
+// withoutRepeat removes the last step if it is an attempt that sent no bytes and the previous
+// attempt was refused for the same reason. The steps show such attempts once; Attempts counts all
+// of them.
 func withoutRepeat(steps []Step, detail string) []Step {
 	n := len(steps)
 	if n < 3 || strings.HasPrefix(detail, withdrawnPrefix) || steps[n-1].State != Injected || steps[n-3].State != Injected ||
@@ -86,7 +85,8 @@ func withoutRepeat(steps []Step, detail string) []Step {
 	return slices.Clone(steps[:n-1])
 }
 
-// SubmittedAt returns when the agent took the prompt of a submitted receipt; zero for any other.
+// SubmittedAt returns when the agent accepted the prompt of a submitted receipt; zero in any other
+// state.
 func (r Receipt) SubmittedAt() time.Time {
 	if r.State != Submitted {
 		return time.Time{}
@@ -94,8 +94,8 @@ func (r Receipt) SubmittedAt() time.Time {
 	return r.enteredAt(Submitted)
 }
 
-// enteredAt returns when the receipt last came into the state, whatever was noted in it since;
-// UpdatedAt if no step says so.
+// enteredAt returns when the receipt last changed to the state. It returns UpdatedAt if no step
+// has the state.
 func (r Receipt) enteredAt(state State) time.Time {
 	at, found := r.UpdatedAt, false
 	for _, s := range slices.Backward(r.Steps) {

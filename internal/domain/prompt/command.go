@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// NamesCommand reports whether a text begins as the commands of agent CLIs do: with a slash and a
-// letter, a digit or "_". Another text that begins with a slash names none: in an input box a
-// slash alone would run the first command of a list.
+// NamesCommand reports whether a text begins like a command of an agent CLI: with a slash and a
+// letter, a digit or "_". A slash before anything else does not name a command, but in an input
+// box it could run the first command of a list.
 func NamesCommand(text string) bool {
 	name, ok := strings.CutPrefix(text, "/")
 	first, _ := utf8.DecodeRuneInString(name)

@@ -8,80 +8,80 @@ import (
 	"gascity/runtime"
 )
 
-// Observation is what is known of the session of a queue at one moment.
+// Observation describes the session of a queue at one moment.
 type Observation struct {
-	// Known is false if nothing may be concluded from the rest: nothing is sent
-	// and nothing is declared dead.
+	// Known is false if the other fields must not be used. Then no prompt is sent and none becomes
+	// dead.
 	Known bool
-	// RemovedReason says why the target is not in the city any more; empty: it is.
+	// RemovedReason states why the target is not in the city any more; empty: it is in the city.
 	RemovedReason string
-	// Instance is the public name of the instance that runs, Down says that none
-	// does. Neither is between the two: it starts, or winds down.
+	// Instance is the public name of the running instance. NotRunning is true if none runs. If
+	// both are unset, the session is starting or stopping.
 	Instance   string
 	NotRunning bool
-	Asleep     bool // it is down and a prompt may start it
-	// AsleepAt is when it was put to sleep; zero: not known. What waited then goes on
-	// waiting: who puts an agent to sleep has seen it.
+	Asleep     bool // it does not run, and a prompt may start it
+	// AsleepAt is when the session was put to sleep; zero: unknown. Prompts that were queued
+	// before do not wake it.
 	AsleepAt time.Time
 
-	Conversation string // of the instance that runs, or of the last one
-	ClosedReason string // why it takes no prompt now; empty: it may
-	// HeldReason says why it gets no new prompts although it may accept them: none is
-	// delivered, and it is not started for one. What is on its way already ends as it
-	// does.
+	Conversation string // of the running instance, else of the last one
+	ClosedReason string // why the agent accepts no prompt now; empty: it may accept one
+	// HeldReason states why prompts are held although the agent may accept them. None is delivered
+	// and none starts the session. A delivery in progress continues. Empty: prompts are not held.
 	HeldReason string
 	Attached   int
-	// Obstacle says what keeps the agent from working on prompts, such as a login that is
-	// needed; empty: nothing does. One prompt is tried at ProbeAt.
+	// Obstacle states what prevents the agent from working on prompts, such as a missing login;
+	// empty: nothing does. One prompt is tried at ProbeAt.
 	Obstacle string
 	ProbeAt  time.Time
 
 	Activity     runtime.Activity
-	IsCertain    bool      // the activity is more than a guess
+	IsCertain    bool      // the activity has the confidence certain
 	Since        time.Time // of the activity
 	ReadAt       time.Time // when the activity was read
-	AcceptedAt   time.Time // when the instance that runs last took a prompt; zero: not known
-	ReportsTurns bool      // a hook of the agent's names each prompt that begins a turn
-	// TurnAt is when a hook reported the beginning of a turn without a reported end; zero:
-	// none. It may be known sooner than the activity.
+	AcceptedAt   time.Time // when the running instance last accepted a prompt; zero: unknown
+	ReportsTurns bool      // a hook of the agent reports each prompt that begins a turn
+	// TurnAt is when a hook reported the beginning of a turn whose end was not reported yet; zero:
+	// there is none. The report may come before the activity shows the turn.
 	TurnAt time.Time
-	// FirstPromptUntil is until when the instance may begin with the prompt of its command line,
-	// which its hook has not reported; zero: it does not.
+	// FirstPromptUntil is how long to wait for the instance to begin the prompt of its command
+	// line, which its hook has not reported yet; zero: do not wait.
 	FirstPromptUntil time.Time
-	ChangedAt        time.Time // attempts are worth while from then on, whatever NextAt says; zero: they are not
+	ChangedAt        time.Time // when the session last changed: an attempt is allowed from then on even before NextAt; zero: NextAt applies
 
-	// Progress is how long a delivery may go without progress; zero is DefaultProgress.
+	// Progress is how long a delivery may make no progress; zero is DefaultProgress.
 	Progress time.Duration
-	// WatchedFrom is since when this controller can ask about deliveries of earlier ones.
+	// WatchedFrom is when this controller became able to ask about deliveries that an earlier
+	// controller began.
 	WatchedFrom time.Time
-	// AdoptedAt is when this controller took over an instance that ran before it, as long
-	// as it has not seen it at rest; zero: it has, or it started the instance.
+	// AdoptedAt is when this controller adopted an instance of an earlier controller. It is zero
+	// if this controller started the instance or has observed it idle since.
 	AdoptedAt time.Time
 }
 
-// Verb is what to do next for a queue.
+// Verb is the next action for a queue.
 type Verb string
 
 // The verbs.
 const (
-	VerbWait    Verb = "wait"    // until the sight changes, or At
-	VerbMove    Verb = "move"    // the receipt goes to To because of Detail
-	VerbDeliver Verb = "deliver" // attempt it
-	VerbResolve Verb = "resolve" // an attempt was cut off: ask what came of it
-	VerbWake    Verb = "wake"    // ask for the session to be woken for it
+	VerbWait    Verb = "wait"    // until the observation changes, or until At
+	VerbMove    Verb = "move"    // change the state of the receipt to To; the reason is Detail
+	VerbDeliver Verb = "deliver" // attempt to deliver the prompt
+	VerbResolve Verb = "resolve" // an attempt was interrupted: ask the driver for its outcome
+	VerbWake    Verb = "wake"    // ask to start the sleeping session for the prompt
 )
 
-// Action is the next thing to do for a queue.
+// Action is the next action for a queue.
 type Action struct {
 	Verb     Verb
 	ID       string
 	To       State
-	Detail   string // of a move; of a wait: why the first prompt waits
+	Detail   string // reason of a move; for a wait: why the first prompt waits
 	Evidence string
-	At       time.Time // when to look again if it cannot be done, or is a wait; zero: when the sight changes
+	At       time.Time // when to decide again after a wait or a failed action; zero: when the observation changes
 }
 
-// The reasons that the rules give.
+// The reasons in receipts.
 const (
 	reasonExpired      = "its time was over"
 	reasonEnded        = "its instance ended"
@@ -94,10 +94,10 @@ const (
 	reasonTurn         = "the agent is busy: it waits for the end of the turn"
 )
 
-// Decide returns the next thing to do for the open receipts of one session.
-// flight is the ID of the receipt that an attempt is under way for; nothing else
-// is begun meanwhile. It is pure, and total: whatever it is given, no receipt
-// stays open beyond its [Receipt.Limit] if what it says is done.
+// Decide returns the next action for the open receipts of one session. flight is the ID of the
+// receipt whose delivery attempt is in progress, empty if there is none; no other attempt begins
+// meanwhile. Decide is pure and accepts any input. If its actions are carried out, no receipt
+// stays open beyond its [Receipt.Limit].
 func Decide(open []*Receipt, s Observation, now time.Time, flight string) Action {
 	ordered := slices.Clone(open)
 	slices.SortFunc(ordered, Compare)
@@ -115,17 +115,17 @@ func Decide(open []*Receipt, s Observation, now time.Time, flight string) Action
 	return Action{Verb: VerbWait, Detail: d.reason, At: d.at}
 }
 
-// decision collects, while it looks at receipts, when to look again.
+// decision is the state of one call of [Decide]. It collects the time of the next decision.
 type decision struct {
 	observation     Observation
 	now             time.Time
 	inFlight        string
 	at              time.Time
 	reason          string
-	hookReportUntil time.Time // until when the agent's hook may report the turn of a prompt that it accepted
+	hookReportUntil time.Time // how long the agent's hook may take to report the turn of an accepted prompt
 }
 
-// waitUntil says that at t something is due.
+// waitUntil returns a wait and sets d.at to t if t is earlier.
 func (d *decision) waitUntil(t time.Time) Action {
 	if d.at.IsZero() || t.Before(d.at) {
 		d.at = t
@@ -133,7 +133,7 @@ func (d *decision) waitUntil(t time.Time) Action {
 	return Action{Verb: VerbWait}
 }
 
-// due returns the move that is due for a receipt without touching the agent.
+// due returns the action for a receipt that needs no new attempt.
 func (d *decision) due(r *Receipt) Action {
 	switch r.State {
 	case Accepted, Queued:
@@ -147,10 +147,12 @@ func (d *decision) due(r *Receipt) Action {
 	}
 }
 
+// move returns a change of the receipt to the state to.
 func move(r *Receipt, to State, detail string) Action {
 	return Action{Verb: VerbMove, ID: r.ID, To: to, Detail: detail}
 }
 
+// dueWaiting returns the action for a receipt in the queue.
 func (d *decision) dueWaiting(r *Receipt) Action {
 	switch fate, why := r.eligibility(d.observation); {
 	case !d.now.Before(r.ExpiresAt):
@@ -163,6 +165,7 @@ func (d *decision) dueWaiting(r *Receipt) Action {
 	return d.waitUntil(r.ExpiresAt)
 }
 
+// dueInjected returns the action for a receipt whose delivery has begun.
 func (d *decision) dueInjected(r *Receipt) Action {
 	s := d.observation
 	switch {
@@ -193,10 +196,11 @@ func (r *Receipt) uncertainReason() string {
 	return why
 }
 
+// dueSubmitted returns the action for a receipt that the agent has accepted.
 func (d *decision) dueSubmitted(r *Receipt) Action {
 	evidence, again := r.consumed(d.observation, d.now)
 	switch {
-	case evidence != "" && r.mayBeCommand(d.observation): // an agent at rest is no sign of a turn
+	case evidence != "" && r.mayBeCommand(d.observation): // an idle agent does not prove that a turn took place
 		return move(r, Submitted, reasonCommand)
 	case evidence != "":
 		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: evidence, Detail: r.Reason}
@@ -206,7 +210,7 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 	switch {
 	case ended:
 		return move(r, Submitted, reasonNoTurnEnd)
-	case !d.now.Before(r.Limit(s)) && strings.Contains(r.Evidence, SignHook): // its turn was reported, and goes on
+	case !d.now.Before(r.Limit(s)) && strings.Contains(r.Evidence, SignHook): // its turn was reported and has not ended
 		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: r.Evidence, Detail: r.Reason}
 	case !d.now.Before(r.Limit(s)):
 		return move(r, Submitted, reasonTurnBound)
@@ -217,12 +221,12 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 	return d.waitUntil(r.Limit(s))
 }
 
-// attempt returns the attempt that may be made now: of the first prompt that the
-// instance may have.
+// attempt returns the delivery attempt that may begin now: that of the first prompt in the order
+// that the instance may get.
 func (d *decision) attempt(ordered []*Receipt) Action {
 	s := d.observation
 	for _, r := range ordered {
-		if r.State == Injected { // its outcome comes first: order
+		if r.State == Injected { // prompts stay in order: wait for the outcome of this one
 			d.reason = "it is not known yet what came of the prompt before it"
 			return Action{Verb: VerbWait}
 		}
@@ -251,7 +255,7 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 	return Action{Verb: VerbWait}
 }
 
-// deliver returns the attempt at the prompt whose turn it is, or why it waits.
+// deliver returns the delivery of the prompt, or a wait with its reason.
 func (d *decision) deliver(r *Receipt) Action {
 	s := d.observation
 	if s.ClosedReason != "" {
@@ -289,12 +293,13 @@ func (d *decision) deliver(r *Receipt) Action {
 	return Action{Verb: VerbDeliver, ID: r.ID, At: d.at}
 }
 
-// probeReportWait is how long the controller has to learn that a prompt was tried, and to set when
-// the next one is.
+// probeReportWait is how long the controller may take to notice that a prompt was tried and to
+// schedule the next one.
 const probeReportWait = time.Minute
 
-// probeDeadline returns until when prompts wait because of an obstacle; zero: they do not. After one
-// was tried the next waits for what the controller makes of it.
+// probeDeadline returns how long prompts wait because of an obstacle; zero: they do not wait.
+// After a prompt was tried, the next one waits until the controller has handled the result, at
+// most probeReportWait.
 func (s Observation) probeDeadline() time.Time {
 	switch {
 	case s.Obstacle == "":
@@ -305,17 +310,17 @@ func (s Observation) probeDeadline() time.Time {
 	return s.ProbeAt
 }
 
-// eligibility is what the present instance means for a prompt that waits.
+// eligibility states whether a queued prompt may go to the current instance.
 type eligibility int
 
 const (
-	onHold        eligibility = iota // for later
-	deliverable                      // for this one
-	undeliverable                    // for one that is no more
+	onHold        eligibility = iota // not now, perhaps later
+	deliverable                      // to the current instance
+	undeliverable                    // never: its instance has stopped
 )
 
-// eligibility reports whether the prompt is for the instance that runs. Why says what it
-// waits for, or why it is lost.
+// eligibility returns whether the prompt may go to the current instance. The second result states
+// why it waits or why it is undeliverable.
 func (r *Receipt) eligibility(s Observation) (eligibility, string) {
 	switch {
 	case !s.Known:
@@ -340,12 +345,12 @@ func (r *Receipt) eligibility(s Observation) (eligibility, string) {
 	return deliverable, ""
 }
 
-// canOutliveInstance reports whether a later instance may have the prompt.
+// canOutliveInstance reports whether a later instance may get the prompt.
 func (r *Receipt) canOutliveInstance() bool {
 	return r.Instance == "" || r.Successor || r.Conversation != ""
 }
 
-// canWake reports whether the prompt is a reason to wake the session.
+// canWake reports whether the prompt may start the sleeping session.
 func (r *Receipt) canWake(s Observation) bool {
 	if !s.AsleepAt.IsZero() && !r.CreatedAt.After(s.AsleepAt) {
 		return false
@@ -353,44 +358,44 @@ func (r *Receipt) canWake(s Observation) bool {
 	return r.Instance == "" || r.Successor || r.Conversation != "" && r.Conversation == s.Conversation
 }
 
-// idleConfirmation is how long an agent must be seen to rest before that counts: it may be
-// about to show that it began.
+// idleConfirmation is how long an agent must be observed idle before that counts. A shorter idle
+// time may mean that it is just about to begin a turn.
 const idleConfirmation = 500 * time.Millisecond
 
-// hookReportWait is how long the hook of an agent that has them has to name a prompt, before
-// what was seen of it from outside counts alone.
+// hookReportWait is how long to wait for a hook to report a prompt. After that, observations from
+// outside count.
 const hookReportWait = 3 * time.Second
 
-// workerIdleConfirmation is resting for an agent whose worker has taken the prompt.
+// workerIdleConfirmation replaces idleConfirmation if the agent's worker or hook reported the
+// prompt.
 const workerIdleConfirmation = 5 * time.Second
 
-// The signs of evidence that are an agent's own word: its worker has taken the prompt,
-// and a turn has worked on it.
+// The signs of evidence that the agent's worker reports: it accepted the prompt, and a turn worked
+// on the prompt.
 const (
 	SignWorker = "worker"
 	SignWorked = "consumed"
 )
 
-// signCommand is in the evidence of a prompt that its program may have taken for a command
-// of its own.
+// signCommand is part of the evidence if the agent CLI may have handled the prompt as one of its
+// own commands.
 const signCommand = "command"
 
-// mayBeCommand reports whether the program may have taken the prompt for a command of its
-// own. Its own word that a turn began takes the place of that evidence, and so does a turn
-// that was seen to begin, unless its hooks would have reported one.
+// mayBeCommand reports whether the agent CLI may have handled the prompt as one of its own
+// commands. A report from the agent rules this out. An observed beginning of a turn rules it out
+// too, unless the agent's hooks would have reported that turn.
 func (r *Receipt) mayBeCommand(s Observation) bool {
 	signs := strings.Split(r.Evidence, "+")
-	return !r.isConfirmedByAgent() && slices.Contains(signs, signCommand) && (r.hasHookReports(s) || !slices.ContainsFunc(signs, isEdge))
+	return !r.isConfirmedByAgent() && slices.Contains(signs, signCommand) && (r.hasHookReports(s) || !slices.ContainsFunc(signs, isTurnStartSign))
 }
 
-// hasHookReports reports whether hooks report the prompts of the agent that accepted this
-// one.
+// hasHookReports reports whether hooks report the turns of the instance that accepted the prompt.
 func (r *Receipt) hasHookReports(s Observation) bool {
 	return s.ReportsTurns && s.Instance == r.Instance
 }
 
-// hookReportDeadline returns until when a hook may yet report that the submitted prompt began a
-// turn: until then the agent is no more at rest than it was. Zero: none will.
+// hookReportDeadline returns how long a hook may take to report that the submitted prompt began a
+// turn. Until then the agent does not count as idle. Zero: no report is expected.
 func (r *Receipt) hookReportDeadline(s Observation) time.Time {
 	if !r.hasHookReports(s) || r.isConfirmedByAgent() || r.mayBeCommand(s) {
 		return time.Time{}
@@ -398,10 +403,12 @@ func (r *Receipt) hookReportDeadline(s Observation) time.Time {
 	return r.enteredAt(Submitted).Add(hookReportWait)
 }
 
-// isEdge reports whether a sign is that of a turn which began with the submission.
-func isEdge(sign string) bool { return sign == "busy" || sign == "status" || sign == SignWorked }
+// isTurnStartSign reports whether a sign proves that a turn began with the submission.
+func isTurnStartSign(sign string) bool {
+	return sign == "busy" || sign == "status" || sign == SignWorked
+}
 
-// isConfirmedByAgent reports whether the agent's own side has spoken of the prompt.
+// isConfirmedByAgent reports whether the agent's worker or hook has reported the prompt.
 func (r *Receipt) isConfirmedByAgent() bool {
 	for sign := range strings.SplitSeq(r.Evidence, "+") {
 		if sign == SignWorker || sign == SignWorked || sign == SignHook {
@@ -411,19 +418,18 @@ func (r *Receipt) isConfirmedByAgent() bool {
 	return false
 }
 
-// consumed returns the evidence that a turn worked on the submitted prompt, empty
-// if there is none yet. again is when to ask although nothing changes; zero:
-// never.
+// consumed returns the evidence that a turn worked on the submitted prompt, empty if there is none
+// yet. again is when to check again even if nothing changes; zero: never.
 //
-// A turn that began with the submission is evidence from the driver, and so is the
-// agent's own word, see [Receipt.MarkWorked]. Else it is a turn boundary: the agent is read
-// after the submission, and rests. One that reports turns itself gets more time to
-// report this one, unless it has reported its end since.
+// There are three kinds of evidence: the driver observed that a turn began with the submission;
+// the agent reported it, see [Receipt.MarkWorked]; or the agent was observed idle after the
+// submission, which is a turn boundary. An agent with hooks gets hookReportWait to report the turn
+// first.
 func (r *Receipt) consumed(s Observation, now time.Time) (evidence string, again time.Time) {
 	if from := r.enteredAt(Submitted).Add(hookReportWait); r.hasHookReports(s) && !r.isConfirmedByAgent() && now.Before(from) {
 		return "", from
 	}
-	if !r.mayBeCommand(s) && slices.ContainsFunc(strings.Split(r.Evidence, "+"), isEdge) {
+	if !r.mayBeCommand(s) && slices.ContainsFunc(strings.Split(r.Evidence, "+"), isTurnStartSign) {
 		return r.Evidence, time.Time{}
 	}
 	submitted, rest := r.enteredAt(Submitted), idleConfirmation

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Memory is a [Store] that forgets everything when its process ends. The zero
-// value is empty.
+// Memory is a [Store] in memory: its contents are lost when the process exits. The zero value is
+// empty.
 type Memory struct {
 	mu       sync.Mutex
 	seq      uint64
@@ -51,7 +51,7 @@ func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error { return m.save
 // MoveReceipt implements [Store].
 func (m *Memory) MoveReceipt(_ context.Context, r Receipt) error { return m.save(r, true) }
 
-// save replaces a receipt; moved says that its session may be another.
+// save replaces a receipt. If moved is true, the session of the receipt may change.
 func (m *Memory) save(r Receipt, moved bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,7 +121,7 @@ func (m *Memory) DeleteReceipts(_ context.Context, before time.Time) (int, error
 	return had - len(m.receipts), nil
 }
 
-// pickLocked returns copies of those that are wanted, in the order of Seq.
+// pickLocked returns copies of the receipts for which wanted returns true, in the order of Seq.
 func (m *Memory) pickLocked(wanted func(Receipt) bool) []Receipt {
 	var out []Receipt
 	for _, r := range m.receipts {
@@ -133,6 +133,7 @@ func (m *Memory) pickLocked(wanted func(Receipt) bool) []Receipt {
 	return out
 }
 
+// clone returns a copy with its own content and steps.
 func (r *Receipt) clone() Receipt {
 	c := *r
 	c.Content, c.Steps = slices.Clone(r.Content), slices.Clone(r.Steps)

@@ -9,22 +9,22 @@ import (
 	"gascity/runtime"
 )
 
-// Attempt is what came of one delivery.
+// Attempt is the result of one delivery attempt.
 type Attempt struct {
 	Outcome runtime.Outcome
 	Err     error
-	// Withdrawn is proof that the agent did not take the text, by
-	// [runtime.Settle]. Unsent is proof that not a byte of it was sent either.
+	// Withdrawn is true if [runtime.Settle] proved that the agent did not accept the text. Unsent
+	// is true if it also proved that not a byte was sent.
 	Withdrawn, Unsent bool
-	// WorkerRefused says that the agent's worker fetched the prompt and refused it.
+	// WorkerRefused is true if the agent's worker fetched the prompt and refused it.
 	WorkerRefused bool
-	// Attached is how many terminals the session had.
+	// Attached is the number of terminals that were attached to the session.
 	Attached int
 }
 
-// ApplyAttempt returns the injected receipt after an attempt. Only an outcome that
-// proves that not a byte was sent, or a withdrawal, brings it back into the
-// queue; dead is only said with the same proof.
+// ApplyAttempt returns the injected receipt after an attempt. The prompt goes back into the queue
+// only if the outcome proves that not a byte was sent, or that the text was removed again. It
+// becomes dead only with the same proof.
 func (r Receipt) ApplyAttempt(a Attempt, at time.Time) (Receipt, error) {
 	out := a.Outcome
 	if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn {
@@ -68,24 +68,25 @@ func (r Receipt) ApplyAttempt(a Attempt, at time.Time) (Receipt, error) {
 	}
 }
 
-// RefusedByWorker returns the outcome of a prompt that the agent's worker fetched and
-// refused: the agent did not get it.
+// RefusedByWorker returns the outcome for a prompt that the agent's worker fetched and refused:
+// the agent did not get it.
 func RefusedByWorker(detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Evidence: SignWorker, Detail: detail}
 }
 
-// WorkerRefused reports whether an outcome is one of [RefusedByWorker].
+// WorkerRefused reports whether the outcome is one that [RefusedByWorker] returns.
 func WorkerRefused(out runtime.Outcome) bool {
 	return out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn && out.Evidence == SignWorker
 }
 
-// MarkWorked returns the submitted receipt consumed by the agent's own word.
+// MarkWorked returns the submitted receipt in the state consumed, because the agent reported that
+// a turn worked on the prompt.
 func (r Receipt) MarkWorked(at time.Time) (Receipt, error) {
 	r.Evidence = WithWorked(r.Evidence)
 	return r.Move(Consumed, at, r.Reason)
 }
 
-// WithWorked adds the agent's own word to an evidence.
+// WithWorked returns the evidence with the sign [SignWorked] added.
 func WithWorked(evidence string) string {
 	if evidence == "" {
 		evidence = SignWorker
@@ -96,7 +97,7 @@ func WithWorked(evidence string) string {
 	return evidence + "+" + SignWorked
 }
 
-// detailOf returns the outcome in words.
+// detailOf returns a text for the outcome.
 func detailOf(out runtime.Outcome, err error) string {
 	switch {
 	case out.Detail != "":
@@ -112,28 +113,30 @@ func detailOf(out runtime.Outcome, err error) string {
 	}
 }
 
-// InputBlockedPrefix begins the reason of a receipt whose attempt found the agent input
-// blocked, see [runtime.RefusedInputBlocked].
+// InputBlockedPrefix is the prefix of the reason of a receipt whose attempt found the agent's
+// input blocked, see [runtime.RefusedInputBlocked].
 const InputBlockedPrefix = string(runtime.RefusedInputBlocked) + ": "
 
-// MaxSentBack is how often a prompt goes back into the queue after its text was sent.
+// MaxSentBack is the maximum number of times that a prompt goes back into the queue after its text
+// was sent.
 const MaxSentBack = 3
 
+// requeue returns the receipt in the queue again, with the time of the next attempt.
 func (r Receipt) requeue(a Attempt, at time.Time, why string) (Receipt, error) {
 	wait := Backoff(r.Attempts, a.Attached)
 	switch {
 	case a.Outcome.Reason == runtime.RefusedInputBlocked:
 		wait = backoff(r.Attempts, a.Attached, blockedBackoff)
-	case a.Withdrawn && (!a.Unsent || a.WorkerRefused): // an agent that does not take a text now may take it in a moment
+	case a.Withdrawn && (!a.Unsent || a.WorkerRefused): // an agent that does not accept a text now may accept it in a moment
 		wait = max(wait, sentBackoff<<max(0, r.SentBack-1))
 	}
 	r.NextAt = at.Add(wait)
 	return r.Move(Queued, at, why)
 }
 
-// Cancelled returns the receipt of a prompt that its sender cancelled during its delivery,
-// after the attempt was settled: one that is with the agent stays as it is, one that may be
-// says so, and one that provably is not is cancelled.
+// Cancelled returns the receipt of a prompt that its sender cancelled during its delivery, after
+// the outcome of the attempt is known. A queued prompt becomes cancelled. An unconfirmed one gets
+// a reason that mentions the cancellation. Any other receipt is returned unchanged.
 func (r Receipt) Cancelled(at time.Time) (Receipt, error) {
 	switch r.State {
 	case Queued:
@@ -146,6 +149,7 @@ func (r Receipt) Cancelled(at time.Time) (Receipt, error) {
 	}
 }
 
+// end returns the receipt in the state to, with its evidence.
 func (r Receipt) end(to State, at time.Time, evidence, detail string) (Receipt, error) {
 	r.Evidence = evidence
 	moved, err := r.Move(to, at, detail)

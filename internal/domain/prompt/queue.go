@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// Compare orders receipts of one session as they are delivered: what is being
-// handed over, then by priority, then as they were accepted.
+// Compare orders the receipts of one session for delivery: the one in delivery first, then by
+// priority, then by order of acceptance.
 func Compare(a, b *Receipt) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Seq, b.Seq))
 }
 
+// rank returns 0 for a prompt in delivery and 1 for any other.
 func (r *Receipt) rank() int {
 	if r.State == Injected {
 		return 0
@@ -19,20 +20,19 @@ func (r *Receipt) rank() int {
 	return 1
 }
 
-// IsQueued reports whether the prompt is in the queue: it can still be changed or
+// IsQueued reports whether the prompt is in the queue, so that it can still be changed or
 // withdrawn.
 func (r *Receipt) IsQueued() bool { return r.State == Accepted || r.State == Queued }
 
-// Queue returns those of the receipts of one session that are on their way to the
-// agent, in the order of delivery.
+// Queue returns the queued and injected receipts of one session in the order of delivery.
 func Queue(receipts []*Receipt) []*Receipt {
 	open := slices.DeleteFunc(slices.Clone(receipts), func(r *Receipt) bool { return !r.IsQueued() && r.State != Injected })
 	slices.SortFunc(open, Compare)
 	return open
 }
 
-// Position returns the place of the receipt in the queue of its session: 1 is the
-// next one. 0 is not in the queue.
+// Position returns the position of the receipt in the queue of its session: 1 is the next one, 0
+// means not in the queue.
 func Position(receipts []*Receipt, id string) int {
 	i := slices.IndexFunc(receipts, func(r *Receipt) bool { return r.ID == id })
 	if i < 0 || !receipts[i].IsQueued() {
@@ -48,22 +48,22 @@ func Position(receipts []*Receipt, id string) int {
 }
 
 const (
-	// DefaultProgress is how long a delivery may go without progress by default, from its
-	// first byte: then the prompt is in the queue again or has a final state.
+	// DefaultProgress is how long a delivery may make no progress by default, from its first byte.
+	// After that the prompt is in the queue again or has a final state.
 	DefaultProgress = time.Minute
-	// progressRate is how many bytes of a text an agent reads in a second at least: a long
-	// text has that much more time.
+	// progressRate is the minimum rate, in bytes per second, at which an agent reads a text. A
+	// longer text gets more time accordingly.
 	progressRate = 8 << 10
-	// cancelBound is how long a prompt that was cancelled during its delivery may take to
-	// reach a final state.
+	// cancelBound is the maximum time until a prompt that was cancelled during its delivery has a
+	// final state.
 	cancelBound = 20 * time.Second
-	// ConsumeBound is how long a submitted prompt may wait for a sign that a turn
+	// ConsumeBound is the maximum time that a submitted prompt waits for evidence that a turn
 	// worked on it.
 	ConsumeBound = 24 * time.Hour
 )
 
-// Bound returns how long the delivery of the receipt's text may take if progress is how long
-// one may go without progress; zero is DefaultProgress.
+// Bound returns the maximum duration of the delivery of the receipt's text. progress is how long a
+// delivery may make no progress; zero is DefaultProgress.
 func (r Receipt) Bound(progress time.Duration) time.Duration {
 	if progress <= 0 {
 		progress = DefaultProgress
@@ -71,9 +71,8 @@ func (r Receipt) Bound(progress time.Duration) time.Duration {
 	return progress + time.Duration(r.Bytes)*time.Second/progressRate
 }
 
-// Limit returns the time by which the receipt has left its state, whatever happens; zero for a
-// final one. A delivery that an earlier controller began has the same time again from
-// when this one could first ask about it.
+// Limit returns the time by which the receipt must have left its current state; zero for a final
+// state. For a delivery that an earlier controller began, the time counts from s.WatchedFrom.
 func (r Receipt) Limit(s Observation) time.Time {
 	switch r.State {
 	case Accepted, Queued:
@@ -94,6 +93,7 @@ func (r Receipt) Limit(s Observation) time.Time {
 	}
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -109,13 +109,14 @@ const (
 	attachedBackoff = 2 * time.Second
 )
 
-// Backoff returns how long to wait after an attempt that was refused, the attempts
-// counted from 1. While a person is attached it stays short: a draft is sent, or a
-// person stops typing, without any other sign.
+// Backoff returns how long to wait after a refused attempt. attempts counts from 1. While a
+// terminal is attached the wait stays short, because gc gets no signal when a person sends a draft
+// or stops typing.
 func Backoff(attempts, attached int) time.Duration {
 	return backoff(attempts, attached, maxBackoff)
 }
 
+// backoff returns [Backoff] with the given upper limit.
 func backoff(attempts, attached int, limit time.Duration) time.Duration {
 	if attached > 0 {
 		limit = attachedBackoff

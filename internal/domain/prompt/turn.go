@@ -6,15 +6,15 @@ import (
 	"gascity/runtime"
 )
 
-// turnBound is how long a normal prompt waits for the end of a turn. Then it is offered to
-// the agent all the same: one that is busy for ever gets attempts.
+// turnBound is the maximum time that a normal prompt waits for the end of a turn. After that gc
+// tries to deliver it anyway, so that an agent that never stops being busy still gets attempts.
 const turnBound = 30 * time.Minute
 
-// turnEndDeadline returns until when a normal prompt waits for the end of the turn that the agent is
-// in; zero: it does not wait. It waits only for a turn that the agent reports: what is
-// concluded from a screen may be wrong, or never end, and the driver looks at it itself.
-// The time counts from when the agent last took a prompt, so that each of a row of prompts
-// has all of it.
+// turnEndDeadline returns how long a normal prompt waits for the end of the agent's current turn;
+// zero: it does not wait. It waits only for a turn that the agent reports. A turn that is guessed
+// from the screen may be wrong or never end, and the driver checks the screen itself. The time
+// counts from when the agent last accepted a prompt, so that each of several prompts can wait for
+// the full time.
 func (r *Receipt) turnEndDeadline(s Observation) time.Time {
 	if r.Priority != Normal || s.Activity != runtime.ActivityBusy || !s.IsCertain {
 		return time.Time{}
@@ -22,8 +22,8 @@ func (r *Receipt) turnEndDeadline(s Observation) time.Time {
 	return later(r.CreatedAt, s.AcceptedAt).Add(turnBound)
 }
 
-// hookTurnDeadline returns until when a normal prompt waits for the activity to show a turn that a hook
-// has reported already; zero: it does not wait.
+// hookTurnDeadline returns how long a normal prompt waits for the activity to show a turn that a
+// hook has already reported; zero: it does not wait.
 func (r *Receipt) hookTurnDeadline(s Observation) time.Time {
 	if r.Priority != Normal || s.TurnAt.IsZero() || s.Since.After(s.TurnAt) {
 		return time.Time{}
@@ -31,14 +31,14 @@ func (r *Receipt) hookTurnDeadline(s Observation) time.Time {
 	return s.TurnAt.Add(hookReportWait)
 }
 
-// takeoverBound is how long a new controller waits for what an agent that it took over says
-// of itself.
+// takeoverBound is how long a new controller waits for an agent that it adopted to report its
+// activity.
 const takeoverBound = 3 * time.Second
 
-// freshEvidenceDeadline returns until when a prompt waits for evidence that is newer than the controller: an
-// agent that it took over may be in a turn that the earlier controller knew of, and a text
-// that is typed then may cut the turn off. Zero: it does not wait. An agent that is seen
-// busy, however unsurely, is waited for as in a turn that it reports.
+// freshEvidenceDeadline returns how long a prompt waits for evidence that is newer than the
+// controller; zero: it does not wait. An adopted agent may be in a turn that only the earlier
+// controller knew of, and typing a text could interrupt that turn. If the agent is observed busy,
+// even as a guess, a normal prompt waits up to turnBound.
 func (r *Receipt) freshEvidenceDeadline(s Observation) time.Time {
 	if r.Priority == System || s.AdoptedAt.IsZero() {
 		return time.Time{}
@@ -58,14 +58,14 @@ func (r *Receipt) freshEvidenceDeadline(s Observation) time.Time {
 	return s.AdoptedAt.Add(takeoverBound)
 }
 
-// isIdleSinceAdoption reports whether the agent was read at rest since the controller took it over.
-// What is only concluded from a screen does not count where hooks report turns.
+// isIdleSinceAdoption reports whether the activity was read after the controller adopted the
+// agent. A guess from the screen does not count if hooks report turns.
 func (s Observation) isIdleSinceAdoption() bool {
 	return s.ReadAt.After(s.AdoptedAt) && (s.IsCertain || !s.ReportsTurns)
 }
 
-// IsIdle reports whether the agent is seen at rest, so that nothing of the time before the
-// controller took it over is to be waited for any more.
+// IsIdle reports whether the agent has been observed idle long enough after the controller adopted
+// it, so that no turn from before can still be in progress.
 func (s Observation) IsIdle(now time.Time) bool {
 	switch s.Activity {
 	case runtime.ActivityIdle, runtime.ActivityReady, runtime.ActivityBackground:
@@ -75,12 +75,12 @@ func (s Observation) IsIdle(now time.Time) bool {
 	}
 }
 
-// edgeBound is how long at most an urgent prompt waits for the beginning of a turn.
+// edgeBound is the maximum time that an urgent prompt waits for the beginning of a turn.
 const edgeBound = 5 * time.Second
 
-// turnEdgeDeadline returns until when an urgent prompt waits because the agent took another one
-// and there was no look since then whether a turn began, which would be interrupted
-// first; zero: it does not wait.
+// turnEdgeDeadline returns how long an urgent prompt waits after the agent accepted another
+// prompt, until it is observed whether that prompt began a turn, which would have to be
+// interrupted first; zero: it does not wait.
 func (r *Receipt) turnEdgeDeadline(s Observation, now time.Time) time.Time {
 	if r.Priority != Urgent || !r.Interrupted.IsZero() || s.AcceptedAt.IsZero() || s.ReadAt.IsZero() || s.Activity == runtime.ActivityBusy {
 		return time.Time{}
@@ -95,11 +95,12 @@ func (r *Receipt) turnEdgeDeadline(s Observation, now time.Time) time.Time {
 	return until
 }
 
-// beginBound is how long an agent that has been given a prompt may seem to rest.
+// beginBound is how long an agent may look idle after it got a prompt.
 const beginBound = 5 * time.Second
 
-// TurnStartDeadline returns until when an agent that seems to rest may be about to begin with the prompt:
-// it has just been accepted, is being handed over, or was taken a moment ago. Zero: it has ended.
+// TurnStartDeadline returns how long an agent that looks idle may still be about to begin the
+// prompt: after it was queued, during its delivery and after it was submitted. Zero: the receipt
+// is final.
 func (r *Receipt) TurnStartDeadline(now time.Time) time.Time {
 	switch {
 	case r.Final():

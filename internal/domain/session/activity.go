@@ -6,17 +6,17 @@ import (
 	"gascity/runtime"
 )
 
-// Confidence is how sure an activity is.
+// Confidence is how certain an activity is.
 type Confidence string
 
 // The confidences.
 const (
-	ConfidenceCertain Confidence = "certain" // the program or its model provider's own channel says so
-	ConfidenceLikely  Confidence = "likely"  // a sign that the model provider means for programs
-	ConfidenceGuess   Confidence = "guess"   // concluded from what is drawn, or from processes
+	ConfidenceCertain Confidence = "certain" // reported by the program or its model provider's own channel
+	ConfidenceLikely  Confidence = "likely"  // from a signal that is meant for programs
+	ConfidenceGuess   Confidence = "guess"   // guessed from the screen or from processes
 )
 
-// Activity is what an agent is doing, as concluded from all evidence.
+// Activity is an agent's activity according to all evidence.
 type Activity struct {
 	State      runtime.Activity
 	Kind       string    // of waiting
@@ -25,31 +25,29 @@ type Activity struct {
 	Since      time.Time
 	Confidence Confidence
 	Detail     string
-	// Obstacle is what keeps the agent from making progress, see [Obstacle.Kind].
+	// Obstacle is what prevents the agent from making progress, see [Obstacle.Kind].
 	Obstacle Obstacle
-	// Doubted says that the activity of the agent could not be read for too
-	// long: the state is unknown, and it may be in the midst of a turn.
+	// Doubted is true if the activity could not be read for too long. The state is then unknown,
+	// and the agent may be in a turn.
 	Doubted bool
 }
 
-// Rules bound how long evidence is relied on. A zero value means the default
-// that stands beside it.
+// Rules limit how long evidence is used. A zero value means the default that is given for the
+// field.
 type Rules struct {
-	// HealAfter is how long evidence of lower trust must have contradicted what a
-	// source of higher trust says before it is believed instead: the edge was
-	// missed. 10 s.
+	// HealAfter is how long evidence of lower trust must contradict a source of higher trust
+	// before it is used instead, because that source probably missed a change. Default 10 s.
 	HealAfter time.Duration
-	// Stale is how old a reading may be. Longer than the time between two regular
-	// readings; 2 min.
+	// Stale is the maximum age of a reading. It must be longer than the time between two regular
+	// readings. Default 2 min.
 	Stale time.Duration
-	// Doubt is how long what was read is relied on while reads fail, or while the
-	// agent has written and was not read since; what is certain, six times as
-	// long. 10 s.
+	// Doubt is how long a reading is used while newer reads fail, or after the agent wrote output
+	// that was not read yet. Evidence with the confidence certain is used six times as long.
+	// Default 10 s.
 	Doubt time.Duration
-	// StalePushed is the same for evidence that is pushed and not read, see
-	// [EvidenceSet.Push]; 6 h.
+	// StalePushed is the maximum age of pushed evidence, see [EvidenceSet.Push]. Default 6 h.
 	StalePushed time.Duration
-	// StaleOf overrides both for a source.
+	// StaleOf overrides Stale and StalePushed for a source.
 	StaleOf map[runtime.Source]time.Duration
 }
 
@@ -60,13 +58,13 @@ const (
 	defaultStalePushed = 6 * time.Hour
 )
 
-// grade is what a source is worth.
+// grade is the confidence of a source.
 type grade struct {
 	source     runtime.Source
 	confidence Confidence
 }
 
-// grades are the sources, the most trusted first.
+// grades lists the sources, the most trusted first.
 var grades = []grade{
 	{runtime.SourceWorker, ConfidenceCertain},
 	{runtime.SourceACP, ConfidenceCertain},
@@ -80,8 +78,8 @@ var grades = []grade{
 	{runtime.SourceProcess, ConfidenceGuess},
 }
 
-// trust returns a source's rank, the lower the more trusted, and its confidence.
-// A source that is not known is the last.
+// trust returns a source's rank and confidence; a lower rank is more trusted. An unknown source
+// has the last rank.
 func trust(source runtime.Source) (rank int, confidence Confidence) {
 	for i := range grades {
 		if grades[i].source == source {

@@ -9,40 +9,36 @@ import (
 	"gascity/runtime"
 )
 
-// Judged is one source's evidence and what the fusion made of it.
+// Judged is the evidence of one source and how [Fuse] treated it.
 type Judged struct {
 	runtime.Evidence
 	Confidence Confidence
-	Used       bool   // the activity rests on it
-	Why        string // why it is used, or is not
+	Used       bool   // the activity is taken from it
+	Why        string // why it is used or not
 }
 
 const (
-	// blindFactor is how much longer a source must contradict that has said the
-	// same since before the edge: it may be blind to it.
+	// blindFactor multiplies HealAfter for a contradicting source that has not changed since
+	// before the chosen evidence, because it may not show such a change at all.
 	blindFactor = 6
-	// certainFactor is how much longer what is certain is relied on although it
-	// may not hold any more.
+	// certainFactor multiplies Doubt for evidence with the confidence certain.
 	certainFactor = 6
-	// questionGrace is how long a screen may take to show that a question stands.
+	// questionGrace is how long a screen may take to show an open question.
 	questionGrace = 2 * time.Second
 )
 
-// Fuse concludes what the agent is doing. It is pure and forgets nothing between
-// calls that the senses do not hold. The explanation has all evidence, the most
-// trusted first.
+// Fuse returns the agent's activity according to all evidence. It is pure and keeps no state
+// between calls. The explanation lists all evidence, the most trusted first.
 //
-// The most trusted source that is not stale decides. A newer observation of lower
-// trust does not flip it, with these exceptions: a question that is seen wins at
-// once, and so do a limit and background work over an agent that takes input; and
-// what has contradicted for long enough heals a missed edge, as a guess. A
-// question is never healed away as long as its source still reports it, or while
-// it is seen to block the agent. Without evidence the activity is unknown:
-// silence is never idle. The same holds when the activity of the agent could not
-// be read for a while.
+// The most trusted source that is not stale decides. A source of lower trust overrides it only in
+// these cases: it reports an open question; it reports a limit or background work while the chosen
+// source reports an agent that accepts input; or it has contradicted the chosen source for long
+// enough, and the result is then a guess. The last case never removes a question that its source
+// still reports or that is observed to block the agent. Without evidence the activity is unknown,
+// not idle. It is also unknown when the activity could not be read for a while.
 //
-// Next is when the result is due to change without new evidence, or would with a
-// fresh reading; zero if never. Read again and fuse then.
+// next is when the result may change without new evidence; zero if never. Read the evidence and
+// call Fuse again at that time.
 func Fuse(s *EvidenceSet, now time.Time, rules Rules) (activity Activity, explanation []Judged, next time.Time) {
 	f := fusion{evidence: s, now: now, rules: rules.withDefaults(), judged: make([]Judged, len(s.latest))}
 	for i := range s.latest {
@@ -63,6 +59,7 @@ func Fuse(s *EvidenceSet, now time.Time, rules Rules) (activity Activity, explan
 	return f.conclude(), f.judged, f.next
 }
 
+// withDefaults returns the rules with zero fields replaced by the defaults.
 func (r Rules) withDefaults() Rules {
 	r.HealAfter = cmp.Or(r.HealAfter, defaultHealAfter)
 	r.Doubt = cmp.Or(r.Doubt, defaultDoubt)
@@ -71,6 +68,7 @@ func (r Rules) withDefaults() Rules {
 	return r
 }
 
+// staleAt returns when the evidence becomes stale.
 func (r *Rules) staleAt(e *ratedEvidence) time.Time {
 	if d, ok := r.StaleOf[e.Source]; ok {
 		return e.At.Add(d)
@@ -81,8 +79,7 @@ func (r *Rules) staleAt(e *ratedEvidence) time.Time {
 	return e.At.Add(r.Stale)
 }
 
-// doubtAt returns when evidence is not relied on any more that may not hold; zero:
-// it holds.
+// doubtAt returns when evidence that may be outdated is no longer used; zero: it is not outdated.
 func (r *Rules) doubtAt(s *EvidenceSet, e *ratedEvidence) time.Time {
 	since := s.outdatedSince()
 	if since.IsZero() || e.pushed {
@@ -94,16 +91,17 @@ func (r *Rules) doubtAt(s *EvidenceSet, e *ratedEvidence) time.Time {
 	return since.Add(r.Doubt)
 }
 
+// fusion is the state of one call of [Fuse].
 type fusion struct {
 	evidence *EvidenceSet
 	now      time.Time
 	rules    Rules
-	judged   []Judged // beside senses.latest
-	live     []int    // indexes of what counts, the most trusted first
+	judged   []Judged // same indexes as evidence.latest
+	live     []int    // indexes of the evidence that counts, the most trusted first
 
 	choice     int
 	confidence Confidence
-	doubted    bool // something would count if it had been read lately
+	doubted    bool // some evidence is not used only because it was not read recently
 	next       time.Time
 }
 
@@ -114,7 +112,7 @@ func (f *fusion) due(at time.Time) {
 	}
 }
 
-// admit lets in what says something and is neither stale nor over.
+// admit adds the evidence i to live if it reports an activity and is neither stale nor over.
 func (f *fusion) admit(i int) {
 	e := &f.evidence.latest[i]
 	j := &f.judged[i]
@@ -142,6 +140,7 @@ func (f *fusion) admit(i int) {
 	f.due(doubt)
 }
 
+// choose makes the evidence i the chosen one and records why.
 func (f *fusion) choose(i int, why string, confidence Confidence) {
 	if f.judged[f.choice].Used {
 		f.judged[f.choice].Used, f.judged[f.choice].Why = false, fmt.Sprintf("%s says otherwise: %s", f.evidence.latest[i].Source, why)
@@ -150,9 +149,9 @@ func (f *fusion) choose(i int, why string, confidence Confidence) {
 	f.judged[i].Used, f.judged[i].Why = true, why
 }
 
-// override is a word that wins over certain others of higher trust at once.
+// override is an activity that replaces certain others of higher trust at once.
 type override struct {
-	word      runtime.Activity
+	activity  runtime.Activity
 	outranked []runtime.Activity
 	why       string
 }
@@ -177,34 +176,34 @@ var overrides = []override{
 	},
 }
 
-// applyOverride lets a word of lower trust win, unless it was read before the present
-// choice began.
+// applyOverride chooses the override's activity from a source of lower trust, unless it was read
+// before the chosen activity began.
 func (f *fusion) applyOverride(c *override) {
 	chosen := &f.evidence.latest[f.choice]
 	if !slices.Contains(c.outranked, chosen.Activity) {
 		return
 	}
 	for _, i := range f.lowerTrust() {
-		if e := &f.evidence.latest[i]; e.Activity == c.word && !e.At.Before(chosen.Since) {
+		if e := &f.evidence.latest[i]; e.Activity == c.activity && !e.At.Before(chosen.Since) {
 			f.choose(i, c.why, e.confidence)
 			return
 		}
 	}
 }
 
-// lowerTrust returns the live sources of lower trust than the choice.
+// lowerTrust returns the indexes of the live evidence with lower trust than the chosen one.
 func (f *fusion) lowerTrust() []int { return f.live[slices.Index(f.live, f.choice)+1:] }
 
-// replaceContradicted believes the next source that has an opinion if it has contradicted the
-// choice for long enough.
+// replaceContradicted chooses the next source that does not agree, if it has contradicted the
+// chosen one for long enough.
 func (f *fusion) replaceContradicted() {
 	chosen := &f.evidence.latest[f.choice]
 	if chosen.Activity == runtime.ActivityWaiting && (f.evidence.asked || !chosen.pushed) {
-		return // no edge was missed: it is still so
+		return // the question is still open
 	}
 	for _, i := range f.lowerTrust() {
 		e := &f.evidence.latest[i]
-		switch opinion(chosen.Activity, e.Activity) {
+		switch relationOf(chosen.Activity, e.Activity) {
 		case agrees:
 			return
 		case neutral:
@@ -225,13 +224,14 @@ func (f *fusion) replaceContradicted() {
 	}
 }
 
-// replaceableAt returns when e may replace the choice that it contradicts.
+// replaceableAt returns when e may replace the chosen evidence that it contradicts; ok is false if
+// it may not.
 func (f *fusion) replaceableAt(chosen, e *ratedEvidence) (time.Time, bool) {
 	bound := f.rules.HealAfter
 	since := latest(chosen.Since, e.Since)
 	takesInput := e.Activity == runtime.ActivityIdle || e.Activity == runtime.ActivityReady
 	if chosen.Activity == runtime.ActivityWaiting && takesInput {
-		// A screen that shows no question never saw it, unless it has changed since.
+		// A screen without the question counts only if it changed after the question was reported.
 		if !e.Since.After(chosen.Since.Add(questionGrace)) {
 			return time.Time{}, false
 		}
@@ -245,12 +245,13 @@ func (f *fusion) replaceableAt(chosen, e *ratedEvidence) (time.Time, bool) {
 	return due, true
 }
 
-// isConfirmedUntil reports whether e was still so at a time: read then, or nothing was
-// written since it was read.
+// isConfirmedUntil reports whether e was still valid at the time at: it was read then, or the
+// agent wrote nothing since it was read.
 func (f *fusion) isConfirmedUntil(e *ratedEvidence, at time.Time) bool {
 	return e.pushed || !e.At.Before(at) || !f.evidence.lastOutput.IsZero() && !f.evidence.lastOutput.After(e.At)
 }
 
+// conclude returns the activity of the chosen evidence.
 func (f *fusion) conclude() Activity {
 	e := &f.evidence.latest[f.choice]
 	a := Activity{State: e.Activity, Kind: e.Kind, Source: e.Source, Since: e.Since, Confidence: f.confidence, Detail: e.Detail}
@@ -270,7 +271,7 @@ func (f *fusion) conclude() Activity {
 	return a
 }
 
-// relation is how one word stands to another of higher trust.
+// relation states how evidence of lower trust relates to the chosen activity.
 type relation uint8
 
 const (
@@ -279,10 +280,10 @@ const (
 	contradicts
 )
 
-// opinion returns how a lower word stands to the chosen one. Ready says nothing
-// about turns, so it contradicts a question alone; idle does not end background
-// work or a limit, which only say more.
-func opinion(chosen, lower runtime.Activity) relation {
+// relationOf returns how an activity of lower trust relates to the chosen one. Ready gives no
+// information about turns, so it contradicts only a question. Idle does not contradict background
+// work or a limit, because those are more specific.
+func relationOf(chosen, lower runtime.Activity) relation {
 	if chosen == lower {
 		return agrees
 	}

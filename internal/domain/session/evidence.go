@@ -8,26 +8,27 @@ import (
 	"gascity/runtime"
 )
 
-// EvidenceSet is the latest evidence of one session, by source. It belongs to one
-// instance: another one's evidence replaces it all. The zero value knows
-// nothing. Not for concurrent use.
+// EvidenceSet contains the latest evidence of one session from each source. It belongs to one
+// instance; evidence of another instance replaces all of it. The zero value is empty. Not for
+// concurrent use.
 type EvidenceSet struct {
 	instance string
 	readAt   time.Time       // of the latest reading
 	latest   []ratedEvidence // the most trusted first, one for each source
-	asked    bool            // the latest reading has a question that blocks the agent
+	asked    bool            // the latest reading contains a question that blocks the agent
 
-	// Why the latest reading may not hold any more: reads have failed since, and
-	// the agent has written since. Zero if not.
+	// When the latest reading became doubtful: the first failed read after it, and the first
+	// output after it. Zero if there was none.
 	failing, unread time.Time
 
-	// The agent's output: when it wrote last, and the longest silence that it broke
-	// since anything was sensed to change.
+	// The agent's output: when it last wrote, when evidence last changed, and the longest silence
+	// between outputs since that change.
 	lastOutput     time.Time
 	changed        time.Time
 	longestSilence time.Duration
 }
 
+// ratedEvidence is evidence with the trust in its source.
 type ratedEvidence struct {
 	runtime.Evidence
 	rank       int
@@ -35,10 +36,10 @@ type ratedEvidence struct {
 	pushed     bool
 }
 
-// Fold takes over a reading of the session's own channels. A source that said
-// something in an earlier reading and says nothing now is forgotten: silence is
-// never idle. A reading that is older than the latest is ignored. What blocks
-// the agent is evidence of waiting, whatever else its source says.
+// Fold applies a reading of the session's own channels. Evidence of a source that is missing in
+// the reading is removed: a missing report does not mean idle. A reading that is older than the
+// latest is ignored. A question that blocks the agent counts as evidence of waiting, even if its
+// source reports another activity.
 func (s *EvidenceSet) Fold(reading runtime.Reading) {
 	if reading.Instance != s.instance {
 		*s = EvidenceSet{instance: reading.Instance}
@@ -70,15 +71,15 @@ func (s *EvidenceSet) Fold(reading runtime.Reading) {
 	}
 }
 
-// RecordFailure records that the session's channels could not be read. What was read
-// before is relied on for a while only, see [Rules]; fuse again then.
+// RecordFailure records that the session's channels could not be read. Earlier readings are then
+// used only for a limited time, see [Rules]; call [Fuse] again after that.
 func (s *EvidenceSet) RecordFailure(at time.Time) {
 	if s.failing.IsZero() {
 		s.failing = at
 	}
 }
 
-// outdatedSince is since when what was read may not hold any more; zero: it holds.
+// outdatedSince returns when the latest reading became doubtful; zero: it is not doubtful.
 func (s *EvidenceSet) outdatedSince() time.Time {
 	if s.failing.IsZero() || !s.unread.IsZero() && s.unread.Before(s.failing) {
 		return s.unread
@@ -91,13 +92,14 @@ func questionSource(p *runtime.PendingInteraction) runtime.Source {
 	return cmp.Or(runtime.Source(p.Metadata[runtime.MetaSource]), runtime.SourceScreen)
 }
 
-// Push takes over evidence that a source sent by itself and that no reading
-// repeats, such as a hook's. It stays until the source says something else, or
-// until it is stale. Evidence that is older than the source's latest is ignored.
+// Push adds evidence that a source sent by itself and that no reading repeats, such as a hook's.
+// It stays until the source sends something else or until it is stale. Evidence that is older than
+// the source's latest is ignored.
 func (s *EvidenceSet) Push(e runtime.Evidence) { s.put(e, true) }
 
-// RecordOutput records when the agent wrote last; read the session's channels then. Without
-// it, silence is not asked for before a missed end of a turn is healed.
+// RecordOutput records when the agent last wrote output; read the session's channels then. Without
+// these calls, a source of lower trust need not wait for silence before it replaces a contradicted
+// one.
 func (s *EvidenceSet) RecordOutput(at time.Time) {
 	if !at.After(s.lastOutput) {
 		return
@@ -111,12 +113,13 @@ func (s *EvidenceSet) RecordOutput(at time.Time) {
 	s.lastOutput = at
 }
 
-// quietFor returns the longest silence since anything was sensed to change, and
-// whether output is known of at all.
+// quietFor returns the longest silence since the evidence last changed. known is false if no
+// output was recorded.
 func (s *EvidenceSet) quietFor(now time.Time) (time.Duration, bool) {
 	return max(s.longestSilence, now.Sub(latest(s.lastOutput, s.changed))), !s.lastOutput.IsZero()
 }
 
+// put adds or replaces the evidence of one source.
 func (s *EvidenceSet) put(e runtime.Evidence, pushed bool) {
 	rank, confidence := trust(e.Source)
 	if !slices.Contains(activities, e.Activity) {
@@ -144,9 +147,11 @@ func (s *EvidenceSet) put(e runtime.Evidence, pushed bool) {
 	had.Evidence, had.pushed = e, pushed
 }
 
+// activities lists the known activities; any other counts as unknown.
 var activities = []runtime.Activity{
 	runtime.ActivityReady, runtime.ActivityBusy, runtime.ActivityIdle,
 	runtime.ActivityWaiting, runtime.ActivityLimited, runtime.ActivityBackground,
 }
 
+// latest returns the latest of the times.
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// PublicInstance names an instance without giving its token away. No token is
-// no name.
+// PublicInstance returns a public name for an instance, from which its token cannot be computed.
+// An empty token has an empty name.
 func PublicInstance(token string) string {
 	if token == "" {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Memory is a [Store], [PendingStore], [WaitStore] and [HistoryStore] that
-// forgets everything when its process ends. The zero value is empty.
+// Memory is a [Store], [PendingStore], [WaitStore] and [HistoryStore] in memory: its contents are
+// lost when the process exits. The zero value is empty.
 type Memory struct {
 	mu      sync.Mutex
 	records map[Key]Record
@@ -46,7 +46,7 @@ func (m *Memory) Save(_ context.Context, r Record) error {
 	if m.records == nil {
 		m.records = map[Key]Record{}
 	}
-	r.Token, r.Handle = "", "" // never stored, not even here
+	r.Token, r.Handle = "", "" // never stored
 	m.records[r.Key()] = r.clone()
 	return nil
 }
@@ -150,8 +150,8 @@ func (m *Memory) Instances(_ context.Context, key Key, limit int) ([]InstanceRec
 	return out, nil
 }
 
-// clone copies what the copy's owner may change. Fingerprints and exits are
-// replaced and never changed, so they are shared.
+// clone returns a copy. Fingerprints and exits are replaced and never changed in place, so the
+// copy shares them.
 func (r *Record) clone() Record {
 	c := *r
 	c.Failures = slices.Clone(r.Failures)

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Move applies a trigger to the state. The error is a [*TransitionError] for the
-// log; the record is right all the same.
+// Move applies a trigger to the state. If the trigger was not expected, it returns a
+// [*TransitionError] for the log; the state is set nevertheless.
 func (r *Record) Move(t Trigger, at time.Time) error {
 	next, err := Next(r.State, t)
 	r.enter(next, at)
 	return err
 }
 
-// MoveTo applies the triggers that lead to a state, see [Route], and reports
-// whether the state is another one then. The unknown state moves nothing.
+// MoveTo applies the triggers that lead to the state to, see [Route], and reports whether the
+// state changed. StateUnknown changes nothing.
 func (r *Record) MoveTo(to State, at time.Time) (moved bool, err error) {
 	if to == StateUnknown || to == r.State {
 		return false, nil
@@ -26,12 +26,13 @@ func (r *Record) MoveTo(to State, at time.Time) (moved bool, err error) {
 	return r.State != from, err
 }
 
+// enter sets the state and, if it changed, its time.
 func (r *Record) enter(s State, at time.Time) {
 	if s != r.State {
 		r.State, r.StateSince = s, at
 	}
 }
 
-// IsDraining reports whether the present instance is to wind down. A drain that
-// was meant for another one means nothing.
+// IsDraining reports whether the current instance was asked to wind down. A drain of another
+// instance does not count.
 func (r *Record) IsDraining() bool { return r.Drain.Epoch != 0 && r.Drain.Epoch == r.Epoch }

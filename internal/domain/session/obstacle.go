@@ -10,38 +10,38 @@ import (
 	"gascity/runtime"
 )
 
-// Obstacle is what keeps an agent from making progress although it runs: the concluded value
-// of all sources, and when the next prompt is offered in spite of it. The zero value is none.
+// Obstacle is what prevents a running agent from making progress, according to all sources, and
+// when the next prompt is tried in spite of it. The zero value means no obstacle.
 type Obstacle struct {
 	runtime.Obstacle
 
 	Source runtime.Source `json:"source,omitempty"`
 	Since  time.Time      `json:"since,omitzero"`
-	// Probes is how many prompts, or starts, were tried since it began.
+	// Probes is how many prompts or starts were tried since the obstacle began.
 	Probes int `json:"probes,omitempty"`
-	// ProbeAt is when the next one is tried, if nothing ends the obstacle before. Zero: the
-	// obstacle holds nothing back.
+	// ProbeAt is when the next prompt or start is tried, unless the obstacle ends before. Zero:
+	// the obstacle does not block prompts or starts.
 	ProbeAt time.Time `json:"probe_at,omitzero"`
-	// Released says that a person has asked for the next one to be tried at once.
+	// Released is true if a person asked to try the next prompt or start at once.
 	Released bool `json:"released,omitempty"`
 }
 
-// BlocksPrompts reports whether prompts wait while there is an obstacle of the kind: only a person, or
-// time, ends it, and each prompt would be lost to it.
+// BlocksPrompts reports whether prompts wait while the obstacle exists. They wait for a login and
+// for a limit, because only a person or time removes these and each prompt would fail.
 func (o *Obstacle) BlocksPrompts() bool {
 	return o.Kind == runtime.ObstacleLogin || o.Kind == runtime.ObstacleLimit
 }
 
-// LimitProbe is how long after the end of a process that reported a limit without a known end
-// the next start is tried.
+// LimitProbe is the delay before the next start after a process reported a limit without a reset
+// time and exited.
 const LimitProbe = 30 * time.Minute
 
-// probePauses are the pauses before each prompt that is tried in spite of an obstacle; the
-// last one repeats.
+// probePauses are the delays before each prompt that is tried in spite of an obstacle; the last
+// one repeats.
 var probePauses = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 
-// Schedule sets when the next prompt is tried: at the end of a limit that is known, else after
-// a pause that grows with each one that was tried.
+// Schedule sets when the next prompt is tried: at the reset time of a limit if that is known, else
+// after a delay that grows with each tried prompt.
 func (o *Obstacle) Schedule(now time.Time) {
 	o.Released = false
 	switch {
@@ -54,13 +54,14 @@ func (o *Obstacle) Schedule(now time.Time) {
 	}
 }
 
-// IsSame reports whether another reading is about the same obstacle. Attempts and times of a
-// program that repeats its request change with each attempt, and a refusal may name the request.
+// IsSame reports whether another reading describes the same obstacle. The details of a program
+// that retries change with each attempt, so they are not compared.
 func (o *Obstacle) IsSame(other *Obstacle) bool {
 	return o.Kind == other.Kind && (o.BlocksPrompts() || o.Detail == other.Detail || o.Kind == runtime.ObstacleRetrying || o.Kind == runtime.ObstacleNoNetwork || other.Detail == "")
 }
 
-// UnmarshalJSON reads a record, also one of before there were obstacles, which has a limit.
+// UnmarshalJSON decodes a record. In a record of an earlier version the limit is in the member
+// "limited" instead of an obstacle.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	type fields Record
 	stored := struct {
@@ -87,8 +88,8 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// obstacleOf returns what one piece of evidence says of an obstacle. A limit and a login that are
-// reported as an activity alone are obstacles as well.
+// obstacleOf returns the obstacle in one piece of evidence; the zero value if there is none. The
+// activities limited and waiting for a login count as obstacles as well.
 func obstacleOf(e *runtime.Evidence) (o runtime.Obstacle) {
 	if o = e.Obstacle; o.Kind != "" {
 		return o
@@ -102,17 +103,19 @@ func obstacleOf(e *runtime.Evidence) (o runtime.Obstacle) {
 	return o
 }
 
-// atRest are the activities in which no turn is in progress: what ended the last turn is seen then.
+// atRest lists the activities in which no turn is in progress. In these, the obstacle that ended
+// the last turn is visible.
 var atRest = []runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle, runtime.ActivityBackground, runtime.ActivityLimited, runtime.ActivityWaiting}
 
-// canExplain reports whether evidence of one activity may explain another one.
+// canExplain reports whether an obstacle from evidence of the activity of applies to the concluded
+// activity.
 func canExplain(of, concluded runtime.Activity) bool {
 	return of == concluded || slices.Contains(atRest, of) && slices.Contains(atRest, concluded)
 }
 
-// obstacle returns what keeps the agent from making progress: by the most trusted source that says
-// so and fits the activity. What that source leaves out is filled in from the others of the
-// same kind.
+// obstacle returns what prevents the agent from making progress, according to the most trusted
+// source that reports an obstacle and fits the activity. Missing fields are filled in from other
+// sources with the same kind of obstacle.
 func (f *fusion) obstacle(concluded runtime.Activity) Obstacle {
 	var out Obstacle
 	for _, i := range f.live {
@@ -137,7 +140,7 @@ func (f *fusion) obstacle(concluded runtime.Activity) Obstacle {
 			if out.ResetAt.IsZero() {
 				out.ResetAt = o.ResetAt
 			}
-			if !strings.Contains(out.Detail, " ") && len(o.Detail) > len(out.Detail) { // none, or a code
+			if !strings.Contains(out.Detail, " ") && len(o.Detail) > len(out.Detail) { // empty, or only a code
 				out.Detail = o.Detail
 			}
 		}

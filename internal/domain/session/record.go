@@ -1,10 +1,9 @@
-// Package session holds what the controller remembers of each session, and the
-// store that keeps it.
+// Package session defines the stored record of each session, its state machine, the fusion of
+// activity evidence, and the interfaces of the stores.
 //
-// A record is keyed by the session's name, which follows from the agent's
-// identity and not from an attempt: failures accrue in it however often the
-// agent is started. It is knowledge, never evidence: whether a session runs is
-// known only from a fresh observation.
+// The key of a record is the session's name, which depends on the agent's name and not on the
+// instance: failures accumulate in it however often the agent is started. A record never proves
+// that a session runs; only a fresh observation does.
 package session
 
 import (
@@ -14,119 +13,117 @@ import (
 	"gascity/runtime"
 )
 
-// Record is everything that outlives one observation of a session.
+// Record is the stored state of a session.
 type Record struct {
-	Session  string `json:"session"` // the session's name, the record's key together with Provider
+	Session  string `json:"session"` // the session's name; with Provider, the record's key
 	Provider string `json:"provider"`
 	Agent    string `json:"agent,omitempty"` // the agent's qualified name
 
-	// State is the lifecycle, moved by [Next] alone.
+	// State is the lifecycle; only [Next] changes it.
 	State State `json:"state,omitempty"`
-	// StateSince is when it last moved.
+	// StateSince is when the state last changed.
 	StateSince time.Time `json:"state_since,omitzero"`
 
-	// The instance that runs, or the last one that did.
-	Epoch     uint64       `json:"epoch,omitempty"`    // counts instances: raised and saved before each start
-	Token     string       `json:"-"`                  // its instance token: a capability, never stored and never shown
-	Handle    string       `json:"-"`                  // what runtime.Recover needs; holds the token
+	// The current instance, or the last one.
+	Epoch     uint64       `json:"epoch,omitempty"`    // number of the instance: increased and saved before each start
+	Token     string       `json:"-"`                  // its instance token: a secret, never stored and never shown
+	Handle    string       `json:"-"`                  // what runtime.Recover needs; contains the token
 	Instance  string       `json:"instance,omitempty"` // its public name: [PublicInstance] of Token
 	StartedAt time.Time    `json:"started_at,omitzero"`
-	Stored    Fingerprints `json:"stored,omitzero"` // what it was started with
+	Stored    Fingerprints `json:"stored,omitzero"` // the fingerprints that it was started with
 	Running   bool         `json:"running,omitempty"`
-	// Start is how far its start has come. It is saved before the start begins.
+	// Start is the progress of its start. It is saved before the start begins.
 	Start   StartPhase    `json:"start,omitempty"`
-	Exit    *runtime.Exit `json:"exit,omitempty"`        // how it ended; nil while it runs, or if that is unknown
-	Screen  string        `json:"last_screen,omitempty"` // what it left on its screen
-	Warning string        `json:"warning,omitempty"`     // what its start left open
+	Exit    *runtime.Exit `json:"exit,omitempty"`        // how it exited; nil while it runs, or if unknown
+	Screen  string        `json:"last_screen,omitempty"` // its last screen
+	Warning string        `json:"warning,omitempty"`     // what its start did not complete
 
-	// Conversation is the model provider's conversation that the agent is in, or was last.
+	// Conversation is the agent's current or last conversation with its model provider.
 	Conversation Conversation `json:"conversation,omitzero"`
-	// Former is how the instance before the present one ended, or the present
-	// one if it is over; nil if none has.
-	Former *EndRecord `json:"former,omitempty"` // replaced and never changed
+	// Former describes how the last instance that ended did so; nil if none has ended.
+	Former *EndRecord `json:"former,omitempty"` // replaced, never changed in place
 
-	// What the identity went through.
-	Failures []time.Time `json:"failures,omitempty"` // starts that failed and ends without a request, oldest first
-	Streak   int         `json:"streak,omitempty"`   // failures without a stable life between them
+	// The failures and restarts of the session.
+	Failures []time.Time `json:"failures,omitempty"` // times of failed starts and of exits that were not requested, oldest first
+	Streak   int         `json:"streak,omitempty"`   // consecutive failures without a stable run between them
 	NextAt   time.Time   `json:"next_at,omitzero"`   // no start before this
-	Restarts int         `json:"restarts,omitempty"` // starts after the first, without a request
-	Fault    string      `json:"fault,omitempty"`    // the last failure in words
-	Lost     bool        `json:"lost,omitempty"`     // the last instance vanished without a trace
+	Restarts int         `json:"restarts,omitempty"` // starts after the first that were not requested
+	Fault    string      `json:"fault,omitempty"`    // text of the last failure
+	Lost     bool        `json:"lost,omitempty"`     // the last instance disappeared and its exit is unknown
 
-	// What somebody asked for, beyond the configuration.
+	// Requests in addition to the configuration.
 	Hold  Hold      `json:"hold,omitzero"`
 	Drain Drain     `json:"drain,omitzero"`
-	Renew time.Time `json:"renew,omitzero"` // since when a restart at the next turn boundary is asked for; by the agent itself
+	Renew time.Time `json:"renew,omitzero"` // when the agent requested its restart at the next turn boundary; zero: it did not
 
-	// Obstacle is what keeps the agent from making progress. A usage limit also delays starts.
+	// Obstacle is what prevents the agent from making progress. A usage limit also delays starts.
 	Obstacle Obstacle `json:"obstacle,omitzero"`
 
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
 
-// StartPhase is how far the start of an instance has come.
+// StartPhase is the progress of an instance's start.
 type StartPhase string
 
 // The phases of a start.
 const (
-	StartDone StartPhase = ""     // complete, or over
-	StartOpen StartPhase = "open" // begun, and not known to be complete
-	StartCut  StartPhase = "cut"  // cut off by the end of its controller and counted as a failure; the instance is to be ended
+	StartDone StartPhase = ""     // complete, or the instance has ended
+	StartOpen StartPhase = "open" // begun, not known to be complete
+	StartCut  StartPhase = "cut"  // interrupted by the exit of its controller and counted as a failure; the instance must be stopped
 )
 
-// Hold keeps a session from running although it is configured.
+// Hold prevents a configured session from running.
 type Hold struct {
 	Kind   HoldKind  `json:"kind,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	Until  time.Time `json:"until,omitzero"` // when it is expected to end by itself, for people; zero: not known
+	Until  time.Time `json:"until,omitzero"` // when it is expected to end by itself, for people; zero: unknown
 }
 
-// HoldKind is how a hold ends.
+// HoldKind is the kind of a hold. It determines how the hold ends.
 type HoldKind string
 
-// The holds. No hold is the empty kind.
+// The kinds of holds. The empty kind means no hold.
 const (
-	HoldSleep   HoldKind = "sleep"   // until it is woken: by hand, by a prompt, by demand
+	HoldSleep   HoldKind = "sleep"   // until it is woken by a person, a prompt or a dependent session
 	HoldSuspend HoldKind = "suspend" // until it is resumed by hand
 	HoldBudget  HoldKind = "budget"  // until its budget allows it again
 )
 
-// Drain asks the running instance to wind down. It belongs to one instance
-// and means nothing to the next.
+// Drain is a request to the running instance to wind down. It applies to one instance only.
 type Drain struct {
-	Epoch    uint64    `json:"epoch,omitempty"` // the instance's; zero: there is no drain
+	Epoch    uint64    `json:"epoch,omitempty"` // of the instance; zero: no drain
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
-	Deadline time.Time `json:"deadline,omitzero"` // it is stopped then
-	Acked    time.Time `json:"acked,omitzero"`    // when the agent said that it has wound down
-	Then     HoldKind  `json:"then,omitempty"`    // the hold that follows its end
+	Deadline time.Time `json:"deadline,omitzero"` // when the instance is stopped anyway
+	Acked    time.Time `json:"acked,omitzero"`    // when the agent reported that it has wound down
+	Then     HoldKind  `json:"then,omitempty"`    // the hold that follows after the stop
 }
 
-// EndRecord is how an instance ended.
+// EndRecord describes how an instance ended.
 type EndRecord struct {
 	Epoch  uint64        `json:"epoch"`
 	At     time.Time     `json:"at"`
-	Exit   *runtime.Exit `json:"exit,omitempty"`   // nil: unknown, or its end was ordered
-	Reason string        `json:"reason,omitempty"` // in words
-	Screen string        `json:"screen,omitempty"` // what it left on its screen
+	Exit   *runtime.Exit `json:"exit,omitempty"`   // nil: unknown, or a stop was requested
+	Reason string        `json:"reason,omitempty"` // text for people
+	Screen string        `json:"screen,omitempty"` // its last screen
 }
 
-// Conversation is the model provider's own session, by which an agent can be resumed.
+// Conversation is a conversation of an agent with its model provider, which can be resumed.
 type Conversation struct {
-	ID    string    `json:"id,omitempty"`  // empty: not known
+	ID    string    `json:"id,omitempty"`  // empty: unknown
 	Dir   string    `json:"dir,omitempty"` // the working directory that it belongs to
 	Mode  string    `json:"mode,omitempty"`
-	Rungs int       `json:"rungs,omitempty"` // rungs of the resume ladder that failed since it last ran
-	At    time.Time `json:"at,omitzero"`     // when the id was learned
+	Rungs int       `json:"rungs,omitempty"` // failed rungs of the resume ladder since the agent was last in the conversation
+	At    time.Time `json:"at,omitzero"`     // when the id became known
 
-	Begun   bool          `json:"begun,omitempty"`   // an agent was ready in it
-	Rung    Rung          `json:"rung,omitempty"`    // how the present instance comes to it; empty: it was reported
+	Begun   bool          `json:"begun,omitempty"`   // an agent has been ready in this conversation
+	Rung    Rung          `json:"rung,omitempty"`    // how the current instance was started into it; empty: the agent reported it
 	Failure ResumeFailure `json:"failure,omitempty"` // of the last attempt to resume it
-	Closed  bool          `json:"closed,omitempty"`  // a person asked for a new one: it is not resumed
-	// Former is the conversation that could not be resumed and in whose place this
-	// one is. It is tried again as long as this one has not begun.
-	Former *Abandoned `json:"former,omitempty"` // replaced and never changed
+	Closed  bool          `json:"closed,omitempty"`  // a person requested a new conversation, so this one is not resumed
+	// Former is the conversation that this one replaces because it could not be resumed. It is
+	// tried again as long as this one has not begun.
+	Former *Abandoned `json:"former,omitempty"` // replaced, never changed in place
 }
 
 // Abandoned is a conversation that could not be resumed.
@@ -139,7 +136,7 @@ type Abandoned struct {
 	Failure ResumeFailure `json:"failure"`
 }
 
-// Fingerprints are those of package runtime at the time of a start.
+// Fingerprints are the fingerprints of package runtime at the time of a start.
 type Fingerprints struct {
 	Core      string            `json:"core,omitempty"`
 	Provision string            `json:"provision,omitempty"`
@@ -148,15 +145,15 @@ type Fingerprints struct {
 	Fields    map[string]string `json:"fields,omitempty"` // runtime.FingerprintBreakdown
 }
 
-// Key names a record: the same session name under another provider is another
-// place, and another session.
+// Key identifies a record. The same session name under another runtime provider is another
+// session.
 type Key struct{ Provider, Session string }
 
 // Key returns the record's key.
 func (r *Record) Key() Key { return Key{r.Provider, r.Session} }
 
-// AddFailure records a failure at the given time. Failures that are older than keep are
-// forgotten; the streak goes on.
+// AddFailure adds a failure at the given time. It removes failures that are older than keep; the
+// streak continues.
 func (r *Record) AddFailure(at time.Time, keep time.Duration, fault string) {
 	kept := slices.DeleteFunc(slices.Clone(r.Failures), func(f time.Time) bool { return at.Sub(f) >= keep })
 	r.Failures = append(kept, at) //nolint:gocritic // kept is a copy
@@ -164,13 +161,13 @@ func (r *Record) AddFailure(at time.Time, keep time.Duration, fault string) {
 	r.Fault = fault
 }
 
-// ResetFailures forgets every failure: the next start is at once.
+// ResetFailures removes all failures, so that the next start is not delayed.
 func (r *Record) ResetFailures() {
 	r.Failures, r.Streak, r.NextAt, r.Fault = nil, 0, time.Time{}, ""
 }
 
-// ShiftFailures moves the failures, and the pause after them, by the time by which the
-// clock was set.
+// ShiftFailures shifts the failures and the delay after them by gap, the amount by which the clock
+// was changed.
 func (r *Record) ShiftFailures(gap time.Duration) {
 	if !r.NextAt.IsZero() {
 		r.NextAt = r.NextAt.Add(gap)
@@ -182,10 +179,10 @@ func (r *Record) ShiftFailures(gap time.Duration) {
 	r.Failures = failures
 }
 
-// CopyAgentState takes over what belongs to the agent and not to the place where previous ran,
-// as far as the record has none of its own: what holds it, the number of its last
-// instance and its conversation, its obstacle. What holds it holds it at one
-// place: previous is rid of that. Nothing of r runs. It reports whether r has changed.
+// CopyAgentState moves the state that belongs to the agent from the record former, of another
+// runtime provider or name, to r: the hold, the obstacle, and the number and conversation of the
+// last instance. A hold or obstacle that r has itself is kept. A moved hold or obstacle is removed
+// from former. No instance of r may run. CopyAgentState reports whether r changed.
 func (r *Record) CopyAgentState(former *Record) (changed bool) {
 	if r.Hold.Kind == "" && former.Hold.Kind != "" {
 		r.Hold, former.Hold, changed = former.Hold, Hold{}, true

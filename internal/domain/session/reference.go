@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Reference returns docs/reference/states.md.
+// Reference returns the text of docs/reference/states.md.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(`# States of a session

@@ -6,20 +6,20 @@ import (
 	"gascity/runtime"
 )
 
-// Facts are what a fresh look found of a session, for [Repair].
+// Facts are the results of a fresh observation of a session, for [Repair].
 type Facts struct {
-	// Session and Agent are those of a runtime.Observation.
+	// Session and Agent are from a runtime.Observation.
 	Session, Agent runtime.Liveness
-	// Exit is how the agent ended, nil if it runs or that is unknown.
+	// Exit is how the agent exited; nil if it runs or if unknown.
 	Exit *runtime.Exit
-	// Once says that the agent runs once, to its end.
+	// Once is true for a one-shot agent.
 	Once bool
-	// Draining and Hold are what the record says beside the state.
+	// Draining and Hold are from the record.
 	Draining bool
 	Hold     HoldKind
 }
 
-// trigger returns what the facts amount to, empty if nothing is known.
+// trigger returns the trigger that matches the facts, empty if they are incomplete.
 func (f *Facts) trigger() Trigger {
 	switch {
 	case f.Session == runtime.Dead && f.Agent == runtime.Dead:
@@ -35,17 +35,17 @@ func (f *Facts) trigger() Trigger {
 	return ""
 }
 
+// orphaned reports whether the agent runs although its session is gone.
 func (f *Facts) orphaned() bool { return f.Session == runtime.Dead && f.Agent == runtime.Alive }
 
-// Repair turns a stored state into one that agrees with what is observed, when
-// nothing is under way any more: after a restart of the controller. The reason
-// says what was repaired, and is empty if nothing was.
+// Repair returns the state that agrees with the observed facts after a restart of the controller,
+// when no action is in progress any more. The reason describes the repair; it is empty if nothing
+// was repaired.
 //
-// A start that was cut off is running, failed or lost; a stop that was cut off and
-// left the session running is forgotten, because only a fresh order ends it. A
-// word that is no state follows from the facts alone: unknown as long as there are
-// none, in quarantine if its agent lives on where it cannot be reached. A state
-// that was held stays so.
+// An interrupted start becomes running, failed or lost. After an interrupted stop, a session that
+// still runs becomes running again, because only a new request may stop it. If the stored text is
+// not a state, only the facts count: the state is unknown without facts, and quarantined if the
+// agent runs without its session. A suspended or quarantined state stays.
 func Repair(stored string, facts Facts) (state State, reason string) {
 	was := State(stored)
 	known := was.IsValid()
@@ -70,6 +70,7 @@ func Repair(stored string, facts Facts) (state State, reason string) {
 	return next, ""
 }
 
+// repaired returns the repaired state.
 func repaired(was State, facts *Facts) State {
 	t := facts.trigger()
 	switch {
@@ -82,7 +83,7 @@ func repaired(was State, facts *Facts) State {
 	case t != TriggerSeen && was == StateStopping:
 		return StateStopped
 	}
-	// What is seen is never refused: the error would only say that it was not expected.
+	// The error is ignored: it would only report that the observation was not expected.
 	next, err := Next(was, t)
 	if err != nil {
 		return StateUnknown
@@ -90,7 +91,7 @@ func repaired(was State, facts *Facts) State {
 	return next
 }
 
-// stateUnderHold returns the state of a session that does not run, under a hold.
+// stateUnderHold returns the state of a session that does not run and has the hold.
 func stateUnderHold(s State, hold HoldKind) State {
 	switch hold {
 	case HoldSleep:

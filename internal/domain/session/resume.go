@@ -9,41 +9,41 @@ import (
 	"gascity/runtime"
 )
 
-// Rung is one way to bring an agent back to its work.
+// Rung is one way to start an agent with a conversation.
 type Rung string
 
-// The rungs of the ladder, from the top. Each failure leads down, never up.
+// The rungs of the resume ladder, in the order in which they are tried.
 const (
-	RungResume Rung = "resume" // its conversation, where it was
-	RungRepair Rung = "repair" // its conversation, after its working directory was put back
-	RungFresh  Rung = "fresh"  // a new conversation, with a note of what the previous one was
+	RungResume Rung = "resume" // resume the conversation in the configured directory
+	RungRepair Rung = "repair" // resume the conversation in its own working directory
+	RungFresh  Rung = "fresh"  // begin a new conversation, with a note about the previous one
 )
 
-// ResumeFailure is why a conversation could not be resumed.
+// ResumeFailure is the reason why a conversation could not be resumed.
 type ResumeFailure string
 
-// The failures. None is the empty one.
+// The failures. The empty value means no failure.
 const (
-	ResumeInUse    ResumeFailure = "in use"       // another program has it open
-	ResumeNotFound ResumeFailure = "not found"    // there is no such conversation, or not in this folder
-	ResumeWrongDir ResumeFailure = "wrong folder" // it belongs to another folder
-	ResumeExpired  ResumeFailure = "expired"      // the model provider keeps it no more
-	ResumeUnable   ResumeFailure = "not offered"  // the agent goes on with no conversation
-	// ResumeHandedOver is no failure: the conversation was left because its context was
-	// full, and the next one is to know of it.
+	ResumeInUse    ResumeFailure = "in use"       // another program uses the conversation
+	ResumeNotFound ResumeFailure = "not found"    // the conversation does not exist, or not in this directory
+	ResumeWrongDir ResumeFailure = "wrong folder" // the conversation belongs to another directory
+	ResumeExpired  ResumeFailure = "expired"      // the model provider has deleted the conversation
+	ResumeUnable   ResumeFailure = "not offered"  // the agent cannot resume conversations
+	// ResumeHandedOver is not a failure: the conversation was ended because its context was full,
+	// and the next one gets a note about it.
 	ResumeHandedOver ResumeFailure = "its context was full"
-	ResumeOther      ResumeFailure = "unclear" // the agent ended, and its words do not say why
+	ResumeOther      ResumeFailure = "unclear" // the agent exited, and its output does not contain a known reason
 )
 
-// ResumePattern is a sign of a failure in an agent's last words.
+// ResumePattern is a text in an agent's last output that indicates a failure.
 type ResumePattern struct {
 	Failure ResumeFailure
 	Text    string // a part of the output, letter case ignored
 }
 
-// ClassifyResume returns why a start that was to resume a conversation ended, by
-// the first pattern that its last output has. A clean exit and an unobserved one
-// are no failure of the conversation, whatever was said before.
+// ClassifyResume returns why a start that should resume a conversation exited, from the first
+// pattern that its last output contains. It returns "" for an exit with status 0 and for an
+// unknown exit, whatever the output is.
 func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern) ResumeFailure {
 	if exit == nil || exit.Code == 0 && exit.Signal == "" {
 		return ""
@@ -55,17 +55,16 @@ func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern)
 		}
 	}
 	if exit.Signal != "" {
-		return "" // somebody ended it: that says nothing of the conversation
+		return "" // it was killed, which proves nothing about the conversation
 	}
 	return ResumeOther
 }
 
-// Ladder chooses how the next start brings the conversation back, after the
-// failure of the last attempt, empty if there was none. It gives up resuming after
-// two failed rungs at the latest.
+// Ladder returns how the next start resumes the conversation. failure is that of the last attempt,
+// empty if there was none. After two failed rungs a new conversation begins.
 //
-// One that is in use is tried once more: its user is often about to end. One
-// that is not found may only be sought in the wrong folder.
+// A conversation that is in use is tried again, because its user often exits soon. One that is not
+// found is tried in its own directory, because it may have been searched in the wrong one.
 func Ladder(c Conversation, failure ResumeFailure) Rung {
 	if c.ID == "" || failure == ResumeExpired || failure == ResumeUnable || failure == ResumeHandedOver || c.Rungs >= maxRungs {
 		return RungFresh
@@ -81,10 +80,11 @@ func Ladder(c Conversation, failure ResumeFailure) Rung {
 	}
 }
 
+// maxRungs is the number of failed rungs after which a new conversation begins.
 const maxRungs = 2
 
-// RecordFailure records that an attempt to resume the conversation failed. One that has
-// expired is not tried again, nor one of an agent that cannot.
+// RecordFailure records that an attempt to resume the conversation failed. After ResumeExpired and
+// ResumeUnable there are no further attempts.
 func (c *Conversation) RecordFailure(failure ResumeFailure) {
 	if failure != "" {
 		c.Failure = failure
@@ -98,16 +98,15 @@ func (c *Conversation) RecordFailure(failure ResumeFailure) {
 	}
 }
 
-// MarkReached records that the agent is in the conversation: the ladder is whole again.
+// MarkReached records that the agent is in the conversation, and resets the failures.
 func (c *Conversation) MarkReached() { c.Rungs, c.Failure = 0, "" }
 
-// Next returns the conversation of the next start: the present one, by the next
-// rung of its ladder, or a new one with the given id. resumable says for a rung
-// whether the agent can be started in a conversation by it.
+// Next returns the conversation of the next start: the current one with the next rung of its
+// ladder, or a new one with the given id. resumable reports whether the agent can be started in a
+// conversation with a rung.
 //
-// A conversation that never began is none: the one that it took the place of is
-// the present one then. A new one remembers the one that could not be resumed,
-// and nothing of one that was not meant to be.
+// If the current conversation never began, the one that it replaced counts as the current one. A
+// new conversation refers to the previous one in Former only if resuming that one failed.
 func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) Conversation {
 	if f := c.Former; f != nil && f.Failure == ResumeHandedOver && (c.Closed || !c.Begun) {
 		return Conversation{ID: id, Rung: RungFresh, Former: f}
@@ -129,13 +128,12 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 	return c
 }
 
-// IsResumed reports whether the present instance was started to go on in a
-// conversation that there was.
+// IsResumed reports whether the current instance was started to resume an existing conversation.
 func (c *Conversation) IsResumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
 
-// MarkNotBegun records that a start that was to begin the conversation failed. If nothing
-// showed that the previous one was at fault, it may well be sound: its ladder is
-// whole again.
+// MarkNotBegun records that a start that should begin the conversation failed. If the reason why
+// the previous conversation failed is not known, its failures are reset, because the conversation
+// may be intact.
 func (c *Conversation) MarkNotBegun() {
 	if !c.Begun && c.Former != nil && c.Former.Failure == ResumeOther {
 		former := *c.Former
@@ -144,8 +142,8 @@ func (c *Conversation) MarkNotBegun() {
 	}
 }
 
-// WithoutPresent returns the conversation of an instance that somebody else has started: its id
-// is not known. The one that there was is resumed after it.
+// WithoutPresent returns the conversation for an instance that gc did not start, whose id is
+// unknown. The previous conversation becomes its Former and is resumed afterwards.
 func (c Conversation) WithoutPresent() Conversation {
 	switch {
 	case c.Closed || c.ID == "" && c.Former == nil:
@@ -156,19 +154,20 @@ func (c Conversation) WithoutPresent() Conversation {
 	return Conversation{Former: c.abandoned()}
 }
 
-// CloseForHandoff closes the conversation: the next start begins a new one, which receives a
-// note about it.
+// CloseForHandoff closes the conversation: the next start begins a new one, which gets a note
+// about this one.
 func (c *Conversation) CloseForHandoff() {
 	former := c.abandoned()
 	former.Failure = ResumeHandedOver
 	c.Closed, c.Former = true, former
 }
 
+// abandoned returns the conversation as the Former of another one.
 func (c *Conversation) abandoned() *Abandoned {
 	return &Abandoned{ID: c.ID, Dir: c.Dir, Mode: c.Mode, Rungs: c.Rungs, At: c.At, Failure: c.Failure}
 }
 
-// Conversation returns the conversation as it was when it was given up.
+// Conversation returns the conversation as it was when it was abandoned.
 func (a *Abandoned) Conversation() Conversation {
 	return Conversation{ID: a.ID, Dir: a.Dir, Mode: a.Mode, Rungs: a.Rungs, At: a.At, Begun: true, Failure: a.Failure}
 }
@@ -177,20 +176,21 @@ func (a *Abandoned) Conversation() Conversation {
 type ReportedConversation struct {
 	ID, Dir, Mode string
 	At            time.Time
-	// Running says that the agent that reported it is ready and runs. What a start
-	// that failed says is the words of an error.
+	// Running is true if the agent that reported the conversation is ready and runs. The report of
+	// a failed start may be part of an error message.
 	Running bool
 }
 
+// maxConversationID is the maximum length of a conversation id in bytes.
 const maxConversationID = 256
 
-// Update takes over a conversation that was reported, and reports whether that was
-// news. Of the one that the agent is known to be in only folder and mode are. An id
-// from an error is never kept, nor one that cannot be an id: longer than 256 bytes,
-// or with blanks or control characters in it.
+// Update applies a reported conversation and reports whether c changed. A report about the current
+// conversation changes only its directory and mode. Update ignores a report of an agent that does
+// not run, and an invalid id: longer than 256 bytes, beginning with "-", or with blanks or control
+// characters.
 //
-// An agent whose conversation had no id yet is in the same one as before: what it is
-// in place of is remembered. That a person asked for a new one holds for any.
+// If the current conversation had no id yet, the reported id belongs to it, so Rung and Former are
+// kept. Closed is always kept.
 func (c *Conversation) Update(l ReportedConversation) bool {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }
 	if !l.Running || l.ID == "" || len(l.ID) > maxConversationID || strings.HasPrefix(l.ID, "-") || strings.ContainsFunc(l.ID, odd) {

@@ -2,9 +2,8 @@ package session
 
 import "slices"
 
-// Route returns the fewest triggers that lead from one state to another, by
-// transitions that are expected. It is nil if there is no way, and empty from a
-// state to itself.
+// Route returns the shortest list of expected triggers that leads from one state to another. It is
+// nil if there is none, and empty if the states are equal.
 func Route(from, to State) []Trigger {
 	if !from.IsValid() {
 		from = StateUnknown

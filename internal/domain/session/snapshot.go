@@ -7,24 +7,23 @@ import (
 	"gascity/runtime"
 )
 
-// Snapshot is what the controller knows of one session at one moment, for those who
-// deal with it beside the controller: deliveries, pending questions, waits.
-// It is a copy and never changes.
+// Snapshot is the controller's knowledge of one session at one moment, for deliveries, pending
+// questions and waits. It is a copy and never changes.
 type Snapshot struct {
 	Agent    string
 	Session  string
-	Provider runtime.Provider // nil: it cannot be reached
-	Desired  string           // a client Desired word
+	Provider runtime.Provider // nil: not available
+	Desired  string           // one of the desired states of client.Agent
 	State    State
-	Reason   string // of the state, in words
-	Surplus  bool   // a member that its pool does not want now: a prompt makes it run beyond the number
-	// MovesTo is the session that its agent has next, for it was renamed; empty: none.
+	Reason   string // text for the state
+	Surplus  bool   // a pool member beyond the wanted number; a prompt makes it run anyway
+	// MovesTo is the next session of the agent if the agent was renamed; empty: none.
 	MovesTo string
-	Unknown string // why nothing is known of it; empty if the rest can be relied on
+	Unknown string // why the state is unknown; empty if the other fields are valid
 
-	Running   bool   // seen to run, and no act is about to end it
+	Running   bool   // observed running, and no action is about to stop it
 	Ready     bool   // running, and its start is complete
-	Token     string // of the instance that runs: a capability, never stored and never shown
+	Token     string // of the running instance: a secret, never stored and never shown
 	Instance  string // its public name
 	Epoch     uint64
 	StartedAt time.Time
@@ -33,23 +32,23 @@ type Snapshot struct {
 	Hold         Hold
 	Draining     bool
 	Activity     Activity
-	Obstacle     Obstacle // the kept one, see [Record.Obstacle]
-	Attached     int      // -1: unknown to the driver
+	Obstacle     Obstacle // the stored one, see [Record.Obstacle]
+	Attached     int      // number of terminals; -1: unknown
 	LastInput    time.Time
 
-	// Pending is what blocks the agent by the last reading, nil if nothing does;
-	// ReadAt is when that was read, zero if never.
+	// Pending is the question that blocks the agent according to the last reading, nil if there is
+	// none. ReadAt is the time of that reading, zero if there was none.
 	Pending *runtime.PendingInteraction
 	ReadAt  time.Time
 
-	// CityQuestion is what the city itself asks a person about the agent; it does not block the agent.
-	// Answer takes the answer; it is set together with Asks.
+	// CityQuestion is a question of the city itself to a person about the agent; it does not block
+	// the agent. AnswerCityQuestion handles the answer; it is set if CityQuestion is.
 	CityQuestion       *runtime.PendingInteraction
 	AnswerCityQuestion func(context.Context, runtime.InteractionResponse) error
 }
 
-// Question returns what a person is asked about the agent: by the agent, else by the city. Nil if
-// nothing is.
+// Question returns the open question about the agent: the agent's own, else the city's, nil if
+// there is none.
 func (v *Snapshot) Question() *runtime.PendingInteraction {
 	if v.Pending != nil {
 		return v.Pending

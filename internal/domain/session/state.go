@@ -7,24 +7,24 @@ import (
 	"gascity/client"
 )
 
-// State is a session's lifecycle: a client.State word. It is one axis; what an
-// agent is doing is another, see [Activity]. The empty state is [StateUnknown].
+// State is a session's lifecycle state: one of the states of package client. It is independent of
+// the agent's [Activity]. The empty state is [StateUnknown].
 type State string
 
 // The states.
 const (
-	StateCreating    State = client.StateCreating    // a start was begun; it is unknown yet whether anything exists
+	StateCreating    State = client.StateCreating    // a start has begun; it is unknown whether the session exists
 	StateStarting    State = client.StateStarting    // the session exists, its agent is not ready
 	StateRunning     State = client.StateRunning     // its agent runs
 	StateDraining    State = client.StateDraining    // it runs and was asked to wind down
-	StateStopping    State = client.StateStopping    // its end was ordered and is not confirmed
-	StateStopped     State = client.StateStopped     // it does not run, as it should be
-	StateAsleep      State = client.StateAsleep      // it does not run until there is something for it
+	StateStopping    State = client.StateStopping    // a stop was requested and is not confirmed yet
+	StateStopped     State = client.StateStopped     // it does not run, as desired
+	StateAsleep      State = client.StateAsleep      // it does not run until there is work for it
 	StateSuspended   State = client.StateSuspended   // it does not run until a person resumes it
-	StateQuarantined State = client.StateQuarantined // it failed too often and is left alone until its release
-	StateLost        State = client.StateLost        // it vanished without a trace
-	StateFailed      State = client.StateFailed      // its start failed, or it ended without a request
-	StateUnknown     State = client.StateUnknown     // it was never observed, or what is stored of it makes no sense
+	StateQuarantined State = client.StateQuarantined // it failed too often and does not start until it is released
+	StateLost        State = client.StateLost        // it disappeared and its exit is unknown
+	StateFailed      State = client.StateFailed      // its start failed, or it exited without a request
+	StateUnknown     State = client.StateUnknown     // it was never observed, or its stored state is invalid
 )
 
 // States returns every state.
@@ -38,10 +38,10 @@ func States() []State {
 // IsValid reports whether s is one of [States].
 func (s State) IsValid() bool { return slices.Contains(States(), s) }
 
-// IsHeld reports whether s is only left by its own release.
+// IsHeld reports whether only a release leaves the state: suspended and quarantined.
 func (s State) IsHeld() bool { return s == StateSuspended || s == StateQuarantined }
 
-// IsDown reports whether nothing of the session is believed to run.
+// IsDown reports whether the session does not run in this state.
 func (s State) IsDown() bool {
 	switch s {
 	case StateStopped, StateAsleep, StateSuspended, StateQuarantined, StateFailed, StateLost:
@@ -51,8 +51,8 @@ func (s State) IsDown() bool {
 	}
 }
 
-// TransitionError says that a trigger does not belong into a state. It never
-// blocks: To is where the session is all the same, and the error is logged.
+// TransitionError reports that a trigger was not expected in a state. It does not prevent the
+// transition: the session is in state To, and the error is logged.
 type TransitionError struct {
 	From    State
 	Trigger Trigger
@@ -66,11 +66,9 @@ func (e *TransitionError) Error() string {
 	return fmt.Sprintf("%q does not apply to a session that is %s; it is taken to be %s", e.Trigger, e.From, e.To)
 }
 
-// Next returns the state after a trigger. It is total. A word that is no state
-// counts as [StateUnknown]. For a pair that ought not to happen it returns the
-// state that is true all the same, beside a [*TransitionError] for the log: what
-// was seen wins over what was expected, and what was merely intended changes
-// nothing.
+// Next returns the state after a trigger. It is defined for all arguments; an invalid state counts
+// as [StateUnknown]. For an unexpected pair it also returns a [*TransitionError] for the log. Then
+// an observation still sets the state that was observed, and an intention changes nothing.
 func Next(s State, t Trigger) (State, error) {
 	if !s.IsValid() {
 		s = StateUnknown

@@ -7,54 +7,54 @@ import (
 	"gascity/runtime"
 )
 
-// Store keeps records. The controller is the only writer; it saves a record when
-// it has changed and never otherwise. Safe for concurrent use.
+// Store stores records. The controller is the only writer; it saves a record only when it has
+// changed. Safe for concurrent use.
 type Store interface {
-	// Load returns all records, sorted by key. One that cannot be read is left
-	// out and named in the error; the others are returned beside it.
+	// Load returns all records, sorted by key. The error names records that cannot be read; the
+	// others are returned together with the error.
 	Load(ctx context.Context) ([]Record, error)
 	// Save replaces the record with the same key.
 	Save(ctx context.Context, r Record) error
-	// Remove forgets the record; an unknown key is nil.
+	// Remove deletes the record. It returns nil for an unknown key.
 	Remove(ctx context.Context, key Key) error
 }
 
-// PendingStore keeps pending questions. Its rules are those of [Store].
+// PendingStore stores pending questions. It follows the rules of [Store].
 type PendingStore interface {
-	// LoadPending returns all that are kept, oldest first.
+	// LoadPending returns all stored questions, oldest first.
 	LoadPending(ctx context.Context) ([]Pending, error)
 	SavePending(ctx context.Context, p Pending) error
 	RemovePending(ctx context.Context, id string) error
 }
 
-// WaitStore keeps registered waits. Its rules are those of [Store].
+// WaitStore stores registered waits. It follows the rules of [Store].
 type WaitStore interface {
-	// LoadWaits returns all that are kept, oldest first.
+	// LoadWaits returns all stored waits, oldest first.
 	LoadWaits(ctx context.Context) ([]Wait, error)
 	SaveWait(ctx context.Context, w Wait) error
 	RemoveWait(ctx context.Context, id string) error
 }
 
-// InstanceRecord is one life of a session, for its history.
+// InstanceRecord describes one instance of a session in its history.
 type InstanceRecord struct {
 	Session   string        `json:"session"`
 	Provider  string        `json:"provider"`
 	Epoch     uint64        `json:"epoch"`
 	Instance  string        `json:"instance,omitempty"` // public, see [PublicInstance]
 	StartedAt time.Time     `json:"started_at"`
-	EndedAt   time.Time     `json:"ended_at,omitzero"` // zero: its end is not known
-	Exit      *runtime.Exit `json:"exit,omitempty"`    // nil: its end was not observed
-	Reason    string        `json:"reason,omitempty"`  // why it ended, in words
+	EndedAt   time.Time     `json:"ended_at,omitzero"` // zero: unknown
+	Exit      *runtime.Exit `json:"exit,omitempty"`    // nil: its exit was not observed
+	Reason    string        `json:"reason,omitempty"`  // why it ended, for people
 }
 
 // Key returns the key of the record that the instance belongs to.
 func (i *InstanceRecord) Key() Key { return Key{i.Provider, i.Session} }
 
-// MaxInstances is how many instances of one session a [HistoryStore]
-// keeps; the one with the lowest epoch is forgotten first.
+// MaxInstances is the maximum number of instances of one session in a [HistoryStore]; the one with
+// the lowest epoch is deleted first.
 const MaxInstances = 100
 
-// HistoryStore keeps how each instance ended. Its rules are those of [Store].
+// HistoryStore stores how each instance ended. It follows the rules of [Store].
 type HistoryStore interface {
 	// SaveInstance replaces the instance of the same key and epoch.
 	SaveInstance(ctx context.Context, i InstanceRecord) error

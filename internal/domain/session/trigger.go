@@ -1,7 +1,7 @@
 package session
 
-// Trigger is what moves a session's [State]: an act of the controller, its
-// outcome, or what a fresh look found.
+// Trigger is an event that changes a session's [State]: an action of the controller, its outcome,
+// or the result of a fresh observation.
 type Trigger string
 
 // The triggers. Their meaning is in the table below and in
@@ -38,26 +38,27 @@ func Triggers() []Trigger {
 	return out
 }
 
-// transition is one row of the machine. A state that is in none of moves and
-// stays does not go with the trigger.
+// transition is one row of the state machine. In a state that is in neither moves nor stays, the
+// trigger is not expected.
 type transition struct {
 	trigger Trigger
 	meaning string
 	moves   []move
-	stays   []State // accepted, and nothing changes
-	// seen is where the session is even if the trigger was not expected, held
-	// states excepted; empty for what is only an intention.
+	stays   []State // the trigger is accepted and changes nothing
+	// seen is the state after an unexpected trigger, except in a held state. It is empty for a
+	// trigger that is only an intention.
 	seen State
 }
 
+// move is a transition from several states to one.
 type move struct {
 	to   State
 	from []State
 }
 
-// transitions is the machine. Two rules shape it. Every state accepts a stop;
-// one in which nothing runs and that something keeps there outlasts it. And a
-// session that is suspended or in quarantine gets out by its release alone.
+// transitions is the state machine. Two rules apply. Every state accepts a stop; asleep, suspended
+// and quarantined stay as they are, because nothing runs in them. A suspended or quarantined
+// session changes its state only when it is released.
 var transitions = []transition{
 	{
 		trigger: TriggerBegin, meaning: "the controller begins a start; said and saved before any side effect",

@@ -21,18 +21,18 @@ const (
 	MeasureTime   Measure = "time" // seconds in which an agent was busy
 )
 
-// Act is what happens as soon as a budget is used up.
+// Act is the action when a budget is used up.
 type Act string
 
 // The acts, the mildest first.
 const (
 	ActWarn      Act = "warn"
 	ActHold      Act = "hold"      // new prompts wait
-	ActInterrupt Act = "interrupt" // the turn is ended, and new prompts wait
+	ActInterrupt Act = "interrupt" // the turn is interrupted, and new prompts wait
 	ActStop      Act = "stop"      // the session is stopped and held
 )
 
-// Severity orders the acts, the mildest first; zero is none.
+// Severity returns the rank of the act, 1 for the mildest; zero for an unknown act.
 func (a Act) Severity() int {
 	switch a {
 	case ActWarn:
@@ -47,22 +47,22 @@ func (a Act) Severity() int {
 	return 0
 }
 
-// Budget is a limit over a rolling window.
+// Budget is a limit for usage within a rolling window.
 type Budget struct {
 	Name    string
 	Scope   Scope
-	Match   string // the agents or sessions that it is for, as a pattern of package path; empty is each of them
+	Match   string // pattern of package path for the agents or sessions; empty matches all
 	Measure Measure
 	Limit   float64
-	Window  time.Duration // zero is for ever
+	Window  time.Duration // zero: all time
 	Act     Act
-	Cached  bool // tokens read from the cache count too
-	// Silence is how long an agent may be busy without a report that the budget
-	// counts, before the budget is taken to be used up. Zero is as long as it likes.
+	Cached  bool // true: tokens that are read from the cache count too
+	// Silence is how long an agent may be busy without a usage report before the budget counts as
+	// used up. Zero: no limit.
 	Silence time.Duration
 }
 
-// Scope is whose spending a budget adds up.
+// Scope states whose usage a budget adds up.
 type Scope string
 
 // The scopes.
@@ -72,28 +72,29 @@ const (
 	ScopeCity    Scope = "city"
 )
 
-// Busy is what is known of a session of the city.
+// Busy states since when a session of the city has been busy.
 type Busy struct {
 	Session, Agent string
-	Since          time.Time // it has been busy; zero: it is not
+	Since          time.Time // start of the busy time; zero: not busy
 }
 
-// Use is how much of a budget somebody has used.
+// Use is how much of a budget is used.
 type Use struct {
 	Budget Budget
 	Who    string // a session, an agent, or empty for the city
 	Used   float64
-	// Over says that the budget is used up.
+	// Over is true if the budget is used up.
 	Over bool
-	// Unknown says that it is more than Used: responses without numbers, or silence.
+	// Unknown states why the real use may exceed Used: responses without numbers, or silence.
+	// Empty: Used is complete.
 	Unknown string
-	// Silent are the sessions that are busy at this moment and have reported nothing
-	// for longer than they may, with since when.
+	// Silent contains the sessions that are busy now and have sent no usage report for longer than
+	// Budget.Silence, with the start of the silence.
 	Silent map[string]time.Time
-	Until  time.Time // when enough of it will have left the window, if nothing more is spent; zero: not over, or never
+	Until  time.Time // when the use falls below the limit if there is no more usage; zero: not over, or never
 }
 
-// Text returns what is used, in one line.
+// Text returns one line that describes the use.
 func (u Use) Text() string {
 	used, unit, _ := strings.Cut(u.Budget.Measure.Amount(u.Used), " ")
 	limit, _, _ := strings.Cut(u.Budget.Measure.Amount(u.Budget.Limit), " ")
@@ -107,7 +108,7 @@ func (u Use) Text() string {
 	return text
 }
 
-// Amount returns how much that is, in words.
+// Amount returns a text for an amount in the unit of the measure.
 func (m Measure) Amount(v float64) string {
 	switch m {
 	case MeasureUSD:
@@ -119,6 +120,7 @@ func (m Measure) Amount(v float64) string {
 	return fmt.Sprintf("%s %s", thousands(int64(v)), m)
 }
 
+// thousands returns n with commas between groups of three digits.
 func thousands(n int64) string {
 	text := fmt.Sprint(n)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -127,7 +129,7 @@ func thousands(n int64) string {
 	return text
 }
 
-// span returns a duration without the zeros at its end.
+// span returns a duration as whole hours or minutes if it is a multiple of them.
 func span(d time.Duration) string {
 	switch {
 	case d >= time.Hour && d%time.Hour == 0:
@@ -138,14 +140,14 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// Breaches returns the budgets that are used up, see [Uses].
+// Breaches returns the uses of budgets that are used up, see [Uses].
 func Breaches(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) []Use {
 	return slices.DeleteFunc(Uses(budgets, entries, busy, prices, now), func(u Use) bool { return !u.Over })
 }
 
-// Uses compares spending with budgets: one row for each budget and each one who has
-// an account of it, in the order of the budgets and then by name. entries need not
-// be sorted; busy are all sessions, those too that are not busy.
+// Uses compares usage with budgets. It returns one element for each budget and each session, agent
+// or city that the budget counts separately, in the order of the budgets and then by name. entries
+// need not be sorted. busy contains all sessions, including those that are not busy.
 func Uses(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) []Use {
 	var out []Use
 	for _, b := range budgets {
@@ -157,10 +159,11 @@ func Uses(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now tim
 	return out
 }
 
-// accounts are those of a budget by whose they are.
+// accounts contains the accounts of one budget by session, agent or, with an empty name, the city.
 type accounts map[string]*account
 
-// accountFor returns the account that a session's spending goes to; nil if it goes to none.
+// accountFor returns the account for the usage of a session; nil if the budget does not apply to
+// it.
 func (as accounts) accountFor(b Budget, session, agent string) *account {
 	who, ok := b.accountName(session, agent)
 	if !ok {
@@ -172,7 +175,7 @@ func (as accounts) accountFor(b Budget, session, agent string) *account {
 	return as[who]
 }
 
-// recordLifts records when each account was lifted last.
+// recordLifts records when a person last reset each account.
 func (as accounts) recordLifts(b Budget, entries []Entry) {
 	for _, e := range entries {
 		if e.Lift != b.Name || e.Lift == "" {
@@ -184,6 +187,7 @@ func (as accounts) recordLifts(b Budget, entries []Entry) {
 	}
 }
 
+// accountsOf returns the accounts of a budget.
 func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) accounts {
 	as := accounts{}
 	if b.Scope == ScopeCity {
@@ -206,7 +210,8 @@ func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.
 	return as
 }
 
-// accountName returns the account that a session's spending goes to.
+// accountName returns the name of the account for the usage of a session. ok is false if the
+// budget does not apply to it.
 func (b Budget) accountName(session, agent string) (string, bool) {
 	switch b.Scope {
 	case ScopeSession:
@@ -218,7 +223,7 @@ func (b Budget) accountName(session, agent string) (string, bool) {
 	return "", true
 }
 
-// AppliesTo reports whether the budget is for a session.
+// AppliesTo reports whether the budget applies to a session.
 func (b Budget) AppliesTo(session, agent string) bool {
 	_, ok := b.accountName(session, agent)
 	return ok
@@ -234,16 +239,16 @@ func (b Budget) isMatch(name string) bool {
 	return err == nil && fits
 }
 
-// account adds up for one budget and one spender.
+// account adds up the usage for one budget and one session, agent or city.
 type account struct {
 	who          string
-	lifted       time.Time // what came until then does not count
+	lifted       time.Time // usage up to this time does not count
 	used         float64
 	unknown      int
 	spends       []spend
-	reportedAt   map[string]time.Time // when a session last reported what the budget counts
-	lastSilences map[string]silence   // of sessions, the last
-	silentSince  map[string]time.Time // sessions that are silent now, since when
+	reportedAt   map[string]time.Time // when each session last reported usage that the budget counts
+	lastSilences map[string]silence   // the last recorded silence of each session
+	silentSince  map[string]time.Time // start of the silence of each session that is silent now
 	silenceText  string
 }
 
@@ -252,13 +257,14 @@ type spend struct {
 	amount float64
 }
 
-// silence is one that was noted.
+// silence is a recorded period in which a busy session sent no usage report.
 type silence struct {
 	at   time.Time
 	long time.Duration
 	who  string
 }
 
+// entry adds an entry to the account.
 func (a *account) entry(b Budget, e Entry, prices Prices) {
 	switch {
 	case e.Silent > 0:
@@ -284,6 +290,7 @@ func (a *account) entry(b Budget, e Entry, prices Prices) {
 	a.spend(e.At, amount)
 }
 
+// spend adds an amount to the account.
 func (a *account) spend(at time.Time, amount float64) {
 	if amount != 0 {
 		a.used += amount
@@ -291,7 +298,8 @@ func (a *account) spend(at time.Time, amount float64) {
 	}
 }
 
-// amount returns what a reported entry adds, and whether it counts.
+// amount returns how much an entry adds to the budget. known is false if the entry has no number
+// for it.
 func (b Budget) amount(e Entry, prices Prices) (amount float64, known bool) {
 	switch b.Measure {
 	case MeasureTokens:
@@ -312,7 +320,8 @@ func (b Budget) amount(e Entry, prices Prices) (amount float64, known bool) {
 	return amount, true
 }
 
-// busy looks whether a session is silent now.
+// busy records the session s as silent if it has been busy without a report for longer than the
+// budget allows.
 func (a *account) busy(b Budget, s Busy, now time.Time) {
 	if b.Silence == 0 || s.Since.IsZero() {
 		return
@@ -333,6 +342,7 @@ func (a *account) busy(b Budget, s Busy, now time.Time) {
 	a.silenceText = fmt.Sprintf("%s has been busy for %s without a usage report", cmp.Or(s.Agent, s.Session), now.Sub(last).Round(time.Second))
 }
 
+// use returns the account as a [Use].
 func (a *account) use(b Budget) Use {
 	out := Use{Budget: b, Who: a.who, Used: a.used, Silent: a.silentSince, Unknown: a.silenceText}
 	over := a.used >= b.Limit
@@ -343,7 +353,7 @@ func (a *account) use(b Budget) Use {
 	for _, session := range slices.Sorted(maps.Keys(a.lastSilences)) {
 		s := a.lastSilences[session]
 		if a.reportedAt[session].After(s.at) {
-			continue // it reports again
+			continue // it has sent a report since
 		}
 		over = true
 		if out.Unknown == "" {
@@ -372,7 +382,7 @@ func (a *account) use(b Budget) Use {
 	return out
 }
 
-// until returns when so much has left the window that the rest is below the limit.
+// until returns when so much usage has left the window that the rest is below the limit.
 func (a *account) until(b Budget) time.Time {
 	if b.Window == 0 {
 		return time.Time{}
@@ -387,14 +397,15 @@ func (a *account) until(b Budget) time.Time {
 	return time.Time{}
 }
 
-// AppliesTo reports whether a use binds a session.
+// AppliesTo reports whether the use counts for a session.
 func (u Use) AppliesTo(session, agent string) bool {
 	who, ok := u.Budget.accountName(session, agent)
 	return ok && who == u.Who
 }
 
-// Worst returns the most severe act that the breaches demand of a session, with the
-// breach that lasts longest of those that demand it; empty if none does.
+// Worst returns the most severe act that the breaches require for a session, and the breach that
+// requires it. If several require it, it returns the one that lasts longest. The act is empty if
+// there is no breach.
 func Worst(breaches []Use, session, agent string) (Act, Use) {
 	var act Act
 	var worst Use
@@ -410,6 +421,7 @@ func Worst(breaches []Use, session, agent string) (Act, Use) {
 	return act, worst
 }
 
+// sorted returns the spends in the order of their times.
 func sorted(spends []spend) []spend {
 	out := slices.Clone(spends)
 	slices.SortFunc(out, func(a, b spend) int { return a.at.Compare(b.at) })

@@ -16,31 +16,31 @@ import (
 //go:embed prices.toml
 var prices []byte
 
-// Table returns the text of the table that comes with the product, for people to change.
+// Table returns the text of the built-in price table, so that people can change a copy.
 func Table() []byte { return slices.Clone(prices) }
 
-// Price is what a model costs from a day on, in US dollars for a million tokens.
+// Price is the price of a model from a day on, in US dollars per million tokens.
 type Price struct {
 	Model      string         `toml:"model"`    // pattern
-	Provider   string         `toml:"provider"` // who serves it, as gen_ai.provider.name of OpenTelemetry has it
-	Since      toml.LocalDate `toml:"since"`    // the zero day is always
+	Provider   string         `toml:"provider"` // the model provider, as in gen_ai.provider.name of OpenTelemetry
+	Since      toml.LocalDate `toml:"since"`    // the first day; zero: always
 	Input      float64        `toml:"input"`
-	Output     float64        `toml:"output"` // of reasoning too
+	Output     float64        `toml:"output"` // also for reasoning tokens
 	CacheRead  float64        `toml:"cache_read"`
 	CacheWrite float64        `toml:"cache_write"`
 }
 
-// Prices is a dated table of prices.
+// Prices is a table of prices with their first days.
 type Prices struct {
 	Version string  `toml:"version"`
 	Prices  []Price `toml:"price"`
 }
 
-// ShippedPrices returns the table that comes with the product.
+// ShippedPrices returns the built-in price table.
 func ShippedPrices() (Prices, error) { return DecodePrices("prices.toml", prices) }
 
-// DecodePrices reads a table from TOML. name stands in errors, which have line and
-// column.
+// DecodePrices decodes a table from TOML. Errors begin with name and, for errors of the syntax,
+// line and column.
 func DecodePrices(name string, data []byte) (Prices, error) {
 	var p Prices
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&p)
@@ -66,18 +66,18 @@ func DecodePrices(name string, data []byte) (Prices, error) {
 	return p, nil
 }
 
-// CostSource says how a cost is known.
+// CostSource states where a cost comes from.
 type CostSource string
 
-// The ways to know a cost.
+// The sources of a cost.
 const (
-	CostReported CostSource = "told"    // by the source of the numbers
-	CostPriced   CostSource = "priced"  // by the table
-	CostUnknown  CostSource = "unknown" // no price, or not all numbers
+	CostReported CostSource = "told"    // reported with the token numbers
+	CostPriced   CostSource = "priced"  // computed with the price table
+	CostUnknown  CostSource = "unknown" // no price, or numbers are missing
 )
 
-// Cost returns what an entry cost, in US dollars. A model without a price, and an entry
-// with no numbers, have an unknown cost.
+// Cost returns the cost of an entry in US dollars. It is unknown for a model without a price and
+// for an entry without the numbers of input and output tokens.
 func (p Prices) Cost(e Entry) (float64, CostSource) {
 	if e.Cost != nil {
 		return *e.Cost, CostReported
@@ -104,7 +104,7 @@ func (p Prices) Cost(e Entry) (float64, CostSource) {
 	return sum, CostPriced
 }
 
-// Provider is who serves a model, empty if the table does not say.
+// Provider returns the model provider of a model, empty if the table has none.
 func (p Prices) Provider(model string) string {
 	for _, price := range p.Prices {
 		if fits, err := path.Match(price.Model, model); err == nil && fits && price.Provider != "" {
@@ -114,8 +114,8 @@ func (p Prices) Provider(model string) string {
 	return ""
 }
 
-// priceAt returns the price of a model at a time: the latest that was in force, and among
-// those of one day the one that stands first.
+// priceAt returns the price of a model at a time: the one with the latest first day, and of
+// several with the same day the first in the table.
 func (p Prices) priceAt(model string, at time.Time) (Price, bool) {
 	var found Price
 	ok := false
@@ -134,6 +134,7 @@ func (p Prices) priceAt(model string, at time.Time) (Price, bool) {
 	return found, ok
 }
 
+// since returns the first day as a time in UTC.
 func (p Price) since() time.Time {
 	if p.Since == (toml.LocalDate{}) {
 		return time.Time{}

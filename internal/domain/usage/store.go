@@ -9,34 +9,32 @@ import (
 	"time"
 )
 
-// Store keeps entries. Safe for concurrent use.
+// Store stores usage entries. Safe for concurrent use.
 //
-// An error that matches client.ErrUnavailable says that the store cannot be reached
-// now. Entries that it came with may be kept all the same: a caller that gets one
-// puts them again, which changes nothing the second time.
+// An error that matches client.ErrUnavailable means that the store cannot be used now. The entries
+// of the failed call may be stored nevertheless. The caller stores them again, which has no effect
+// if they were stored.
 type Store interface {
-	// PutUsage adds entries, all of them or none; one whose key is there already is
-	// replaced by what [Merge] makes of the two. The answer has, in the order of
-	// the entries, the result of each. They survive the end of the process when it
-	// returns.
+	// PutUsage stores all entries or none. An entry whose key is already stored is combined with
+	// the stored one by [Merge]. The results have the order of the entries. When PutUsage returns,
+	// the entries survive an exit of the process.
 	PutUsage(ctx context.Context, entries []Entry) ([]StoreResult, error)
-	// Usage returns the entries since a time, oldest first; all that are kept if it
-	// is zero. What cannot be read is left out and named in the error; the others
-	// are returned beside it.
+	// Usage returns the entries since a time, oldest first; all entries if it is zero. The error
+	// names entries that cannot be read; the others are returned together with the error.
 	Usage(ctx context.Context, since time.Time) ([]Entry, error)
 }
 
 // StoreResult is the result of storing an entry.
 type StoreResult struct {
-	Before *Entry // what was kept under its key before; nil: nothing
+	Before *Entry // the stored entry with the same key before; nil: none
 	After  Entry
 }
 
-// Changed reports whether the entry reported anything new.
+// Changed reports whether the entry changed what is stored.
 func (k StoreResult) Changed() bool { return k.Before == nil || !reflect.DeepEqual(*k.Before, k.After) }
 
-// Memory is a [Store] that forgets everything when its process ends. The zero value
-// is empty.
+// Memory is a [Store] in memory: its contents are lost when the process exits. The zero value is
+// empty.
 type Memory struct {
 	mu      sync.Mutex
 	entries map[Key]Entry

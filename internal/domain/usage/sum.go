@@ -6,40 +6,41 @@ import (
 	"time"
 )
 
-// By is what a sum is grouped by.
+// By states how a sum is grouped.
 type By string
 
 // The groupings.
 const (
 	ByAgent By = "agent"
 	ByModel By = "model"
-	ByDay   By = "day" // in the location of the asked time
+	ByDay   By = "day" // in the location that is passed to [Add]
 	ByTool  By = "tool"
 	ByAll   By = ""
 )
 
-// Sum is the sum of a group.
+// Sum is the total usage of one group.
 type Sum struct {
 	Group     string     `json:"group"`
 	Responses int        `json:"responses"`
 	Turns     int        `json:"turns"`
 	Tokens    TokenSum   `json:"tokens"`
-	CostUSD   float64    `json:"cost_usd"`          // of those whose cost is known
-	Unpriced  int        `json:"unpriced"`          // responses whose cost is not known
-	Calls     int        `json:"calls,omitempty"`   // of tools
-	Failed    int        `json:"failed,omitempty"`  // of tools
-	TookNS    int64      `json:"took_ns,omitempty"` // of tools
+	CostUSD   float64    `json:"cost_usd"`          // of the responses whose cost is known
+	Unpriced  int        `json:"unpriced"`          // number of responses whose cost is unknown
+	Calls     int        `json:"calls,omitempty"`   // tool calls
+	Failed    int        `json:"failed,omitempty"`  // failed tool calls
+	TookNS    int64      `json:"took_ns,omitempty"` // total duration of the tool calls
 	First     *time.Time `json:"first,omitempty"`
 	Last      *time.Time `json:"last,omitempty"`
 }
 
-// TokenSum is a sum of tokens. A bucket without any report is nil. Unknown
-// counts the responses that reported no number at all.
+// TokenSum is a sum of tokens. A kind of tokens without any report is nil. Unknown is the number
+// of responses that reported no number at all.
 type TokenSum struct {
 	Tokens
 	Unknown int `json:"unknown,omitempty"`
 }
 
+// add adds the tokens of one response.
 func (s *TokenSum) add(t Tokens) {
 	for _, row := range []struct{ from, to **int64 }{
 		{&t.Input, &s.Input}, {&t.CacheRead, &s.CacheRead}, {&t.CacheWrite, &s.CacheWrite}, {&t.Output, &s.Output}, {&t.Reasoning, &s.Reasoning},
@@ -50,14 +51,15 @@ func (s *TokenSum) add(t Tokens) {
 		if *row.to == nil {
 			*row.to = new(int64)
 		}
-		**row.to += min(**row.from, maxTokens) // also of what an earlier version has kept
+		**row.to += min(**row.from, maxTokens) // an earlier version may have stored a greater number
 	}
 	if _, known := t.Total(); !known {
 		s.Unknown++
 	}
 }
 
-// Add sums entries up, the greatest cost first. where is the location of days.
+// Add returns the sums of the entries by group, the greatest cost first; by day, the earliest
+// first. where is the location that determines the day.
 func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 	groups := map[string]*Sum{}
 	group := func(name string) *Sum {
@@ -68,7 +70,7 @@ func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 	}
 	for _, e := range entries {
 		if e.isFromCity() {
-			continue // it says nothing that was spent
+			continue // it contains no usage
 		}
 		if by == ByTool {
 			for _, t := range e.Tools {
@@ -77,7 +79,7 @@ func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 			}
 			continue
 		}
-		group(nameIn(e, by, where)).entry(e, prices)
+		group(groupName(e, by, where)).entry(e, prices)
 	}
 	sums := make([]Sum, 0, len(groups))
 	for _, s := range groups {
@@ -92,6 +94,7 @@ func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 	return sums
 }
 
+// value returns *n, or zero if n is nil.
 func value(n *int64) int64 {
 	if n == nil {
 		return 0
@@ -99,7 +102,8 @@ func value(n *int64) int64 {
 	return *n
 }
 
-func nameIn(e Entry, by By, where *time.Location) string {
+// groupName returns the name of the group of an entry.
+func groupName(e Entry, by By, where *time.Location) string {
 	switch by {
 	case ByAgent:
 		return e.Agent
@@ -112,6 +116,7 @@ func nameIn(e Entry, by By, where *time.Location) string {
 	return "all"
 }
 
+// entry adds an entry to the sum.
 func (s *Sum) entry(e Entry, prices Prices) {
 	if e.Turn {
 		s.Turns++

@@ -1,12 +1,11 @@
-// Package usage counts what agents spend: it brings the model providers' ways of counting
-// to one, adds prices, sums up, and compares with budgets. It is pure; a [Store]
-// keeps the entries.
+// Package usage counts the tokens and the cost of agents. It converts the token counts of model
+// providers to one form, computes costs and sums, and compares them with budgets. It has no side
+// effects; a [Store] stores the entries.
 //
-// A response of a model counts once, however often and in whatever order it is
-// reported: the key is the run and the model provider's name of the response, and the
-// greatest report of a growing one stands. What was not reported is unknown, which is
-// never zero. Tokens come first; money follows from a price that the source reports
-// or a dated table has.
+// A response of a model counts once, however often and in whatever order it is reported. Its key
+// is the run and the model provider's id of the response. If its numbers grow from report to
+// report, the greatest counts. A number that was not reported is unknown, not zero. A cost is
+// either reported by the source or computed with a price table.
 package usage
 
 import (
@@ -19,25 +18,26 @@ import (
 	"gascity/worker"
 )
 
-// Tokens are the disjoint buckets of one response. Nil is unknown.
+// Tokens contains the tokens of one response in disjoint kinds. Nil is unknown.
 type Tokens struct {
-	Input      *int64 `json:"input,omitempty"` // not from the cache
+	Input      *int64 `json:"input,omitempty"` // without tokens from the cache
 	CacheRead  *int64 `json:"cache_read,omitempty"`
 	CacheWrite *int64 `json:"cache_write,omitempty"`
-	Output     *int64 `json:"output,omitempty"` // what is not reasoning
+	Output     *int64 `json:"output,omitempty"` // without reasoning
 	Reasoning  *int64 `json:"reasoning,omitempty"`
 }
 
-// Total returns the sum of what is known; not known if nothing is.
+// Total returns the sum of the known numbers; known is false if all are unknown.
 func (t Tokens) Total() (sum int64, known bool) {
 	return add(t.Input, t.CacheRead, t.CacheWrite, t.Output, t.Reasoning)
 }
 
-// Fresh is Total without what was read from the cache.
+// Fresh returns the sum like Total, but without tokens that were read from the cache.
 func (t Tokens) Fresh() (sum int64, known bool) {
 	return add(t.Input, t.CacheWrite, t.Output, t.Reasoning)
 }
 
+// add returns the sum of the numbers that are not nil.
 func add(buckets ...*int64) (sum int64, known bool) {
 	for _, b := range buckets {
 		if b != nil {
@@ -47,35 +47,34 @@ func add(buckets ...*int64) (sum int64, known bool) {
 	return sum, known
 }
 
-// Entry is one response of a model.
+// Entry is the usage of one response of a model.
 type Entry struct {
 	Run     string    `json:"run"`
-	Message string    `json:"message"` // the model provider's name of the response, or one made from the report
+	Message string    `json:"message"` // the model provider's id of the response, or a hash of the report
 	Session string    `json:"session"`
 	Agent   string    `json:"agent"`
 	At      time.Time `json:"at"`
 	Model   string    `json:"model,omitempty"`
 	Tokens  Tokens    `json:"tokens"`
-	// Cost is in US dollars, as the source computed it; nil if it did not.
+	// Cost is in US dollars, as reported by the source; nil if it was not reported.
 	Cost   *float64 `json:"cost,omitempty"`
 	Source string   `json:"source"` // where the numbers come from: "vendor", "transcript" or "estimate"
-	// Reported are the model provider's numbers as they came.
+	// Reported contains the model provider's numbers, unchanged.
 	Reported worker.Usage `json:"reported"`
 	Tools    []Tool       `json:"tools,omitempty"`
-	Turn     bool         `json:"turn,omitempty"` // it ended a turn
+	Turn     bool         `json:"turn,omitempty"` // the response ended a turn
 
-	// The rest is what the city notes by itself, each in an entry of its own.
+	// The city itself sets the following fields, each in a separate entry.
 
-	Busy   time.Duration `json:"busy,omitempty"`   // an agent worked so long, until At
-	Silent time.Duration `json:"silent,omitempty"` // and reported nothing of what it spent for so long
-	Lift   string        `json:"lift,omitempty"`   // a person has lifted the budget of that name: what was spent before At counts no more
+	Busy   time.Duration `json:"busy,omitempty"`   // how long an agent was busy, until At
+	Silent time.Duration `json:"silent,omitempty"` // how long a busy agent sent no usage report, until At
+	Lift   string        `json:"lift,omitempty"`   // name of a budget that a person reset: usage until At does not count
 }
 
-// isFromCity reports whether the city has made the entry, and no worker has reported
-// it.
+// isFromCity reports whether the city itself created the entry, not a worker's report.
 func (e Entry) isFromCity() bool { return e.Busy > 0 || e.Silent > 0 || e.Lift != "" }
 
-// Tool is how often a tool was used in a turn.
+// Tool counts the calls of a tool in a turn.
 type Tool struct {
 	Name   string        `json:"name"`
 	Calls  int           `json:"calls"`
@@ -89,10 +88,11 @@ type Key struct{ Run, Message string }
 // Key returns the entry's key.
 func (e Entry) Key() Key { return Key{e.Run, e.Message} }
 
-// Origin is where a report came from.
+// Origin states where a report comes from.
 type Origin struct{ Run, Session, Agent string }
 
-// FromEvent makes an entry from a report; not ok if it reports no response and no tool.
+// FromEvent returns the entry for a report. ok is false if it reports no response, no tool call
+// and no end of a turn.
 func FromEvent(o Origin, e worker.TelemetryEvent) (Entry, bool) {
 	if e.Usage == nil && len(e.ToolsCalled) == 0 && e.Type != worker.TurnComplete {
 		return Entry{}, false
@@ -109,25 +109,26 @@ func FromEvent(o Origin, e worker.TelemetryEvent) (Entry, bool) {
 		entry.Source = "vendor"
 	}
 	if entry.Message == "" {
-		entry.Message = nameOf(e)
+		entry.Message = contentName(e)
 	}
 	return entry, true
 }
 
-// nameOf names a report without a name by its content: the same report again is
-// the same response.
-func nameOf(e worker.TelemetryEvent) string {
+// contentName returns a name for a report without an id, from a hash of its content. The same report
+// gets the same name.
+func contentName(e worker.TelemetryEvent) string {
 	text, err := json.Marshal(e)
-	if err != nil { // a value that is no JSON number: its print is as good a name
+	if err != nil { // a number that JSON cannot represent: use the printed form
 		text = fmt.Appendf(nil, "%+v", e)
 	}
 	sum := sha256.Sum256(text)
 	return "content " + hex.EncodeToString(sum[:12])
 }
 
-// maxTook is the longest that one use of a tool counts.
+// maxTook is the maximum duration that counts for one tool call.
 const maxTook = 30 * 24 * time.Hour
 
+// toolsOf returns the counts of the calls by tool.
 func toolsOf(calls []worker.ToolCall) []Tool {
 	var tools []Tool
 	at := map[string]int{}
@@ -147,8 +148,8 @@ func toolsOf(calls []worker.ToolCall) []Tool {
 	return tools
 }
 
-// Normalise brings a model provider's way of counting to disjoint buckets. A number that
-// cannot be, below zero or less than a part of it, makes its bucket unknown.
+// Normalise returns a model provider's numbers as disjoint kinds of tokens. An impossible number,
+// below zero or less than one of its parts, is unknown.
 func Normalise(u worker.Usage) Tokens {
 	t := Tokens{
 		Input: natural(u.InputTokens), CacheRead: natural(u.CacheReadTokens), CacheWrite: natural(u.CacheCreationTokens),
@@ -160,16 +161,17 @@ func Normalise(u worker.Usage) Tokens {
 		t.Input = less(t.Input, t.CacheRead)
 	case worker.ThinkingInside:
 		t.Input, t.Output = less(t.Input, t.CacheRead), less(t.Output, t.Reasoning)
-	default: // an unknown way: the overlaps cannot be computed
+	default: // unknown semantics: the overlap cannot be computed
 		t.Input, t.Output = nil, nil
 	}
 	return t
 }
 
-// maxTokens is the most that a bucket counts: far beyond what one response can have, and far
-// below what would make a sum of responses turn over.
+// maxTokens is the maximum that counts for one number. It is far more than one response can have,
+// and small enough that a sum cannot overflow.
 const maxTokens = 1e11
 
+// natural returns the number, at most maxTokens; nil if it is negative or unknown.
 func natural(n *int64) *int64 {
 	if n == nil || *n < 0 {
 		return nil
@@ -177,15 +179,16 @@ func natural(n *int64) *int64 {
 	return new(min(*n, maxTokens))
 }
 
+// valid returns the cost; nil if it is unknown, negative, too great or not a number.
 func valid(cost *float64) *float64 {
-	if cost == nil || !(*cost >= 0) || *cost > 1e9 { // also not a number
+	if cost == nil || !(*cost >= 0) || *cost > 1e9 { // the negation also excludes NaN
 		return nil
 	}
 	v := *cost
 	return &v
 }
 
-// less removes a part from a whole.
+// less returns whole minus part; nil if the result is negative or whole is unknown.
 func less(whole, part *int64) *int64 {
 	if whole == nil || part == nil {
 		return whole
@@ -197,9 +200,9 @@ func less(whole, part *int64) *int64 {
 	return &v
 }
 
-// Merge makes one of two reports of one response: each number is the greater, since
-// they grow while a response streams; words are the later report's. The order of
-// the two makes no difference except for reports of one time.
+// Merge combines two reports of one response. Each number is the greater one, because numbers grow
+// while a response streams; texts are from the later report. The order of the arguments matters
+// only for reports with the same time.
 func Merge(a, b Entry) Entry {
 	if b.At.Before(a.At) {
 		a, b = b, a
@@ -221,6 +224,7 @@ func Merge(a, b Entry) Entry {
 	return out
 }
 
+// greater returns the greater number; nil is less than any number.
 func greater[T int64 | float64](a, b *T) *T {
 	switch {
 	case a == nil:

@@ -1,6 +1,5 @@
-// Package storetest proves stores and breaks them.
+// Package storetest contains tests for stores and a store that fails.
 //
-// [Run] holds every store to the rules that its interface states, whatever it is
-// made of. [Faulty] stands between a store and its user and fails, hangs or
-// returns old results, so that the user can be held to its own rules.
+// [Run] tests whether a store follows the rules of its interface. [Faulty] wraps a store and
+// fails, hangs or returns old results, so that the code that uses a store can be tested.
 package storetest

@@ -11,6 +11,7 @@ import (
 	"gascity/internal/domain/event"
 )
 
+// append appends one event for each text.
 func (s *suite) append(texts ...string) []client.Event {
 	s.t.Helper()
 	var out []client.Event
@@ -22,7 +23,7 @@ func (s *suite) append(texts ...string) []client.Event {
 	return out
 }
 
-// after checks what follows the id.
+// after checks the events after the id.
 func (s *suite) after(id uint64, wantGap bool, want ...client.Event) {
 	s.t.Helper()
 	got, gap, err := s.Events.After(id)
@@ -65,7 +66,7 @@ func eventAfter(s *suite) {
 	})
 }
 
-// eventStale: an id that was never given is a gap, and everything comes.
+// eventStale checks that After returns a gap and all events for an id that was never assigned.
 func eventStale(s *suite) {
 	s.after(1<<50, true)
 	events := s.append("a", "b")
@@ -117,7 +118,7 @@ func eventWait(s *suite) {
 	}
 }
 
-// eventFollow: nothing is lost, doubled or out of order, with many writers.
+// eventFollow checks with many writers that no event is lost, repeated or out of order.
 func eventFollow(s *suite) {
 	const writers, each = 8, 50
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)

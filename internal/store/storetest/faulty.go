@@ -14,10 +14,10 @@ import (
 	"gascity/internal/domain/usage"
 )
 
-// ErrFault is what a [Faulty] fails with unless another error was set.
+// ErrFault is the default error of a failing [Faulty].
 var ErrFault = fmt.Errorf("the store is broken by the test: %w", client.ErrUnavailable)
 
-// Stores are the stores of a city. A test leaves out what it does not use.
+// Stores contains the stores of a city. A test may leave out those that it does not use.
 type Stores struct {
 	Records  session.Store
 	Pending  session.PendingStore
@@ -28,8 +28,7 @@ type Stores struct {
 	Usage    usage.Store
 }
 
-// Memory returns empty stores that forget everything when their process ends.
-// The log keeps 10,000 events.
+// Memory returns empty stores in memory. The log keeps 10,000 events.
 func Memory(now func() time.Time) Stores {
 	sessions := &session.Memory{}
 	return Stores{
@@ -38,21 +37,21 @@ func Memory(now func() time.Time) Stores {
 	}
 }
 
-// Mode is how a [Faulty] behaves.
+// Mode is the behavior of a [Faulty].
 type Mode int
 
 // The modes.
 const (
 	Works        Mode = iota
-	Fails             // every call is an error
+	Fails             // every call returns an error
 	FailsWrites       // reads work, as on a full disk
-	LosesAnswers      // a write takes effect, and an error is returned all the same
-	Hangs             // every call waits for the end of its ctx, or for another mode
+	LosesAnswers      // a write takes effect but returns an error
+	Hangs             // every call blocks until its ctx is done or the mode changes
 	Stale             // reads return their last result, writes work
-	Empty             // reads find nothing and say that all is well, writes work
+	Empty             // reads return nothing and no error, writes work
 )
 
-// Faulty is all stores of a city at once, with faults. Safe for concurrent use.
+// Faulty implements all stores of a city and simulates faults. Safe for concurrent use.
 type Faulty struct {
 	stores Stores
 
@@ -74,12 +73,12 @@ var (
 	_ usage.Store          = (*Faulty)(nil)
 )
 
-// NewFaulty returns a wrapper that works until a fault is set.
+// NewFaulty returns a Faulty that works until a fault is set.
 func NewFaulty(s Stores) *Faulty {
 	return &Faulty{stores: s, err: ErrFault, changed: make(chan struct{}), lastResults: map[string]any{}}
 }
 
-// Set changes the mode. Calls that hang go on by the new one.
+// Set changes the mode. Blocked calls continue with the new mode.
 func (f *Faulty) Set(m Mode) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +87,7 @@ func (f *Faulty) Set(m Mode) {
 	f.changed = make(chan struct{})
 }
 
-// FailWith sets the error of the modes that fail; nil is [ErrFault].
+// FailWith sets the error of the failing modes; nil means [ErrFault].
 func (f *Faulty) FailWith(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,15 +96,14 @@ func (f *Faulty) FailWith(err error) {
 	}
 }
 
-// Writes returns how many writes have reached the store.
+// Writes returns the number of writes that have reached the store.
 func (f *Faulty) Writes() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.writes
 }
 
-// state returns the mode and the error that goes with it, as soon as it is not
-// to hang.
+// state returns the mode and its error. It blocks while the mode is Hangs.
 func (f *Faulty) state(ctx context.Context) (Mode, error) {
 	for {
 		f.mu.Lock()
@@ -122,7 +120,7 @@ func (f *Faulty) state(ctx context.Context) (Mode, error) {
 	}
 }
 
-// write makes a change by the mode.
+// write makes a change according to the mode.
 func (f *Faulty) write(ctx context.Context, change func() error) error {
 	mode, fault := f.state(ctx)
 	if mode == Fails || mode == FailsWrites {
@@ -138,7 +136,7 @@ func (f *Faulty) write(ctx context.Context, change func() error) error {
 	return err
 }
 
-// read asks a question by the mode. The question names what it asks for.
+// read calls ask according to the mode. question identifies the call, to find its last result.
 func read[T any](ctx context.Context, f *Faulty, question string, ask func() (T, error)) (answer T, err error) {
 	mode, fault := f.state(ctx)
 	switch mode {
@@ -164,7 +162,7 @@ func read[T any](ctx context.Context, f *Faulty, question string, ask func() (T,
 	return answer, err
 }
 
-// list is [read] for what the caller may change.
+// list works like [read] and returns a copy that the caller may change.
 func list[T any](ctx context.Context, f *Faulty, question string, ask func() ([]T, error)) ([]T, error) {
 	answer, err := read(ctx, f, question, ask)
 	return slices.Clone(answer), err

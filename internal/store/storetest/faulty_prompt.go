@@ -36,7 +36,7 @@ func (f *Faulty) OpenReceipts(ctx context.Context) ([]prompt.Receipt, error) {
 	return list(ctx, f, "open receipts", func() ([]prompt.Receipt, error) { return f.stores.Receipts.OpenReceipts(ctx) })
 }
 
-// Receipt implements prompt.Store. A store that is [Empty] knows none.
+// Receipt implements prompt.Store. In the mode [Empty] it knows no receipt.
 func (f *Faulty) Receipt(ctx context.Context, id string) (prompt.Receipt, error) {
 	r, err := read(ctx, f, "receipt "+id, func() (prompt.Receipt, error) { return f.stores.Receipts.Receipt(ctx, id) })
 	if err == nil && r.ID == "" {
@@ -61,7 +61,7 @@ func (f *Faulty) DeleteReceipts(ctx context.Context, before time.Time) (n int, e
 	return n, err
 }
 
-// Append implements event.Log. While it hangs nothing but another mode ends it.
+// Append implements event.Log. In the mode Hangs only another mode unblocks it.
 func (f *Faulty) Append(e client.Event) (out client.Event, err error) {
 	err = f.write(forever{}, func() error {
 		out, err = f.stores.Events.Append(e)
@@ -70,7 +70,7 @@ func (f *Faulty) Append(e client.Event) (out client.Event, err error) {
 	return out, err
 }
 
-// afterResult is what After returns.
+// afterResult contains the results of After.
 type afterResult struct {
 	events []client.Event
 	gap    bool
@@ -95,7 +95,7 @@ func (f *Faulty) Since(t time.Time) (uint64, error) {
 	return read(forever{}, f, "events since "+t.String(), func() (uint64, error) { return f.stores.Events.Since(t) })
 }
 
-// Wait implements event.Log. Only a log that hangs makes it worse.
+// Wait implements event.Log. Only the modes Hangs and Fails affect it.
 func (f *Faulty) Wait(ctx context.Context, id uint64) error {
 	if mode, err := f.state(ctx); mode == Fails {
 		return err
@@ -103,7 +103,7 @@ func (f *Faulty) Wait(ctx context.Context, id uint64) error {
 	return f.stores.Events.Wait(ctx, id)
 }
 
-// forever is the context of what has none: it never ends.
+// forever is a context that is never done, for methods without one.
 type forever struct{}
 
 func (forever) Deadline() (time.Time, bool) { return time.Time{}, false }

@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// receipt returns one that is queued for a session.
+// receipt returns a queued receipt for a session.
 func receipt(id, session string) prompt.Receipt {
 	return prompt.Receipt{
 		ID: id, Session: session, State: prompt.Queued, Content: runtime.TextContent("prompt " + id),
@@ -60,7 +60,7 @@ func receiptKept(s *suite) {
 	}
 }
 
-// receiptContent: blocks keep their bytes.
+// receiptContent checks that content is stored unchanged.
 func receiptContent(s *suite) {
 	large := strings.Repeat("0123456789abcde\n", 1<<16)
 	tests := map[string][]runtime.ContentBlock{
@@ -102,10 +102,11 @@ func receiptKey(s *suite) {
 		}
 	})
 	s.add(receipt("four", "s"))
-	s.add(receipt("five", "s")) // no key is no key
+	s.add(receipt("five", "s")) // an empty key may be used again
 }
 
-// receiptKeyConcurrent: of many that use a key at once one wins, and all agree.
+// receiptKeyConcurrent checks that many concurrent calls with one key store one receipt and all
+// return it.
 func receiptKeyConcurrent(s *suite) {
 	const senders = 8
 	var fresh atomic.Int32
@@ -144,7 +145,7 @@ func receiptSave(s *suite) {
 	changed := one
 	changed.State, changed.Reason, changed.Attempts, changed.Content = prompt.Injected, "why", 3, nil
 	changed.Steps = []prompt.Step{{State: prompt.Injected, At: start(), Detail: "d"}}
-	changed.Seq, changed.Session, changed.Key = 999, "other", "other" // belong to the store
+	changed.Seq, changed.Session, changed.Key = 999, "other", "other" // fields that SaveReceipt ignores
 	s.must(s.Receipts.SaveReceipt(s.ctx, changed))
 	changed.Seq, changed.Session, changed.Key, changed.Content = one.Seq, one.Session, one.Key, one.Content
 	s.recheck(func() { s.open(changed, two) })
@@ -156,8 +157,8 @@ func receiptSave(s *suite) {
 	}
 }
 
-// receiptFinal: what is consumed has no content, any other end keeps it for a retry, and what
-// is final stays final.
+// receiptFinal checks that a consumed receipt has no content, that other final receipts keep it
+// for a retry, and that a final receipt stays final.
 func receiptFinal(s *suite) {
 	r := s.add(receipt("one", "s"))
 	open := r
@@ -239,13 +240,13 @@ func receiptForget(s *suite) {
 		s.open(open)
 	})
 	again := receipt("again", "s")
-	again.Key = "k" // is free again
+	again.Key = "k" // the key may be used again
 	if kept := s.add(again); kept.Seq <= last.Seq {
 		s.t.Errorf("Seq %d was given after %d", kept.Seq, last.Seq)
 	}
 }
 
-// receiptOrder: Seq is the order of acceptance, of many senders too.
+// receiptOrder checks that Seq is the order of acceptance, even with many senders.
 func receiptOrder(s *suite) {
 	const senders, each = 8, 10
 	var wg sync.WaitGroup

@@ -41,7 +41,7 @@ func recordSorted(s *suite) {
 	s.recheck(func() { s.records(want...) })
 }
 
-// recordSecret: a token and a handle are never stored.
+// recordSecret checks that a token and a handle are never stored.
 func recordSecret(s *suite) {
 	r := session.Record{Session: "a", Provider: "p", Token: "canary-token", Handle: "canary-handle"}
 	s.must(s.Records.Save(s.ctx, r))

@@ -10,25 +10,25 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Harness makes the stores that are to be proven.
+// Harness creates the stores to test.
 type Harness struct {
 	// New returns empty stores.
 	New func(t *testing.T) Stores
-	// Reopen returns the same stores as after the end and the next start of the
-	// program; nil: they forget everything.
+	// Reopen returns the same stores as after a restart of the program; nil: they lose their
+	// contents.
 	Reopen func(t *testing.T) Stores
 }
 
-// suite is one run of one case.
+// suite is the state of one test case.
 type suite struct {
 	Stores
 
 	t      *testing.T
-	ctx    context.Context //nolint:containedctx // of the test
+	ctx    context.Context //nolint:containedctx // the context of the test
 	reopen func(t *testing.T) Stores
 }
 
-// Run holds the stores to every rule of their interfaces.
+// Run tests whether the stores follow every rule of their interfaces.
 func Run(t *testing.T, h Harness) {
 	cases := map[string]func(*suite){
 		"record.kept":             recordKept,
@@ -68,8 +68,7 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// recheck runs the check on the stores as they are, and as they are after a
-// restart if they survive one.
+// recheck runs the check now and, if Reopen is set, again after a restart.
 func (s *suite) recheck(check func()) {
 	s.t.Helper()
 	check()
@@ -79,7 +78,7 @@ func (s *suite) recheck(check func()) {
 	}
 }
 
-// must ends the test unless all is well.
+// must fails the test if err is not nil.
 func (s *suite) must(err error) {
 	s.t.Helper()
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *suite) must(err error) {
 	}
 }
 
-// wantSame compares what was read with what was kept.
+// wantSame fails the test if want and got differ.
 func (s *suite) wantSame(what string, want, got any) {
 	s.t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -95,17 +94,17 @@ func (s *suite) wantSame(what string, want, got any) {
 	}
 }
 
-// start returns when everything in these cases happens.
+// start returns the base time of the test cases.
 func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC) }
 
-// filled returns a value with something in every field, so that a field that is
-// added and not kept is found.
+// filled returns a value with every field set, so that a field that is not stored is noticed.
 func filled[T any](seed int) T {
 	var value T
 	fill(reflect.ValueOf(&value).Elem(), &seed)
 	return value
 }
 
+// fill sets v and everything in it.
 func fill(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
