@@ -15,20 +15,21 @@ import (
 	"gascity/internal/agent"
 )
 
-// checker judges the values of a decoded city.
+// checker checks the values of a decoded city.
 type checker struct {
 	city    *City
 	catalog Catalog
-	stat    statFunc // nil: files are not looked at
+	stat    statFunc // nil: files are not checked
 	errs    []*Error
 
-	// decoded are the decoder's errors: a value that could not be read is not
-	// judged again.
+	// decoded contains the decoder's errors: a value that could not be decoded is not checked
+	// again.
 	decoded []*Error
 
-	routeFails bool // and that has been said
+	routeFails bool // an error of routing was already reported
 }
 
+// fail adds an error, unless the decoder has reported one at the same position.
 func (c *checker) fail(at Origin, hint, format string, args ...any) {
 	e := c.city.ErrorAt(at, format, args...)
 	e.Hint = hint
@@ -37,6 +38,7 @@ func (c *checker) fail(at Origin, hint, format string, args ...any) {
 	}
 }
 
+// check checks everything.
 func (c *checker) check() {
 	c.workspace()
 	c.session()
@@ -118,7 +120,7 @@ func (c *checker) delivery() {
 	}
 }
 
-// positive complains about a written zero.
+// positive reports an error if the key is written and its value is zero.
 func (c *checker) positive(keys Keys, key string, value int64) {
 	if value == 0 && keys.Has(key) {
 		c.fail(keys.Origin(key), "", "%s cannot be zero", key)
@@ -143,12 +145,13 @@ func (c *checker) rigs() {
 	}
 }
 
-// maxName is the length of the longest name: people read names in tables.
+// maxName is the maximum length of a name in bytes, because people read names in tables.
 const maxName = 200
 
+// segment matches a valid name without slashes.
 var segment = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
-// name checks a required name of one segment.
+// name checks a required name without slashes, and reports whether it is valid.
 func (c *checker) name(keys Keys, key, value string) bool {
 	switch {
 	case !keys.Has(key):
@@ -197,7 +200,7 @@ func (c *checker) base(name string, p Provider) {
 	}
 }
 
-// baseCycle follows the bases of a provider back to itself.
+// baseCycle reports an error if the base of a provider leads back to the provider.
 func (c *checker) baseCycle(name string, at Origin) {
 	path := []string{name}
 	for next := name; ; {
@@ -208,13 +211,13 @@ func (c *checker) baseCycle(name string, at Origin) {
 		path = append(path, base)
 		if base == name {
 			if slices.Min(path) != name {
-				return // reported at the first of the cycle
+				return // reported for the first provider of the cycle
 			}
 			c.fail(at, "", "provider %q is based on itself: %s", name, strings.Join(path, " -> "))
 			return
 		}
 		if slices.Contains(path[:len(path)-1], base) {
-			return // a cycle further on; it is reported there
+			return // a cycle without this provider; it is reported for the providers in it
 		}
 		next = base
 	}
@@ -233,6 +236,7 @@ func (c *checker) upstream(u Upstream) {
 	}
 }
 
+// variable matches the name of an environment variable.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (c *checker) variables(keys Keys, env map[string]string) {
@@ -288,7 +292,7 @@ func (c *checker) duplicates() {
 	}
 }
 
-// sessionNames checks that every agent gets a session name of its own.
+// sessionNames checks that all agents get different session names.
 func (c *checker) sessionNames() {
 	w := &c.city.Workspace
 	if w.SessionTemplate == "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// agent checks one agent.
 func (c *checker) agent(a *Agent) {
 	c.name(a.Keys, "name", a.Name)
 	if a.Dir != "" && !cleanDir(a.Dir) {
@@ -15,7 +16,7 @@ func (c *checker) agent(a *Agent) {
 	c.agentCLI(a.Keys, a.Provider)
 	c.checkProvider(a)
 	c.variables(a.Keys, a.Env)
-	c.toRun(a)
+	c.checkCommand(a)
 	c.pool(a)
 	c.pending(a)
 	c.context(&a.Context)
@@ -29,8 +30,8 @@ func (c *checker) agent(a *Agent) {
 	c.agentFiles(a)
 }
 
-// checkProvider checks where the agent is to run. A provider that is missing keeps no
-// other agent from running.
+// checkProvider checks the runtime provider of the agent. An error in the agent's own session key
+// does not prevent the other agents from running.
 func (c *checker) checkProvider(a *Agent) {
 	_, _, err := c.city.RuntimeFor(a, "", c.catalog)
 	errs, ok := AsErrors(err)
@@ -39,13 +40,13 @@ func (c *checker) checkProvider(a *Agent) {
 	case a.Has("session"):
 		c.city.Faults = append(c.city.Faults, errs...)
 	case c.catalog.CheckRuntime(c.city.Session.Provider) == nil && !c.routeFails:
-		c.routeFails = true // of all the others, too
+		c.routeFails = true // for all agents without their own session key
 		c.fail(c.city.Session.Origin("provider"), "", "%s", errs[0].Message)
 	}
 }
 
-// toRun checks that there is a command and that the prompt can reach it.
-func (c *checker) toRun(a *Agent) {
+// checkCommand checks that the agent has a command and that the prompt can reach it.
+func (c *checker) checkCommand(a *Agent) {
 	w := &c.city.Workspace
 	bare := a.Provider == "" && w.Provider == ""
 	if bare && a.StartCommand == "" && w.StartCommand == "" {
@@ -97,8 +98,8 @@ func (c *checker) folder(at Origin, key, path string) {
 	}
 }
 
-// exists reports what is at the path. ok is false when that is not known or not
-// there; the latter is an error.
+// exists reports whether a path is a directory. ok is false if the path is empty, is not checked
+// or does not exist; the last case is reported as an error.
 func (c *checker) exists(at Origin, key, path string) (isDir, ok bool) {
 	if path == "" || c.stat == nil {
 		return false, false
@@ -142,7 +143,7 @@ func (c *checker) dependencies() {
 	}
 }
 
-// findCycle returns the way from start back to it, or nil.
+// findCycle returns a path from start back to start, or nil if there is none.
 func findCycle(edges map[string][]string, start string) []string {
 	seen := map[string]bool{}
 	var walk func(path []string) []string
@@ -164,8 +165,8 @@ func findCycle(edges map[string][]string, start string) []string {
 	return walk([]string{start})
 }
 
-// Dependency returns the qualified name of an agent that a names in depends_on:
-// a qualified name, or the name of a neighbour in the same dir.
+// Dependency returns the qualified name of the agent that a names in depends_on. name is a
+// qualified name, or the name of another agent in the same dir.
 func (c *City) Dependency(a *Agent, name string) (string, bool) {
 	if a.Dir != "" {
 		if _, ok := c.Agent(a.Dir + "/" + name); ok {
@@ -176,8 +177,8 @@ func (c *City) Dependency(a *Agent, name string) (string, bool) {
 	return name, ok
 }
 
-// BaseOf splits the base of a provider: "builtin:x" into "builtin" and "x", "x"
-// into "" and "x".
+// BaseOf returns the two parts of the base of a provider: "builtin" and "x" for "builtin:x", ""
+// and "x" for "x".
 func (p Provider) BaseOf() (kind, name string) {
 	kind, name, found := strings.Cut(p.Base, ":")
 	if !found {
@@ -186,8 +187,8 @@ func (p Provider) BaseOf() (kind, name string) {
 	return kind, name
 }
 
-// CheckRuntime returns what is wrong with the selection of a runtime provider,
-// or nil. The result has a message and a hint, but no place.
+// CheckRuntime returns an error if the selection of a runtime provider is not valid, else nil. The
+// error has a message and a hint, but no position.
 func (k Catalog) CheckRuntime(selection string) *Error {
 	if k.Runtimes == nil {
 		return nil
@@ -197,7 +198,7 @@ func (k Catalog) CheckRuntime(selection string) *Error {
 	for _, r := range k.Runtimes {
 		forms = append(forms, r.Form())
 		if r.Name == name {
-			return r.judge(selection, argument, hasArgument)
+			return r.checkArgument(selection, argument, hasArgument)
 		}
 	}
 	hint := suggest(selection, forms)
@@ -207,7 +208,8 @@ func (k Catalog) CheckRuntime(selection string) *Error {
 	return &Error{Message: fmt.Sprintf("there is no runtime provider %q", selection), Hint: hint}
 }
 
-func (r Runtime) judge(selection, argument string, hasArgument bool) *Error {
+// judge checks the argument of a selection of this runtime provider.
+func (r Runtime) checkArgument(selection, argument string, hasArgument bool) *Error {
 	switch {
 	case r.Argument == "" && hasArgument, r.Argument != "" && argument == "":
 		return &Error{Message: fmt.Sprintf("%q is not a runtime provider", selection), Hint: "write " + r.Form()}

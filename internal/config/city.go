@@ -10,33 +10,33 @@ import (
 // City is one city's configuration.
 type City struct {
 	Keys
-	Path string `toml:"-"` // city.toml, as given to [Load]
-	Root string `toml:"-"` // the city directory, absolute: that of Path
+	Path string `toml:"-"` // the path of city.toml, as given to [Load]
+	Root string `toml:"-"` // the city directory, absolute
 
 	Workspace     Workspace             `toml:"workspace" doc:"The city as a whole."`
 	Session       Session               `toml:"session" doc:"How sessions run."`
 	Daemon        Daemon                `toml:"daemon" doc:"The controller."`
 	Delivery      Delivery              `toml:"delivery" doc:"How prompts are delivered."`
-	Guard         Guard                 `toml:"guard" doc:"What agents may do with their tools. Without it everything."`
+	Guard         Guard                 `toml:"guard" doc:"What agents may do with their tools. Without this section everything is allowed."`
 	Chat          ChatSessions          `toml:"chat_sessions" doc:"Sessions that people open by hand." later:"manual sessions"`
-	Providers     map[string]Provider   `toml:"providers" doc:"Agent CLIs: new ones, and changes of those that gc knows."`
-	Upstreams     map[string]Upstream   `toml:"upstreams" doc:"Who serves the model."`
-	Credentials   map[string]Credential `toml:"credentials" doc:"Credentials that gc keeps fresh, in memory alone."`
-	Usage         Usage                 `toml:"usage" doc:"What agents spend, and how much they may."`
+	Providers     map[string]Provider   `toml:"providers" doc:"Agent CLIs: new ones, and changes of the built-in ones."`
+	Upstreams     map[string]Upstream   `toml:"upstreams" doc:"Services that provide the model."`
+	Credentials   map[string]Credential `toml:"credentials" doc:"Credentials that gc renews and keeps only in memory."`
+	Usage         Usage                 `toml:"usage" doc:"Token prices and usage budgets."`
 	Rigs          []Rig                 `toml:"rigs" doc:"Folders outside the city that agents work in."`
 	NamedSessions []NamedSession        `toml:"named_session" doc:"Sessions with fixed names." later:"named sessions"`
-	Agents        []Agent               `toml:"agents" alias:"agent" doc:"The workers. [[agent]] is the same."`
+	Agents        []Agent               `toml:"agents" alias:"agent" doc:"The agents. [[agent]] is the same."`
 
-	// Notes are remarks on what was read: keys that have no effect yet.
+	// Notes are remarks about the file, for example about keys that have no effect yet.
 	Notes []*Error `toml:"-"`
-	// Faults are mistakes that keep one agent from running, and no other: it names a
-	// place to run at that is not there.
+	// Faults are errors that prevent only one agent from running: its session key names a runtime
+	// provider that does not exist.
 	Faults []*Error `toml:"-"`
 
 	source []byte
 }
 
-// Blank reports whether there is nothing in the file but blanks.
+// Blank reports whether the file contains only white space.
 func (c *City) Blank() bool { return len(bytes.TrimSpace(c.source)) == 0 }
 
 // Workspace is the section of the city as a whole.
@@ -45,11 +45,11 @@ type Workspace struct {
 	Name              string   `toml:"name" doc:"The city's name; default: the name of its folder. It is part of every session's name."`
 	Provider          string   `toml:"provider" doc:"The agent CLI of agents that name none."`
 	StartCommand      string   `toml:"start_command" doc:"The shell command of agents that have neither a provider nor a start_command."`
-	Suspended         bool     `toml:"suspended" doc:"No agent of the city is to run."`
+	Suspended         bool     `toml:"suspended" doc:"No agent of the city runs."`
 	SessionTemplate   string   `toml:"session_template" doc:"Go template of session names, with City, Agent, Dir and Name. Default: gc-{{.City}}-{{.Agent}}."`
-	InstallAgentHooks []string `toml:"install_agent_hooks" doc:"Agent CLIs whose hooks and per-provider overlays every agent gets: only these, and [] for none. Default: the hooks of every agent CLI that is known."`
+	InstallAgentHooks []string `toml:"install_agent_hooks" doc:"Agent CLIs whose hooks and per-provider overlays every agent gets: only these, and [] for none. Default: the hooks of every known agent CLI."`
 	PackOverlayDirs   []string `toml:"pack_overlay_dirs" doc:"Overlay folders for every agent, staged before the agent's own."`
-	MaxActiveSessions *int     `toml:"max_active_sessions" doc:"Most sessions of the city at any instant: starts beyond it wait. A lowered limit ends none."`
+	MaxActiveSessions *int     `toml:"max_active_sessions" doc:"The maximum number of running sessions of the city; further starts wait. A lower limit stops no session."`
 
 	Prefix             string   `toml:"prefix" doc:"Prefix of work items." later:"work items"`
 	GlobalFragments    []string `toml:"global_fragments" doc:"Prompt fragments of every agent." later:"prompt fragments"`
@@ -60,7 +60,7 @@ type Workspace struct {
 // ChatSessions is the section of sessions that people open by hand.
 type ChatSessions struct {
 	Keys
-	IdleTimeout time.Duration `toml:"idle_timeout" doc:"Idle time after which one is put to sleep." later:"manual sessions"`
+	IdleTimeout time.Duration `toml:"idle_timeout" doc:"Idle time after which such a session is put to sleep." later:"manual sessions"`
 }
 
 // Rig is a folder outside the city that agents work in.
@@ -68,7 +68,7 @@ type Rig struct {
 	Keys
 	Name      string   `toml:"name" doc:"The name that agents give in dir."`
 	Path      string   `toml:"path" doc:"The folder; relative to the city."`
-	Suspended bool     `toml:"suspended" doc:"No agent of this rig is to run."`
+	Suspended bool     `toml:"suspended" doc:"No agent of this rig runs."`
 	Prefix    string   `toml:"prefix" doc:"Prefix of work items." later:"work items"`
 	Includes  []string `toml:"includes" doc:"Packs of the rig." later:"packs"`
 }
@@ -77,13 +77,13 @@ type Rig struct {
 type NamedSession struct {
 	Keys
 	Name     string           `toml:"name" doc:"The session's name." later:"named sessions"`
-	Template string           `toml:"template" doc:"The agent that it is made from." later:"named sessions"`
+	Template string           `toml:"template" doc:"The agent that the session is created from." later:"named sessions"`
 	Scope    Scope            `toml:"scope" doc:"City or rig." later:"named sessions"`
 	Dir      string           `toml:"dir" doc:"Its rig or folder." later:"named sessions"`
 	Mode     NamedSessionMode `toml:"mode" doc:"Always running, or on demand." later:"named sessions"`
 }
 
-// Agent returns the agent of that qualified name.
+// Agent returns the agent with the qualified name.
 func (c *City) Agent(qualifiedName string) (*Agent, bool) {
 	for i := range c.Agents {
 		if c.Agents[i].QualifiedName() == qualifiedName {
@@ -93,7 +93,7 @@ func (c *City) Agent(qualifiedName string) (*Agent, bool) {
 	return nil, false
 }
 
-// Rig returns the rig of that name.
+// Rig returns the rig with the name.
 func (c *City) Rig(name string) (*Rig, bool) {
 	for i := range c.Rigs {
 		if c.Rigs[i].Name == name {
@@ -103,8 +103,8 @@ func (c *City) Rig(name string) (*Rig, bool) {
 	return nil, false
 }
 
-// Abs returns a path of the configuration as an absolute one: relative paths
-// and paths that begin with // are inside the city. An empty path stays empty.
+// Abs returns a path of the configuration as an absolute path. Relative paths and paths that begin
+// with // are inside the city directory. An empty path stays empty.
 func (c *City) Abs(path string) string {
 	if path == "" {
 		return ""

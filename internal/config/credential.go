@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Credential is a [credentials.<name>] section: where a credential is, and how it is
-// kept fresh. Its value is never part of a fingerprint.
+// Credential is a [credentials.<name>] section: the source of a credential and how it is renewed.
+// Its value is never part of a fingerprint.
 type Credential struct {
 	Keys
-	Env           string         `toml:"env" doc:"The controller's variable that has it."`
-	File          string         `toml:"file" doc:"The file that has it; relative to the city. A change of the file is noticed."`
-	Command       string         `toml:"command" doc:"Shell command that prints it: the value on one line, or {\"value\": \"...\", \"expires_at\": \"2026-03-02T00:00:00Z\"}, which a file may have too. It is run once for all agents; what it prints on its standard error is shown to people."`
+	Env           string         `toml:"env" doc:"The environment variable of the controller that contains it."`
+	File          string         `toml:"file" doc:"The file that contains it; relative to the city. gc detects a change of the file."`
+	Command       string         `toml:"command" doc:"Shell command that prints it: the value on one line, or {\"value\": \"...\", \"expires_at\": \"2026-03-02T00:00:00Z\"}; a file may contain the same. The command runs once for all agents. Its standard error is shown to people."`
 	Type          CredentialType `toml:"type" default:"token" doc:"The type that gc reports to workers."`
-	Variable      string         `toml:"variable" doc:"The variable in which agents get it when they start. Default: they get it by their workers alone."`
-	Lifetime      time.Duration  `toml:"lifetime" doc:"How long a value is good that does not say so, from when it was read, that of a file from the file's change. Default: for ever."`
-	RefreshBefore time.Duration  `toml:"refresh_before" default:"5m" doc:"How long before its end it is renewed; at most half its lifetime."`
-	Timeout       time.Duration  `toml:"timeout" default:"30s" doc:"Bound of the command; then it is killed with all that it started."`
+	Variable      string         `toml:"variable" doc:"The environment variable in which agents get it when they start. Default: they get it only through their workers."`
+	Lifetime      time.Duration  `toml:"lifetime" doc:"How long a value without expires_at is valid, from when it was read or, for a file, from the file's last change. Default: forever."`
+	RefreshBefore time.Duration  `toml:"refresh_before" default:"5m" doc:"How long before it expires it is renewed; at most half its lifetime."`
+	Timeout       time.Duration  `toml:"timeout" default:"30s" doc:"Maximum duration of the command; then it is killed with its child processes."`
 }
 
-// CredentialType is what a credential is.
+// CredentialType is the type of a credential.
 type CredentialType string
 
 // Words lists the allowed values.
@@ -28,25 +28,25 @@ func (CredentialType) Words() []string { return []string{"api_key", "oauth", "to
 
 func (c *checker) credentials() {
 	for _, name := range slices.Sorted(maps.Keys(c.city.Credentials)) {
-		c.account(name, c.city.Credentials[name])
+		c.credentialSection(name, c.city.Credentials[name])
 	}
 	for _, u := range c.city.Upstreams {
 		for key, secret := range map[string]Secret{"api_key": u.APIKey, "auth_token": u.AuthToken} {
 			if secret.Kind() == SecretCredential {
-				c.credential(u.Origin(key), secret.Reference())
+				c.credentialReference(u.Origin(key), secret.Reference())
 			}
 		}
 	}
 	for i := range c.city.Agents {
 		a := &c.city.Agents[i]
 		for j, name := range a.Credentials {
-			c.credential(a.ItemOrigin("credentials", j), name)
+			c.credentialReference(a.ItemOrigin("credentials", j), name)
 		}
 	}
 }
 
-// account checks a section.
-func (c *checker) account(name string, it Credential) {
+// account checks one section.
+func (c *checker) credentialSection(name string, it Credential) {
 	if !segment.MatchString(name) {
 		c.fail(it.Header(), "use letters, digits, '.', '_' and '-'", "%q is not the name of a credential", name)
 	}
@@ -65,8 +65,8 @@ func (c *checker) account(name string, it Credential) {
 	c.positive(it.Keys, "timeout", int64(it.Timeout))
 }
 
-// credential checks a reference to one.
-func (c *checker) credential(at Origin, name string) {
+// credential checks a reference to a credential.
+func (c *checker) credentialReference(at Origin, name string) {
 	if _, ok := c.city.Credentials[name]; !ok {
 		c.fail(at, suggest(name, slices.Sorted(maps.Keys(c.city.Credentials))), "there is no [credentials.%s]", name)
 	}

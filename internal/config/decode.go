@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// decoder turns a tree into a City and collects what is wrong.
+// decoder decodes a tree into a City and collects the errors.
 type decoder struct {
 	city       *City
 	errs       []*Error
-	suppressed bool // inside a section that has had its note
+	suppressed bool // inside a section that already has a note
 }
 
-// decode reads the text of a city.toml. The city is usable even with errors,
-// without the values that they concern.
+// decode decodes the text of a city.toml. If there are errors, the city does not contain the
+// values that they concern.
 func decode(path string, source []byte) (*City, []*Error) {
 	d := &decoder{city: &City{Path: path, source: source}}
 	root, err := parseTree(path, source)
@@ -30,14 +30,15 @@ func decode(path string, source []byte) (*City, []*Error) {
 	return d.city, d.errs
 }
 
+// fail adds an error.
 func (d *decoder) fail(at Origin, hint, format string, args ...any) {
 	e := d.city.ErrorAt(at, format, args...)
 	e.Hint = hint
 	d.errs = append(d.errs, e)
 }
 
-// table decodes a table into a section. The label says which one it is, for
-// messages: "[session]"; empty for the top level.
+// table decodes a table into a section. The label names the section in messages, for example
+// "[session]"; it is empty for the top level.
 func (d *decoder) table(n *node, section reflect.Value, label string) {
 	fields := fieldsOf(section.Type())
 	keys := section.Addr().Interface().(interface{ keys() *Keys }).keys()
@@ -65,8 +66,10 @@ func (d *decoder) table(n *node, section reflect.Value, label string) {
 	}
 }
 
+// keys returns k.
 func (k *Keys) keys() *Keys { return k }
 
+// isSection reports whether t is a struct with [Keys].
 func isSection(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
@@ -75,6 +78,7 @@ func isSection(t reflect.Type) bool {
 	return ok && f.Type == keysType
 }
 
+// unknownKey adds an error for an unknown key.
 func (d *decoder) unknownKey(e *entry, fields []field, label string) {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
@@ -87,6 +91,7 @@ func (d *decoder) unknownKey(e *entry, fields []field, label string) {
 	d.fail(e.at, suggest(e.name, names), "unknown key %q%s", e.name, inSection(label))
 }
 
+// inSection returns the position in a section as the end of a message.
 func inSection(label string) string {
 	if label == "" {
 		return " at the top level"
@@ -94,6 +99,7 @@ func inSection(label string) string {
 	return " in " + label
 }
 
+// entry decodes a key of a section.
 func (d *decoder) entry(e *entry, f field, section reflect.Value, keys *Keys, label string) {
 	appends := f.typ.Kind() == reflect.Slice && isSection(f.typ.Elem())
 	if keys.Has(f.name) && !f.prefix && !appends {
@@ -145,6 +151,7 @@ func (d *decoder) value(e *entry, f field, target reflect.Value, keys *Keys) {
 	}
 }
 
+// want reports whether the value of a key has the kind k; if not, it adds an error.
 func (d *decoder) want(e *entry, k kind) bool {
 	if e.value.kind == k {
 		return true
@@ -153,6 +160,7 @@ func (d *decoder) want(e *entry, k kind) bool {
 	return false
 }
 
+// mapping decodes a table into a map.
 func (d *decoder) mapping(e *entry, target reflect.Value, keys *Keys) {
 	if !d.want(e, tableKind) {
 		return
@@ -181,6 +189,7 @@ func (d *decoder) mapping(e *entry, target reflect.Value, keys *Keys) {
 	}
 }
 
+// list decodes an array into a slice.
 func (d *decoder) list(e *entry, target reflect.Value, keys *Keys) {
 	t := target.Type()
 	if isSection(t.Elem()) && e.value.kind == tableKind {
@@ -211,7 +220,7 @@ func (d *decoder) list(e *entry, target reflect.Value, keys *Keys) {
 	keys.recordItems(e.name, origins)
 }
 
-// secret decodes a credential, as text or as a table with one key.
+// secret decodes a credential, written as a string or as a table with one key.
 func (d *decoder) secret(e *entry, target reflect.Value) {
 	switch n := e.value; {
 	case n.kind == stringKind:
@@ -232,7 +241,7 @@ func (d *decoder) secret(e *entry, target reflect.Value) {
 	}
 }
 
-// scalar decodes a value that is no table and no list.
+// scalar decodes a value that is neither a table nor an array.
 func (d *decoder) scalar(n *node, name string, target reflect.Value) {
 	want := wantedKind(target.Type())
 	if n.kind != want {
@@ -256,6 +265,7 @@ func (d *decoder) scalar(n *node, name string, target reflect.Value) {
 	}
 }
 
+// wantedKind returns the TOML kind for a Go type.
 func wantedKind(t reflect.Type) kind {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

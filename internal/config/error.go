@@ -14,19 +14,19 @@ import (
 	"gascity/runtime"
 )
 
-// Error is one thing that is wrong, with its place.
+// Error is one error in a configuration file, with its position.
 type Error struct {
 	File    string
-	Line    int    // from 1; 0 when the whole file is meant
+	Line    int    // from 1; 0 means the whole file
 	Column  int    // from 1, in characters
-	Message string // what is wrong, in lower case, naming the key
+	Message string // the problem, in lower case, with the name of the key
 	Hint    string // the remedy; may be empty
 	Source  string // the line's text
 	Width   int    // characters to underline, at least 1
 }
 
-// Error returns the place and the message, the source line with a caret under
-// the place, and the hint:
+// Error returns the position and the message, the source line with carets under the position, and
+// the hint:
 //
 //	city.toml:7:1: unknown key "provder" in [[agents]]
 //	  7 | provder = "x"
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Brief returns the place, the message and the hint on one line.
+// Brief returns the position, the message and the hint on one line.
 func (e *Error) Brief() string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Message + e.remedy()
@@ -59,6 +59,7 @@ func (e *Error) Brief() string {
 	return fmt.Sprintf("%s:%d:%d: %s%s", e.File, e.Line, e.Column, e.Message, e.remedy())
 }
 
+// remedy returns the hint as the end of a message.
 func (e *Error) remedy() string {
 	if e.Hint == "" {
 		return ""
@@ -66,8 +67,8 @@ func (e *Error) remedy() string {
 	return "; " + e.Hint
 }
 
-// Caret returns the line that underlines the place when it stands below Source:
-// tabs stay tabs, and a wide character takes two columns.
+// Caret returns a line that underlines the position if it is printed below Source. Tabs stay tabs,
+// and a wide character takes two columns.
 func (e *Error) Caret() string {
 	source := []rune(e.Source)
 	begin := min(max(0, e.Column-1), len(source))
@@ -84,14 +85,14 @@ func (e *Error) Caret() string {
 	return b.String()
 }
 
-// Errors is everything that is wrong, sorted by place. It is never empty.
+// Errors is a list of errors, sorted by position. It is never empty.
 type Errors []*Error
 
-// maxTexts is how many errors the text of several has.
+// maxTexts is the maximum number of errors in the text of an [Errors].
 const maxTexts = 20
 
-// Error returns the first errors one after the other, separated by empty lines, and how many more
-// there are.
+// Error returns the texts of the first maxTexts errors, separated by empty lines, and the number
+// of further errors.
 func (es Errors) Error() string {
 	texts := make([]string, 0, maxTexts+1)
 	for i, e := range es {
@@ -113,8 +114,8 @@ func (es Errors) Unwrap() []error {
 	return errs
 }
 
-// Join returns the errors as one [Errors], sorted by place and without
-// repetitions; nil when there are none.
+// Join returns the errors as an [Errors], sorted by position and without duplicates; nil if there
+// are none.
 func Join(errs []*Error) error {
 	if len(errs) == 0 {
 		return nil
@@ -126,13 +127,13 @@ func Join(errs []*Error) error {
 	return Errors(slices.CompactFunc(sorted, func(a, b *Error) bool { return *a == *b }))
 }
 
-// AsErrors returns the errors of err, when it holds an [Errors].
+// AsErrors returns the [Errors] in the chain of err; ok is false if there is none.
 func AsErrors(err error) (Errors, bool) {
 	return errors.AsType[Errors](err)
 }
 
-// ErrorAt returns an error at the place of o in the city's file. An origin
-// without a place gives an error of the whole file.
+// ErrorAt returns an error at the position of o in the city's file. If o has no position, the
+// error is about the whole file.
 func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
 	e := locate(c.source, o)
 	e.File = cmp.Or(o.File, c.Path)
@@ -140,17 +141,17 @@ func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
 	return &e
 }
 
-// longestExcerpt is how many bytes of a line an error shows.
+// longestExcerpt is the maximum number of bytes of a source line in an error.
 const longestExcerpt = 1000
 
-// locate returns an error with the place of o and the line of source there.
+// locate returns an error with the position of o and the source line at that position.
 func locate(source []byte, o Origin) Error {
 	if o.File == "" || o.Line == 0 || o.offset > len(source) {
 		return Error{}
 	}
 	line, start := lineAt(source, o.offset)
 	if o.offset-start > longestExcerpt {
-		return Error{Line: o.Line, Column: o.Column, Width: 1} // too far out to be shown
+		return Error{Line: o.Line, Column: o.Column, Width: 1} // too far to the right to be shown
 	}
 	if len(line) > longestExcerpt {
 		line = append(bytes.ToValidUTF8(line[:longestExcerpt], nil), "…"...)
@@ -163,17 +164,18 @@ func locate(source []byte, o Origin) Error {
 	return Error{Line: o.Line, Column: o.Column, Source: maskLine(printable(line)), Width: width}
 }
 
-// lineAt returns the line around offset, without its end, and where it begins.
+// lineAt returns the line that contains offset, without its line end, and the offset of its first
+// byte.
 func lineAt(source []byte, offset int) (line []byte, start int) {
 	start = bytes.LastIndexByte(source[:offset], '\n') + 1
 	line, _, _ = bytes.Cut(source[start:], []byte("\n"))
 	return bytes.Clone(bytes.TrimSuffix(line, []byte("\r"))), start
 }
 
-// assignment finds a key and the value that follows it on the line.
+// assignment matches a key and the rest of the line after the equals sign.
 var assignment = regexp.MustCompile(`([A-Za-z0-9_.-]+)(["']?\s*=\s*)(\S.*)`)
 
-// maskLine hides the value of a credential, so that no error shows one.
+// maskLine masks the values of credentials in a line, so that no error shows them.
 func maskLine(line string) string {
 	for from := 0; ; {
 		m := assignment.FindStringSubmatchIndex(line[from:])
@@ -187,7 +189,7 @@ func maskLine(line string) string {
 	}
 }
 
-// printable replaces what could move the cursor of a terminal.
+// printable replaces control characters, which could move the cursor of a terminal.
 func printable(line []byte) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
@@ -206,11 +208,11 @@ func originAt(file string, source []byte, offset int) Origin {
 	}
 }
 
-// farOut is how many bytes of a line are counted as characters; beyond, bytes are counted: a line may
-// be as long as the file, and have thousands of places.
+// farOut is the number of bytes of a line that are counted as characters. Beyond it each byte
+// counts as one column, because a line may be as long as the file and have thousands of positions.
 const farOut = 4096
 
-// columnAt returns the column of an offset in the line that begins at start, from 1.
+// columnAt returns the column, from 1, of an offset in the line that begins at start.
 func columnAt(source []byte, start, offset int) int {
 	near := min(offset, start+farOut)
 	return 1 + utf8.RuneCount(source[start:near]) + offset - near

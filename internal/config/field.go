@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// field is one key of a section, as its struct tags describe it.
+// field describes one key of a section, according to its struct tags.
 type field struct {
 	name   string // without the asterisk of a prefix
 	alias  string
 	doc    string
-	later  string // the feature that is not there yet
+	later  string // the feature that does not exist yet
 	preset string // the default
-	prefix bool   // takes every key that begins with name
+	prefix bool   // the field contains every key that begins with name
 	index  []int
 	typ    reflect.Type
 }
 
 var keysType = reflect.TypeFor[Keys]()
 
-// fieldsOf lists the keys of a section, those of embedded groups included, in
-// the order of the struct.
+// fieldsOf returns the keys of a section, including those of embedded groups, in the order of the
+// struct.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
@@ -48,6 +48,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
+// matches reports whether the field is for the key.
 func (f field) matches(key string) bool {
 	return key == f.name || f.alias != "" && key == f.alias || f.prefix && strings.HasPrefix(key, f.name)
 }

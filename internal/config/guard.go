@@ -6,51 +6,51 @@ import (
 	"time"
 )
 
-// Guard is the section of what agents may do with their tools. A city without it
-// allows everything.
+// Guard is the [guard] section: what agents may do with their tools. A city without it allows
+// everything.
 type Guard struct {
 	Keys
 	RuleSources
-	Disable    []string             `toml:"disable" doc:"Ids of rules that are not wanted."`
-	AskTimeout time.Duration        `toml:"ask_timeout" default:"1m" doc:"How long a person has to allow a call that a rule asks about. Then it is denied."`
-	Unguarded  UnguardedPolicy      `toml:"unguarded" default:"hold" doc:"What happens to a session whose worker has not shown that it asks before it uses a tool: it gets no prompts, or gets them anyway."`
-	OnBypass   GuardBypass          `toml:"on_bypass" default:"stop" doc:"What happens to a session that ran a tool which was denied: it is suspended until a person resumes it, its turn is ended, or gc only reports it."`
-	Roles      map[string]GuardRole `toml:"roles" doc:"What holds for some roles beside the rest. The first pattern in the file that fits an agent's role or name counts."`
+	Disable    []string             `toml:"disable" doc:"Ids of rules that do not apply."`
+	AskTimeout time.Duration        `toml:"ask_timeout" default:"1m" doc:"How long a person may take to allow a call that a rule asks about. After that the call is denied."`
+	Unguarded  UnguardedPolicy      `toml:"unguarded" default:"hold" doc:"What happens to a session whose worker has not shown that it asks gc before it uses a tool. hold: it gets no prompts; report: it gets them anyway."`
+	OnBypass   GuardBypass          `toml:"on_bypass" default:"stop" doc:"What happens to a session that ran a denied tool. stop: it is suspended until a person resumes it; interrupt: its turn is interrupted; report: gc only reports it."`
+	Roles      map[string]GuardRole `toml:"roles" doc:"Additional rules for some roles. The first pattern in the file that matches an agent's role or name counts."`
 	Rules      []GuardRule          `toml:"rules" doc:"Rules of this city."`
 }
 
-// GuardRole is a [guard.roles.<pattern>] section: what holds for the agents whose
-// role or name fits the pattern, beside the rest.
+// GuardRole is a [guard.roles.<pattern>] section: additional rules for the agents whose role or
+// name matches the pattern.
 type GuardRole struct {
 	Keys
 	RuleSources
 }
 
-// RuleSources say where rules come from.
+// RuleSources lists the sources of rules.
 type RuleSources struct {
-	Sets    []string    `toml:"sets" doc:"Rule sets that come with gc."`
+	Sets    []string    `toml:"sets" doc:"Built-in rule sets."`
 	Files   []string    `toml:"files" doc:"Files with rules, TOML; relative to the city."`
-	Default GuardAction `toml:"default" doc:"What happens to a call that no rule is about. Default: the most severe one of the sets and files that have one, else allow."`
+	Default GuardAction `toml:"default" doc:"What happens to a call that no rule matches. Default: the most severe default of the sets and files, else allow."`
 }
 
 // GuardRule is a [[guard.rules]] section.
 type GuardRule struct {
 	Keys
-	ID       string      `toml:"id" doc:"Its name, unique."`
-	Action   GuardAction `toml:"action" doc:"What happens."`
+	ID       string      `toml:"id" doc:"The rule's name; unique."`
+	Action   GuardAction `toml:"action" doc:"What happens to a call that the rule matches."`
 	Reason   string      `toml:"reason" doc:"Shown to the agent and to people."`
-	Tools    []string    `toml:"tools" doc:"Patterns of tool names. None is every tool."`
-	Roles    []string    `toml:"roles" doc:"Patterns of roles. None is every role."`
-	Agents   []string    `toml:"agents" doc:"Patterns of agent names. None is every agent."`
-	Commands []string    `toml:"commands" doc:"A program and the first of its words: git push. Patterns."`
+	Tools    []string    `toml:"tools" doc:"Patterns of tool names. Without patterns: every tool."`
+	Roles    []string    `toml:"roles" doc:"Patterns of roles. Without patterns: every role."`
+	Agents   []string    `toml:"agents" doc:"Patterns of agent names. Without patterns: every agent."`
+	Commands []string    `toml:"commands" doc:"Patterns of a program and its first words, for example git push."`
 	Any      []string    `toml:"any" doc:"One of these must be among the words: an option (-f|--force, also in -uf and --force=x) or a pattern of an argument (+*)."`
 	All      []string    `toml:"all" doc:"Each of these must be among the words."`
 	None     []string    `toml:"none" doc:"None of these may be among the words."`
 	Paths    []string    `toml:"paths" doc:"Patterns of files: **/.env, ~/.ssh/**. With commands: of their arguments."`
-	Access   GuardAccess `toml:"access" doc:"Only files that are used so. Default: both."`
+	Access   GuardAccess `toml:"access" doc:"Only files that are read, or only files that are written. Default: both."`
 }
 
-// GuardAction is what happens to a call.
+// GuardAction is the action of a rule for a call.
 type GuardAction string
 
 // The actions.
@@ -65,16 +65,16 @@ func (GuardAction) Words() []string {
 	return []string{string(GuardAllow), string(GuardAsk), string(GuardDeny)}
 }
 
-// GuardAccess is how a file is used.
+// GuardAccess states how a file is used.
 type GuardAccess string
 
 // Words lists the allowed values.
 func (GuardAccess) Words() []string { return []string{"read", "write"} }
 
-// UnguardedPolicy is what happens to a session that does not ask.
+// UnguardedPolicy is the policy for a session whose worker has not shown that it asks.
 type UnguardedPolicy string
 
-// What may become of it.
+// The policies for such a session.
 const (
 	UnguardedHold   UnguardedPolicy = "hold"
 	UnguardedReport UnguardedPolicy = "report"
@@ -85,16 +85,16 @@ func (UnguardedPolicy) Words() []string {
 	return []string{string(UnguardedHold), string(UnguardedReport)}
 }
 
-// GuardBypass is what happens to a session that ran what was denied.
+// GuardBypass is the policy for a session that ran a denied tool.
 type GuardBypass string
 
 // Words lists the allowed values.
 func (GuardBypass) Words() []string { return []string{"stop", "interrupt", "report"} }
 
-// Guarded reports whether the city has a guard at all.
+// Guarded reports whether the city has a [guard] section.
 func (c *City) Guarded() bool { return c.Has("guard") }
 
-// Patterns returns the roles of the guard in the order of the file.
+// Patterns returns the patterns of the [guard.roles] sections in the order of the file.
 func (g *Guard) Patterns() []string {
 	names := slices.Sorted(maps.Keys(g.Roles))
 	slices.SortStableFunc(names, func(a, b string) int { return g.Roles[a].at.offset - g.Roles[b].at.offset })
@@ -139,8 +139,8 @@ func (c *checker) ruleSources(keys Keys, s RuleSources) {
 	}
 }
 
-// ErrorIn returns an error at a line of another file than the city's, whose text
-// is source.
+// ErrorIn returns an error at a position in another file than city.toml. source is the text of
+// that file.
 func ErrorIn(file string, source []byte, line, column int) *Error {
 	if line < 1 {
 		return &Error{File: file}

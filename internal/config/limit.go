@@ -7,19 +7,20 @@ import (
 	"os"
 )
 
-// The limits of a city.toml. They are checked before the text is decoded, in one pass over it: a
-// decoder may take very long for a small text.
+// The limits of a city.toml. They are checked before the text is decoded, because the decoder may
+// need very long even for a small text.
 const (
 	maxFile    = 4 << 20 // bytes
-	maxDepth   = 16      // arrays and inline tables in each other, and parts of a dotted key
+	maxDepth   = 16      // nested arrays and inline tables, plus parts of a dotted key
 	maxTables  = 4_000   // [table] and [[table]]
 	maxEntries = 50_000  // keys and elements of arrays
-	maxKeys    = 5_000   // keys of one [table], with those of tables within it: the decoder compares each with all before it
-	maxKey     = 1_024   // bytes of a key, with all its parts
+	maxKeys    = 5_000   // keys of one [table] and its inline tables: the decoder compares each with all previous ones
+	maxKey     = 1_024   // bytes of a dotted key
 )
 
-// ReadFile returns what is in a file of the configuration, at most limit bytes. It never waits: a
-// pipe, a socket or a device other than the null device is an error. ctx ends it between its steps.
+// ReadFile returns the contents of a configuration file, at most limit bytes. It never blocks: a
+// pipe, a socket or a device other than the null device is an error. It returns the cause of ctx
+// if ctx is done.
 func ReadFile(ctx context.Context, path string, limit int64) ([]byte, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -49,8 +50,8 @@ func ReadFile(ctx context.Context, path string, limit int64) ([]byte, error) {
 	return text, context.Cause(ctx)
 }
 
-// checkLimits returns an error with its place if the text exceeds a limit. The text need not be
-// valid: whatever the decoder makes of it, it has no more to do than the limits allow.
+// checkLimits returns an error with its position if the text exceeds a limit. The text need not be
+// valid TOML.
 func checkLimits(file string, source []byte) *Error {
 	exceeded := func(offset int, hint, format string, args ...any) *Error {
 		e := locate(source, originAt(file, source, offset))
@@ -78,26 +79,27 @@ func checkLimits(file string, source []byte) *Error {
 	return nil
 }
 
-// limitScanner counts what a TOML text consists of, without making anything of it.
+// limitScanner counts the tables, keys and elements of a TOML text without decoding it.
 type limitScanner struct {
 	source []byte
-	at     int // the byte that was read last
+	at     int // offset of the last read byte
 	offset int // of the next byte
 
 	depth   int // open brackets of values
-	dots    int // in the present key
+	dots    int // in the current key
 	key     int // bytes of what may become a key
-	name    int // bytes of the key that has just ended
+	name    int // length of the key that has just ended, in bytes
 	tables  int
 	entries int
-	keys    int // of the present table
+	keys    int // of the current table
 
-	begun  bool // something but blanks stands on the line
+	begun  bool // the line contains something other than blanks
 	header bool // the line is the header of a table
-	value  bool // the present key is over
+	value  bool // the current key has ended
 }
 
-// next reads the next byte that is not in a string or comment; false at the end of the text.
+// next reads the next byte that is not in a string or comment. It returns false at the end of the
+// text.
 func (s *limitScanner) next() bool {
 	if s.offset >= len(s.source) {
 		return false
@@ -163,8 +165,8 @@ func (s *limitScanner) next() bool {
 
 func (s *limitScanner) beginKey() { s.dots, s.key, s.value = 0, 0, false }
 
-// skipString moves behind a string that begins with a quote, of one line or of several. A string of
-// one line that is not closed ends with its line.
+// skipString moves to the end of a string with one line or several. quote is its first byte. A
+// string with one line that is not closed ends with its line.
 func (s *limitScanner) skipString(quote byte) {
 	text := s.source
 	long := s.offset+1 < len(text) && text[s.offset] == quote && text[s.offset+1] == quote
@@ -183,7 +185,7 @@ func (s *limitScanner) skipString(quote byte) {
 			return
 		case c == quote && s.offset+2 < len(text) && text[s.offset+1] == quote && text[s.offset+2] == quote:
 			s.offset += 3
-			for s.offset < len(text) && text[s.offset] == quote { // quotes at its end belong to it
+			for s.offset < len(text) && text[s.offset] == quote { // quotes at the end belong to the string
 				s.offset++
 			}
 			return

@@ -8,14 +8,13 @@ import (
 	"slices"
 )
 
-// Catalog is what the rest of the product knows by name. A nil list is not
-// checked.
+// Catalog contains the names that the configuration may use. A nil list is not checked.
 type Catalog struct {
-	// Runtimes are the runtime providers. The first one is the default.
+	// Runtimes contains the runtime providers. The first one is the default.
 	Runtimes []Runtime
-	// AgentCLIs are the built-in profiles.
+	// AgentCLIs contains the names of the built-in profiles.
 	AgentCLIs []string
-	// RuleSets are the rule sets of the guard.
+	// RuleSets contains the names of the guard's built-in rule sets.
 	RuleSets []string
 }
 
@@ -25,27 +24,27 @@ type Runtime struct {
 	// Argument describes what follows the name and a colon, such as "<script>";
 	// empty when the name stands alone.
 	Argument string
-	// Check judges the argument; nil accepts any that is not empty.
+	// Check returns an error if the argument is not valid; nil accepts any non-empty argument.
 	Check func(argument string) error
-	// Route makes it one that only routes: it chooses the runtime provider of a
-	// session, or says what is missing for that. Nil for all others.
+	// Route is set for a runtime provider that only routes sessions to others. It returns the
+	// runtime provider of a session, or an error if a setting is missing.
 	Route func(Routing) (selection string, err error)
-	// Protocol says that agents speak the Agent Client Protocol there: their CLI is run
-	// with its acp_command and acp_args.
+	// Protocol is true if agents speak the Agent Client Protocol with this runtime provider: their
+	// CLI runs with its acp_command and acp_args.
 	Protocol bool
-	// Transports are values of an agent's session that mean a transport, which Route
-	// turns into a provider.
+	// Transports contains the values of an agent's session key that name a transport instead of a
+	// runtime provider.
 	Transports []string
 }
 
-// Routing is what a session is routed by.
+// Routing contains the input of [Runtime.Route].
 type Routing struct {
 	Session   string // its name
 	Transport string // one of the runtime's Transports, else empty
 	Settings  *Session
 }
 
-// Form returns how the provider is written: "name" or "name:<argument>".
+// Form returns the syntax of a selection: "name" or "name:<argument>".
 func (r Runtime) Form() string {
 	if r.Argument == "" {
 		return r.Name
@@ -53,9 +52,9 @@ func (r Runtime) Form() string {
 	return r.Name + ":" + r.Argument
 }
 
-// Load reads the city.toml at path and checks it, the files that it names
-// included. The error is an [Errors], unless the file itself cannot be read. The time that it
-// takes is bounded by the limits of a city.toml; ctx ends it earlier, between its steps.
+// Load reads and checks the city.toml at path, including the files that it names. The error is an
+// [Errors], unless the file itself cannot be read. The limits of a city.toml limit the duration of
+// Load; it also returns the cause of ctx if ctx is done.
 func Load(ctx context.Context, path string, known Catalog) (*City, error) {
 	data, err := ReadFile(ctx, path, maxFile)
 	if err != nil {
@@ -68,8 +67,8 @@ func Load(ctx context.Context, path string, known Catalog) (*City, error) {
 	return city, err
 }
 
-// Parse is [Load] on the text of a file at path, without a look at the files
-// that it names. It touches nothing.
+// Parse works like [Load] on the text of a file at path, but does not check the files that it
+// names. It does not access the file system.
 func Parse(path string, data []byte, known Catalog) (*City, error) {
 	return read(path, data, known, nil)
 }
@@ -83,7 +82,7 @@ func read(path string, data []byte, known Catalog, stat statFunc) (*City, error)
 	}
 	city, errs := decode(path, data)
 	city.Root = root
-	// [[agent]] and [[agents]] come one after the other; the file's order counts.
+	// [[agent]] and [[agents]] were decoded separately; restore the order of the file.
 	slices.SortStableFunc(city.Agents, func(a, b Agent) int { return a.at.offset - b.at.offset })
 	if !city.Workspace.Has("name") {
 		city.Workspace.Name = filepath.Base(root)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Origin says where a value comes from: a place in a file, or a source with a
-// name such as "default" or "profile generic".
+// Origin states where a value comes from: a position in a file, or a source with a name such as
+// "default" or "profile generic".
 type Origin struct {
 	File   string // the path as it was given to [Load]; empty when Source is set
 	Line   int    // from 1
@@ -29,21 +29,20 @@ func (o Origin) String() string {
 // DefaultOrigin returns the origin of a default value.
 func DefaultOrigin() Origin { return Origin{Source: "default"} }
 
-// Keys remembers the keys that a section was written with. The zero value is a
-// section without any.
+// Keys records which keys of a section are written and where. In the zero value no key is written.
 type Keys struct {
 	at    Origin            // the section's header
 	set   map[string]Origin // the written keys, by name
 	items map[string][]Origin
 }
 
-// Has reports whether the key was written, whatever its value.
+// Has reports whether the key is written, whatever its value.
 func (k Keys) Has(key string) bool {
 	_, ok := k.set[key]
 	return ok
 }
 
-// Origin returns where the key's value was written, or [DefaultOrigin].
+// Origin returns the position of the key's value, or [DefaultOrigin] if the key is not written.
 func (k Keys) Origin(key string) Origin {
 	if o, ok := k.set[key]; ok {
 		return o
@@ -51,8 +50,8 @@ func (k Keys) Origin(key string) Origin {
 	return DefaultOrigin()
 }
 
-// ItemOrigin returns where the i-th item of an array was written; when there is
-// no such item, where the key was.
+// ItemOrigin returns the position of the i-th item of an array; if there is no such item, that of
+// the key.
 func (k Keys) ItemOrigin(key string, i int) Origin {
 	if items := k.items[key]; i >= 0 && i < len(items) {
 		return items[i]
@@ -60,8 +59,8 @@ func (k Keys) ItemOrigin(key string, i int) Origin {
 	return k.Origin(key)
 }
 
-// Position returns where the key's value was written; when it was not, where the
-// section begins. It is the place of complaints.
+// Position returns the position of the key's value; if the key is not written, that of the
+// section. Use it for errors.
 func (k Keys) Position(key string) Origin {
 	if k.Has(key) {
 		return k.set[key]
@@ -69,7 +68,7 @@ func (k Keys) Position(key string) Origin {
 	return k.at
 }
 
-// Header returns the place of the section itself.
+// Header returns the position of the section.
 func (k Keys) Header() Origin { return k.at }
 
 // Written returns the names of the written keys in the order of the file.
@@ -79,6 +78,7 @@ func (k Keys) Written() []string {
 	return names
 }
 
+// record records the position of a key's value.
 func (k *Keys) record(key string, o Origin) {
 	if k.set == nil {
 		k.set = map[string]Origin{}
@@ -86,6 +86,7 @@ func (k *Keys) record(key string, o Origin) {
 	k.set[key] = o
 }
 
+// recordItems records the positions of an array's items.
 func (k *Keys) recordItems(key string, items []Origin) {
 	if k.items == nil {
 		k.items = map[string][]Origin{}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// packs adds one note for agents and packs in files beside city.toml, as other implementations
-// have them: gc reads city.toml alone.
+// packs adds a note if the city directory contains packs or agents in separate files. Other
+// implementations use such files; gc reads only city.toml.
 func (c *checker) packs() {
 	if c.stat == nil {
 		return
@@ -29,7 +29,7 @@ func (c *checker) packs() {
 	c.city.Notes = append(c.city.Notes, note)
 }
 
-// globEscape returns a pattern that matches a path alone.
+// globEscape returns a pattern that matches only the path itself.
 func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

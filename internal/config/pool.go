@@ -2,17 +2,17 @@ package config
 
 import "fmt"
 
-// Scale is the size of a pool, by whichever keys it was written.
+// Scale is the size of a pool, from [agents.pool] or from the other keys for it.
 type Scale struct {
 	Min, Max int
-	Check    string // shell command that prints how many are wanted; empty: Min are
+	Check    string // shell command that prints the wanted number; empty: Min is wanted
 }
 
-// mostMembers bounds a pool: each member is a session that people see in lists.
-const mostMembers = 1000
+// mostMembers is the maximum size of a pool, because people see each member in lists.
+const maxMembers = 1000
 
-// Scale returns the size of the agent's pool; ok is false if it is none. A lone
-// max_active_sessions = 1 makes no pool: it says what one agent is.
+// Scale returns the size of the agent's pool; ok is false if the agent is not a pool.
+// max_active_sessions = 1 without other pool keys does not make it one.
 func (a *Agent) Scale() (scale Scale, ok bool) {
 	most := a.MaxActiveSessions
 	alone := !a.Has("pool") && !a.Has("min_active_sessions") && !a.Has("scale_check")
@@ -39,16 +39,15 @@ func (a *Agent) Scale() (scale Scale, ok bool) {
 	return scale, true
 }
 
-// Member returns the agent of one member of a pool, numbered from 1. It has the
-// keys of the pool's agent and a name of its own, which never depends on how
-// many members there are.
+// Member returns the agent of one member of a pool, numbered from 1. It has the keys of the pool's
+// agent. Its name does not depend on the size of the pool.
 func (a *Agent) Member(number int) Agent {
 	member := *a
 	member.Name = fmt.Sprintf("%s-%d", a.Name, number)
 	return member
 }
 
-// sizeKey returns where the given end of a pool's size was written.
+// sizeKey returns the position of the min or max of a pool.
 func (a *Agent) sizeKey(key string) Origin {
 	if a.Pool.Has(key) {
 		return a.Pool.Origin(key)
@@ -56,6 +55,7 @@ func (a *Agent) sizeKey(key string) Origin {
 	return a.Origin(key + "_active_sessions")
 }
 
+// pool checks the keys of a pool.
 func (c *checker) pool(a *Agent) {
 	for key, former := range map[string]string{"min": "min_active_sessions", "max": "max_active_sessions", "check": "scale_check"} {
 		if a.Pool.Has(key) && a.Has(former) {
@@ -77,8 +77,8 @@ func (c *checker) pool(a *Agent) {
 		c.fail(at, "add max = 3, or how many there may be at most", "the pool %q has no max", a.QualifiedName())
 	case scale.Max == 0:
 		c.fail(a.sizeKey("max"), "suspended = true keeps an agent from running", "a pool of at most 0 members has none")
-	case scale.Max > mostMembers:
-		c.fail(a.sizeKey("max"), "", "a pool has at most %d members, not %d", mostMembers, scale.Max)
+	case scale.Max > maxMembers:
+		c.fail(a.sizeKey("max"), "", "a pool has at most %d members, not %d", maxMembers, scale.Max)
 	case scale.Min > scale.Max:
 		c.fail(a.sizeKey("min"), "", "min (%d) is more than max (%d)", scale.Min, scale.Max)
 	}
@@ -93,7 +93,7 @@ func (c *checker) members() {
 	for i := range c.city.Agents {
 		a := &c.city.Agents[i]
 		scale, ok := a.Scale()
-		if !ok || scale.Max > mostMembers {
+		if !ok || scale.Max > maxMembers {
 			continue
 		}
 		for number := range scale.Max {
@@ -108,11 +108,12 @@ func (c *checker) members() {
 	}
 }
 
+// context checks [agents.context].
 func (c *checker) context(x *Context) {
 	c.positive(x.Keys, "within", int64(x.Within))
 	for name, at := range map[string]int{"warn_at": x.WarnAt, "compact_at": x.CompactAt, "handoff_at": x.HandoffAt} {
 		if x.Has(name) && (at < 1 || at > 100) {
-			c.fail(x.Origin(name), "write a number from 1 to 100", "%s is %d, no percentage", name, at)
+			c.fail(x.Origin(name), "write a number from 1 to 100", "%s is %d, which is not a percentage", name, at)
 		}
 	}
 	if x.Has("warn_at") && x.Has("compact_at") && x.WarnAt > x.CompactAt {
@@ -120,6 +121,7 @@ func (c *checker) context(x *Context) {
 	}
 }
 
+// pending checks [agents.pending].
 func (c *checker) pending(a *Agent) {
 	p := &a.Pending
 	c.positive(p.Keys, "after", int64(p.After))
@@ -127,8 +129,8 @@ func (c *checker) pending(a *Agent) {
 	case p.Policy == PendingAnswer && p.Answer == "":
 		c.fail(p.Origin("policy"), `add answer = "..."`, "the policy is answer, but there is none")
 	case p.Policy != PendingAnswer && p.Has("answer"):
-		c.fail(p.Origin("answer"), `add policy = "answer"`, "an answer is of no use without the policy answer")
+		c.fail(p.Origin("answer"), `add policy = "answer"`, "an answer has no effect without the policy answer")
 	case p.Policy == PendingWait && p.Has("after"):
-		c.fail(p.Origin("after"), "write policy = deny, answer or escalate", "the policy wait waits for ever, not %s", p.After)
+		c.fail(p.Origin("after"), "write policy = deny, answer or escalate", "the policy wait waits forever, not %s", p.After)
 	}
 }

@@ -58,8 +58,8 @@ func TestMistakesInPoolsAndPolicies(t *testing.T) {
 
 		"policy":                 {"[agents.pending]\npolicy = 'denny'", "5:10", `policy cannot be "denny"`, `"deny"`},
 		"no answer":              {"[agents.pending]\npolicy = 'answer'", "5:10", "there is none", "add answer"},
-		"answer of no use":       {"[agents.pending]\npolicy = 'deny'\nanswer = '1'", "6:10", "of no use", `policy = "answer"`},
-		"deadline of no use":     {"[agents.pending]\npolicy = 'wait'\nafter = '1m'", "6:9", "waits for ever", "escalate"},
+		"answer of no use":       {"[agents.pending]\npolicy = 'deny'\nanswer = '1'", "6:10", "has no effect", `policy = "answer"`},
+		"deadline of no use":     {"[agents.pending]\npolicy = 'wait'\nafter = '1m'", "6:9", "waits forever", "escalate"},
 		"deadline that is over":  {"[agents.pending]\npolicy = 'deny'\nafter = '0s'", "6:9", "cannot be zero", ""},
 		"a city without anybody": {"[workspace]\nmax_active_sessions = 0", "5:23", "cannot be zero", ""},
 	} {

@@ -1,21 +1,21 @@
 package config
 
-// Provider is a [providers.<name>] section: an agent CLI. It changes the
-// profile that it is based on key by key.
+// Provider is a [providers.<name>] section: an agent CLI. Each written key replaces that of the
+// base profile.
 type Provider struct {
 	Keys
 	Hints
 	Base             string              `toml:"base" doc:"The profile that this one changes: builtin:<name> or provider:<name>. Default: the built-in profile of the same name, if there is one."`
 	DisplayName      string              `toml:"display_name" doc:"Name for people."`
-	Command          string              `toml:"command" alias:"start_command" doc:"The program or shell command; the args of the base stay unless args is given."`
+	Command          string              `toml:"command" alias:"start_command" doc:"The program or shell command; the args of the base apply unless args is given."`
 	Args             []string            `toml:"args" doc:"Its arguments, each quoted."`
 	ArgsAppend       []string            `toml:"args_append" doc:"Further arguments after args or those of the base."`
 	Env              map[string]string   `toml:"env" doc:"Environment variables, as in an agent."`
 	PromptMode       PromptMode          `toml:"prompt_mode" doc:"As in an agent."`
 	PromptFlag       string              `toml:"prompt_flag" doc:"As in an agent."`
-	UpstreamEnv      map[string]string   `toml:"upstream_env" doc:"Which variable takes base_url, api_key and auth_token of an upstream."`
+	UpstreamEnv      map[string]string   `toml:"upstream_env" doc:"The environment variables for base_url, api_key and auth_token of an upstream."`
 	SupportsHooks    bool                `toml:"supports_hooks" doc:"The agent CLI runs hooks."`
-	InstructionsFile string              `toml:"instructions_file" doc:"The file that the agent reads by itself."`
+	InstructionsFile string              `toml:"instructions_file" doc:"The file with instructions that the agent CLI reads by itself."`
 	ResumeFlag       string              `toml:"resume_flag" doc:"Flag or subcommand that continues a conversation."`
 	ResumeStyle      ResumeStyle         `toml:"resume_style" doc:"Whether resume_flag is a flag or a subcommand."`
 	PermissionModes  map[string][]string `toml:"permission_modes" doc:"Arguments of each permission mode: a list, or one string that is split at spaces."`
@@ -26,20 +26,20 @@ type Provider struct {
 	ForkFlag       string            `toml:"fork_flag" doc:"Flag that forks a conversation." later:"forks"`
 	OptionDefaults map[string]string `toml:"option_defaults" doc:"Values of options." later:"provider options"`
 	OptionsSchema  any               `toml:"options_schema" doc:"Options and their flags." later:"provider options"`
-	PathCheck      string            `toml:"path_check" doc:"Program that must be found besides that of the command, where it is a wrapper: gc doctor looks for it."`
-	PrintArgs      []string          `toml:"print_args" doc:"Arguments of a run without a terminal." later:"titles"`
+	PathCheck      string            `toml:"path_check" doc:"Program that must be in PATH in addition to the command, if the command is a wrapper; gc doctor checks it."`
+	PrintArgs      []string          `toml:"print_args" doc:"Arguments for a run without a terminal." later:"titles"`
 	TitleModel     string            `toml:"title_model" doc:"Model that makes titles." later:"titles"`
 	SupportsACP    bool              `toml:"supports_acp" doc:"The agent CLI speaks the Agent Client Protocol."`
-	ACPCommand     string            `toml:"acp_command" doc:"Command with that protocol."`
+	ACPCommand     string            `toml:"acp_command" doc:"Command that speaks the Agent Client Protocol."`
 	ACPArgs        []string          `toml:"acp_args" doc:"Its arguments."`
 }
 
-// Upstream is an [upstreams.<name>] section: who serves the model. Its name is
-// part of the launch fingerprint, its values never are.
+// Upstream is an [upstreams.<name>] section: a service that provides the model. Its name is part
+// of the launch fingerprint, its values are not.
 type Upstream struct {
 	Keys
 	BaseURL   string            `toml:"base_url" doc:"Address of the service."`
 	APIKey    Secret            `toml:"api_key" doc:"Key: env:NAME, file:PATH (relative to the city), command:LINE (run there), credential:NAME, {env = \"NAME\"} and so on, or the value itself."`
 	AuthToken Secret            `toml:"auth_token" doc:"Bearer token, written like api_key."`
-	Env       map[string]string `toml:"env" doc:"Further variables of the agent, as they are."`
+	Env       map[string]string `toml:"env" doc:"Further environment variables of the agent; they are not templates."`
 }

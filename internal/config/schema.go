@@ -10,9 +10,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Schema returns the JSON Schema (2020-12) of a city.toml, for editors. It
-// knows keys, types and closed lists of values; what depends on other keys or
-// on files is checked by [Load] only.
+// Schema returns the JSON Schema (2020-12) of city.toml, for editors. It contains keys, types and
+// lists of allowed values. Only [Load] checks what depends on other keys or on files.
 func Schema() []byte {
 	reflector := &jsonschema.Reflector{
 		Anonymous:                  true,
@@ -33,7 +32,7 @@ func Schema() []byte {
 	return append(data, '\n')
 }
 
-// comment describes a key by its doc and later tags.
+// comment returns the description of a key from its doc and later tags.
 func comment(t reflect.Type, name string) string {
 	if t.Kind() != reflect.Struct {
 		return ""
@@ -45,6 +44,7 @@ func comment(t reflect.Type, name string) string {
 	return describe(field{doc: f.Tag.Get("doc"), later: f.Tag.Get("later"), preset: f.Tag.Get("default")})
 }
 
+// describe returns the description of a field.
 func describe(f field) string {
 	text := f.doc
 	if f.preset != "" {
@@ -56,9 +56,11 @@ func describe(f field) string {
 	return strings.TrimSpace(text)
 }
 
+// durationPattern is the pattern of a Go duration.
 const durationPattern = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$`
 
-// mapSchema describes the types that JSON Schema knows otherwise than Go.
+// mapSchema returns the schema of a type that needs another one than the default; nil for any
+// other type.
 func mapSchema(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case keysType:
@@ -90,6 +92,7 @@ func mapSchema(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
+// secretSchema returns the schema of a [Secret].
 func secretSchema() *jsonschema.Schema {
 	one := uint64(1)
 	properties := jsonschema.NewProperties()
@@ -103,6 +106,7 @@ func secretSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, table}}
 }
 
+// sectionTypes returns the types of all sections.
 func sectionTypes() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[Usage](), reflect.TypeFor[Budget](), reflect.TypeFor[Credential](),
@@ -114,6 +118,7 @@ func sectionTypes() []reflect.Type {
 	}
 }
 
+// sectionNamed returns the section type with a name, nil if there is none.
 func sectionNamed(name string) reflect.Type {
 	types := sectionTypes()
 	if i := slices.IndexFunc(types, func(t reflect.Type) bool { return t.Name() == name }); i >= 0 {
@@ -122,8 +127,8 @@ func sectionNamed(name string) reflect.Type {
 	return nil
 }
 
-// refine adds what struct tags of the format say and the reflector does not
-// read: second names, prefixes and defaults.
+// refine adds to a schema what the reflector does not read from the struct tags: aliases, prefixes
+// and defaults.
 func refine(definition *jsonschema.Schema, section reflect.Type) {
 	if section == nil || definition.Properties == nil {
 		return

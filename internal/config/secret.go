@@ -6,36 +6,35 @@ import (
 	"strings"
 )
 
-// SecretKind is where the value of a [Secret] is.
+// SecretKind states where the value of a [Secret] is stored.
 type SecretKind string
 
 // The kinds of secrets. The zero kind is an absent secret.
 const (
-	SecretLiteral SecretKind = "literal" // in the city.toml itself
-	SecretEnv     SecretKind = "env"     // in a variable of the controller
+	SecretLiteral SecretKind = "literal" // in city.toml
+	SecretEnv     SecretKind = "env"     // in an environment variable of the controller
 	SecretFile    SecretKind = "file"    // in a file
 	SecretCommand SecretKind = "command" // in the output of a shell command
 	// SecretCredential is the value of a [credentials.<name>].
 	SecretCredential SecretKind = "credential"
 )
 
-// Secret is a credential or the reference to one. Nothing prints its value:
-// String, Go syntax, JSON and TOML show the reference, and a literal as
-// asterisks.
+// Secret is a credential or a reference to one. Its value is never printed: String, Go syntax,
+// JSON and TOML show the reference, or asterisks for a literal.
 type Secret struct {
 	kind SecretKind
 	text string // the reference, or the value of a literal
 }
 
-// Masked is what stands in for a credential wherever one would be shown.
+// Masked is printed in place of a credential.
 const Masked = "********"
 
-// NewSecret returns a secret of that kind; text is the variable's name, the
-// path, the command line, or the value of a literal.
+// NewSecret returns a secret. text is the name of the variable or credential, the path, the
+// command line, or the value of a literal.
 func NewSecret(kind SecretKind, text string) Secret { return Secret{kind, text} }
 
-// ParseSecret reads the short form: env:NAME, file:PATH, command:LINE, credential:NAME,
-// or else the value itself.
+// ParseSecret parses the short form: env:NAME, file:PATH, command:LINE or credential:NAME. Any
+// other text is the value itself.
 func ParseSecret(text string) Secret {
 	for _, kind := range []SecretKind{SecretEnv, SecretFile, SecretCommand, SecretCredential} {
 		if rest, ok := strings.CutPrefix(text, string(kind)+":"); ok {
@@ -48,14 +47,14 @@ func ParseSecret(text string) Secret {
 	return Secret{SecretLiteral, text}
 }
 
-// Kind returns where the value is; empty for an absent secret.
+// Kind returns where the value is stored; empty for an absent secret.
 func (s Secret) Kind() SecretKind { return s.kind }
 
 // IsZero reports whether the secret is absent.
 func (s Secret) IsZero() bool { return s.kind == "" }
 
-// Reference returns the variable's name, the path or the command line; empty
-// for a literal, which has none.
+// Reference returns the name of the variable or credential, the path or the command line; empty
+// for a literal.
 func (s Secret) Reference() string {
 	if s.kind == SecretLiteral {
 		return ""
@@ -63,7 +62,7 @@ func (s Secret) Reference() string {
 	return s.text
 }
 
-// String returns "env:NAME" and so on, and asterisks for a literal.
+// String returns the reference, for example "env:NAME", and asterisks for a literal.
 func (s Secret) String() string {
 	switch s.kind {
 	case "":
@@ -75,25 +74,24 @@ func (s Secret) String() string {
 	}
 }
 
-// GoString is String: %#v shows no more.
+// GoString returns String(), so that %#v does not print the value.
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText is String: JSON and TOML show no more.
+// MarshalText returns String(), so that JSON and TOML do not contain the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// SecretSource reads the values that secrets refer to. All functions are
-// required but Credential.
+// SecretSource reads the values that secrets refer to. All functions except Credential are
+// required.
 type SecretSource struct {
 	Env     func(name string) (string, bool)
 	File    func(path string) ([]byte, error)
 	Command func(ctx context.Context, line string) ([]byte, error)
-	// Credential returns that of a name which is good now. Nil: there are none.
+	// Credential returns the current value of a named credential. Nil: there are no credentials.
 	Credential func(ctx context.Context, name string) (string, error)
 }
 
-// Resolve returns the secret's value, without the line end that files and
-// commands leave. An absent secret is "". An empty or missing value is an error
-// that names the reference and never the value.
+// Resolve returns the secret's value without line ends at its end. It returns "" for an absent
+// secret. An empty or missing value is an error. Errors contain the reference and never the value.
 func (s Secret) Resolve(ctx context.Context, from SecretSource) (string, error) {
 	var data []byte
 	var err error
@@ -111,7 +109,7 @@ func (s Secret) Resolve(ctx context.Context, from SecretSource) (string, error) 
 		data, err = from.Command(ctx, s.text)
 	case SecretCredential:
 		if from.Credential == nil {
-			return "", fmt.Errorf("credentials are not kept here: %s", s)
+			return "", fmt.Errorf("credentials are not available here: %s", s)
 		}
 		var value string
 		value, err = from.Credential(ctx, s.text)

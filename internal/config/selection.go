@@ -6,13 +6,12 @@ import (
 	"gascity/internal/agent"
 )
 
-// RuntimeFor returns the runtime provider of an agent and where that was said.
-// The agent's own session key wins over environment, the value of GC_SESSION
-// (empty if unset), which wins over [session] provider, which wins over the
-// first of testCatalog.Runtimes. A provider that only routes is replaced by the one that
-// it chooses; without an agent it stands for itself. An unknown name is an error
-// that lists the known ones, beside the name; the error has no place when it comes
-// from the environment.
+// RuntimeFor returns the runtime provider of an agent and the origin of that choice. In order of
+// precedence: the agent's own session key; environment, the value of GC_SESSION (empty if unset);
+// [session] provider; the first of known.Runtimes. A runtime provider that only routes is replaced
+// by the one that it chooses, unless a is nil. For an unknown name RuntimeFor returns the name and
+// an error that lists the known ones. The error has no position if the name comes from the
+// environment.
 func (c *City) RuntimeFor(a *Agent, environment string, known Catalog) (string, Origin, error) {
 	selection, origin := c.selectRuntime(environment, known)
 	transport := ""
@@ -42,7 +41,7 @@ func (c *City) RuntimeFor(a *Agent, environment string, known Catalog) (string, 
 	return selection, origin, Errors{placed}
 }
 
-// selectRuntime returns what the city selects for agents that say nothing.
+// selectRuntime returns the city's runtime provider for agents without a session key.
 func (c *City) selectRuntime(environment string, known Catalog) (string, Origin) {
 	switch {
 	case environment != "":
@@ -55,6 +54,7 @@ func (c *City) selectRuntime(environment string, known Catalog) (string, Origin)
 	return "", DefaultOrigin()
 }
 
+// route returns the runtime provider to which a session of the agent is routed.
 func (c *City) route(route func(Routing) (string, error), a *Agent, transport string) (string, *Error) {
 	w := &c.Workspace
 	selection, err := route(Routing{
@@ -67,12 +67,12 @@ func (c *City) route(route func(Routing) (string, error), a *Agent, transport st
 	return selection, nil
 }
 
-// Protocol reports whether agents speak the Agent Client Protocol where a selection
-// runs them.
+// Protocol reports whether agents speak the Agent Client Protocol with the selected runtime
+// provider.
 func (k Catalog) Protocol(selection string) bool { return k.runtime(selection).Protocol }
 
-// runtime returns the runtime provider that a selection names, the zero one if
-// none has the name.
+// runtime returns the runtime provider with the name of the selection, the zero value if there is
+// none.
 func (k Catalog) runtime(selection string) Runtime {
 	for _, r := range k.Runtimes {
 		if r.Name == selection {

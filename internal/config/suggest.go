@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// suggest returns a hint with the name that was probably meant, else with all
-// names when there are few.
+// suggest returns a hint with the name that was probably meant. If no name is similar and there
+// are at most 16, the hint lists all of them.
 func suggest(word string, names []string) string {
 	best, distance := "", max(1, len(word)/3)+1
 	for _, name := range names {
@@ -25,7 +25,8 @@ func suggest(word string, names []string) string {
 	return "known: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// editDistance returns the Levenshtein distance with adjacent transpositions.
+// editDistance returns the Levenshtein distance, where a swap of adjacent characters counts as one
+// change.
 func editDistance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last := make([]int, len(t)+1), make([]int, len(t)+1)
@@ -50,8 +51,8 @@ func editDistance(a, b string) int {
 	return last[len(t)]
 }
 
-// Suggest returns a hint for a name that is not among names: the one that was
-// probably meant, or all of them when they are few. It may be empty.
+// Suggest returns a hint for a name that is not among names: the name that was probably meant, or
+// all names if there are few. It may be empty.
 func Suggest(word string, names iter.Seq[string]) string {
 	return suggest(word, slices.Sorted(names))
 }

@@ -12,7 +12,7 @@ import (
 //go:embed template.toml
 var templateText string
 
-// shellAgent is the agent of a new city for which no agent CLI was named.
+// shellAgent is the agent of a new city if no agent CLI was named.
 const shellAgent = `# An agent: here a shell. ` + "`gc start`" + ` runs it, ` + "`gc attach worker`" + ` shows it,
 # ` + "`gc send worker \"ls\"`" + ` types into it.
 [[agents]]
@@ -28,8 +28,8 @@ env = { PS1 = "$ " }
 # name = "coder"
 `
 
-// unguarded is the key of [guard] for a city whose agents cannot ask gc, and held a note for one
-// where some can.
+// unguarded is the key of [guard] for a city whose agents cannot ask gc. heldNote is a comment for
+// a city in which some agents can.
 const (
 	unguarded = `# A program that cannot ask gc before it uses a tool, like %s below, gets prompts all
 # the same. Remove this line when every agent can.
@@ -41,10 +41,10 @@ unguarded = "report"
 `
 )
 
-// Starter is what a new city.toml has.
+// Starter contains the values for a new city.toml.
 type Starter struct {
 	City   string
-	Agents []StarterAgent // none: a shell
+	Agents []StarterAgent // empty: the agent is a shell
 	// Example is an agent that is written as a comment below the shell.
 	Example StarterAgent
 }
@@ -54,7 +54,7 @@ type StarterAgent struct {
 	Name     string
 	Provider string            // the agent CLI
 	Mode     string            // the permission mode in which it asks a person; empty if there is none
-	Env      map[string]string // what has it ask, if that is no mode
+	Env      map[string]string // the variables that make it ask, if there is no such mode
 	Asks     bool              // it asks a person before it uses a tool
 	Hooks    bool              // it can ask gc before it uses a tool
 }
@@ -84,7 +84,7 @@ func Template(s Starter) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// keys returns the keys of the agent beside its name, one on a line.
+// keys returns the keys of the agent except its name, one per line.
 func (a StarterAgent) keys() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "provider = %s\n", quoteTOML(a.Provider))
@@ -100,7 +100,7 @@ func (a StarterAgent) keys() string {
 	return b.String()
 }
 
-// quoteTOML returns text as a TOML string: every JSON string is one.
+// quoteTOML returns text as a TOML string. Every JSON string is a valid TOML string.
 func quoteTOML(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {

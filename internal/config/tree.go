@@ -28,7 +28,7 @@ func (k kind) String() string {
 	return [...]string{"a table", "an array", "a string", "an integer", "a float", "a boolean", "a date"}[k]
 }
 
-// node is a TOML value with its place.
+// node is a TOML value with its position.
 type node struct {
 	kind    kind
 	at      Origin   // the value
@@ -44,6 +44,7 @@ type entry struct {
 	value *node
 }
 
+// entry returns the entry with a name, nil if there is none.
 func (n *node) entry(name string) *entry {
 	for _, e := range n.entries {
 		if e.name == name {
@@ -53,7 +54,7 @@ func (n *node) entry(name string) *entry {
 	return nil
 }
 
-// treeBuilder makes a tree of nodes from the parser's expressions.
+// treeBuilder builds a tree of nodes from the parser's expressions.
 type treeBuilder struct {
 	file   string
 	source []byte
@@ -63,11 +64,11 @@ type treeBuilder struct {
 	table  *node // the table of the last header
 }
 
-// byteOrderMark is what some editors put before UTF-8; TOML has no place for it.
+// byteOrderMark is written by some editors before UTF-8 text; TOML does not allow it.
 const byteOrderMark = "\ufeff"
 
-// parseTree reads a TOML document. The document is checked completely by the
-// decoder first, so that the builder may assume a valid one.
+// parseTree parses a TOML document. The decoder checks the whole document first, so the builder
+// can assume that it is valid.
 func parseTree(file string, source []byte) (*node, *Error) {
 	if bytes.HasPrefix(source, []byte(byteOrderMark)) {
 		e := locate(source, originAt(file, source, 0))
@@ -99,6 +100,7 @@ func parseTree(file string, source []byte) (*node, *Error) {
 	return b.root, nil
 }
 
+// syntaxError returns an [Error] for an error of the decoder.
 func syntaxError(file string, source []byte, err error) *Error {
 	e := Error{File: file, Message: strings.TrimPrefix(err.Error(), "toml: ")}
 	if located, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -109,7 +111,7 @@ func syntaxError(file string, source []byte, err error) *Error {
 	return &e
 }
 
-// offsetOf turns a row and a column in bytes, from 1, into an offset.
+// offsetOf returns the offset of a row and a column in bytes, both from 1.
 func offsetOf(source []byte, row, column int) int {
 	offset := 0
 	for range row - 1 {
@@ -122,6 +124,7 @@ func offsetOf(source []byte, row, column int) int {
 	return min(offset+max(0, column-1), len(source))
 }
 
+// add adds an expression to the tree.
 func (b *treeBuilder) add(expression *unstable.Node) {
 	switch expression.Kind {
 	case unstable.Table:
@@ -140,6 +143,7 @@ func (b *treeBuilder) add(expression *unstable.Node) {
 	}
 }
 
+// lastKey returns the last part of a dotted key.
 func lastKey(keys unstable.Iterator) *unstable.Node {
 	var last *unstable.Node
 	for keys.Next() {
@@ -148,9 +152,8 @@ func lastKey(keys unstable.Iterator) *unstable.Node {
 	return last
 }
 
-// descend walks the dotted key from table, making what is not there, and
-// returns the last entry. An array of tables is entered by its last element,
-// except at the end of the key.
+// descend follows a dotted key from table, creates missing entries, and returns the last entry.
+// For an array of tables it continues in the last element, except at the end of the key.
 func (b *treeBuilder) descend(table *node, keys unstable.Iterator) *entry {
 	for {
 		keys.Next()
@@ -171,13 +174,14 @@ func (b *treeBuilder) descend(table *node, keys unstable.Iterator) *entry {
 	}
 }
 
+// addPair adds a key and its value to a table.
 func (b *treeBuilder) addPair(table *node, pair *unstable.Node) {
 	last := lastKey(pair.Key())
 	e := b.descend(table, pair.Key())
 	e.value = b.value(pair.Value(), b.afterEquals(last))
 }
 
-// afterEquals returns the place of the value that follows a key.
+// afterEquals returns the position of the value after a key.
 func (b *treeBuilder) afterEquals(key *unstable.Node) Origin {
 	offset := int(key.Raw.Offset + key.Raw.Length)
 	for offset < len(b.source) && strings.IndexByte(" \t=", b.source[offset]) >= 0 {
@@ -186,8 +190,7 @@ func (b *treeBuilder) afterEquals(key *unstable.Node) Origin {
 	return b.originAt(offset, 1)
 }
 
-// value builds the node of a value; fallback is its place when the parser
-// gives none.
+// value returns the node of a value. fallback is its position if the parser returns none.
 func (b *treeBuilder) value(v *unstable.Node, fallback Origin) *node {
 	n := &node{kind: kindOf(v.Kind), at: fallback, text: string(v.Data)}
 	if v.Raw.Length > 0 {
@@ -205,11 +208,13 @@ func (b *treeBuilder) value(v *unstable.Node, fallback Origin) *node {
 	return n
 }
 
+// origin returns the position of a parser's node.
 func (b *treeBuilder) origin(n *unstable.Node) Origin {
 	return b.originAt(int(n.Raw.Offset), int(n.Raw.Length))
 }
 
-// originAt returns the function of the same name for many places of one text.
+// originAt returns the same as the function [originAt]. It is faster for many positions in one
+// text.
 func (b *treeBuilder) originAt(offset, length int) Origin {
 	offset = min(max(offset, 0), len(b.source))
 	line, found := slices.BinarySearch(b.lines, offset)
@@ -219,6 +224,7 @@ func (b *treeBuilder) originAt(offset, length int) Origin {
 	return Origin{File: b.file, Line: line + 1, Column: columnAt(b.source, b.lines[line], offset), offset: offset, length: length}
 }
 
+// kindOf returns the kind of a parser's node.
 func kindOf(k unstable.Kind) kind {
 	switch k {
 	case unstable.String:
@@ -238,8 +244,7 @@ func kindOf(k unstable.Kind) kind {
 	}
 }
 
-// plain returns the value as strings, integers, floats, booleans, slices and
-// maps.
+// plain returns the value as strings, integers, booleans, slices and maps.
 func (n *node) plain() any {
 	switch n.kind {
 	case tableKind:

@@ -9,43 +9,43 @@ import (
 	"time"
 )
 
-// Usage is the section of what agents spend.
+// Usage is the [usage] section: token prices and budgets.
 type Usage struct {
 	Keys
-	Prices  string   `toml:"prices" doc:"File with the table of prices; relative to the city. Default: the one that comes with gc."`
-	Budgets []Budget `toml:"budgets" doc:"Limits of what agents may spend."`
+	Prices  string   `toml:"prices" doc:"File with the table of prices; relative to the city. Default: the built-in table."`
+	Budgets []Budget `toml:"budgets" doc:"Limits for the usage of agents."`
 }
 
 // Budget is a [[usage.budgets]] section.
 type Budget struct {
 	Keys
-	Name    string        `toml:"name" doc:"Its name, unique."`
-	Scope   BudgetScope   `toml:"scope" default:"agent" doc:"Whose spending is added up: each session's, each agent's, or that of all."`
-	Match   string        `toml:"match" doc:"Only agents, or sessions, of that name or pattern; * is any text without a slash. Default: all."`
-	Measure BudgetMeasure `toml:"measure" doc:"What is counted: tokens, US dollars, turns, or the time in which an agent works."`
-	Limit   Amount        `toml:"limit" doc:"How much it may be: a number, of time a duration."`
-	Window  time.Duration `toml:"window" doc:"Only what was spent within that time counts. Default: all that is kept."`
-	Act     BudgetAct     `toml:"act" default:"warn" doc:"What happens when it is used up: people are warned; new prompts are held; the turn is interrupted too; the session is stopped, until the budget allows it again."`
-	Cached  bool          `toml:"cached" doc:"Tokens read from the model provider's cache count too."`
+	Name    string        `toml:"name" doc:"The budget's name; unique."`
+	Scope   BudgetScope   `toml:"scope" default:"agent" doc:"What is added up: the usage of each session, of each agent, or of the whole city."`
+	Match   string        `toml:"match" doc:"Only agents or sessions whose name matches the pattern; * matches any text without a slash. Default: all."`
+	Measure BudgetMeasure `toml:"measure" doc:"What is counted: tokens, US dollars, turns, or the time in which an agent is busy."`
+	Limit   Amount        `toml:"limit" doc:"The limit: a number, or a duration for the measure time."`
+	Window  time.Duration `toml:"window" doc:"Only usage within this time counts. Default: all stored usage."`
+	Act     BudgetAct     `toml:"act" default:"warn" doc:"What happens when the budget is used up. warn: people are warned; hold: new prompts are held; interrupt: the turn is interrupted and new prompts are held; stop: the session is stopped until the budget allows it again."`
+	Cached  bool          `toml:"cached" doc:"If true, tokens that are read from the model provider's cache count too."`
 	Silence time.Duration `toml:"silence" doc:"How long an agent may work without a usage report before the budget counts as used up. Default: no limit."`
 }
 
-// BudgetScope is whose spending a budget adds up.
+// BudgetScope states whose usage a budget adds up.
 type BudgetScope string
 
 // Words lists the allowed values.
 func (BudgetScope) Words() []string { return []string{"session", "agent", "city"} }
 
-// BudgetMeasure is what a budget counts.
+// BudgetMeasure states what a budget counts.
 type BudgetMeasure string
 
-// MeasureTime counts time, and has durations as limits.
+// MeasureTime is the measure time; its limits are durations.
 const MeasureTime BudgetMeasure = "time"
 
 // Words lists the allowed values.
 func (BudgetMeasure) Words() []string { return []string{"tokens", "usd", "turns", string(MeasureTime)} }
 
-// BudgetAct is what happens when a budget is used up.
+// BudgetAct is the action when a budget is used up.
 type BudgetAct string
 
 // Words lists the allowed values.
@@ -139,7 +139,7 @@ func (c *checker) limit(b *Budget) {
 	case !timed && b.Limit.Span == 0 && !(b.Limit.Value > 0 && b.Limit.Value <= 1e18):
 		c.fail(at, `suspended = true keeps an agent from running`, "a limit is a number above zero")
 	case b.Measure == "turns" && b.Limit.Value < 1:
-		c.fail(at, "", "the minimum is one turn")
+		c.fail(at, "", "the minimum limit is one turn")
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *checker) agentNames() []string {
 		a := &c.city.Agents[i]
 		names = append(names, a.QualifiedName())
 		if scale, ok := a.Scale(); ok {
-			for number := range min(scale.Max, mostMembers) {
+			for number := range min(scale.Max, maxMembers) {
 				member := a.Member(number + 1)
 				names = append(names, member.QualifiedName())
 			}
@@ -161,6 +161,6 @@ func (c *checker) agentNames() []string {
 func (c *checker) matchesAgent(pattern string) bool {
 	return slices.ContainsFunc(c.agentNames(), func(name string) bool {
 		fits, err := path.Match(pattern, name)
-		return err != nil || fits // a faulty pattern is reported by itself
+		return err != nil || fits // an invalid pattern is reported separately
 	})
 }

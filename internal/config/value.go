@@ -9,7 +9,7 @@ import (
 // that the key is absent.
 type word interface{ Words() []string }
 
-// PromptMode is how the first prompt reaches the agent.
+// PromptMode states how the first prompt reaches the agent.
 type PromptMode string
 
 // The prompt modes.
@@ -23,7 +23,7 @@ const (
 // Words lists the allowed values.
 func (PromptMode) Words() []string { return []string{"arg", "flag", "none", "worker"} }
 
-// Channel is how prompts reach an agent that runs. An absent one is [ChannelNative].
+// Channel states how prompts reach a running agent. If it is absent, [ChannelNative] applies.
 type Channel string
 
 // The channels.
@@ -44,28 +44,28 @@ const OneShot Lifecycle = "one_shot"
 // Words lists the allowed values.
 func (Lifecycle) Words() []string { return []string{string(OneShot)} }
 
-// Scope is where an agent belongs.
+// Scope states whether an agent belongs to the city or to each rig.
 type Scope string
 
 // Words lists the allowed values.
 func (Scope) Words() []string { return []string{"city", "rig"} }
 
-// WakeMode is what waking a session means for its conversation.
+// WakeMode states whether a later start continues the conversation.
 type WakeMode string
 
 // Words lists the allowed values.
 func (WakeMode) Words() []string { return []string{"resume", "fresh"} }
 
-// The wake modes. An absent one is WakeResume.
+// The wake modes. If the key is absent, WakeResume applies.
 const (
 	WakeResume WakeMode = "resume"
 	WakeFresh  WakeMode = "fresh"
 )
 
-// PendingPolicy is what happens to a question without an answer.
+// PendingPolicy is the policy for a question that has no answer.
 type PendingPolicy string
 
-// The policies. An absent one is PendingEscalate.
+// The policies. If the key is absent, PendingEscalate applies.
 const (
 	PendingWait     PendingPolicy = "wait"
 	PendingDeny     PendingPolicy = "deny"
@@ -76,10 +76,10 @@ const (
 // Words lists the allowed values.
 func (PendingPolicy) Words() []string { return []string{"wait", "deny", "answer", "escalate"} }
 
-// OnStall is what is done about an agent that shows no progress in its turn.
+// OnStall is the action for an agent that shows no progress in its turn.
 type OnStall string
 
-// The acts. An absent one is StallReport.
+// The actions. If the key is absent, StallReport applies.
 const (
 	StallReport    OnStall = "report"
 	StallInterrupt OnStall = "interrupt"
@@ -92,31 +92,31 @@ func (OnStall) Words() []string { return []string{"report", "interrupt", "restar
 // Switch is on or off.
 type Switch string
 
-// On is the switch that is on.
+// On is the value "on".
 const On Switch = "on"
 
 // Words lists the allowed values.
 func (Switch) Words() []string { return []string{"on", "off"} }
 
-// NamedSessionMode says when a named session runs.
+// NamedSessionMode states when a named session runs.
 type NamedSessionMode string
 
 // Words lists the allowed values.
 func (NamedSessionMode) Words() []string { return []string{"always", "on_demand"} }
 
-// ResumeStyle says what a resume flag is.
+// ResumeStyle states whether resume_flag is a flag or a subcommand.
 type ResumeStyle string
 
 // Words lists the allowed values.
 func (ResumeStyle) Words() []string { return []string{"flag", "subcommand"} }
 
-// NudgeDispatcher says who delivers queued prompts.
+// NudgeDispatcher states which process delivers queued prompts.
 type NudgeDispatcher string
 
 // Words lists the allowed values.
 func (NudgeDispatcher) Words() []string { return []string{"legacy", "supervisor"} }
 
-// OptionalDuration is a duration or off. The zero value is an absent key.
+// OptionalDuration is a duration or "off". The zero value means an absent key.
 type OptionalDuration struct {
 	Duration time.Duration
 	Off      bool

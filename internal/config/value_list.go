@@ -13,16 +13,16 @@ import (
 	"gascity/runtime"
 )
 
-// Value is one value of the configuration, for people.
+// Value is one value of the configuration as text for people.
 type Value struct {
 	Key    string // "session.provider", "agents.worker.env.HOME"
-	Value  string // as TOML; credentials as asterisks
+	Value  string // as TOML; credentials are masked with asterisks
 	Origin Origin
 }
 
-// Values lists the values that were written and the defaults of the sections,
-// in the order of the sections and of their keys. Values that an agent inherits
-// from its provider are not here; see plan.Values.
+// Values returns the written values and the defaults of the sections, in the order of the sections
+// and of their keys. It does not contain values that an agent inherits from its provider; see
+// plan.Values.
 func (c *City) Values() []Value {
 	var values []Value
 	add := func(prefix string, section any) {
@@ -74,7 +74,7 @@ func (c *City) Values() []Value {
 	return values
 }
 
-// sectionValues lists the written keys of a section and its defaults.
+// sectionValues returns the written keys and the defaults of a section.
 func sectionValues(prefix string, section reflect.Value) []Value {
 	keys := section.Addr().Interface().(interface{ keys() *Keys }).keys()
 	var values []Value
@@ -85,7 +85,7 @@ func sectionValues(prefix string, section reflect.Value) []Value {
 		case isSection(f.typ):
 			values = append(values, sectionValues(path, value)...)
 		case !keys.Has(f.name) && f.preset == "":
-		case isSection(elem(f.typ)) && f.typ != reflect.TypeFor[[]CopyEntry](): // listed by itself
+		case isSection(elem(f.typ)) && f.typ != reflect.TypeFor[[]CopyEntry](): // listed as its own section
 		case f.typ == reflect.TypeFor[map[string]string]():
 			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]string))) {
 				shown := Mask(name, value.Interface().(map[string]string)[name])
@@ -98,8 +98,7 @@ func sectionValues(prefix string, section reflect.Value) []Value {
 	return values
 }
 
-// Mask returns the value of a variable as it may be shown: asterisks when its
-// name is that of a credential.
+// Mask returns the value of a variable, or asterisks if its name is that of a credential.
 func Mask(name, value string) string {
 	if value != "" && runtime.CredentialName(name) {
 		return Masked
@@ -147,6 +146,7 @@ func FormatValue(value any) string {
 	}
 }
 
+// formatTable returns a map as an inline TOML table, with credentials masked.
 func formatTable(table reflect.Value) string {
 	keys := make([]string, 0, table.Len())
 	for _, k := range table.MapKeys() {
@@ -164,7 +164,7 @@ func formatTable(table reflect.Value) string {
 	return "{" + strings.Join(items, ", ") + "}"
 }
 
-// quoted quotes a string for TOML.
+// quoted returns s as a TOML string.
 func quoted(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -8,20 +8,19 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// subject is a part of a call, and what is known of it before any rule is held
-// against it. It does not change, and depends on the input and the folders of a
-// request alone.
+// subject is a part of a call with everything that rules compare with it. It depends only on the
+// input and the directories of the request.
 type subject struct {
 	part
 	program string
 	fileUse fileUse
 	files   []file
 	home    []string
-	certain bool // the files are all that it names
+	certain bool // files contains all files that the part names
 }
 
-// parsePart takes a part apart.
-func (r *scratch) parsePart(p part, req *Request, home []string) subject {
+// subjectOfPart returns the subject for a part.
+func (r *scratch) subjectOfPart(p part, req *Request, home []string) subject {
 	s := subject{part: p, home: home}
 	switch {
 	case p.file != nil:
@@ -39,15 +38,15 @@ func (r *scratch) parsePart(p part, req *Request, home []string) subject {
 	return s
 }
 
-// homeOf returns the home of a request, taken apart.
-func homeOf(req *Request) []string {
+// homeParts returns the parts of the home directory of a request; nil if it is unknown.
+func homeParts(req *Request) []string {
 	if req.Home == "" {
 		return nil
 	}
 	return strings.Split(strings.Trim(strings.ToLower(path.Clean(req.Home)), "/"), "/")
 }
 
-// facts are what rules about a part are held against.
+// facts collects the verdicts of the rules on one part.
 type facts struct {
 	*subject
 
@@ -55,7 +54,7 @@ type facts struct {
 	verdict Verdict
 }
 
-// part returns the verdict on a part; without an action if no rule is about it.
+// part returns the verdict on a part; its action is empty if no rule matches.
 func (v *view) part(s *subject, req *Request) Verdict {
 	f := facts{subject: s, req: req}
 	var room [32]int
@@ -79,14 +78,14 @@ func (v *view) part(s *subject, req *Request) Verdict {
 	return f.verdict
 }
 
-// beginning is how a command begins, in the eyes of a head.
+// beginning caches whether a command begins with a head.
 type beginning struct {
 	known bool
 	truth truth
-	words []shell.Word // after it
+	words []shell.Word // the words after the head
 }
 
-// commands holds the rules about a program against a part.
+// commands applies the rules about a program to the part.
 func (f *facts) commands(p *program) {
 	if len(p.rules) == 0 || len(f.command.Words) == 0 {
 		return
@@ -108,12 +107,12 @@ func (f *facts) commands(p *program) {
 	}
 }
 
-// programOf returns the name of a program as rules give it.
+// programOf returns the name of a program as rules write it.
 func programOf(w shell.Word) string {
 	return strings.ToLower(strings.TrimPrefix(path.Base(w.Text), "="))
 }
 
-// consider adds what a rule comes to.
+// consider adds the verdict of a rule that matches with truth t.
 func (f *facts) consider(c *compiled, t truth) {
 	if t == no || !c.concerns(f.req) || c.Action == Allow && f.command != nil && f.command.Mentioned {
 		return
@@ -124,10 +123,10 @@ func (f *facts) consider(c *compiled, t truth) {
 // argumentsOf returns the files that the words of a command may name.
 func (r *scratch) argumentsOf(c *shell.Command, req *Request) []file {
 	files := r.freeFiles()
-	if c.More && c.Listed { // names that a program has found here
+	if c.More && c.Listed { // names that a program finds in the working directory
 		files = append(files, r.fileOf(&shell.Word{Text: "./" + string(shell.Unknown), Listed: true}, nil, req))
 	}
-	made := target(c)
+	made := copyTarget(c)
 	for i, w := range c.Words {
 		if i == 0 || w.Program {
 			continue
@@ -149,9 +148,9 @@ func (r *scratch) argumentsOf(c *shell.Command, req *Request) []file {
 	return files
 }
 
-// target returns the word of a command that names what the command only writes: the last of
-// those that copy. Zero is none.
-func target(c *shell.Command) int {
+// copyTarget returns the index of the word that a copying command only writes, which is its last
+// word; zero if there is none.
+func copyTarget(c *shell.Command) int {
 	last := len(c.Words) - 1
 	switch {
 	case c.More || last < 2 || !slices.Contains([]string{"cp", "mv", "install", "ln"}, programOf(c.Words[0])):
@@ -166,8 +165,8 @@ func target(c *shell.Command) int {
 	return last
 }
 
-// attached returns the texts in a word that may name files too: --file=path, -Ipath,
-// @path, file://path, from:to.
+// attached returns the parts of a word that may name files too: --file=path, -Ipath, @path,
+// file://path, from:to.
 func attached(text string) []string {
 	if !strings.ContainsAny(text, "=:@<") && (len(text) < 3 || text[0] != '-' || text[1] == '-') {
 		return nil
@@ -202,8 +201,8 @@ func attached(text string) []string {
 	return out
 }
 
-// filesOf appends what a word names: as it is, and in the folders that a script
-// changes to.
+// filesOf appends the files that a word names, in the working directory and in the directories
+// that a script changes to.
 func (r *scratch) filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []file {
 	here := r.fileOf(&w, nil, req)
 	here.doubt = len(folders) > 0 && !rooted(w.Text)
@@ -224,8 +223,8 @@ func (r *scratch) filesOf(files []file, w shell.Word, folders []shell.Word, req 
 	return files
 }
 
-// command reports whether a rule about commands is about this one, which begins as it
-// says as far as t says, with words left.
+// command reports whether a rule about commands matches the command of the part. t states whether
+// the command begins with the rule's head, and words are the words after it.
 func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	cmd := f.command
 	if len(c.any) > 0 {
@@ -248,17 +247,18 @@ func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 		}
 		t = min(t, found)
 	}
-	if t == maybe && !cmd.More && c.onlyTwice(f, words) {
+	if t == maybe && !cmd.More && c.needsOneWordTwice(f, words) {
 		return no
 	}
 	return t
 }
 
+// anyMatch reports whether a file may match at all.
 func anyMatch(m match, _ fileKind) bool { return m > apart }
 
-// onlyTwice reports whether the rule would hold only if one unknown word were an option and
+// needsOneWordTwice reports whether the rule would hold only if one unknown word were an option and
 // a file or another argument at once.
-func (c *compiled) onlyTwice(f *facts, words []shell.Word) bool {
+func (c *compiled) needsOneWordTwice(f *facts, words []shell.Word) bool {
 	single := func(w shell.Word) bool {
 		return !w.Known && !w.Split && w.Any == nil && !w.Glob && strings.HasPrefix(w.Text, string(shell.Unknown))
 	}
@@ -287,11 +287,11 @@ func (c *compiled) onlyTwice(f *facts, words []shell.Word) bool {
 	return len(c.pathPatterns) > 0
 }
 
-// names reports whether one of the files of a part is one of the rule's. How a program
-// uses its arguments is known of some only.
+// names reports whether the part uses one of the rule's files. How a program uses its arguments is
+// known only for some programs.
 func (c *compiled) names(f *facts) truth {
 	access := f.access
-	if f.command != nil && c.Access == Write && (onlyReads(f.program) || readsHere(f.program, f.command)) {
+	if f.command != nil && c.Access == Write && (onlyReads(f.program) || onlyReadsWithWords(f.program, f.command)) {
 		return no
 	}
 	if c.Access != "" && access != "" && c.Access != access {
@@ -315,11 +315,11 @@ func (c *compiled) names(f *facts) truth {
 	return t
 }
 
-// pathPatterns are those that a rule is about.
+// pathPatterns are the path patterns of a rule.
 type pathPatterns []pathPattern
 
-// used is truth, without the files that a command is known not to use in that way: one that
-// copies only writes the last, and reads the others.
+// used works like truth, but skips the files that the command certainly does not use in the way of
+// access: a copying command only writes its last word and reads the others.
 func (ps pathPatterns) used(f *facts, access Access, counts func(m match, kind fileKind) bool) truth {
 	if access == "" || access == Write && f.program == "mv" || !slices.ContainsFunc(f.files, func(f file) bool { return f.made }) {
 		return ps.truth(f, counts)
@@ -333,8 +333,8 @@ func (ps pathPatterns) used(f *facts, access Access, counts func(m match, kind f
 	return t
 }
 
-// truth reports whether one of the files is there. counts decides which matches that
-// are not certain do.
+// truth reports whether a file of the part matches. counts decides whether a match that is not
+// certain counts.
 func (ps pathPatterns) truth(f *facts, counts func(m match, kind fileKind) bool) truth {
 	t := no
 	for i := range f.files {
@@ -343,6 +343,7 @@ func (ps pathPatterns) truth(f *facts, counts func(m match, kind fileKind) bool)
 	return t
 }
 
+// of reports whether one file matches.
 func (ps pathPatterns) of(f *file, home []string, counts func(m match, kind fileKind) bool) truth {
 	if f.any != nil {
 		most, least := no, yes

@@ -15,17 +15,17 @@ type field struct {
 	value json.RawMessage
 }
 
-var errNotOne = errors.New("it is something else")
+var errNotObject = errors.New("it is something else")
 
-// fieldsOf returns the members of a JSON object by their names; of two of one name the
-// last, as readers of JSON have it.
+// fieldsOf returns the members of a JSON object, sorted by name. If a name occurs twice, the last
+// member counts, as in other JSON decoders.
 func fieldsOf(raw json.RawMessage) ([]field, error) {
 	if !json.Valid(raw) {
 		var none map[string]json.RawMessage
-		return nil, json.Unmarshal(raw, &none) // says where
+		return nil, json.Unmarshal(raw, &none) // the error contains the position
 	}
 	if !jsontext.IsObject(raw) {
-		return nil, errNotOne
+		return nil, errNotObject
 	}
 	var fields []field
 	for quoted, value := range jsontext.Members(raw) {

@@ -1,12 +1,12 @@
-// Package guard decides whether an agent may use a tool. Rules are data; a shell
-// command is judged on its syntax tree, program by program (see
-// [gascity/internal/guard/shell]). It is pure: no files, no clock, no state.
+// Package guard decides whether an agent may use a tool. Rules are data. A shell command is
+// parsed, and each program in it is checked (see [gascity/internal/guard/shell]). The package is
+// pure: it uses no files, no clock and no state.
 //
-// A call has parts: the tool itself, each program that it would run, each file that
-// it names. A part gets the most severe action of the rules that fit it, else the
-// default; the call gets the most severe action of its parts. Where it is unknown
-// whether a rule fits, because a word depends on what happens when it runs, a rule
-// that denies or asks makes it ask, and a rule that allows does nothing.
+// A call has parts: the tool itself, each program that it would run, each file that it names. A
+// part gets the most severe action of the rules that match it, else the default. The call gets the
+// most severe action of its parts. If it is unknown whether a rule matches, because a word is
+// known only when the command runs, a rule that denies or asks results in ask, and a rule that
+// allows has no effect.
 package guard
 
 import (
@@ -15,17 +15,17 @@ import (
 	"strings"
 )
 
-// Action is what happens to a call.
+// Action is the result of a decision about a call.
 type Action string
 
 // The actions, the mildest first.
 const (
 	Allow Action = "allow"
-	Ask   Action = "ask" // a person decides; without an answer it is deny
+	Ask   Action = "ask" // a person decides; without an answer the call is denied
 	Deny  Action = "deny"
 )
 
-// severity orders actions; the empty one, no word, is below all.
+// severity returns the rank of an action; the empty action has the lowest.
 func (a Action) severity() int {
 	switch a {
 	case "":
@@ -39,40 +39,40 @@ func (a Action) severity() int {
 	return 3
 }
 
-// IsValid reports whether the action is one of those above.
+// IsValid reports whether the action is allow, ask or deny.
 func (a Action) IsValid() bool { return a == Allow || a == Ask || a == Deny }
 
-// Request is a tool that an agent wants to use.
+// Request is a tool call that an agent wants to make.
 type Request struct {
 	Tool  string          `json:"tool"`
 	Input json.RawMessage `json:"input,omitempty"`
 	Role  string          `json:"role,omitempty"`
 	Agent string          `json:"agent,omitempty"`
-	Home  string          `json:"home,omitempty"` // the agent's home folder; empty is unknown
-	Dir   string          `json:"dir,omitempty"`  // where it works; empty is unknown
-	Now   string          `json:"now,omitempty"`  // where it says that it is now; empty is Dir
+	Home  string          `json:"home,omitempty"` // the agent's home directory; empty: unknown
+	Dir   string          `json:"dir,omitempty"`  // the agent's working directory; empty: unknown
+	Now   string          `json:"now,omitempty"`  // the current directory that the agent reports; empty: Dir
 }
 
 // Verdict is the decision on a call.
 type Verdict struct {
 	Action Action `json:"action"`
-	Rule   string `json:"rule,omitempty"`   // the id of the rule that decided; empty is the default
+	Rule   string `json:"rule,omitempty"`   // the id of the rule that decided; empty: the default
 	Reason string `json:"reason,omitempty"` // for the agent and for people
-	Part   string `json:"part,omitempty"`   // what it is about: a command or a file; empty is the tool itself
+	Part   string `json:"part,omitempty"`   // the command or file that decided; empty: the tool itself
 }
 
-// PartVerdict is what one part of a call came to.
+// PartVerdict is the verdict on one part of a call.
 type PartVerdict struct {
 	Verdict
 
-	// Via are the programs that it was seen through, outermost first.
+	// Via contains the programs that run the part, outermost first.
 	Via []string `json:"via,omitempty"`
-	// Incidental says that it needs no permission of its own: no rule is about it, and
-	// another part answers for it.
+	// Incidental is true if the part needs no permission of its own: no rule matches it, and
+	// another part covers it.
 	Incidental bool `json:"incidental,omitempty"`
 }
 
-// Worse returns the more severe of two verdicts, the first if they are alike.
+// Worse returns the more severe of two verdicts, the first if they are equally severe.
 func Worse(a, b Verdict) Verdict {
 	if b.Action.severity() > a.Action.severity() {
 		return b
@@ -80,13 +80,13 @@ func Worse(a, b Verdict) Verdict {
 	return a
 }
 
-// truth is whether something holds, as far as it can be known.
+// truth states whether something is true, as far as it can be known before the command runs.
 type truth int8
 
 const (
 	no    truth = iota
-	maybe       // it depends on the run
-	some        // in some of the cases that come one after the other
+	maybe       // it is known only when the command runs
+	some        // true for some of the values that the command certainly uses
 	yes
 )
 
@@ -97,7 +97,7 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// not returns the truth of the contrary.
+// not returns the truth of the negation.
 func (t truth) not() truth {
 	switch t {
 	case yes:
@@ -109,7 +109,7 @@ func (t truth) not() truth {
 	return t
 }
 
-// at bounds a truth.
+// at returns the truth, but at most most.
 func (t truth) at(most truth) truth { return min(t, most) }
 
 // Decide returns the verdict on a call. It is safe for concurrent use.
@@ -122,15 +122,15 @@ func (p *Policy) Decide(req Request) Verdict {
 	return v
 }
 
-// Explain returns the verdict on a call and what each of its parts came to.
+// Explain returns the verdict on a call and the verdict on each of its parts.
 func (p *Policy) Explain(req Request) (Verdict, []PartVerdict) {
 	var parts []PartVerdict
 	v := p.judge(&req, func(part PartVerdict) { parts = append(parts, part) })
 	return v, parts
 }
 
-// judge decides, and reports each part.
-func (p *Policy) judge(req *Request, tell func(PartVerdict)) Verdict {
+// judge computes the verdict and calls report, if it is not nil, for each part.
+func (p *Policy) judge(req *Request, report func(PartVerdict)) Verdict {
 	view := p.viewOf(req)
 	tool := view.tool(req)
 	if tool.Action == Deny {
@@ -156,10 +156,10 @@ func (p *Policy) judge(req *Request, tell func(PartVerdict)) Verdict {
 			v.Part = part.name()
 		}
 		v = Worse(v, part.hidden())
-		if tell != nil {
-			told := PartVerdict{Verdict: v, Via: part.via(), Incidental: incidental}
-			told.Part = part.name()
-			tell(told)
+		if report != nil {
+			result := PartVerdict{Verdict: v, Via: part.via(), Incidental: incidental}
+			result.Part = part.name()
+			report(result)
 		}
 		verdict = Worse(verdict, v)
 	}
@@ -169,14 +169,15 @@ func (p *Policy) judge(req *Request, tell func(PartVerdict)) Verdict {
 	return Worse(verdict, tool)
 }
 
-// The ids of the rules that are always there.
+// The ids of the rules that always apply.
 const (
-	// RuleHidden asks about a command that runs what cannot be seen.
+	// RuleHidden asks about a command that runs something that the guard cannot see.
 	RuleHidden = "hidden-command"
-	// RuleUnreadable asks about a call that cannot be read.
+	// RuleUnreadable asks about a call that the guard cannot read.
 	RuleUnreadable = "unreadable-call"
 )
 
+// defaultReason returns the reason text for a default action.
 func defaultReason(a Action, tool string) string {
 	switch a {
 	case Deny:
@@ -188,5 +189,5 @@ func defaultReason(a Action, tool string) string {
 	return ""
 }
 
-// readable makes unknown parts of a word visible.
+// readable replaces unknown parts of a word by "…".
 func readable(text string) string { return strings.ReplaceAll(text, "\x00", "…") }

@@ -12,9 +12,9 @@ import (
 	"gascity/internal/jsontext"
 )
 
-// Tools differ in how they name their input. A script is a script whatever the tool
-// is called, so the names of all are looked for, at any depth, in small letters and
-// without underscores.
+// inputFields maps the names of input fields to their kinds. Tools use different names, so the
+// names of all tools are recognized for every tool and at any depth. The names are in lower case
+// and without underscores and hyphens.
 var inputFields = map[string]fieldKind{
 	"command": scriptField, "cmd": scriptField, "script": scriptField, "shellcommand": scriptField, "commandline": scriptField, "bash": scriptField,
 	"chars": scriptField, "keystrokes": scriptField, "commands": scriptsField,
@@ -34,11 +34,11 @@ const (
 	scriptsField           // scripts
 	wordsField             // the words after the program that another field names
 	fileField
-	folderField // where it runs
+	folderField // the working directory
 	patchField  // it may be a patch that names files
 )
 
-// maxNesting bounds how deep an input is looked into.
+// maxNesting is the maximum depth to which an input is read.
 const maxNesting = 6
 
 var (
@@ -46,7 +46,7 @@ var (
 	errNUL      = errors.New("the tool's input holds a NUL byte")
 )
 
-// read returns the parts of a call, taken apart. An error says why it cannot be read.
+// read returns the parts of a call as subjects. The error states why the call cannot be read.
 func (r *scratch) read(req *Request) ([]subject, error) {
 	if len(req.Input) == 0 || string(req.Input) == "null" {
 		return nil, nil
@@ -56,13 +56,13 @@ func (r *scratch) read(req *Request) ([]subject, error) {
 		return nil, err
 	}
 	r.parts = g.parts
-	home := homeOf(req)
+	home := homeParts(req)
 	for i := range g.parts {
 		if c := g.parts[i].command; c != nil {
 			c.Folders = append(c.Folders, g.folders...)
 		}
 		g.parts[i].folders = append(slices.Clip(g.parts[i].folders), g.folders...)
-		r.subjects = append(r.subjects, r.parsePart(g.parts[i], req, home))
+		r.subjects = append(r.subjects, r.subjectOfPart(g.parts[i], req, home))
 	}
 	return r.subjects, nil
 }
@@ -74,7 +74,7 @@ type gatherer struct {
 	folders []shell.Word
 }
 
-// object reads an object and what is in it.
+// object reads a JSON object and its members.
 func (g *gatherer) object(raw json.RawMessage, depth int) error {
 	fields, err := fieldsOf(raw)
 	if err != nil {
@@ -105,7 +105,7 @@ func (g *gatherer) object(raw json.RawMessage, depth int) error {
 	return nil
 }
 
-// plainName returns a field's name in the way of the table.
+// plainName returns a field's name in lower case and without underscores and hyphens.
 func plainName(name string) string {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
 		return name
@@ -118,6 +118,7 @@ func plainName(name string) string {
 	}, name))
 }
 
+// field reads one member of an object.
 func (g *gatherer) field(kind fieldKind, raw json.RawMessage, depth int) error {
 	switch kind {
 	case scriptField, scriptsField:
@@ -133,7 +134,7 @@ func (g *gatherer) field(kind fieldKind, raw json.RawMessage, depth int) error {
 	return g.below(raw, depth)
 }
 
-// below looks into what a field holds.
+// below reads the objects inside a value.
 func (g *gatherer) below(raw json.RawMessage, depth int) error {
 	if len(raw) == 0 || depth >= maxNesting {
 		return nil
@@ -155,7 +156,7 @@ func (g *gatherer) below(raw json.RawMessage, depth int) error {
 	return nil
 }
 
-// script reads a script, the words of one program, or scripts.
+// script reads a field with a script, the words of one program, or scripts.
 func (g *gatherer) script(kind fieldKind, raw json.RawMessage) error {
 	many := texts(raw)
 	switch {
@@ -187,12 +188,14 @@ func (g *gatherer) script(kind fieldKind, raw json.RawMessage) error {
 	return err
 }
 
+// add adds commands as parts.
 func (g *gatherer) add(commands []shell.Command) {
 	for i := range commands {
 		g.parts = appendCommand(g.parts, &commands[i])
 	}
 }
 
+// files reads a field with files or directories.
 func (g *gatherer) files(kind fieldKind, raw json.RawMessage, depth int) error {
 	all := texts(raw)
 	for _, text := range all {
@@ -228,6 +231,7 @@ func patched(text string) []string {
 	return paths
 }
 
+// text returns a JSON string; empty for any other value.
 func text(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
@@ -239,7 +243,7 @@ func text(raw json.RawMessage) string {
 	return one
 }
 
-// texts returns the texts of a JSON text or list of texts; none if it is something else.
+// texts returns the strings of a JSON string or list of strings; nil for any other value.
 func texts(raw json.RawMessage) []string {
 	if len(raw) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// glob reports whether text fits a pattern in which * stands for any characters and
-// ? for one; a backslash takes the meaning of the next one away.
+// glob reports whether text matches a pattern, in which * matches any characters and ? matches
+// one. A backslash removes the special meaning of the next character.
 func glob(pattern, text string) bool {
 	p, t := 0, 0
 	star, from := -1, 0
@@ -31,7 +31,7 @@ func glob(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// anyGlob reports whether one of the patterns fits; none fit everything.
+// anyGlob reports whether one of the patterns matches; true if there are no patterns.
 func anyGlob(patterns []string, text string) bool {
 	for _, p := range patterns {
 		if glob(p, text) {
@@ -41,13 +41,13 @@ func anyGlob(patterns []string, text string) bool {
 	return len(patterns) == 0
 }
 
-// meet reports whether there is a text that fits both patterns: * in each stands
+// canBothMatch reports whether there is a text that fits both patterns: * in each stands
 // for any characters. It takes time that grows with the product of their lengths.
-func meet(a, b string) bool {
+func canBothMatch(a, b string) bool {
 	if !strings.ContainsAny(b, "*?") {
 		return glob(a, b)
 	}
-	// ways[j] says whether what has been read of a meets the first j of b.
+	// ways[j] is true if some text matches both the read part of a and the first j bytes of b.
 	ways := make([]bool, len(b)+1)
 	ways[0] = true
 	for j := range len(b) {
@@ -78,14 +78,14 @@ func meet(a, b string) bool {
 	return ways[len(b)]
 }
 
-// maxMeet bounds the words that are compared as patterns: the comparison takes
-// time that grows with the product of their stars.
+// maxMeet is the maximum length of a word that is compared as a pattern, because that comparison
+// is slow.
 const maxMeet = 512
 
 // wild returns a word with its unknown parts as stars.
 func wild(text string) string { return strings.ReplaceAll(text, string(shell.Unknown), "*") }
 
-// fits reports whether a word is one that fits a pattern.
+// fits reports whether a word matches a pattern.
 func fits(pattern string, w *shell.Word) truth {
 	if w.Any != nil {
 		return each(w.Any, func(w *shell.Word) truth { return fits(pattern, w) })
@@ -95,13 +95,13 @@ func fits(pattern string, w *shell.Word) truth {
 		return yes
 	case w.Glob && w.Known:
 		return truthOf(globbed(pattern, w.Text)).at(maybe)
-	case w.Split, !w.Known && (len(w.Text) > maxMeet || meet(pattern, wild(w.Text))):
+	case w.Split, !w.Known && (len(w.Text) > maxMeet || canBothMatch(pattern, wild(w.Text))):
 		return maybe
 	}
 	return no
 }
 
-// each returns the truth of several words that come one after the other.
+// each returns the combined truth for several values that are used one after the other.
 func each(words []shell.Word, of func(*shell.Word) truth) truth {
 	most, least := no, yes
 	for i := range words {
@@ -114,7 +114,8 @@ func each(words []shell.Word, of func(*shell.Word) truth) truth {
 	return most
 }
 
-// term is one entry of a rule's any, all or none: options or patterns of arguments.
+// term is one entry of a rule's any, all or none: alternatives of options and patterns of
+// arguments.
 type term struct {
 	options []string // -f, --force
 	globs   []string // +*
@@ -122,7 +123,7 @@ type term struct {
 
 func termOf(text string) term {
 	var t term
-	const bar = "\x01" // one that is meant
+	const bar = "\x01" // stands for an escaped bar
 	for each := range strings.SplitSeq(strings.ReplaceAll(text, `\|`, bar), "|") {
 		each = strings.ReplaceAll(each, bar, "|")
 		if len(each) > 1 && each[0] == '-' && !strings.ContainsAny(each, "*?") {
@@ -134,11 +135,12 @@ func termOf(text string) term {
 	return t
 }
 
-// minAbbreviation is the shortest beginning of a long option that is taken for it:
-// most programs accept any that is not ambiguous.
+// minAbbreviation is the minimum length of an abbreviated long option, because most programs
+// accept any unique abbreviation.
 const minAbbreviation = len("--m")
 
-// among reports whether the term is among the words of a command.
+// among reports whether the words of a command contain the term. more is true if further words are
+// added later.
 func (t term) among(words []shell.Word, more bool) truth {
 	found := truthOf(false)
 	if more {
@@ -168,19 +170,20 @@ func (t term) among(words []shell.Word, more bool) truth {
 	return found
 }
 
-// argument reports whether a word is surely no option.
+// argument reports whether a word is certainly not an option.
 func argument(w *shell.Word) bool {
 	return w.Known && !w.Glob && w.Any == nil && (w.Text == "" || w.Text[0] != '-')
 }
 
+// isOption reports whether a word is certainly an option.
 func isOption(w *shell.Word) bool { return w.Known && len(w.Text) > 1 && w.Text[0] == '-' }
 
-// option reports whether a word is the option, or holds it.
+// option reports whether a word is or contains the option.
 func option(name string, w *shell.Word) truth {
 	if w.Any != nil {
 		return each(w.Any, func(w *shell.Word) truth { return option(name, w) })
 	}
-	if w.Glob && w.Known && strings.ContainsRune("*?[-", rune(w.Text[0])) { // of a file that is called like an option
+	if w.Glob && w.Known && strings.ContainsRune("*?[-", rune(w.Text[0])) { // the pattern may match a file whose name looks like an option
 		cluster := len(name) == 2 && !strings.ContainsAny(w.Text, "./") && !strings.HasPrefix(w.Text, "--")
 		return truthOf(cluster || globbed(name, w.Text)).at(maybe)
 	}
@@ -197,24 +200,24 @@ func option(name string, w *shell.Word) truth {
 	switch {
 	case text == name:
 		return yes
-	case len(name) == 2: // one letter, also in a cluster
+	case len(name) == 2: // one letter, also together with others as in -uf
 		return truthOf(len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text[1:], name[1:]))
 	default:
 		return truthOf(strings.HasPrefix(name, "--") && len(text) >= minAbbreviation && strings.HasPrefix(name, text))
 	}
 }
 
-// head is a program and the first of its words, as a rule names them.
+// head is the beginning of a command in a rule: a program and its first words.
 type head []string
 
 func headOf(text string) head {
 	h := strings.Fields(text)
-	h[0] = strings.ToLower(h[0]) // some file systems do not distinguish capitals
+	h[0] = strings.ToLower(h[0]) // some file systems ignore case
 	return h
 }
 
-// valueOptions are the options of a program, before its command, that take the next
-// word as their value. Where a program is not here, any option may.
+// valueOptions lists, by program, the options before its subcommand that take the next word as
+// their value. For a program that is not in the list, any option may take one.
 var valueOptions = map[string][]string{
 	"git":       {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env", "--attr-source"},
 	"gh":        {"-R", "--repo", "--hostname"},
@@ -223,8 +226,8 @@ var valueOptions = map[string][]string{
 	"terraform": {}, "npm": {"--prefix", "-C", "-w", "--workspace"}, "go": {"-C"}, "cargo": {"-C", "--config", "-Z"},
 }
 
-// refused reports whether the first word that may be a command is surely another one
-// than wanted. Most rules end here.
+// refused reports whether the first word that may be a subcommand certainly differs from wanted.
+// This is a fast check, because most rules do not match.
 func refused(wanted string, words []shell.Word, takes []string, exact bool) bool {
 	after := false
 	for i := 0; i < len(words); i++ {
@@ -247,8 +250,8 @@ func refused(wanted string, words []shell.Word, takes []string, exact bool) bool
 	return true
 }
 
-// begins reports whether a command begins so, and returns the words that are left. The
-// program's own options may come in between, with a value each.
+// begins reports whether a command begins with the head, and returns the words that are left.
+// Options of the program may be between the words of the head, each with a value.
 func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
 	t := truthOf(glob(h[0], program))
 	words := c.Words[1:]
@@ -280,17 +283,17 @@ func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
 	return s.otherwise, s.rest
 }
 
-// search looks for the words of a head among those of a command.
+// search finds the words of a head among the words of a command.
 type search struct {
 	wanted    []string
-	left      []shell.Word // that are not the head's
+	left      []shell.Word // words that are not part of the head
 	t         truth
-	after     bool         // the word before was an option, which may take this one as its value
-	otherwise truth        // if a word that may be a value is not one
-	rest      []shell.Word // left then
+	after     bool         // the previous word was an option, which may take this word as its value
+	otherwise truth        // the result if a word that may be a value is not a value
+	rest      []shell.Word // the words that are left in that case
 }
 
-// word takes up a word that is no option. It reports whether that ends the search.
+// word handles a word that is not an option. done is true if the search is complete.
 func (s *search) word(w shell.Word, next []shell.Word) (done bool) {
 	fit, after := fits(s.wanted[0], &w), s.after
 	s.after = false

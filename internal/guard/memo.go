@@ -5,35 +5,35 @@ import (
 	"sync"
 )
 
-// The bounds of a memo: of each of its two halves, and of what is kept at all.
+// The limits of a memo: for each of its two maps, and for one entry.
 const (
 	maxMemo      = 1024
 	maxMemoBytes = 256 << 10
 	maxMemoInput = 2 << 10
-	maxMemoText  = 4 << 10 // of a request beside its input, and of its verdict
+	maxMemoText  = 4 << 10 // of the other texts of a request and its verdict
 )
 
-// memo keeps verdicts: agents repeat themselves. A verdict depends on its request and on
-// the policy alone, and a policy does not change: it has its own memo, and the whole
-// request is the key. What has been asked once only is not kept: most of it never comes
-// again. It is safe for concurrent use.
+// memo caches verdicts, because agents repeat calls. A verdict depends only on the request and the
+// policy. Each policy has its own memo, and the whole request is the key. A verdict is stored when
+// its request occurs for the second time, because most requests occur only once. Safe for
+// concurrent use.
 type memo struct {
 	seed maphash.Seed // constant
 
 	mu       sync.RWMutex
 	new, old map[memoKey]Verdict
-	bytes    int             // of the inputs in new
-	asked    [maxMemo]uint64 // hashes of inputs that were asked once, each in its place
+	bytes    int             // total length of the inputs in new
+	asked    [maxMemo]uint64 // hashes of inputs that occurred once, at the index hash % maxMemo
 }
 
-// memoKey is a request.
+// memoKey is a request as a map key.
 type memoKey struct{ tool, input, role, agent, home, dir, now string }
 
 func newMemo() *memo {
 	return &memo{seed: maphash.MakeSeed(), new: map[memoKey]Verdict{}, old: map[memoKey]Verdict{}}
 }
 
-// find returns the verdict on a request.
+// find returns the stored verdict on a request.
 func (m *memo) find(req *Request) (Verdict, bool) {
 	if len(req.Input) > maxMemoInput {
 		return Verdict{}, false
@@ -53,7 +53,7 @@ func (m *memo) find(req *Request) (Verdict, bool) {
 	return v, ok || aged
 }
 
-// add records the verdict on a request that is asked again.
+// add stores the verdict on a request if the request has occurred before.
 func (m *memo) add(req *Request, v Verdict) {
 	rest := len(req.Tool) + len(req.Role) + len(req.Agent) + len(req.Home) + len(req.Dir) + len(req.Now) + len(v.Rule) + len(v.Reason) + len(v.Part)
 	if len(req.Input) > maxMemoInput || rest > maxMemoText {
@@ -69,8 +69,8 @@ func (m *memo) add(req *Request, v Verdict) {
 	m.addLocked(req, v)
 }
 
-// addLocked records a verdict. What was not asked for since the younger half was empty
-// goes when that is full.
+// addLocked stores a verdict. When new is full it becomes old, and the entries of the previous old
+// are removed.
 func (m *memo) addLocked(req *Request, v Verdict) {
 	key := memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}
 	if len(m.new) >= maxMemo || m.bytes+len(key.input) > maxMemoBytes {

@@ -7,15 +7,16 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// part is one thing that a call does: a program that it runs, or a file that it uses.
+// part is one element of a call: a program that it runs, or a file that it uses.
 type part struct {
 	command *shell.Command
 	file    *shell.Word
-	access  Access       // of the file; empty is not known
-	folders []shell.Word // where a file may be, beside where the agent works
-	behind  []string     // of a file: what it was seen through
+	access  Access       // of the file; empty: unknown
+	folders []shell.Word // further directories that a file may be in
+	behind  []string     // for a file: the programs that use it
 }
 
+// name returns the text of the part for people.
 func (p *part) name() string {
 	if p.command == nil {
 		return readable(p.file.Text)
@@ -33,6 +34,7 @@ func (p *part) name() string {
 	return p.command.Text
 }
 
+// via returns the programs that run the part.
 func (p *part) via() []string {
 	if p.command == nil {
 		return p.behind
@@ -40,10 +42,9 @@ func (p *part) via() []string {
 	return p.command.Via
 }
 
-// incidental reports whether a part that no rule is about needs no permission of its
-// own: what is read, which the tool or program that reads it answers for, a
-// program that only runs others, which are parts of their own, and what is only
-// mentioned.
+// incidental reports whether a part that no rule matches needs no permission of its own. That
+// applies to a file that is read, because the tool or program that reads it is decided about, to a
+// command without words, to a text that is only mentioned, and to a write to a harmless file.
 func (p *part) incidental(fallback Action) bool {
 	if p.file != nil {
 		return p.access != Write || fallback == Allow || harmless(*p.file)
@@ -51,7 +52,8 @@ func (p *part) incidental(fallback Action) bool {
 	return len(p.command.Words) == 0 || p.command.Mentioned
 }
 
-// hidden returns the verdict on what a part hides; without an action if it hides nothing.
+// hidden returns the verdict on a command that the guard cannot see completely; its action is
+// empty if it can.
 func (p *part) hidden() Verdict {
 	if p.command == nil || p.command.Hidden == "" {
 		return Verdict{}
@@ -59,7 +61,7 @@ func (p *part) hidden() Verdict {
 	return Verdict{Action: Ask, Rule: RuleHidden, Reason: p.command.Hidden, Part: p.name()}
 }
 
-// harmless reports whether writing there changes nothing.
+// harmless reports whether a write to the file changes nothing.
 func harmless(w shell.Word) bool {
 	return w.Known && slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, w.Text)
 }
@@ -76,21 +78,20 @@ func appendCommand(parts []part, c *shell.Command) []part {
 	return parts
 }
 
-// fileUse is what is known of how a program uses the files that its words name.
+// fileUse states how a program uses the files that its words name.
 type fileUse int8
 
 const (
-	// usesNone: it does not open files that it is not known to be about, as far as a rule
-	// of files is concerned.
+	// usesNone: the program is not known to read the contents of files.
 	usesNone fileUse = iota
-	// usesSearch: it reads files, and shows what is looked for.
+	// usesSearch: the program reads files and prints or moves parts of them.
 	usesSearch
-	// usesContent: it reads files, and shows or copies them.
+	// usesContent: the program reads files and prints or copies them.
 	usesContent
 )
 
-// fileUseOf returns the habit of a program. Only words that are not known are judged
-// by it: a word that names a file does so whatever the program is.
+// fileUseOf returns how a program uses files. It matters only for unknown words: a known word that
+// names a file counts for every program.
 func fileUseOf(program string) fileUse {
 	switch program {
 	case "cat", "tac", "head", "tail", "less", "more", "most", "bat", "batcat", "nl", "pr", "base64", "base32", "xxd", "od", "hexdump", "strings", "tar", "zip", "gzip", "zcat", "7z", "cpio",
@@ -103,8 +104,8 @@ func fileUseOf(program string) fileUse {
 	return usesNone
 }
 
-// readsHere reports whether a program that may change files does not with these words.
-func readsHere(program string, c *shell.Command) bool {
+// onlyReadsWithWords reports whether a program that may change files does not with these words.
+func onlyReadsWithWords(program string, c *shell.Command) bool {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":
 		return !slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool { return strings.HasSuffix(w.Text, "inplace") })
@@ -116,8 +117,7 @@ func readsHere(program string, c *shell.Command) bool {
 	return false
 }
 
-// onlyReads reports whether a program changes none of the files that its words
-// name.
+// onlyReads reports whether a program never changes the files that its words name.
 func onlyReads(program string) bool {
 	switch program {
 	case "cat", "tac", "head", "tail", "less", "more", "bat", "nl", "base64", "xxd", "od", "hexdump", "strings", "grep", "egrep", "fgrep", "rg", "ag", "cut", "uniq", "comm", "diff", "cmp", "wc", "ls", "stat",

@@ -9,17 +9,18 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// pathPattern is a pattern of files: ** is any number of folders, * and ? stay within
-// one. A pattern without a leading / or ~ fits at any depth.
+// pathPattern is a pattern of file paths: ** matches any number of directories; * and ? match
+// within one part. A pattern without a leading / or ~ matches at any depth.
 type pathPattern struct {
 	parts []string
-	ends  ends   // of the part that is the key
-	key   int    // the last part with a letter: a word that names it is about the place
-	named string // what every file there has among its parts; empty if there is none
-	whole string // as a pattern of a script names it
-	last  ends   // what the name of every file there begins and ends with
+	ends  ends   // of the key part
+	key   int    // index of the last part that is not only wildcards: a word that names it probably means these files
+	named string // a part that every matching path contains; empty if there is none
+	whole string // the whole pattern, as a script would write it
+	last  ends   // beginning and end of the name of every matching file
 }
 
+// parsePathPattern parses a pattern.
 func parsePathPattern(pattern string) pathPattern {
 	if !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "~") && !strings.HasPrefix(pattern, "**/") {
 		pattern = "**/" + pattern
@@ -38,8 +39,8 @@ func parsePathPattern(pattern string) pathPattern {
 	return p
 }
 
-// apart reports quickly that a file is surely not one of the place's, or, should
-// only what is known of its name count, that nothing of it shows that.
+// apart is a fast check. It reports whether a file certainly does not match or, if telling is
+// true, whether no known part of its name suggests a match.
 func (p *pathPattern) apart(f *file, telling bool) bool {
 	switch {
 	case f.kind == exact:
@@ -50,12 +51,13 @@ func (p *pathPattern) apart(f *file, telling bool) bool {
 	return !slices.ContainsFunc(f.ends, p.ends.overlaps)
 }
 
-// spelled reports whether a pattern of a script may be the place's own.
+// spelled reports whether a script contains the pattern itself.
 func (p *pathPattern) spelled(pattern string) bool {
 	return pattern == p.whole || p.parts[0] == "~" && strings.HasSuffix(pattern, strings.TrimPrefix(p.whole, "/~"))
 }
 
-// literal returns a part that every file there has, empty if there is none.
+// literal returns a part without wildcards that every matching path contains, empty if there is
+// none.
 func (p pathPattern) literal() string {
 	for _, part := range slices.Backward(p.parts) {
 		if part != "" && part != "~" && !strings.ContainsAny(part, "*?\\") {
@@ -65,36 +67,36 @@ func (p pathPattern) literal() string {
 	return ""
 }
 
-// isSpecific reports whether a part has more than stars.
+// isSpecific reports whether a part contains more than wildcards and dots.
 func isSpecific(part string) bool { return strings.Trim(part, "*?.") != "" }
 
-// file is what a word names as a file, taken apart.
+// file is a word of a command, parsed as a file path.
 type file struct {
-	parts []string // folders and name, in small letters; where something is not known there is a star
-	ends  []ends   // of parts, unless it is exact
+	parts []string // directories and name, in lower case; an unknown part contains a star
+	ends  []ends   // of each part; nil for an exact file
 	kind  fileKind
-	whole string // of a pattern: its text
-	doubt bool   // it depends on where the script is then
-	word  int    // of a command: which of its words names it
-	made  bool   // the command only writes it, as the last word of cp
-	any   []file // the values that it takes one after the other
+	whole string // the whole path
+	doubt bool   // the path depends on the current directory of the script
+	word  int    // for a command: the index of the word that names the file
+	made  bool   // the command only writes the file, like the last word of cp
+	any   []file // the values that the word has one after the other
 }
 
-// fileKind says what is known of a file's name.
+// fileKind states what is known of a file's path.
 type fileKind int8
 
 const (
-	exact   fileKind = iota // it is that
-	pattern                 // the shell looks for names that fit
-	listed                  // a program has looked for names here
-	partial                 // the stars may be anything
+	exact   fileKind = iota // the path is known
+	pattern                 // the shell replaces the pattern by matching names
+	listed                  // a program finds the names in the working directory
+	partial                 // parts are unknown
 	opaque                  // nothing
 )
 
-// maxFolders bounds the depth of a path that is compared.
+// maxFolders is the maximum number of directories in a path that is compared.
 const maxFolders = 128
 
-// fileOf takes a word apart, as it is in a folder.
+// fileOf parses a word as a file path in a directory; nil means the working directory.
 func (r *scratch) fileOf(w, folder *shell.Word, req *Request) file {
 	if w.Any != nil {
 		f := file{any: make([]file, len(w.Any))}
@@ -136,8 +138,8 @@ func (r *scratch) fileOf(w, folder *shell.Word, req *Request) file {
 	return f
 }
 
-// unknownParts takes a name apart that is known in part. What is not known may be
-// several folders, and may lead out of those before it.
+// unknownParts returns the parts of a path that is partly unknown. An unknown part may contain
+// several directories, and may lead out of the directories before it.
 func unknownParts(text string) []string {
 	parts := []string{"*"}
 	rest := strings.ToLower(text[max(0, strings.IndexByte(text, byte(shell.Unknown))):])
@@ -162,17 +164,17 @@ func rooted(text string) bool {
 	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.HasPrefix(text, string(shell.Unknown))
 }
 
-// match is how well a file fits a place.
+// match states how well a file matches a pattern.
 type match int8
 
 const (
-	apart     match = iota // it does not
-	uncertain              // nothing that is known of its name says so
-	about                  // what is known of its name says that it may
+	apart     match = iota // it does not match
+	uncertain              // it may match, but nothing in its known parts suggests it
+	about                  // its known parts suggest that it matches
 	certain
 )
 
-// fit returns how a file fits. home is the folder that ~ is, taken apart.
+// fit returns how well a file matches. home contains the parts of the home directory.
 func (p *pathPattern) fit(f *file, home []string) match {
 	parts, mine, key := f.parts, p.parts, p.key
 	if mine[0] == "~" && len(home) > 0 {
@@ -196,9 +198,9 @@ func (p *pathPattern) fit(f *file, home []string) match {
 		}
 		return match(within(mine, parts, fitting{same: globbed, key: key}))
 	case listed, partial:
-		m := match(within(mine, parts, fitting{same: meet, key: key, deep: true}))
+		m := match(within(mine, parts, fitting{same: canBothMatch, key: key, deep: true}))
 		if last := parts[len(parts)-1]; m == uncertain && mine[len(mine)-1] == "**" && strings.HasPrefix(strings.TrimLeft(last, "*"), ".") && isSpecific(last) {
-			return apart // a name of some kind, in a folder that nothing speaks for
+			return apart // a known file extension in an unknown directory
 		}
 		return m
 	case opaque:
@@ -206,12 +208,11 @@ func (p *pathPattern) fit(f *file, home []string) match {
 	return uncertain
 }
 
-// somewhere is where an agent works if that is not known: far from any place that a
-// rule is about.
+// somewhere replaces an unknown working directory. No rule is about such a path.
 const somewhere = "/-/-/-/-"
 
-// absolute returns the file that a text names: its dots resolved, from the place where
-// the agent works. Links are not followed: that would take the file system.
+// absolute returns the clean absolute path for a text, relative to the working directory of the
+// request. It does not follow symbolic links, because that would need the file system.
 func absolute(text string, req *Request) string {
 	if text == "~" && req.Home != "" {
 		return req.Home
@@ -226,7 +227,7 @@ func absolute(text string, req *Request) string {
 		return text
 	}
 	text = path.Clean(text)
-	if rest, ok := strings.CutPrefix(text, "/proc/"); ok { // another way to the root, and to where a process works
+	if rest, ok := strings.CutPrefix(text, "/proc/"); ok { // other paths to the root and the working directory of a process
 		_, rest, _ = strings.Cut(strings.TrimPrefix(rest, "self/task/"), "/")
 		if below, ok := strings.CutPrefix(rest, "root"); ok && (below == "" || below[0] == '/') {
 			return absolute(cmp.Or(below, "/"), req)
@@ -238,16 +239,16 @@ func absolute(text string, req *Request) string {
 	return text
 }
 
-// fitting is how parts are compared.
+// fitting contains the parameters of a comparison of parts.
 type fitting struct {
 	same       func(pattern, part string) bool
-	key        int  // the part of the pattern that is significant
-	deep       bool // a part that is not known may be several folders
-	keyMatched bool // the key was met by something that is known
+	key        int  // index of the key part in the pattern
+	deep       bool // an unknown part may contain several directories
+	keyMatched bool // a known text matched the key part
 }
 
-// within returns how folders and name fit a pattern's: 0 not, 1 without a significant
-// part, 2 with it.
+// within returns how well parts match a pattern: 0 not at all, 1 without a match of the key part
+// by a known text, 2 with it.
 func within(pattern, parts []string, by fitting) int {
 	if len(pattern) == 0 {
 		switch {
@@ -282,8 +283,7 @@ func within(pattern, parts []string, by fitting) int {
 	return best
 }
 
-// ends are the texts before the first and behind the last wildcard of a part: what is
-// known of it.
+// ends contains the known texts of a part: before its first and after its last wildcard.
 type ends struct{ before, behind string }
 
 const wildcards = "*?["
@@ -296,12 +296,12 @@ func endsOf(part string) ends {
 	return e
 }
 
-// around reports whether a text begins and ends so.
+// around reports whether a text begins and ends with the known texts.
 func (e ends) around(text string) bool {
 	return strings.HasPrefix(text, e.before) && strings.HasSuffix(text, e.behind)
 }
 
-// overlaps reports whether what is known of a part is what is known of another.
+// overlaps reports whether the known texts of two parts agree.
 func (e ends) overlaps(of ends) bool {
 	if a, b := e.before, of.before; a != "" && b != "" && a[0] == b[0] && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
 		return true
@@ -310,19 +310,19 @@ func (e ends) overlaps(of ends) bool {
 	return a != "" && b != "" && a[len(a)-1] == b[len(b)-1] && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
 }
 
-// globbed reports whether a pattern in a script may name a file that fits. A star at
-// its beginning stands for no dot.
+// globbed reports whether a pattern in a script may expand to a name that matches the rule's
+// pattern. A wildcard at the beginning does not match a dot.
 func globbed(pattern, part string) bool {
 	if strings.HasPrefix(pattern, ".") && part != "" && strings.ContainsRune("*?[", rune(part[0])) {
 		return false
 	}
-	for strings.Contains(part, "[") { // a class is one character of some kind
+	for strings.Contains(part, "[") { // treat a character class as any single character
 		before, rest, _ := strings.Cut(part, "[")
 		_, after, closed := strings.Cut(rest, "]")
 		if !closed {
-			return meet(pattern, before+"*")
+			return canBothMatch(pattern, before+"*")
 		}
 		part = before + "?" + after
 	}
-	return meet(pattern, part)
+	return canBothMatch(pattern, part)
 }

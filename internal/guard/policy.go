@@ -9,39 +9,41 @@ import (
 	"sync"
 )
 
-// Policy is a checked sheet, ready to decide. It does not change.
+// Policy is a checked and compiled [Source]. It does not change.
 type Policy struct {
 	source      Source
-	scratchPool sync.Pool // of *room
+	scratchPool sync.Pool // contains *scratch
 	memo        *memo
 	fallback    Action
 	rules       index
-	none        index // of an agent without a role of its own
+	none        index // empty: for an agent that no role matches
 	roles       []role
 }
 
+// role contains the additional rules for one pattern of roles.
 type role struct {
 	pattern  string
 	fallback Action
 	rules    index
 }
 
-// index finds the rules that may be about a call quickly.
+// index finds the rules that may match a part.
 type index struct {
-	tools    []*compiled         // about a tool as a whole
-	files    []*compiled         // about files
-	named    map[string][]int    // of files: those about a file or a folder of that name
-	anywhere []int               // of files: those that no name shows
-	programs map[string]*program // about a program, by its name
-	others   program             // about programs by a pattern
+	tools    []*compiled         // rules about a whole tool
+	files    []*compiled         // rules about files
+	named    map[string][]int    // indexes in files: rules whose paths contain a part with this name
+	anywhere []int               // indexes in files: rules without such a part
+	programs map[string]*program // rules about programs, by name
+	others   program             // rules with a pattern of programs
 }
 
-// program are the rules about one program.
+// program contains the rules about one program.
 type program struct {
-	heads []head // each once
+	heads []head // without duplicates
 	rules []*compiled
 }
 
+// add adds a rule.
 func (p *program) add(c *compiled, h head) {
 	c.head = slices.IndexFunc(p.heads, func(known head) bool { return slices.Equal(known, h) })
 	if c.head < 0 {
@@ -51,19 +53,19 @@ func (p *program) add(c *compiled, h head) {
 	p.rules = append(p.rules, c)
 }
 
-// compiled is a rule with its texts taken apart.
+// compiled is a rule with its texts parsed.
 type compiled struct {
 	Rule
 	heads          []head
-	head           int // in its program
+	head           int // index in program.heads
 	any, all, none []term
 	pathPatterns   pathPatterns
 }
 
-// RuleError is a fault of a rule. It names the rule and the remedy.
+// RuleError is an error in a rule.
 type RuleError struct {
 	Set, Rule string
-	Line      int // of the rule in its file; zero is not known
+	Line      int // of the rule in its file; zero: unknown
 	Fault     string
 }
 
@@ -71,15 +73,15 @@ func (e *RuleError) Error() string {
 	return fmt.Sprintf("rule %q of %q: %s", e.Rule, e.Set, e.Fault)
 }
 
-// DisableError is the id of a rule that is not wanted, and that is not there.
+// DisableError reports that the id of a disabled rule does not exist.
 type DisableError struct{ ID string }
 
 func (e *DisableError) Error() string {
 	return fmt.Sprintf("there is no rule %q to disable", e.ID)
 }
 
-// Compile checks a sheet. The error joins a [*RuleError] for each fault, and a
-// [*DisableError] for each unknown id.
+// Compile checks and compiles a source. The error joins a [*RuleError] for each error in a rule
+// and a [*DisableError] for each unknown id.
 func Compile(sheet Source) (*Policy, error) {
 	b := builder{source: sheet, sets: map[string]string{}}
 	p := &Policy{source: sheet, memo: newMemo()}
@@ -101,24 +103,24 @@ func Compile(sheet Source) (*Policy, error) {
 	return p, nil
 }
 
-// Default returns what happens to what no rule is about, if no role says otherwise.
+// Default returns the action for calls that no rule matches, unless a role has another default.
 func (p *Policy) Default() Action { return p.fallback }
 
-// Disabled reports whether a rule is not wanted.
+// Disabled reports whether a rule is disabled.
 func (s Source) Disabled(id string) bool { return slices.Contains(s.Disable, id) }
 
-// Source returns what the policy was made from. It must not be changed.
+// Source returns the source of the policy. It must not be changed.
 func (p *Policy) Source() Source { return p.source }
 
-// builder makes the indexes of a policy.
+// builder builds the indexes of a policy.
 type builder struct {
 	source Source
 	sets   map[string]string // the set of each rule
 	faults []error
 }
 
-// build makes the index of some sets. Without a default of its own it has the most
-// severe one of the sets.
+// build builds the index of some sets. The default is fallback or, if that is empty, the most
+// severe default of the sets.
 func (b *builder) build(sets []Set, fallback Action) (index, Action) {
 	var out index
 	severest := Action("")
@@ -148,7 +150,7 @@ func (b *builder) build(sets []Set, fallback Action) (index, Action) {
 	return out, cmp.Or(fallback, severest)
 }
 
-// fault returns what is wrong with a rule.
+// fault returns the error in a rule, empty if there is none.
 func (b *builder) fault(set Set, r Rule) string {
 	switch where := b.sets[r.ID]; {
 	case r.ID == "":
@@ -171,6 +173,7 @@ func (b *builder) fault(set Set, r Rule) string {
 	return ""
 }
 
+// compile parses the texts of a rule.
 func compile(r Rule) *compiled {
 	c := &compiled{Rule: r}
 	for _, text := range r.Commands {
@@ -190,6 +193,7 @@ func compile(r Rule) *compiled {
 	return c
 }
 
+// add adds a rule.
 func (x *index) add(c *compiled) {
 	switch {
 	case len(c.heads) > 0:
@@ -215,8 +219,8 @@ func (x *index) add(c *compiled) {
 	}
 }
 
-// addFiles takes up a rule about files. A name of a place that has no wildcard must
-// be among those of every file there.
+// addFiles adds a rule about files. If a pattern has a part without wildcards, every matching path
+// contains that part.
 func (x *index) addFiles(c *compiled) {
 	at := len(x.files)
 	x.files = append(x.files, c)
@@ -234,8 +238,8 @@ func (x *index) addFiles(c *compiled) {
 	}
 }
 
-// about appends the rules that may be about files, which are all certain, in
-// their order.
+// about appends the indexes of the rules that may match the files, all of which are exact, and
+// returns them sorted.
 func (x *index) about(rules []int, files []file) []int {
 	rules = append(rules, x.anywhere...)
 	for i := range files {
@@ -247,12 +251,13 @@ func (x *index) about(rules []int, files []file) []int {
 	return slices.Compact(rules)
 }
 
-// view is the part of a policy that is about one agent.
+// view contains the indexes of a policy that apply to one agent.
 type view struct {
 	indexes  [2]*index
 	fallback Action
 }
 
+// viewOf returns the view for the agent of a request.
 func (p *Policy) viewOf(req *Request) view {
 	v := view{indexes: [2]*index{&p.rules, &p.none}, fallback: p.fallback}
 	for i := range p.roles {
@@ -265,12 +270,12 @@ func (p *Policy) viewOf(req *Request) view {
 	return v
 }
 
-// concerns reports whether a rule is about this agent and tool.
+// concerns reports whether a rule applies to this agent and tool.
 func (c *compiled) concerns(req *Request) bool {
 	return anyGlob(c.Tools, req.Tool) && anyGlob(c.Roles, req.Role) && anyGlob(c.Agents, req.Agent)
 }
 
-// verdict returns what a rule that holds so far comes to.
+// verdict returns the verdict of a rule that matches with truth t.
 func (c *compiled) verdict(t truth, name string) Verdict {
 	v := Verdict{Action: c.Action, Rule: c.ID, Reason: c.Reason, Part: name}
 	switch {
@@ -282,7 +287,7 @@ func (c *compiled) verdict(t truth, name string) Verdict {
 	return v
 }
 
-// tool returns the verdict on the tool as a whole; without an action if no rule is about it.
+// tool returns the verdict on the tool as a whole; its action is empty if no rule matches.
 func (v *view) tool(req *Request) Verdict {
 	var verdict Verdict
 	for _, x := range v.indexes {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Readers returns the tools that only read and that a request's agent may use whatever
-// their input, unless one of the texts of except, in small letters, stands in it or
-// in the folder where the agent is. They are for times in which no decision can be
-// made.
+// Readers returns the tools that only read and that the agent of the request may use with any
+// input, except if one of the texts in except, in lower case, occurs in the input or in the
+// agent's directory. Agents use these tools while no decision can be made.
 func (p *Policy) Readers(req Request) (tools, except []string) {
 	set, err := ShippedSet("read-only")
 	if err != nil {
@@ -31,8 +30,8 @@ func (p *Policy) Readers(req Request) (tools, except []string) {
 	return tools, slices.Compact(except)
 }
 
-// excepted are texts: the name of every file that a rule keeps a tool from has one of
-// them; not ok if a rule has none, or the agent works in such a place.
+// excepted returns texts such that the path of every file that a rule protects contains one of
+// them. ok is false if a rule has no such text, or if the agent works in such a directory.
 func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 	here := strings.ToLower(cmp.Or(req.Now, req.Dir))
 	for _, x := range p.viewOf(req).indexes {
@@ -52,8 +51,8 @@ func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 	return texts, true
 }
 
-// text returns a text that stands in the name of every file of a place, the longest of those
-// that are nearest to its end; empty if there is none.
+// text returns a text that occurs in the path of every matching file: the longest one in the last
+// part that has any; empty if there is none.
 func (p pathPattern) text() string {
 	for _, part := range slices.Backward(p.parts) {
 		if part == "~" || strings.Contains(part, `\`) {

@@ -1,19 +1,19 @@
 package guard
 
-// Regime is what a city wants of its guard beside the rules. The zero value is that of
-// a city without one.
+// Regime contains the city's guard settings other than the rules. The zero value is that of a city
+// without a guard.
 type Regime struct {
 	On       bool   // tools are guarded
-	Lenient  bool   // a session that has not shown that it asks gets its prompts all the same
-	OnBypass Bypass // empty is [BypassStop]
+	Lenient  bool   // a session whose worker has not shown that it asks gets prompts anyway
+	OnBypass Bypass // empty: [BypassStop]
 }
 
-// Bypass is what happens to a session that ran a tool which was denied.
+// Bypass is the action for a session that ran a denied tool.
 type Bypass string
 
-// What may happen. All of it is recorded and logged.
+// The actions. All of them are recorded and logged.
 const (
-	BypassStop      Bypass = "stop"      // it is suspended until a person resumes it
-	BypassInterrupt Bypass = "interrupt" // its turn is ended
-	BypassReport    Bypass = "report"    // nothing more
+	BypassStop      Bypass = "stop"      // the session is suspended until a person resumes it
+	BypassInterrupt Bypass = "interrupt" // its turn is interrupted
+	BypassReport    Bypass = "report"    // no further action
 )

@@ -6,8 +6,7 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// scratch is the memory in which a call is taken apart. It is used again for the next one:
-// nothing of it stands in a verdict but texts.
+// scratch is reusable memory for the analysis of a call. A verdict refers only to texts in it.
 type scratch struct {
 	shell    *shell.Scratch
 	parts    []part
@@ -22,7 +21,7 @@ func newScratch() *scratch {
 	}
 }
 
-// acquireScratch returns unused memory. The caller returns it when done.
+// acquireScratch returns unused memory. The caller must release it with releaseScratch.
 func (p *Policy) acquireScratch() *scratch {
 	if r, ok := p.scratchPool.Get().(*scratch); ok {
 		return r
@@ -30,6 +29,7 @@ func (p *Policy) acquireScratch() *scratch {
 	return newScratch()
 }
 
+// releaseScratch clears the memory and makes it available again.
 func (p *Policy) releaseScratch(r *scratch) {
 	r.shell.Clear()
 	clear(r.parts)
@@ -37,16 +37,16 @@ func (p *Policy) releaseScratch(r *scratch) {
 	clear(r.files)
 	clear(r.names)
 	if cap(r.parts) > maxScratch || cap(r.subjects) > maxScratch {
-		return // of a call like no other
+		return // unusually large; do not keep it
 	}
 	r.parts, r.subjects, r.files, r.names = r.parts[:0], r.subjects[:0], r.files[:0], r.names[:0]
 	p.scratchPool.Put(r)
 }
 
-// maxScratch bounds the parts of a call whose memory is kept.
+// maxScratch is the maximum number of parts of a call whose memory is kept.
 const maxScratch = 128
 
-// split is strings.Split by a slash.
+// split returns strings.Split(text, "/").
 func (r *scratch) split(text string) []string {
 	from, n := len(r.names), 1+strings.Count(text, "/")
 	if from+n > cap(r.names) {
@@ -58,10 +58,11 @@ func (r *scratch) split(text string) []string {
 	return r.names[from : from+n : from+n]
 }
 
-// freeFiles returns where files may be appended. They are kept before the next ones are.
+// freeFiles returns an empty slice to which files may be appended. Call commit before the next
+// call.
 func (r *scratch) freeFiles() []file { return r.files[len(r.files):] }
 
-// commit turns appended files into the free part of the memory.
+// commit marks appended files as used, so that the memory after them is free.
 func (r *scratch) commit(files []file) []file {
 	if n := len(r.files) + len(files); n <= cap(r.files) {
 		r.files = r.files[:n]

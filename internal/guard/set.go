@@ -14,11 +14,11 @@ import (
 //go:embed sets/*.toml
 var shipped embed.FS
 
-// Shipped returns the names of the sets that come with the product.
+// Shipped returns the names of the built-in sets.
 func Shipped() []string {
 	entries, err := shipped.ReadDir("sets")
 	if err != nil {
-		return nil // the folder is in the binary
+		return nil // cannot happen: the directory is embedded in the binary
 	}
 	var names []string
 	for _, e := range entries {
@@ -27,8 +27,7 @@ func Shipped() []string {
 	return names
 }
 
-// ShippedSet returns a set that comes with the product. An unknown name is an error
-// that lists the known.
+// ShippedSet returns a built-in set. For an unknown name the error lists the known ones.
 func ShippedSet(name string) (Set, error) {
 	if !slices.Contains(Shipped(), name) {
 		return Set{}, fmt.Errorf("there is no rule set %q; known are: %s", name, strings.Join(Shipped(), ", "))
@@ -40,8 +39,8 @@ func ShippedSet(name string) (Set, error) {
 	return Decode(name, data)
 }
 
-// Decode reads a set from TOML. name is its name if it gives none, and names it in
-// errors, which have line and column.
+// Decode decodes a set from TOML. name is used in errors, and as the set's name if the text has
+// none. Errors have line and column.
 func Decode(name string, data []byte) (Set, error) {
 	var set Set
 	if err := strict(name, data, &set); err != nil {
@@ -58,7 +57,7 @@ func Decode(name string, data []byte) (Set, error) {
 	return set, nil
 }
 
-// linesOf returns where the tables of a name begin.
+// linesOf returns the lines of the tables with a header.
 func linesOf(data []byte, header string) []int {
 	var lines []int
 	number := 0
@@ -71,12 +70,12 @@ func linesOf(data []byte, header string) []int {
 	return lines
 }
 
-// FileError is a fault of a text of rules or cases, with its place.
+// FileError is an error in a file of rules or cases, with its position.
 type FileError struct {
 	File         string
-	Line, Column int // from 1; zero is not known
+	Line, Column int // from 1; zero: unknown
 	Fault        string
-	Unknown      string // the key or word that is unknown; empty is another fault
+	Unknown      string // the unknown key or word; empty for another error
 }
 
 func (e *FileError) Error() string {
@@ -86,7 +85,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Fault)
 }
 
-// strict reads TOML; an unknown key is an error.
+// strict decodes TOML; an unknown key is an error.
 func strict(name string, data []byte, into any) error {
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(into)
 	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Table is what a policy is expected to decide, for gc guard test.
+// Table contains expected decisions of a policy, for gc guard test.
 type Table struct {
 	Cases []Case `toml:"case" json:"cases"`
 }
 
-// Case is one expectation. Command is a shell command, in place of Tool and Input.
+// Case is one expected decision. Command is a shell command, in place of Tool and Input.
 type Case struct {
 	Command string         `toml:"command" json:"command,omitempty"`
 	Tool    string         `toml:"tool" json:"tool,omitempty"`
 	Input   map[string]any `toml:"input" json:"input,omitempty"`
 	Role    string         `toml:"role" json:"role,omitempty"`
 	Agent   string         `toml:"agent" json:"agent,omitempty"`
-	Dir     string         `toml:"dir" json:"dir,omitempty"` // where the agent works; empty is where that agent does
+	Dir     string         `toml:"dir" json:"dir,omitempty"` // working directory; empty: that of the agent
 	Want    Action         `toml:"want" json:"want"`
-	Rule    string         `toml:"rule" json:"rule,omitempty"` // the id that must decide; empty is any
+	Rule    string         `toml:"rule" json:"rule,omitempty"` // the id of the rule that must decide; empty: any
 }
 
-// Result is what came of a case.
+// Result is the result of a case.
 type Result struct {
 	Case    Case    `json:"case"`
 	Verdict Verdict `json:"verdict"`
 	Passed  bool    `json:"passed"`
 }
 
-// DecodeTable reads a table from TOML. name stands in errors.
+// DecodeTable decodes a table from TOML. name is used in errors.
 func DecodeTable(name string, data []byte) (Table, error) {
 	var t Table
 	if err := strict(name, data, &t); err != nil {
@@ -61,7 +61,7 @@ func DecodeTable(name string, data []byte) (Table, error) {
 	return t, nil
 }
 
-// TableWords returns the keys of a table of expectations, and the values of want.
+// TableWords returns the keys of a table of cases and the values of want.
 func TableWords() []string {
 	words := []string{"case", string(Allow), string(Ask), string(Deny)}
 	for field := range reflect.TypeFor[Case]().Fields() {
@@ -70,10 +70,10 @@ func TableWords() []string {
 	return words
 }
 
-// ShellTool is the tool that a plain command stands for.
+// ShellTool is the tool of a case that has only a command.
 const ShellTool = "Bash"
 
-// Request returns the call that a case is about.
+// Request returns the call that a case describes.
 func (c Case) Request() (Request, error) {
 	req := Request{Tool: c.Tool, Role: c.Role, Agent: c.Agent, Dir: c.Dir}
 	input := c.Input
@@ -87,8 +87,8 @@ func (c Case) Request() (Request, error) {
 	return req, err
 }
 
-// Check decides every case of a table. place, if it is not nil, adds to a request
-// what is known of its agent.
+// Check decides every case of a table. place, if it is not nil, adds what is known of the agent to
+// a request.
 func (p *Policy) Check(t Table, place func(*Request)) ([]Result, error) {
 	results := make([]Result, 0, len(t.Cases))
 	for _, c := range t.Cases {
@@ -105,17 +105,17 @@ func (p *Policy) Check(t Table, place func(*Request)) ([]Result, error) {
 	return results, nil
 }
 
-// Call is a call that was decided about, as it is kept for gc guard replay.
+// Call is a decided call, as it is stored for gc guard replay.
 type Call struct {
 	At      time.Time `json:"at"`
 	Session string    `json:"session,omitempty"`
 	Request
 	Verdict
 
-	Cut bool `json:"cut,omitempty"` // the input was too long to be kept
+	Cut bool `json:"cut,omitempty"` // the input was too long or not valid, and is not stored
 }
 
-// Keys returns the keys of files of rules.
+// Keys returns the keys that a file of rules may contain.
 func Keys() []string {
 	var keys []string
 	for _, t := range []reflect.Type{reflect.TypeFor[Set](), reflect.TypeFor[Rule]()} {

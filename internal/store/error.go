@@ -29,8 +29,8 @@ var (
 	ErrDamaged = errors.New("the database is damaged")
 )
 
-// Error is why the store could not do something. It matches [ErrUnavailable],
-// and [ErrDamaged] if that is the reason.
+// Error describes why the store could not do something. It matches [ErrUnavailable], and also
+// [ErrDamaged] if the database is damaged.
 type Error struct {
 	Op     string // the operation: "save a receipt"
 	Path   string // the database
@@ -71,11 +71,11 @@ type fault struct{ reason, remedy string }
 
 var (
 	faultFull     = fault{"the disk is full", "free some space; the store continues by itself"}
-	faultLocked   = fault{"another process holds the database", "end the program that has it open; the store continues by itself"}
+	faultLocked   = fault{"another process holds the database", "stop the program that has it open; the store continues by itself"}
 	faultReadOnly = fault{"the database cannot be written", "make the file, its folder and its file system writable for this user"}
-	faultDisk     = fault{"the disk does not do what it reports", "look at the system's log and the free space; the store continues by itself"}
-	faultSlow     = fault{"the disk is too slow", "look what keeps the disk busy; it may have been kept anyway"}
-	faultDamaged  = fault{"the database is damaged", "restart the controller: it sets the database aside and begins a new one; agents keep running"}
+	faultDisk     = fault{"the disk reports an error", "check the system log and the free space; the store continues by itself"}
+	faultSlow     = fault{"the disk is too slow", "check what keeps the disk busy; the change may have been saved anyway"}
+	faultDamaged  = fault{"the database is damaged", "restart the controller: it renames the database and creates a new one; agents keep running"}
 	faultGone     = fault{"the file was removed while the controller ran", restartNow}
 	faultReplaced = fault{"the file was replaced while the controller ran", restartNow}
 	faultOther    = fault{"the database does not work", "restart the controller; agents keep running"}

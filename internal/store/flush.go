@@ -54,7 +54,7 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	found, err := t.row(ctx, "SELECT origin, reserved, forgotten, count, bytes, clean FROM timeline",
 		nil, []any{&l.origin, &l.persisted.reserved, &l.persisted.forgotten, &l.persisted.count, &l.persisted.bytes, &clean})
 	if err == nil && !found {
-		err = fmt.Errorf("%w: it does not say which events it has", ErrDamaged)
+		err = fmt.Errorf("%w: the table timeline has no row", ErrDamaged)
 	}
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (d *DB) deleteSome(ctx context.Context, t *tx) (more bool) {
 		return false
 	}
 	r := removal{kept: l.persisted, groups: maps.Clone(l.groups), left: deleteBatch}
-	err := d.writeInternal(ctx, t, "forget old events", func(ctx context.Context, t *tx) error {
+	err := d.writeInternal(ctx, t, "delete old events", func(ctx context.Context, t *tx) error {
 		return r.run(ctx, t, limit, before)
 	})
 	if err != nil || r.left == deleteBatch {

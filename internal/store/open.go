@@ -130,7 +130,7 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 	t, err := d.openFile(ctx, steps)
 	if errors.Is(err, ErrDamaged) {
 		if t, err = d.rebuild(ctx, steps, err); err != nil {
-			return nil, notOpened("begin a new database", path, err)
+			return nil, notOpened("create a new database", path, err)
 		}
 	}
 	if err != nil {
@@ -274,7 +274,7 @@ func (d *DB) prepare(ctx context.Context, t *tx, steps []string) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("the file system cannot do what the journal needs: it is %q", mode)
+		return fmt.Errorf("the file system does not support a write-ahead log; the journal mode is %q", mode)
 	}
 	for _, pragma := range []string{"PRAGMA journal_size_limit = 4194304", "PRAGMA wal_autocheckpoint = 1000"} {
 		if _, err := t.conn.ExecContext(ctx, pragma); err != nil {

@@ -18,7 +18,7 @@ var _ prompt.Store = (*DB)(nil)
 func (d *DB) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
 	var added prompt.Receipt // the writer sets it
 	var old bool
-	err = d.write(ctx, "keep a receipt", survivesPower, func(ctx context.Context, t *tx) (err error) {
+	err = d.write(ctx, "save a receipt", survivesPower, func(ctx context.Context, t *tx) (err error) {
 		added, old, err = d.addReceipt(ctx, t, r)
 		return err
 	})
@@ -78,7 +78,7 @@ func (d *DB) MoveReceipt(ctx context.Context, r prompt.Receipt) error {
 
 // saveReceipt replaces a receipt. If moved is true, the session of the receipt may change.
 func (d *DB) saveReceipt(ctx context.Context, r prompt.Receipt, moved bool) error {
-	return d.write(ctx, "keep a receipt", survivesPower, func(ctx context.Context, t *tx) error {
+	return d.write(ctx, "save a receipt", survivesPower, func(ctx context.Context, t *tx) error {
 		var final bool
 		var session string
 		found, err := t.row(ctx, "SELECT seq, session, key, final FROM receipt WHERE id = ?", []any{r.ID},
@@ -155,7 +155,7 @@ func (d *DB) EndedReceipts(ctx context.Context, session string, limit int) ([]pr
 // DeleteReceipts implements prompt.Store.
 func (d *DB) DeleteReceipts(ctx context.Context, before time.Time) (int, error) {
 	var gone int64 // the writer sets it
-	err := d.write(ctx, "forget old receipts", survivesKill, func(ctx context.Context, t *tx) (err error) {
+	err := d.write(ctx, "delete old receipts", survivesKill, func(ctx context.Context, t *tx) (err error) {
 		err = t.exec(ctx, "DELETE FROM content WHERE seq IN (SELECT seq FROM receipt WHERE final = 1 AND updated < ?)", nanos(before))
 		if err != nil {
 			return err

@@ -34,19 +34,19 @@ func (d *DB) Load(ctx context.Context) ([]session.Record, error) {
 func (d *DB) Save(ctx context.Context, r session.Record) error {
 	body, err := d.opts.Secrets.Encode(r, "conversation", "stored")
 	if err != nil {
-		return fmt.Errorf("cannot keep the record of %s: %w", r.Session, err)
+		return fmt.Errorf("cannot save the record of %s: %w", r.Session, err)
 	}
 	if len(r.Token) >= shortestToken {
 		body = bytes.ReplaceAll(body, []byte(r.Token), []byte("[token]"))
 	}
-	return d.write(ctx, "keep a session record", survivesKill, func(ctx context.Context, t *tx) error {
+	return d.write(ctx, "save a session record", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?)", r.Provider, r.Session, string(body))
 	})
 }
 
 // Remove implements session.Store.
 func (d *DB) Remove(ctx context.Context, key session.Key) error {
-	return d.write(ctx, "forget a session record", survivesKill, func(ctx context.Context, t *tx) error {
+	return d.write(ctx, "delete a session record", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "DELETE FROM session WHERE session = ? AND provider = ?", key.Session, key.Provider)
 	})
 }
@@ -58,12 +58,12 @@ func (d *DB) LoadPending(ctx context.Context) ([]session.Pending, error) {
 
 // SavePending implements session.PendingStore.
 func (d *DB) SavePending(ctx context.Context, p session.Pending) error {
-	return d.put(ctx, "keep a question", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", row{id: p.ID, since: p.Since, value: p})
+	return d.put(ctx, "save a question", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", row{id: p.ID, since: p.Since, value: p})
 }
 
 // RemovePending implements session.PendingStore.
 func (d *DB) RemovePending(ctx context.Context, id string) error {
-	return d.write(ctx, "forget a question", survivesKill, func(ctx context.Context, t *tx) error {
+	return d.write(ctx, "delete a question", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "DELETE FROM pending WHERE id = ?", id)
 	})
 }
@@ -75,14 +75,14 @@ func (d *DB) LoadWaits(ctx context.Context) ([]session.Wait, error) {
 
 // SaveWait implements session.WaitStore.
 func (d *DB) SaveWait(ctx context.Context, w session.Wait) error {
-	return d.put(ctx, "keep a wait", "INSERT OR REPLACE INTO wait VALUES (?, ?, ?)", row{
+	return d.put(ctx, "save a wait", "INSERT OR REPLACE INTO wait VALUES (?, ?, ?)", row{
 		id: w.ID, since: w.CreatedAt, value: w, exact: []string{"target", "arg", "owner", "owner_conversation", "text"},
 	})
 }
 
 // RemoveWait implements session.WaitStore.
 func (d *DB) RemoveWait(ctx context.Context, id string) error {
-	return d.write(ctx, "forget a wait", survivesKill, func(ctx context.Context, t *tx) error {
+	return d.write(ctx, "delete a wait", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "DELETE FROM wait WHERE id = ?", id)
 	})
 }
@@ -91,9 +91,9 @@ func (d *DB) RemoveWait(ctx context.Context, id string) error {
 func (d *DB) SaveInstance(ctx context.Context, i session.InstanceRecord) error {
 	body, err := d.opts.Secrets.Encode(i)
 	if err != nil {
-		return fmt.Errorf("cannot keep instance %d of %s: %w", i.Epoch, i.Session, err)
+		return fmt.Errorf("cannot save instance %d of %s: %w", i.Epoch, i.Session, err)
 	}
-	return d.write(ctx, "keep an instance", survivesKill, func(ctx context.Context, t *tx) error {
+	return d.write(ctx, "save an instance", survivesKill, func(ctx context.Context, t *tx) error {
 		err := t.exec(ctx, "INSERT OR REPLACE INTO incarnation VALUES (?, ?, ?, ?)", i.Provider, i.Session, i.Epoch, string(body))
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (d *DB) SaveInstance(ctx context.Context, i session.InstanceRecord) error {
 
 // Instances implements session.HistoryStore.
 func (d *DB) Instances(ctx context.Context, key session.Key, limit int) ([]session.InstanceRecord, error) {
-	return load[session.InstanceRecord](ctx, d, "incarnation",
+	return load[session.InstanceRecord](ctx, d, "instance record",
 		"SELECT session || ' ' || epoch, body FROM incarnation WHERE session = ? AND provider = ? ORDER BY epoch DESC LIMIT ?",
 		key.Session, key.Provider, rows(limit))
 }

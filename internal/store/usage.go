@@ -14,7 +14,7 @@ var _ usage.Store = (*DB)(nil)
 // PutUsage implements usage.Store.
 func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.StoreResult, error) {
 	var kept []usage.StoreResult // the writer sets it
-	err := d.write(ctx, "keep what was spent", survivesKill, func(ctx context.Context, t *tx) error {
+	err := d.write(ctx, "save usage", survivesKill, func(ctx context.Context, t *tx) error {
 		kept = make([]usage.StoreResult, 0, len(entries)) // the writer may call this function again
 		for _, e := range entries {
 			k, err := d.putUsage(ctx, t, e)
@@ -48,14 +48,14 @@ func (d *DB) putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.StoreRes
 	}
 	text, err := d.opts.Secrets.Encode(k.After)
 	if err != nil {
-		return k, fmt.Errorf("cannot keep what %s spent: %w", e.Session, err)
+		return k, fmt.Errorf("cannot save the usage of %s: %w", e.Session, err)
 	}
 	return k, t.exec(ctx, "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", e.Run, e.Message, nanos(k.After.At), string(text))
 }
 
 // Usage implements usage.Store.
 func (d *DB) Usage(ctx context.Context, since time.Time) ([]usage.Entry, error) {
-	return load[usage.Entry](ctx, d, "entry of what was spent",
+	return load[usage.Entry](ctx, d, "usage entry",
 		"SELECT run || ' ' || message, body FROM usage WHERE at >= ? ORDER BY at, run, message", nanos(since))
 }
 

@@ -61,15 +61,15 @@ type move struct {
 // session changes its state only when it is released.
 var transitions = []transition{
 	{
-		trigger: TriggerBegin, meaning: "the controller begins a start; said and saved before any side effect",
+		trigger: TriggerBegin, meaning: "the controller begins a start; saved before any side effect",
 		moves: []move{{StateCreating, []State{StateStopped, StateAsleep, StateFailed, StateLost}}},
 	},
 	{
-		trigger: TriggerRelaunch, meaning: "the controller starts the agent again in the terminal that it has",
+		trigger: TriggerRelaunch, meaning: "the controller starts the agent again in its existing terminal",
 		moves: []move{{StateStarting, []State{StateRunning, StateFailed}}},
 	},
 	{
-		trigger: TriggerCreated, meaning: "the session exists, its agent is on the way",
+		trigger: TriggerCreated, meaning: "the session exists, its agent is being started",
 		moves: []move{{StateStarting, []State{StateUnknown, StateCreating}}},
 		stays: []State{StateStarting, StateRunning, StateDraining, StateStopping}, seen: StateStarting,
 	},
@@ -79,19 +79,19 @@ var transitions = []transition{
 		stays: []State{StateRunning, StateDraining, StateStopping}, seen: StateRunning,
 	},
 	{
-		trigger: TriggerFail, meaning: "the start failed and left nothing behind",
+		trigger: TriggerFail, meaning: "the start failed; nothing of it runs",
 		moves: []move{{StateFailed, []State{StateUnknown, StateCreating, StateStarting}}},
 		stays: []State{StateStopping, StateFailed},
 	},
 	{
-		trigger: TriggerSeen, meaning: "a fresh look found it running, and no start is under way",
+		trigger: TriggerSeen, meaning: "an observation found it running, and no start is in progress",
 		moves: []move{{StateRunning, []State{
 			StateUnknown, StateCreating, StateStarting, StateStopped, StateAsleep, StateFailed, StateLost,
 		}}},
 		stays: []State{StateRunning, StateDraining, StateStopping}, seen: StateRunning,
 	},
 	{
-		trigger: TriggerExited, meaning: "a fresh look found that its agent exited without a request",
+		trigger: TriggerExited, meaning: "an observation found that its agent exited without a request",
 		moves: []move{
 			{StateFailed, []State{StateUnknown, StateCreating, StateStarting, StateRunning, StateLost}},
 			{StateStopped, []State{StateDraining}},
@@ -99,14 +99,14 @@ var transitions = []transition{
 		stays: []State{StateStopping, StateStopped, StateAsleep, StateSuspended, StateQuarantined, StateFailed},
 	},
 	{
-		trigger: TriggerFinished, meaning: "an agent that runs once came to a good end",
+		trigger: TriggerFinished, meaning: "a one-shot agent exited with status 0",
 		moves: []move{{StateStopped, []State{
 			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateFailed, StateLost,
 		}}},
 		stays: []State{StateStopping, StateStopped, StateAsleep, StateSuspended, StateQuarantined},
 	},
 	{
-		trigger: TriggerVanished, meaning: "a fresh look found nothing of it",
+		trigger: TriggerVanished, meaning: "an observation found neither the session nor its agent",
 		moves: []move{
 			{StateLost, []State{StateStarting, StateRunning, StateDraining}},
 			{StateFailed, []State{StateCreating}},
@@ -120,12 +120,12 @@ var transitions = []transition{
 		stays: []State{StateDraining},
 	},
 	{
-		trigger: TriggerUndrain, meaning: "the agent need not wind down any more",
+		trigger: TriggerUndrain, meaning: "the request to wind down was cancelled",
 		moves: []move{{StateRunning, []State{StateDraining}}},
 		stays: []State{StateRunning},
 	},
 	{
-		trigger: TriggerStop, meaning: "the controller begins to end it, whatever is left of it",
+		trigger: TriggerStop, meaning: "the controller begins to stop it, whatever is left of it",
 		moves: []move{{StateStopping, []State{
 			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateStopped, StateFailed, StateLost,
 		}}},
@@ -137,16 +137,16 @@ var transitions = []transition{
 		stays: []State{StateStopped, StateAsleep, StateSuspended, StateQuarantined}, seen: StateStopped,
 	},
 	{
-		trigger: TriggerStopFail, meaning: "the stop failed; something may still run, and the order stands",
+		trigger: TriggerStopFail, meaning: "the stop failed; something may still run, and the stop is still requested",
 		stays: []State{StateStopping, StateAsleep, StateSuspended, StateQuarantined},
 	},
 	{
-		trigger: TriggerSlept, meaning: "it does not run, and a hold keeps it so until there is something for it",
+		trigger: TriggerSlept, meaning: "it does not run, and a hold keeps it asleep until there is work for it",
 		moves: []move{{StateAsleep, []State{StateStopped, StateFailed, StateLost}}},
 		stays: []State{StateAsleep},
 	},
 	{
-		trigger: TriggerWoken, meaning: "there is something for it",
+		trigger: TriggerWoken, meaning: "there is work for it",
 		moves: []move{{StateStopped, []State{StateAsleep}}},
 		stays: []State{
 			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateStopping,
@@ -154,7 +154,7 @@ var transitions = []transition{
 		},
 	},
 	{
-		trigger: TriggerSuspended, meaning: "it does not run, and a person or the configuration keeps it so",
+		trigger: TriggerSuspended, meaning: "it does not run, and a person or the configuration keeps it suspended",
 		moves: []move{{StateSuspended, []State{StateStopped, StateAsleep, StateQuarantined, StateFailed, StateLost}}},
 		stays: []State{StateSuspended},
 	},
@@ -172,7 +172,7 @@ var transitions = []transition{
 		stays: []State{StateQuarantined},
 	},
 	{
-		trigger: TriggerRelease, meaning: "its failures are forgotten by a reset, or its quarantine has passed",
+		trigger: TriggerRelease, meaning: "its failures were reset, or its quarantine has ended",
 		moves: []move{{StateStopped, []State{StateQuarantined, StateFailed, StateLost}}},
 		stays: []State{
 			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateStopping,

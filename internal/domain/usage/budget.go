@@ -252,7 +252,7 @@ type account struct {
 	silenceText  string
 }
 
-type spend struct {
+type spend struct { // an amount of usage at a time
 	at     time.Time
 	amount float64
 }

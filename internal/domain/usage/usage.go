@@ -82,7 +82,7 @@ type Tool struct {
 	Took   time.Duration `json:"took"`
 }
 
-// Key names the response that an entry is about.
+// Key identifies the response of an entry.
 type Key struct{ Run, Message string }
 
 // Key returns the entry's key.

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// MaxInput bounds the input of a call that is kept.
+	// MaxInput is the maximum length of a stored input in bytes.
 	MaxInput = 64 << 10
 
-	// maxWaiting bounds the calls that wait to be written, and so their memory. A disk
-	// that is slower than the agents loses calls, which is said; no decision waits for it.
+	// maxWaiting is the maximum number of calls that wait to be written. If the disk is too slow,
+	// further calls are lost and a warning is logged; no decision waits for the disk.
 	maxWaiting = 1024
-	// maxBatch is how many bytes are written at once, and one call more.
+	// maxBatch is the size, in bytes, at which a batch is written.
 	maxBatch = 256 << 10
 )
 
-// auditLog writes calls down, those that wait in one write, apart from those who decide.
+// auditLog writes calls to the record in its own goroutine. Calls that wait are written together.
 type auditLog struct {
 	opts    Options
 	calls   chan guard.Call
 	dropped atomic.Int64
 	ended   chan struct{}
-	// of the writer alone
-	failing bool // that nothing can be kept has been said
+	// used by the writer only
+	failing bool // a write failure was already logged
 }
 
 func newAuditLog(opts Options) *auditLog {
@@ -36,7 +36,7 @@ func newAuditLog(opts Options) *auditLog {
 	return r
 }
 
-// enqueue has a call written down. It never waits.
+// enqueue adds a call to be written. It never blocks.
 func (r *auditLog) enqueue(c guard.Call) {
 	if len(c.Input) > MaxInput {
 		c.Input, c.Cut = nil, true
@@ -48,13 +48,13 @@ func (r *auditLog) enqueue(c guard.Call) {
 	}
 }
 
-// close waits until all is written.
+// close waits until all calls are written.
 func (r *auditLog) close() {
 	close(r.calls)
 	<-r.ended
 }
 
-// work writes until the channel is closed.
+// work writes calls until the channel is closed.
 func (r *auditLog) work() {
 	defer close(r.ended)
 	var batch bytes.Buffer
@@ -73,7 +73,7 @@ func (r *auditLog) work() {
 	}
 }
 
-// reportLoss reports once that calls are not kept, and of each number that was lost.
+// reportLoss logs a write failure once, and the number of lost calls each time.
 func (r *auditLog) reportLoss(err error) {
 	switch {
 	case err == nil:
@@ -87,8 +87,8 @@ func (r *auditLog) reportLoss(err error) {
 	}
 }
 
-// appendLine appends a call without the values of credentials. A line whose secrets cannot
-// be removed is not kept.
+// appendLine appends a call without the values of credentials. A call whose credentials cannot be
+// removed is not stored.
 func (r *auditLog) appendLine(batch *bytes.Buffer, c guard.Call) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -106,8 +106,8 @@ func (r *auditLog) appendLine(batch *bytes.Buffer, c guard.Call) (err error) {
 	return err
 }
 
-// redactInput returns an input without the values of credentials. One that is no JSON is
-// left out.
+// redactInput returns an input without the values of credentials. cut is true if the input is not
+// valid JSON and was left out.
 func (r *auditLog) redactInput(input json.RawMessage) (kept json.RawMessage, cut bool) {
 	var value any
 	switch {

@@ -11,29 +11,29 @@ import (
 	"gascity/worker"
 )
 
-// RuleUnrecorded is the rule of a call that is denied because no record can be kept of it.
+// RuleUnrecorded is the rule of a call that is denied because it cannot be recorded.
 const RuleUnrecorded = "unrecorded"
 
-// Options are what a judge needs. All fields are required but Record and Fault.
+// Options configures an [Evaluator]. All fields except Record and Fault are required.
 type Options struct {
-	Record  io.Writer           // gets calls as lines of JSON, whole ones in each write; nil: none is kept
-	Conceal func(string) string // takes the values of credentials out of a text
+	Record  io.Writer           // receives calls as lines of JSON, with complete lines in each write; nil: calls are not stored
+	Conceal func(string) string // removes the values of credentials from a text
 	Logger  *slog.Logger
 	Now     func() time.Time
-	// Fault says why nothing of what is decided can be recorded; nil: it can. Nothing but
-	// tools that only read is allowed then. It is quick.
+	// Fault returns why decisions cannot be recorded now; nil if they can. While they cannot, only
+	// tools that only read are allowed. Fault must not block.
 	Fault func() error
 }
 
-// Evaluator decides about calls by the rules in force, and keeps what it decided. It is
-// safe for concurrent use.
+// Evaluator decides about calls by the current rules and records its decisions. Safe for
+// concurrent use.
 type Evaluator struct {
 	opts   Options
 	rules  atomic.Pointer[Rules]
-	record *auditLog // nil: none is kept
+	record *auditLog // nil: calls are not stored
 }
 
-// NewEvaluator returns a judge without rules: it denies everything. It is closed by
+// NewEvaluator returns an evaluator without rules, which denies every call. Close it with
 // [Evaluator.Close].
 func NewEvaluator(opts Options) *Evaluator {
 	j := &Evaluator{opts: opts}
@@ -43,18 +43,17 @@ func NewEvaluator(opts Options) *Evaluator {
 	return j
 }
 
-// Close waits until what was decided is written down. It is called once, after the
-// last request.
+// Close waits until all decisions are written. Call it once, after the last request.
 func (j *Evaluator) Close() {
 	if j.record != nil {
 		j.record.close()
 	}
 }
 
-// SetRules puts rules in force, in the place of the previous ones.
+// SetRules replaces the current rules.
 func (j *Evaluator) SetRules(r *Rules) { j.rules.Store(r) }
 
-// AskTimeout returns how long a person has, by the rules in force.
+// AskTimeout returns how long a person may take to allow a call; zero without rules.
 func (j *Evaluator) AskTimeout() time.Duration {
 	if r := j.rules.Load(); r != nil {
 		return r.asking
@@ -62,8 +61,8 @@ func (j *Evaluator) AskTimeout() time.Duration {
 	return 0
 }
 
-// Regime returns what the city wants of its guard, by the rules in force. As long as there
-// are none it is on: no agent gets work before it is known.
+// Regime returns the guard settings of the current rules. Without rules the guard is on, so that
+// no agent gets work before the settings are known.
 func (j *Evaluator) Regime() guard.Regime {
 	if r := j.rules.Load(); r != nil {
 		return r.regime
@@ -71,8 +70,8 @@ func (j *Evaluator) Regime() guard.Regime {
 	return guard.Regime{On: true}
 }
 
-// Readers returns the tools that a session may use while no decision can be made,
-// see [guard.Policy.Readers].
+// Readers returns the tools that a session may use while no decision can be made, see
+// [guard.Policy.Readers].
 func (j *Evaluator) Readers(v session.Snapshot) (tools, except []string) {
 	r := j.rules.Load()
 	if r == nil {
@@ -81,6 +80,7 @@ func (j *Evaluator) Readers(v session.Snapshot) (tools, except []string) {
 	return r.readers(v.Agent)
 }
 
+// fault returns why decisions cannot be recorded, nil if they can.
 func (j *Evaluator) fault() error {
 	if j.opts.Fault == nil {
 		return nil
@@ -88,7 +88,7 @@ func (j *Evaluator) fault() error {
 	return j.opts.Fault()
 }
 
-// Evaluate decides about a call of a session. A fault of the guard itself denies.
+// Evaluate decides about a call of a session. If the guard itself fails, the call is denied.
 func (j *Evaluator) Evaluate(v session.Snapshot, c worker.Call) (verdict guard.Verdict) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -107,7 +107,7 @@ func (j *Evaluator) Evaluate(v session.Snapshot, c worker.Call) (verdict guard.V
 	if fault := j.fault(); fault != nil && verdict.Action != guard.Deny && !r.isReadOnly(v.Agent, c) {
 		return guard.Verdict{Action: guard.Deny, Rule: RuleUnrecorded, Reason: "nothing is allowed but to read as long as it cannot be recorded: " + fault.Error()}
 	}
-	if j.record != nil { // that it cannot be kept changes nothing of what was decided
+	if j.record != nil { // a failure to record does not change the decision
 		j.record.enqueue(guard.Call{At: j.opts.Now().UTC(), Session: v.Session, Request: req, Verdict: verdict})
 	}
 	return verdict

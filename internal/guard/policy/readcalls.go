@@ -16,10 +16,10 @@ import (
 	"gascity/internal/guard"
 )
 
-// ErrNoSet reports a name that is neither a rule set nor a file of rules.
+// ErrNoSet reports a name that is neither a built-in rule set nor a file of rules.
 var ErrNoSet = errors.New("there is no such rule set or file")
 
-// With returns the policy of the rules and of further sets, by their names or files.
+// With returns a policy with these rules and further sets, given by their names or files.
 func (r *Rules) With(more []string, read func(string) ([]byte, error)) (*guard.Policy, error) {
 	sheet := r.policy.Source()
 	sheet.Sets = slices.Clone(sheet.Sets)
@@ -35,6 +35,7 @@ func (r *Rules) With(more []string, read func(string) ([]byte, error)) (*guard.P
 	return guard.Compile(sheet)
 }
 
+// furtherSet returns a built-in set or the set in a file.
 func furtherSet(name string, read func(string) ([]byte, error)) (guard.Set, error) {
 	if slices.Contains(guard.Shipped(), name) {
 		return guard.ShippedSet(name)
@@ -48,8 +49,8 @@ func furtherSet(name string, read func(string) ([]byte, error)) (guard.Set, erro
 	return set, err
 }
 
-// ReadCalls reads calls as a [Evaluator] keeps them, those before a moment left out. A
-// line that cannot be read, as of a write that was cut off, is left out too.
+// ReadCalls returns the calls since a time from the record of an [Evaluator]. It skips lines that
+// cannot be read, for example after an interrupted write.
 func ReadCalls(from io.Reader, since time.Time) ([]guard.Call, error) {
 	var calls []guard.Call
 	lines := bufio.NewReader(from)
@@ -68,8 +69,8 @@ func ReadCalls(from io.Reader, since time.Time) ([]guard.Call, error) {
 	}
 }
 
-// ReadLog returns the calls in the log of that name and in its previous files that are not older than
-// since, the oldest first.
+// ReadLog returns the calls since a time from the log file with that name and its rotated files,
+// oldest first.
 func ReadLog(name string, since time.Time) ([]guard.Call, error) {
 	var calls []guard.Call
 	for i := logfile.Kept; i >= 0; i-- {

@@ -1,5 +1,5 @@
-// Package policy is the guard of one city: the rules that its configuration asks
-// for, ready to decide, and the calls of its agents that were decided about.
+// Package policy contains the guard of one city: the compiled rules of its configuration and the
+// record of decided calls.
 package policy
 
 import (
@@ -16,26 +16,26 @@ import (
 	"gascity/worker"
 )
 
-// Source is what rules are made from. All fields but Home are required.
+// Source contains the input of [Compile]. All fields except Home are required.
 type Source struct {
 	City   *config.City
-	Agents []guard.Request              // what is known of each agent: its name, role, folders
-	Home   string                       // of agents that nothing is known of
+	Agents []guard.Request              // the name, role and directories of each agent
+	Home   string                       // home directory of unknown agents
 	Read   func(string) ([]byte, error) // reads a file of rules
 }
 
-// Rules are the rules of a configuration. They do not change.
+// Rules are the compiled rules of a configuration. They do not change.
 type Rules struct {
 	policy *guard.Policy
-	on     bool                     // there is a [guard]: without it everything is allowed
+	on     bool                     // the city has a [guard] section; without one everything is allowed
 	agents map[string]guard.Request // by name
 	home   string
 	asking time.Duration
 	regime guard.Regime
 }
 
-// Compile checks and compiles the rules of a configuration. A mistake is a
-// [config.Errors] with its place.
+// Compile checks and compiles the rules of a configuration. An error in the rules is a
+// [config.Errors] with positions.
 func Compile(src Source) (*Rules, error) {
 	sheet, err := sheetOf(src)
 	if err != nil {
@@ -53,16 +53,16 @@ func Compile(src Source) (*Rules, error) {
 	return r, nil
 }
 
-// Policy returns what decides.
+// Policy returns the compiled policy.
 func (r *Rules) Policy() *guard.Policy { return r.policy }
 
-// Guarded reports whether the city has a guard. Without it everything is allowed.
+// Guarded reports whether the city has a guard. Without one everything is allowed.
 func (r *Rules) Guarded() bool { return r.on }
 
-// AskTimeout returns how long a person has to allow a call.
+// AskTimeout returns how long a person may take to allow a call.
 func (r *Rules) AskTimeout() time.Duration { return r.asking }
 
-// Count returns the number of rules in force.
+// Count returns the number of rules that are not disabled.
 func (r *Rules) Count() int {
 	sheet, count := r.policy.Source(), 0
 	for _, set := range allSets(sheet) {
@@ -75,11 +75,11 @@ func (r *Rules) Count() int {
 	return count
 }
 
-// Agents returns the names of the agents that are known.
+// Agents returns the names of the known agents.
 func (r *Rules) Agents() []string { return slices.Sorted(maps.Keys(r.agents)) }
 
-// Request returns what is known of an agent. One that is in no configuration any
-// more has its name alone, and is not known.
+// Request returns a request with the known properties of an agent. For an agent that is not
+// configured any more it has only the name, the role and the home directory, and known is false.
 func (r *Rules) Request(agent string) (req guard.Request, known bool) {
 	if req, ok := r.agents[agent]; ok {
 		return req, true
@@ -87,8 +87,8 @@ func (r *Rules) Request(agent string) (req guard.Request, known bool) {
 	return guard.Request{Agent: agent, Role: path.Base(agent), Home: r.home}, false
 }
 
-// decide judges a call. Where the agent says that it is counts beside where it is
-// known to work: the more severe of the two holds.
+// decide returns the verdict on a call. The directory that the agent reports counts in addition to
+// its configured one; the more severe verdict applies.
 func (r *Rules) decide(agent string, c worker.Call) (guard.Request, guard.Verdict) {
 	req, _ := r.Request(agent)
 	req.Tool, req.Input = c.Tool, c.Input
@@ -104,14 +104,14 @@ func (r *Rules) readers(agent string) (tools, except []string) {
 	return r.policy.Readers(req)
 }
 
-// isReadOnly reports whether a call is one of those, and no person is to be asked about
-// it.
+// isReadOnly reports whether the call uses one of the tools from readers and does not ask for a
+// person.
 func (r *Rules) isReadOnly(agent string, c worker.Call) bool {
 	tools, except := r.readers(agent)
 	return !c.Ask && worker.Allowance{Tools: tools, Except: except}.Allows(c)
 }
 
-// sheetOf turns the configuration into what the guard compiles.
+// sheetOf returns the configuration as input for the guard.
 func sheetOf(src Source) (guard.Source, error) {
 	city, g := src.City, &src.City.Guard
 	b := sheetBuilder{city: city, read: src.Read}
@@ -130,6 +130,7 @@ func sheetOf(src Source) (guard.Source, error) {
 	return sheet, config.Join(b.faults)
 }
 
+// ownRule converts a [[guard.rules]] section to a rule.
 func ownRule(r *config.GuardRule) guard.Rule {
 	return guard.Rule{
 		ID: r.ID, Action: guard.Action(r.Action), Reason: r.Reason, Tools: r.Tools, Roles: r.Roles, Agents: r.Agents,
@@ -144,6 +145,7 @@ type sheetBuilder struct {
 	faults []*config.Error
 }
 
+// sets returns the built-in sets and the sets in files.
 func (b *sheetBuilder) sets(keys config.Keys, from config.RuleSources) []guard.Set {
 	var sets []guard.Set
 	for i, name := range from.Sets {
@@ -172,7 +174,7 @@ func (b *sheetBuilder) sets(keys config.Keys, from config.RuleSources) []guard.S
 	return sets
 }
 
-// fileFault returns a mistake in a file of rules, with its place and what may be meant.
+// fileFault returns an error in a file of rules, with its position and a hint.
 func fileFault(path string, data []byte, err error) *config.Error {
 	fault, ok := errors.AsType[*guard.FileError](err)
 	if !ok {
@@ -186,7 +188,7 @@ func fileFault(path string, data []byte, err error) *config.Error {
 	return e
 }
 
-// faultsOf gives the mistakes of rules their places.
+// faultsOf adds positions to the errors of rules.
 func faultsOf(src Source, sheet guard.Source, err error) error {
 	city := src.City
 	var faults []*config.Error
@@ -208,6 +210,7 @@ func faultsOf(src Source, sheet guard.Source, err error) error {
 	return config.Join(faults)
 }
 
+// ruleFault adds the position to the error of one rule.
 func ruleFault(src Source, sheet guard.Source, fault *guard.RuleError) *config.Error {
 	city := src.City
 	message := fmt.Sprintf("rule %q: %s", fault.Rule, fault.Fault)
@@ -233,6 +236,7 @@ func ruleFault(src Source, sheet guard.Source, fault *guard.RuleError) *config.E
 	return city.ErrorAt(city.Guard.Header(), "%v", fault)
 }
 
+// unjoined returns the errors of a joined error.
 func unjoined(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		return many.Unwrap()
@@ -240,6 +244,7 @@ func unjoined(err error) []error {
 	return []error{err}
 }
 
+// allSets returns the sets for all agents and those of all roles.
 func allSets(sheet guard.Source) []guard.Set {
 	sets := slices.Clone(sheet.Sets)
 	for _, r := range sheet.Roles {
@@ -248,6 +253,7 @@ func allSets(sheet guard.Source) []guard.Set {
 	return sets
 }
 
+// ruleIDs returns the ids of all rules.
 func ruleIDs(sheet guard.Source) map[string]bool {
 	ids := map[string]bool{}
 	for _, set := range allSets(sheet) {
@@ -258,7 +264,7 @@ func ruleIDs(sheet guard.Source) map[string]bool {
 	return ids
 }
 
-// Files returns the files of rules that a configuration names, absolute.
+// Files returns the absolute paths of the rule files that a configuration names.
 func Files(city *config.City) []string {
 	files := slices.Clone(city.Guard.Files)
 	for _, pattern := range city.Guard.Patterns() {

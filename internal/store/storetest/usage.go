@@ -41,7 +41,8 @@ func usageKept(s *suite) {
 	s.recheck(func() { s.spent(time.Time{}, other, full) })
 }
 
-// usageMerged: one entry for a key, whatever is put how often and in whatever order.
+// usageMerged checks that each key has one entry, however often and in whatever order reports are
+// stored.
 func usageMerged(s *suite) {
 	late, early := entry("r", "1", time.Second, 9), entry("r", "1", 0, 4)
 	early.Turn = true
