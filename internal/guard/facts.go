@@ -256,8 +256,8 @@ func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 // anyMatch reports whether a file may match at all.
 func anyMatch(m match, _ fileKind) bool { return m > apart }
 
-// needsOneWordTwice reports whether the rule would hold only if one unknown word were an option and
-// a file or another argument at once.
+// needsOneWordTwice reports whether the rule could match only if one unknown word were both an
+// option and a file or another argument.
 func (c *compiled) needsOneWordTwice(f *facts, words []shell.Word) bool {
 	single := func(w shell.Word) bool {
 		return !w.Known && !w.Split && w.Any == nil && !w.Glob && strings.HasPrefix(w.Text, string(shell.Unknown))

@@ -15,6 +15,7 @@ type field struct {
 	value json.RawMessage
 }
 
+// errNotObject reports that the JSON value is not an object.
 var errNotObject = errors.New("it is something else")
 
 // fieldsOf returns the members of a JSON object, sorted by name. If a name occurs twice, the last

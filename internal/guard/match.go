@@ -41,8 +41,8 @@ func anyGlob(patterns []string, text string) bool {
 	return len(patterns) == 0
 }
 
-// canBothMatch reports whether there is a text that fits both patterns: * in each stands
-// for any characters. It takes time that grows with the product of their lengths.
+// canBothMatch reports whether some text matches both patterns. Its time is proportional to the
+// product of their lengths.
 func canBothMatch(a, b string) bool {
 	if !strings.ContainsAny(b, "*?") {
 		return glob(a, b)

@@ -104,7 +104,7 @@ func fileUseOf(program string) fileUse {
 	return usesNone
 }
 
-// onlyReadsWithWords reports whether a program that may change files does not with these words.
+// onlyReadsWithWords reports whether a program that can change files only reads with these words.
 func onlyReadsWithWords(program string, c *shell.Command) bool {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":

@@ -90,7 +90,7 @@ const (
 	pattern                 // the shell replaces the pattern by matching names
 	listed                  // a program finds the names in the working directory
 	partial                 // parts are unknown
-	opaque                  // nothing
+	opaque                  // nothing is known
 )
 
 // maxFolders is the maximum number of directories in a path that is compared.

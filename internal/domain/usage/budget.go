@@ -252,7 +252,8 @@ type account struct {
 	silenceText  string
 }
 
-type spend struct { // an amount of usage at a time
+// spend is an amount of usage at a time.
+type spend struct {
 	at     time.Time
 	amount float64
 }

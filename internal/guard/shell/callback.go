@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// callbackOptions returns the options of builtins whose value the shell evaluates, or runs.
+// callbackOptions returns the options of builtins whose value the shell evaluates or runs.
 func callbackOptions(program string) (textOptions, bool) {
 	switch program {
 	case "mapfile", "readarray":
@@ -15,8 +15,8 @@ func callbackOptions(program string) (textOptions, bool) {
 	return textOptions{}, false
 }
 
-// callbacks reads the scripts that a builtin evaluates: callbacks, commands bound to keys, and
-// commands that stand for jobs. The builtin itself is a command too.
+// callbacks adds the commands in scripts that a builtin evaluates: callbacks, commands that are
+// bound to keys, and commands of jobs. The caller adds the builtin itself.
 func (r *reader) callbacks(c *Command, program string, depth int) {
 	inner := behind(*c, program)
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
@@ -43,7 +43,7 @@ func (r *reader) callbacks(c *Command, program string, depth int) {
 		return
 	}
 	options.each(words, func(_ byte, _ int, w Word) {
-		if w.Known { // words are added, which are not known
+		if w.Known { // the shell adds unknown words
 			w.Text += ` "$added"`
 		}
 		r.text(inner, w, input{}, depth)

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// runners finds where a program of another language starts a command. What follows is what
-// it starts.
+// runners matches the code in a program of another language that starts a command. The group is
+// what follows, the command.
 var runners = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`)
 })
 
-// plainExec reports whether exec is another function of a language than that which runs a
-// command: of a regular expression of JavaScript.
+// plainExec reports whether exec is not the function that runs a command, but for example a method
+// of a regular expression in JavaScript.
 func plainExec(language, text, call string) bool {
 	switch language {
 	case "node", "nodejs", "deno", "bun":
@@ -24,26 +24,27 @@ func plainExec(language, text, call string) bool {
 	return false
 }
 
-// opened finds where perl opens a command as a file, by a list.
+// opened matches a call of open in perl that runs a command, given as a list.
 var opened = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\bopen\s*\(?[^,;]*,\s*["'](?:-\||\|-)["']\s*,\s*(.*)`)
 })
 
-// pipes finds where awk connects a command by a pipe.
+// pipes matches a pipe to or from a command in awk.
 var pipes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\|&?\s*"((?:[^"\\]|\\.)*)"|("(?:[^"\\]|\\.)*"|[\w$)\]]+)\s*\|&?\s*getline`)
 })
 
-// backticks finds what perl, ruby and php run between backticks, or after qx.
+// backticks matches a command between backticks or after qx in perl, ruby and php.
 var backticks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("`([^`]*)`|\\bqx\\s*[({\\[<|!/]([^)}\\]>|!/]*)")
 })
 
-// callers are the languages whose calls of commands are read, by the program without its version.
+// callers contains the languages, by program name without version, in which gc looks for calls of
+// commands.
 var callers = sync.OnceValue(set("awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh rscript osascript"))
 
-// calls judges the commands that a program of another language starts, with what they hide.
-// A command that does not stand there as a plain text is hidden.
+// calls adds the commands that a program of another language starts. A command that is not a plain
+// text in the program is hidden.
 func (r *reader) calls(c Command, program, text string, depth int) {
 	language := strings.ToLower(strings.TrimRight(program, "0123456789."))
 	if !callers()[language] {
@@ -78,7 +79,8 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 	}
 }
 
-// call judges what one call starts: all texts of it stand first, or it is hidden.
+// call adds the command that one call starts. If its first argument is not a plain text, the
+// command is hidden.
 func (r *reader) call(c Command, language, arguments string, depth int) {
 	if words := literals(arguments); len(words) > 1 {
 		at := len(r.found)
@@ -91,7 +93,7 @@ func (r *reader) call(c Command, language, arguments string, depth int) {
 	}
 	literal, ok := literalOf(arguments)
 	if !ok {
-		if strings.HasPrefix(arguments, "q") || strings.HasPrefix(arguments, ")") { // other quotes are judged as all texts are
+		if strings.HasPrefix(arguments, "q") || strings.HasPrefix(arguments, ")") { // texts in other quotes are handled by mentions
 			return
 		}
 		r.hide(c, "a program of "+language+" runs a command that does not stand in it as a plain text")
@@ -100,8 +102,8 @@ func (r *reader) call(c Command, language, arguments string, depth int) {
 	r.mentionStrictly(c, literal, depth)
 }
 
-// literals returns the words of a list of texts that arguments begin with; after them is
-// an unknown word if the list goes on with something else.
+// literals returns the words of the list of texts at the beginning of arguments. If other values
+// follow, the last word is unknown.
 func literals(arguments string) []Word {
 	list := strings.TrimLeft(arguments, "[( \t\n")
 	var words []Word
@@ -133,7 +135,8 @@ func literals(arguments string) []Word {
 	return words
 }
 
-// literalOf returns the text that arguments begin with, if it stands alone: nothing is added.
+// literalOf returns the text at the beginning of arguments. ok is false if something is added to
+// it.
 func literalOf(arguments string) (string, bool) {
 	if arguments == "" || strings.IndexByte("\"'`", arguments[0]) < 0 {
 		return "", false
@@ -150,7 +153,7 @@ func literalOf(arguments string) (string, bool) {
 	return "", false
 }
 
-// unescaped returns a string of a program without its escapes.
+// unescaped returns a string literal with its escapes replaced.
 func unescaped(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -194,13 +197,14 @@ func unescaped(text string) string {
 	return out.String()
 }
 
+// isDigit reports whether c is a digit in the base.
 func isDigit(c byte, base int) bool {
 	_, err := strconv.ParseUint(string(c), base, 8)
 	return err == nil
 }
 
-// shellEscapes returns the scripts in a text that an editor, a debugger or a client of a data base
-// gives to a shell.
+// shellEscapes returns the scripts in a text that an editor, a debugger or a database client
+// passes to a shell.
 func shellEscapes(program, text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(text) {

@@ -6,28 +6,27 @@ import (
 	"strings"
 )
 
-// carrier is a program that runs another one, which its words name.
+// carrier describes a program that runs another program, which its words name.
 type carrier struct {
 	flags    string   // letters of options without a value
-	values   string   // letters of options with one
+	values   string   // letters of options with a value
 	longs    []string // long options whose value is the next word
 	text     string   // letters of options whose value is a script
-	texts    []string // long ones
-	skip     int      // words before the command that belong to the carrier
+	texts    []string // long options whose value is a script
+	skip     int      // number of the carrier's own words before the command; negative: all words are its own
 	assigns  bool     // NAME=VALUE before the command
-	more     bool     // adds words when it runs
-	joined   bool     // its words, put together, are a script
+	more     bool     // it adds words to the command when it runs
+	joined   bool     // its words, joined by spaces, are a script
 	inert    []string // options with which it runs nothing
-	optional bool     // without a command it runs a shell, from its input
-	after    bool     // the command stands after --
-	behind   []string // the command stands after one of these words
-	verbs    []string // without one of these words it runs nothing; none is no such condition
+	optional bool     // without a command it runs a shell that reads its input
+	after    bool     // the command follows --
+	behind   []string // the command follows one of these words
+	verbs    []string // it runs nothing without one of these words; empty: no such condition
 	each     bool     // each of its words is a script
 	splits   bool     // the value of its text options is split into words, as by env -S
 }
 
-// carried follows a carrier to the command that it runs. The carrier itself is a
-// command too: rules may be about it.
+// carried adds the carrier, because rules may be about it, and the command that it runs.
 func (r *reader) carried(c Command, program string, k carrier, in input, depth int) {
 	load := k.load(c.Words[1:])
 	if load.unknown != nil {
@@ -52,7 +51,7 @@ func (r *reader) carried(c Command, program string, k carrier, in input, depth i
 	}
 	if k.each {
 		for _, w := range load.words {
-			if manager, _, ok := strings.Cut(w.Text, ":"); !ok || strings.Trim(manager, "abcdefghijklmnopqrstuvwxyz") != "" { // npm:NAME is a script of the package
+			if manager, _, ok := strings.Cut(w.Text, ":"); !ok || strings.Trim(manager, "abcdefghijklmnopqrstuvwxyz") != "" { // npm:NAME names a script of the package
 				r.text(inner, w, in, depth)
 			}
 		}
@@ -78,7 +77,8 @@ func (r *reader) carried(c Command, program string, k carrier, in input, depth i
 	}
 }
 
-// doubted judges what a carrier would run if one of its options takes a value.
+// doubted adds, as mentioned, the command that a carrier runs if one of its unknown options takes
+// a value.
 func (r *reader) doubted(inner Command, words []Word, in input, depth int) {
 	at := len(r.found)
 	inner.Words, inner.Mentioned = words, true
@@ -88,19 +88,19 @@ func (r *reader) doubted(inner Command, words []Word, in input, depth int) {
 	}
 }
 
-// load is what a carrier carries.
+// load is what a carrier runs.
 type load struct {
-	words   []Word   // a command
-	script  *Word    // or a script
-	unknown *Word    // this word hides it
-	inert   bool     // nothing
-	splits  int      // texts that were split into words
+	words   []Word   // the words of a command
+	script  *Word    // a script instead of a command
+	unknown *Word    // the unknown word that hides what runs
+	inert   bool     // it runs nothing
+	splits  int      // number of texts that were split into words
 	sets    []Word   // variables that it sets
-	mark    string   // what it replaces in the words
-	doubts  [][]Word // further readings: an option is not known
+	mark    string   // the placeholder that it replaces in the words
+	doubts  [][]Word // other possible commands, if an unknown option takes a value
 }
 
-// load takes the carrier's own words away.
+// load separates the carrier's own words from the command that it runs.
 func (k carrier) load(words []Word) load {
 	var l load
 	if k.withoutVerb(words) {
@@ -124,7 +124,7 @@ func (k carrier) load(words []Word) load {
 			words = words[1:]
 		case !w.Known && skip > 0 && !w.Split && w.Any == nil:
 			words, skip = words[1:], skip-1
-		case !w.Known && k.after && !w.Split && w.Any == nil: // it may be the -- as well
+		case !w.Known && k.after && !w.Split && w.Any == nil: // it may also be --
 			k.doubt(&l, words)
 			words = words[1:]
 		case !w.Known && w.Any == nil:
@@ -144,11 +144,11 @@ func (k carrier) load(words []Word) load {
 			if l.script != nil || l.unknown != nil {
 				return l
 			}
-		case k.assigns && strings.IndexByte(w.Text, '=') > 0: // whatever the name is, as that of an exported function
+		case k.assigns && strings.IndexByte(w.Text, '=') > 0: // any name, for example that of an exported function
 			l.sets, words = append(l.sets, w), words[1:]
 		case k.after:
 			words = words[1:]
-		case skip != 0: // below zero all words are the carrier's, and options follow
+		case skip != 0: // negative: all words are the carrier's own, and options may follow
 			words, skip = words[1:], skip-1
 		default:
 			l.words = words
@@ -158,10 +158,10 @@ func (k carrier) load(words []Word) load {
 	return l
 }
 
-// maxDoubts bounds the further readings of a carrier's options.
+// maxDoubts is the maximum number of other possible commands.
 const maxDoubts = 4
 
-// option takes an option off the words, with its value.
+// option removes an option and its value from the words.
 func (k carrier) option(l *load, words []Word) []Word {
 	if strings.HasPrefix(words[0].Text, "--") {
 		return k.long(l, words)
@@ -181,8 +181,7 @@ func (k carrier) option(l *load, words []Word) []Word {
 	return words[1:]
 }
 
-// valued takes the value of an option of one letter: what is attached to it, else the
-// next word.
+// valued handles the value of a one-letter option: the attached text, else the next word.
 func (k carrier) valued(l *load, letter byte, attached string, rest []Word) []Word {
 	w := Word{Text: attached, Known: true}
 	if attached == "" && letter != 'i' && len(rest) > 0 {
@@ -201,7 +200,7 @@ func (k carrier) valued(l *load, letter byte, attached string, rest []Word) []Wo
 	return rest
 }
 
-// long takes a long option.
+// long handles a long option.
 func (k carrier) long(l *load, words []Word) []Word {
 	long, value, given := strings.Cut(words[0].Text, "=")
 	rest := words[1:]
@@ -224,7 +223,7 @@ func (k carrier) long(l *load, words []Word) []Word {
 	return rest
 }
 
-// whole returns a long option that may be shortened.
+// whole returns the full name of a long option that may be abbreviated.
 func (k carrier) whole(long string) string {
 	for _, all := range [][]string{k.texts, k.longs} {
 		if slices.Contains(all, long) {
@@ -241,7 +240,7 @@ func (k carrier) whole(long string) string {
 	return long
 }
 
-// split puts the words of a text before the rest.
+// split returns the words of a text, followed by the rest.
 func (k carrier) split(l *load, text Word, rest []Word) []Word {
 	if l.splits++; l.splits > maxDepth || text.Any != nil || text.Text == string(Unknown) || text.Split {
 		l.unknown = &text
@@ -250,15 +249,16 @@ func (k carrier) split(l *load, text Word, rest []Word) []Word {
 	return slices.Concat(splitWords(text), rest)
 }
 
-// withoutVerb reports whether a carrier that runs something only with certain words has none
-// of them.
+// withoutVerb reports whether none of the carrier's verbs is among the words, so that it runs
+// nothing.
 func (k carrier) withoutVerb(words []Word) bool {
 	return len(k.verbs) > 0 && !slices.ContainsFunc(words, func(w Word) bool {
 		return w.Any != nil || slices.Contains(k.verbs, w.Text)
 	}) && len(words) > 0 && words[0].Known
 }
 
-// doubt records that the word after an option may be its value.
+// doubt records another possible command, because the word after an option may be the option's
+// value.
 func (k carrier) doubt(l *load, rest []Word) {
 	if len(rest) < 2 || len(l.doubts) >= maxDoubts || k.after && rest[0].Known {
 		return
@@ -274,7 +274,7 @@ func (k carrier) doubt(l *load, rest []Word) {
 	}
 }
 
-// implicit judges a carrier without a command: some start a shell.
+// implicit handles a carrier without a command: some run a shell that reads its input.
 func (r *reader) implicit(c Command, k carrier, in input, at, depth int) {
 	if !k.optional || !in.redirected {
 		return
@@ -287,7 +287,7 @@ func (r *reader) implicit(c Command, k carrier, in input, at, depth int) {
 	r.nested(behind(c, program), in.text, input{redirected: true}, depth)
 }
 
-// assignment reports whether a word is NAME=VALUE.
+// assignment reports whether a word has the form NAME=VALUE.
 func assignment(text string) bool {
 	name, _, ok := strings.Cut(text, "=")
 	return ok && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""

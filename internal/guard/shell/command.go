@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isShell reports whether a program runs a script.
+// isShell reports whether a program is a shell.
 func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "rbash", "yash", "posh", "csh", "tcsh", "pwsh", "nu", "elvish", "xonsh"}, name)
 }
@@ -36,10 +36,10 @@ func (r *reader) command(c Command, in input, depth int) {
 	r.program(c, program, in, depth)
 }
 
-// program judges a command by the name of its program.
+// program adds a command and what it runs, according to the name of its program.
 func (r *reader) program(c Command, program string, in input, depth int) {
 	switch {
-	case isShell(program), program == "exe" && strings.HasPrefix(c.Words[0].Text, "/proc/"): // what a process runs, and that is a shell
+	case isShell(program), program == "exe" && strings.HasPrefix(c.Words[0].Text, "/proc/"): // /proc/PID/exe may be a shell
 		r.shell(c, program, in, depth)
 	case stream(c.Words[0]):
 		r.hide(c, "it runs a program that another program writes")
@@ -72,7 +72,7 @@ func (r *reader) program(c Command, program string, in input, depth int) {
 	}
 }
 
-// other judges a program that may carry another one.
+// other handles a program that may run another one.
 func (r *reader) other(c Command, program string, in input, depth int) {
 	if evaluators[program] {
 		for _, w := range c.Words[1:] {
@@ -85,7 +85,7 @@ func (r *reader) other(c Command, program string, in input, depth int) {
 	k, ok := carrierOf(program)
 	if !ok {
 		r.languages(&c, program, in, depth)
-		if fed(c, program, in) {
+		if runsUnseenProgram(c, program, in) {
 			c.Hidden = "it runs a program that comes from its input"
 		}
 		r.add(c)
@@ -97,13 +97,13 @@ func (r *reader) other(c Command, program string, in input, depth int) {
 	r.carried(c, program, k, in, depth)
 }
 
-// evaluators are builtins that evaluate their words once more, as names of elements.
+// evaluators contains the builtins that evaluate their words again, as names of array elements.
 var evaluators = map[string]bool{
 	"test": true, "[": true, "printf": true, "unset": true, "read": true, "wait": true, "mapfile": true, "readarray": true, "set": true, "compgen": true, "complete": true, "let": true,
 }
 
-// languages judges the words of a program that are callbacks, recipes, or programs of
-// another language.
+// languages handles the words of a program that are callbacks, recipes, or programs of another
+// language.
 func (r *reader) languages(c *Command, program string, in input, depth int) {
 	r.patterns(c, program)
 	switch {
@@ -122,7 +122,7 @@ func (r *reader) languages(c *Command, program string, in input, depth int) {
 	}
 }
 
-// change records where cd goes.
+// change records the directory to which cd changes.
 func (r *reader) change(c Command) {
 	words := c.Words[1:]
 	for len(words) > 0 && words[0].Known && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
@@ -136,14 +136,14 @@ func (r *reader) change(c Command) {
 	case len(words) == 0:
 		r.folder(Word{Text: "~", Known: true})
 	case words[0].Text == "-":
-	case r.repeats > 0 && strings.HasPrefix(words[0].Text, ".."): // who knows how often
+	case r.repeats > 0 && strings.HasPrefix(words[0].Text, ".."): // it is unknown how often the loop runs
 		r.folder(Word{Text: string(Unknown)})
 	default:
 		r.folder(words[0])
 	}
 }
 
-// changes returns the folders to which options make a program change.
+// changes returns the directories to which options make a program change.
 func changes(words []Word) []Word {
 	var out []Word
 	for i, w := range words {
@@ -162,14 +162,14 @@ func changes(words []Word) []Word {
 	return out
 }
 
-// behind returns a command that was found behind a program.
+// behind returns a copy of a command with the program added to Via.
 func behind(c Command, program string) Command {
 	c.Via = append(slices.Clip(slices.Clone(c.Via)), program)
 	return c
 }
 
-// parallel follows the command that parallel runs, by a shell, with words that are
-// listed after ::: or come from its input.
+// parallel adds the commands that parallel runs in a shell, with words that follow ::: or come
+// from its input.
 func (r *reader) parallel(c Command, in input, depth int) {
 	k, _ := carrierOf("parallel")
 	load := k.load(c.Words[1:])
@@ -194,7 +194,7 @@ func (r *reader) parallel(c Command, in input, depth int) {
 			r.command(inner, input{redirected: true}, depth+1)
 			return
 		}
-		if marked[0].Known != words[0].Known { // what is replaced is one word, and quoted
+		if marked[0].Known != words[0].Known { // the replaced text is one quoted word
 			marked[0] = Word{Text: strings.ReplaceAll(marked[0].Text, string(Unknown), `"$unknown"`), Known: true}
 		}
 		r.text(inner, marked[0], input{redirected: true}, depth)
@@ -212,7 +212,7 @@ func (r *reader) parallel(c Command, in input, depth int) {
 	}
 }
 
-// connections reads the commands in options of ssh.
+// connections adds the commands in options of ssh.
 func (r *reader) connections(c Command, program string, depth int) {
 	for _, w := range c.Words[1:] {
 		key, value, ok := strings.Cut(strings.TrimPrefix(w.Text, "-o"), "=")
@@ -228,6 +228,7 @@ func (r *reader) connections(c Command, program string, depth int) {
 	}
 }
 
+// describe returns a text for a word that is not known.
 func describe(w Word) string {
 	if text := strings.ReplaceAll(w.Text, string(Unknown), "…"); text != "…" {
 		return "the word " + text

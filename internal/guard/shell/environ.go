@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// programs that variables name: their values are scripts.
+// scriptVariables contains the environment variables whose values are scripts that programs run.
 var scriptVariables = map[string]bool{
 	"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_EXTERNAL_DIFF": true, "GIT_EDITOR": true, "GIT_SEQUENCE_EDITOR": true, "GIT_PAGER": true,
 	"GIT_ASKPASS": true, "GIT_PROXY_COMMAND": true, "EDITOR": true, "VISUAL": true, "FCEDIT": true, "PAGER": true, "MANPAGER": true, "BROWSER": true,
@@ -15,13 +15,13 @@ var scriptVariables = map[string]bool{
 	"LESSOPEN": true, "LESSCLOSE": true, "SUDO_EDITOR": true, "SYSTEMD_EDITOR": true, "SYSTEMD_PAGER": true, "KUBE_EDITOR": true,
 }
 
-// toolVariables name programs too, which are run only by some.
+// toolVariables contains the variables that name programs which only some tools run.
 var toolVariables = sync.OnceValue(set("CC CXX LD AR RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER MAKE CMAKE_C_COMPILER_LAUNCHER npm_config_script_shell"))
 
-// loaders have other programs run what is in a file.
+// loaders contains the variables that make other programs run the contents of a file.
 var loaders = sync.OnceValue(set("BASH_ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM PYTHONSTARTUP PERL5OPT RUBYOPT"))
 
-// requires reports whether options of node load something.
+// requires reports whether options of node load a module.
 func requires(options string) bool {
 	for option := range strings.FieldsSeq(options) {
 		name, _, _ := strings.Cut(option, "=")
@@ -32,7 +32,7 @@ func requires(options string) bool {
 	return false
 }
 
-// environ judges a variable that a script sets.
+// environ handles a variable that a script sets.
 func (s *scope) environ(a *syntax.Assign) {
 	if a.Name == nil || a.Value == nil {
 		if a.Array != nil {
@@ -50,7 +50,7 @@ func (s *scope) environ(a *syntax.Assign) {
 	s.reader.variable(c, a.Name.Value, s.word(a.Value), s.depth)
 }
 
-// variable judges a variable that is set for a command or for the rest of a script.
+// variable handles a variable that is set for a command or for the rest of a script.
 func (r *reader) variable(c Command, name string, value Word, depth int) {
 	r.expansions(c, value, depth)
 	c = behind(c, name+"=")
@@ -84,7 +84,7 @@ func (r *reader) variable(c Command, name string, value Word, depth int) {
 	}
 }
 
-// expansions reads the substitutions in a text that the shell may evaluate a second
+// expansions adds the commands in substitutions of a text that the shell may evaluate a second
 // time.
 func (r *reader) expansions(c Command, w Word, depth int) {
 	if w.Any != nil || !strings.Contains(w.Text, "$(") && !strings.Contains(w.Text, "`") && !strings.Contains(w.Text, "${ ") {
@@ -94,7 +94,7 @@ func (r *reader) expansions(c Command, w Word, depth int) {
 	r.mentionStrictly(c, ": <<GC_END_OF_TEXT\n"+text+"\nGC_END_OF_TEXT\n", depth)
 }
 
-// folder records that the script changes to a folder.
+// folder records that the script changes to a directory.
 func (r *reader) folder(to Word) {
 	if to.Any != nil {
 		for _, w := range to.Any {
@@ -102,17 +102,17 @@ func (r *reader) folder(to Word) {
 		}
 		return
 	}
-	former := r.folders
-	if len(former)*2+1 > maxFolders {
-		former, to = nil, Word{Text: string(Unknown)}
+	previous := r.folders
+	if len(previous)*2+1 > maxFolders {
+		previous, to = nil, Word{Text: string(Unknown)}
 	}
 	r.folders = append(r.folders, to)
-	for _, f := range former {
+	for _, f := range previous {
 		r.folders = append(r.folders, joined(f, to))
 	}
 }
 
-// joined returns a folder below another one.
+// joined returns the path to, relative to base.
 func joined(base, to Word) Word {
 	if strings.HasPrefix(to.Text, "/") || strings.HasPrefix(to.Text, "~") || strings.HasPrefix(to.Text, string(Unknown)) {
 		return to

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// splitWords splits a text into words by the rules of env -S, which are not those of a
-// shell: a backslash and an underscore are a blank, and ${NAME} is a variable.
+// splitWords splits a text into words by the rules of env -S, which differ from those of a shell:
+// a backslash with an underscore is a blank, and ${NAME} is a variable.
 func splitWords(text Word) []Word {
 	var (
 		words  []Word

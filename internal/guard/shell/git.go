@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// gitValues are git's own options that take the next word as their value.
+// gitValues contains git's own options, before its subcommand, that take the next word as their
+// value.
 var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env", "--attr-source", "--list-cmds"}
 
-// git judges git, and what its options and settings run.
+// git adds git, and what its options and settings run.
 func (r *reader) git(c Command, program string, depth int) {
 	if sub, ok := strings.CutPrefix(program, "git-"); ok {
 		c.Words = append([]Word{{Text: "git", Known: true}, {Text: sub, Known: true}}, c.Words[1:]...)
@@ -37,7 +38,7 @@ func (r *reader) git(c Command, program string, depth int) {
 		default:
 			continue
 		}
-		if strings.HasPrefix(w.Text, "--config-env") { // the value is that of a variable
+		if strings.HasPrefix(w.Text, "--config-env") { // the value is in an environment variable
 			key, _, _ := strings.Cut(setting.Text, "=")
 			setting = Word{Text: key + "=" + string(Unknown)}
 		}
@@ -58,8 +59,8 @@ func (r *reader) settingWord(c Command, w Word, depth int) (why string) {
 	return r.setting(c, key, Word{Text: value, Known: w.Known}, depth)
 }
 
-// settings that git reads as commands, and those that change what other commands
-// do; patterns of their names in small letters.
+// scriptSettings contains the settings of git whose value is a command. steeringSettings contains
+// those that change what other git commands do. Both are patterns of names in lower case.
 var (
 	scriptSettings = []string{
 		"core.sshcommand", "core.pager", "core.editor", "core.fsmonitor", "core.askpass", "core.gitproxy", "core.alternaterefscommand", "sequence.editor", "diff.external", "diff.*.command", "diff.*.textconv",
@@ -70,7 +71,8 @@ var (
 	steeringSettings = []string{"push.default", "remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
 )
 
-// setting judges a setting of git. why is the reason if it hides what git will do.
+// setting handles a setting of git. why is the reason if the setting hides what git will run; else
+// empty.
 func (r *reader) setting(c Command, key string, value Word, depth int) (why string) {
 	key = strings.ToLower(key)
 	fits := func(pattern string) bool {
@@ -105,18 +107,19 @@ func (r *reader) setting(c Command, key string, value Word, depth int) (why stri
 	return ""
 }
 
-// gitScripts are the options of git's commands whose value is a script.
+// gitScripts contains, by subcommand of git, the options whose value is a script.
 var gitScripts = map[string][]string{
 	"rebase": {"-x", "--exec"}, "difftool": {"-x", "--extcmd"}, "grep": {"-O", "--open-files-in-pager"}, "clone": {"-u", "--upload-pack"},
 	"filter-branch": {"--env-filter", "--tree-filter", "--index-filter", "--msg-filter", "--commit-filter", "--parent-filter", "--tag-name-filter", "--setup"},
 	"send-email":    {"--sendmail-cmd", "--to-cmd", "--cc-cmd"},
-	"":              {"--upload-pack", "--receive-pack", "--exec"}, // of any
+	"":              {"--upload-pack", "--receive-pack", "--exec"}, // of any subcommand
 }
 
-// gitVerbs are the commands of git that run a command after a word.
+// gitVerbs contains, by subcommand of git, the word after which a command follows.
 var gitVerbs = map[string]string{"bisect": "run", "submodule": "foreach"}
 
-// subcommand judges what a command of git runs.
+// subcommand adds what a subcommand of git runs. why is the reason if it hides something; else
+// empty.
 func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why string) {
 	switch {
 	case sub == "config":
@@ -148,7 +151,7 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 	return why
 }
 
-// afterVerb judges the command that git bisect run and its like run.
+// afterVerb adds the command that git bisect run or git submodule foreach runs.
 func (r *reader) afterVerb(c Command, sub string, words []Word, depth int) {
 	at := slices.IndexFunc(words, func(w Word) bool { return w.Text == gitVerbs[sub] })
 	if at < 0 {
@@ -175,7 +178,7 @@ func gitScript(sub string, words []Word) (Word, bool) {
 		if script, ok := clustered(sub, o, words); ok {
 			return script, true
 		}
-		if name, value, given := strings.Cut(w.Text, "="); len(name) > len("--e") && name != o && strings.HasPrefix(o, name) { // shortened
+		if name, value, given := strings.Cut(w.Text, "="); len(name) > len("--e") && name != o && strings.HasPrefix(o, name) { // abbreviated
 			if given {
 				return Word{Text: value, Known: w.Known}, true
 			} else if len(words) > 1 && o != "--open-files-in-pager" {
@@ -194,15 +197,16 @@ func gitScript(sub string, words []Word) (Word, bool) {
 	return Word{}, false
 }
 
-// gitFlags are the letters of options without a value that may stand before one of
-// [gitScripts] in a word.
+// gitFlags contains, by subcommand, the letters of options without a value that may precede an
+// option of [gitScripts] in the same word.
 var gitFlags = map[string]string{"rebase": "iknqvfmprS", "difftool": "dgy", "grep": "aIirvwEGPFnlLzZcohWqp", "clone": "lsqvn"}
 
+// argumentless reports whether all letters are options without a value.
 func argumentless(sub, letters string) bool {
 	return letters != "" && strings.Trim(letters, gitFlags[sub]) == ""
 }
 
-// clustered returns the script of an option of one letter that stands behind flags in a word.
+// clustered returns the script of a one-letter option that follows flags in the same word.
 func clustered(sub, option string, words []Word) (Word, bool) {
 	text := words[0].Text
 	if len(option) != 2 || len(text) < 3 || text[0] != '-' || text[1] == '-' {
@@ -220,7 +224,7 @@ func clustered(sub, option string, words []Word) (Word, bool) {
 	return Word{}, false
 }
 
-// operands returns the words after options.
+// operands returns the words after the options.
 func operands(words []Word) []Word {
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		words = words[1:]
@@ -228,7 +232,7 @@ func operands(words []Word) []Word {
 	return words
 }
 
-// configure judges git config: a setting that is written holds for later commands.
+// configure handles git config: a setting that is written applies to later commands.
 func (r *reader) configure(c Command, words []Word, depth int) (why string) {
 	var plain []Word
 	for i := 0; i < len(words); i++ {
@@ -262,8 +266,8 @@ func (r *reader) configure(c Command, words []Word, depth int) (why string) {
 	return r.setting(c, plain[0].Text, plain[1], depth)
 }
 
-// lasting reports whether a setting that is written makes a program one that git runs later:
-// one of those that are never set for comfort, or one by a path or through a shell.
+// lasting reports whether a written setting names a program that git runs later, except for the
+// usual values of editors, pagers and helpers without a path or a shell.
 func lasting(key string, value Word) bool {
 	key = strings.ToLower(key)
 	if !slices.ContainsFunc(scriptSettings, func(pattern string) bool {

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// languages are the programs whose words, or whose input, may be a program of
-// another language that runs commands. The texts in it are judged as mentioned.
+// languages contains the programs whose words or input may be a program of another language that
+// runs commands. Texts in such a program count as mentioned.
 var languages = sync.OnceValue(set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk dc gnuplot ftp vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix go cargo"))
 
-// versioned are those whose names may end with a version.
+// versioned contains those of them whose names may end with a version.
 var versioned = sync.OnceValue(set("python pypy perl ruby php lua"))
 
 // set returns a table of names, made when it is needed.
@@ -25,20 +25,20 @@ func set(names string) func() map[string]bool {
 	}
 }
 
-// language reports whether a program is one of those.
+// language reports whether a program is in languages or versioned.
 func language(program string) bool {
 	return languages()[program] || versioned()[strings.TrimRight(program, "0123456789.")]
 }
 
-// quoted finds the texts in a program.
+// quoted matches the texts in a program.
 var quoted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e|\\bq[qwx]?\\s*[({\\[<|!]([^)}\\]>|!]*)|%[wWxqQ]?[({\\[]([^)}\\]]*)")
 })
 
-// maxLiterals bounds the texts of a program that are judged.
+// maxLiterals is the maximum number of texts of a program that are checked.
 const maxLiterals = 200
 
-// interpreted judges the texts in a program of another language.
+// interpreted adds, as mentioned, the commands in a program of another language.
 func (r *reader) interpreted(c Command, program string, in input, depth int) {
 	if !language(program) {
 		return
@@ -61,12 +61,12 @@ func (r *reader) interpreted(c Command, program string, in input, depth int) {
 	}
 }
 
-// interpreters run what their first word names, or what comes from their input.
+// interpreters contains the programs that run the file in their first word, or their input.
 var interpreters = sync.OnceValue(set("node nodejs deno bun luajit tclsh julia osascript expect"))
 
-// fed reports whether an interpreter runs a program that the guard cannot see: what
-// another program writes.
-func fed(c Command, program string, in input) bool {
+// runsUnseenProgram reports whether an interpreter runs a program that the guard cannot see,
+// because another program writes it.
+func runsUnseenProgram(c Command, program string, in input) bool {
 	if streamed(c, program, in) {
 		return true
 	}
@@ -84,8 +84,8 @@ func fed(c Command, program string, in input) bool {
 	return in.redirected && !in.known && in.piped
 }
 
-// mentions judges what may be a command in a text: all of it, its quoted parts one
-// by one and together, and what follows the marks of an escape to the shell.
+// mentions adds, as mentioned, what may be a command in a text: the whole text, its quoted parts
+// separately and together, and what follows the marks of an escape to the shell.
 func (r *reader) mentions(c Command, text string, depth int) {
 	if len(text) < 5 || !strings.ContainsAny(text, " ,\t\n(") {
 		return
@@ -103,7 +103,7 @@ func (r *reader) mentions(c Command, text string, depth int) {
 		r.mentionFile(c, text, one)
 		all = append(all, one)
 	}
-	for i := range min(len(all)-1, maxTails) { // a program and its words begin somewhere
+	for i := range min(len(all)-1, maxTails) { // a program and its words may begin at any part
 		r.mention(c, strings.Join(all[i:], " "), depth)
 		r.mention(c, strings.Join(all[i:], ""), depth)
 	}
@@ -114,10 +114,11 @@ func (r *reader) mentions(c Command, text string, depth int) {
 	}
 }
 
-// removers are what programs of other languages call that removes trees.
+// removers contains the functions of other languages that remove directory trees.
 var removers = []string{"rmtree", "rmSync", "rm_rf", "rm_r", "rmdirSync", "remove_tree", "remove_dir_all"}
 
-// mentionFile judges a text in a program that may be the name of a file.
+// mentionFile adds, as mentioned, a command for a text in a program that may be the name of a
+// file.
 func (r *reader) mentionFile(c Command, program, name string) {
 	if name == "" || len(name) > maxName || strings.ContainsAny(name, " \t\n") || !strings.ContainsAny(name, "./~") {
 		return
@@ -131,15 +132,16 @@ func (r *reader) mentionFile(c Command, program, name string) {
 }
 
 const (
-	maxName  = 256 // of a file in a program
+	maxName  = 256 // maximum length of a file name in a program
 	maxTails = 12
 )
 
-// textPrograms say or look for what their words are, and run nothing of it.
+// textPrograms contains the programs that only print or search for their words and run none of
+// them.
 var textPrograms = sync.OnceValue(set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls"))
 
-// tails judges each rest of the words that may be a command: where it begins depends
-// on options that are not known here.
+// tails adds, as mentioned, each rest of the words that may be a command. It is unknown where the
+// command begins, because the program's options are unknown.
 func (r *reader) tails(c Command, program string, words []Word, depth int) {
 	if textPrograms()[program] {
 		return
@@ -148,7 +150,7 @@ func (r *reader) tails(c Command, program string, words []Word, depth int) {
 	c.Words, c.Reads, c.Writes, c.More = nil, nil, nil, false
 	for i := range words[:min(len(words), maxTails)] {
 		if i+1 < len(words) && words[i].Known && !strings.HasPrefix(words[i].Text, ".") && !strings.HasPrefix(words[i].Text, "-") && (isShell(lastPart(words[i].Text)) || commands[lastPart(words[i].Text)]) {
-			if isShell(lastPart(words[i].Text)) && strings.HasPrefix(words[i+1].Text, "-") { // it is one: what it hides counts
+			if isShell(lastPart(words[i].Text)) && strings.HasPrefix(words[i+1].Text, "-") { // it is certainly a shell: what it hides counts
 				c.Words = words[i:]
 				r.command(c, input{redirected: true}, depth+1)
 				continue
@@ -158,7 +160,7 @@ func (r *reader) tails(c Command, program string, words []Word, depth int) {
 	}
 }
 
-// commands are the programs that are looked for in the rest of other programs' words.
+// commands contains the programs that tails looks for in the words of other programs.
 var commands = map[string]bool{"git": true, "rm": true, "dd": true, "cat": true, "sudo": true, "env": true, "eval": true}
 
 func lastPart(text string) string { return text[strings.LastIndexByte(text, '/')+1:] }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// makeOptions are the options of make that give it recipes.
+// makeOptions describes the options of make that pass recipes to it.
 var makeOptions = textOptions{
 	short: "fE", values: "CIoW", attached: "jlO",
 	long: map[string]byte{"--eval": 'E', "--file": 'f', "--makefile": 'f', "--directory": 'C', "--include-dir": 'C'},
@@ -15,9 +15,9 @@ func isMake(program string) bool {
 	return slices.Contains([]string{"make", "gmake", "bmake", "remake", "nmake"}, program)
 }
 
-// recipes judges the recipes that the words of make, or its input, give it. They are
-// written in a language with its own variables and functions, so what they run is not
-// known; a command that stands in them is judged as well.
+// recipes handles the recipes that make gets from its words or its input. Recipes have their own
+// variables and functions, so what they run is unknown. The commands in them are added as
+// mentioned.
 func (r *reader) recipes(c *Command, in input, depth int) {
 	inner := behind(*c, "make")
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
@@ -35,7 +35,7 @@ func (r *reader) recipes(c *Command, in input, depth int) {
 	})
 }
 
-// recipe judges the commands that stand in recipes.
+// recipe adds the commands in recipes as mentioned.
 func (r *reader) recipe(c Command, text string, depth int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, `\ `, " "), string(Unknown), "$unknown")
 	for line := range strings.SplitSeq(text, "\n") {
@@ -50,7 +50,7 @@ func (r *reader) recipe(c Command, text string, depth int) {
 	}
 }
 
-// makeFlags judges the variables that hold options of make.
+// makeFlags handles the variables that contain options of make.
 func (r *reader) makeFlags(c Command, name string, value Word, depth int) {
 	switch {
 	case name == "MAKEFILES":

@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxPlain bounds a script that is read without a parser.
+// maxPlain is the maximum length of a script that is read without the parser.
 const maxPlain = 2048
 
-// reserved are the first words that make a command something else than a program with
-// its words.
+// reserved contains the first words that make a command something other than a program with its
+// words.
 var reserved = sync.OnceValue(set("if then else elif fi do done case esac while until for in function time select coproc declare local export readonly typeset nameref let repeat foreach end always"))
 
-// plainWords returns the words of a script that is one program with its words, and in which
-// nothing stands for something else: what most calls are. The parser comes to the same.
+// plainWords returns the words of a script that is one program with its words, without anything
+// that the shell replaces. Most scripts are like this. The parser would return the same words.
 func plainWords(text string, room *Scratch) (words []Word, ok bool) {
-	if len(text) > maxPlain || !utf8.ValidString(text) { // the parser refuses the latter
+	if len(text) > maxPlain || !utf8.ValidString(text) { // the parser returns an error for invalid UTF-8
 		return nil, false
 	}
 	words = room.allocWords(1 + strings.Count(text, " "))
@@ -42,8 +42,8 @@ func plainWords(text string, room *Scratch) (words []Word, ok bool) {
 	return words, len(words) > 0
 }
 
-// plainWord returns where the word ends that begins at i, below zero if it is not plain,
-// and whether it has quotes.
+// plainWord returns the end of the word that begins at i, negative if it is not plain, and whether
+// it has quotes.
 func plainWord(text string, i int) (end int, quotes bool) {
 	for ; i < len(text) && text[i] != ' '; i++ {
 		switch c := text[i]; {
@@ -62,12 +62,12 @@ func plainWord(text string, i int) (end int, quotes bool) {
 	return i, quotes
 }
 
-// plainByte reports whether a character outside quotes stands for itself anywhere.
+// plainByte reports whether a character outside quotes has no special meaning anywhere.
 func plainByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:,@%+=", c) >= 0
 }
 
-// unquote takes the quotes of a plain word away.
+// unquote returns a plain word without its quotes.
 func unquote(word string) string {
 	var out strings.Builder
 	for i := 0; i < len(word); i++ {

@@ -2,9 +2,8 @@ package shell
 
 import "strings"
 
-// carrierOf returns how a program runs another one. The table is data: what a program
-// that is not here does with its words is not known, and its words are judged as they
-// stand.
+// carrierOf returns how a program runs another one. For a program that is not in the tables this
+// is unknown, and its words are checked as they are.
 func carrierOf(name string) (carrier, bool) {
 	if strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || name == "ld.so" {
 		return carrier{longs: []string{"--library-path", "--preload", "--argv0", "--audit"}}, true
@@ -17,8 +16,8 @@ func carrierOf(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// identityCarrier returns the programs that run another one as somebody else, or with
-// another environment.
+// identityCarrier returns the carriers that run another program as another user or with another
+// environment.
 func identityCarrier(name string) (carrier, bool) {
 	switch name {
 	case "sudo":
@@ -64,7 +63,7 @@ func identityCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// limitCarrier returns the programs that bound, time or watch another one.
+// limitCarrier returns the carriers that limit, time or watch another program.
 func limitCarrier(name string) (carrier, bool) {
 	switch name {
 	case "nohup", "setsid", "unbuffer", "chronic", "catchsegv", "rlwrap", "dumb-init", "tini", "catatonit", "linux32", "linux64":
@@ -113,8 +112,8 @@ func limitCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// remoteCarrier returns the programs that run another one elsewhere: in a container, on
-// another machine, in another terminal.
+// remoteCarrier returns the carriers that run another program elsewhere: in a container, on
+// another machine or in another terminal.
 func remoteCarrier(name string) (carrier, bool) {
 	switch name {
 	case "ssh", "autossh":
@@ -147,8 +146,8 @@ func remoteCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// toolCarrier returns the programs that add words to another one, or choose the place
-// where it is looked for.
+// toolCarrier returns the carriers that add words to another program, or choose where it is
+// searched.
 func toolCarrier(name string) (carrier, bool) {
 	switch name {
 	case "xargs", "gxargs":
@@ -170,7 +169,7 @@ func toolCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// carriedWords returns how many words of such a program stand before the command.
+// carriedWords returns how many words of such a program precede the command.
 func carriedWords(name string) int {
 	if name == "pgrphack" || name == "with-contenv" {
 		return 0

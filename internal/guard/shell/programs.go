@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// readsCommands reports whether a program takes commands from its input, by which it may run
-// other programs.
+// readsCommands reports whether a program reads commands from its input by which it may run other
+// programs.
 func readsCommands(program string, words []Word) bool {
 	switch program {
 	case "ed", "red", "dc", "gdb", "lldb", "gnuplot", "ftp", "lftp", "tclsh", "expect", "wish", "ex", "at", "batch":
@@ -19,7 +19,7 @@ func readsCommands(program string, words []Word) bool {
 	return false
 }
 
-// programFiles returns the options of a program whose value is a file with a program.
+// programFiles returns the options of a program whose value is a file that contains a program.
 func programFiles(program string) (textOptions, bool) {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":
@@ -40,8 +40,8 @@ func programFiles(program string) (textOptions, bool) {
 	return textOptions{}, false
 }
 
-// streamed reports whether a program runs a program that another one writes, or one that
-// comes from its input.
+// streamed reports whether a program runs a program that another program writes or that comes from
+// its input.
 func streamed(c Command, program string, in input) bool {
 	words := c.Words[1:]
 	unseen := in.redirected && in.piped && !in.known
@@ -61,7 +61,7 @@ func streamed(c Command, program string, in input) bool {
 		options.each(words, func(_ byte, _ int, w Word) { note(w) })
 	}
 	switch program {
-	case "sqlite3": // it has long options with one dash
+	case "sqlite3": // its long options have one dash
 		for i, w := range words {
 			if i > 0 && strings.HasSuffix(words[i-1].Text, "-init") {
 				note(w)
@@ -75,7 +75,7 @@ func streamed(c Command, program string, in input) bool {
 	return found
 }
 
-// peers judges the programs that socat and netcat start, whose input is the network.
+// peers adds the programs that socat and netcat start; their input comes from the network.
 func (r *reader) peers(c Command, program string, depth int) {
 	inner := behind(c, program)
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
@@ -96,15 +96,15 @@ func (r *reader) peers(c Command, program string, depth int) {
 	}
 	options := textOptions{short: "ec", values: "gGiopPqswxXmMIOTV", long: map[string]byte{"--exec": 'e', "--sh-exec": 'e', "--lua-exec": 'l'}}
 	options.each(c.Words[1:], func(letter byte, _ int, w Word) {
-		if letter == 'c' && w.Known && !strings.ContainsAny(w.Text, "/ ") && !isShell(w.Text) { // a flag of some
+		if letter == 'c' && w.Known && !strings.ContainsAny(w.Text, "/ ") && !isShell(w.Text) { // in some versions -c is a flag
 			return
 		}
 		run(w)
 	})
 }
 
-// daemon judges the program that start-stop-daemon starts: one option names it, and its
-// words stand behind --.
+// daemon adds the program that start-stop-daemon starts: an option names the program, and its
+// words follow --.
 func (r *reader) daemon(c Command, in input, depth int) {
 	options := textOptions{short: "xa", values: "pnugcdrkPNIRsTO", long: map[string]byte{
 		"--exec": 'x', "--startas": 'a', "--pidfile": 'p', "--name": 'p', "--user": 'p', "--group": 'p', "--chuid": 'p', "--chdir": 'p', "--chroot": 'p', "--nicelevel": 'p', "--signal": 'p', "--retry": 'p', "--umask": 'p', "--output": 'p',
@@ -127,8 +127,8 @@ func (r *reader) daemon(c Command, in input, depth int) {
 	r.command(inner, in, depth+1)
 }
 
-// fedShell judges a shell at the end of the words of a program that passes its input on, as
-// docker exec -i does.
+// fedShell adds a shell at the end of the words of a program that passes its input on, such as
+// docker exec -i.
 func (r *reader) fedShell(c Command, program string, in input, depth int) {
 	if !slices.Contains([]string{"docker", "podman", "nerdctl"}, program) || !in.redirected {
 		return
@@ -146,7 +146,8 @@ func (r *reader) fedShell(c Command, program string, in input, depth int) {
 	r.command(inner, in, depth+1)
 }
 
-// named judges a program that options of another one name: nix run, and exec of maven.
+// named adds a program that is named by options of another one: nix run, and the exec plugin of
+// maven.
 func (r *reader) named(c Command, program string, depth int) {
 	inner := behind(c, program)
 	inner.Reads, inner.Writes, inner.Words = nil, nil, nil
@@ -177,7 +178,7 @@ func (r *reader) named(c Command, program string, depth int) {
 			for each := range strings.FieldsSeq(args) {
 				inner.Words = append(inner.Words, wordOf(each))
 			}
-			if args == "" { // the project may name them
+			if args == "" { // the project may define the arguments
 				inner.More = true
 			}
 		}

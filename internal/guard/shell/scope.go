@@ -8,20 +8,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// scope is a place in a script: what is known there.
+// scope is a position in a script with what is known there.
 type scope struct {
 	reader   *reader
 	source   string
-	within   Command // what the script runs in the place of
+	within   Command // the command that runs the script
 	depth    int
 	script   *surveyed
-	values   map[string]value  // of variables
+	values   map[string]value  // the known values of variables
 	loops    map[string][]Word // the values of loop variables
-	straight bool              // every run of the script comes by here, once
-	turned   bool              // the shell has another input from here on
+	straight bool              // every run of the script executes this position exactly once
+	turned   bool              // exec has redirected the input of the shell before this position
 }
 
-// place returns a command at this place, without words.
+// place returns a command at this position, without words.
 func (s *scope) place(text string) Command {
 	c := s.within
 	c.Words, c.Reads, c.Writes, c.More, c.Listed, c.Hidden = nil, nil, nil, false, false, ""
@@ -29,6 +29,7 @@ func (s *scope) place(text string) Command {
 	return c
 }
 
+// stmts reads a list of statements.
 func (s *scope) stmts(list []*syntax.Stmt, in input) {
 	for _, st := range list {
 		if s.turned {
@@ -38,6 +39,7 @@ func (s *scope) stmts(list []*syntax.Stmt, in input) {
 	}
 }
 
+// stmt reads one statement.
 func (s *scope) stmt(st *syntax.Stmt, in input) {
 	if st == nil {
 		return
@@ -66,7 +68,7 @@ func (s *scope) stmt(st *syntax.Stmt, in input) {
 	case *syntax.Block:
 		inner := *s
 		inner.stmts(cmd.Stmts, in)
-	case *syntax.FuncDecl, *syntax.CoprocClause: // their input is whatever the caller gives
+	case *syntax.FuncDecl, *syntax.CoprocClause: // their input depends on the caller
 		if f, ok := cmd.(*syntax.FuncDecl); ok && multiplies(f) {
 			s.reader.hide(c, "it starts itself again and again")
 		}
@@ -87,7 +89,7 @@ func (s *scope) stmt(st *syntax.Stmt, in input) {
 	}
 }
 
-// multiplies reports whether a function calls itself twice, or beside itself.
+// multiplies reports whether a function calls itself twice, or in the background.
 func multiplies(f *syntax.FuncDecl) bool {
 	if f.Name == nil {
 		return false
@@ -109,6 +111,7 @@ func multiplies(f *syntax.FuncDecl) bool {
 	return calls > 1
 }
 
+// text returns the source text of a node.
 func (s *scope) text(n syntax.Node) string {
 	from, to := n.Pos().Offset(), n.End().Offset()
 	if int(to) > len(s.source) || from > to {
@@ -117,7 +120,7 @@ func (s *scope) text(n syntax.Node) string {
 	return s.source[from:to]
 }
 
-// redirect records the files of redirections and returns where the input comes from.
+// redirect adds the files of redirections to c and returns the source of the input.
 func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input {
 	for _, r := range redirs {
 		s.substitutions(r.Word)
@@ -154,11 +157,12 @@ func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input 
 	return in
 }
 
+// isDescriptor reports whether a word is the number of a file descriptor.
 func isDescriptor(w Word) bool {
 	return w.Known && strings.Trim(w.Text, "0123456789-") == ""
 }
 
-// call reads a simple command and what its words run to become words.
+// call reads a simple command and the substitutions in its words.
 func (s *scope) call(cmd *syntax.CallExpr, c Command, in input) {
 	for _, a := range cmd.Assigns {
 		s.below(a, input{})
@@ -191,7 +195,7 @@ func (s *scope) call(cmd *syntax.CallExpr, c Command, in input) {
 	s.reader.command(c, in, s.depth)
 }
 
-// qualified reports whether a pattern of a word may be one that runs a command, as in
+// qualified reports whether a glob pattern in a word may run a command in some shells, as in
 // *(e:'command':).
 func qualified(w *syntax.Word) bool {
 	return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
@@ -200,7 +204,8 @@ func qualified(w *syntax.Word) bool {
 	})
 }
 
-// declare reads export and its like. One that names nothing shows what there is.
+// declare reads export and similar builtins. One that names no variable is added as a command,
+// because it prints the variables.
 func (s *scope) declare(d *syntax.DeclClause, c Command) {
 	s.below(d, input{})
 	s.literals(d)
@@ -232,7 +237,7 @@ func (s *scope) binary(cmd *syntax.BinaryCmd, in input) {
 	s.turned = s.turned || inner.turned
 }
 
-// loop reads a for clause; its variable takes the values of its list.
+// loop reads a for clause; its variable gets the values of its list.
 func (s *scope) loop(cmd *syntax.ForClause, in input) {
 	inner := *s
 	inner.straight = false
@@ -258,7 +263,7 @@ func (s *scope) loop(cmd *syntax.ForClause, in input) {
 	inner.stmts(cmd.Do, in)
 }
 
-// assignedIn reports whether a loop's body sets the variable.
+// assignedIn reports whether the body of a loop sets the variable.
 func assignedIn(body []*syntax.Stmt, name string) bool {
 	for _, st := range body {
 		if in := survey(st); in.opaque || in.sets[name] > 0 {
@@ -268,7 +273,7 @@ func assignedIn(body []*syntax.Stmt, name string) bool {
 	return false
 }
 
-// loopValues returns the words of a loop's list; not ok if one of them is not known.
+// loopValues returns the words of a loop's list; ok is false if one of them is unknown.
 func (s *scope) loopValues(items []*syntax.Word) ([]Word, bool) {
 	values := s.words(items)
 	for _, w := range values {
@@ -279,14 +284,14 @@ func (s *scope) loopValues(items []*syntax.Word) ([]Word, bool) {
 	return values, len(values) > 0 && len(values) <= maxWords
 }
 
-// substitutions reads the commands that run so that a word gets its value.
+// substitutions reads the commands that run to compute the value of a word.
 func (s *scope) substitutions(w *syntax.Word) {
 	if w != nil && !literal(w.Parts) {
 		s.below(w, input{})
 	}
 }
 
-// literal reports whether nothing runs so that the parts of a word get their value.
+// literal reports whether the value of a word's parts is computed without running commands.
 func literal(parts []syntax.WordPart) bool {
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -302,7 +307,7 @@ func literal(parts []syntax.WordPart) bool {
 	return true
 }
 
-// below reads the statements inside a node, whatever it is.
+// below reads the statements inside a node of any kind.
 func (s *scope) below(n syntax.Node, in input) {
 	inner := *s
 	inner.straight = false
@@ -327,8 +332,8 @@ func (s *scope) below(n syntax.Node, in input) {
 	})
 }
 
-// arithmetic reads the texts of a node that the shell evaluates as arithmetic, which runs
-// the substitutions in an index once more.
+// arithmetic reads the texts of a node that the shell evaluates as arithmetic. The shell runs
+// substitutions in an index again.
 func (s *scope) arithmetic(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.ParamExp:
@@ -356,8 +361,8 @@ func (s *scope) arithmetic(n syntax.Node) {
 	}
 }
 
-// literals reads the quoted texts inside a node that the shell may evaluate again,
-// as it does with the names of elements.
+// literals reads the quoted texts inside a node that the shell may evaluate again, for example the
+// names of array elements.
 func (s *scope) literals(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok {

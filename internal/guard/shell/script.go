@@ -20,7 +20,7 @@ func (r *reader) text(c Command, script Word, in input, depth int) {
 	r.nested(c, script.Text, in, depth)
 }
 
-// joined reads the script that words make when they are put together.
+// joined reads the script that consists of words joined by spaces.
 func (r *reader) joined(c Command, words []Word, in input, depth int) {
 	parts := make([]string, len(words))
 	for i, w := range words {
@@ -33,7 +33,7 @@ func (r *reader) joined(c Command, words []Word, in input, depth int) {
 	r.nested(c, strings.Join(parts, " "), in, depth)
 }
 
-// eval reads the script that the words of eval make.
+// eval reads the script that consists of the words of eval.
 func (r *reader) eval(c Command, in input, depth int) {
 	r.add(c)
 	if len(c.Words) > 1 {
@@ -44,7 +44,7 @@ func (r *reader) eval(c Command, in input, depth int) {
 	}
 }
 
-// source marks a script that does not come from a plain file.
+// source adds the command source. It is hidden if its script does not come from a regular file.
 func (r *reader) source(c Command, in input, depth int) {
 	words := c.Words[1:]
 	if len(words) > 0 && words[0].Known && words[0].Text == "--" {
@@ -62,7 +62,8 @@ func (r *reader) source(c Command, in input, depth int) {
 	r.add(c)
 }
 
-// stream reports whether a file is what a program gets from others as it runs.
+// stream reports whether a file is an open file descriptor, which other programs write while the
+// command runs.
 func stream(w Word) bool {
 	return w.Text == "/dev/stdin" || strings.HasPrefix(w.Text, "/dev/fd/") || strings.HasPrefix(w.Text, "/proc/") && strings.Contains(w.Text, "/fd/")
 }
@@ -78,16 +79,16 @@ func (r *reader) fromInput(c Command, in input, depth int) {
 	r.nested(behind(c, program), in.text, input{redirected: true}, depth)
 }
 
-// invocation is how a shell is started.
+// invocation describes how a shell is started.
 type invocation struct {
-	script  bool   // the first word is one
+	script  bool   // the first word is a script
 	input   bool   // the script comes from the input
-	words   []Word // after the options
+	words   []Word // the words after the options
 	unknown *Word
-	first   *Word // a file that it reads before
+	first   *Word // a file that the shell reads first
 }
 
-// invoked takes the options of a shell off its words.
+// invoked parses the options of a shell.
 func invoked(words []Word) invocation {
 	v := invocation{words: words}
 	for len(v.words) > 0 {
@@ -107,11 +108,11 @@ func invoked(words []Word) invocation {
 	return v
 }
 
-// option takes up an option of a shell. last says that the script follows it.
+// option handles an option of a shell. last is true if the script follows it.
 func (v *invocation) option(text string) (last bool) {
 	long, value, given := strings.Cut(strings.ToLower(text), "=")
 	switch {
-	case slices.Contains([]string{"--command", "--init-command", "-command", "-comman", "-comma", "-comm", "-com"}, long): // as some have them
+	case slices.Contains([]string{"--command", "--init-command", "-command", "-comman", "-comma", "-comm", "-com"}, long): // options of some shells
 		v.script = true
 		if given {
 			v.words = append([]Word{{Text: text[len(text)-len(value):], Known: true}}, v.words...)
@@ -134,8 +135,8 @@ func (v *invocation) option(text string) (last bool) {
 	return false
 }
 
-// shell reads the script of a shell: a word, its input, or a file that is not
-// looked into.
+// shell adds a shell and the commands of its script, which is a word or the input. A script in a
+// file is not read.
 func (r *reader) shell(c Command, program string, in input, depth int) {
 	v := invoked(c.Words[1:])
 	inner := behind(c, program)
@@ -168,7 +169,7 @@ func (r *reader) shell(c Command, program string, in input, depth int) {
 	}
 }
 
-// scripts reads the scripts that trap and alias keep for later.
+// scripts reads the scripts that trap and alias store for later.
 func (r *reader) scripts(c Command, program string, depth int) {
 	words := c.Words[1:]
 	for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") && (words[0].Text != "-" || program == "alias") {
@@ -188,13 +189,13 @@ func (r *reader) scripts(c Command, program string, depth int) {
 	}
 }
 
-// executing are the options of find and of its like after which a command stands.
+// executing contains the options of find and similar programs after which a command follows.
 var executing = map[string][]string{
 	"find": {"-exec", "-execdir", "-ok", "-okdir"},
 	"fd":   {"-x", "-X", "--exec", "--exec-batch"}, "fdfind": {"-x", "-X", "--exec", "--exec-batch"},
 }
 
-// find follows -exec and its like.
+// find adds the commands after -exec and similar options.
 func (r *reader) find(c Command, program string, depth int) {
 	words := c.Words[1:]
 	for i := 0; i < len(words); i++ {
@@ -229,7 +230,8 @@ func (r *reader) find(c Command, program string, depth int) {
 	}
 }
 
-// nameSuffix returns what the names end with that find looks for, if it looks for one name only.
+// nameSuffix returns the pattern of the names that find searches, if it searches one pattern only;
+// else empty.
 func nameSuffix(words []Word) string {
 	pattern := ""
 	for i, w := range words {
@@ -243,13 +245,12 @@ func nameSuffix(words []Word) string {
 	return pattern
 }
 
-// elsewhere reports whether a word may name a place that is not below the folder
-// where the script is.
+// elsewhere reports whether a word may name a path outside the working directory of the script.
 func elsewhere(w Word) bool {
 	return !w.Known || strings.HasPrefix(w.Text, "/") || strings.HasPrefix(w.Text, "~") || strings.Contains(w.Text, "..")
 }
 
-// placeholders makes what a program replaces in a word unknown.
+// placeholders returns a word in which the marks that a program replaces are unknown.
 func placeholders(w Word, marks ...string) Word {
 	for _, mark := range marks {
 		if mark != "" && strings.Contains(w.Text, mark) {

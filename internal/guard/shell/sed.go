@@ -2,17 +2,17 @@ package shell
 
 import "strings"
 
-// sedProgram is what a program of sed does outside its own text.
+// sedProgram contains what a program of sed does apart from editing text.
 type sedProgram struct {
-	commands []string // that it runs, by its command e
-	runsText bool     // it runs the text that it works on: e without a command, or s///e
-	reads    []string // files, by r and R
-	writes   []string // files, by w, W and s///w
+	commands []string // commands that it runs, with its command e
+	runsText bool     // it runs the edited text as a command: e without a command, or s///e
+	reads    []string // files that it reads, with r and R
+	writes   []string // files that it writes, with w, W and s///w
 }
 
-// parseSed parses a program of GNU sed. Not ok: it cannot be parsed, so what it does is not
-// known. brackets says whether a delimiter between [ and ] is part of the pattern: versions
-// of sed differ.
+// parseSed parses a program of GNU sed. ok is false if it cannot be parsed, so that its effect is
+// unknown. brackets states whether a delimiter between [ and ] is part of the pattern, because
+// versions of sed differ.
 func parseSed(text string, brackets bool) (sedProgram, bool) {
 	p := sedParser{text: text, brackets: brackets, ok: true}
 	for p.ok {
@@ -25,10 +25,11 @@ func parseSed(text string, brackets bool) (sedProgram, bool) {
 	return p.program, false
 }
 
+// sedParser is the state of parseSed.
 type sedParser struct {
 	text     string
 	at       int
-	open     int // blocks
+	open     int // number of open blocks
 	brackets bool
 	ok       bool
 	program  sedProgram
@@ -51,6 +52,7 @@ func (p *sedParser) peek() byte {
 	return p.text[p.at]
 }
 
+// skip moves past the bytes of a set.
 func (p *sedParser) skip(set string) {
 	for p.at < len(p.text) && strings.IndexByte(set, p.text[p.at]) >= 0 {
 		p.at++
@@ -97,7 +99,7 @@ func (p *sedParser) command() {
 		for p.at < len(p.text) && strings.IndexByte(" \t\n;}", p.text[p.at]) < 0 {
 			p.at++
 		}
-		return // GNU sed takes what follows a label and a blank as the next command
+		return // GNU sed treats the text after a label and a blank as the next command
 	case 'r', 'R':
 		p.program.reads = append(p.program.reads, p.line())
 	case 'w', 'W':
@@ -120,10 +122,10 @@ func (p *sedParser) command() {
 	}
 }
 
-// digits are those of numbers in addresses; a part that is not known may be one.
+// digits contains the digits of numbers in addresses; an unknown part may be one.
 const digits = "0123456789" + string(Unknown)
 
-// address parses an address, if there is one. It reports whether there was.
+// address parses an address and reports whether there was one.
 func (p *sedParser) address() bool {
 	switch c := p.peek(); {
 	case strings.IndexByte(digits, c) >= 0 && p.at < len(p.text):
@@ -151,8 +153,8 @@ func (p *sedParser) address() bool {
 	return true
 }
 
-// delimited returns the text up to a delimiter, and moves past it. pattern says that it is
-// a regular expression.
+// delimited returns the text up to a delimiter and moves past it. pattern is true for a regular
+// expression.
 func (p *sedParser) delimited(delimiter byte, pattern bool) string {
 	from := p.at
 	for p.at < len(p.text) {
@@ -169,8 +171,8 @@ func (p *sedParser) delimited(delimiter byte, pattern bool) string {
 	return ""
 }
 
-// set moves past a set of characters, whose opening bracket was read. A bracket that is not
-// closed is an ordinary character.
+// set moves past a set of characters, whose opening bracket was already read. An unclosed bracket
+// is an ordinary character.
 func (p *sedParser) set() {
 	at := p.at
 	if at < len(p.text) && p.text[at] == '^' {
@@ -196,7 +198,7 @@ func (p *sedParser) set() {
 	}
 }
 
-// substitute parses the rest of s.
+// substitute parses the rest of the command s.
 func (p *sedParser) substitute() {
 	delimiter := p.next()
 	p.delimited(delimiter, true)
@@ -219,7 +221,7 @@ func (p *sedParser) substitute() {
 	}
 }
 
-// appended moves past the text of a, i and c: it goes on where a line ends with a backslash.
+// appended moves past the text of a, i and c. A backslash at the end of a line continues the text.
 func (p *sedParser) appended() {
 	p.skip(" \t")
 	for p.at < len(p.text) {
@@ -233,6 +235,7 @@ func (p *sedParser) appended() {
 	}
 }
 
+// run records a command that the program runs.
 func (p *sedParser) run(command string) {
 	if strings.TrimSpace(command) == "" {
 		p.program.runsText = true
@@ -241,13 +244,14 @@ func (p *sedParser) run(command string) {
 	p.program.commands = append(p.program.commands, command)
 }
 
-// sedOptions are sed's options as they matter here.
+// sedOptions describes the options of sed that contain programs.
 var sedOptions = textOptions{
 	short: "ef", values: "l", attached: "i",
 	long: map[string]byte{"--expression": 'e', "--file": 'f', "--line-length": 'l'},
 }
 
-// sed judges what a program of sed runs. It reports what it hides.
+// sed handles a command of sed: it adds the commands that its program runs and sets c.Hidden if
+// something is unknown.
 func (r *reader) sed(c *Command, in input, depth int) {
 	var scripts []string
 	whole := false
@@ -266,7 +270,7 @@ func (r *reader) sed(c *Command, in input, depth int) {
 			add(-1, Word{Text: in.text, Known: true})
 		case letter == 'f' && (stream(w) || w.Text == "-"):
 			c.Hidden = "it runs a program of sed that another program writes"
-		case letter == 'f': // a file: its program is not read, and it is not empty
+		case letter == 'f': // a file: its program is not read
 			scripts = append(scripts, "")
 		}
 	})
@@ -286,6 +290,7 @@ func (r *reader) sed(c *Command, in input, depth int) {
 	r.sedScript(c, strings.Join(scripts, "\n"), in, depth)
 }
 
+// sedScript handles the text of a program of sed.
 func (r *reader) sedScript(c *Command, text string, in input, depth int) {
 	inner := behind(*c, "sed")
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
@@ -323,12 +328,12 @@ func (r *reader) sedScript(c *Command, text string, in input, depth int) {
 	}
 }
 
-// wordOf returns a word whose parts may be unknown.
+// wordOf returns a word with the text, which may contain unknown parts.
 func wordOf(text string) Word {
 	return Word{Text: text, Known: strings.IndexByte(text, byte(Unknown)) < 0}
 }
 
-// nestedUnknown reads a script in which parts may be unknown: they are values of a variable.
+// nestedUnknown reads a script with unknown parts as if they were the value of a variable.
 func (r *reader) nestedUnknown(c Command, text string, depth int) {
 	r.nested(c, strings.ReplaceAll(text, string(Unknown), "$unknown"), input{redirected: true}, depth)
 }

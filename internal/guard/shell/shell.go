@@ -1,12 +1,10 @@
-// Package shell reads a shell script and reports which programs it would run,
-// with which words, as far as that can be known without running it. It sees
-// through quoting, pipes, lists, functions, substitutions, here-documents, and
-// the programs that run other programs (sudo, env, xargs, sh -c, find -exec,
-// ...).
+// Package shell parses a shell script and returns the programs that it would run and their words,
+// as far as they can be known without running it. It handles quoting, pipes, lists, functions,
+// substitutions, here-documents, and programs that run other programs (sudo, env, xargs, sh -c,
+// find -exec, ...).
 //
-// What it cannot see it says: a word that depends on a variable or on output is
-// not known, and a command whose script is not known is hidden. Nothing is
-// dropped in silence.
+// The result also shows what is not known. A word that depends on a variable or on output is
+// unknown, and a command whose script is unknown is hidden. Nothing is silently dropped.
 package shell
 
 import (
@@ -19,58 +17,60 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The limits of what is read; beyond them a script is an error, or a command is
-// hidden. They bound time and memory for whatever an agent may send.
+// The limits for scripts. Beyond them a script is an error, or a command is hidden. They limit
+// time and memory for any input of an agent.
 const (
-	// MaxScript is the most bytes of a script.
+	// MaxScript is the maximum length of a script in bytes.
 	MaxScript   = 256 << 10
-	maxDepth    = 12    // scripts in scripts
+	maxDepth    = 12    // nested scripts
 	maxWords    = 4096  // of one command, after brace expansion
 	maxCommands = 4000  // of one call
 	maxAllWords = 20000 // of one call
-	maxOpen     = 400   // brackets that are open at once
+	maxOpen     = 400   // nested brackets
 	maxBrackets = 10000 // of a script
 	maxKeywords = 5000  // of a script
-	maxFolders  = 12    // that a script may be in
-	maxPlaces   = 2000  // commands in folders
+	maxFolders  = 12    // directories that a script may change to
+	maxPlaces   = 2000  // product of commands and directories
 )
 
 // Command is one program that a script may run.
 type Command struct {
 	// Words are the program and its arguments. It is empty for a redirection without a program.
 	Words []Word
-	// More says that further words are added when it runs, as by xargs.
+	// More is true if further words are added when the command runs, for example by xargs.
 	More bool
-	// Listed says of those words that they are names which a program has found here.
+	// Listed is true if those words are names of files that a program finds in the working
+	// directory.
 	Listed bool
-	// Reads and Writes are the files of its redirections.
+	// Reads and Writes contain the files of its redirections.
 	Reads, Writes []Word
-	// Folders are where it may run, beside where the script begins: what the script
-	// or the command itself changes to.
+	// Folders contains the directories to which the script or the command itself may change before
+	// it runs.
 	Folders []Word
-	// Via are the programs that it was found behind, outermost first.
+	// Via contains the programs that run the command, outermost first.
 	Via []string
-	// Hidden says why something that it runs cannot be seen; empty if all can.
+	// Hidden states why something that the command runs is unknown; empty if everything is known.
 	Hidden string
-	// Mentioned says that it stands in a text that may become a command, or may not:
-	// a string in a program of another language, a doubtful reading of options.
+	// Mentioned is true if it is uncertain whether the text is a command: a string in a program of
+	// another language, or an uncertain reading of options.
 	Mentioned bool
-	// Text is its source, shortened, for people.
+	// Text is the source text of the command, shortened, for people.
 	Text string
 }
 
-// Options are what is known of the place where a script runs.
+// Options describes the environment in which a script runs.
 type Options struct {
-	Home string // of the user; empty is unknown
-	Dir  string // where the script begins; empty is unknown
-	// Scratch is where it is read, and where what is found stays; nil makes a new one.
+	Home string // the home directory; empty: unknown
+	Dir  string // the working directory at the start; empty: unknown
+	// Scratch is memory for parsing and for the results; nil allocates a new one.
 	Scratch *Scratch
 }
 
+// newParser returns a parser for bash.
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
-// Parse returns the commands of a script in the order of their text. A script that
-// cannot be parsed is an error with the position of the fault.
+// Parse returns the commands of a script in the order of its text. If the script cannot be parsed,
+// the error contains the position.
 func Parse(script string, opts Options) ([]Command, error) {
 	r := newReader(opts)
 	if err := r.script(script, Command{}, input{}, 0); err != nil {
@@ -93,14 +93,14 @@ func Argv(argv []string, opts Options) ([]Command, error) {
 	return r.result()
 }
 
-// reader is one reading of a script.
+// reader collects the commands of a script.
 type reader struct {
 	opts    Options
 	found   []Command
 	words   int
-	folders []Word // that the script changes to
-	full    bool   // a limit was passed
-	repeats int    // loops and functions around what is read
+	folders []Word // directories to which the script changes
+	full    bool   // a limit was exceeded
+	repeats int    // number of loops and functions around the current position
 }
 
 func newReader(opts Options) *reader {
@@ -110,13 +110,15 @@ func newReader(opts Options) *reader {
 	return &reader{opts: opts, found: opts.Scratch.found[len(opts.Scratch.found):]}
 }
 
+// errTooMuch reports that a limit for commands or words was exceeded.
 var errTooMuch = errors.New("the script runs too many commands to be judged")
 
+// result returns the commands that were found.
 func (r *reader) result() ([]Command, error) {
 	if r.full {
 		return nil, errTooMuch
 	}
-	if room := r.opts.Scratch; len(room.found)+len(r.found) <= cap(room.found) { // they are there
+	if room := r.opts.Scratch; len(room.found)+len(r.found) <= cap(room.found) { // they are stored in it
 		room.found = room.found[:len(room.found)+len(r.found)]
 	}
 	if len(r.folders)*len(r.found) > maxPlaces {
@@ -130,7 +132,7 @@ func (r *reader) result() ([]Command, error) {
 	return r.found, nil
 }
 
-// add takes up a command.
+// add adds a command.
 func (r *reader) add(c Command) {
 	r.words += len(c.Words)
 	if r.full || len(r.found) >= maxCommands || r.words > maxAllWords {
@@ -140,22 +142,22 @@ func (r *reader) add(c Command) {
 	r.found = append(r.found, c)
 }
 
-// hide takes up a command that hides what it runs.
+// hide adds a command and states why what it runs is unknown.
 func (r *reader) hide(c Command, why string) {
 	c.Hidden = why
 	r.add(c)
 }
 
-// input is where a command's standard input comes from.
+// input describes the standard input of a command.
 type input struct {
-	redirected bool   // not from where the script's own comes
-	piped      bool   // from another program
-	known      bool   // it is text
-	text       string // that
-	listed     bool   // it is names that a program has found here
+	redirected bool   // it differs from the script's own input
+	piped      bool   // another program writes it
+	known      bool   // it is known to be text
+	text       string // the known input
+	listed     bool   // it consists of file names that a program finds in the working directory
 }
 
-// script reads a script that runs in the place of a command.
+// script reads a script that a command runs.
 func (r *reader) script(text string, within Command, in input, depth int) error {
 	if err := fit(text); err != nil {
 		return err
@@ -175,8 +177,8 @@ func (r *reader) script(text string, within Command, in input, depth int) error 
 	return nil
 }
 
-// fit refuses a text that shells do not agree about, or that would take the
-// parser too much of the stack.
+// fit returns an error for a text that different shells read differently, or that would need too
+// much of the parser's stack.
 func fit(text string) error {
 	switch {
 	case len(text) > MaxScript:
@@ -211,8 +213,7 @@ func fit(text string) error {
 	return nil
 }
 
-// nested reads a script that a command would run; one that cannot be read makes the
-// command hidden.
+// nested reads a script that a command runs. If the script cannot be read, the command is hidden.
 func (r *reader) nested(c Command, text string, in input, depth int) {
 	if depth >= maxDepth {
 		r.hide(c, "it is nested too deep")
@@ -225,7 +226,8 @@ func (r *reader) nested(c Command, text string, in input, depth int) {
 	}
 }
 
-// mention reads a text that may become a script. If it is none, it says nothing.
+// mention adds, as mentioned, the commands of a text that may be a script. It adds nothing if the
+// text is not a script.
 func (r *reader) mention(c Command, text string, depth int) {
 	if depth >= maxDepth || !strings.ContainsAny(text, " \t\n") {
 		return
@@ -240,7 +242,8 @@ func (r *reader) mention(c Command, text string, depth int) {
 	}
 }
 
-// mentionStrictly reads a text that becomes a script: what it hides counts as well.
+// mentionStrictly adds, as mentioned, the commands of a text that is certainly run as a script, so
+// what is hidden in it counts too.
 func (r *reader) mentionStrictly(c Command, text string, depth int) {
 	if depth >= maxDepth {
 		r.hide(c, "it is nested too deep")
@@ -249,7 +252,7 @@ func (r *reader) mentionStrictly(c Command, text string, depth int) {
 	at := len(r.found)
 	if err := r.script(text, c, input{}, depth+1); err != nil {
 		r.found = r.found[:at]
-		for _, mark := range []string{"$((", "[$(", "[`", "$(function"} { // other shells can read it
+		for _, mark := range []string{"$((", "[$(", "[`", "$(function"} { // other shells can parse it
 			if strings.Contains(text, mark) {
 				r.hide(c, err.Error())
 				break
@@ -261,6 +264,7 @@ func (r *reader) mentionStrictly(c Command, text string, depth int) {
 	}
 }
 
+// maxText is the maximum length of a Command.Text.
 const maxText = 160
 
 // brief returns a text on one line, shortened.
@@ -279,9 +283,9 @@ func brief(text string) string {
 	return text
 }
 
-// oneLine reports whether a text is brief as it stands.
+// oneLine reports whether brief returns the text unchanged.
 func oneLine(text string) bool {
-	space := true // before it
+	space := true // the previous byte is a space
 	for i := range len(text) {
 		c := text[i]
 		if c < ' ' || c >= utf8.RuneSelf || c == ' ' && space {
@@ -292,12 +296,13 @@ func oneLine(text string) bool {
 	return !space && len(text) <= maxText
 }
 
-// name returns the name of a program: the last part of its path.
+// name returns the name of a program, the last part of its path. ok is false if the name is
+// unknown.
 func name(w Word) (string, bool) {
 	text := w.Text
 	if at := strings.LastIndexByte(text, '/'); at >= 0 {
 		text = text[at+1:]
 	}
-	text = strings.TrimPrefix(text, "=") // as one shell finds a program
+	text = strings.TrimPrefix(text, "=") // in zsh =NAME is the path of a program
 	return text, w.Any == nil && !w.Glob && (w.Known || !w.Split && len(text) > 0 && strings.IndexByte(text, byte(Unknown)) < 0)
 }

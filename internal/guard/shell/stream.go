@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// captured returns what a substitution becomes, if that is plain to see.
+// captured returns the output of a command substitution, if it is easy to determine.
 func (s *scope) captured(p *syntax.CmdSubst) input {
 	if len(p.Stmts) != 1 || p.TempFile || p.ReplyVar {
 		return input{}
@@ -16,7 +16,7 @@ func (s *scope) captured(p *syntax.CmdSubst) input {
 	return s.output(p.Stmts[0])
 }
 
-// output returns what a command writes, if that is plain to see.
+// output returns the output of a command, if it is easy to determine.
 func (s *scope) output(st *syntax.Stmt) input {
 	in := input{redirected: true, listed: s.lists(st)}
 	call, ok := st.Cmd.(*syntax.CallExpr)
@@ -54,7 +54,7 @@ func (s *scope) output(st *syntax.Stmt) input {
 	return in
 }
 
-// formatted returns what printf writes, if it is plain to see.
+// formatted returns the output of printf, if it is easy to determine; else otherwise.
 func formatted(format string, args []string, otherwise input) input {
 	if strings.Contains(format, `\c`) || !onlyStrings(format) {
 		return otherwise
@@ -76,7 +76,7 @@ func formatted(format string, args []string, otherwise input) input {
 	return input{redirected: true, known: true, text: strings.TrimRight(out.String(), "\n")}
 }
 
-// onlyStrings reports whether a format of printf has no other marks than %s, %d and %%.
+// onlyStrings reports whether a format of printf has no other verbs than %s, %d and %%.
 func onlyStrings(format string) bool {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
@@ -89,7 +89,7 @@ func onlyStrings(format string) bool {
 	return true
 }
 
-// redirectText returns the text that a here-document gives a command.
+// redirectText returns the text of a here-document; otherwise for any other redirection.
 func (s *scope) redirectText(r *syntax.Redirect, otherwise input) input {
 	var w Word
 	switch r.Op {
@@ -103,8 +103,9 @@ func (s *scope) redirectText(r *syntax.Redirect, otherwise input) input {
 	return input{redirected: true, known: w.Known, text: w.Text}
 }
 
-// listers are the programs that write names of files which they find, and the words
-// that they need for it; withers are those with which they write something else.
+// listers contains the programs that print names of files, and the words of which they need one
+// for that. withers contains the options with which they print something else. sieves contains the
+// programs that only filter or sort such names.
 var (
 	listers = map[string][]string{
 		"ls": nil, "find": nil, "fd": nil, "fdfind": nil, "rg": {"-l", "--files", "--files-with-matches", "-il", "-rl"},
@@ -114,8 +115,8 @@ var (
 	sieves  = []string{"grep", "sort", "uniq", "head", "tail"}
 )
 
-// lists reports whether a command writes names of files that it finds where the
-// script runs, and nothing else.
+// lists reports whether a command prints only names of files that it finds below the working
+// directory of the script.
 func (s *scope) lists(st *syntax.Stmt) bool {
 	if pipe, ok := st.Cmd.(*syntax.BinaryCmd); ok && pipe.Op == syntax.Pipe {
 		program, _ := s.plainCall(pipe.Y)
@@ -135,8 +136,8 @@ func (s *scope) lists(st *syntax.Stmt) bool {
 	return len(needs) == 0 || slices.ContainsFunc(words, func(w Word) bool { return slices.Contains(needs, w.Text) })
 }
 
-// plainCall returns the program and the further words of a command without
-// assignments.
+// plainCall returns the program and the further words of a command without assignments; empty for
+// any other command.
 func (s *scope) plainCall(st *syntax.Stmt) (string, []Word) {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// textOptions are the options of a program that takes programs of a language, or the
-// names of their files.
+// textOptions describes the options of a program whose values are programs of a language, or names
+// of files with them.
 type textOptions struct {
 	short    string          // letters of the options of interest; they have a value
 	values   string          // letters of other options with a value
-	attached string          // letters of options that take what follows in their word as their value, and no other word
+	attached string          // letters of options whose value is only the rest of the same word
 	long     map[string]byte // long options with a value, and the letter of each
 }
 
-// each calls found for each option of interest, with the index of its value in words, or
-// of the word that holds it. It returns the indexes of the words that are no options.
+// each calls found for each option of interest, with the index of its value in words, or of the
+// word that contains the value. It returns the indexes of the words that are not options.
 func (o textOptions) each(words []Word, found func(letter byte, i int, value Word)) (rest []int) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -43,14 +43,14 @@ func (o textOptions) each(words []Word, found func(letter byte, i int, value Wor
 	return rest
 }
 
-// call calls found if an option is of interest.
+// call calls found if the option is of interest.
 func (o textOptions) call(found func(byte, int, Word), letter byte, i int, value Word) {
 	if strings.IndexByte(o.short, letter) >= 0 {
 		found(letter, i, value)
 	}
 }
 
-// longOption returns the letter of a long option, which may be shortened, and its value.
+// longOption returns the letter of a long option, which may be abbreviated, and its value.
 func (o textOptions) longOption(text string) (letter byte, value string, given bool) {
 	name, value, given := strings.Cut(text, "=")
 	if letter, ok := o.long[name]; ok {
@@ -64,8 +64,8 @@ func (o textOptions) longOption(text string) (letter byte, value string, given b
 	return 0, "", false
 }
 
-// cluster reads options of one letter in one word. It returns the index of the last word
-// that it used.
+// cluster reads the one-letter options in one word. It returns the index of the last word that it
+// used.
 func (o textOptions) cluster(words []Word, i int, found func(letter byte, i int, value Word)) int {
 	text := words[i].Text
 	for at := 1; at < len(text); at++ {
@@ -86,7 +86,8 @@ func (o textOptions) cluster(words []Word, i int, found func(letter byte, i int,
 	return i
 }
 
-// program marks a word of a command as a text in a language of its program: it names no file.
+// program marks a word of a command as a text in a language, so that it does not count as the name
+// of a file.
 func (c *Command) program(i int) {
 	if i < len(c.Words) && !c.Words[i].Program {
 		c.Words = slices.Clone(c.Words)
@@ -94,8 +95,8 @@ func (c *Command) program(i int) {
 	}
 }
 
-// patternFirst returns the programs whose first word is a pattern or a program, unless an
-// option of interest gives one, and the options whose value is one.
+// patternFirst returns the options of a program whose first word is a pattern or a program, unless
+// one of these options gives it.
 func patternFirst(name string) (textOptions, bool) {
 	switch name {
 	case "grep", "egrep", "fgrep", "ggrep":
@@ -118,7 +119,7 @@ var (
 	jqTexts   = textOptions{short: "f", values: "L", long: map[string]byte{"--from-file": 'f'}}
 )
 
-// curlTexts are the options of curl whose value is a text of the request, and no file.
+// curlTexts describes the options of curl whose value is a text of the request, not a file.
 var curlTexts = textOptions{
 	short: "HAXwue", values: "dFTobcmxKErCDPtyYzU", long: map[string]byte{"--header": 'H', "--user-agent": 'A', "--request": 'X', "--write-out": 'w', "--user": 'u', "--referer": 'e', "--data": 'd', "--output": 'o', "--form": 'd'},
 }
@@ -128,7 +129,7 @@ func (r *reader) patterns(c *Command, program string) {
 	switch program {
 	case "curl":
 		curlTexts.each(c.Words[1:], func(_ byte, i int, w Word) {
-			if w.Text != "" && w.Text[0] != '@' && w.Text[0] != byte(Unknown) { // @ is a file with headers
+			if w.Text != "" && w.Text[0] != '@' && w.Text[0] != byte(Unknown) { // @NAME is a file with headers
 				c.program(i + 1)
 			}
 		})

@@ -7,23 +7,23 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// value is what a variable holds.
+// value is the value of a variable.
 type value struct {
-	words []Word // one, unless it is an array
+	words []Word // one word, unless the variable is an array
 	array bool
 }
 
-// maxValue bounds the text of a variable that is followed.
+// maxValue is the maximum length of a variable's value that is tracked.
 const maxValue = 4096
 
-// scriptSurvey is what a script does to its variables anywhere.
+// scriptSurvey states what a script does to its variables anywhere.
 type scriptSurvey struct {
-	sets   map[string]int // how often each is set
-	opaque bool           // something may set any of them
-	moves  bool           // to another folder
+	sets   map[string]int // how often each variable is set
+	opaque bool           // the script may set any variable
+	moves  bool           // the script may change its working directory
 }
 
-// surveyed is a script that is surveyed when somebody asks.
+// surveyed is a script that is surveyed at the first call of get.
 type surveyed struct {
 	node syntax.Node
 	done *scriptSurvey
@@ -36,8 +36,8 @@ func (s *surveyed) get() *scriptSurvey {
 	return s.done
 }
 
-// survey counts who is set where. A variable that is set exactly once, before it is
-// used and on every way there, has that value.
+// survey counts where variables are set. The value of a variable is known only if it is set
+// exactly once, before its use and on every path to it.
 func survey(n syntax.Node) *scriptSurvey {
 	s := &scriptSurvey{sets: map[string]int{}}
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -59,7 +59,7 @@ func survey(n syntax.Node) *scriptSurvey {
 			if n.Excl {
 				s.opaque = true
 			}
-		case *syntax.CallExpr: // read, mapfile, printf -v, getopts, unset, let: by name
+		case *syntax.CallExpr: // read, mapfile, printf -v, getopts, unset and let set variables by name
 			s.call(n)
 		case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause:
 			s.arithmetic(n)
@@ -83,7 +83,7 @@ func (s *scriptSurvey) assign(a *syntax.Assign) {
 	}
 }
 
-// setters are the builtins that set variables which their words name.
+// setters contains the builtins that set the variables which their words name.
 var setters = map[string]bool{
 	"read": true, "mapfile": true, "readarray": true, "printf": true, "getopts": true, "unset": true, "let": true, "wait": true,
 	"declare": true, "typeset": true, "local": true, "export": true, "readonly": true, "integer": true, "set": true,
@@ -98,7 +98,7 @@ func (s *scriptSurvey) call(c *syntax.CallExpr) {
 	case "cd", "pushd", "popd", "chdir":
 		s.moves = true
 	case "", "eval", "source", ".", "trap", "enable", "builtin", "command", "alias":
-		s.opaque = true // it may set any of them
+		s.opaque = true // the command may set any variable
 	}
 	for _, w := range c.Args[1:] {
 		text, _, _ := strings.Cut(w.Lit(), "=")
@@ -119,7 +119,7 @@ func (s *scriptSurvey) arithmetic(n syntax.Node) {
 	})
 }
 
-// set records the value that a variable gets here.
+// set records the value that an assignment gives to a variable.
 func (s *scope) set(a *syntax.Assign) {
 	if a.Name == nil || a.Naked || !s.straight || s.script.get().opaque || s.script.get().sets[a.Name.Value] != 1 {
 		return
@@ -134,7 +134,7 @@ func (s *scope) set(a *syntax.Assign) {
 		}
 	} else {
 		w := s.word(a.Value)
-		w.Glob = false // nothing is looked for in an assignment
+		w.Glob = false // the shell does not expand patterns in an assignment
 		v.words = []Word{w}
 	}
 	size := 0
@@ -151,7 +151,7 @@ func (s *scope) set(a *syntax.Assign) {
 	s.values[a.Name.Value] = v
 }
 
-// value returns the text of a variable.
+// value returns the text of a variable; ok is false if it is unknown.
 func (s *scope) value(p *syntax.ParamExp) (string, bool) {
 	if !plain(p) {
 		return "", false
@@ -170,7 +170,7 @@ func (s *scope) value(p *syntax.ParamExp) (string, bool) {
 	return v.words[0].Text, true
 }
 
-// fields returns the words that a variable becomes which is a word of its own.
+// fields returns the words of a variable that is a whole word; ok is false if they are unknown.
 func (s *scope) fields(w *syntax.Word) ([]Word, bool) {
 	if len(s.values) == 0 {
 		return nil, false

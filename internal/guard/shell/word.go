@@ -8,33 +8,33 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Unknown stands in a word's text for a part that is not known. It cannot be in
-// the words of a shell.
+// Unknown replaces each unknown part in the text of a word. A NUL byte cannot occur in the words
+// of a shell.
 const Unknown = '\x00'
 
 // Word is a word of a command, as far as it is known.
 type Word struct {
-	// Text is the word after the shell has taken its quotes away, with [Unknown] for
-	// each part that is not known.
+	// Text is the word without quotes, with [Unknown] for each unknown part.
 	Text string
-	// Known says that the word is Text and nothing else.
+	// Known is true if the word is exactly Text.
 	Known bool
-	// Split says that unknown parts may become any number of words.
+	// Split is true if the unknown parts may become any number of words.
 	Split bool
-	// Glob says that it is a pattern for the names of files.
+	// Glob is true if the word is a pattern that the shell replaces by file names.
 	Glob bool
-	// Listed says that what is unknown are names that a program has found here.
+	// Listed is true if the unknown parts are names of files that a program finds in the working
+	// directory.
 	Listed bool
-	// Program says that the command reads it as a text of a language, such as a pattern or a
-	// program of awk: it does not name a file.
+	// Program is true if the word is a text in a language, such as a pattern or a program of awk,
+	// and not the name of a file.
 	Program bool
-	// Any are the values that it takes one after the other, as a loop's variable does;
+	// Any contains the values that the word has one after the other, like the variable of a loop;
 	// Text is unknown then.
 	Any []Word
 }
 
-// words returns what a word of the source becomes: several with braces, or where
-// the words of a variable are known.
+// words returns the words that words of the source become. Braces, and variables with known words,
+// may become several.
 func (s *scope) words(list []*syntax.Word) []Word {
 	out := s.reader.opts.Scratch.allocWords(len(list))
 	for _, w := range list {
@@ -42,7 +42,7 @@ func (s *scope) words(list []*syntax.Word) []Word {
 			out = append(out, values...)
 			continue
 		}
-		split := &syntax.Word{Parts: slices.Clone(w.Parts)} // the tree stays as it is: it is walked again
+		split := &syntax.Word{Parts: slices.Clone(w.Parts)} // do not change the tree, which is walked again
 		if !syntax.SplitBraces(split) {
 			out = append(out, s.word(w))
 			continue
@@ -52,7 +52,7 @@ func (s *scope) words(list []*syntax.Word) []Word {
 				out = append(out, Word{Text: string(Unknown), Split: true})
 				break
 			}
-			if one := s.word(each); one.Text != "" || !one.Known || !bare(each) { // nothing outside quotes is no word
+			if one := s.word(each); one.Text != "" || !one.Known || !bare(each) { // an empty text without quotes is not a word
 				out = append(out, one)
 			}
 		}
@@ -65,6 +65,7 @@ func bare(w *syntax.Word) bool {
 	return !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.Lit); return !ok })
 }
 
+// word returns a word of the source as far as it is known.
 func (s *scope) word(w *syntax.Word) Word {
 	if w == nil {
 		return Word{Known: true}
@@ -110,7 +111,7 @@ func (s *scope) document(r *syntax.Redirect) Word {
 	return w
 }
 
-// single returns the only part of a word, out of its quotes.
+// single returns the only part of a word, without quotes; nil if there are several parts.
 func single(w *syntax.Word) (part syntax.WordPart, quoted bool) {
 	if len(w.Parts) != 1 {
 		return nil, false
@@ -124,7 +125,7 @@ func single(w *syntax.Word) (part syntax.WordPart, quoted bool) {
 	return w.Parts[0], false
 }
 
-// looped returns the values of a word that is just the variable of a loop.
+// looped returns the values of a word that consists only of a loop's variable.
 func (s *scope) looped(w *syntax.Word) ([]Word, bool) {
 	part, _ := single(w)
 	p, ok := part.(*syntax.ParamExp)
@@ -135,38 +136,40 @@ func (s *scope) looped(w *syntax.Word) ([]Word, bool) {
 	return values, ok
 }
 
-// plain reports whether a parameter expansion is a variable's value as it is.
+// plain reports whether a parameter expansion is the unmodified value of a variable.
 func plain(p *syntax.ParamExp) bool { return simple(p) && p.Index == nil }
 
-// simple is plain, or a whole array.
+// simple works like plain, but also allows an array index.
 func simple(p *syntax.ParamExp) bool {
 	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Flags == nil && p.NestedParam == nil &&
 		p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0 && len(p.Modifiers) == 0
 }
 
-// flattener puts the parts of a word together.
+// flattener builds a Word from the parts of a word.
 type flattener struct {
 	scope  *scope
 	text   strings.Builder
 	known  bool
 	split  bool
 	glob   bool
-	listed bool // all that is unknown is listed
+	listed bool // all unknown parts are listed names
 }
 
 func (f *flattener) word() Word {
-	if f.known && f.text.String() == "[" { // a program
+	if f.known && f.text.String() == "[" { // the program [
 		f.glob = false
 	}
 	return Word{Text: f.text.String(), Known: f.known, Split: f.split, Glob: f.glob, Listed: !f.known && f.listed}
 }
 
+// unknown adds an unknown part.
 func (f *flattener) unknown(split bool) {
 	f.text.WriteRune(Unknown)
 	f.known, f.listed = false, false
 	f.split = f.split || split
 }
 
+// part adds one part of a word.
 func (f *flattener) part(part syntax.WordPart, first bool) {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -191,6 +194,7 @@ func (f *flattener) part(part syntax.WordPart, first bool) {
 	}
 }
 
+// single adds a text in single quotes.
 func (f *flattener) single(p *syntax.SglQuoted) {
 	if !p.Dollar {
 		f.text.WriteString(p.Value)
@@ -205,7 +209,7 @@ func (f *flattener) single(p *syntax.SglQuoted) {
 	f.text.WriteString(text)
 }
 
-// expansion adds what the shell puts in the place of a variable or a substitution.
+// expansion adds the value of a variable or substitution.
 func (f *flattener) expansion(part syntax.WordPart, split bool) {
 	switch p := part.(type) {
 	case *syntax.ParamExp:
@@ -230,7 +234,7 @@ func (f *flattener) expansion(part syntax.WordPart, split bool) {
 	f.unknown(split)
 }
 
-// several reports whether a part becomes several words in quotes too, as "$@" does.
+// several reports whether a part becomes several words even in quotes, like "$@".
 func several(part syntax.WordPart) bool {
 	found := false
 	syntax.Walk(part, func(n syntax.Node) bool {
@@ -243,12 +247,12 @@ func several(part syntax.WordPart) bool {
 	return found
 }
 
-// special reports whether a text outside quotes becomes something else.
+// special reports whether the shell changes a text outside quotes.
 func special(text string) bool { return strings.ContainsAny(text, " \t\n*?[\\") || text == "" }
 
 // literal adds unquoted text.
 func (f *flattener) literal(value string, first bool) {
-	if name, rest, ok := strings.Cut(value, "=~"); first && ok && syntax.ValidName(name) { // as in an assignment
+	if name, rest, ok := strings.Cut(value, "=~"); first && ok && syntax.ValidName(name) { // a tilde after an assignment is expanded too
 		f.text.WriteString(name + "=")
 		value = "~" + rest
 	}
@@ -262,7 +266,7 @@ func (f *flattener) literal(value string, first bool) {
 			f.text.WriteByte('~')
 		case strings.HasSuffix(home, "/"+user):
 			f.text.WriteString(home)
-		default: // another user's, or a previous folder
+		default: // the home of another user, or a previous directory
 			f.unknown(false)
 		}
 		value = value[1+len(user):]
@@ -283,7 +287,7 @@ func (f *flattener) literal(value string, first bool) {
 	}
 }
 
-// unescape takes the backslashes before the given characters away.
+// unescape removes the backslashes before the given characters.
 func unescape(value, special string) string {
 	if !strings.Contains(value, `\`) {
 		return value
