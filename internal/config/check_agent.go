@@ -56,7 +56,7 @@ func (c *checker) checkCommand(a *Agent) {
 		c.fail(a.Origin("prompt_mode"), `set prompt_flag = "--prompt" or the like`, "prompt_mode is flag but there is no prompt_flag")
 	}
 	if a.Lifecycle == OneShot && (a.PromptMode == PromptNone || bare && a.PromptMode == "") && (a.PromptTemplate != "" || a.Nudge != "") {
-		c.fail(a.Origin("lifecycle"), "use prompt_mode arg or flag", "a one_shot command is never ready to be typed at, so its prompt would be lost")
+		c.fail(a.Origin("lifecycle"), "use prompt_mode arg or flag", "a one_shot command accepts no typed prompt, so its prompt would be lost")
 	}
 }
 

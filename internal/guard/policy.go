@@ -282,7 +282,7 @@ func (c *compiled) verdict(t truth, name string) Verdict {
 	case t == no, t < yes && c.Action == Allow:
 		return Verdict{}
 	case t == maybe && c.Action == Deny:
-		v.Action, v.Reason = Ask, "it cannot be decided beforehand whether this applies: "+c.Reason
+		v.Action, v.Reason = Ask, "it is not known before the run whether this rule applies: "+c.Reason
 	}
 	return v
 }

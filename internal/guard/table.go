@@ -38,7 +38,7 @@ func DecodeTable(name string, data []byte) (Table, error) {
 		return Table{}, err
 	}
 	if len(t.Cases) == 0 {
-		return Table{}, &FileError{File: name, Fault: "there is no [[case]]: it would prove nothing"}
+		return Table{}, &FileError{File: name, Fault: "there is no [[case]], so there is nothing to check"}
 	}
 	lines := linesOf(data, "[[case]]")
 	for i, c := range t.Cases {
@@ -50,7 +50,7 @@ func DecodeTable(name string, data []byte) (Table, error) {
 		case c.Want == "":
 			fault.Fault = fmt.Sprintf("case %d has no want: allow, ask or deny", i+1)
 		case !c.Want.IsValid():
-			fault.Fault, fault.Unknown = fmt.Sprintf("case %d: want is %q, none of allow, ask, deny", i+1, c.Want), string(c.Want)
+			fault.Fault, fault.Unknown = fmt.Sprintf("case %d: want is %q, not one of allow, ask, deny", i+1, c.Want), string(c.Want)
 		case (c.Command == "") == (c.Tool == ""):
 			fault.Fault = fmt.Sprintf("case %d: give either command or tool", i+1)
 		default:

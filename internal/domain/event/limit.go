@@ -209,7 +209,7 @@ func (d *drops) event(rate Rate) client.Event {
 	}
 	return client.Event{
 		Kind: string(EventsDropped), Agent: d.agent, Session: d.session,
-		Text: fmt.Sprintf("%d events were left out: they came faster than %g per second of one kind", count, float64(time.Second)/float64(rate.Every)),
+		Text: fmt.Sprintf("%d events were left out, because there were more than %g per second of one kind", count, float64(time.Second)/float64(rate.Every)),
 		Data: map[string]string{"count": strconv.Itoa(count), "kinds": strings.Join(kinds, ", "), "since": d.since.UTC().Format(time.RFC3339)},
 	}
 }

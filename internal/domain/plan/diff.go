@@ -109,7 +109,7 @@ func (d *planner) configured(s *Session) Action {
 	case o.orphaned() && o.Order == OrderNone:
 		return a.with(VerbWait, client.StateLost, "the session is gone, but its agent still runs; gc restart ends it")
 	case o.orphaned(), o.Order == OrderKill && o.running():
-		return a.with(VerbStop, client.StateStopping, "its end was asked for")
+		return a.with(VerbStop, client.StateStopping, "a stop was requested")
 	case o.running():
 		return d.running(a, s, o)
 	default:
@@ -151,7 +151,7 @@ func (d *planner) ending(a Action, o *Observed, w target) Action {
 		a.After = w.until
 		return a.with(VerbNone, w.state, w.reason)
 	case d.policy.Stopping && o.running() && d.now.Before(d.policy.StopAfter):
-		return a.until(d.policy.StopAfter, client.StateStopping, "it was interrupted and may end by itself")
+		return a.until(d.policy.StopAfter, client.StateStopping, "it was interrupted and may exit by itself")
 	}
 	return d.stop(a, o, w.reason)
 }

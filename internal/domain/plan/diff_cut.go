@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	interruptedStartReason = "its start was cut off by the end of the controller"
+	interruptedStartReason = "its start was cut off because the controller stopped"
 	// longPrompt is the length, in bytes, above which gc may have to type a first prompt because
 	// it does not fit on a command line.
 	longPrompt = 64 << 10
@@ -30,7 +30,7 @@ func (d *planner) interruptedStart(a Action, s *Session, o *Observed) Action {
 		a.StartInterrupted = hasUnfinishedStart(s)
 		return a.with(VerbAdopt, client.StateRunning, interruptedStartReason+"; it is at work")
 	case o.Observation.Attached > 0:
-		return a.with(VerbWait, client.StateStarting, interruptedStartReason+"; it is ended once no terminal is attached")
+		return a.with(VerbWait, client.StateStarting, interruptedStartReason+"; gc stops it when no terminal is attached")
 	case o.isResting() && !hasUnfinishedStart(s):
 		return a.with(VerbAdopt, client.StateRunning, interruptedStartReason+"; it is ready")
 	case d.now.Before(o.StopAt):

@@ -30,7 +30,7 @@ func TestAStartThatWasCutOff(t *testing.T) {
 		"never became ready": {func(s *Session, o *Observed) {
 			s.Config.Nudge, s.Config.ReadyPromptPrefix, o.AgeFrom = "", ">", noon.Add(-2*time.Minute)
 		}, VerbStop},
-		"a restart was asked for": {func(_ *Session, o *Observed) { o.Order = OrderRestart }, VerbAdopt}, // and then it is restarted
+		"a restart was requested": {func(_ *Session, o *Observed) { o.Order = OrderRestart }, VerbAdopt}, // and then it is restarted
 		"to be ended":             {func(_ *Session, o *Observed) { o.Order = OrderKill }, VerbStop},
 		"stopped a moment ago":    {func(_ *Session, o *Observed) { o.StopAt = noon.Add(time.Second) }, VerbWait},
 		"outcome unknown":         {func(_ *Session, o *Observed) { o.UnknownReason = "no answer" }, VerbNone},

@@ -24,13 +24,13 @@ func (d *planner) runningWithoutStall(a Action, s *Session, o *Observed) Action 
 	case !o.Managed:
 		return a.with(VerbAdopt, client.StateRunning, "it runs already")
 	case o.Order == OrderRestart:
-		return a.with(VerbRestart, client.StateStopping, "a restart was asked for")
+		return a.with(VerbRestart, client.StateStopping, "a restart was requested")
 	case o.draining():
 		return d.drained(a, o)
 	case o.Ended != nil:
 		return d.selfEnded(a, o)
 	case s.Config.Lifecycle == runtime.LifecycleOneShot:
-		return a.with(VerbNone, client.StateRunning, "it runs once, to its end")
+		return a.with(VerbNone, client.StateRunning, "it is a one-shot agent that still runs")
 	}
 	if !o.RestartRequestedAt.IsZero() {
 		return d.restartOnRequest(a, o)
@@ -46,7 +46,7 @@ func (d *planner) runningWithoutStall(a Action, s *Session, o *Observed) Action 
 func (d *planner) drift(a Action, s *Session, o *Observed) Action {
 	if !runtime.FingerprintCurrent(o.Stored.Core) || !runtime.FingerprintCurrent(o.Stored.Live) {
 		a.Rebaseline = true
-		return a.with(VerbNone, client.StateRunning, "what it was started with is not known by the present rules")
+		return a.with(VerbNone, client.StateRunning, "gc cannot compare the configuration that it was started with")
 	}
 	core, live := o.Stored.Core != s.Core, o.Stored.Live != s.Live
 	if !core && !live {

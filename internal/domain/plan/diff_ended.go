@@ -16,17 +16,17 @@ const endGrace = 10 * time.Second
 // stop it while a terminal is attached, a question is open, or the agent was active after the
 // report.
 func (d *planner) selfEnded(a Action, o *Observed) Action {
-	reason := "its worker says that " + endText(o.Ended) + ", and a process of its place still runs"
+	reason := "its worker reports that " + endText(o.Ended) + ", but a process of its session still runs"
 	due := latest(o.Ended.At.Add(endGrace), d.policy.graceEnd())
 	switch {
 	case o.Observation.Attached > 0:
-		return a.with(VerbWait, client.StateRunning, reason+"; it is ended once no terminal is attached")
+		return a.with(VerbWait, client.StateRunning, reason+"; gc stops it when no terminal is attached")
 	case o.activeTurn() != "" && o.Activity.Since.After(o.Ended.At), o.Pending:
-		return a.with(VerbWait, client.StateRunning, reason+"; it is left alone, for it has shown since that it lives")
+		return a.with(VerbWait, client.StateRunning, reason+"; gc does not stop it, because it was active after that report")
 	case d.now.Before(o.StopAt):
 		return a.until(o.StopAt, client.StateStopping, reason+"; the last stop failed: "+o.Fault)
 	case d.now.Before(due):
-		return a.until(due, client.StateRunning, reason+"; it may be about to end")
+		return a.until(due, client.StateRunning, reason+"; it may be about to exit")
 	}
 	a.SelfEnded, a.Unrequested = true, true
 	return a.with(VerbStop, client.StateStopping, reason)

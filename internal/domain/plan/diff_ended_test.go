@@ -32,7 +32,7 @@ func TestAnInstanceThatHasEndedByItsOwnWord(t *testing.T) {
 		"unknown":                 {func(o *Observed) { o.UnknownReason = "no answer" }, VerbNone},
 		"not taken over yet":      {func(o *Observed) { o.Managed = false }, VerbAdopt},
 		"it has not said so":      {func(o *Observed) { o.Ended = nil }, VerbNone},
-		"a restart was asked for": {func(o *Observed) { o.Order = OrderRestart }, VerbRestart},
+		"a restart was requested": {func(o *Observed) { o.Order = OrderRestart }, VerbRestart},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sessionOf("a")
@@ -43,7 +43,7 @@ func TestAnInstanceThatHasEndedByItsOwnWord(t *testing.T) {
 			if a.Verb != row.want {
 				t.Errorf("decided %s: %s; want %s", a.Verb, a.Reason, row.want)
 			}
-			if a.Verb == VerbStop && (!a.Unrequested || !a.SelfEnded || !strings.Contains(a.Reason, "its worker says that it exited with code 3")) {
+			if a.Verb == VerbStop && (!a.Unrequested || !a.SelfEnded || !strings.Contains(a.Reason, "its worker reports that it exited with code 3")) {
 				t.Errorf("the stop is %+v", a)
 			}
 		})

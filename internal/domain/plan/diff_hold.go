@@ -22,7 +22,7 @@ type target struct {
 }
 
 // cityEnds is the target of every session while the city stops.
-var targetCityStops = target{desired: DesiredStopped, state: client.StateStopped, reason: "the city ends"}
+var targetCityStops = target{desired: DesiredStopped, state: client.StateStopped, reason: "the city is being stopped"}
 
 // targetFor returns the desired state of a session. o may be nil.
 func (d *planner) targetFor(s *Session, o *Observed) target {
@@ -70,7 +70,7 @@ func (d *planner) wakeReason(s *Session, o *Observed) string {
 	case o.isPrompted():
 		return fmt.Sprintf("%d prompts wait for it", o.Queued)
 	case o.Order == OrderRestart:
-		return "a restart was asked for"
+		return "a restart was requested"
 	case d.required[s.Agent] != "":
 		return d.required[s.Agent] + " depends on it"
 	}

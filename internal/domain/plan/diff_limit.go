@@ -23,7 +23,7 @@ func (d *planner) limitDisruptions(actions []Action) {
 		}
 		if left--; left < 0 {
 			a.Unrequested, a.Postponed = false, false
-			*a = a.with(VerbWait, client.StateRunning, a.Reason+"; others with a changed configuration come first")
+			*a = a.with(VerbWait, client.StateRunning, a.Reason+"; it waits for the restarts of other agents")
 		}
 	}
 }
@@ -46,9 +46,9 @@ func (d *planner) limitCounts(actions []Action) {
 		p := d.pools[s.Pool]
 		switch {
 		case p != nil && p.live >= p.Max:
-			*a = a.with(VerbWait, client.StateStopped, fmt.Sprintf("the pool %s has %d members already, the most that it may", p.Agent, p.live))
+			*a = a.with(VerbWait, client.StateStopped, fmt.Sprintf("the pool %s already has its maximum of %d members", p.Agent, p.live))
 		case d.maxSessions > 0 && live >= d.maxSessions:
-			*a = a.with(VerbWait, client.StateStopped, fmt.Sprintf("%d sessions of the city run already, the most that may", live))
+			*a = a.with(VerbWait, client.StateStopped, fmt.Sprintf("the city already runs its maximum of %d sessions", live))
 		default:
 			live++
 			if p != nil {
@@ -76,7 +76,7 @@ func (d *planner) freeze(actions []Action) {
 		if o.running() {
 			state = client.StateRunning
 		}
-		frozen := a.with(VerbWait, state, fmt.Sprintf("frozen: %s; due is: %s, %s", d.policy.Frozen, a.Verb, a.Reason))
+		frozen := a.with(VerbWait, state, fmt.Sprintf("frozen: %s; pending action: %s, %s", d.policy.Frozen, a.Verb, a.Reason))
 		frozen.Drain, frozen.Hold, frozen.Unrequested, frozen.Ask = session.Drain{}, session.Hold{}, false, ""
 		*a = frozen
 	}

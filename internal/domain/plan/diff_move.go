@@ -44,14 +44,14 @@ func (d *planner) planMove(a Action, s *Session, o *Observed) (_ Action, ok bool
 		return d.shrink(a, o, d.pools[s.Pool]), true
 	case w.desired != DesiredRunning, o.Order == OrderKill:
 		a.MovePending = false
-		return d.ending(a, o, target{reason: cmp.Or(w.reason, "its end was asked for")}), why != ""
+		return d.ending(a, o, target{reason: cmp.Or(w.reason, "a stop was requested")}), why != ""
 	case !o.Managed:
 		a.StartInterrupted = o.StartInterrupted && hasUnfinishedStart(s)
 		return a.with(VerbAdopt, client.StateRunning, cmp.Or(why, "it runs already")), true
 	case o.draining():
 		return d.drained(a, o), true
 	case why != "" && (o.Order == OrderRestart || !o.RestartRequestedAt.IsZero()):
-		return a.with(VerbWait, client.StateRunning, "a restart was asked for; "+why), true
+		return a.with(VerbWait, client.StateRunning, "a restart was requested; "+why), true
 	case why != "":
 		return a.with(VerbNone, client.StateRunning, why), true
 	}

@@ -168,9 +168,9 @@ func (d *planner) shrink(a Action, o *Observed, p *pool) Action {
 	case o.draining():
 		return d.drained(a, o)
 	case o.Order == OrderKill:
-		return a.with(VerbStop, client.StateStopping, "its end was asked for")
+		return a.with(VerbStop, client.StateStopping, "a stop was requested")
 	case o.Observation.Attached > 0 || o.Pending:
-		return a.with(VerbWait, client.StateRunning, reason+"; it stays "+d.busyReason(o))
+		return a.with(VerbWait, client.StateRunning, reason+"; it keeps running "+d.busyReason(o))
 	case o.isResting():
 		if quiet := d.quietAt(o); !quiet.IsZero() {
 			return a.until(quiet, client.StateRunning, reason+"; deferred until the agent is quiet")

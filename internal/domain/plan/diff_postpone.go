@@ -50,7 +50,7 @@ func (d *planner) removed(a Action, o *Observed) Action {
 	a.Reason = reason
 	switch {
 	case o.Order == OrderKill:
-		return a.with(VerbStop, client.StateStopping, "its end was asked for")
+		return a.with(VerbStop, client.StateStopping, "a stop was requested")
 	case !o.Managed && o.Observation.Agent == runtime.Alive:
 		return a.with(VerbAdopt, client.StateRunning, reason+"; it still runs")
 	case o.draining() && !o.Apply:

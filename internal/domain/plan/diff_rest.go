@@ -60,12 +60,12 @@ func (d *planner) hasTimedOut(deadline time.Time) bool {
 
 // drained returns the action for a session that was asked to wind down.
 func (d *planner) drained(a Action, o *Observed) Action {
-	reason := appendReason("it is to wind down", o.Drain.Reason)
+	reason := appendReason("it was asked to wind down", o.Drain.Reason)
 	switch {
 	case !o.Drain.Acked.IsZero():
 		return d.stop(a, o, appendReason("it has wound down", o.Drain.Reason))
 	case d.hasTimedOut(o.Drain.Deadline):
-		return d.stop(a, o, appendReason("its time to wind down is over", o.Drain.Reason))
+		return d.stop(a, o, appendReason("it did not wind down in time", o.Drain.Reason))
 	case o.Drain.Deadline.IsZero():
 		return a.with(VerbWait, client.StateDraining, reason)
 	}
@@ -75,7 +75,7 @@ func (d *planner) drained(a Action, o *Observed) Action {
 // restartOnRequest returns a restart for an agent that requested one, or a wait until its turn is
 // over.
 func (d *planner) restartOnRequest(a Action, o *Observed) Action {
-	const reason = "it asked for a restart"
+	const reason = "the agent requested a restart"
 	if why := d.busyReason(o); why != "" {
 		return a.with(VerbWait, client.StateRunning, reason+"; deferred "+why)
 	}
@@ -107,9 +107,9 @@ func (d *planner) checkIdleAndAge(a Action, s *Session, o *Observed) Action {
 	reason := fmt.Sprintf("it has been idle for %v", s.IdleAfter)
 	switch why := d.busyReason(o); {
 	case why != "":
-		return a.with(VerbWait, client.StateRunning, reason+"; it stays "+why)
+		return a.with(VerbWait, client.StateRunning, reason+"; it keeps running "+why)
 	case d.wakeReason(s, o) != "":
-		return a.with(VerbWait, client.StateRunning, reason+"; it stays, for "+d.wakeReason(s, o))
+		return a.with(VerbWait, client.StateRunning, reason+"; it keeps running, because "+d.wakeReason(s, o))
 	case d.now.Before(o.StopAt):
 		return a.until(o.StopAt, client.StateRunning, reason+"; the last stop failed: "+o.Fault)
 	}

@@ -60,7 +60,7 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 			o.Observation.Attached, o.Activity = 1, observedActivity(runtime.ActivityBusy, noon)
 		}, VerbWait, client.StateDraining, "", noon.Add(time.Minute)},
 		{"drained", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Acked = noon }, VerbStop, client.StateStopping, "has wound down", time.Time{}},
-		{"drain over time", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Deadline = noon }, VerbStop, client.StateStopping, "is over", time.Time{}},
+		{"drain over time", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Deadline = noon }, VerbStop, client.StateStopping, "in time", time.Time{}},
 		{"drain without a deadline", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Deadline = time.Time{} }, VerbWait, client.StateDraining, "", time.Time{}},
 		{"drain of a predecessor", func(_ *Session, o *Observed) { drain(o, ""); o.Epoch = 5; o.Drain.Acked = noon }, VerbNone, client.StateRunning, "as configured", time.Time{}},
 		{"drain, unknown", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Acked = noon; o.UnknownReason = "x" }, VerbNone, client.StateUnknown, "", time.Time{}},
@@ -76,7 +76,7 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 
 		{"renewal, idle", func(_ *Session, o *Observed) {
 			o.RestartRequestedAt, o.Activity, o.Observation.LastActivity = noon, observedActivity(runtime.ActivityIdle, noon), noon
-		}, VerbRestart, client.StateStopping, "asked for a restart", time.Time{}},
+		}, VerbRestart, client.StateStopping, "requested a restart", time.Time{}},
 		{"renewal, busy", func(_ *Session, o *Observed) {
 			o.RestartRequestedAt, o.Activity = noon, observedActivity(runtime.ActivityBusy, noon)
 		}, VerbWait, client.StateRunning, "while the agent is busy", time.Time{}},
@@ -110,7 +110,7 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 			o.Activity.State, o.Observation.LastActivity = runtime.ActivityBusy, noon.Add(-time.Hour)
 		}, VerbNone, client.StateRunning, "as configured", time.Time{}},
 		{"in the background", func(s *Session, o *Observed) { idle(s, o); o.Activity.State = runtime.ActivityBackground }, VerbNone, client.StateRunning, "", time.Time{}},
-		{"one shot, silent", func(s *Session, o *Observed) { idle(s, o); once(s) }, VerbNone, client.StateRunning, "once", time.Time{}},
+		{"one shot, silent", func(s *Session, o *Observed) { idle(s, o); once(s) }, VerbNone, client.StateRunning, "one-shot", time.Time{}},
 
 		{"too old", aged, VerbRestart, client.StateStopping, "older than 24h", time.Time{}},
 		{"old, not yet", func(s *Session, o *Observed) { aged(s, o); o.AgeFrom = noon }, VerbNone, client.StateRunning, "", noon.Add(24 * time.Hour)},
@@ -295,7 +295,7 @@ func TestNothingIsStartedOrEndedWhileFrozen(t *testing.T) {
 	policy := Policy{Frozen: "the disk is full"}
 	s := sessionOf("a")
 	o := stoppedSession(s)
-	if a := one(t, s, o, policy); a.Verb != VerbWait || a.State != client.StateStopped || !strings.Contains(a.Reason, "frozen: the disk is full; due is: start") {
+	if a := one(t, s, o, policy); a.Verb != VerbWait || a.State != client.StateStopped || !strings.Contains(a.Reason, "frozen: the disk is full; pending action: start") {
 		t.Errorf("a start: %+v", a)
 	}
 	o = healthy(s)

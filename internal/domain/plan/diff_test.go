@@ -82,27 +82,27 @@ func TestDecisions(t *testing.T) {
 		{"suspended, gone", func(s *Session, o *Observed) { s.Suspended = true; *o = stoppedSession(*s) }, quiet, VerbNone, client.StateSuspended, "", time.Time{}},
 		{"suspended, unknown", func(s *Session, o *Observed) { s.Suspended = true; o.Observation = runtime.Observation{} }, quiet, VerbNone, client.StateUnknown, "", time.Time{}},
 		{"orphan", func(_ *Session, o *Observed) { o.Observation.Session = runtime.Dead }, quiet, VerbWait, client.StateLost, "still runs", time.Time{}},
-		{"orphan, restart", func(_ *Session, o *Observed) { o.Observation.Session, o.Order = runtime.Dead, OrderRestart }, quiet, VerbStop, client.StateStopping, "asked", time.Time{}},
+		{"orphan, restart", func(_ *Session, o *Observed) { o.Observation.Session, o.Order = runtime.Dead, OrderRestart }, quiet, VerbStop, client.StateStopping, "stop was requested", time.Time{}},
 		{"orphan, suspended", func(s *Session, o *Observed) { s.Suspended, o.Observation.Session = true, runtime.Dead }, quiet, VerbStop, client.StateStopping, "", time.Time{}},
 		{"orphan or not", func(_ *Session, o *Observed) {
 			o.Observation.Session, o.Observation.Agent = runtime.Dead, runtime.Unknown
 		}, quiet, VerbNone, client.StateUnknown, "not known", time.Time{}},
-		{"kill", func(_ *Session, o *Observed) { o.Order = OrderKill }, quiet, VerbStop, client.StateStopping, "asked", time.Time{}},
+		{"kill", func(_ *Session, o *Observed) { o.Order = OrderKill }, quiet, VerbStop, client.StateStopping, "stop was requested", time.Time{}},
 		{"kill, gone", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Order = OrderKill }, quiet, VerbStart, client.StateStarting, "", time.Time{}},
-		{"restart", func(_ *Session, o *Observed) { o.Order, o.Observation.Attached = OrderRestart, 1 }, quiet, VerbRestart, client.StateStopping, "asked", time.Time{}},
+		{"restart", func(_ *Session, o *Observed) { o.Order, o.Observation.Attached = OrderRestart, 1 }, quiet, VerbRestart, client.StateStopping, "restart was requested", time.Time{}},
 		{"restart, unknown", func(_ *Session, o *Observed) { o.Order = OrderRestart; o.Observation.Session = runtime.Unknown }, quiet, VerbNone, client.StateUnknown, "", time.Time{}},
 		{"failed stop", func(s *Session, o *Observed) { s.Suspended, o.StopAt = true, noon.Add(time.Second) }, quiet, VerbWait, client.StateStopping, "failed", noon.Add(time.Second)},
 
 		{"city ends, first", func(*Session, *Observed) {}, ending, VerbWait, client.StateStopping, "interrupted", noon.Add(5 * time.Second)},
 		{"city ends, dead", func(_ *Session, o *Observed) { o.Observation.Agent = runtime.Dead }, ending, VerbStop, client.StateStopping, "", time.Time{}},
-		{"city ends, then", func(*Session, *Observed) {}, ended, VerbStop, client.StateStopping, "city ends", time.Time{}},
+		{"city ends, then", func(*Session, *Observed) {}, ended, VerbStop, client.StateStopping, "city is being stopped", time.Time{}},
 		{"city ends, gone", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Order = OrderRestart }, ended, VerbNone, client.StateStopped, "", time.Time{}},
 
 		{"backoff", func(s *Session, o *Observed) {
 			*o = stoppedSession(*s)
 			o.Fault, o.NextAt = "exited with code 7", noon.Add(time.Second)
 		}, quiet, VerbWait, client.StateFailed, "code 7", noon.Add(time.Second)},
-		{"lost", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Lost, o.NextAt = true, noon.Add(time.Second) }, quiet, VerbWait, client.StateLost, "vanished", noon.Add(time.Second)},
+		{"lost", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Lost, o.NextAt = true, noon.Add(time.Second) }, quiet, VerbWait, client.StateLost, "disappeared", noon.Add(time.Second)},
 		{"quarantine", func(s *Session, o *Observed) {
 			*o = stoppedSession(*s)
 			o.Fault = "exited with code 7"
@@ -137,7 +137,7 @@ func TestDecisions(t *testing.T) {
 			o.Exit = &runtime.Exit{}
 			s.Core = "v1:x"
 		}, quiet, VerbStart, client.StateStarting, "", time.Time{}},
-		{"one shot, changed at work", func(s *Session, _ *Observed) { once(s); s.Core = "v1:x" }, quiet, VerbNone, client.StateRunning, "once", time.Time{}},
+		{"one shot, changed at work", func(s *Session, _ *Observed) { once(s); s.Core = "v1:x" }, quiet, VerbNone, client.StateRunning, "one-shot", time.Time{}},
 
 		{"live drift", func(s *Session, o *Observed) { s.Live, o.Observation.Attached = "v1:x", 2 }, quiet, VerbApplyLive, client.StateRunning, "changed", time.Time{}},
 		{"launch drift", func(s *Session, o *Observed) { s.Core, s.Launch, o.CanRelaunch = "v1:x", "v1:x", true }, quiet, VerbRelaunch, client.StateStarting, "changed", time.Time{}},
@@ -155,8 +155,8 @@ func TestDecisions(t *testing.T) {
 			s.Core, o.Observation.LastActivity, o.DriftedAt = "v1:x", noon, noon.Add(-5*time.Minute)
 		}, quiet, VerbRestart, client.StateStopping, "", time.Time{}},
 		{"drift, attachment unknown", func(s *Session, o *Observed) { s.Core, o.Observation.Attached = "v1:x", -1 }, quiet, VerbRestart, client.StateStopping, "", time.Time{}},
-		{"other version", func(_ *Session, o *Observed) { o.Stored.Core = "v0:y" }, quiet, VerbNone, client.StateRunning, "rules", time.Time{}},
-		{"never stored", func(_ *Session, o *Observed) { o.Stored = Stored{} }, quiet, VerbNone, client.StateRunning, "rules", time.Time{}},
+		{"other version", func(_ *Session, o *Observed) { o.Stored.Core = "v0:y" }, quiet, VerbNone, client.StateRunning, "cannot compare", time.Time{}},
+		{"never stored", func(_ *Session, o *Observed) { o.Stored = Stored{} }, quiet, VerbNone, client.StateRunning, "cannot compare", time.Time{}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

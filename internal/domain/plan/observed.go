@@ -164,7 +164,7 @@ func (o *Observed) lastEnd() string {
 	case o.Exit != nil:
 		return o.Exit.String()
 	case o.Lost:
-		return "it vanished without a trace"
+		return "the session disappeared and its exit is unknown"
 	}
 	return "it does not run"
 }

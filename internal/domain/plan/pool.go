@@ -39,11 +39,11 @@ func ParseCount(output []byte) (int, error) {
 	text := strings.TrimSpace(string(output))
 	last := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	if last == "" {
-		return 0, fmt.Errorf("the check printed nothing; its last line is the number of members")
+		return 0, fmt.Errorf("the check printed nothing; its last line must be the number of members")
 	}
 	n, err := strconv.Atoi(last)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("the last line of the check is %s; it is to be the number of members, such as 3", excerpt(last))
+		return 0, fmt.Errorf("the last line of the check is %s; it must be the number of members, such as 3", excerpt(last))
 	}
 	return n, nil
 }

@@ -157,7 +157,7 @@ func (r *resolver) upstreamEnv() map[string]config.Secret {
 		}
 		variable := r.profile.UpstreamEnv[key]
 		if variable == "" {
-			r.fail(r.agent.Position("upstream"), "upstream %q sets %s, but nothing says which variable takes it; set upstream_env in [providers.<name>], or the upstream's env", r.agent.Upstream, key)
+			r.fail(r.agent.Position("upstream"), "upstream %q sets %s, but the environment variable for it is not known; set upstream_env in [providers.<name>], or the upstream's env", r.agent.Upstream, key)
 			continue
 		}
 		env[variable] = value

@@ -43,7 +43,7 @@ func (p *patcher) visit(name string) {
 	case !declared || p.state[name] == patchDone:
 		return
 	case p.state[name] == patchBegun:
-		p.errs = append(p.errs, p.city.ErrorAt(section.Origin("base"), "the bases of the providers go round in a circle at %q", name))
+		p.errs = append(p.errs, p.city.ErrorAt(section.Origin("base"), "the bases of the providers form a cycle at %q", name))
 		return
 	}
 	p.state[name] = patchBegun

@@ -46,7 +46,7 @@ func (r *resolver) prompt(cfg *runtime.Config) {
 		}
 	}
 	if cfg.Lifecycle == runtime.LifecycleOneShot && cfg.Nudge != "" {
-		r.fail(a.Position("lifecycle"), "a one_shot command is never ready to be typed at, so its prompt would be lost; use prompt_mode arg or flag")
+		r.fail(a.Position("lifecycle"), "a one_shot command accepts no typed prompt, so its prompt would be lost; use prompt_mode arg or flag")
 	}
 }
 

@@ -384,7 +384,7 @@ func TestMistakesHavePlaces(t *testing.T) {
 		"flag":            {robotAgent + "prompt_mode='flag'\n" + robot, "", "city.toml:4:13", "prompt_flag"},
 		"lost prompt":     {robotAgent + "lifecycle='one_shot'\nnudge='x'\n" + robot, "", "city.toml:4:11", "would be lost"},
 		"no command":      {"[[agents]]\nname='w'\nprovider='generic'\n", "", "city.toml:3:10", "no command"},
-		"swapped bases":   {plainAgent + "[providers.claude]\nbase='builtin:codex'\n[providers.codex]\nbase='builtin:claude'\n", "", "city.toml:5:6", "circle"},
+		"swapped bases":   {plainAgent + "[providers.claude]\nbase='builtin:codex'\n[providers.codex]\nbase='builtin:claude'\n", "", "city.toml:5:6", "cycle"},
 		"bad patch":       {plainAgent + "[providers.x]\npermission_mode='nope'\n", "", "city.toml:4:12", "nope"},
 		"names that meet": {"[workspace]\nsession_template='x-{{.Name}}'\n" + plainAgent, "", "", ""},
 	} {

@@ -83,10 +83,10 @@ type Action struct {
 
 // The reasons in receipts.
 const (
-	reasonExpired      = "its time was over"
+	reasonExpired      = "it expired before it could be delivered"
 	reasonEnded        = "its instance ended"
-	reasonConversation = "its instance ended, and the next one did not resume its conversation"
-	reasonInterrupted  = "the delivery was cut off, and the agent ended before its outcome was known"
+	reasonConversation = "its instance stopped, and the next one did not resume the conversation"
+	reasonInterrupted  = "the delivery was interrupted, and the agent stopped before the result was known"
 	reasonTimedOut     = "the delivery did not finish in time, and whether the agent got the text could not be found out"
 	reasonNoTurnEnd    = "the agent accepted it and stopped before the end of its turn was seen"
 	reasonCommand      = "the agent accepted it, perhaps as a command of its own; no turn was seen to work on it"
@@ -227,7 +227,7 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 	s := d.observation
 	for _, r := range ordered {
 		if r.State == Injected { // prompts stay in order: wait for the outcome of this one
-			d.reason = "it is not known yet what came of the prompt before it"
+			d.reason = "it waits for the result of the previous prompt"
 			return Action{Verb: VerbWait}
 		}
 		if r.State == Submitted {
@@ -242,7 +242,7 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 		}
 		fate, why := r.eligibility(s)
 		if s.Known && s.Asleep && r.canWake(s) {
-			return Action{Verb: VerbWake, ID: r.ID, Detail: "the agent rests and is to be started", At: d.at}
+			return Action{Verb: VerbWake, ID: r.ID, Detail: "the agent is asleep and is started for this prompt", At: d.at}
 		}
 		if fate != deliverable {
 			if d.reason == "" {

@@ -47,7 +47,7 @@ func Fuse(s *EvidenceSet, now time.Time, rules Rules) (activity Activity, explan
 	if len(f.live) == 0 {
 		a := Activity{State: runtime.ActivityUnknown, Confidence: ConfidenceGuess, Detail: "no signal", Doubted: f.doubted}
 		if f.doubted {
-			a.Detail = "what it does could not be read for too long"
+			a.Detail = "its activity could not be read for too long"
 		}
 		return a, f.judged, f.next
 	}
@@ -120,10 +120,10 @@ func (f *fusion) admit(i int) {
 	stale, doubt := f.rules.staleAt(e), f.rules.doubtAt(f.evidence, e)
 	switch {
 	case e.Activity == runtime.ActivityUnknown:
-		j.Why = "it shows no activity"
+		j.Why = "it reports no activity"
 		return
 	case !doubt.IsZero() && !doubt.After(f.now):
-		j.Why = "unreadable since " + f.evidence.outdatedSince().Format(time.TimeOnly) + " whether it still holds"
+		j.Why = "it could not be confirmed since " + f.evidence.outdatedSince().Format(time.TimeOnly)
 		f.doubted = true
 	case !stale.After(f.now):
 		j.Why = fmt.Sprintf("it was read %v ago and is stale", f.now.Sub(e.At).Round(time.Second))
@@ -162,17 +162,17 @@ var overrides = []override{
 		[]runtime.Activity{
 			runtime.ActivityReady, runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityLimited, runtime.ActivityBackground,
 		},
-		"a question is neither idle nor busy",
+		"an open question overrides idle and busy",
 	},
 	{
 		runtime.ActivityLimited,
 		[]runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle, runtime.ActivityBackground},
-		"nothing is served, whether it takes input or not",
+		"a usage limit overrides idle",
 	},
 	{
 		runtime.ActivityBackground,
 		[]runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle},
-		"its turn is over, and its work is not",
+		"background work overrides idle",
 	},
 }
 
@@ -216,10 +216,10 @@ func (f *fusion) replaceContradicted() {
 		}
 		f.due(due)
 		if due.After(f.now) || !f.isConfirmedUntil(e, due) {
-			f.judged[i].Why = fmt.Sprintf("it contradicts %s, not for long enough yet", chosen.Source)
+			f.judged[i].Why = fmt.Sprintf("it contradicts %s, but not long enough yet", chosen.Source)
 			return
 		}
-		f.choose(i, fmt.Sprintf("it has contradicted %s for so long that an edge was missed", chosen.Source), ConfidenceGuess)
+		f.choose(i, fmt.Sprintf("it has contradicted %s for so long that %[1]s probably missed a change", chosen.Source), ConfidenceGuess)
 		return
 	}
 }

@@ -56,7 +56,7 @@ func (s *EvidenceSet) Fold(reading runtime.Reading) {
 		})
 		if !slices.ContainsFunc(says, func(e runtime.Evidence) bool { return e.Source == questionSource(p) }) {
 			says = append(says, runtime.Evidence{
-				Source: questionSource(p), Activity: runtime.ActivityWaiting, Kind: p.Kind, At: reading.At, Detail: "a question stands",
+				Source: questionSource(p), Activity: runtime.ActivityWaiting, Kind: p.Kind, At: reading.At, Detail: "a question is open",
 			})
 		}
 	}

@@ -75,7 +75,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 		} `json:"limited"`
 	}{fields: (*fields)(r)}
 	if err := json.Unmarshal(text, &stored); err != nil {
-		return fmt.Errorf("cannot read the record of a session: %w", err)
+		return fmt.Errorf("cannot decode the record of a session: %w", err)
 	}
 	if old := stored.Limited; !old.Since.IsZero() && r.Obstacle.Kind == "" {
 		r.Obstacle = Obstacle{

@@ -61,11 +61,11 @@ func Repair(stored string, facts Facts) (state State, reason string) {
 	}
 	switch {
 	case !known && stored != "" && next == StateQuarantined:
-		return next, fmt.Sprintf("the stored state %q makes no sense, and its agent lives on without its session; end it, then reset", stored)
+		return next, fmt.Sprintf("the stored state %q is not valid, and its agent still runs without its session; stop the agent, then reset it", stored)
 	case !known && stored != "":
-		return next, fmt.Sprintf("the stored state %q makes no sense; it is %s by what is seen", stored, next)
+		return next, fmt.Sprintf("the stored state %q is not valid; the observed state is %s", stored, next)
 	case next != was && was != StateUnknown:
-		return next, fmt.Sprintf("it was %s when the controller ended, and is %s", was, next)
+		return next, fmt.Sprintf("it was %s when the controller stopped, and is now %s", was, next)
 	}
 	return next, ""
 }

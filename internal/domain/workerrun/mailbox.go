@@ -38,7 +38,7 @@ const (
 )
 
 // ErrFull reports that a mailbox is full, because its worker does not fetch its messages.
-var ErrFull = errors.New("too much waits for the worker already")
+var ErrFull = errors.New("the worker has too many unfetched messages")
 
 // Put adds a message. If the mailbox already has a message with this ID, Put returns that one
 // instead.

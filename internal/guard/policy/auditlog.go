@@ -80,10 +80,10 @@ func (r *auditLog) reportLoss(err error) {
 		r.failing = false
 	case !r.failing:
 		r.failing = true
-		r.opts.Logger.Warn("calls of tools are not kept for gc guard replay", "error", err)
+		r.opts.Logger.Warn("tool calls are not recorded for gc guard replay", "error", err)
 	}
 	if n := r.dropped.Swap(0); n > 0 {
-		r.opts.Logger.Warn("calls of tools came faster than they can be kept for gc guard replay", "lost", n)
+		r.opts.Logger.Warn("some tool calls were not recorded for gc guard replay, because they came too fast", "lost", n)
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *auditLog) reportLoss(err error) {
 func (r *auditLog) appendLine(batch *bytes.Buffer, c guard.Call) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("a call cannot be made discreet: %v", fault)
+			err = fmt.Errorf("cannot remove credentials from a call: %v", fault)
 		}
 	}()
 	c.Reason, c.Part = r.opts.Conceal(c.Reason), r.opts.Conceal(c.Part)

@@ -93,19 +93,19 @@ func (j *Evaluator) Evaluate(v session.Snapshot, c worker.Call) (verdict guard.V
 	defer func() {
 		if fault := recover(); fault != nil {
 			j.opts.Logger.Error("the guard failed; the call was denied", "tool", c.Tool, "fault", fault)
-			verdict = guard.Verdict{Action: guard.Deny, Reason: "the guard failed to judge this call"}
+			verdict = guard.Verdict{Action: guard.Deny, Reason: "the guard failed while it checked this call"}
 		}
 	}()
 	r := j.rules.Load()
 	switch {
 	case r == nil:
-		return guard.Verdict{Action: guard.Deny, Reason: "the rules have not been read yet"}
+		return guard.Verdict{Action: guard.Deny, Reason: "the rules are not loaded yet"}
 	case !r.on:
 		return guard.Verdict{Action: guard.Allow}
 	}
 	req, verdict := r.decide(v.Agent, c)
 	if fault := j.fault(); fault != nil && verdict.Action != guard.Deny && !r.isReadOnly(v.Agent, c) {
-		return guard.Verdict{Action: guard.Deny, Rule: RuleUnrecorded, Reason: "nothing is allowed but to read as long as it cannot be recorded: " + fault.Error()}
+		return guard.Verdict{Action: guard.Deny, Rule: RuleUnrecorded, Reason: "calls cannot be recorded, so only tools that only read are allowed: " + fault.Error()}
 	}
 	if j.record != nil { // a failure to record does not change the decision
 		j.record.enqueue(guard.Call{At: j.opts.Now().UTC(), Session: v.Session, Request: req, Verdict: verdict})

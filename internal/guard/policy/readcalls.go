@@ -80,7 +80,7 @@ func ReadLog(name string, since time.Time) ([]guard.Call, error) {
 		}
 		more, err := readFile(file, since)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("cannot read the calls that were kept: %w", err)
+			return nil, fmt.Errorf("cannot read the recorded calls: %w", err)
 		}
 		calls = append(calls, more...)
 	}

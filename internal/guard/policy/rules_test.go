@@ -265,7 +265,7 @@ func TestAFullDiskChangesNoDecision(t *testing.T) {
 		}
 	}
 	j.Close()
-	if n := strings.Count(log.String(), "not kept"); n != 1 {
+	if n := strings.Count(log.String(), "not recorded"); n != 1 {
 		t.Errorf("it was said %d times", n)
 	}
 }
