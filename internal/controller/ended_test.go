@@ -27,7 +27,7 @@ func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
 		if w.fake.number("observe") == looks {
 			t.Error("its place was not looked at")
 		}
-		if got := w.agent("a"); got.Instance != before || !strings.Contains(got.Reason, "its worker says that it exited with code 3") {
+		if got := w.agent("a"); got.Instance != before || !strings.Contains(got.Reason, "its worker reports that it exited with code 3") {
 			t.Errorf("at once it is %+v", got)
 		}
 		w.fake.set(func(f *fake) {

@@ -139,7 +139,7 @@ func TestAPersonIsNotInterruptedByACutStart(t *testing.T) {
 		w.fake.attached = 1
 		w.cutOff()
 		w.after(time.Hour)
-		if a := w.agent("a"); w.fake.number("stop") != 0 || !strings.Contains(a.Reason, "once no terminal is attached") {
+		if a := w.agent("a"); w.fake.number("stop") != 0 || !strings.Contains(a.Reason, "when no terminal is attached") {
 			t.Errorf("it is %s: %s; %v", a.State, a.Reason, w.fake)
 		}
 		w.fake.set(func(f *fake) {

@@ -356,10 +356,10 @@ func (ps pathPatterns) of(f *file, home []string, counts func(m match, kind file
 		}
 		return most
 	}
-	t, telling := no, !counts(uncertain, f.kind)
+	t, byName := no, !counts(uncertain, f.kind)
 	for i := range ps {
 		p := &ps[i]
-		if p.apart(f, telling) {
+		if p.apart(f, byName) {
 			continue
 		}
 		switch m := p.fit(f, home); {

@@ -39,13 +39,13 @@ func parsePathPattern(pattern string) pathPattern {
 	return p
 }
 
-// apart is a fast check. It reports whether a file certainly does not match or, if telling is
+// apart is a fast check. It reports whether a file certainly does not match or, if byName is
 // true, whether no known part of its name suggests a match.
-func (p *pathPattern) apart(f *file, telling bool) bool {
+func (p *pathPattern) apart(f *file, byName bool) bool {
 	switch {
 	case f.kind == exact:
 		return p.named != "" && !slices.Contains(f.parts, p.named) || !p.last.around(f.parts[len(f.parts)-1])
-	case !telling || f.kind == opaque || p.parts[p.key] == "~" || f.kind == pattern && p.spelled(f.whole):
+	case !byName || f.kind == opaque || p.parts[p.key] == "~" || f.kind == pattern && p.spelled(f.whole):
 		return false
 	}
 	return !slices.ContainsFunc(f.ends, p.ends.overlaps)

@@ -238,7 +238,7 @@ func (x *index) addFiles(c *compiled) {
 	}
 }
 
-// about appends the indexes of the rules that may match the files, all of which are exact, and
+// about appends the indexes of the rules that may match the files and
 // returns them sorted.
 func (x *index) about(rules []int, files []file) []int {
 	rules = append(rules, x.anywhere...)

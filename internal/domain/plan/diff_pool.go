@@ -16,7 +16,7 @@ type pool struct {
 	*Pool
 	want   int
 	wanted map[string]bool // the members that should run
-	live   int             // sessions that run or may run, including those of former members
+	live   int             // sessions that run or may run, including those of previous members
 	fault  string          // why its check fails, empty if it does not
 }
 

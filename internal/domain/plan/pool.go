@@ -22,7 +22,7 @@ type Pool struct {
 	DrainTimeout time.Duration
 }
 
-// isMember reports whether the name of an agent is that of a member or former member of the pool.
+// isMember reports whether the name of an agent is that of a current or previous member of the pool.
 // The pool's own name counts, because a single agent may have become a pool.
 func (p *Pool) isMember(agent string) bool {
 	if agent == p.Agent {

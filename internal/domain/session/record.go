@@ -179,19 +179,19 @@ func (r *Record) ShiftFailures(gap time.Duration) {
 	r.Failures = failures
 }
 
-// CopyAgentState moves the state that belongs to the agent from the record former, of another
+// CopyAgentState moves the state that belongs to the agent from the record previous, of another
 // runtime provider or name, to r: the hold, the obstacle, and the number and conversation of the
 // last instance. A hold or obstacle that r has itself is kept. A moved hold or obstacle is removed
-// from former. No instance of r may run. CopyAgentState reports whether r changed.
-func (r *Record) CopyAgentState(former *Record) (changed bool) {
-	if r.Hold.Kind == "" && former.Hold.Kind != "" {
-		r.Hold, former.Hold, changed = former.Hold, Hold{}, true
+// from previous. No instance of r may run. CopyAgentState reports whether r changed.
+func (r *Record) CopyAgentState(previous *Record) (changed bool) {
+	if r.Hold.Kind == "" && previous.Hold.Kind != "" {
+		r.Hold, previous.Hold, changed = previous.Hold, Hold{}, true
 	}
-	if r.Obstacle == (Obstacle{}) && former.Obstacle != (Obstacle{}) {
-		r.Obstacle, former.Obstacle, changed = former.Obstacle, Obstacle{}, true
+	if r.Obstacle == (Obstacle{}) && previous.Obstacle != (Obstacle{}) {
+		r.Obstacle, previous.Obstacle, changed = previous.Obstacle, Obstacle{}, true
 	}
-	if r.Epoch < former.Epoch {
-		r.Epoch, r.Conversation, changed = former.Epoch, former.Conversation, true
+	if r.Epoch < previous.Epoch {
+		r.Epoch, r.Conversation, changed = previous.Epoch, previous.Conversation, true
 	}
 	return changed
 }

@@ -106,7 +106,7 @@ func (c *Conversation) MarkReached() { c.Rungs, c.Failure = 0, "" }
 // conversation with a rung.
 //
 // If the current conversation never began, the one that it replaced counts as the current one. A
-// new conversation refers to the previous one in Former only if resuming that one failed.
+// new conversation refers to the previous one only if resuming that one failed.
 func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) Conversation {
 	if f := c.Former; f != nil && f.Failure == ResumeHandedOver && (c.Closed || !c.Begun) {
 		return Conversation{ID: id, Rung: RungFresh, Former: f}
@@ -143,7 +143,7 @@ func (c *Conversation) MarkNotBegun() {
 }
 
 // WithoutPresent returns the conversation for an instance that gc did not start, whose id is
-// unknown. The previous conversation becomes its Former and is resumed afterwards.
+// unknown. The previous conversation is kept and is resumed afterwards.
 func (c Conversation) WithoutPresent() Conversation {
 	switch {
 	case c.Closed || c.ID == "" && c.Former == nil:
@@ -162,7 +162,7 @@ func (c *Conversation) CloseForHandoff() {
 	c.Closed, c.Former = true, former
 }
 
-// abandoned returns the conversation as the Former of another one.
+// abandoned returns the conversation in the form in which another one refers to it.
 func (c *Conversation) abandoned() *Abandoned {
 	return &Abandoned{ID: c.ID, Dir: c.Dir, Mode: c.Mode, Rungs: c.Rungs, At: c.At, Failure: c.Failure}
 }
@@ -189,8 +189,8 @@ const maxConversationID = 256
 // not run, and an invalid id: longer than 256 bytes, beginning with "-", or with blanks or control
 // characters.
 //
-// If the current conversation had no id yet, the reported id belongs to it, so Rung and Former are
-// kept. Closed is always kept.
+// If the current conversation had no id yet, the reported id belongs to it, so its Rung and its reference to the
+// previous one are kept. Closed is always kept.
 func (c *Conversation) Update(l ReportedConversation) bool {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }
 	if !l.Running || l.ID == "" || len(l.ID) > maxConversationID || strings.HasPrefix(l.ID, "-") || strings.ContainsFunc(l.ID, odd) {

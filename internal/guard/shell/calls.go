@@ -14,7 +14,7 @@ var runners = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`)
 })
 
-// plainExec reports whether exec is not the function that runs a command, but for example a method
+// plainExec reports whether exec is not the function that runs a command and is, for example, a method
 // of a regular expression in JavaScript.
 func plainExec(language, text, call string) bool {
 	switch language {

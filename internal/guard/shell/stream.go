@@ -103,8 +103,8 @@ func (s *scope) redirectText(r *syntax.Redirect, otherwise input) input {
 	return input{redirected: true, known: w.Known, text: w.Text}
 }
 
-// listers contains the programs that print names of files, and the words of which they need one
-// for that. withers contains the options with which they print something else. sieves contains the
+// listers contains the programs that print names of files, and the words without
+// which they print something else. withers contains the options that make them print something else. sieves contains the
 // programs that only filter or sort such names.
 var (
 	listers = map[string][]string{
