@@ -238,8 +238,8 @@ func (x *index) addFiles(c *compiled) {
 	}
 }
 
-// about appends the indexes of the rules that may match the files and
-// returns them sorted.
+// about appends the indexes of the rules that may match the files and returns them sorted. The
+// files must be exact.
 func (x *index) about(rules []int, files []file) []int {
 	rules = append(rules, x.anywhere...)
 	for i := range files {

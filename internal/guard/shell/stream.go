@@ -103,9 +103,9 @@ func (s *scope) redirectText(r *syntax.Redirect, otherwise input) input {
 	return input{redirected: true, known: w.Known, text: w.Text}
 }
 
-// listers contains the programs that print names of files, and the words without
-// which they print something else. withers contains the options that make them print something else. sieves contains the
-// programs that only filter or sort such names.
+// listers contains the programs that print names of files, and the words without which they print
+// something else. withers contains the options that make them print something else. sieves contains
+// the programs that only filter or sort such names.
 var (
 	listers = map[string][]string{
 		"ls": nil, "find": nil, "fd": nil, "fdfind": nil, "rg": {"-l", "--files", "--files-with-matches", "-il", "-rl"},
