@@ -20,10 +20,9 @@ import (
 	"gascity/internal/statedir"
 )
 
-// Client talks to one instance's shim. It is safe for concurrent use. All
-// methods return [ErrNoShim] when the shim is gone and [ErrStale] when the session's
-// shim belongs to another instance; then nothing was done, unless the error is [ErrDisconnected]
-// too.
+// Client sends requests to the shim of one instance. It is safe for concurrent use. Every method returns [ErrNoShim] when the
+// shim has exited, and [ErrStale] when the session now belongs to another instance. In both cases the shim did nothing, unless
+// the error also matches [ErrDisconnected].
 type Client struct {
 	name  string
 	dir   statedir.Folder
@@ -41,32 +40,32 @@ func newClient(name string, dir statedir.Folder, token string) *Client {
 	}}}
 }
 
-// Token returns the instance token that the client speaks with.
+// Token returns the instance token that the client sends with each request.
 func (c *Client) Token() string { return c.token }
 
-// State returns how things stand now.
+// State returns the current state of the session.
 func (c *Client) State(ctx context.Context) (State, error) {
 	var s State
 	err := c.call(ctx, http.MethodGet, "/state", nil, &s)
 	return s, err
 }
 
-// Frame returns the newest frame whose number is greater than after, waiting for
-// it until the agent has ended.
+// Frame returns the newest frame whose number is greater than after. It waits until there is such a frame or the agent has
+// exited.
 func (c *Client) Frame(ctx context.Context, after uint64) (Frame, error) {
 	var f Frame
 	err := c.call(ctx, http.MethodGet, "/frame?after="+strconv.FormatUint(after, 10), nil, &f)
 	return f, err
 }
 
-// Text returns the last n lines of output, n <= 0 for all.
+// Text returns the last n lines of output; n <= 0 returns all lines.
 func (c *Client) Text(ctx context.Context, n int) (string, error) {
 	var t textResult
 	err := c.call(ctx, http.MethodGet, "/text?lines="+strconv.Itoa(n), nil, &t)
 	return t.Text, err
 }
 
-// Send writes input in one piece.
+// Send writes p to the agent's input in one piece.
 func (c *Client) Send(ctx context.Context, p []byte) error {
 	return c.input(ctx, "/input", p)
 }
@@ -75,58 +74,55 @@ func (c *Client) input(ctx context.Context, path string, p []byte) error {
 	return c.do(ctx, http.MethodPost, path, bytes.NewReader(p), nil)
 }
 
-// Answered counts an answered question. last are the names of the last answered ones, for
+// Answered increments the count of answered questions. last holds the names of the last answered questions and replaces
 // [State.Last].
 func (c *Client) Answered(ctx context.Context, last []string) error {
 	return c.call(ctx, http.MethodPost, "/answered", last, nil)
 }
 
-// Keys sends key events by tmux name. An unknown name is an error and nothing is
-// sent.
+// Keys sends key events by their tmux names. For an unknown name it returns an error and sends nothing.
 func (c *Client) Keys(ctx context.Context, names []string) error {
 	return c.call(ctx, http.MethodPost, "/keys", names, nil)
 }
 
-// Interrupt sends Ctrl-C, or SIGINT where there is no terminal.
+// Interrupt sends Ctrl-C to the terminal, or SIGINT if the session has no terminal.
 func (c *Client) Interrupt(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/interrupt", nil, nil)
 }
 
-// Resize sets the terminal's size until the next attached viewer does.
+// Resize sets the size of the terminal. The size changes again when a viewer that may type attaches, resizes or leaves.
 func (c *Client) Resize(ctx context.Context, cols, rows int) error {
 	return c.call(ctx, http.MethodPost, "/resize", resizeRequest{cols, rows}, nil)
 }
 
-// Clear forgets the scrollback.
+// Clear deletes the scrollback.
 func (c *Client) Clear(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/clear", nil, nil)
 }
 
-// Relaunch replaces the agent's process by a new one of the given command.
+// Relaunch stops the agent and starts argv in its place. grace is the time between SIGTERM and SIGKILL.
 func (c *Client) Relaunch(ctx context.Context, argv []string, grace time.Duration) error {
 	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{Argv: argv, Grace: grace}, nil)
 }
 
-// StartSuccessor is Relaunch for a new instance. From before its first byte on, nothing
-// is taken any more that was meant for the previous one: this client is over then. A
-// shim of an earlier release knows no successors: [errors.ErrUnsupported], and nothing
-// was done.
+// StartSuccessor is Relaunch for a new instance. Before the new agent starts, the shim begins to refuse requests with the
+// previous instance token, so this client cannot be used any more. A shim of an earlier release does nothing: the error is then
+// [errors.ErrUnsupported].
 func (c *Client) StartSuccessor(ctx context.Context, argv []string, grace time.Duration, next Successor) error {
 	return c.call(ctx, http.MethodPost, "/succeed", relaunchRequest{argv, grace, next}, nil)
 }
 
-// SetAgent sets which process of the tree is the agent.
+// SetAgent sets which process of the tree is the agent's process.
 func (c *Client) SetAgent(ctx context.Context, id proc.ID) error {
 	return c.call(ctx, http.MethodPut, "/agent", id, nil)
 }
 
-// SetHints replaces what the record says about how to read the agent. A shim of an earlier
-// release cannot: [errors.ErrUnsupported].
+// SetHints replaces the [Hints] in the session's record. A shim of an earlier release returns [errors.ErrUnsupported].
 func (c *Client) SetHints(ctx context.Context, hints Hints) error {
 	return c.call(ctx, http.MethodPut, "/hints", hints, nil)
 }
 
-// Meta returns the value under key and whether it is set.
+// Meta returns the value of key and reports whether it is set.
 func (c *Client) Meta(ctx context.Context, key string) (value string, set bool, err error) {
 	var v metaValue
 	err = c.call(ctx, http.MethodGet, "/meta?key="+url.QueryEscape(key), nil, &v)
@@ -143,7 +139,7 @@ func (c *Client) RemoveMeta(ctx context.Context, key string) error {
 	return c.do(ctx, http.MethodDelete, "/meta?key="+url.QueryEscape(key), nil, nil)
 }
 
-// stop ends the session; the shim goes with it unless something survived.
+// stop stops all processes of the session. The shim exits afterwards, unless a process survived.
 func (c *Client) stop(ctx context.Context, grace time.Duration) (StopReport, error) {
 	var r StopReport
 	err := c.call(ctx, http.MethodPost, "/stop", stopRequest{grace}, &r)
@@ -154,8 +150,8 @@ func (c *Client) release(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/release", nil, nil)
 }
 
-// Events calls each with every event until ctx ends or the stream does. The end
-// of the stream is [ErrNoShim] if the shim is gone.
+// Events calls each for every event until ctx ends or the shim closes the stream. It returns [ErrNoShim] when the stream was
+// closed.
 func (c *Client) Events(ctx context.Context, each func(Event)) error {
 	resp, err := c.request(ctx, http.MethodGet, "/events", nil)
 	if err != nil {
@@ -189,7 +185,7 @@ func (c *Client) Attach(ctx context.Context, req AttachRequest) (net.Conn, error
 	if err != nil {
 		return nil, c.unreachable(err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // what waits on it ends
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // unblocks reads and writes on the connection
 	defer stop()
 	body, err := json.Marshal(req)
 	if err != nil {
@@ -215,7 +211,7 @@ func (c *Client) Attach(ctx context.Context, req AttachRequest) (net.Conn, error
 	return &bufferedConn{Conn: conn, buf: buf}, nil
 }
 
-// bufferedConn reads first what was read with the answer to the request.
+// bufferedConn reads first the bytes that were buffered together with the response to the request.
 type bufferedConn struct {
 	net.Conn
 	buf *bufio.Reader
@@ -223,7 +219,7 @@ type bufferedConn struct {
 
 func (c *bufferedConn) Read(p []byte) (int, error) { return c.buf.Read(p) }
 
-// call sends body as JSON, if there is one, and reads the answer into v.
+// call sends body as JSON, unless it is nil, and decodes the response into v.
 func (c *Client) call(ctx context.Context, method, path string, body, v any) error {
 	var r io.Reader
 	if body != nil {
@@ -271,12 +267,12 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	return resp, nil
 }
 
-// closedIdle is what package net/http says, without a value of its own, of a server
-// that ended while its connection was taken into use again.
+// closedIdle is the text of an error of package net/http that has no exported value: the server closed an idle connection that
+// was about to be used again.
 const closedIdle = "server closed idle connection"
 
-// unreachable says [ErrNoShim] when no process listens any more, and [ErrDisconnected] with it
-// unless it was so before the first byte.
+// unreachable returns [ErrNoShim] if no process listens on the socket any more. The error also matches [ErrDisconnected] unless
+// the connection could not be opened at all.
 func (c *Client) unreachable(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)) {

@@ -5,8 +5,7 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// display keeps what the agent printed. Its methods are called with the host's
-// lock held.
+// display stores what the agent printed. Its methods are called with the host's mu locked.
 type display interface {
 	Write(p []byte) (int, error)
 	Lines(n int) []string // the last n lines, n <= 0 for all

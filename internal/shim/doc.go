@@ -1,10 +1,9 @@
-// Package shim is the small process that owns one local session's terminal or
-// pipes, and the client side of it.
+// Package shim implements the small process that owns the terminal or pipes of one local session, and the client of that
+// process.
 //
-// A shim is started by a driver, detached from it (own session, standard streams
-// closed), and outlives it: whatever happens to a controller, its agents go on.
-// Both ends of its protocol live here: [Run] is the process, [Fleet] the folder of
-// all shims, [Client] a connection to one of them.
+// A driver starts a shim in a session of its own, with closed standard streams. The shim continues when the driver or the
+// controller exits, and so does its agent. This package has both sides of the protocol: [Run] is the process, [Fleet] is the
+// folder of all shims, and [Client] is a connection to one shim.
 //
 // # Folder
 //
@@ -19,39 +18,30 @@
 //	prompts/      prompts too long for a command line, until the agent has read them
 //	shim.log      what the shim had to say; nearly always empty
 //
-// The lock is taken by the starter and handed to the shim as an open file, so
-// there is no instant without an owner. A free lock beside a session.json without
-// last.json means that the shim was killed: the session is lost, and its agent
-// may still run.
+// The starter acquires the lock and passes it to the shim as an open file, so the folder is locked at every moment. If the lock
+// is free and there is a session.json but no last.json, the shim was killed: the session is lost, and its agent may still run.
 //
-// A missing folder proves nothing: somebody may have removed it. A shim makes its folder again by
-// itself, and on SIGUSR1; every look and every start finds such a shim by its last argument, which is
-// the folder.
+// A missing folder does not prove that the session has ended: it may have been removed by mistake. A shim creates its folder
+// again at regular times and on SIGUSR1. Observe and Claim find such a shim by its last argument, which is the folder.
 //
 // # Process tree
 //
-// On Linux the shim is a child subreaper: every process that the agent starts,
-// however it detaches, is re-parented to the shim at the latest when its parent
-// ends. wait4 answering ECHILD is therefore the proof that the whole tree is
-// gone. Elsewhere the tree is followed by parent and by the instance token in the
-// environment.
+// On Linux the shim is a child subreaper: every process that the agent starts becomes a child of the shim when its parent
+// exits. When wait4 returns ECHILD, the whole tree has exited. On other systems the tree is found by parent process and by the
+// instance token in the environment.
 //
 // # Protocol
 //
-// HTTP on the socket; JSON bodies; "Authorization: Bearer <instance token>" on
-// every request. A wrong token is 409 and [ErrStale]. GET /events is a stream of
-// server-sent [Event]s whose end means that the shim is gone; POST /attach
-// switches the connection to frames of [AttachMessage]. POST /hold keeps back what
-// people type, for as long as its connection stands and [HoldLimit] at most.
+// The protocol is HTTP on the socket with JSON bodies. Every request has "Authorization: Bearer <instance token>". A wrong
+// token is answered with 409, which the client returns as [ErrStale]. GET /events is a stream of server-sent [Event]s; the
+// stream ends when the shim exits. POST /attach switches the connection to frames of [AttachMessage]. POST /hold delays what
+// people type while its connection is open, at most for [HoldLimit].
 //
-// POST /lease gives the right to deliver prompts, to one at a time and for as long as its
-// connection stands. Whatever belongs to a delivery carries the number of its lease and
-// is refused when that is over: POST /begin notes the text before the first byte, POST
-// /input?kind=enter the key that submits it, POST /settle its outcome, and GET /journal
-// returns the account. So the next delivery after one that was cut off knows what it did,
-// and that nothing of it comes later. Input of others that comes in between, such as a
-// person's key, is preceded by the keys that take the text out of the line again. What is
-// noted and what is sent has one order, so that a piece which other input came before is
-// refused: a deliverer that was starved for longer than its hold deletes no key of a
-// person.
+// POST /lease grants the right to deliver prompts to one client at a time, while its connection is open. Every request of a
+// delivery has the number of its lease and is refused after the lease has ended. POST /begin records the text before its first
+// byte is sent. POST /input?kind=enter sends the key that submits the text. POST /settle records the outcome. GET /journal
+// returns the recorded deliveries, so the next client knows what an interrupted delivery did, and that no more of its input can
+// arrive. If other input arrives during a delivery, such as a key that a person typed, the shim first sends the keys that
+// delete the prompt's text from the input box. Records are written in the same order as the input. A piece of a delivery is
+// refused if other input was sent before it, so a slow delivery never deletes what a person typed.
 package shim

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// events streams what happens, begun by the present state. The stream ends with
-// the shim, or when the reader does not keep up.
+// events streams the events of the session; the first event is the current state. The stream ends when the shim exits or when
+// the client reads too slowly.
 func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	h := s.host
 	ch := h.events.subscribe()

@@ -18,37 +18,36 @@ import (
 	"gascity/internal/statedir"
 )
 
-// MarkKey is the environment variable that marks every process of an instance.
-// Its value is the instance token.
+// MarkKey is the environment variable that every process of an instance has. Its value is the instance token.
 const MarkKey = process.MarkKey
 
-// FleetOptions are what a [Fleet] needs; all are required.
+// FleetOptions are the options of [OpenFleet]; all are required.
 type FleetOptions struct {
-	// Dir holds the folders of all sessions; 0700 and ours, made if it is missing.
-	// Keep it short: a socket path has at most 103 bytes.
+	// Dir is the folder that has the folders of all sessions. It must belong to the current user and have mode 0700; it is
+	// created if it is missing. Keep its path short: the path of a socket has at most 103 bytes.
 	Dir string
-	// Command is the program and first arguments that run a shim; the session's
-	// folder is appended. It must call [Run].
+	// Command is the program, with its first arguments, that runs a shim; the path of the session's folder is appended. The
+	// program must call [Run].
 	Command []string
 }
 
-// Fleet is the folder of all sessions of one driver in one city. Several fleets,
-// also in several processes, may be opened over one folder.
+// Fleet manages the sessions of one driver in one city; their state is in one folder. Several fleets, also in several
+// processes, can use the same folder.
 type Fleet struct {
 	opts     FleetOptions
 	children children
 
 	mu       sync.Mutex
 	clients  map[string]*Client // by name; replaced when the instance changes
-	shims    map[string]proc.ID // by name: the shim that answered last
-	searched bool               // the machine was searched for shims without a folder
+	shims    map[string]proc.ID // by session name: the shim that answered last
+	searched bool               // whether the running processes were searched for shims without a folder
 
 	reviveLimit time.Duration // constant after construction
 	reviving    sync.Mutex    // guards last
 	last        search
 }
 
-// OpenFleet opens the folder. It starts nothing and changes nothing in it.
+// OpenFleet opens the folder and creates it if it is missing. It starts no process.
 func OpenFleet(opts FleetOptions) (*Fleet, error) {
 	if len(opts.Command) == 0 {
 		return nil, errors.New("no command to run a shim with")
@@ -72,7 +71,7 @@ func OpenFleet(opts FleetOptions) (*Fleet, error) {
 	return f, nil
 }
 
-// Close ends what this process does for the fleet. The sessions go on.
+// Close stops the goroutines and closes the idle connections of the fleet. The sessions continue.
 func (f *Fleet) Close() error {
 	f.children.close()
 	f.mu.Lock()
@@ -83,27 +82,25 @@ func (f *Fleet) Close() error {
 	return nil
 }
 
-// Dir returns a session's own folder for files that live and die with it, such
-// as long prompts.
+// Dir returns the session's folder for files that are removed with the session, such as long prompts.
 func (f *Fleet) Dir(name string) string { return statedir.For(f.opts.Dir, name).Prompts() }
 
-// Observation is what one look at a session found: a live shim, or what a previous one
-// left.
+// Observation is the state of a session at one moment: of its live shim, or of what a previous instance left on disk.
 type Observation struct {
-	Client     *Client     // nil without a live shim
-	State      State       // with Client
-	Record     *Record     // of the live or the previous instance; nil if there was none
-	Token      string      // its instance token
-	ExitRecord *ExitRecord // what is left of an agent that has ended and whose shim has too
-	Busy       bool        // somebody is starting or ending the session just now
+	Client     *Client     // nil if there is no live shim
+	State      State       // valid if Client is not nil
+	Record     *Record     // of the live or the previous instance; nil if there is none
+	Token      string      // the token of that instance
+	ExitRecord *ExitRecord // of an agent that has exited and whose shim has exited too; else nil
+	Busy       bool        // another process is starting or stopping the session
 }
 
-// IsLost reports whether the shim was killed: it left neither a life nor an end.
+// IsLost reports whether the shim was killed: there is a record, but neither a live shim nor an exit record.
 func (s Observation) IsLost() bool {
 	return s.Client == nil && !s.Busy && s.ExitRecord == nil && s.Record != nil
 }
 
-// Observe looks at the named session now. An error means that nothing is known.
+// Observe returns the current state of the named session. After an error its state is unknown.
 func (f *Fleet) Observe(ctx context.Context, name string) (Observation, error) {
 	dir := statedir.For(f.opts.Dir, name)
 	for try := 0; ; try++ {
@@ -114,11 +111,10 @@ func (f *Fleet) Observe(ctx context.Context, name string) (Observation, error) {
 	}
 }
 
-// observeTimeout bounds the wait for a shim that holds its lock and does not answer. A
-// loaded machine makes it slow, nothing makes it that slow.
+// observeTimeout bounds the wait for a shim that holds its lock and does not answer. It is long enough for a loaded machine.
 const observeTimeout = 5 * time.Second
 
-// observeOnce returns one try; again says that the world changed under it.
+// observeOnce makes one attempt. again reports that the session changed during the attempt, so the caller must retry.
 func (f *Fleet) observeOnce(ctx context.Context, name string, dir statedir.Folder) (s Observation, again bool, err error) {
 	token, err := dir.Token()
 	if err == nil {
@@ -165,14 +161,14 @@ func wrap(name string, err error) error {
 	return fmt.Errorf("session %q: %w", name, err)
 }
 
-// recordShim remembers which process is the shim of a session.
+// recordShim stores which process is the shim of a session.
 func (f *Fleet) recordShim(name string, id proc.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.shims[name] = id
 }
 
-// readLeftovers reads what a previous instance left.
+// readLeftovers returns what a previous instance left on disk.
 func (f *Fleet) readLeftovers(dir statedir.Folder, token string) (Observation, error) {
 	s := Observation{Token: token}
 	record, err := readRecord(dir)
@@ -182,7 +178,7 @@ func (f *Fleet) readLeftovers(dir statedir.Folder, token string) (Observation, e
 	if err != nil && !errors.Is(err, statedir.ErrDamaged) {
 		return s, err
 	}
-	s.Record = &record // of a damaged one, as after a power failure, only that it was there
+	s.Record = &record // if damaged, for example by a power failure, it only shows that there was an instance
 	corpse, err := readExitRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, statedir.ErrDamaged) {
 		return s, nil
@@ -206,7 +202,7 @@ func (f *Fleet) client(name string, dir statedir.Folder, token string) *Client {
 	return c
 }
 
-// drop forgets a client whose shim is gone.
+// drop removes a client whose shim has exited from the cache.
 func (f *Fleet) drop(c *Client) {
 	c.http.CloseIdleConnections()
 	f.mu.Lock()
@@ -216,7 +212,7 @@ func (f *Fleet) drop(c *Client) {
 	}
 }
 
-// dropClient drops the client of a session without any traces.
+// dropClient removes the client of a session that has no files from the cache.
 func (f *Fleet) dropClient(name string) {
 	f.mu.Lock()
 	c := f.clients[name]
@@ -226,12 +222,11 @@ func (f *Fleet) dropClient(name string) {
 	}
 }
 
-// maxParallelObservations bounds how many sessions are looked at side by side.
+// maxParallelObservations bounds how many sessions are observed at the same time.
 const maxParallelObservations = 16
 
-// Running looks at all sessions that have a folder and returns those with a live
-// shim and agent, sorted by name. Names that could not be looked at are in the
-// error.
+// Running returns the states of all sessions with a live shim and a live agent, sorted by name. The error names the sessions
+// that could not be observed.
 func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 	entries, err := f.folders(ctx)
 	if err != nil {
@@ -244,8 +239,8 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 	return states, err
 }
 
-// folders lists the folders of all sessions. If the folder above them is missing, the sessions
-// that live make theirs again first.
+// folders returns the folders of all sessions. On the first call, or if the folder above them is missing, it first makes live
+// shims create their missing folders again.
 func (f *Fleet) folders(ctx context.Context) ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(f.opts.Dir)
 	if !f.isFirstSearch() && !errors.Is(err, fs.ErrNotExist) {
@@ -261,8 +256,8 @@ func (f *Fleet) folders(ctx context.Context) ([]fs.DirEntry, error) {
 	return os.ReadDir(f.opts.Dir)
 }
 
-// Names is Running for who needs no more than the names. A shim that is well is not
-// woken: its lock and its record suffice.
+// Names returns the names of all sessions with a live shim and a live agent, sorted. It sends no request to a shim whose lock
+// and record on disk are enough to know that.
 func (f *Fleet) Names(ctx context.Context) ([]string, error) {
 	entries, err := f.folders(ctx)
 	if err != nil {
@@ -283,8 +278,8 @@ func (f *Fleet) Names(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// liveSessionName returns the name of the session in a folder if its shim certainly lives
-// and has not seen its agent end; empty if that takes a closer look.
+// liveSessionName returns the name of the session in a folder if its files prove that the shim runs and has not recorded the
+// agent's exit. Else it returns an empty string, and the caller must ask the shim.
 func liveSessionName(dir statedir.Folder) string {
 	record, err := readRecord(dir)
 	if err != nil {
@@ -302,8 +297,8 @@ func liveSessionName(dir statedir.Folder) string {
 	return record.Name
 }
 
-// each looks at several folders side by side and gathers what is found.
-func each[T any](entries []fs.DirEntry, look func(fs.DirEntry) (*T, error)) ([]T, error) {
+// each calls observe for all entries in parallel and returns the results that are not nil.
+func each[T any](entries []fs.DirEntry, observe func(fs.DirEntry) (*T, error)) ([]T, error) {
 	var (
 		mu    sync.Mutex
 		wg    sync.WaitGroup
@@ -315,7 +310,7 @@ func each[T any](entries []fs.DirEntry, look func(fs.DirEntry) (*T, error)) ([]T
 		turn <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turn }()
-			one, err := look(e)
+			one, err := observe(e)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -329,15 +324,15 @@ func each[T any](entries []fs.DirEntry, look func(fs.DirEntry) (*T, error)) ([]T
 	return found, errors.Join(errs...)
 }
 
-// examine returns the state of the session in a folder, nil if no agent lives there.
+// examine returns the state of the session in a folder, or nil if no agent runs there.
 func (f *Fleet) examine(ctx context.Context, dir statedir.Folder) (*State, error) {
 	record, err := readRecord(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil // being made or removed
+		return nil, nil // is being created or removed
 	case errors.Is(err, statedir.ErrDamaged):
 		if held, heldErr := dir.IsLocked(); heldErr == nil && !held {
-			return nil, nil // nothing lives there
+			return nil, nil // no shim runs there
 		}
 		return nil, err
 	case err != nil:
@@ -350,10 +345,10 @@ func (f *Fleet) examine(ctx context.Context, dir statedir.Folder) (*State, error
 	return &sight.State, nil
 }
 
-// LockInput takes the session's input for one prompt, so that prompts of several
-// processes never mix. The returned function gives it back.
+// LockInput locks the session's input for one prompt, so that prompts of several processes never mix. The returned function
+// unlocks it.
 func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := os.OpenFile(statedir.For(f.opts.Dir, name).Input(), os.O_RDWR, 0) // the shim has made it
+	file, err := os.OpenFile(statedir.For(f.opts.Dir, name).Input(), os.O_RDWR, 0) // the shim has created the file
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %q: %w", name, ErrNoShim)
 	}
@@ -365,7 +360,7 @@ func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err 
 	for {
 		err := statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil // which gives the lock back
+			return func() { _ = file.Close() }, nil // closing the file releases the lock
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(err, file.Close())

@@ -12,18 +12,17 @@ import (
 	"gascity/internal/shim/process"
 )
 
-// HoldLimit is how long what people type is kept back at most.
+// HoldLimit is the longest time for which input that people type is delayed.
 const HoldLimit = 2 * time.Second
 
-// A hold keeps what people type back, in order, while a prompt is between its first byte
-// and its Enter. It ends with the connection that asked for it: a sender that dies does
-// not block typing.
+// A hold delays what people type, in order, from the first byte of a prompt to its Enter. It ends when the connection that
+// requested it closes, so a sender that crashes does not block typing.
 type hold struct {
 	done  chan struct{}
-	timer *time.Timer // ends it; nil if its holder does
+	timer *time.Timer // ends the hold; nil if only its holder ends it
 }
 
-// handleHold answers once the hold stands, and ends it with the request or after HoldLimit.
+// handleHold answers when the hold is active. It ends the hold when the request ends, at the latest after HoldLimit.
 func (s *server) handleHold(w http.ResponseWriter, r *http.Request) {
 	h := s.host
 	held, err := h.acquireHold(r.Context())
@@ -45,7 +44,7 @@ func (s *server) handleHold(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// acquireHold waits for its turn: for other holds, and for people who were kept waiting.
+// acquireHold waits until no other hold is active and no delayed input of people is waiting, then starts a hold.
 func (h *host) acquireHold(ctx context.Context) (*hold, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +74,7 @@ func (h *host) releaseHold(held *hold) {
 	h.releaseHoldLocked(held)
 }
 
-// releaseHoldLocked ends a hold that stands.
+// releaseHoldLocked ends held if it is the active hold; else it does nothing.
 func (h *host) releaseHoldLocked(held *hold) {
 	if held == nil || h.inputHold != held {
 		return
@@ -87,8 +86,8 @@ func (h *host) releaseHoldLocked(held *hold) {
 	close(held.done)
 }
 
-// waitForHoldEnd returns the way to the agent when nothing is held back. No hold begins from
-// then on until passed: what was kept back once comes before the next hold.
+// waitForHoldEnd waits until no hold is active and returns the agent's input. It blocks new holds until the caller has sent its
+// input or calls allowHolds: delayed input is sent before the next hold begins.
 func (h *host) waitForHoldEnd() *process.Input {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,7 +104,7 @@ func (h *host) waitForHoldEnd() *process.Input {
 	return h.run.input
 }
 
-// allowHolds lets holds begin again, for somebody whose input does not come.
+// allowHolds allows new holds again after waitForHoldEnd, if the caller sent no input.
 func (h *host) allowHolds() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,8 +112,8 @@ func (h *host) allowHolds() {
 	h.bumpLocked()
 }
 
-// Hold keeps back what people type until release is called, ctx ends, this process does,
-// or HoldLimit has passed. Input of other kinds goes through.
+// Hold delays what people type until release is called, ctx ends, this process exits, or HoldLimit has passed. Other input is
+// not delayed.
 func (c *Client) Hold(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	resp, err := c.request(ctx, http.MethodPost, "/hold", nil) //nolint:bodyclose // release closes it
@@ -124,11 +123,11 @@ func (c *Client) Hold(ctx context.Context) (release func(), err error) {
 	}
 	return func() {
 		cancel()
-		_ = resp.Body.Close() // nothing is read from it
+		_ = resp.Body.Close() // the body has no content
 	}, nil
 }
 
-// serveAnswered counts an answered question. An older client gives no names.
+// serveAnswered increments the count of answered questions and stores their names. An older client sends no names.
 func (h *host) serveAnswered(r *http.Request) (any, error) {
 	var last []string
 	if err := json.NewDecoder(r.Body).Decode(&last); err != nil && !errors.Is(err, io.EOF) {

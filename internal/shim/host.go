@@ -27,25 +27,25 @@ import (
 type host struct {
 	// Constant after construction.
 	dir  statedir.Folder
-	lock *os.File // the folder's lock, ours until the process ends; replaced by restore alone
-	// listener is the socket that clients find; replaced by restore alone.
+	lock *os.File // the folder's lock, held until the process exits; only restoreStateDir replaces it
+	// listener is the socket that clients connect to; only restoreStateDir replaces it.
 	listener *net.UnixListener
 	display  display
 	log      *rawlog.Writer
 	tree     *process.Tree
 	server   *server
-	ctx      context.Context         //nolint:containedctx // the life of the shim: agents live in it
-	closing  context.CancelCauseFunc // ends it
-	turn     chan struct{}           // holds one token: its owner starts or ends agents
+	ctx      context.Context         //nolint:containedctx // ends when the shim must exit
+	closing  context.CancelCauseFunc // cancels ctx with a reason
+	turn     chan struct{}           // holds one token: only its owner may start or stop agents
 
 	mu         sync.Mutex // guards all below, and the display
 	spec       Spec       // constant except Argv
 	record     Record
 	agent      proc.ID
-	run        *run  // the present agent's, or the last one's
+	run        *run  // of the current agent, or of the last one
 	exit       *Exit // nil while the agent lives
-	exitSaved  bool  // the record of the end is on disk
-	stopping   bool  // the agent is being ended on purpose
+	exitSaved  bool  // whether the exit record is on disk
+	stopping   bool  // whether the agent is being stopped on purpose
 	lastOutput time.Time
 	lastHuman  time.Time
 	title      string
@@ -54,37 +54,32 @@ type host struct {
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
 	deliveries inputlog.Deliveries
-	lease      *lease // the right to deliver; nil if it is free
-	leaseCount uint64 // how many there were
+	lease      *lease // the right to deliver prompts; nil if no client has it
+	leaseCount uint64 // number of leases granted so far
 	answered   uint64
-	last       []string // names of the questions that were answered last
-	inputHold  *hold    // keeps back what people type; nil if nothing does
-	waiting    int      // viewers that are kept back
+	last       []string // names of the last answered questions
+	inputHold  *hold    // delays what people type; nil if no hold is active
+	waiting    int      // number of viewers whose input is delayed
 	viewers    map[*viewer]struct{}
 	events     hub
 }
 
-// The reasons why a shim ends. Without one of them the end was requested by a
-// signal.
+// The reasons why a shim exits. If the reason is none of these, a signal requested the exit.
 var (
-	errDone        = errors.New("session has ended")                      // the record of the end stays
-	errRemoved     = errors.New("session was stopped")                    // nothing stays
-	errStarterGone = errors.New("the starter has gone before the report") // nothing stays
+	errDone        = errors.New("session has ended")                      // the exit record is kept
+	errRemoved     = errors.New("session was stopped")                    // the folder is removed
+	errStarterGone = errors.New("the starter has gone before the report") // the folder is removed
 )
 
-// signalGrace is how long agents get when the shim itself gets a request to
-// end.
+// signalGrace is the time between SIGTERM and SIGKILL for the agent when a signal stops the shim.
 const signalGrace = 2 * time.Second
 
-// Run is the shim's process: it reads a [Spec] from stdin, runs it, reports on
-// stdout that it does (one line of JSON), and returns when the session is over.
-// The folder's lock is inherited as file descriptor 3. ctx is ended by signals
-// that mean to end the shim: the agent is stopped then and nothing stays. Nothing
-// stays either when the starter is gone before it has sent all of the spec, or
-// before it could get the answer.
+// Run is the main function of the shim process. It reads a [Spec] from stdin, starts the agent, writes one line of JSON to
+// stdout that reports success or an error, and returns when the session has ended. The process must inherit the lock of the
+// folder as file descriptor 3. Signals that stop the shim must cancel ctx: Run then stops the agent and removes the folder. Run
+// also removes the folder if the starter exits before it has sent the whole spec or before it could read the report.
 //
-// Run changes how the process takes signals and closes what it inherited: it is
-// called once, by a program that does nothing else.
+// Run changes the signal handling of the process and closes inherited files. Call it once, in a program that does nothing else.
 func Run(ctx context.Context, dir string, stdin io.Reader, stdout io.WriteCloser) error {
 	lock, err := statedir.Inherit(statedir.Folder(dir))
 	if err != nil {
@@ -111,8 +106,8 @@ func Run(ctx context.Context, dir string, stdin io.Reader, stdout io.WriteCloser
 	return h.serve(ctx, asked)
 }
 
-// limitMemory trades a little processor time for memory: a fleet has hundreds of
-// shims and each is idle most of its life.
+// limitMemory makes the garbage collector use less memory and more processor time: there may be hundreds of shims, and each is
+// idle most of the time.
 func limitMemory() {
 	debug.SetGCPercent(40)
 	debug.SetMemoryLimit(64 << 20)
@@ -181,7 +176,8 @@ func (h *host) start() error {
 	return nil
 }
 
-// serve answers until the session is over.
+// serve answers requests until the session has ended, then stops the agent and removes the folder or, if the agent exited by
+// itself, only the socket.
 func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
 	kept := make(chan struct{})
 	go func() {
@@ -194,12 +190,12 @@ func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
 	if !slices.Contains([]error{errDone, errRemoved, errStarterGone}, context.Cause(ctx)) {
 		grace = signalGrace
 	}
-	<-h.turn // for good: nothing is started any more
+	<-h.turn // never returned: no agent is started any more
 	_, stopErr := h.end(grace)
 	h.events.close()
 	err := errors.Join(stopErr, h.server.shutdown())
 	if !statedir.SameFile(h.lock, h.dir.Lock()) {
-		return err // the folder was removed, and one that is there now is not ours
+		return err // the folder was removed; if a folder is there now, it belongs to another shim
 	}
 	if errors.Is(context.Cause(ctx), errDone) {
 		return errors.Join(err, os.Remove(h.dir.Sock()))
@@ -207,7 +203,7 @@ func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
 	return errors.Join(err, h.dir.Remove())
 }
 
-// bumpLocked notifies waiters that the terminal or its state has changed.
+// bumpLocked increments seq and wakes the goroutines that wait for a change of the terminal or the state.
 func (h *host) bumpLocked() {
 	h.seq++
 	close(h.changed)
@@ -222,7 +218,7 @@ func (h *host) stateLocked() State {
 	}
 }
 
-// screen returns the terminal, if there is one.
+// screen returns the terminal and reports whether the session has one.
 func (h *host) screen() (*vt.Screen, bool) {
 	screen, ok := h.display.(*vt.Screen)
 	return screen, ok

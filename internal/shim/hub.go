@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// hub hands events to subscribers. One that does not keep up is cut off: its
-// stream ends, and the subscriber looks again.
+// hub sends events to subscribers. If a subscriber reads too slowly, its channel is closed, and it must read the state again.
 type hub struct {
 	mu         sync.Mutex
 	subs       map[chan Event]struct{}
 	closed     bool
 	lastOutput time.Time
-	timer      *time.Timer // sends the output event that was held back
+	timer      *time.Timer // sends the delayed output event
 }
 
 func (b *hub) subscribe() chan Event {
@@ -39,7 +38,7 @@ func (b *hub) unsubscribe(ch chan Event) {
 	}
 }
 
-// publish reports whether anybody got the event.
+// publish sends the event to all subscribers and reports whether at least one received it.
 func (b *hub) publish(e Event) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +59,7 @@ func (b *hub) publishLocked(e Event) bool {
 	return seen
 }
 
-// output publishes an output event now, or at the end of the gap after the last.
+// output publishes an output event now, or outputEventGap after the previous output event.
 func (b *hub) output(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

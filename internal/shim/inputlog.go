@@ -10,27 +10,26 @@ import (
 	"gascity/internal/terminal/inputlog"
 )
 
-// What the shim knows of the deliveries of prompts.
+// Records of prompt deliveries.
 type (
-	// Entry is what the shim knows of one delivery of a prompt.
+	// Entry is the record of one delivery of a prompt.
 	Entry = inputlog.Entry
-	// Account is the account of the deliveries of one instance.
+	// Account holds the records of the deliveries of one instance.
 	Account = inputlog.Account
 )
 
-// OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
+// OutcomeWithdrawn is the outcome of a delivery whose text was deleted from the input box before it was submitted.
 const OutcomeWithdrawn = inputlog.OutcomeWithdrawn
 
-// ErrTouched reports that somebody else's input has come before a piece of input, which was
-// not sent.
+// ErrTouched reports that a piece of input was not sent, because other input was sent before it.
 var ErrTouched = inputlog.ErrTouched
 
-// ErrChanged reports that the terminal has changed since the frame that a piece of input was for,
-// so that the piece was not sent.
+// ErrChanged reports that a piece of input was not sent, because the terminal has changed since the frame that it was meant
+// for.
 var ErrChanged = inputlog.ErrChanged
 
-// touchLocked records that input p, which is no delivery's, is about to be sent. It returns the
-// keys to be sent before it.
+// touchLocked records that p, which belongs to no delivery, is about to be sent. It returns the keys that must be sent before p
+// to delete the text of a delivery.
 func (h *host) touchLocked(p []byte) []byte {
 	undo := h.deliveries.Touch()
 	h.deliveries.Typed(p)
@@ -39,7 +38,7 @@ func (h *host) touchLocked(p []byte) []byte {
 
 type beginRequest struct {
 	ID   string
-	Text []byte // bytes: as text, JSON could make six of one
+	Text []byte // JSON could encode one byte of a string as six
 	Undo []byte
 }
 
@@ -77,8 +76,7 @@ func (h *host) serveBegin(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// maxUndo bounds the keys that undo a delivery. A key may take 8 bytes and more in an
-// extended keyboard mode.
+// maxUndo bounds the bytes of the keys that undo a delivery. One key may have 8 bytes or more in an extended keyboard mode.
 const maxUndo = 16 << 10
 
 func (h *host) serveSettle(r *http.Request) (any, error) {
@@ -101,22 +99,21 @@ func (h *host) serveSettle(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// Account returns the account of the deliveries, and of the one with the given ID.
+// Account returns the records of the deliveries, including the delivery with the given ID.
 func (l *Lease) Account(ctx context.Context, id string) (Account, error) {
 	var j Account
 	err := l.client.call(ctx, http.MethodGet, l.path("/journal")+"&id="+url.QueryEscape(id), nil, &j)
 	return j, err
 }
 
-// Begin records a delivery before its first byte is sent. undo are the keys that take the
-// text out of the line, sent should somebody else's input come before it is submitted;
-// none if there are no such keys.
+// Begin records a delivery before its first byte is sent. undo holds the keys that delete the text from the input box; the shim
+// sends them if other input arrives before the text is submitted. An empty undo means that there are no such keys.
 func (l *Lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return l.client.call(ctx, http.MethodPost, l.path("/begin"), beginRequest{id, []byte(text), undo}, nil)
 }
 
-// RecordOutcome records how a delivery ended. Its text is forgotten unless it may still be in the
-// input box.
+// RecordOutcome records the outcome of a delivery. The shim then deletes the recorded text, unless it may still be in the input
+// box.
 func (l *Lease) RecordOutcome(ctx context.Context, e Entry) error {
 	return l.client.call(ctx, http.MethodPost, l.path("/settle"), settleRequest{
 		ID: e.ID, Outcome: e.Outcome, Evidence: e.Evidence, Open: e.Open, Final: e.Final, Blocked: e.Blocked, Hidden: e.Hidden,

@@ -13,23 +13,21 @@ import (
 	"gascity/internal/terminal/inputlog"
 )
 
-// A lease is the right to deliver prompts. One holds it at a time, for as long as its
-// connection stands. It is over when the holder has gone and everything that it sent has
-// been written: nothing of a holder that died can arrive later, for its requests are
-// refused from then on.
+// A lease is the right to deliver prompts. One client has it at a time, while its connection is open. The lease ends when the
+// client has disconnected and all its input is written. Later requests with its number are refused, so no input of a client
+// that crashed can arrive late.
 type lease struct {
 	number uint64
-	ended  bool           // nothing more is taken; guarded by the host's mu
-	writes sync.WaitGroup // under way
-	hold   *hold          // keeps people's input back; guarded by the host's mu
+	ended  bool           // further requests are refused; guarded by the host's mu
+	writes sync.WaitGroup // writes in progress
+	hold   *hold          // delays what people type; guarded by the host's mu
 	done   chan struct{}
 }
 
 var errLease = errors.New("the lease is over")
 
-// leased answers with the number of the lease once it is granted, and ends it with the
-// request.
-func (s *server) leased(w http.ResponseWriter, r *http.Request) {
+// handleLease answers with the number of the lease when it is granted. It ends the lease when the request ends.
+func (s *server) handleLease(w http.ResponseWriter, r *http.Request) {
 	h := s.host
 	l, err := h.acquireLease(r.Context())
 	if err != nil {
@@ -79,12 +77,12 @@ func (h *host) endLease(l *lease) {
 	l.writes.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.lease = nil // before the hold: the next sender finds a delivery that was cut off
+	h.lease = nil // before the hold ends: the next client then sees the interrupted delivery
 	h.releaseHoldLocked(l.hold)
 	close(l.done)
 }
 
-// leasedLocked returns the lease of a request.
+// leasedLocked returns the active lease that the request names. It returns errLease if that lease has ended.
 func (h *host) leasedLocked(r *http.Request) (*lease, error) {
 	number, err := strconv.ParseUint(r.FormValue("lease"), 10, 64)
 	if err != nil {
@@ -96,7 +94,7 @@ func (h *host) leasedLocked(r *http.Request) (*lease, error) {
 	return nil, errLease
 }
 
-// beginInput begins a piece of input of a lease. end is called when it is written.
+// beginInput registers a write of the request's lease. The caller calls end when the write has finished.
 func (h *host) beginInput(r *http.Request) (end func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +111,7 @@ func (h *host) beginInput(r *http.Request) (end func(), err error) {
 	}, nil
 }
 
-// frameSeen returns the number of the frame that a piece of input is for; zero: for any.
+// frameSeen returns the number of the frame that a piece of input is meant for; zero means any frame.
 func frameSeen(r *http.Request) (uint64, error) {
 	text := r.FormValue("seen")
 	if text == "" {
@@ -126,9 +124,9 @@ func frameSeen(r *http.Request) (uint64, error) {
 	return seen, nil
 }
 
-// recordInput records a piece of input of a delivery when it is its turn to be written. One for
-// a frame is refused with [ErrChanged] if the terminal has changed since, or has output that is
-// not read yet.
+// recordInput records a piece of input of a delivery immediately before it is written. seen is the number of the frame that it
+// is meant for; zero means any. recordInput returns [ErrChanged] if the terminal has changed since that frame or has unread
+// output.
 func (h *host) recordInput(in inputlog.Input, keys []byte, seen uint64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,8 +140,8 @@ func (h *host) recordInput(in inputlog.Input, keys []byte, seen uint64) error {
 	return err
 }
 
-// serveHold keeps people's input back for a lease. The hold ends with the lease, or after
-// HoldLimit without input of the lease.
+// serveLeaseHold delays what people type for a lease. The hold ends with the lease, or when the lease has sent no input for
+// HoldLimit.
 func (h *host) serveLeaseHold(r *http.Request) (any, error) {
 	held, err := h.acquireHold(r.Context())
 	if err != nil {
@@ -172,14 +170,14 @@ func (h *host) serveLeaseFree(r *http.Request) (any, error) {
 	return nil, err
 }
 
-// extendLocked lets a hold that stands begin again.
+// extendLocked restarts the time limit of the hold if it is active.
 func (h *host) extendLocked(held *hold) {
 	if held != nil && h.inputHold == held && held.timer != nil {
 		held.timer.Reset(HoldLimit)
 	}
 }
 
-// Lease is the right to deliver prompts into a session. It is for one goroutine.
+// Lease is the right to deliver prompts to a session. It must be used by one goroutine only.
 type Lease struct {
 	client *Client
 	number uint64
@@ -187,8 +185,8 @@ type Lease struct {
 	resp   *http.Response
 }
 
-// Lease waits until the right to deliver is free, and nothing of its last holder is under
-// way. It stands until Close, the end of ctx or of this process.
+// Lease waits until no other client has the right to deliver and all input of its last holder is written. The lease ends with
+// Close, when ctx ends, or when this process exits.
 func (c *Client) Lease(ctx context.Context) (*Lease, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	resp, err := c.request(ctx, http.MethodPost, "/lease", nil)
@@ -199,45 +197,44 @@ func (c *Client) Lease(ctx context.Context) (*Lease, error) {
 	var granted leaseResult
 	if err := json.NewDecoder(resp.Body).Decode(&granted); err != nil {
 		cancel()
-		_ = resp.Body.Close() // nothing is read from it
+		_ = resp.Body.Close() // the body has no more content
 		return nil, c.unreachable(err)
 	}
 	return &Lease{c, granted.Number, cancel, resp}, nil
 }
 
-// Close gives the right back.
+// Close ends the lease.
 func (l *Lease) Close() {
 	l.cancel()
-	_ = l.resp.Body.Close() // nothing is read from it
+	_ = l.resp.Body.Close() // the body has no more content
 }
 
 func (l *Lease) path(path string) string {
 	return path + "?lease=" + strconv.FormatUint(l.number, 10)
 }
 
-// Send writes input in one piece.
+// Send writes p to the agent's input in one piece.
 func (l *Lease) Send(ctx context.Context, p []byte) error { return l.Type(ctx, inputlog.Keys, p) }
 
-// Type writes a piece of input of the delivery that was begun, as what it means to that.
-// [ErrTouched]: other input came first, see [inputlog.Input], and it was not written.
+// Type writes a piece of input of the current delivery; in is its meaning for that delivery. It returns [ErrTouched] and writes
+// nothing if other input was sent before, see [inputlog.Input].
 func (l *Lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 	return l.client.input(ctx, l.path("/input")+"&kind="+string(in), p)
 }
 
-// TypeSeen is Type for input that is only for the frame with the number seen. [ErrChanged]: the
-// terminal has changed since, and it was not written.
+// TypeSeen is Type for input that is meant for the frame with the number seen. It returns [ErrChanged] and writes nothing if
+// the terminal has changed since that frame.
 func (l *Lease) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
 	return l.client.input(ctx, l.path("/input")+"&kind="+string(in)+"&seen="+strconv.FormatUint(seen, 10), p)
 }
 
-// Hold keeps back what people type until release is called, the lease ends, or nothing was
-// sent for HoldLimit.
+// Hold delays what people type until release is called, the lease ends, or nothing was sent for HoldLimit.
 func (l *Lease) Hold(ctx context.Context) (release func(), err error) {
 	if err := l.client.do(ctx, http.MethodPut, l.path("/hold"), nil, nil); err != nil {
 		return nil, err
 	}
 	return func() {
-		// It ends by itself if this fails.
+		// If the request fails, the hold ends by its time limit.
 		_ = l.client.do(context.WithoutCancel(ctx), http.MethodDelete, l.path("/hold"), nil, nil)
 	}, nil
 }

@@ -2,15 +2,15 @@ package shim
 
 import "gascity/internal/terminal/oscstate"
 
-// What a program reports to its terminal about itself.
+// State that a program reports to its terminal with escape sequences.
 type (
-	// Sign is one thing that a program reports to its terminal about itself.
+	// Sign is one value that a program reports to its terminal.
 	Sign = oscstate.Sign
-	// Signs are what the program in the foreground says of itself beside what it prints.
+	// Signs are the values that the program in the foreground reports to its terminal besides its output.
 	Signs = oscstate.Signs
 )
 
-// signsLocked returns what the agent says of itself now.
+// signsLocked returns what the agent currently reports; the zero value after it has exited.
 func (h *host) signsLocked() Signs {
 	if h.exit != nil {
 		return Signs{}

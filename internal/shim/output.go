@@ -12,7 +12,7 @@ import (
 // outputEventGap is the shortest time between two output events.
 const outputEventGap = 250 * time.Millisecond
 
-// write takes output of the agent.
+// write stores output of the agent in the log and in the display.
 func (h *host) write(p []byte) {
 	now := time.Now()
 	if err := h.log.Write(p, now); err != nil {
@@ -26,11 +26,10 @@ func (h *host) write(p []byte) {
 	h.events.output(now)
 }
 
-// reply answers a query of the program. Called with mu held, from Write.
+// reply sends the terminal's answer to a query of the program. It is called from display.Write, with mu locked.
 func (h *host) reply(p []byte) { h.run.input.Reply(p) }
 
-// notice takes what the program reported to the terminal. Called with mu held,
-// from Write.
+// notice stores what the program reported to the terminal. It is called from display.Write, with mu locked.
 func (h *host) notice(n vt.Notice) {
 	switch n.Kind {
 	case vt.Title:

@@ -13,19 +13,18 @@ import (
 	"gascity/internal/statedir"
 )
 
-// The folder of a session can disappear while its shim and its agent live: the login manager removes
-// /run/user/UID after the last logout, cleaners remove what looks old in /tmp. The shims of a fleet
-// are found without it, because the folder is the last argument of a shim; a signal makes a shim
-// create the folder again. See docs/adr/0027.
+// The folder of a session can be removed while its shim and its agent run: the login manager removes /run/user/UID after the
+// last logout, and cleanup programs remove old files in /tmp. A fleet can find its shims without the folders, because the
+// folder is the last argument of a shim. A signal makes a shim create its folder again. See docs/adr/0027.
 
-// reviveSignal asks a shim to make its folder again. A shim of an earlier release ignores it.
+// reviveSignal makes a shim create its folder again. A shim of an earlier release ignores it.
 const reviveSignal = syscall.SIGUSR1
 
-// reviveLimit bounds the wait for shims to make their folders again.
+// reviveLimit bounds the wait for shims that create their folders again.
 const reviveLimit = 5 * time.Second
 
-// UnreachableError reports a session that runs and cannot be reached: its folder was removed
-// and its shim did not make it again.
+// UnreachableError reports a session that runs and cannot be reached: its folder was removed and its shim did not create it
+// again.
 type UnreachableError struct {
 	Dir  string
 	Shim int // process id
@@ -35,16 +34,16 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("it runs (process %d) but cannot be reached: its folder %s was removed and cannot be made again; make its parent folder writable, or stop the session with: kill %d", e.Shim, e.Dir, e.Shim)
 }
 
-// search is the result of one search of the machine for the shims of a fleet.
+// search is the result of one search of all processes for shims of the fleet.
 type search struct {
 	began time.Time
-	lost  map[statedir.Folder]proc.ID // shims that live and whose folder is missing
+	lost  map[statedir.Folder]proc.ID // live shims whose folder is missing
 	err   error
 }
 
-// revive searches the machine for live shims of the fleet whose folder is missing, and has them
-// make it again. It returns those that did not. Several callers at a time share one search; the
-// search begins after the call.
+// revive searches all processes for live shims of the fleet whose folder is missing, and sends them reviveSignal. It returns
+// the shims that did not create their folder again within reviveLimit. Concurrent callers share a search that began after their
+// call.
 func (f *Fleet) revive(ctx context.Context) (map[statedir.Folder]proc.ID, error) {
 	asked := time.Now()
 	f.reviving.Lock()
@@ -85,7 +84,7 @@ func (f *Fleet) revive(ctx context.Context) (map[statedir.Folder]proc.ID, error)
 	return f.last.lost, f.last.err
 }
 
-// makeDir makes the folder of all sessions again.
+// makeDir creates the folder of all sessions again.
 func (f *Fleet) makeDir() error {
 	if err := statedir.CheckTrusted(f.opts.Dir); err != nil {
 		return err
@@ -96,14 +95,14 @@ func (f *Fleet) makeDir() error {
 	return statedir.CheckTrusted(f.opts.Dir)
 }
 
-// isRestored reports whether a live shim has made its folder again; the socket is made last.
+// isRestored reports whether a live shim has created its folder again. The socket is the last file that it creates.
 func isRestored(dir statedir.Folder) bool {
 	held, err := dir.IsLocked()
 	return err == nil && held && !statedir.NotExists(dir.Sock())
 }
 
-// socketLost reports whether a session's socket was removed alone: its agent was started, which is
-// after the socket was made, and has not ended, which is before the shim removes it.
+// socketLost reports whether only the socket of a session was removed. The shim creates the socket before it records a started
+// agent, and removes it after it has recorded the agent's exit.
 func socketLost(dir statedir.Folder) bool {
 	if !statedir.NotExists(dir.Sock()) || !statedir.NotExists(dir.ExitRecord()) {
 		return false
@@ -116,7 +115,7 @@ func socketLost(dir statedir.Folder) bool {
 func (f *Fleet) shimsWithoutFolder() (map[statedir.Folder]proc.ID, error) {
 	lost := map[statedir.Folder]proc.ID{}
 	if !filepath.IsAbs(f.opts.Dir) {
-		return lost, nil // arguments of shims name nothing then
+		return lost, nil // then the arguments of shims are relative paths
 	}
 	all, err := proc.List()
 	if err != nil {
@@ -131,7 +130,7 @@ func (f *Fleet) shimsWithoutFolder() (map[statedir.Folder]proc.ID, error) {
 	return lost, nil
 }
 
-// hosts returns the folder of the session that a process is the shim of, if it is one of the fleet.
+// hosts returns the folder of the session if the process is a shim of the fleet, and reports whether it is one.
 func (f *Fleet) hosts(info proc.Info) (statedir.Folder, bool) {
 	if !info.IsOwn() || info.SID != info.PID || info.Ended() || !info.Catches(reviveSignal) {
 		return "", false
@@ -145,11 +144,11 @@ func (f *Fleet) hosts(info proc.Info) (statedir.Folder, bool) {
 		return "", false
 	}
 	now, err := proc.Stat(info.PID)
-	return dir, err == nil && now.ID == info.ID // else the number changed hands while it was read
+	return dir, err == nil && now.ID == info.ID // else the process ID was reused during the check
 }
 
-// adopt searches for a live shim of a session without a folder. It reports whether the folder is
-// there now.
+// adopt searches for a live shim of a session whose folder is missing. It reports whether the shim has created the folder
+// again.
 func (f *Fleet) adopt(ctx context.Context, dir statedir.Folder) (bool, error) {
 	lost, err := f.revive(ctx)
 	if err != nil {
@@ -161,8 +160,8 @@ func (f *Fleet) adopt(ctx context.Context, dir statedir.Folder) (bool, error) {
 	return isRestored(dir), nil
 }
 
-// mayHaveLostFolder reports whether a session without a folder may have a live shim: it was not searched
-// for yet, its shim was alive when it was seen last, or the folder of all sessions is missing.
+// mayHaveLostFolder reports whether a session without a folder may have a live shim. It may if no search was made yet, if its
+// last known shim is alive, or if the folder of all sessions is missing.
 func (f *Fleet) mayHaveLostFolder(name string) bool {
 	f.mu.Lock()
 	id, seen := f.shims[name]
@@ -177,8 +176,8 @@ func (f *Fleet) mayHaveLostFolder(name string) bool {
 	return alive || err != nil
 }
 
-// isFirstSearch is true once in the life of the fleet: shims that lost their folder before it was opened
-// are searched for then.
+// isFirstSearch returns true on the first call only. The first call must search for shims that lost their folder before the
+// fleet was opened.
 func (f *Fleet) isFirstSearch() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

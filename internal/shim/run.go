@@ -16,30 +16,29 @@ import (
 	"gascity/internal/terminal/oscstate"
 )
 
-// run is one agent from its launch to its end.
+// run holds the streams and the exit of one agent process.
 type run struct {
 	streams *process.Streams
 	input   *process.Input
-	exit    *Exit         // guarded by the host's mu; set when its end is known
-	done    chan struct{} // closed after that
+	exit    *Exit         // guarded by the host's mu; nil until the exit is known
+	done    chan struct{} // closed after exit is set
 }
 
-// close closes the terminal or the pipes and waits for their reader, which must
-// not write into the next agent's screen.
+// close closes the terminal or the pipes and waits until their reader has stopped. Else the reader could write output into the
+// next agent's screen.
 func (r *run) close() error {
 	r.input.Close()
 	return r.streams.Close()
 }
 
-// launch starts the agent's process. The caller has the turn. If it fails,
-// nothing of the agent runs.
+// launch starts the agent's process. The caller must have the turn. If launch returns an error, no process of the agent runs.
 func (h *host) launch() error {
 	record, err := h.newRecord()
 	if err != nil {
 		return err
 	}
-	// The record stands before the agent: however suddenly the shim ends between the
-	// two, what it has started is found.
+	// The record is written before the agent starts. If the shim is killed in between, the processes that it started can still
+	// be found.
 	if err := h.resetRecord(record); err != nil {
 		return err
 	}
@@ -83,8 +82,7 @@ func (h *host) newRecord() (Record, error) {
 	}, err
 }
 
-// resetRecord writes the record of an agent that is about to start, and removes the
-// record of the end of the one before.
+// resetRecord writes the record of an agent that is about to start, and removes the exit record of the previous agent.
 func (h *host) resetRecord(record Record) error {
 	err := statedir.WriteJSON(h.dir.Record(), record)
 	if err == nil {
@@ -96,7 +94,7 @@ func (h *host) resetRecord(record Record) error {
 	return err
 }
 
-// follow waits for the agent's end and draws up what is left of it.
+// follow waits until the agent has exited and records its exit.
 func (h *host) follow(r *run, ended <-chan process.End) {
 	defer close(r.done)
 	end := <-ended
@@ -115,8 +113,8 @@ func (h *host) follow(r *run, ended <-chan process.End) {
 // retried.
 const descendantRetry = 100 * time.Millisecond
 
-// waitForDescendants waits until no process is left that carries on as the agent: a fork
-// of it that let its parent exit. Helpers and background jobs do not count.
+// waitForDescendants waits until no process is left that continues as the agent, such as a fork whose parent exited. Other
+// child processes and background jobs do not count.
 func (h *host) waitForDescendants(r *run, end process.End) {
 	for {
 		changed := h.tree.Changed()
@@ -140,15 +138,14 @@ func (h *host) waitForDescendants(r *run, end process.End) {
 	}
 }
 
-// concludeLocked records the present agent's end. The record of the end is on
-// disk before watchers learn it.
+// concludeLocked records the exit of the current agent. It writes the exit record to disk before it notifies watchers.
 func (h *host) concludeLocked() {
 	if h.exit != nil || h.run.exit == nil {
 		return
 	}
 	h.exit = h.run.exit
 	if err := h.saveExitRecordLocked(joinLines(h.display.Lines(0))); err != nil {
-		fmt.Fprintln(os.Stderr, "shim: cannot keep the last output:", err)
+		fmt.Fprintln(os.Stderr, "shim: cannot save the last output:", err)
 	}
 	h.run.input.Close()
 	h.bumpLocked()
@@ -168,15 +165,14 @@ func (h *host) saveExitRecordLocked(text string) error {
 	return err
 }
 
-// lingerLimit is how long a shim stays after its agent has ended if no client
-// asks what happened, lingerSeen if one got the answer. Everything worth knowing
-// is in the folder by then.
+// lingerLimit is how long a shim runs after its agent has exited if no client asks for the exit; lingerSeen is how long it runs
+// after a client got it. The exit record is on disk by then.
 const (
 	lingerLimit = 30 * time.Second
 	lingerSeen  = time.Second
 )
 
-// expireLocked ends the shim after a while, unless the agent is relaunched.
+// expireLocked makes the shim exit after the given time, unless the agent is relaunched.
 func (h *host) expireLocked(after time.Duration) {
 	exit := h.exit
 	time.AfterFunc(after, func() {
@@ -185,8 +181,8 @@ func (h *host) expireLocked(after time.Duration) {
 		if h.exit == nil || h.exit != exit || h.stopping {
 			return
 		}
-		// On a full disk the exit alone may find room. It is not recorded
-		// elsewhere, so without it the shim stays.
+		// On a full disk there may be space for the exit without the output. If the exit cannot be written either, the shim
+		// keeps running, because the exit is stored nowhere else.
 		if h.saveExitRecordLocked(joinLines(h.display.Lines(0))) != nil && h.saveExitRecordLocked("") != nil {
 			h.expireLocked(lingerSeen)
 			return
@@ -203,8 +199,7 @@ func exitOf(status syscall.WaitStatus) Exit {
 	return e
 }
 
-// acquireTurn gets the turn to start or end agents; give returns it. [ErrExited] when
-// the shim is ending.
+// acquireTurn waits for the right to start or stop agents; give returns it. It returns [ErrExited] when the shim is stopping.
 func (h *host) acquireTurn(ctx context.Context) (give func(), err error) {
 	select {
 	case <-h.turn:

@@ -23,18 +23,18 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// maxSocketPath is what a Unix socket's address holds on the strictest system.
+// maxSocketPath is the longest path of a Unix socket that all supported systems accept, in bytes.
 const maxSocketPath = 103
 
-// maxInput bounds one piece of input, maxBody the body of any request: drafts are
-// JSON and may be several.
+// maxInput bounds one piece of input, maxBody the body of any request, in bytes. A body may be larger because the text of a
+// delivery is encoded as JSON.
 const (
 	maxInput = 4 << 20
 	maxBody  = 16 << 20
 )
 
-// listen makes the socket, 0600 from its first moment on: the folder above it is
-// 0700.
+// listen creates the socket with mode 0600. The folder above it has mode 0700, so no other user can connect before the mode is
+// set.
 func listen(path string) (*net.UnixListener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("socket path %s has %d bytes, the system allows %d; choose a shorter state folder", path, len(path), maxSocketPath)
@@ -43,18 +43,18 @@ func listen(path string) (*net.UnixListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // the folder's owner removes it; see folder.clear
+	l.SetUnlinkOnClose(false) // the owner of the folder removes it; see statedir.Folder.Clear
 	return l, os.Chmod(path, 0o600)
 }
 
 type server struct {
 	host   *host
-	token  atomic.Pointer[[]byte] // what a request has to carry
+	token  atomic.Pointer[[]byte] // the Authorization header that a request must have
 	http   http.Server
-	served sync.WaitGroup // one for each listener
+	served sync.WaitGroup // one goroutine for each listener
 }
 
-// A route answers one request. What it returns is the body; nil is 204.
+// A route handles one request. Its result is the body of the response; nil is answered with status 204.
 type route func(r *http.Request) (any, error)
 
 func newServer(h *host, token string) *server {
@@ -91,7 +91,7 @@ func newServer(h *host, token string) *server {
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("POST /attach", s.attach)
 	mux.HandleFunc("POST /hold", s.handleHold)
-	mux.HandleFunc("POST /lease", s.leased)
+	mux.HandleFunc("POST /lease", s.handleLease)
 	s.http = http.Server{
 		Handler: s.guard(mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
@@ -99,7 +99,7 @@ func newServer(h *host, token string) *server {
 	return s
 }
 
-// setToken makes the token the one that requests have to carry.
+// setToken sets the token that requests must have.
 func (s *server) setToken(token string) {
 	bearer := []byte("Bearer " + token)
 	s.token.Store(&bearer)
@@ -107,7 +107,7 @@ func (s *server) setToken(token string) {
 
 type connKey struct{}
 
-// guard lets in our own user with the right token.
+// guard refuses requests of other users and requests with a wrong token.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, _ := r.Context().Value(connKey{}).(*net.UnixConn)
@@ -133,7 +133,7 @@ func (s *server) answer(handle route) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 		case err == nil:
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(body) // a client that hung up needs no answer
+			_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 		case errors.Is(err, errInvalid):
 			fail(w, http.StatusBadRequest, codeInvalid, err.Error())
 		case errors.Is(err, ErrExited):
@@ -153,10 +153,10 @@ var errInvalid = errors.New("invalid request")
 func fail(w http.ResponseWriter, status int, code, detail string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(problem{Code: code, Detail: detail}) // as above
+	_ = json.NewEncoder(w).Encode(problem{Code: code, Detail: detail}) // the client may have disconnected
 }
 
-// accept answers on the listener until shutdown.
+// accept serves requests on the listener until shutdown.
 func (s *server) accept(l *net.UnixListener) {
 	s.served.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
@@ -165,12 +165,12 @@ func (s *server) accept(l *net.UnixListener) {
 	})
 }
 
-// lastAnswers is how long requests have that are being answered when the shim
-// ends. Everything that waits has its answer; what is left is one write.
+// lastAnswers is how long shutdown waits for requests in progress when the shim exits. Requests that wait for a change return
+// at once, so each needs only to write its response.
 const lastAnswers = 250 * time.Millisecond
 
-// shutdown lets requests that are being answered finish, briefly. Attached
-// connections, which it does not know, end with the process.
+// shutdown waits up to lastAnswers for requests in progress. Attached connections are not tracked by the HTTP server; they
+// close when the process exits.
 func (s *server) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.host.ctx), lastAnswers)
 	defer cancel()
@@ -192,7 +192,7 @@ func (h *host) serveState(*http.Request) (any, error) {
 	return state, nil
 }
 
-// serveFrame waits for a frame that is newer than the one the caller has.
+// serveFrame returns the newest frame after it is newer than the caller's frame, or after the agent has exited.
 func (h *host) serveFrame(r *http.Request) (any, error) {
 	after, err := strconv.ParseUint(r.FormValue("after"), 10, 64)
 	if err != nil {
@@ -227,7 +227,7 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 	return f, nil
 }
 
-// frameLines is how many captured lines stand for a screen.
+// frameLines is how many lines of captured output a frame has if there is no screen.
 const frameLines = 50
 
 func (h *host) serveText(r *http.Request) (any, error) {
@@ -257,7 +257,7 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
-	if !h.spec.Terminal { // half a line in a pipe would be fused with the next
+	if !h.spec.Terminal { // a partial line in a pipe would be joined with the next line
 		ctx = h.ctx
 	}
 	seen, err := frameSeen(r)
@@ -267,7 +267,7 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 	return h.send(ctx, func() ([]byte, error) { return p, h.recordInput(inputlog.Input(r.FormValue("kind")), p, seen) })
 }
 
-// sendOthers is send for what is no delivery's.
+// sendOthers sends input that belongs to no delivery.
 func (h *host) sendOthers(ctx context.Context, p []byte) (any, error) {
 	return h.send(ctx, func() ([]byte, error) {
 		h.mu.Lock()
@@ -276,7 +276,7 @@ func (h *host) sendOthers(ctx context.Context, p []byte) (any, error) {
 	})
 }
 
-// send writes what next returns when it is its turn.
+// send waits for its turn to write, calls next, and writes the result of next.
 func (h *host) send(ctx context.Context, next func() ([]byte, error)) (any, error) {
 	h.mu.Lock()
 	input, exited := h.run.input, h.exit != nil
@@ -352,8 +352,7 @@ func (h *host) resizeLocked(cols, rows int) error {
 	return nil
 }
 
-// serveInterrupt sends what Ctrl-C means to the agent: the key on a terminal,
-// the signal to its process group without one.
+// serveInterrupt sends Ctrl-C to the terminal, or SIGINT to the agent's process group if there is no terminal.
 func (h *host) serveInterrupt(r *http.Request) (any, error) {
 	if h.spec.Terminal {
 		return h.sendOthers(r.Context(), []byte{0x03})
@@ -396,7 +395,7 @@ func (h *host) serveClear(*http.Request) (any, error) {
 	return nil, nil
 }
 
-// serveAgent receives the process of the agent, once it is known by name.
+// serveAgent sets which process is the agent's process.
 func (h *host) serveAgent(r *http.Request) (any, error) {
 	var id proc.ID
 	if err := json.NewDecoder(r.Body).Decode(&id); err != nil {
@@ -405,7 +404,7 @@ func (h *host) serveAgent(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.agent = id
-	go func() { // ends with the agent or with the shim
+	go func() { // ends when the agent or the shim exits
 		if proc.WaitGone(h.ctx, id) == nil && h.ctx.Err() == nil {
 			h.events.publish(Event{Kind: EventAgentEnded, Time: time.Now()})
 		}
@@ -413,7 +412,7 @@ func (h *host) serveAgent(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// serveHints replaces what the record says about how to read the agent.
+// serveHints replaces the [Hints] in the session's record.
 func (h *host) serveHints(r *http.Request) (any, error) {
 	var hints Hints
 	if err := json.NewDecoder(r.Body).Decode(&hints); err != nil {

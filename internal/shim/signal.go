@@ -7,8 +7,7 @@ import (
 	"gascity/internal/proc"
 )
 
-// interruptGroup sends SIGINT to the process group that the agent leads, if it is
-// still that process.
+// interruptGroup sends SIGINT to the process group that root leads. It does nothing if root has exited.
 func interruptGroup(root proc.ID) error {
 	alive, err := proc.Alive(root)
 	if err != nil || !alive {

@@ -19,8 +19,8 @@ import (
 	"gascity/internal/statedir"
 )
 
-// Claim is the right to start a session of one name. No other process can start
-// it, and nothing of it runs, until the claim is started or given up.
+// Claim is the right to start a session with one name. Until the claim is started or released, no other process can start that
+// session, and no process of it runs.
 type Claim struct {
 	fleet *Fleet
 	name  string
@@ -28,14 +28,14 @@ type Claim struct {
 	lock  *os.File // nil once given up
 }
 
-// Claim takes the name. [ErrNameInUse] if a live session has it, also one whose folder was removed, which
-// can be reached again then; an [*UnreachableError] if it cannot. What is left of one
-// whose agent has ended is removed. [ErrOrphanProcesses] if a previous instance's shim was
-// killed and its processes still run: stop the session first. fresh says that nothing was on
-// the disk of a previous instance.
+// Claim acquires the right to start the session. It returns [ErrNameInUse] if a live session has the name, also if the folder
+// of that session was removed and created again. It returns an [*UnreachableError] if such a folder cannot be created again,
+// and [ErrOrphanProcesses] if the shim of a previous instance was killed and its processes still run: the caller must stop the
+// session first. Files of an agent that has exited are removed. fresh reports that there was no record of a previous instance
+// on disk.
 func (f *Fleet) Claim(ctx context.Context, name string) (claim *Claim, fresh bool, err error) {
 	dir := statedir.For(f.opts.Dir, name)
-	if statedir.NotExists(dir.Lock()) { // its shim may live all the same: there must not be two
+	if statedir.NotExists(dir.Lock()) { // its shim may still run: a session must not have two
 		if _, err := f.adopt(ctx, dir); err != nil {
 			return nil, false, wrap(name, err)
 		}
@@ -52,7 +52,7 @@ func (f *Fleet) Claim(ctx context.Context, name string) (claim *Claim, fresh boo
 	if err != nil {
 		return nil, false, err
 	}
-	token, _ := dir.Token() // none: nothing of it can run
+	token, _ := dir.Token() // without a token no process of the instance can run
 	left, err := f.readLeftovers(dir, token)
 	if err == nil && left.IsLost() {
 		err = left.checkOrphans()
@@ -66,7 +66,7 @@ func (f *Fleet) Claim(ctx context.Context, name string) (claim *Claim, fresh boo
 	return &Claim{fleet: f, name: name, dir: dir, lock: lock}, left.Record == nil, nil
 }
 
-// checkOrphans returns [ErrOrphanProcesses] if processes of a lost session are known to live.
+// checkOrphans returns [ErrOrphanProcesses] if processes of a lost session still run.
 func (s Observation) checkOrphans() error {
 	pids, err := s.Orphans()
 	var unreadable *proc.UnreadableError
@@ -79,20 +79,19 @@ func (s Observation) checkOrphans() error {
 	return nil
 }
 
-// Start starts a shim for spec, whose name is the claim's, and returns once its
-// agent's process exists. The claim passes to the shim. If ctx ends or anything
-// fails, nothing is left and the claim is given up.
+// Start starts a shim for spec, whose Name must be the claim's, and returns when the agent's process exists. The claim then
+// belongs to the shim. If ctx ends or an error occurs, Start removes everything that it created and releases the claim.
 func (c *Claim) Start(ctx context.Context, spec Spec) (*Client, error) {
 	if err := c.fleet.spawn(ctx, c.dir, c.lock, spec); err != nil {
 		return nil, errors.Join(err, c.undo())
 	}
-	err := c.lock.Close() // the shim has its own
+	err := c.lock.Close() // the shim has its own copy
 	c.lock = nil
 	return c.fleet.client(c.name, c.dir, spec.Instance), err
 }
 
-// undo removes the folder of a start that failed. The shim has released it, or
-// still ends and removes it itself.
+// undo releases the claim of a failed start and removes the folder. If the shim still runs, the folder is locked and the shim
+// removes it.
 func (c *Claim) undo() error {
 	err := c.lock.Close()
 	c.lock = nil
@@ -106,8 +105,7 @@ func (c *Claim) undo() error {
 	return errors.Join(err, c.dir.Remove(), again.Close())
 }
 
-// Release gives the name back and removes its folder. After a start, or twice, it
-// does nothing.
+// Release releases the name and removes its folder. After Start or another Release it does nothing.
 func (c *Claim) Release() error {
 	if c.lock == nil {
 		return nil
@@ -117,7 +115,7 @@ func (c *Claim) Release() error {
 	return err
 }
 
-// Start is [Fleet.Claim] and [Claim.Start] in one.
+// Start calls [Fleet.Claim] and [Claim.Start].
 func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
 	claim, _, err := f.Claim(ctx, spec.Name)
 	if err != nil {
@@ -126,12 +124,12 @@ func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
 	return claim.Start(ctx, spec)
 }
 
-// claimTries bounds how often a lock is tried that is never held for long.
+// claimTries bounds the attempts to acquire a lock that other processes hold only for a short time.
 const claimTries = 10
 
-// removeEnded sends away the shim of a session whose agent has ended. [ErrNameInUse] if the
-// agent lives, or somebody else is starting or ending it; nil if the lock may be
-// free now. It may also have been held only by somebody who looked.
+// removeEnded makes the shim exit if the agent of the session has exited. It returns [ErrNameInUse] if the agent runs, or if
+// another process is starting or stopping it. It returns nil if the lock may be free now, for example because another process
+// held it only to test it.
 func (f *Fleet) removeEnded(ctx context.Context, name string) error {
 	sight, err := f.Observe(ctx, name)
 	switch {
@@ -148,7 +146,7 @@ func (f *Fleet) removeEnded(ctx context.Context, name string) error {
 	return proc.WaitGone(ctx, sight.Record.Shim)
 }
 
-// spawn runs the shim and waits for its report.
+// spawn starts the shim process and waits for its report.
 func (f *Fleet) spawn(ctx context.Context, dir statedir.Folder, lock *os.File, spec Spec) error {
 	body, err := json.Marshal(spec)
 	if err != nil {
@@ -161,7 +159,7 @@ func (f *Fleet) spawn(ctx context.Context, dir statedir.Folder, lock *os.File, s
 	defer stderr.Close()
 	cmd := exec.Command(f.opts.Command[0], append(f.opts.Command[1:len(f.opts.Command):len(f.opts.Command)], string(dir))...) //nolint:noctx // it outlives the start
 	cmd.Dir = "/"
-	cmd.Env = []string{"GOTRACEBACK=single"} // a shim needs no environment; the agent's is in the spec
+	cmd.Env = []string{"GOTRACEBACK=single"} // the shim itself needs no environment; the agent's environment is in the spec
 	cmd.Stderr = stderr
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -176,7 +174,7 @@ func (f *Fleet) spawn(ctx context.Context, dir statedir.Folder, lock *os.File, s
 	defer report.Close()
 	cmd.Stdin, cmd.Stdout = stdin, reportEnd
 	pid, err := f.children.start(cmd)
-	_, _ = stdin.Close(), reportEnd.Close() // the child's ends
+	_, _ = stdin.Close(), reportEnd.Close() // the child has these ends
 	if err != nil {
 		return errors.Join(fmt.Errorf("cannot run the shim: %w", err), stdinEnd.Close())
 	}
@@ -216,11 +214,11 @@ func readReport(r *os.File) error {
 	return nil
 }
 
-// children are the shims that this process has started. They are no part of its
-// life, but when one ends while this process lives, it must be collected.
+// children are the shims that this process has started. They may run longer than this process. A shim that exits earlier must
+// be reaped.
 type children struct {
 	mu   sync.Mutex
-	pids map[int]chan struct{} // closed when the process has ended
+	pids map[int]chan struct{} // closed when the process has exited
 	sigs chan os.Signal
 	done chan struct{}
 }
@@ -250,7 +248,7 @@ func (c *children) start(cmd *exec.Cmd) (pid int, err error) {
 	}
 	pid = cmd.Process.Pid
 	c.pids[pid] = make(chan struct{})
-	return pid, cmd.Process.Release() // reap collects it
+	return pid, cmd.Process.Release() // reap waits for it
 }
 
 func (c *children) reap() {
@@ -266,10 +264,10 @@ func (c *children) reap() {
 	}
 }
 
-// endLimit bounds how long a shim may take to take down what it had begun.
+// endLimit bounds the wait for a shim to stop its processes and exit.
 const endLimit = 15 * time.Second
 
-// end asks a shim to end, with its agent, and waits for it.
+// end sends SIGTERM to a shim and waits until it has exited. The shim stops its agent first.
 func (c *children) end(pid int) error {
 	c.mu.Lock()
 	ended, running := c.pids[pid]
@@ -286,6 +284,6 @@ func (c *children) end(pid int) error {
 	case <-ended:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("shim %d does not end", pid)
+		return fmt.Errorf("shim %d did not exit", pid)
 	}
 }

@@ -14,23 +14,22 @@ import (
 	"gascity/internal/statedir"
 )
 
-// defaultSignals gives the agent signals in their default state, whatever the
-// starter ignored: exec resets a signal that is handled, not one that is ignored.
-// The shim itself takes no notice of them. A closed pipe is an error of the write,
-// also on the standard output.
+// defaultSignals makes sure that the agent starts with default signal handling: exec resets signals that are handled, but not
+// signals that are ignored. The shim itself discards these signals. With SIGPIPE handled, a write to a closed pipe returns an
+// error, also on standard output.
 func defaultSignals() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE,
 		syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT)
 }
 
 const (
-	watchInterval = 2 * time.Minute // hundreds of shims look, each look wakes a process, and inotify has fewer instances than that
+	watchInterval = 2 * time.Minute // inotify has too few instances for hundreds of shims, so each shim polls; each poll wakes a process
 	touchEvery    = time.Hour
 )
 
-// watchStateDir looks after the folder until ctx ends: it makes again what was removed, every
-// [Spec.WatchInterval] and whenever a client asks by [reviveSignal], and touches the files now and
-// then, because cleaners of temporary folders remove what looks old. The agent goes on meanwhile.
+// watchStateDir restores missing files of the session's folder until ctx ends: every [Spec.WatchInterval] and when a client
+// sends [reviveSignal]. Every touchEvery it also updates the modification times of the files, because cleanup programs remove
+// old files in temporary folders. The agent continues meanwhile.
 func (h *host) watchStateDir(ctx context.Context, asked <-chan os.Signal) {
 	tick := time.NewTicker(cmp.Or(h.spec.WatchInterval, watchInterval))
 	defer tick.Stop()
@@ -52,13 +51,13 @@ func (h *host) watchStateDir(ctx context.Context, asked <-chan os.Signal) {
 	}
 }
 
-// restoreStateDir makes again what is missing of the session's folder. The socket comes last: a client
-// that finds it finds the rest too. It does nothing while another process holds the folder's lock:
-// that one finds this shim and asks it to restore once the lock is free.
+// restoreStateDir creates the missing files of the session's folder again. It creates the socket last: a client that finds the
+// socket also finds the other files. If another process holds the folder's lock, restoreStateDir returns an error. That process
+// finds this shim and sends reviveSignal after it has released the lock.
 func (h *host) restoreStateDir() error {
-	give, err := h.acquireTurn(h.ctx) // the agent is not started or stopped meanwhile
+	give, err := h.acquireTurn(h.ctx) // blocks starts and stops of the agent
 	if err != nil {
-		return nil // the session stops: its folder is removed
+		return nil // the session is stopping: its folder is removed
 	}
 	defer give()
 	if !statedir.SameFile(h.lock, h.dir.Lock()) {
@@ -72,7 +71,7 @@ func (h *host) restoreStateDir() error {
 		if err := statedir.CheckTrusted(string(h.dir)); err != nil {
 			return errors.Join(err, lock.Close())
 		}
-		_ = h.lock.Close() // the lock of a file without a name
+		_ = h.lock.Close() // its file was removed
 		h.lock = lock
 	}
 	h.mu.Lock()
@@ -106,13 +105,13 @@ func (h *host) restoreStateDir() error {
 	return nil
 }
 
-// reopen makes the socket again. Connections through the previous one go on.
+// reopen creates the socket again. Connections to the previous socket stay open.
 func (h *host) reopen() error {
 	listener, err := listen(h.dir.Sock())
 	if err != nil {
 		return err
 	}
-	_ = h.listener.Close() // it cannot be reached any more
+	_ = h.listener.Close() // no client can connect to it any more
 	h.listener = listener
 	h.server.accept(listener)
 	return nil

@@ -11,9 +11,8 @@ import (
 	"gascity/internal/statedir"
 )
 
-// end ends the agent and everything it started; the caller has the turn. The
-// record of the agent's end is not drawn up, unless something of it survives:
-// the record is not wanted after a stop.
+// end stops the agent and all processes that it started. The caller must have the turn. After a stop no exit record is written,
+// unless a process survives.
 func (h *host) end(grace time.Duration) (StopReport, error) {
 	h.mu.Lock()
 	h.stopping = true
@@ -25,8 +24,8 @@ func (h *host) end(grace time.Duration) (StopReport, error) {
 	return report, err
 }
 
-// resume takes back that the agent is being ended: its end counts again, also
-// one that has come meanwhile.
+// resume continues the session after a failed stop: the exit of the agent is recorded again, also if the agent has exited
+// during the stop.
 func (h *host) resume() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -34,11 +33,11 @@ func (h *host) resume() {
 	h.concludeLocked()
 }
 
-// stop ends the session. When it returns without survivors, the shim ends.
+// stop stops all processes of the session. If none survives, the shim exits afterwards.
 func (h *host) stop(ctx context.Context, grace time.Duration) (StopReport, error) {
 	give, err := h.acquireTurn(ctx)
 	if errors.Is(err, ErrExited) {
-		return StopReport{}, nil // another one stops it
+		return StopReport{}, nil // another request is stopping the session
 	}
 	if err != nil {
 		return StopReport{}, err
@@ -51,8 +50,7 @@ func (h *host) stop(ctx context.Context, grace time.Duration) (StopReport, error
 	return report, err
 }
 
-// release ends a shim whose agent has ended, together with what the agent left
-// running.
+// release makes the shim of an agent that has exited stop the processes that the agent left running, and exit.
 func (h *host) release(ctx context.Context) error {
 	give, err := h.acquireTurn(ctx)
 	if err != nil {
@@ -72,10 +70,9 @@ func (h *host) release(ctx context.Context) error {
 	return nil
 }
 
-// relaunch replaces the agent in its warm box: same folder, working directory and log, and the
-// token and environment of its successor if there is one. What is on the screen goes into the
-// scrollback, which stays: it must not be taken for the new agent's. If that cannot be
-// started, the session is one whose agent has ended.
+// relaunch stops the agent and starts req.Argv in the same folder, working directory and terminal, with the same log. If req
+// has a successor, the new agent gets its token and environment. The content of the screen moves into the scrollback, so that
+// it is not read as the new agent's screen. If the new agent cannot be started, the session is one whose agent has exited.
 func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	give, err := h.acquireTurn(ctx)
 	if err != nil {
@@ -84,12 +81,12 @@ func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	defer give()
 	report, err := h.end(req.Grace)
 	if err == nil && len(report.Survivors) > 0 {
-		err = fmt.Errorf("processes %v do not end", report.Survivors)
+		err = fmt.Errorf("processes %v did not exit", report.Survivors)
 	}
 	if err != nil {
 		return err
 	}
-	<-h.run.done // only the holder of the turn changes it
+	<-h.run.done // only the owner of the turn changes h.run
 	if err := h.run.close(); err != nil {
 		h.resume()
 		return err
@@ -112,8 +109,8 @@ func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	return nil
 }
 
-// startSuccessor makes the session that of another instance, as long as no agent runs:
-// who holds the token of the previous one is refused from here on.
+// startSuccessor changes the session to the instance next, while no agent runs. From then on requests with the previous token
+// are refused. It does nothing if next.Instance is empty.
 func (h *host) startSuccessor(next Successor) error {
 	if next.Instance == "" {
 		return nil
@@ -126,7 +123,7 @@ func (h *host) startSuccessor(next Successor) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lease != nil {
-		h.lease.ended = true // also for input before it
+		h.lease.ended = true // also refuses input that is waiting to be written
 	}
 	env := slices.DeleteFunc(next.Env, func(entry string) bool { return strings.HasPrefix(entry, MarkKey+"=") })
 	env = append(env, MarkKey+"="+next.Instance)
@@ -135,6 +132,6 @@ func (h *host) startSuccessor(next Successor) error {
 	return nil
 }
 
-// softReset leaves modes that the previous program set: alternate screen, mouse,
-// bracketed paste, attributes, margins.
+// softReset turns off the modes that the previous program may have set: alternate screen, mouse, bracketed paste, attributes,
+// margins.
 const softReset = "\x1b[?1049l\x1b[!p\x1b[?1000;1002;1003;1004;1006;2004l\x1b[0m\x1b[r\x1b[999;1H\r\n"

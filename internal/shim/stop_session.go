@@ -18,9 +18,9 @@ import (
 	"gascity/internal/statedir"
 )
 
-// Stop ends the session and removes its folder. A token that is not nil must be
-// the current instance's ([ErrStale]). No session at all is no error. When it
-// returns nil, nothing of the session is left.
+// Stop stops the session and removes its folder. If token is not nil, it must be the current instance's token, else Stop
+// returns [ErrStale]. A session that does not exist is no error. If Stop returns nil, no process or file of the session is
+// left.
 func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
 	dir := statedir.For(f.opts.Dir, name)
 	retry := time.NewTicker(20 * time.Millisecond)
@@ -43,8 +43,8 @@ func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time
 	}
 }
 
-// errRetry says that somebody else is starting or ending the session.
-var errRetry = errors.New("the session is just changing")
+// errRetry reports that another process is starting or stopping the session.
+var errRetry = errors.New("the session is being started or stopped")
 
 func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
 	sight, err := f.Observe(ctx, name)
@@ -59,7 +59,7 @@ func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace t
 	switch {
 	case sight.Client != nil:
 		report, err = f.stopLive(ctx, sight, grace)
-	case sight.Busy: // its socket is about to appear or to go
+	case sight.Busy: // its socket is about to be created or removed
 		err = errRetry
 	case sight.Record == nil:
 		err = dir.RemoveIfUnused()
@@ -74,7 +74,7 @@ func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace t
 	return report, err
 }
 
-// ClearLost stops what is left of sessions whose shim was killed, and removes their folders.
+// ClearLost stops the processes of sessions whose shim was killed, and removes the folders of these sessions.
 func (f *Fleet) ClearLost(ctx context.Context) error {
 	entries, err := os.ReadDir(f.opts.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +100,7 @@ func (f *Fleet) ClearLost(ctx context.Context) error {
 	return err
 }
 
-// killSilent ends a shim that does not answer, so that what it holds can be swept.
+// killSilent kills a shim that does not answer. Its orphaned processes can be stopped afterwards.
 func killSilent(ctx context.Context, name string, dir statedir.Folder, token *string) error {
 	now, err := dir.Token()
 	if err == nil && token != nil && now != *token {
@@ -108,7 +108,7 @@ func killSilent(ctx context.Context, name string, dir statedir.Folder, token *st
 	}
 	record, err := readRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it has ended meanwhile
+		return nil // the shim has exited in the meantime
 	}
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (f *Fleet) stopLive(ctx context.Context, s Observation, grace time.Duration
 	return report, proc.WaitGone(ctx, s.Record.Shim)
 }
 
-// sweep ends what a killed shim left running and removes the folder.
+// sweep stops the processes that a killed shim left running, and removes the folder.
 func (f *Fleet) sweep(ctx context.Context, dir statedir.Folder, s Observation, grace time.Duration) (StopReport, error) {
 	lock, err := dir.Claim()
 	if err != nil {
@@ -169,9 +169,9 @@ func endOrphans(ctx context.Context, s Observation, grace time.Duration) (StopRe
 	return report, err
 }
 
-// root returns the process that the search for orphans begins with, which may have
-// ended: the agent's first, or the shim if it was killed before it knew that. live is
-// false if nothing of the instance can live, because the machine was started since.
+// root returns the process at which the search for orphans begins: the agent's first process, or the shim if it was killed
+// before it recorded that process. The process itself may have exited. live is false if no process of the instance can run,
+// because the machine was restarted since.
 func (s Observation) root() (root proc.ID, live bool, err error) {
 	boot, err := proc.BootID()
 	if err != nil {
@@ -185,12 +185,11 @@ func (s Observation) root() (root proc.ID, live bool, err error) {
 			return id, true, nil
 		}
 	}
-	return proc.ID{PID: math.MaxInt32}, true, nil // a damaged record: the mark alone decides
+	return proc.ID{PID: math.MaxInt32}, true, nil // the record is damaged: orphans are found only by their token
 }
 
-// Orphans returns the live processes of a session whose shim was killed: those that
-// carry its token, and those in the terminal session that its agent leads, for a
-// program may overwrite its environment. An error that matches
+// Orphans returns the process IDs of a session whose shim was killed: processes that have its token in their environment, and
+// processes in the terminal session of its agent, because a program may overwrite its environment. An error that matches
 // [proc.UnreadableError] means that there may be more.
 func (s Observation) Orphans() ([]int, error) {
 	root, live, err := s.root()
@@ -210,7 +209,7 @@ func (s Observation) Orphans() ([]int, error) {
 		found[m.PID] = true
 	}
 	for _, info := range all {
-		// While a session has a member, its number is not used again.
+		// The ID of a session is not reused while the session has a member.
 		if info.SID == root.PID && info.Start >= root.Start && root.Start > 0 && !info.Ended() && isSameRoot(all, root) {
 			found[info.PID] = true
 		}
@@ -218,13 +217,13 @@ func (s Observation) Orphans() ([]int, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// isSameRoot reports whether the number of root is not that of another process by now.
+// isSameRoot reports whether the process ID of root was not reused by another process.
 func isSameRoot(all []proc.Info, root proc.ID) bool {
 	return !slices.ContainsFunc(all, func(i proc.Info) bool { return i.PID == root.PID && i.Start != root.Start })
 }
 
-// ignoreOlder leaves of an error of unreadable processes those that are not older than
-// the instance.
+// ignoreOlder removes the processes that are older than the instance from an UnreadableError. It returns nil if no process is
+// left, and every other error unchanged.
 func (s Observation) ignoreOlder(err error) error {
 	var unreadable *proc.UnreadableError
 	if !errors.As(err, &unreadable) {

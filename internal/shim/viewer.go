@@ -16,27 +16,26 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// AttachMessage is one frame of an attached connection: its kind, the length of
-// its payload as four bytes, big end first, and the payload.
+// AttachMessage is one frame of an attached connection: its kind in one byte, the length of its payload as four bytes in
+// big-endian order, and the payload.
 type AttachMessage struct {
 	Kind    AttachKind
 	Payload []byte
 }
 
-// AttachKind says what an [AttachMessage] holds.
+// AttachKind is the kind of an [AttachMessage].
 type AttachKind byte
 
-// The kinds. A viewer sends input, size and detach; the shim sends output and
-// exit.
+// The kinds of messages. A viewer sends input, size and detach; the shim sends output and exit.
 const (
 	AttachInput  AttachKind = 'i' // bytes for the agent
-	AttachSize   AttachKind = 's' // cols and rows, two bytes each
-	AttachDetach AttachKind = 'd' // the viewer leaves
+	AttachSize   AttachKind = 's' // columns and rows, two bytes each
+	AttachDetach AttachKind = 'd' // the viewer detaches
 	AttachOutput AttachKind = 'o' // bytes for the viewer's terminal
-	AttachExit   AttachKind = 'x' // the agent has ended; an [Exit] as JSON
+	AttachExit   AttachKind = 'x' // the agent has exited; the payload is an [Exit] as JSON
 )
 
-// maxAttach bounds a payload.
+// maxAttach bounds the payload of a message, in bytes.
 const maxAttach = 4 << 20
 
 // WriteTo writes the message in one piece.
@@ -61,32 +60,31 @@ func ReadAttachMessage(r io.Reader) (AttachMessage, error) {
 	return m, err
 }
 
-// AttachRequest begins an attach.
+// AttachRequest is the body of POST /attach.
 type AttachRequest struct {
 	Cols     int  `json:"cols"`
 	Rows     int  `json:"rows"`
 	ReadOnly bool `json:"read_only"`
 }
 
-// viewer is one attached terminal. It is drawn from the screen model, never from
-// the agent's raw output: its size may differ, and the agent's queries are
-// answered by the model alone.
+// viewer is one attached terminal. Its frames are rendered from the screen model, not from the agent's raw output: its size may
+// differ, and only the model answers the agent's terminal queries.
 type viewer struct {
 	conn         net.Conn
 	readOnly     bool
-	readerDone   chan struct{} // closed when the reader has ended
-	inputStalled bool          // the agent did not read what was typed last; the reader's own
+	readerDone   chan struct{} // closed when the reader has stopped
+	inputStalled bool          // whether the agent did not read the last input; only the reader uses it
 
 	// Guarded by the host's mu.
 	cols, rows int
 	activeAt   time.Time
 }
 
-// frameGap is the shortest time between two frames to one viewer among few.
+// frameGap is the shortest time between two frames to a viewer. It grows with the number of viewers.
 const frameGap = 8 * time.Millisecond
 
-// What a person types into an agent that does not read is dropped after a while, as
-// by any terminal, and soon after the first time: the viewer's leaving comes
+// Time limits for input that a person types. inputWait is how long the viewer waits for an agent that does not read its input;
+// then the input is dropped. stalledInputWait is the shorter limit after that, because the viewer's detach message comes
 // through the same connection.
 const (
 	inputWait        = 5 * time.Second
@@ -116,9 +114,9 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request) {
 	v := &viewer{conn: conn, readOnly: req.ReadOnly, readerDone: make(chan struct{}), cols: req.Cols, rows: req.Rows}
 	s.host.addViewer(v)
 	defer s.host.removeViewer(v)
-	go v.read(s.host, buf.Reader) // ends with the connection
+	go v.read(s.host, buf.Reader) // stops when the connection is closed
 	v.draw(s.host, screen)
-	_ = conn.Close() // ends the reader
+	_ = conn.Close() // stops the reader
 	<-v.readerDone
 }
 
@@ -140,9 +138,8 @@ func (h *host) removeViewer(v *viewer) {
 	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: len(h.viewers)})
 }
 
-// fitLocked gives the terminal the size of the viewer that was active last, and
-// its own size when no client is attached that may write. Rules that read
-// screens then always see the same geometry.
+// fitLocked resizes the terminal to the size of the viewer that was active last, or to its configured size if no viewer that
+// may type is attached. Rules that read the screen then always see the same size.
 func (h *host) fitLocked() {
 	cols, rows := h.spec.Cols, h.spec.Rows
 	var latest time.Time
@@ -151,13 +148,13 @@ func (h *host) fitLocked() {
 			latest, cols, rows = v.activeAt, v.cols, v.rows
 		}
 	}
-	_ = h.resizeLocked(max(cols, minSide), max(rows, minSide)) // a terminal that has ended keeps its size
+	_ = h.resizeLocked(max(cols, minSide), max(rows, minSide)) // after the agent has exited the terminal keeps its size
 }
 
-// read takes what the viewer sends until it leaves.
+// read handles the viewer's messages until it detaches.
 func (v *viewer) read(h *host, r *bufio.Reader) {
 	defer close(v.readerDone)
-	defer v.conn.Close() // ends draw
+	defer v.conn.Close() // stops draw
 	for {
 		m, err := ReadAttachMessage(r)
 		if err != nil || m.Kind == AttachDetach {
@@ -183,12 +180,12 @@ func (v *viewer) handle(h *host, m AttachMessage) error {
 	case m.Kind == AttachInput && !v.readOnly:
 		return v.sendInput(h, m.Payload)
 	}
-	return nil // what it does not know it ignores
+	return nil // unknown messages are ignored
 }
 
 func clamp(side int) int { return min(max(side, 1), maxSide) }
 
-// sendInput passes on what was typed, in its turn.
+// sendInput waits until no hold is active and writes p to the agent's input.
 func (v *viewer) sendInput(h *host, p []byte) error {
 	input := h.waitForHoldEnd()
 	patience := inputWait
@@ -209,11 +206,11 @@ func (v *viewer) sendInput(h *host, p []byte) error {
 	if h.ctx.Err() != nil {
 		return err
 	}
-	return nil // the agent has ended, or does not read
+	return nil // the agent has exited, or does not read
 }
 
-// typed records what a person typed when it is its turn, and returns what is to be sent. A
-// report that the viewer's window gained or lost the focus is not a person typing.
+// typed records that a person typed p, immediately before it is written, and returns the bytes to write. A report that the
+// viewer's window got or lost the focus does not count as typing.
 func (v *viewer) typed(h *host, p []byte) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -233,14 +230,14 @@ func (v *viewer) typed(h *host, p []byte) ([]byte, error) {
 
 const focusIn, focusOut = "\x1b[I", "\x1b[O"
 
-// wake makes all who wait for a change look.
+// wake wakes all goroutines that wait for a change.
 func (h *host) wake() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bumpLocked()
 }
 
-// draw sends frames until the viewer leaves or the agent ends.
+// draw sends frames until the viewer detaches or the agent has exited.
 func (v *viewer) draw(h *host, screen *vt.Screen) {
 	var renderer vt.Renderer
 	gap := time.NewTimer(0)
@@ -248,7 +245,7 @@ func (v *viewer) draw(h *host, screen *vt.Screen) {
 	for {
 		h.mu.Lock()
 		changed, exit := h.changed, h.exit
-		pace := frameGap * time.Duration(1+len(h.viewers)/4) // together they must not starve the agent's output
+		pace := frameGap * time.Duration(1+len(h.viewers)/4) // rendering for many viewers must not delay the agent's output
 		frame := renderer.Frame(screen, v.cols, v.rows)
 		h.mu.Unlock()
 		err := v.send(AttachMessage{Kind: AttachOutput, Payload: frame})
@@ -270,8 +267,8 @@ func (v *viewer) draw(h *host, screen *vt.Screen) {
 	}
 }
 
-// send waits for a viewer that does not read, such as one on a sleeping machine, as
-// long as it takes: it costs nothing, and the next frame is made when it is wanted.
+// send writes the message. It waits without limit for a viewer that does not read, such as one on a sleeping machine. Meanwhile
+// no frames are rendered for that viewer.
 func (v *viewer) send(m AttachMessage) error {
 	if len(m.Payload) == 0 {
 		return nil

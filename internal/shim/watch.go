@@ -20,16 +20,15 @@ type SessionEvent struct {
 	Event
 }
 
-// The kinds that only a fleet reports.
+// The kinds of events that only [Fleet.Watch] reports.
 const (
 	EventAppeared EventKind = "appeared" // a session was found
-	EventGone     EventKind = "gone"     // it was stopped, or its shim was killed; see Fleet.Observe
-	EventResync   EventKind = "resync"   // events may have been lost; look at everything
+	EventGone     EventKind = "gone"     // the session was stopped, or its shim was killed; see Fleet.Observe
+	EventResync   EventKind = "resync"   // events may have been lost; observe all sessions again
 )
 
-// Watch calls each for what happens to any session, also to those that other
-// processes start, until ctx ends. Calls come one at a time. It costs one
-// connection for each session and nothing while nothing happens.
+// Watch calls each for every event of any session, including sessions that other processes start, until ctx ends. It makes one
+// call at a time. It needs one open connection for each session and no polling.
 func (f *Fleet) Watch(ctx context.Context, each func(SessionEvent)) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -59,15 +58,15 @@ type watch struct {
 	notify *fsnotify.Watcher
 	wg     sync.WaitGroup
 
-	reporting sync.Mutex // one call of each at a time
+	reporting sync.Mutex // allows one call of each at a time
 	each      func(SessionEvent)
 
-	// The loop's own.
-	known map[statedir.Folder]Record // what was reported as appeared and is not gone
-	fresh map[statedir.Folder]bool   // folders that were made and in which nothing was seen yet
+	// Used only by the goroutine of loop.
+	known map[statedir.Folder]Record // sessions that were reported as appeared and are not gone
+	fresh map[statedir.Folder]bool   // new folders in which no session was seen yet
 
 	mu       sync.Mutex
-	followed map[statedir.Folder]bool // folders with a goroutine
+	followed map[statedir.Folder]bool // folders with a goroutine that reads events
 }
 
 func (w *watch) report(s SessionEvent) {
@@ -93,7 +92,7 @@ func (w *watch) loop(ctx context.Context) error {
 	}
 }
 
-// handle handles one change; an error ends the watch.
+// handle handles one change of a file; an error stops the watch.
 func (w *watch) handle(ctx context.Context, e fsnotify.Event) error {
 	top := filepath.Dir(e.Name) == w.fleet.opts.Dir
 	switch {
@@ -109,8 +108,8 @@ func (w *watch) handle(ctx context.Context, e fsnotify.Event) error {
 	return nil
 }
 
-// reportGone reports that nothing is left of a session. If it came and went before it was
-// seen, all that can be said is that something was missed.
+// reportGone reports that a session was removed. If the session was created and removed before it was seen, its name is
+// unknown, and reportGone reports a resync.
 func (w *watch) reportGone(dir statedir.Folder) {
 	record, known := w.known[dir]
 	fresh := w.fresh[dir]
@@ -125,17 +124,16 @@ func (w *watch) reportGone(dir statedir.Folder) {
 	}
 }
 
-// add watches a session's folder: its record appears when its agent starts, now
-// or the next time.
+// add watches a session's folder: the file session.json appears when an agent starts, now or later.
 func (w *watch) add(ctx context.Context, dir string) {
 	w.fresh[statedir.Folder(dir)] = true
 	if err := w.notify.Add(dir); err != nil {
-		return // removed again already
+		return // already removed
 	}
 	w.check(ctx, statedir.Folder(dir))
 }
 
-// check reports the instance in the folder if it is a new one, and follows it.
+// check reports the instance in the folder if it is new, and follows its events.
 func (w *watch) check(ctx context.Context, dir statedir.Folder) {
 	record, err := readRecord(dir)
 	if err != nil || record.Root.PID == 0 {
@@ -153,7 +151,7 @@ func (w *watch) check(ctx context.Context, dir statedir.Folder) {
 	w.follow(ctx, dir, record.Name)
 }
 
-// follow reports the events of a session's shim until it is gone.
+// follow reports the events of a session's shim until the shim has exited.
 func (w *watch) follow(ctx context.Context, dir statedir.Folder, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,19 +165,18 @@ func (w *watch) follow(ctx context.Context, dir statedir.Folder, name string) {
 	})
 }
 
-// streamRetry is the pause before a stream is opened again.
+// streamRetry is the delay before a stream is opened again.
 const streamRetry = 20 * time.Millisecond
 
-// stream follows one instance until its stream ends. It reports whether there is
-// something to follow still: another instance, or this one, whose stream was cut
-// because its events were not read, or could not be opened. If not, the folder
-// is not followed any more.
+// stream reads the events of one instance until its stream ends. again reports whether the caller must call stream again: there
+// is another instance, or the shim still runs and its stream was cut or could not be opened. If again is false, the folder is
+// not followed any more.
 func (w *watch) stream(ctx context.Context, dir statedir.Folder, name string) (again bool) {
 	before, recordErr := readRecord(dir)
 	token, err := dir.Token()
 	exited := false
 	if err == nil && recordErr == nil {
-		_ = w.fleet.client(name, dir, token).Events(ctx, func(e Event) { // its end is what we want to know
+		_ = w.fleet.client(name, dir, token).Events(ctx, func(e Event) { // the code below finds out why the stream ended
 			exited = exited || e.Exit != nil
 			w.report(SessionEvent{Name: name, Event: e})
 		})

@@ -11,24 +11,22 @@ import (
 	"gascity/internal/terminal/tty"
 )
 
-// The errors of the client side.
+// The errors of clients.
 var (
-	// ErrNameInUse reports that a live session holds the name.
+	// ErrNameInUse reports that a live session has the name.
 	ErrNameInUse = statedir.ErrLocked
-	// ErrNoShim reports that there is no live shim: no folder, or its lock is
-	// free.
+	// ErrNoShim reports that there is no live shim: the folder is missing or its lock is free.
 	ErrNoShim = errors.New("no shim")
-	// ErrDisconnected reports, beside ErrNoShim, that the shim went away while it was asked: what it
-	// was asked may have been done, in part or as a whole.
-	ErrDisconnected = errors.New("cut off in the middle")
+	// ErrDisconnected reports, together with ErrNoShim, that the shim exited during a request. The request may have been done
+	// fully, partly, or not at all.
+	ErrDisconnected = errors.New("the shim exited during the request")
 	// ErrStale reports that the shim belongs to another instance.
 	ErrStale = errors.New("stale instance")
-	// ErrNoResponse reports that a shim is there and does not answer.
+	// ErrNoResponse reports that a shim runs and does not answer.
 	ErrNoResponse = errors.New("its shim does not answer")
-	// ErrExited reports that the agent has ended and takes no input.
+	// ErrExited reports that the agent has exited and accepts no input.
 	ErrExited = errors.New("the agent has exited")
-	// ErrOrphanProcesses reports that processes of a previous instance, whose shim was
-	// killed, still run.
+	// ErrOrphanProcesses reports that the shim of a previous instance was killed and processes of that instance still run.
 	ErrOrphanProcesses = errors.New("processes of a previous instance still run")
 )
 
@@ -41,8 +39,8 @@ const (
 	DefaultGrace      = 5 * time.Second
 )
 
-// Spec is what a shim is to run. It travels over the shim's standard input and
-// is never written anywhere: it holds the environment.
+// Spec describes what a shim runs. It is sent over the shim's standard input and never written to disk, because it holds the
+// environment.
 type Spec struct {
 	Name          string            `json:"name"`
 	Instance      string            `json:"instance"` // the instance token
@@ -53,26 +51,25 @@ type Spec struct {
 	Cols          int               `json:"cols,omitempty"`
 	Rows          int               `json:"rows,omitempty"`
 	Scrollback    int               `json:"scrollback,omitempty"`
-	LogPath       string            `json:"log_path,omitempty"` // raw output; empty keeps none
+	LogPath       string            `json:"log_path,omitempty"` // file for the raw output; empty: no file
 	LogSize       int64             `json:"log_size,omitempty"` // bytes before rotation; one previous log is kept
 	ProcessNames  []string          `json:"process_names,omitempty"`
-	Labels        map[string]string `json:"labels,omitempty"`     // the driver's own notes, public
-	WatchInterval time.Duration     `json:"mind_every,omitempty"` // between two looks after the folder; zero is 2 min
+	Labels        map[string]string `json:"labels,omitempty"`     // set by the driver; not secret
+	WatchInterval time.Duration     `json:"mind_every,omitempty"` // time between two checks of the folder; zero is 2 min
 }
 
-// Hints are the parts of a [Record] that say how to read the agent.
+// Hints are the parts of a [Record] that describe how to interpret the agent's processes and screen.
 type Hints struct {
 	ProcessNames []string          `json:"process_names,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 }
 
-// Record is what stands in session.json: enough to find, check and clean up an
-// instance. It holds no secret.
+// Record is the content of session.json: what is needed to find, check and clean up an instance. It holds no secret.
 type Record struct {
 	Version      int               `json:"version"`
 	Name         string            `json:"name"`
 	Shim         proc.ID           `json:"shim"`
-	Root         proc.ID           `json:"root"` // the process that was started
+	Root         proc.ID           `json:"root"` // the first process of the agent
 	Boot         string            `json:"boot"` // the host's boot id
 	StartedAt    time.Time         `json:"started_at"`
 	Terminal     bool              `json:"terminal"`
@@ -82,18 +79,17 @@ type Record struct {
 	Labels       map[string]string `json:"labels,omitempty"`
 }
 
-// recordVersion is raised when [Record] changes so that an older reader would be
-// wrong.
+// recordVersion is incremented when [Record] changes in a way that an older reader would misunderstand.
 const recordVersion = 1
 
-// Exit is how the agent's process ended.
+// Exit is the exit status of the agent's process.
 type Exit struct {
-	Code   int       `json:"code"` // -1 if a signal ended it
+	Code   int       `json:"code"` // -1 if the process was killed by a signal
 	Signal string    `json:"signal,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// ExitRecord is what is left of an instance whose agent has ended.
+// ExitRecord is the content of last.json: the exit and the last output of an agent.
 type ExitRecord struct {
 	Exit         Exit      `json:"exit"`
 	Title        string    `json:"title,omitempty"`
@@ -101,34 +97,34 @@ type ExitRecord struct {
 	LastActivity time.Time `json:"last_activity,omitzero"`
 }
 
-// State is a shim's answer to how things stand.
+// State is the current state of a session, as its shim reports it.
 type State struct {
 	Record
-	Agent      proc.ID   `json:"agent"` // the process that is the agent, by owned identity
+	Agent      proc.ID   `json:"agent"` // the agent's process
 	Exit       *Exit     `json:"exit,omitempty"`
 	LastOutput time.Time `json:"last_output,omitzero"`
 	LastHuman  time.Time `json:"last_human,omitzero"`
 	Attached   int       `json:"attached"`
 	Title      string    `json:"title,omitempty"`
 	Signs      Signs     `json:"signs,omitzero"`
-	Answered   uint64    `json:"answered,omitzero"` // questions that were answered through us
-	Last       []string  `json:"last,omitempty"`    // names of the last of them, the newest last; empty to a shim that does not count them by name
+	Answered   uint64    `json:"answered,omitzero"` // number of questions that were answered through gc
+	Last       []string  `json:"last,omitempty"`    // names of the last answered questions, the newest last; empty from a shim that does not store names
 	Cols       int       `json:"cols"`
 	Rows       int       `json:"rows"`
 }
 
-// Frame is the terminal at one moment. Redraw, written to a fresh terminal model
-// of the same size, reproduces it with styles and modes.
+// Frame is the terminal at one moment. Redraw, written to a new terminal model of the same size, reproduces the screen with
+// styles and modes.
 type Frame struct {
 	Seq        uint64    `json:"seq"`
 	Cols       int       `json:"cols"`
 	Rows       int       `json:"rows"`
 	Redraw     []byte    `json:"redraw,omitempty"`
-	Lines      []string  `json:"lines,omitempty"` // the last lines of output, instead of Redraw, without a terminal
+	Lines      []string  `json:"lines,omitempty"` // the last lines of output if there is no terminal; Redraw is empty then
 	Title      string    `json:"title,omitempty"`
 	Signs      Signs     `json:"signs,omitzero"`
 	Line       LineMode  `json:"line"`
-	Input      tty.Input `json:"input,omitzero"`  // unknown to a shim that does not report it
+	Input      tty.Input `json:"input,omitzero"`  // unknown if the shim does not report it
 	Cooked     bool      `json:"cooked,omitzero"` // see tty.State.Lines
 	Silent     bool      `json:"silent,omitzero"` // see tty.State
 	LastOutput time.Time `json:"last_output,omitzero"`
@@ -137,7 +133,7 @@ type Frame struct {
 	Exited     bool      `json:"exited"`
 }
 
-// LineMode is who edits the terminal's input box.
+// LineMode describes whether the program or the kernel edits the terminal's input line.
 type LineMode = process.LineMode
 
 // The line modes.
@@ -147,23 +143,23 @@ const (
 	LineCooked  = process.LineCooked
 )
 
-// EventKind says what a shim saw.
+// EventKind is the kind of an [Event].
 type EventKind string
 
 // The kinds of events of a shim. The first on every stream is EventState.
 const (
-	EventState    EventKind = "state"  // the present state; everything before it may have been lost
-	EventExited   EventKind = "exited" // the agent has ended
+	EventState    EventKind = "state"  // the current state; earlier events may have been lost
+	EventExited   EventKind = "exited" // the agent has exited
 	EventOutput   EventKind = "output" // at most four a second
 	EventAttached EventKind = "attached"
 	EventTitle    EventKind = "title"
-	EventStatus   EventKind = "status" // one of [Signs] says something else; Text is the program's status
-	// EventAgentEnded says that the process has ended that was named as the agent;
-	// what was started, such as a shell around it, may live on.
+	EventStatus   EventKind = "status" // one of [Signs] has changed; Text is the program's status
+	// EventAgentEnded reports that the process that [Client.SetAgent] named has exited. The process that was started, such as a
+	// shell around it, may still run.
 	EventAgentEnded EventKind = "agent_ended"
 )
 
-// Event is one message of the stream.
+// Event is one message of the event stream.
 type Event struct {
 	Kind     EventKind `json:"kind"`
 	Time     time.Time `json:"time"`
@@ -172,14 +168,14 @@ type Event struct {
 	Text     string    `json:"text,omitempty"`
 }
 
-// StopReport is what a stop found and did.
+// StopReport is the result of a stop.
 type StopReport = process.StopReport
 
-// Successor is the instance that takes the place of another one in its box. The
-// zero value is the same one again.
+// Successor is the instance that replaces the previous instance in the same session. The zero value means that the instance
+// stays the same.
 type Successor struct {
-	Instance string   // its token; empty: that of the previous one, and all else is its too
-	Env      []string // its environment, "K=V"; the token is added
+	Instance string   // token of the new instance; if empty, all other fields are ignored
+	Env      []string // environment of the new instance, "K=V"; the token is added
 
 	// As in [Spec].
 	ProcessNames []string

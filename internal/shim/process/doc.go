@@ -1,3 +1,3 @@
-// Package process is what a shim holds of the program that it runs: the tree of its
-// processes, its terminal or pipes, and what it printed without a terminal.
+// Package process manages the program that a shim runs: its process tree, its terminal or pipes, and its output if it has no
+// terminal.
 package process

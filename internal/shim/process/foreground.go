@@ -2,7 +2,7 @@ package process
 
 import "golang.org/x/sys/unix"
 
-// Foreground returns the process group that has the terminal, 0 if that is not known.
+// Foreground returns the process group in the foreground of the terminal; 0 if that is unknown.
 func (s *Streams) Foreground() int {
 	if !s.terminal {
 		return 0

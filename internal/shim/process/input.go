@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// maxReplies bounds the answers to terminal queries that wait to be read.
+// maxReplies bounds the bytes of answers to terminal queries that wait to be written.
 const maxReplies = 64 << 10
 
-// Input writes to the agent's input, one piece after another. A piece is
-// never interrupted by another; answers to terminal queries go in between.
+// Input writes to the agent's input, one piece after another. Pieces are never mixed; answers to terminal queries are written
+// between them.
 type Input struct {
-	ctx     context.Context //nolint:containedctx // the life of the shim, for writing replies
+	ctx     context.Context //nolint:containedctx // ends with the shim; for writing replies
 	out     *os.File
-	turn    chan struct{} // holds one token: its owner writes
+	turn    chan struct{} // holds one token: only its owner may write
 	pending chan struct{} // wakes the goroutine that writes replies
 
-	torn bool // the last piece was a paste that did not end; who has the turn may touch it
+	torn bool // the last piece was a paste that was cut off; guarded by turn
 
 	mu      sync.Mutex
 	replies []byte
 	closed  bool
 }
 
-// The marks of a bracketed paste.
+// The sequences around a bracketed paste.
 const (
 	pasteBegin = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
 )
 
-// Input returns the way into the agent. Close ends its goroutine.
+// Input returns a writer to the agent's input and starts its goroutine for replies. Close stops the goroutine.
 func (s *Streams) Input(ctx context.Context) *Input {
 	q := &Input{ctx: ctx, out: s.in, turn: make(chan struct{}, 1), pending: make(chan struct{}, 1)}
 	q.turn <- struct{}{}
@@ -40,20 +40,19 @@ func (s *Streams) Input(ctx context.Context) *Input {
 	return q
 }
 
-// finishLimit is how long a paste that was begun may still take when no caller
-// waits for it any more. Half a prompt is worse than a whole one.
+// finishLimit is how long a paste that was begun may continue after its context has ended. A whole prompt is better than half
+// of one.
 const finishLimit = 2 * time.Second
 
-// Write writes p in one piece and returns how much was taken. When ctx ends before
-// the piece is begun, nothing of it is sent; later, the rest is not, of a paste
-// what is not taken within two seconds. A paste that is cut off so is ended before
-// the next piece: to the program everything after it would be pasted, too.
+// Write writes p in one piece and returns how many bytes were written. If ctx ends before the piece is begun, nothing is
+// written. If ctx ends later, writing stops at once; for a paste it stops after finishLimit. The end sequence of a paste that
+// was cut off is written before the next piece, else the program would read that piece as part of the paste.
 func (q *Input) Write(ctx context.Context, p []byte) (int, error) {
 	return q.WriteNext(ctx, func() ([]byte, error) { return p, nil })
 }
 
-// WriteNext is Write of what next returns when it is its turn. What next notes has the
-// order of what is sent. An error of it is returned, and nothing is sent.
+// WriteNext waits for its turn, calls next, and writes the bytes that next returns, as Write does. next can record the piece,
+// because calls of next have the order of the writes. If next returns an error, WriteNext returns it and writes nothing.
 func (q *Input) WriteNext(ctx context.Context, next func() ([]byte, error)) (int, error) {
 	select {
 	case <-q.turn:
@@ -80,7 +79,7 @@ func (q *Input) WriteNext(ctx context.Context, next func() ([]byte, error)) (int
 	n, err := q.writePiece(p)
 	if !stop() {
 		<-woken
-		_ = q.out.SetWriteDeadline(time.Time{}) // the next writer starts afresh
+		_ = q.out.SetWriteDeadline(time.Time{}) // remove the deadline for the next writer
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -88,7 +87,7 @@ func (q *Input) WriteNext(ctx context.Context, next func() ([]byte, error)) (int
 	return n, err
 }
 
-// writePiece writes p, after the end of a torn paste. Called by who has the turn.
+// writePiece writes p; if the last paste was cut off, it first writes the end of that paste. The caller must have the turn.
 func (q *Input) writePiece(p []byte) (int, error) {
 	if q.torn {
 		if _, err := q.out.WriteString(pasteEnd); err != nil {
@@ -101,8 +100,7 @@ func (q *Input) writePiece(p []byte) (int, error) {
 	return n, err
 }
 
-// Reply queues the answer to a query. It never blocks: the program may be
-// writing while it does not read.
+// Reply queues the answer to a terminal query and returns at once: the program may not read its input while it writes output.
 func (q *Input) Reply(p []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,12 +124,12 @@ func (q *Input) answer() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(q.ctx, 5*time.Second)
-		_, _ = q.Write(ctx, p) // a program that asks and does not read gets no answer
+		_, _ = q.Write(ctx, p) // a program that does not read gets no answer
 		cancel()
 	}
 }
 
-// Close ends the replies. A write that waits ends when the streams are closed.
+// Close stops the writing of replies. A blocked write returns when the streams are closed.
 func (q *Input) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

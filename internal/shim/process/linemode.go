@@ -6,7 +6,7 @@ import (
 	"gascity/internal/terminal/tty"
 )
 
-// LineMode is who edits the terminal's input box.
+// LineMode describes whether the program or the kernel edits the terminal's input line.
 type LineMode uint8
 
 // The line modes.
@@ -16,8 +16,7 @@ const (
 	LineCooked           // the kernel collects a line
 )
 
-// LineMode asks the kernel whether the program reads keys or lines. It may change
-// without any output.
+// LineMode returns the current line mode from the kernel. It may change without any output.
 func (s *Streams) LineMode() LineMode {
 	raw, err := s.in.SyscallConn()
 	if err != nil {
@@ -55,8 +54,8 @@ func (s *Streams) HasOutput() bool {
 	return err == nil && has
 }
 
-// InputState asks the kernel whether the program has read what was written to its terminal, and
-// whether the kernel collects lines. It may change without any output.
+// InputState returns whether the program has read its terminal input, and whether the kernel collects lines. The values come
+// from the kernel and may change without any output. The zero value means that there is no terminal.
 func (s *Streams) InputState() tty.State {
 	if s.path == "" {
 		return tty.State{}

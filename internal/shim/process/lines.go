@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// maxLine is where a captured line is cut in two.
+// maxLine is the longest captured line in bytes; a longer line is split.
 const maxLine = 16 << 10
 
-// maxLines bounds the bytes of all captured lines: a program without a terminal may
-// write lines of any length.
+// maxLines bounds the total bytes of captured lines: a program without a terminal may write lines of any length.
 const maxLines = 8 << 20
 
-// Lines keeps the last lines of a program that has no terminal, as many as the two
-// limits allow. It is not safe for concurrent use.
+// Lines stores the last lines that a program without a terminal printed, within the limits of lines and bytes. It is not safe
+// for concurrent use.
 type Lines struct {
 	limit   int
-	lines   []string // from first on
+	lines   []string // valid from first on
 	first   int
-	size    int    // bytes of what is kept
-	partial []byte // the last line, not ended yet
+	size    int    // bytes of the stored lines
+	partial []byte // the last line, without a newline yet
 }
 
-// NewLines returns a memory of at most limit lines.
+// NewLines returns a Lines that stores at most limit lines.
 func NewLines(limit int) *Lines { return &Lines{limit: limit} }
 
-// Write takes output; it never fails.
+// Write adds output; it never fails.
 func (l *Lines) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -54,13 +53,13 @@ func (l *Lines) add(line string) {
 		l.lines[l.first] = ""
 		l.first++
 	}
-	if l.first > l.limit { // as many gone as kept: worth the move
+	if l.first > l.limit { // more lines were removed than are stored: free their memory
 		l.lines = slices.Delete(l.lines, 0, l.first)
 		l.first = 0
 	}
 }
 
-// Lines returns the last n lines, n <= 0 for all, without empty ones at the end.
+// Lines returns the last n lines, without empty lines at the end; n <= 0 returns all lines.
 func (l *Lines) Lines(n int) []string {
 	all := l.lines[l.first:]
 	var last string
@@ -85,8 +84,8 @@ func (l *Lines) Lines(n int) []string {
 	return all
 }
 
-// ClearScrollback forgets all but the line that has not ended.
+// ClearScrollback deletes all lines except the last one if it has no newline yet.
 func (l *Lines) ClearScrollback() { l.lines, l.first, l.size = nil, 0, 0 }
 
-// Size is zero: there is no screen.
+// Size returns zeros: there is no screen.
 func (l *Lines) Size() (cols, rows int) { return 0, 0 }

@@ -17,7 +17,7 @@ import (
 	"gascity/internal/proc"
 )
 
-// Command is what is run.
+// Command is the program that a shim runs.
 type Command struct {
 	Argv       []string
 	Dir        string
@@ -28,19 +28,19 @@ type Command struct {
 
 // Streams are the two ends of an agent's terminal or pipes.
 type Streams struct {
-	in       *os.File // what we write to
-	out      *os.File // what we read from; the same as in for a terminal
+	in       *os.File // written by the shim
+	out      *os.File // read by the shim; the same file as in for a terminal
 	child    []*os.File
 	terminal bool
-	path     string // of the agent's end of a terminal
+	path     string // device file of the agent's end of the terminal; empty without a terminal
 
 	followed   bool
-	drained    chan struct{} // closed when out has ended
+	drained    chan struct{} // closed when out has no more output
 	opened     time.Time
 	lastOutput atomic.Int64 // time since opened
 }
 
-// Open makes the terminal or the pipes.
+// Open creates the terminal or the pipes for the command.
 func Open(c Command) (*Streams, error) {
 	s := &Streams{drained: make(chan struct{}), terminal: c.Terminal, opened: time.Now()}
 	if c.Terminal {
@@ -66,9 +66,8 @@ func Open(c Command) (*Streams, error) {
 	return s, nil
 }
 
-// openTerminal opens a terminal whose controlling end can be polled: a read or
-// write on it ends when the file is closed, and obeys deadlines. The library leaves
-// it blocking.
+// openTerminal opens a terminal whose controlling end is in non-blocking mode: reads and writes have deadlines and return when
+// the file is closed. The library opens it in blocking mode.
 func openTerminal() (master, slave *os.File, err error) {
 	blocking, slave, err := pty.Open()
 	if err != nil {
@@ -85,22 +84,21 @@ func openTerminal() (master, slave *os.File, err error) {
 	return os.NewFile(uintptr(fd), "terminal"), slave, nil
 }
 
-// Resize sets the terminal's size.
+// Resize sets the size of the terminal.
 func (s *Streams) Resize(cols, rows int) error {
 	raw, err := s.in.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var set error
-	err = raw.Control(func(fd uintptr) { // File.Fd would make it blocking
+	err = raw.Control(func(fd uintptr) { // File.Fd would set blocking mode
 		set = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(cols), Row: uint16(rows)})
 	})
 	return errors.Join(err, set)
 }
 
-// Start runs the command as the leader of a new session, with the terminal, if
-// there is one, as its controlling terminal. It is not waited for here: the tree
-// reaps it.
+// Start starts the command as the leader of a new session; the terminal, if there is one, becomes its controlling terminal.
+// Start does not wait for the process: the tree reaps it.
 func (s *Streams) Start(c Command) (proc.ID, error) {
 	path, err := findProgram(c)
 	if err != nil {
@@ -114,18 +112,18 @@ func (s *Streams) Start(c Command) (proc.ID, error) {
 	if err != nil {
 		return proc.ID{}, err
 	}
-	_ = s.closeChild() // the agent has its own; it runs, and that is what counts
+	_ = s.closeChild() // the agent has its own copies; an error does not matter, because it runs
 	info, err := proc.Stat(pid)
 	if errors.Is(err, proc.ErrGone) {
 		return proc.ID{PID: pid}, nil
 	}
-	if err != nil { // it runs, and will be found by its parent
+	if err != nil { // it runs, and is found by its parent process
 		return proc.ID{PID: pid}, nil //nolint:nilerr // as said
 	}
 	return info.ID, nil
 }
 
-// findProgram finds the program as the agent's own shell would: the shim has no PATH.
+// findProgram returns the path of the program, searched in the PATH of the agent's environment: the shim itself has no PATH.
 func findProgram(c Command) (string, error) {
 	name := c.Argv[0]
 	if strings.ContainsRune(name, '/') {
@@ -170,8 +168,8 @@ func (s *Streams) Close() error {
 	return err
 }
 
-// Follow gives all output to each, in a goroutine that ends with the output or with
-// Close. The slice is each's until it returns. It is called once, or never.
+// Follow starts a goroutine that calls each with all output. The goroutine stops at the end of the output or after Close. each
+// must not use the slice after it returns. Follow must be called at most once.
 func (s *Streams) Follow(each func(p []byte)) {
 	s.followed = true
 	go func() {
@@ -190,14 +188,13 @@ func (s *Streams) Follow(each func(p []byte)) {
 	}()
 }
 
-// drainQuiet and drainLimit bound the wait for last words when some process that
-// is not the agent keeps the terminal open.
+// drainQuiet and drainLimit bound the wait for the last output when a process other than the agent keeps the terminal open.
 const (
 	drainQuiet = 50 * time.Millisecond
 	drainLimit = time.Second
 )
 
-// Drain waits until all output has been read: the end of the stream, or quiet.
+// Drain waits until the stream has ended, there was no output for drainQuiet, or drainLimit has passed.
 func (s *Streams) Drain() {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()

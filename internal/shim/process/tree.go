@@ -12,9 +12,8 @@ import (
 	"gascity/internal/proc"
 )
 
-// Tree is the set of all processes that an agent started. One goroutine reaps
-// them for the life of the
-// process, so there is one tree in it.
+// Tree is the set of all processes that an agent started. One goroutine reaps all children of this process until it exits, so a
+// process has at most one tree.
 type Tree struct {
 	self   proc.ID
 	mu     sync.Mutex
@@ -24,15 +23,15 @@ type Tree struct {
 	notify chan struct{} // closed and replaced whenever a process was reaped
 }
 
-// End is the end of the process that was started.
+// End describes how the root process exited.
 type End struct {
 	PID    int
-	Comm   string // its name at the end
+	Comm   string // process name when it exited
 	Status syscall.WaitStatus
 }
 
-// NewTree makes this process the one that adopts and reaps all that its children
-// leave. token is the value of [MarkKey] in their environment.
+// NewTree makes this process the parent of orphaned descendants, where the system supports that, and reaps all its children.
+// token is the value of [MarkKey] in their environment.
 func NewTree(token string) (*Tree, error) {
 	if err := becomeSubreaper(); err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func NewTree(token string) (*Tree, error) {
 	t := &Tree{self: self, token: token, notify: make(chan struct{})}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
-	go func() { // lives as long as the process
+	go func() { // runs until the process exits
 		for range ended {
 			t.reap()
 		}
@@ -52,14 +51,14 @@ func NewTree(token string) (*Tree, error) {
 	return t, nil
 }
 
-// SetToken says that the members have another token from now on. The tree is empty.
+// SetToken sets the token that new members have. The tree must be empty.
 func (t *Tree) SetToken(token string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.token = token
 }
 
-// Start begins the root process; its end arrives on the channel.
+// Start calls begin, which starts the root process. The exit of the root process is sent on the channel.
 func (t *Tree) Start(begin func() (proc.ID, error)) (proc.ID, <-chan End, error) {
 	t.mu.Lock() // reap must not collect it before it is known
 	defer t.mu.Unlock()
@@ -71,7 +70,7 @@ func (t *Tree) Start(begin func() (proc.ID, error)) (proc.ID, <-chan End, error)
 	return root, t.ended, nil
 }
 
-// reap collects all children that have ended.
+// reap waits for all children that have exited.
 func (t *Tree) reap() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +102,7 @@ func (t *Tree) reap() {
 	}
 }
 
-// Changed is closed when the next process has been reaped.
+// Changed returns a channel that is closed when the next process has been reaped.
 func (t *Tree) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,13 +119,12 @@ func (t *Tree) members() ([]proc.Info, error) {
 	return t.addDetached(all)
 }
 
-// SurvivingDescendants returns the processes that carry on as the agent after its first process
-// has ended: in its session, not a shell, and matching the names, or, without
-// names, called what the agent was called.
+// SurvivingDescendants returns the processes that continue as the agent after its first process has exited. Such a process is
+// in the terminal session of the first process and is not a shell. Its name matches names or is the name of the first process.
 func (t *Tree) SurvivingDescendants(end End, names []string) ([]proc.ID, error) {
 	descendants, err := t.findSurvivingDescendants(end, names)
 	if err == nil && len(descendants) == 0 && !t.empty() {
-		return t.findSurvivingDescendants(end, names) // one whose parent ended during the first look was in no tree
+		return t.findSurvivingDescendants(end, names) // a process whose parent exited during the first scan may have been missed
 	}
 	return descendants, err
 }
@@ -158,24 +156,24 @@ func (t *Tree) findSurvivingDescendants(end End, names []string) ([]proc.ID, err
 	return descendants, nil
 }
 
-// shells never count as an agent that carries on.
+// shells are the process names that never count as an agent that continues.
 var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh"}
 
-// MarkKey is the environment variable that marks every process of a tree.
+// MarkKey is the environment variable that every process of a tree has. Its value is the instance token.
 const MarkKey = "GC_INSTANCE_TOKEN"
 
-// StopReport is what a stop found and did.
+// StopReport is the result of a stop.
 type StopReport struct {
 	Found     int   `json:"found"`  // processes of the tree when the stop began
-	Killed    int   `json:"killed"` // of these, ended by SIGKILL
+	Killed    int   `json:"killed"` // number of processes that SIGKILL was sent to
 	Survivors []int `json:"survivors,omitempty"`
 }
 
-// KillLimit bounds how long processes get to end that were sent SIGKILL.
+// KillLimit bounds the wait for processes to exit after SIGKILL.
 const KillLimit = 10 * time.Second
 
-// Stop ends the whole tree: SIGTERM, with SIGHUP for those who mind only that, and
-// SIGKILL after grace, repeated until nothing is left.
+// Stop stops all processes of the tree: it sends SIGTERM, also SIGHUP to processes that stop only on that, and after grace
+// SIGKILL, repeated until no process is left or KillLimit has passed.
 func (t *Tree) Stop(grace time.Duration) (StopReport, error) {
 	members, err := t.members()
 	if err != nil {
@@ -209,9 +207,9 @@ func (t *Tree) Stop(grace time.Duration) (StopReport, error) {
 	return report, err
 }
 
-// signalAll asks all processes to end. An interactive shell ignores SIGTERM and ends by
-// SIGHUP; a program that handles SIGTERM must not be disturbed by another signal
-// while it does its last work. What is stopped hears nothing before it goes on.
+// signalAll sends SIGTERM to all processes. An interactive shell ignores SIGTERM and exits on SIGHUP, so it gets SIGHUP too. A
+// program that handles SIGTERM gets no other signal that could disturb its cleanup. Stopped processes get SIGCONT, because they
+// handle no signal before they continue.
 func (t *Tree) signalAll(members []proc.Info) {
 	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !stopsOnlyOnHangup(m) })
 	stopped := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return m.State != proc.StateStopped })
@@ -220,19 +218,19 @@ func (t *Tree) signalAll(members []proc.Info) {
 	t.signal(stopped, syscall.SIGCONT)
 }
 
-// signal sends to the deepest first, so that no parent sees a child end that it
-// would start again before it gets the signal itself.
+// signal sends the signal to children before their parents, so that a parent does not restart a child before it gets the signal
+// itself.
 func (t *Tree) signal(members []proc.Info, sig syscall.Signal) {
 	for _, m := range slices.Backward(members) {
-		_ = proc.Signal(m.ID, sig) // gone in the meantime is what we want
+		_ = proc.Signal(m.ID, sig) // an error means that the process has exited
 	}
 }
 
-// pollInterval is how often wait looks of its own accord: not every process of the
-// tree is our child everywhere.
+// pollInterval is the time between two checks of waitEmpty: on some systems not every process of the tree is a child of this
+// process.
 const pollInterval = 20 * time.Millisecond
 
-// waitEmpty returns as soon as nothing is left, at the latest after the time.
+// waitEmpty returns when no process of the tree is left, at the latest after limit.
 func (t *Tree) waitEmpty(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -12,14 +12,13 @@ import (
 	"gascity/internal/proc"
 )
 
-// IsSubreaper says that orphaned descendants become our children.
+// IsSubreaper reports whether orphaned descendants become children of this process. It is true on Linux only.
 const IsSubreaper = true
 
 func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// empty reports whether no process of the tree is left. The list of all processes
-// is no proof: it is no single moment, and a process whose parent ends meanwhile is
-// in it without one. That we have no child is.
+// empty reports whether no process of the tree is left. A list of all processes cannot prove that: it is not taken at one
+// moment, and a process whose parent exits meanwhile can be missed. That this process has no children proves it.
 func (t *Tree) empty() bool {
 	for {
 		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -29,11 +28,10 @@ func (t *Tree) empty() bool {
 	}
 }
 
-// addDetached adds members that are no descendants of ours. There are none: we are
-// their subreaper.
+// addDetached adds members that are not descendants of this process. On Linux there are none: this process is their subreaper.
 func (t *Tree) addDetached(members []proc.Info) ([]proc.Info, error) { return members, nil }
 
-// stopsOnlyOnHangup reports whether the process ignores SIGTERM and not SIGHUP.
+// stopsOnlyOnHangup reports whether the process ignores SIGTERM but not SIGHUP.
 func stopsOnlyOnHangup(m proc.Info) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(m.PID) + "/status")
 	if err != nil {

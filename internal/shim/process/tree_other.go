@@ -8,19 +8,19 @@ import (
 	"gascity/internal/proc"
 )
 
-// IsSubreaper says that orphaned descendants become our children: only Linux can.
+// IsSubreaper reports whether orphaned descendants become children of this process. It is true on Linux only.
 const IsSubreaper = false
 
 func becomeSubreaper() error { return nil }
 
-// empty reports whether no process of the tree is left; not when it cannot be known.
+// empty reports whether no process of the tree is left. It returns false if that is unknown.
 func (t *Tree) empty() bool {
 	members, err := t.members()
 	return err == nil && len(members) == 0
 }
 
-// addDetached adds members that detached themselves: orphans go to process 1 here, and
-// are known by the instance token in their environment.
+// addDetached adds members that are not descendants of this process: orphans become children of process 1 here. They are found
+// by the instance token in their environment.
 func (t *Tree) addDetached(members []proc.Info) ([]proc.Info, error) {
 	t.mu.Lock()
 	token := t.token
@@ -41,5 +41,5 @@ func (t *Tree) addDetached(members []proc.Info) ([]proc.Info, error) {
 	return members, nil
 }
 
-// stopsOnlyOnHangup reports whether the process is likely to ignore SIGTERM.
+// stopsOnlyOnHangup reports whether the process probably ignores SIGTERM but not SIGHUP: it is an interactive shell.
 func stopsOnlyOnHangup(m proc.Info) bool { return slices.Contains(shells, m.Comm) && m.PGID == m.SID }
