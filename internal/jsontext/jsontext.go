@@ -1,5 +1,5 @@
-// Package jsontext takes a JSON text apart without reflection, for texts that are read
-// often. It comes to what encoding/json comes to. It is pure.
+// Package jsontext reads JSON text without reflection, for texts that are read often. Its results are the same as those of
+// encoding/json. It has no state and does no I/O.
 package jsontext
 
 import (
@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// IsObject reports whether a valid text is an object.
+// IsObject reports whether a valid JSON text is an object.
 func IsObject(raw []byte) bool { return raw[space(raw, 0)] == '{' }
 
-// Members returns those of an object that is valid, as they stand: the name with its quotes
-// and escapes, the value without the white space around it.
+// Members returns the members of a valid JSON object without decoding them: each name with its quotes and escapes, and each
+// value without white space around it.
 func Members(raw []byte) iter.Seq2[[]byte, json.RawMessage] {
 	return func(yield func([]byte, json.RawMessage) bool) {
 		for i := space(raw, space(raw, 0)+1); raw[i] != '}'; i = space(raw, i) {
@@ -23,7 +23,7 @@ func Members(raw []byte) iter.Seq2[[]byte, json.RawMessage] {
 				i = space(raw, i+1)
 			}
 			end := skip(raw, i)
-			from := space(raw, space(raw, end)+1) // behind the colon
+			from := space(raw, space(raw, end)+1) // after the colon
 			to := skip(raw, from)
 			if !yield(raw[i:end], raw[from:to]) {
 				return
@@ -33,7 +33,7 @@ func Members(raw []byte) iter.Seq2[[]byte, json.RawMessage] {
 	}
 }
 
-// space returns where the white space from i on ends.
+// space returns the index of the first byte at or after i that is not white space.
 func space(raw []byte, i int) int {
 	for raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\n' || raw[i] == '\r' {
 		i++
@@ -41,7 +41,7 @@ func space(raw []byte, i int) int {
 	return i
 }
 
-// skip returns where the value that begins at i ends.
+// skip returns the index after the value that begins at i.
 func skip(raw []byte, i int) int {
 	depth := 0
 	for ; i < len(raw); i++ {
@@ -69,7 +69,7 @@ func skip(raw []byte, i int) int {
 	return i
 }
 
-// quote returns where the string that begins at i has its last quote.
+// quote returns the index of the closing quote of the string that begins at i.
 func quote(raw []byte, i int) int {
 	for i++; raw[i] != '"'; i++ {
 		if raw[i] == '\\' {
@@ -79,7 +79,7 @@ func quote(raw []byte, i int) int {
 	return i
 }
 
-// Plain reports whether a text is written between quotes as it stands.
+// Plain reports whether encoding/json writes the text between quotes without any escape.
 func Plain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -89,7 +89,7 @@ func Plain(text string) bool {
 	return true
 }
 
-// Text returns the text of a JSON string that is valid.
+// Text returns the decoded text of a valid JSON string.
 func Text(raw []byte) (string, error) {
 	inner := raw[1 : len(raw)-1]
 	if utf8.Valid(inner) {
@@ -105,8 +105,8 @@ func Text(raw []byte) (string, error) {
 	return text, err
 }
 
-// unescaped returns what stands between the quotes of a valid string with its escapes
-// resolved; not ok if one of them is half of a pair.
+// unescaped returns the content of a valid string with its escapes resolved. ok is false if an escape is half of a surrogate
+// pair.
 func unescaped(inner []byte) (text []byte, ok bool) {
 	text = make([]byte, 0, len(inner))
 	for i := 0; i < len(inner); i++ {

@@ -6,13 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotText reports a JSON text whose strings are not Unicode text: decoding them would change
-// them silently.
-var ErrNotText = errors.New("a string holds bytes that are not UTF-8, or half of a surrogate pair; send text as UTF-8")
+// ErrNotText reports a JSON text whose strings are not valid Unicode. Decoding would change them without an error.
+var ErrNotText = errors.New("a string contains bytes that are not UTF-8, or half of a surrogate pair; send text as UTF-8")
 
-// CheckUnicode returns ErrNotText if a JSON text holds bytes that are not UTF-8 or an escape of
-// half a surrogate pair. encoding/json replaces both by U+FFFD. It expects valid JSON and
-// judges nothing else.
+// CheckUnicode returns ErrNotText if a valid JSON text contains bytes that are not UTF-8 or an escape that is half of a
+// surrogate pair. encoding/json would replace both by U+FFFD.
 func CheckUnicode(text []byte) error {
 	if !utf8.Valid(text) {
 		return ErrNotText
@@ -42,7 +40,7 @@ func CheckUnicode(text []byte) error {
 	return nil
 }
 
-// hex4 reads four hexadecimal digits.
+// hex4 parses four hexadecimal digits at index at.
 func hex4(text []byte, at int) (r rune, ok bool) {
 	if at+4 > len(text) {
 		return 0, false

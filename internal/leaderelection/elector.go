@@ -1,50 +1,49 @@
-// Package leaderelection lets one of several controllers of a city work at a time, by a record
-// that they keep together: who has it renews it, and who sees it unchanged for its whole
-// duration may take it. It is the way to a quick successor and no proof: the lock of the
-// city's store stays the last word.
+// Package leaderelection makes sure that only one controller of a city works at a time. The controllers share a record. Its
+// holder renews it; another controller that sees it unchanged for its whole duration may acquire it. The lease only makes the
+// change of controllers fast. The lock of the city's store is the final protection against two controllers.
 package leaderelection
 
 import "time"
 
-// Record is a lease as it is kept.
+// Record is the stored state of the lease.
 type Record struct {
-	Holder   string // empty: none
+	Holder   string // name of the holder; empty: none
 	Duration time.Duration
-	Acquired time.Time // by the holder's clock, for people
-	Renewed  time.Time // the same
-	Changes  int       // how often it went to another holder
-	Version  string    // of the store; empty: there is no record
+	Acquired time.Time // by the clock of the holder, for display only
+	Renewed  time.Time // by the clock of the holder, for display only
+	Changes  int       // number of times that the holder changed
+	Version  string    // version in the store; empty: there is no record
 }
 
-// Terms are the times of a lease. Renew and Retry are well below Deadline, and that is
-// below Duration by more than clocks of different hosts run apart in that time.
+// Terms are the time limits of a lease. Renew and Retry must be well below Deadline. Deadline must be below Duration by more
+// than the clocks of two hosts can drift apart in that time.
 type Terms struct {
-	Duration time.Duration // after this time without a change it may be taken
-	Deadline time.Duration // after this time without a renewal its holder is none
-	Renew    time.Duration // between two renewals
-	Retry    time.Duration // between two looks of who waits, and of who could not renew
+	Duration time.Duration // another candidate may acquire a lease that was not changed for this time
+	Deadline time.Duration // a holder that could not renew for this time has lost the lease
+	Renew    time.Duration // time between two renewals
+	Retry    time.Duration // time between two attempts of a candidate that waits, or of a holder that could not renew
 }
 
-// Usual returns the terms of controllers: a successor has the lease after 8.5 seconds at most.
+// Usual returns the default terms of controllers: a successor acquires the lease after at most 8.5 seconds.
 func Usual() Terms {
 	return Terms{Duration: 8 * time.Second, Deadline: 5 * time.Second, Renew: 1500 * time.Millisecond, Retry: time.Second / 2}
 }
 
-// Elector decides for one candidate. It compares no clock of one process with that of
-// another: times are those of this process alone. Not safe for concurrent use.
+// Elector makes the decisions of one candidate. It never compares clocks of different processes: all its times are of this
+// process. It is not safe for concurrent use.
 type Elector struct {
 	name  string
 	terms Terms
 
 	seen   Record
-	seenAt time.Time // when that version was first known here
-	sent   time.Time // when the last renewal that was granted was sent; zero: none holds
+	seenAt time.Time // when this process first saw that version
+	sent   time.Time // when the last successful write of this candidate was sent; zero: it does not hold the lease
 }
 
-// NewElector returns the decisions of a candidate, whose name is unique for ever.
+// NewElector returns the elector of the candidate me. No other candidate may ever have the same name.
 func NewElector(me string, terms Terms) *Elector { return &Elector{name: me, terms: terms} }
 
-// See takes the record that an answer had, at the time of the answer.
+// See processes a record that was read at the given time.
 func (e *Elector) See(r Record, at time.Time) {
 	if r.Version != e.seen.Version || e.seenAt.IsZero() {
 		e.seen, e.seenAt = r, at
@@ -54,10 +53,10 @@ func (e *Elector) See(r Record, at time.Time) {
 	}
 }
 
-// Claim returns the record to write, if this candidate may have the lease now or has it.
+// Claim returns the record to write. It reports false if this candidate may not acquire the lease now.
 func (e *Elector) Claim(now time.Time) (Record, bool) {
 	if e.seenAt.IsZero() {
-		return Record{}, false // its owner is not known yet
+		return Record{}, false // the holder is not known yet
 	}
 	r := e.seen
 	if mine := r.Holder == e.name; !mine {
@@ -73,13 +72,13 @@ func (e *Elector) Claim(now time.Time) (Record, bool) {
 	return r, true
 }
 
-// Granted records that a claim was written, and when it was sent.
+// Granted records that r was written by a request that was sent at the given time.
 func (e *Elector) Granted(r Record, sent time.Time) {
 	e.seen, e.seenAt, e.sent = r, sent, sent
 }
 
-// ValidUntil returns until when this candidate holds the lease, zero if it does not. After that
-// time it must have ended what it does.
+// ValidUntil returns the time until which this candidate holds the lease; zero if it does not hold it. The candidate must have
+// stopped its work at that time.
 func (e *Elector) ValidUntil() time.Time {
 	if e.sent.IsZero() {
 		return time.Time{}
@@ -87,7 +86,7 @@ func (e *Elector) ValidUntil() time.Time {
 	return e.sent.Add(e.terms.Deadline)
 }
 
-// Release returns the record that gives the lease away.
+// Release returns the record that releases the lease.
 func (e *Elector) Release() Record {
 	r := e.seen
 	r.Holder, e.sent = "", time.Time{}

@@ -8,44 +8,44 @@ import (
 	"time"
 )
 
-// ErrConflict is the answer of a [Store] that has another version by now.
-var ErrConflict = errors.New("the lease is another one by now")
+// ErrConflict is the error of a [Store] whose record has another version.
+var ErrConflict = errors.New("another process has changed the lease")
 
-// ErrLost reports that somebody else may have the lease. The holder that gets it ends its
-// process at once: its work may not have ended.
+// ErrLost reports that another candidate may hold the lease. A holder that gets this error must exit at once, because its work
+// may still be running.
 var ErrLost = errors.New("the lease was lost")
 
-// Store keeps one record for all candidates.
+// Store stores one record for all candidates.
 type Store interface {
-	// Get returns the record, without a version if there is none.
+	// Get returns the record. Its Version is empty if there is none.
 	Get(ctx context.Context) (Record, error)
-	// Put replaces the record of the same version, or makes it if that is empty, and
-	// returns it with its new version. An error matching [ErrConflict] says that another
-	// one is there; any other that the result is unknown.
+	// Put replaces the record that has the same version, or creates it if r.Version is empty. It returns the record with its
+	// new version. An error that matches [ErrConflict] means that the stored version is different. After any other error the
+	// result is unknown.
 	Put(ctx context.Context, r Record) (Record, error)
 }
 
-// Options are what a candidate is made of. All are required.
+// Options are the options of [Run]. All are required.
 type Options struct {
-	Name   string // unique for ever
+	Name   string // no other candidate may ever have the same name
 	Terms  Terms
 	Store  Store
 	Logger *slog.Logger
 }
 
-// Run waits for the lease and calls lead with it, whose context ends with the lease.
-// It returns what lead does, after the lease was given away; an error matching [ErrLost]
-// if it was lost, also while lead still runs; and nil if ctx ended before there was one.
+// Run waits until it has acquired the lease, then calls lead. The context of lead ends when the lease is lost. Run returns the
+// error of lead after it has released the lease. If the lease was lost, the error matches [ErrLost], and lead may still be
+// running. If ctx ends before the lease was acquired, Run returns nil.
 func Run(ctx context.Context, opts Options, lead func(ctx context.Context) error) error {
 	c := &candidate{Options: opts, elector: NewElector(opts.Name, opts.Terms)}
 	if !c.campaign(ctx) {
 		return nil
 	}
-	opts.Logger.Info("the lease is held", "name", opts.Name)
+	opts.Logger.Info("acquired the lease", "name", opts.Name)
 	leading, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	done := make(chan error, 1)
-	go func() { done <- lead(leading) }() // waited for, unless the process ends: see ErrLost
+	go func() { done <- lead(leading) }() // waited for below, unless it takes too long: see ErrLost
 	if err, over := c.renew(ctx, done); over {
 		return err
 	}
@@ -56,18 +56,18 @@ func Run(ctx context.Context, opts Options, lead func(ctx context.Context) error
 	case err := <-done:
 		return errors.Join(ErrLost, err)
 	case <-grace.C:
-		return fmt.Errorf("%w, and the work with it did not end in time", ErrLost)
+		return fmt.Errorf("%w and the work of its holder did not stop in time", ErrLost)
 	}
 }
 
-// candidate is one process that wants the lease.
+// candidate is one process that competes for the lease.
 type candidate struct {
 	Options
 
 	elector *Elector
 }
 
-// campaign waits for the lease, and reports whether it came before ctx ended.
+// campaign waits for the lease. It reports whether it was acquired before ctx ended.
 func (c *candidate) campaign(ctx context.Context) bool {
 	for told := ""; ; {
 		err := c.claim(ctx, time.Now().Add(c.Terms.Deadline))
@@ -84,7 +84,7 @@ func (c *candidate) campaign(ctx context.Context) bool {
 	}
 }
 
-// renew renews the lease until lead is done, whose error it returns, or the lease is lost.
+// renew renews the lease until lead has returned or the lease is lost. over reports that lead has returned; err is its error.
 func (c *candidate) renew(ctx context.Context, done <-chan error) (err error, over bool) {
 	due := time.NewTimer(c.Terms.Renew)
 	defer due.Stop()
@@ -97,7 +97,7 @@ func (c *candidate) renew(ctx context.Context, done <-chan error) (err error, ov
 		}
 		next := c.Terms.Renew
 		if err := c.claim(context.WithoutCancel(ctx), c.elector.ValidUntil()); err != nil {
-			c.Logger.Warn("the lease could not be renewed", "name", c.Name, "error", err)
+			c.Logger.Warn("cannot renew the lease", "name", c.Name, "error", err)
 			next = c.Terms.Retry
 		}
 		due.Reset(max(0, min(next, time.Until(c.elector.ValidUntil()))))
@@ -105,11 +105,11 @@ func (c *candidate) renew(ctx context.Context, done <-chan error) (err error, ov
 	return nil, false
 }
 
-// claim looks at the lease and writes it, if it may be had. Nothing is begun after the end.
+// claim reads the record and writes it if this candidate may hold the lease. It starts no request after the time end.
 func (c *candidate) claim(ctx context.Context, end time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	if !isValid(c.elector.ValidUntil()) { // else what was written last is known, and a conflict shows it
+	if !isValid(c.elector.ValidUntil()) { // a holder needs no read: a conflict of the write shows a change
 		r, err := c.Store.Get(ctx)
 		if err != nil {
 			return err
@@ -126,24 +126,24 @@ func (c *candidate) claim(ctx context.Context, end time.Time) error {
 		c.elector.Granted(written, sent)
 		return nil
 	}
-	if now, getErr := c.Store.Get(ctx); getErr == nil { // it may have been written all the same
+	if now, getErr := c.Store.Get(ctx); getErr == nil { // the write may have succeeded in spite of the error
 		c.elector.See(now, time.Now())
 	}
 	return err
 }
 
-// release gives the lease away, so that no candidate has to wait for its end.
+// release releases the lease, so that the next candidate does not have to wait for it to expire.
 func (c *candidate) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Terms.Retry)
 	defer cancel()
 	if _, err := c.Store.Put(ctx, c.elector.Release()); err != nil {
-		c.Logger.Warn("the lease could not be given away", "name", c.Name, "error", err)
+		c.Logger.Warn("cannot release the lease", "name", c.Name, "error", err)
 	}
 }
 
 func isValid(until time.Time) bool { return time.Now().Before(until) }
 
-// pause reports whether it was not cut short by the end of ctx.
+// pause waits for d. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

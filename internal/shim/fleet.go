@@ -104,9 +104,9 @@ func (s Observation) IsLost() bool {
 func (f *Fleet) Observe(ctx context.Context, name string) (Observation, error) {
 	dir := statedir.For(f.opts.Dir, name)
 	for try := 0; ; try++ {
-		sight, again, err := f.observeOnce(ctx, name, dir)
+		observed, again, err := f.observeOnce(ctx, name, dir)
 		if !again || try == 3 {
-			return sight, err
+			return observed, err
 		}
 	}
 }
@@ -179,11 +179,11 @@ func (f *Fleet) readLeftovers(dir statedir.Folder, token string) (Observation, e
 		return s, err
 	}
 	s.Record = &record // if damaged, for example by a power failure, it only shows that there was an instance
-	corpse, err := readExitRecord(dir)
+	exitRecord, err := readExitRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, statedir.ErrDamaged) {
 		return s, nil
 	}
-	s.ExitRecord = &corpse
+	s.ExitRecord = &exitRecord
 	return s, err
 }
 
@@ -338,11 +338,11 @@ func (f *Fleet) examine(ctx context.Context, dir statedir.Folder) (*State, error
 	case err != nil:
 		return nil, err
 	}
-	sight, err := f.Observe(ctx, record.Name)
-	if err != nil || sight.Client == nil || sight.State.Exit != nil {
+	observed, err := f.Observe(ctx, record.Name)
+	if err != nil || observed.Client == nil || observed.State.Exit != nil {
 		return nil, err
 	}
-	return &sight.State, nil
+	return &observed.State, nil
 }
 
 // LockInput locks the session's input for one prompt, so that prompts of several processes never mix. The returned function

@@ -66,7 +66,7 @@ type host struct {
 
 // The reasons why a shim exits. If the reason is none of these, a signal requested the exit.
 var (
-	errDone        = errors.New("session has ended")                      // the exit record is kept
+	errDone        = errors.New("session has ended")                      // the exit record is watchDone
 	errRemoved     = errors.New("session was stopped")                    // the folder is removed
 	errStarterGone = errors.New("the starter has gone before the report") // the folder is removed
 )
@@ -179,13 +179,13 @@ func (h *host) start() error {
 // serve answers requests until the session has ended, then stops the agent and removes the folder or, if the agent exited by
 // itself, only the socket.
 func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
-	kept := make(chan struct{})
+	watchDone := make(chan struct{})
 	go func() {
-		defer close(kept)
+		defer close(watchDone)
 		h.watchStateDir(ctx, asked)
 	}()
 	<-ctx.Done()
-	<-kept
+	<-watchDone
 	var grace time.Duration
 	if !slices.Contains([]error{errDone, errRemoved, errStarterGone}, context.Cause(ctx)) {
 		grace = signalGrace

@@ -199,8 +199,8 @@ func exitOf(status syscall.WaitStatus) Exit {
 	return e
 }
 
-// acquireTurn waits for the right to start or stop agents; give returns it. It returns [ErrExited] when the shim is stopping.
-func (h *host) acquireTurn(ctx context.Context) (give func(), err error) {
+// acquireTurn waits for the right to start or stop agents; returnTurn returns it. It returns [ErrExited] when the shim is stopping.
+func (h *host) acquireTurn(ctx context.Context) (returnTurn func(), err error) {
 	select {
 	case <-h.turn:
 	case <-ctx.Done():

@@ -131,19 +131,19 @@ const claimTries = 10
 // another process is starting or stopping it. It returns nil if the lock may be free now, for example because another process
 // held it only to test it.
 func (f *Fleet) removeEnded(ctx context.Context, name string) error {
-	sight, err := f.Observe(ctx, name)
+	observed, err := f.Observe(ctx, name)
 	switch {
 	case err != nil:
 		return err
-	case sight.Busy, sight.Client != nil && sight.State.Exit == nil:
+	case observed.Busy, observed.Client != nil && observed.State.Exit == nil:
 		return ErrNameInUse
-	case sight.Client == nil:
+	case observed.Client == nil:
 		return nil
 	}
-	if err := sight.Client.release(ctx); err != nil && !errors.Is(err, ErrNoShim) {
+	if err := observed.Client.release(ctx); err != nil && !errors.Is(err, ErrNoShim) {
 		return err
 	}
-	return proc.WaitGone(ctx, sight.Record.Shim)
+	return proc.WaitGone(ctx, observed.Record.Shim)
 }
 
 // spawn starts the shim process and waits for its report.
@@ -193,8 +193,8 @@ func (f *Fleet) spawn(ctx context.Context, dir statedir.Folder, lock *os.File, s
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
-	} else if said, readErr := os.ReadFile(dir.Errors()); readErr == nil && len(bytes.TrimSpace(said)) > 0 {
-		err = fmt.Errorf("%w; the shim said: %s", err, bytes.TrimSpace(said))
+	} else if output, readErr := os.ReadFile(dir.Errors()); readErr == nil && len(bytes.TrimSpace(output)) > 0 {
+		err = fmt.Errorf("%w; the shim output: %s", err, bytes.TrimSpace(output))
 	}
 	return errors.Join(err, f.children.end(pid))
 }

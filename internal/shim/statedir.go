@@ -55,11 +55,11 @@ func (h *host) watchStateDir(ctx context.Context, asked <-chan os.Signal) {
 // socket also finds the other files. If another process holds the folder's lock, restoreStateDir returns an error. That process
 // finds this shim and sends reviveSignal after it has released the lock.
 func (h *host) restoreStateDir() error {
-	give, err := h.acquireTurn(h.ctx) // blocks starts and stops of the agent
+	returnTurn, err := h.acquireTurn(h.ctx) // blocks starts and stops of the agent
 	if err != nil {
 		return nil // the session is stopping: its folder is removed
 	}
-	defer give()
+	defer returnTurn()
 	if !statedir.SameFile(h.lock, h.dir.Lock()) {
 		if err := statedir.CheckTrusted(filepath.Dir(string(h.dir))); err != nil {
 			return err

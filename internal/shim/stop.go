@@ -35,14 +35,14 @@ func (h *host) resume() {
 
 // stop stops all processes of the session. If none survives, the shim exits afterwards.
 func (h *host) stop(ctx context.Context, grace time.Duration) (StopReport, error) {
-	give, err := h.acquireTurn(ctx)
+	returnTurn, err := h.acquireTurn(ctx)
 	if errors.Is(err, ErrExited) {
 		return StopReport{}, nil // another request is stopping the session
 	}
 	if err != nil {
 		return StopReport{}, err
 	}
-	defer give()
+	defer returnTurn()
 	report, err := h.end(grace)
 	if err == nil && len(report.Survivors) == 0 {
 		h.closing(errRemoved)
@@ -52,11 +52,11 @@ func (h *host) stop(ctx context.Context, grace time.Duration) (StopReport, error
 
 // release makes the shim of an agent that has exited stop the processes that the agent left running, and exit.
 func (h *host) release(ctx context.Context) error {
-	give, err := h.acquireTurn(ctx)
+	returnTurn, err := h.acquireTurn(ctx)
 	if err != nil {
 		return err
 	}
-	defer give()
+	defer returnTurn()
 	h.mu.Lock()
 	exited := h.exit != nil
 	h.mu.Unlock()
@@ -74,11 +74,11 @@ func (h *host) release(ctx context.Context) error {
 // has a successor, the new agent gets its token and environment. The content of the screen moves into the scrollback, so that
 // it is not read as the new agent's screen. If the new agent cannot be started, the session is one whose agent has exited.
 func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
-	give, err := h.acquireTurn(ctx)
+	returnTurn, err := h.acquireTurn(ctx)
 	if err != nil {
 		return err
 	}
-	defer give()
+	defer returnTurn()
 	report, err := h.end(req.Grace)
 	if err == nil && len(report.Survivors) > 0 {
 		err = fmt.Errorf("processes %v did not exit", report.Survivors)

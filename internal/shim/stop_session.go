@@ -47,24 +47,24 @@ func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time
 var errRetry = errors.New("the session is being started or stopped")
 
 func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
-	sight, err := f.Observe(ctx, name)
+	observed, err := f.Observe(ctx, name)
 	if err != nil {
 		return StopReport{}, err
 	}
-	if token != nil && sight.Record != nil && sight.Token != *token {
+	if token != nil && observed.Record != nil && observed.Token != *token {
 		return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
 	}
 	dir := statedir.For(f.opts.Dir, name)
 	var report StopReport
 	switch {
-	case sight.Client != nil:
-		report, err = f.stopLive(ctx, sight, grace)
-	case sight.Busy: // its socket is about to be created or removed
+	case observed.Client != nil:
+		report, err = f.stopLive(ctx, observed, grace)
+	case observed.Busy: // its socket is about to be created or removed
 		err = errRetry
-	case sight.Record == nil:
+	case observed.Record == nil:
 		err = dir.RemoveIfUnused()
 	default:
-		report, err = f.sweep(ctx, dir, sight, grace)
+		report, err = f.sweep(ctx, dir, observed, grace)
 	}
 	for _, changed := range []error{ErrNoShim, ErrStale, ErrNameInUse} {
 		if errors.Is(err, changed) {
@@ -91,9 +91,9 @@ func (f *Fleet) ClearLost(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		sight, err := f.Observe(ctx, record.Name)
-		if err == nil && sight.IsLost() {
-			_, err = f.Stop(ctx, record.Name, &sight.Token, 0)
+		observed, err := f.Observe(ctx, record.Name)
+		if err == nil && observed.IsLost() {
+			_, err = f.Stop(ctx, record.Name, &observed.Token, 0)
 		}
 		return nil, err
 	})

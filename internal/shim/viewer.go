@@ -188,11 +188,11 @@ func clamp(side int) int { return min(max(side, 1), maxSide) }
 // sendInput waits until no hold is active and writes p to the agent's input.
 func (v *viewer) sendInput(h *host, p []byte) error {
 	input := h.waitForHoldEnd()
-	patience := inputWait
+	limit := inputWait
 	if v.inputStalled {
-		patience = stalledInputWait
+		limit = stalledInputWait
 	}
-	ctx, cancel := context.WithTimeout(h.ctx, patience)
+	ctx, cancel := context.WithTimeout(h.ctx, limit)
 	defer cancel()
 	passed := false
 	_, err := input.WriteNext(ctx, func() ([]byte, error) {

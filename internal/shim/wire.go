@@ -133,7 +133,7 @@ type Frame struct {
 	Exited     bool      `json:"exited"`
 }
 
-// LineMode describes whether the program or the kernel edits the terminal's input line.
+// LineMode describes whether the program reads single keys or the kernel collects whole lines.
 type LineMode = process.LineMode
 
 // The line modes.

@@ -1,5 +1,5 @@
-// Package statedir is the folder of one session: where its files are, and the lock that
-// proves that its shim lives. See package shim for what is in it.
+// Package statedir manages the folder of one session: the paths of its files, and the lock that proves that its shim runs.
+// Package shim documents the files.
 package statedir
 
 import (
@@ -15,52 +15,51 @@ import (
 	"time"
 )
 
-// Folder is one session's folder.
+// Folder is the path of one session's folder.
 type Folder string
 
-// nameBytes is how much of the hash of a session's name is in the name of its folder.
+// nameBytes is the number of bytes of a hash in a folder's name.
 const nameBytes = 8
 
-// For returns the folder of the named session. The name is hashed: a socket
-// path must be short, and names differ in case only on file systems that do not.
+// For returns the folder of the named session. The folder's name is a hash of the session's name: it makes the path of the
+// socket short, and works on file systems that do not distinguish upper and lower case.
 func For(dir, name string) Folder {
 	sum := sha256.Sum256([]byte(name))
 	return Folder(filepath.Join(dir, hex.EncodeToString(sum[:nameBytes])))
 }
 
-// IsFolderName reports whether f has a name that [For] makes.
+// IsFolderName reports whether the name of f has the form that [For] makes.
 func IsFolderName(f Folder) bool {
 	name, err := hex.DecodeString(filepath.Base(string(f)))
 	return err == nil && len(name) == nameBytes
 }
 
-// Lock returns the file that is locked for as long as the shim lives.
+// Lock returns the path of the file that is locked while the shim runs.
 func (f Folder) Lock() string { return filepath.Join(string(f), "lock") }
 
-// Sock returns the shim's socket.
+// Sock returns the path of the shim's socket.
 func (f Folder) Sock() string { return filepath.Join(string(f), "sock") }
 
-// Instance returns the file of the instance token.
+// Instance returns the path of the file that contains the instance token.
 func (f Folder) Instance() string { return filepath.Join(string(f), "instance") }
 
-// Record returns the file of what was started.
+// Record returns the path of the file that describes what was started.
 func (f Folder) Record() string { return filepath.Join(string(f), "session.json") }
 
-// ExitRecord returns the file of how the agent ended.
+// ExitRecord returns the path of the file that describes the agent's exit.
 func (f Folder) ExitRecord() string { return filepath.Join(string(f), "last.json") }
 
-// Input returns the file that is locked while a prompt is being delivered.
+// Input returns the path of the file that is locked while a prompt is being delivered.
 func (f Folder) Input() string { return filepath.Join(string(f), "input.lock") }
 
-// Errors returns the file of what the shim had to say.
+// Errors returns the path of the shim's log file.
 func (f Folder) Errors() string { return filepath.Join(string(f), "shim.log") }
 
-// Prompts returns the folder of prompts that are too long for a command line.
+// Prompts returns the path of the folder for prompts that are too long for a command line.
 func (f Folder) Prompts() string { return filepath.Join(string(f), "prompts") }
 
-// Claim takes the folder's lock, making the folder if need be. [ErrLocked] if
-// another process holds it. The lock follows the returned file and every process
-// that inherits it.
+// Claim acquires the folder's lock. It creates the folder if it is missing, and returns [ErrLocked] if another process holds
+// the lock. The returned file and all its inherited copies share the lock; it is released when all of them are closed.
 func (f Folder) Claim() (*os.File, error) {
 	for {
 		if err := os.MkdirAll(string(f), 0o700); err != nil {
@@ -72,7 +71,7 @@ func (f Folder) Claim() (*os.File, error) {
 		}
 		file, err := os.OpenFile(f.Lock(), os.O_RDWR|os.O_CREATE, 0o600)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed between the two lines
+			continue // the folder was removed between the two calls
 		}
 		if err != nil {
 			return nil, err
@@ -91,8 +90,7 @@ func (f Folder) Claim() (*os.File, error) {
 	}
 }
 
-// IsLocked reports whether some process holds the folder's lock. A folder that does
-// not exist is not held.
+// IsLocked reports whether some process holds the folder's lock. It returns false if the folder does not exist.
 func (f Folder) IsLocked() (bool, error) {
 	file, err := os.OpenFile(f.Lock(), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,8 +110,7 @@ func (f Folder) IsLocked() (bool, error) {
 	}
 }
 
-// lockExclusive tries for a few milliseconds, because somebody who only asks
-// whether the lock is held has it for an instant himself.
+// lockExclusive tries for a few milliseconds, because IsLocked in another process also holds the lock for a short time.
 func lockExclusive(file *os.File) error {
 	for try := 0; ; try++ {
 		err := Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
@@ -124,7 +121,7 @@ func lockExclusive(file *os.File) error {
 	}
 }
 
-// Flock is flock(2), retried when a signal interrupts it.
+// Flock calls flock(2) and retries it when a signal interrupts it.
 func Flock(file *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(file.Fd()), how)
@@ -134,7 +131,7 @@ func Flock(file *os.File, how int) error {
 	}
 }
 
-// SameFile reports whether path still leads to the open file.
+// SameFile reports whether path still names the open file.
 func SameFile(file *os.File, path string) bool {
 	a, err := file.Stat()
 	if err != nil {
@@ -144,8 +141,7 @@ func SameFile(file *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// Clear removes what a previous instance left, all but the lock. Only the
-// lock's owner calls it.
+// Clear removes the files of a previous instance, but not the lock. The caller must hold the lock.
 func (f Folder) Clear() error {
 	var errs []error
 	for _, path := range []string{f.Sock(), f.Instance(), f.Record(), f.ExitRecord(), f.Input(), f.Errors()} {
@@ -156,9 +152,8 @@ func (f Folder) Clear() error {
 	return errors.Join(append(errs, os.RemoveAll(f.Prompts()))...)
 }
 
-// Remove removes the whole folder, the lock last: up to then no other process can
-// begin something in it. Only the lock's owner calls it; a starter that already
-// has the old lock open sees that the path is another file now.
+// Remove removes the whole folder, the lock last: until then no other process can start a session in it. The caller must hold
+// the lock. A process that has already opened the removed lock notices that the path names another file.
 func (f Folder) Remove() error {
 	entries, err := os.ReadDir(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,15 +167,14 @@ func (f Folder) Remove() error {
 	}
 	for _, path := range []string{f.Lock(), string(f)} {
 		err := os.Remove(path)
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) { // then another one has it already
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) { // then another process has created it again
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// RemoveIfUnused removes a folder in which nothing was started and no start is about to
-// begin.
+// RemoveIfUnused removes the folder if it has no record and no process holds its lock.
 func (f Folder) RemoveIfUnused() error {
 	if NotExists(string(f)) {
 		return nil
@@ -199,14 +193,14 @@ func (f Folder) RemoveIfUnused() error {
 	return f.Remove()
 }
 
-// Touch makes the folder and its files look used.
+// Touch sets the modification time of the folder and its files to now.
 func (f Folder) Touch(now time.Time) {
 	for _, path := range []string{string(f), f.Lock(), f.Sock(), f.Instance(), f.Record(), f.Input(), f.Errors()} {
-		_ = os.Chtimes(path, now, now) // what is not there needs none
+		_ = os.Chtimes(path, now, now) // files that do not exist are skipped
 	}
 }
 
-// Token returns the instance token of the instance that has the folder.
+// Token returns the instance token that is stored in the folder.
 func (f Folder) Token() (string, error) {
 	b, err := os.ReadFile(f.Instance())
 	return string(b), err
@@ -215,10 +209,10 @@ func (f Folder) Token() (string, error) {
 // ErrLocked reports that another process holds a folder's lock.
 var ErrLocked = errors.New("session folder is in use")
 
-// ErrDamaged reports a file that holds no JSON.
+// ErrDamaged reports a file that is not valid JSON.
 var ErrDamaged = errors.New("is damaged")
 
-// ReadJSON reads the file at path into v. [ErrDamaged] if it is no JSON.
+// ReadJSON decodes the file at path into v. It returns [ErrDamaged] if the file is not valid JSON.
 func ReadJSON(path string, v any) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -230,7 +224,7 @@ func ReadJSON(path string, v any) error {
 	return nil
 }
 
-// WriteJSON replaces path in one step, 0600.
+// WriteJSON encodes v and replaces the file at path atomically, with mode 0600.
 func WriteJSON(path string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -239,7 +233,7 @@ func WriteJSON(path string, v any) error {
 	return WriteFile(path, b)
 }
 
-// WriteFile replaces path in one step, 0600.
+// WriteFile replaces the file at path atomically, with mode 0600.
 func WriteFile(path string, b []byte) error {
 	tmp := path + ".new"
 	if err := os.WriteFile(tmp, b, 0o600); err != nil {
@@ -248,7 +242,8 @@ func WriteFile(path string, b []byte) error {
 	return os.Rename(tmp, path)
 }
 
-// MakePrivate makes the folder, or checks that no other user may enter it.
+// MakePrivate creates the folder if it is missing. It returns an error if the folder does not belong to this user or if other
+// users may access it.
 func MakePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -264,9 +259,9 @@ func MakePrivate(dir string) error {
 	return nil
 }
 
-// CheckTrusted returns an error if another user could replace or read something in dir: every folder
-// from the root down to dir must belong to this user or to root, and one that others may write
-// into must be sticky. Folders that do not exist are skipped.
+// CheckTrusted returns an error if another user could replace or change a file in dir. Every folder from the root down to dir
+// must belong to this user or to root, and a folder that others may write to must be sticky. Folders that do not exist are
+// skipped.
 func CheckTrusted(dir string) error {
 	for ; ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(dir)
@@ -288,7 +283,7 @@ func CheckTrusted(dir string) error {
 	}
 }
 
-// NotExists reports whether there is nothing at path.
+// NotExists reports whether path does not exist.
 func NotExists(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)

@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFD is where the starter leaves the folder's lock.
+// lockFD is the file descriptor of the folder's lock that the starter passes to the shim.
 const lockFD = 3
 
-// Inherit takes the lock from the starter and closes every other descriptor that
-// came with it: an agent that runs for weeks must not hold a pipe of the shell
-// that ran the command.
+// Inherit returns the lock that the starter passed to this process and closes all other inherited file descriptors. Else an
+// agent that runs for weeks could keep open a pipe of the shell that started it.
 func Inherit(dir Folder) (*os.File, error) {
 	syscall.CloseOnExec(lockFD)
 	lock := os.NewFile(lockFD, dir.Lock())
@@ -30,9 +29,9 @@ func Inherit(dir Folder) (*os.File, error) {
 		if err != nil || fd <= lockFD {
 			continue
 		}
-		// Our own all close on exec; what came through one does not.
+		// Files that this process opened have the close-on-exec flag; inherited files do not.
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			_ = unix.Close(fd) // it was nothing of ours
+			_ = unix.Close(fd) // the file is not used
 		}
 	}
 	return lock, nil

@@ -1,5 +1,5 @@
-// Package workqueue is a set of keys that wait to be processed: adding one never blocks, and a key that
-// is added twice before it is processed is processed once.
+// Package workqueue implements a set of keys that wait to be processed. Adding a key never blocks. A key that is added twice
+// before it is processed is processed once.
 package workqueue
 
 import (
@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// Queue is the keys that are due. Anybody may mark them; one goroutine waits and takes them.
+// Queue is a set of keys. Any goroutine may add keys; one goroutine waits for them and removes them.
 type Queue struct {
-	woken chan struct{} // holds one value if there is something to do
+	woken chan struct{} // holds one value if there is work
 
 	mu   sync.Mutex
 	keys map[string]struct{}
 }
 
-// NewQueue returns an empty set.
+// NewQueue returns an empty queue.
 func NewQueue() *Queue { return &Queue{woken: make(chan struct{}, 1), keys: map[string]struct{}{}} }
 
-// Add says that the key is due.
+// Add adds the key to the queue and wakes the waiting goroutine.
 func (s *Queue) Add(key string) {
 	s.mu.Lock()
 	s.keys[key] = struct{}{}
@@ -27,7 +27,7 @@ func (s *Queue) Add(key string) {
 	s.Wake()
 }
 
-// Wake wakes who waits, for a reason that has no key.
+// Wake wakes the waiting goroutine without adding a key.
 func (s *Queue) Wake() {
 	select {
 	case s.woken <- struct{}{}:
@@ -35,11 +35,11 @@ func (s *Queue) Wake() {
 	}
 }
 
-// Woken receives once there is something to do; what was marked before it received is in
-// the next Take.
+// Woken returns a channel that receives a value when there is work. Keys that were added before the value was received are
+// returned by the next PopAll.
 func (s *Queue) Woken() <-chan struct{} { return s.woken }
 
-// PopAll returns the keys that are due, sorted, and forgets them.
+// PopAll returns all keys, sorted, and removes them from the queue.
 func (s *Queue) PopAll() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

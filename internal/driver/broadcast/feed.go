@@ -1,5 +1,5 @@
-// Package broadcast sends the events of a driver to all subscribers. One that is too slow gets a request
-// to observe everything again instead of the events that it missed.
+// Package broadcast sends the events of a driver to all subscribers. A subscriber that reads too slowly loses events and then
+// gets a resync event: it must observe all sessions again.
 package broadcast
 
 import (
@@ -10,55 +10,54 @@ import (
 	"gascity/runtime"
 )
 
-// buffer is how far a consumer may fall behind before it gets a resync: an event to
-// look at everything.
+// buffer is the number of unread events that a subscriber may have before it loses events and gets a resync.
 const buffer = 512
 
-// Broadcaster are all who watch. It is safe for concurrent use; the zero value has none.
+// Broadcaster sends events to subscribers. It is safe for concurrent use. The zero value has no subscribers.
 type Broadcaster struct {
 	mu          sync.Mutex
 	subscribers map[*subscriber]struct{}
 	wg          sync.WaitGroup
 }
 
-// subscriber is one consumer. What it had no room for is lost, and then a resync follows as soon
-// as there is room, whether or not anything else happens.
+// subscriber is one consumer of events. Events for which its channel has no space are lost. It then gets a resync as soon as
+// there is space.
 type subscriber struct {
 	events chan runtime.Event
-	lost   chan struct{} // full when something was lost since the last resync
+	lost   chan struct{} // full if an event was lost since the last resync
 }
 
-// Subscribe returns a channel of all events from now on, begun by a resync. It is closed when
-// ctx or life ends.
+// Subscribe returns a channel of all events from now on. The first event is a resync. The channel is closed when ctx or life
+// ends.
 func (f *Broadcaster) Subscribe(ctx, life context.Context) <-chan runtime.Event {
-	one := &subscriber{events: make(chan runtime.Event, buffer), lost: make(chan struct{}, 1)}
-	one.send(resync())
+	sub := &subscriber{events: make(chan runtime.Event, buffer), lost: make(chan struct{}, 1)}
+	sub.send(resync())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.subscribers == nil {
 		f.subscribers = map[*subscriber]struct{}{}
 	}
-	f.subscribers[one] = struct{}{}
+	f.subscribers[sub] = struct{}{}
 	f.wg.Go(func() {
-		one.sendResyncs(ctx, life)
+		sub.sendResyncs(ctx, life)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.subscribers, one)
-		close(one.events)
+		delete(f.subscribers, sub)
+		close(sub.events)
 	})
-	return one.events
+	return sub.events
 }
 
-// Publish passes an event to all. It never waits.
+// Publish sends an event to all subscribers. It never blocks.
 func (f *Broadcaster) Publish(e runtime.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for one := range f.subscribers {
-		one.send(e)
+	for sub := range f.subscribers {
+		sub.send(e)
 	}
 }
 
-// Wait returns when all channels are closed.
+// Wait returns when the channels of all subscribers are closed.
 func (f *Broadcaster) Wait() { f.wg.Wait() }
 
 func resync() runtime.Event { return runtime.Event{Kind: runtime.EventResync, Time: time.Now()} }
@@ -74,7 +73,7 @@ func (f *subscriber) send(e runtime.Event) {
 	}
 }
 
-// sendResyncs sends the resyncs until a context ends.
+// sendResyncs sends a resync after each loss until a context ends.
 func (f *subscriber) sendResyncs(ctx, life context.Context) {
 	for {
 		select {
@@ -84,7 +83,7 @@ func (f *subscriber) sendResyncs(ctx, life context.Context) {
 		case <-life.Done():
 			return
 		}
-		select { // what is lost from here on asks for another one
+		select { // an event that is lost from here on causes another resync
 		case f.events <- resync():
 		case <-ctx.Done():
 			return

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// mark begins what an outpost writes. A login shell may have printed something before.
+// mark is the first text that an outpost writes. A login shell may have printed other text before it.
 const mark = "\n--gc-outpost--\n"
 
-// noiseLimit is how much of that there may be.
+// noiseLimit bounds the text before the mark, in bytes.
 const noiseLimit = 64 << 10
 
-// Announce writes the mark: the far end's first bytes.
+// Announce writes the mark, the first bytes that the outpost sends.
 func Announce(w io.Writer) error {
 	_, err := io.WriteString(w, mark)
 	return err
 }
 
-// NoOutpostError says that the far end ended, or printed something else, before an outpost
-// announced itself.
+// NoOutpostError reports that the remote program exited, or printed other text, before an outpost wrote the mark.
 type NoOutpostError struct {
-	Printed string // what it printed, at most its last 2 KiB
+	Printed string // what the program printed, at most its last 2 KiB
 	Err     error
 }
 
@@ -35,7 +34,7 @@ func (e *NoOutpostError) Error() string {
 
 func (e *NoOutpostError) Unwrap() error { return e.Err }
 
-// Await reads until the mark and not a byte further. Its error is a [NoOutpostError].
+// Await reads up to and including the mark, and nothing after it. Its error is a [NoOutpostError].
 func Await(r io.Reader) error {
 	var printed []byte
 	one := make([]byte, 1)

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// unpack writes an archive below dir and nowhere else, links included, and returns the
-// name of its one root.
+// unpack extracts an archive into dir and returns the name of its top-level entry. Names and links that lead out of dir are
+// refused.
 func unpack(r io.Reader, dir string) (base string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -49,5 +49,5 @@ func unpackOne(root *os.Root, name string, header *tar.Header, content io.Reader
 		_, err = io.Copy(out, content)
 		return errors.Join(err, out.Close())
 	}
-	return fmt.Errorf("%s is nothing that can be carried over", header.Name)
+	return fmt.Errorf("%s is not a file, folder or symbolic link and cannot be copied", header.Name)
 }

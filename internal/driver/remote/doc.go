@@ -1,18 +1,15 @@
-// Package remote carries a [runtime.Provider] over one connection: a driver of a far
-// machine runs gc there, which serves its own local driver on standard input and output,
-// and everything that is known about terminals, receipts and process trees is used where
+// Package remote implements a [runtime.Provider] for sessions on another machine, over one connection. A driver for remote
+// machines runs gc there. The remote gc, called the outpost, serves its own local driver on standard input and output. So
+// terminals, receipts and process trees are handled on the machine where the agents run.
 // the agents are.
 //
-// [Serve] is the far end. [Provider] is the near one: it has each extension of the
-// contract and answers with the far driver's errors, sentinels included. Each call is a
-// stream of its own in the connection, so that a slow one holds up no other, and costs
-// one round trip.
+// [Serve] is the remote end and [Provider] is the local end. The provider implements every extension of the contract and
+// returns the errors of the remote driver, including sentinels. Each call is a stream of its own in the connection and needs
+// one round trip, so a slow call does not delay other calls.
 //
-// What the caller names on its own machine (overlays, files to copy, scripts) is carried
-// over before the call. Agents over there reach this city's worker API at a socket of the
-// outpost, whose connections come back through the same connection.
+// Files that the caller names on its own machine (overlays, files to copy, scripts) are uploaded before the call. Remote agents
+// reach the worker API of this city at a socket of the outpost; their connections are forwarded through the same connection.
 //
-// A connection that is lost says nothing about sessions: they live on without it, calls
-// answer [runtime.ErrRuntimeUnavailable] until it is there again, watchers get a
-// resync.
+// If the connection is lost, the sessions continue. Calls return [runtime.ErrRuntimeUnavailable] until there is a new
+// connection, and watchers get a resync.
 package remote

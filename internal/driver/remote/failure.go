@@ -9,20 +9,20 @@ import (
 	"gascity/runtime"
 )
 
-// failure is an error on the wire: its text, the sentinels that it matches and the
-// errors with a context of their own that are in it.
+// failure is the encoding of an error: its text, the names of the sentinels that it matches, and the errors with fields that it
+// wraps.
 type failure struct {
 	Text    string                `json:"text"`
 	Is      []string              `json:"is,omitempty"`
-	Op      string                `json:"op,omitempty"` // of a runtime.Error, with Session
+	Op      string                `json:"op,omitempty"` // from a runtime.Error, like Session
 	Session string                `json:"session,omitempty"`
 	Death   *runtime.StartupDeath `json:"death,omitempty"`
 	Refused *runtime.RefusedError `json:"refused,omitempty"`
 	Answer  *runtime.AnswerError  `json:"answer,omitempty"`
-	Partial []*failure            `json:"partial,omitempty"` // of a runtime.PartialListError
+	Partial []*failure            `json:"partial,omitempty"` // from a runtime.PartialListError
 }
 
-// sentinel is an error that both ends know by a word.
+// sentinel is an error with a name that both ends know.
 type sentinel struct {
 	word string
 	err  error
@@ -51,7 +51,7 @@ func sentinels() []sentinel {
 	}
 }
 
-// packError returns err for the wire, nil for nil.
+// packError returns the encoding of err; nil for nil.
 func packError(err error) *failure {
 	if err == nil {
 		return nil
@@ -76,8 +76,8 @@ func packError(err error) *failure {
 	return f
 }
 
-// unpack returns the error that the far end had: equal in text, in what it matches and in
-// what can be found in it.
+// unpack returns an error with the same text as the remote error. It matches the same sentinels and wraps the same errors with
+// fields.
 func (f *failure) unpack() error {
 	if f == nil {
 		return nil
@@ -112,7 +112,7 @@ func (f *failure) unpack() error {
 	return e
 }
 
-// remoteError is an error that happened at the far end.
+// remoteError is an error that occurred at the remote end.
 type remoteError struct {
 	text   string
 	causes []error

@@ -15,14 +15,14 @@ import (
 	"gascity/runtime"
 )
 
-// fetch answers a call whose answer is an archive: one line that it begins, the archive in
-// chunks as HTTP has them, and one line that says how it ended.
+// fetch answers a call whose result is an archive. It writes one line that the call has begun, the archive in HTTP chunks, and
+// one line with the final error.
 func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Reader, r request) {
 	ctx, cancel := context.WithCancel(ctx)
-	var goodbye sync.WaitGroup
-	goodbye.Go(func() {
-		_, _ = in.ReadByte()                         // the caller writes nothing more
-		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails; nothing is read after it
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		_, _ = in.ReadByte()                         // returns when the caller closes the stream
+		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails; makes further writes fail
 		cancel()
 	})
 	reply(stream, empty{}, nil)
@@ -36,10 +36,10 @@ func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Read
 	}
 	err = errors.Join(err, archive.Flush(), chunks.Close())
 	reply(out, nil, err)
-	_ = out.Flush() // no receiver is left
-	abort(stream)   // ends the wait for a goodbye
+	_ = out.Flush() // an error means that the caller has disconnected
+	abort(stream)   // unblocks the goroutine above
 	cancel()
-	goodbye.Wait()
+	reader.Wait()
 }
 
 // CopyFrom implements runtime.CopyFromProvider.
@@ -66,7 +66,7 @@ func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) 
 		to := &sink{Writer: w}
 		_, err = io.Copy(to, httputil.NewChunkedReader(in))
 		if to.err != nil {
-			return fail(to.err) // of this machine
+			return fail(to.err) // an error of the local writer
 		}
 		if err == nil {
 			err = readLine(in, &a)

@@ -7,19 +7,19 @@ import (
 	"gascity/runtime"
 )
 
-// IsRunning keeps the contract of runtime.Inspector.
+// IsRunning implements runtime.Inspector. It returns false if the remote end cannot be asked.
 func (p *Provider) IsRunning(name string) bool {
 	yes, err := askBriefly[bool](p, "is-running", name, empty{})
 	return yes && err == nil
 }
 
-// IsAttached keeps the contract of runtime.Inspector.
+// IsAttached implements runtime.Inspector. It returns false if the remote end cannot be asked.
 func (p *Provider) IsAttached(name string) bool {
 	yes, err := askBriefly[bool](p, "is-attached", name, empty{})
 	return yes && err == nil
 }
 
-// ProcessAlive keeps the contract of runtime.Inspector.
+// ProcessAlive implements runtime.Inspector. It returns false if the remote end cannot be asked.
 func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	if len(processNames) == 0 {
 		return true // no check is possible
@@ -41,7 +41,7 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 // Observe implements runtime.Observer.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	o, err := askFor[observation](ctx, p.link, call{"observe", name, empty{}, queryGrace})
-	if o.At.IsZero() { // there was no answer
+	if o.At.IsZero() { // no answer
 		o.At = time.Now()
 	}
 	return o.unpack(), err
@@ -75,8 +75,7 @@ func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, si
 	return err
 }
 
-// FindRuntimesBySessionID implements runtime.ProcessTableScanner, on the far
-// machine.
+// FindRuntimesBySessionID implements runtime.ProcessTableScanner for the processes of the remote machine.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	return askBriefly[[]runtime.LiveRuntime](p, "find-runtimes", "", id)
 }
@@ -86,9 +85,8 @@ func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	return askAction(p, "terminate", "", r)
 }
 
-// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider. It waits as long
-// as a change: it cannot answer that it does not know, and the first call over a slow
-// connection sets the far side up.
+// SupportsTransport implements runtime.TransportCapabilityProvider. Its time limit is that of an action, because the first call
+// over a slow connection also sets up the remote end. It returns false if the remote end cannot be asked.
 func (p *Provider) SupportsTransport(transport string) bool {
 	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()

@@ -15,58 +15,57 @@ import (
 	"gascity/runtime"
 )
 
-// Options are what a driver brings to reach its outpost.
+// Options are the options of [Open].
 type Options struct {
-	// Where names the place in errors: "host alpha".
+	// Where names the remote machine in errors, for example "host alpha".
 	Where string
-	// Dial connects to a new far end, whose program runs [Serve]. It is called again
-	// after the connection was lost, never twice at once. All calls that need the
-	// connection wait for it and share its error; one that is given up does not end it.
+	// Dial connects to a new remote process that runs [Serve]. It is called again after the connection was lost, but never
+	// twice at the same time. All calls that need the connection wait for Dial and get its error. A caller that stops waiting
+	// does not stop Dial.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
-	// Connect bounds Dial and the greeting. Zero means 2 minutes.
+	// Connect bounds the time of Dial and the hello request together. Zero means 2 minutes.
 	Connect time.Duration
-	// Worker connects to the city's worker API on this machine. Nil: agents over there
-	// have none. Socket is the path of its socket as agents of this machine receive
-	// it.
+	// Worker connects to the city's worker API on this machine. If it is nil, remote agents have no worker API. Socket is the
+	// path of the socket that agents of this machine use.
 	Worker func(ctx context.Context) (net.Conn, error)
 	Socket string
-	// Attach connects the caller's terminal. Nil: there is no way.
+	// Attach connects the caller's terminal to a session. Nil means that attaching is not supported.
 	Attach func(ctx context.Context, name string, opts runtime.AttachOptions) error
-	// Capabilities are those of the far driver.
+	// Capabilities are those of the remote driver.
 	Capabilities runtime.ProviderCapabilities
-	// Ask bounds the calls of the contract that have no context, Act those that change
-	// something. Zero means 15 seconds and 2 minutes.
+	// Ask bounds queries of the contract that have no context; zero means 15 seconds. Act bounds actions that have no context;
+	// zero means 2 minutes.
 	Ask, Act time.Duration
 }
 
-// link is the near end of the connection: made when it is needed, again after it was lost.
+// link is the local end of the connection. It connects when a call needs it, and again after the connection was lost.
 type link struct {
 	opts   Options
-	ctx    context.Context //nolint:containedctx // of the provider, for the calls that have none
+	ctx    context.Context //nolint:containedctx // ends with Close; for calls without a context
 	cancel context.CancelFunc
-	work   sync.WaitGroup // the goroutines of connections
+	work   sync.WaitGroup // goroutines of connections
 
-	uploadSlots chan struct{} // holds a token for each upload that is under way
+	uploadSlots chan struct{} // holds a token for each upload in progress
 
 	mu      sync.Mutex
 	session *yamux.Session // nil before the first dial
 	reply   helloReply
-	attempt *attempt // under way, else nil
-	failed  error    // of the last attempt
+	attempt *attempt // the dial in progress; nil if there is none
+	failed  error    // error of the last dial
 	closed  bool
 }
 
-// attempt is one dial, for which everybody waits.
+// attempt is one dial. All callers that need a connection wait for it.
 type attempt struct {
 	done    chan struct{}
-	session *yamux.Session // with err, once done is closed
+	session *yamux.Session // valid, like err, after done is closed
 	err     error
 }
 
 const (
 	defaultConnect = 2 * time.Minute
-	// maxUploads keeps what waits on its way to a far end over a slow link below what
-	// the keep-alive stands.
+	// maxUploads bounds parallel uploads. More of them could delay the keep-alive messages of a slow connection until it is
+	// considered lost.
 	maxUploads = 4
 )
 
@@ -78,10 +77,10 @@ func newLink(opts Options) *link {
 	return &link{opts: opts, ctx: life, cancel: end, uploadSlots: make(chan struct{}, maxUploads)}
 }
 
-// errClosed is the answer of a provider that was closed.
-var errClosed = errors.New("it was closed")
+// errClosed is the error of calls after [Provider.Close].
+var errClosed = errors.New("the connection was closed")
 
-// connected returns the connection, a new one if there is none.
+// connected returns the connection. If there is none, it dials or waits for a dial in progress.
 func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
 	l.mu.Lock()
 	if l.closed {
@@ -105,19 +104,19 @@ func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
 	case <-ctx.Done():
 		err := context.Cause(ctx)
 		if before != nil {
-			err = fmt.Errorf("%w; the last time: %w", err, before)
+			err = fmt.Errorf("%w; the last attempt failed: %w", err, before)
 		}
 		return nil, l.newUnreachable(err)
 	}
 }
 
-// dialOnce dials once, and notifies all who wait.
+// dialOnce dials once and wakes all waiting callers.
 func (l *link) dialOnce(a *attempt) {
 	session, far, err := l.dial()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.closed {
-		session.Close() //nolint:errcheck // it is not in use
+		session.Close() //nolint:errcheck // not in use
 		err = errClosed
 	}
 	if l.failed = err; err != nil {
@@ -143,13 +142,13 @@ func (l *link) dial() (*yamux.Session, helloReply, error) {
 	}
 	far, err := sendHello(ctx, session, l.opts.Worker != nil)
 	if err != nil {
-		session.Close() //nolint:errcheck // the reason is known
+		session.Close() //nolint:errcheck // err has the reason
 		return nil, helloReply{}, err
 	}
 	return session, far, nil
 }
 
-// sendHello proves that the far end is an outpost of the same protocol.
+// sendHello checks that the remote end is an outpost with the same protocol version.
 func sendHello(ctx context.Context, session *yamux.Session, takesWorkers bool) (helloReply, error) {
 	stream, err := session.OpenStream()
 	if err != nil {
@@ -193,7 +192,7 @@ func (l *link) open(ctx context.Context) (*yamux.Stream, error) {
 	return stream, nil
 }
 
-// unreachableError says that the connection could not be made: nothing was asked.
+// unreachableError reports that there was no connection, so no request was sent.
 type unreachableError struct {
 	where string
 	cause error
@@ -207,7 +206,7 @@ func (e *unreachableError) Unwrap() []error { return []error{runtime.ErrRuntimeU
 
 func (l *link) newUnreachable(cause error) error { return &unreachableError{l.opts.Where, cause} }
 
-// lostError is the error of a call whose answer did not come.
+// lostError returns the error of a call that got no answer.
 func (l *link) lostError(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -215,22 +214,21 @@ func (l *link) lostError(ctx context.Context, cause error) error {
 	return fmt.Errorf("%w: the connection to %s was lost: %w", runtime.ErrRuntimeUnavailable, l.opts.Where, cause)
 }
 
-// actionGrace is how long a call that was given up waits for the far end's last word, so
-// that nothing is under way there when it returns; of a launch it is what taking it back
-// may last. A look changes nothing and waits for nothing.
+// The grace of a call is how long it waits for the remote end's answer after the caller's context has ended. An action waits,
+// so that the remote end does no more work for it when it returns. For a start, the grace includes undoing the start. A query
+// changes nothing and does not wait.
 const (
 	queryGrace  = 0
 	actionGrace = 5 * time.Second
 	launchGrace = 45 * time.Second
 )
 
-// ask makes one call. An error of the far end comes as it was there, together with the rest
-// of its answer.
+// ask makes one call with actionGrace. For an error of the remote end it also returns the result that came with the error.
 func ask[Out any](ctx context.Context, l *link, op, name string, body any) (Out, error) {
 	return askFor[Out](ctx, l, call{op, name, body, actionGrace})
 }
 
-// call is a request and how long its last word is waited for.
+// call is a request and its grace.
 type call struct {
 	op, name string
 	body     any
@@ -250,7 +248,7 @@ func askFor[Out any](ctx context.Context, l *link, c call) (Out, error) {
 	defer abort(stream)
 	stop := context.AfterFunc(ctx, func() {
 		_ = stream.SetReadDeadline(time.Now().Add(c.grace)) // never fails
-		stream.Close()                                      //nolint:errcheck // of the writing side: a goodbye
+		stream.Close()                                      //nolint:errcheck // closes the writing side: the remote end then cancels the call
 	})
 	defer stop()
 	a, err := exchange(stream, c.op, c.name, c.body)
@@ -267,7 +265,7 @@ func askFor[Out any](ctx context.Context, l *link, c call) (Out, error) {
 	return out, nil
 }
 
-// withCause adds why the caller gave a call up, which the far end cannot know.
+// withCause adds the cause of ctx to err, because the remote end does not know it.
 func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return errors.Join(cause, err)
@@ -275,7 +273,8 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// callContext returns a context for calls of the contract that have none.
+// callContext returns a context for calls of the contract that have none. limit is the configured timeout; usual is the default
+// if limit is zero.
 func (l *link) callContext(limit, usual time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		limit = usual
@@ -283,7 +282,7 @@ func (l *link) callContext(limit, usual time.Duration) (context.Context, context
 	return context.WithTimeout(l.ctx, limit)
 }
 
-// close ends the connection; the far end lives on without it.
+// close closes the connection and waits for its goroutines. The sessions continue.
 func (l *link) close() {
 	l.cancel()
 	l.mu.Lock()
@@ -291,7 +290,7 @@ func (l *link) close() {
 	session := l.session
 	l.mu.Unlock()
 	if session != nil {
-		session.Close() //nolint:errcheck // it is gone either way
+		session.Close() //nolint:errcheck // an error does not matter
 	}
 	l.work.Wait()
 }

@@ -11,10 +11,9 @@ import (
 	"gascity/runtime"
 )
 
-// operation is a call of the contract at the far end.
+// operation is a call of the contract that the remote end runs.
 type operation struct {
-	// uninterruptible: what was begun is brought to its end, although no caller waits for
-	// it.
+	// uninterruptible means that the operation is finished even if its caller has disconnected.
 	uninterruptible bool
 	run             func(ctx context.Context, s *server, r request) (any, error)
 }
@@ -42,7 +41,7 @@ type (
 	}
 )
 
-// newOperation makes an operation of a function: In is read from the request, Out is the answer.
+// newOperation makes an operation from a function. In is decoded from the request; Out is the answer.
 func newOperation[In, Out any](f func(ctx context.Context, p runtime.Provider, name string, in In) (Out, error)) operation {
 	return operation{run: func(ctx context.Context, s *server, r request) (any, error) {
 		var in In
@@ -55,7 +54,7 @@ func newOperation[In, Out any](f func(ctx context.Context, p runtime.Provider, n
 	}}
 }
 
-// newUninterruptible is on for what must not be left half done.
+// newUninterruptible is newOperation for an operation that must not be left half done.
 func newUninterruptible[In, Out any](f func(ctx context.Context, p runtime.Provider, name string, in In) (Out, error)) operation {
 	op := newOperation(f)
 	op.uninterruptible = true
@@ -64,20 +63,20 @@ func newUninterruptible[In, Out any](f func(ctx context.Context, p runtime.Provi
 
 type empty struct{}
 
-// withoutResult is for functions whose only answer is an error.
+// withoutResult adapts a function that returns only an error to newOperation.
 func withoutResult[In any](f func(ctx context.Context, p runtime.Provider, name string, in In) error) func(context.Context, runtime.Provider, string, In) (empty, error) {
 	return func(ctx context.Context, p runtime.Provider, name string, in In) (empty, error) {
 		return empty{}, f(ctx, p, name, in)
 	}
 }
 
-// operations returns the calls by their names on the wire.
+// operations returns all operations by their names on the wire.
 func operations() map[string]operation {
 	ops := map[string]operation{
 		"hello": {run: func(ctx context.Context, s *server, r request) (any, error) {
 			var h hello
 			if err := json.Unmarshal(r.Body, &h); err != nil {
-				return nil, errors.New("the caller does not say which protocol it speaks")
+				return nil, errors.New("the hello request has no protocol version")
 			}
 			return s.handleHello(context.WithoutCancel(ctx), h)
 		}},
@@ -87,7 +86,7 @@ func operations() map[string]operation {
 			case err != nil:
 				return nil, err
 			case len(running) > 0:
-				return nil, fmt.Errorf("sessions are there: %v", running)
+				return nil, fmt.Errorf("cannot remove the outpost: these sessions exist: %v", running)
 			case s.opts.Remove == nil:
 				return nil, errors.ErrUnsupported
 			}

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	uploadFolder  = "outpost" // of what is uploaded to an outpost, in its state folder
-	outpostSocket = "worker"  // of its worker API, in the folder of its sockets
+	uploadFolder  = "outpost" // folder of uploaded files, in the state folder of the outpost
+	outpostSocket = "worker"  // socket of the worker API, in the folder of sockets
 )
 
-// Outpost is the end of a connection that has the sessions: a local provider over a folder that takes
-// the place of a city's. All fields are required.
+// Outpost is the remote end of a connection: a local provider for the sessions in a folder that is used like a city's folder.
+// All fields are required.
 type Outpost struct {
-	Folder  string // absolute; sessions are found in it again
-	Version string // of this program
+	Folder  string // absolute; a later outpost finds the sessions in it again
+	Version string // version of this program
 	Open    func() (runtime.Provider, error)
 	Close   func(p runtime.Provider) error
 }
 
-// Serve serves the provider on standard input and output, until the near end closes them.
+// Serve serves the provider on standard input and output until the local end closes the connection.
 func (o Outpost) Serve(ctx context.Context, stdin io.Reader, stdout io.WriteCloser) (err error) {
 	p, leave, err := o.open()
 	if err != nil {
@@ -51,8 +51,8 @@ func (o Outpost) Serve(ctx context.Context, stdin io.Reader, stdout io.WriteClos
 	return errors.Join(err, o.Close(p))
 }
 
-// RunInit is the first process of a pod. It reaps processes whose parents have exited, and
-// stops the sessions of the folder, within grace, when ctx ends; with it the pod stops.
+// RunInit runs the first process of a pod. It reaps processes whose parents have exited. When ctx ends, it stops the sessions
+// of the folder within grace and returns; then the pod stops.
 func (o Outpost) RunInit(ctx context.Context, grace time.Duration) (err error) {
 	p, leave, err := o.open()
 	if err != nil {
@@ -64,7 +64,7 @@ func (o Outpost) RunInit(ctx context.Context, grace time.Duration) (err error) {
 	defer signal.Stop(ended)
 	for ctx.Err() == nil {
 		for pid, err := 1, error(nil); pid > 0 && err == nil; {
-			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil) // it starts no process itself
+			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil) // this process starts no processes of its own, so it may reap all
 		}
 		select {
 		case <-ended:
@@ -92,7 +92,7 @@ func (o Outpost) open() (p runtime.Provider, leave func() error, err error) {
 	if leave, err = citydir.LockShared(o.Folder); err != nil {
 		return nil, nil, err
 	}
-	_, err = outpostSockets(o.Folder) // the process that opens it finds the choice
+	_, err = outpostSockets(o.Folder) // the provider uses the folder that is chosen here
 	if err == nil {
 		p, err = o.Open()
 	}
@@ -102,11 +102,11 @@ func (o Outpost) open() (p runtime.Provider, leave func() error, err error) {
 	return p, leave, nil
 }
 
-// outpostSockets returns the folder of an outpost's sockets. That of the login is not used: many
-// hosts remove it at the last logout, and sessions live longer than a connection.
+// outpostSockets returns the folder for an outpost's sockets. It is not the login session's runtime folder: many hosts remove
+// that at the last logout, and agent sessions run longer.
 func outpostSockets(folder string) (string, error) { return citydir.RuntimeDir(folder, "") }
 
-// stdio is a process's standard input and output as one connection.
+// stdio combines a process's standard input and output into one connection.
 type stdio struct {
 	io.Reader
 	io.WriteCloser

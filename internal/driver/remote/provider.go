@@ -9,30 +9,29 @@ import (
 	"gascity/runtime"
 )
 
-// Provider is the near end: the far driver's sessions, with each extension of the
-// contract. What the far driver lacks it answers as the helpers of package runtime do.
-// Safe for concurrent use.
+// Provider is the local end: it has the sessions of the remote driver and implements every extension of the contract. For an
+// extension that the remote driver does not have, it returns the same error as the functions of package runtime. It is safe for
+// concurrent use.
 type Provider struct {
 	link *link
 }
 
-// Open returns a provider that connects when it is first asked. [Provider.Close] ends
-// its connection.
+// Open returns a provider. It connects at its first call. [Provider.Close] closes the connection.
 func Open(opts Options) *Provider { return &Provider{newLink(opts)} }
 
-// Close ends the connection and what depends on it. Sessions live on.
+// Close closes the connection and stops the provider's goroutines. The sessions continue.
 func (p *Provider) Close() error {
 	p.link.close()
 	return nil
 }
 
-// Connect connects now, if there is no connection: an error says why it cannot be had.
+// Connect connects now, if there is no connection, and returns the error if that fails.
 func (p *Provider) Connect(ctx context.Context) error {
 	_, err := p.link.connected(ctx)
 	return err
 }
 
-// Remove removes the far end's folders. It is refused while a session is there.
+// Remove removes the folders of the remote end. It returns an error if a session exists.
 func (p *Provider) Remove(ctx context.Context) error {
 	_, err := ask[empty](ctx, p.link, "remove", "", empty{})
 	return err
@@ -43,14 +42,14 @@ const (
 	defaultAct = 2 * time.Minute
 )
 
-// askBriefly asks without a context of the caller's.
+// askBriefly makes a query with the default context, see [Options.Ask].
 func askBriefly[Out any](p *Provider, op, name string, body any) (Out, error) {
 	ctx, cancel := p.link.callContext(p.link.opts.Ask, defaultAsk)
 	defer cancel()
 	return askFor[Out](ctx, p.link, call{op, name, body, queryGrace})
 }
 
-// askAction changes something without a context of the caller's.
+// askAction makes an action with the default context, see [Options.Act].
 func askAction(p *Provider, op, name string, body any) error {
 	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()
@@ -58,8 +57,7 @@ func askAction(p *Provider, op, name string, body any) error {
 	return err
 }
 
-// Start implements runtime.Runner. When the connection is lost meanwhile, the
-// far end takes the start back.
+// Start implements runtime.Runner. If the connection is lost during the start, the remote end undoes the start.
 func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	return p.launch(ctx, "start", name, cfg)
 }
@@ -86,7 +84,8 @@ func (p *Provider) launch(ctx context.Context, op, name string, cfg runtime.Conf
 	return err
 }
 
-// environ names the far socket of the worker API instead of this machine's.
+// environ replaces this machine's socket of the worker API by the remote socket in env, and removes it if the remote end has
+// none.
 func (p *Provider) environ(ctx context.Context, env map[string]string) (map[string]string, error) {
 	if p.link.opts.Socket == "" {
 		return env, nil
@@ -139,7 +138,7 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	return askAction(p, "run-live", name, cfg)
 }
 
-// CopyTo implements runtime.Stager: src lies on this machine.
+// CopyTo implements runtime.Stager. src is a path on this machine.
 func (p *Provider) CopyTo(name, src, relDst string) error {
 	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()
@@ -149,7 +148,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 		return &runtime.Error{Op: "copy to", Session: name, Err: err}
 	}
 	if len(bag.paths) == 0 {
-		return nil // there is no such file
+		return nil // src does not exist
 	}
 	_, err := ask[empty](ctx, p.link, "copy-to", name, copyRequest{src, relDst})
 	return err
@@ -222,8 +221,8 @@ func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error 
 	return err
 }
 
-// Deliver implements runtime.Deliverer. Without a connection not a byte was
-// sent; when it is lost meanwhile, Settle reports its outcome afterwards.
+// Deliver implements runtime.Deliverer. Without a connection the prompt is refused and nothing is sent. If the connection is
+// lost during the delivery, the outcome is unconfirmed; Settle finds it out later.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	bag := &uploads{link: p.link}
 	defer bag.discard()

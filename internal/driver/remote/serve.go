@@ -19,30 +19,28 @@ import (
 	"gascity/runtime"
 )
 
-// ServeOptions are the surroundings of the far end.
+// ServeOptions are the options of [Serve].
 type ServeOptions struct {
-	// Dir is a private folder of the outpost: what was carried over until it is used, and
-	// the worker API's socket. It is made if it is not there.
+	// Dir is a private folder of the outpost for uploaded files and the worker API's socket. It is created if it is missing.
 	Dir string
-	// Socket is where the worker API is reached over there. Empty: in Dir. Its folder is
-	// private, and its path is shorter than that of a socket may be by 8 bytes.
+	// Socket is the path of the worker API's socket for agents of this machine. Empty means a file in Dir. Its folder must be
+	// private, and the path must be at least 8 bytes shorter than the longest socket path that the system allows.
 	Socket string
-	// Version is sent to the near end.
+	// Version is sent to the local end.
 	Version string
-	// Remove removes all that the outpost has over there; no session is left then. Nil: it stays.
+	// Remove removes all files of the outpost; no session exists when it is called. Nil means that removing is not supported.
 	Remove func() error
 }
 
-// workerSocket is the name of the worker API's socket in the outpost's folder.
+// workerSocket is the file name of the worker API's socket in the outpost's folder.
 const workerSocket = "worker.sock"
 
-// Serve answers the calls that come over conn with p, until the near end closes it or ctx
-// ends; then it closes conn. Calls that end or interrupt something are brought to their
-// end even so; all others are cancelled. It returns when the last one has ended, and nil
-// if the near end said goodbye.
+// Serve runs the calls that arrive over conn with p, until the local end closes conn or ctx ends; then it closes conn.
+// Uninterruptible calls, such as stops and interrupts, are finished; all others are cancelled. It returns when the last call
+// has finished, and returns nil if the local end closed the connection in the regular way.
 func Serve(ctx context.Context, p runtime.Provider, conn io.ReadWriteCloser, opts ServeOptions) error {
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
-		return fmt.Errorf("the outpost has no folder: %w", err)
+		return fmt.Errorf("cannot create the outpost's folder: %w", err)
 	}
 	session, err := yamux.Server(conn, settings())
 	if err != nil {
@@ -54,7 +52,7 @@ func Serve(ctx context.Context, p runtime.Provider, conn io.ReadWriteCloser, opt
 	var closing sync.WaitGroup
 	closing.Go(func() {
 		<-ctx.Done()
-		session.Close() //nolint:errcheck // no receiver is left
+		session.Close() //nolint:errcheck // an error does not matter
 	})
 	err = s.accept(ctx)
 	cancel()
@@ -64,7 +62,7 @@ func Serve(ctx context.Context, p runtime.Provider, conn io.ReadWriteCloser, opt
 	return err
 }
 
-// server is the far end of one connection.
+// server is the remote end of one connection.
 type server struct {
 	provider runtime.Provider
 	opts     ServeOptions
@@ -72,8 +70,8 @@ type server struct {
 	calls    sync.WaitGroup
 
 	mu       sync.Mutex
-	uploads  map[string]bool // folders
-	listener net.Listener    // of the worker API, nil if the near end takes no connections
+	uploads  map[string]bool // folders of uploaded files
+	listener net.Listener    // of the worker API; nil if the local end offers none
 }
 
 func (s *server) accept(ctx context.Context) error {
@@ -83,16 +81,16 @@ func (s *server) accept(ctx context.Context) error {
 		case err == nil:
 			s.calls.Go(func() { s.answer(ctx, stream) })
 		case errors.Is(err, io.EOF), errors.Is(err, yamux.ErrSessionShutdown), ctx.Err() != nil:
-			return nil //nolint:nilerr // this is how a connection ends
+			return nil //nolint:nilerr // the connection was closed in the regular way
 		default:
 			return fmt.Errorf("the connection is lost: %w", err)
 		}
 	}
 }
 
-// answer serves one stream.
+// answer handles the call of one stream.
 func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
-	defer abort(stream) // the answer was written, or has no reader
+	defer abort(stream) // the answer was written, or nobody reads it
 	in := bufio.NewReader(stream)
 	var r request
 	if err := readLine(in, &r); err != nil {
@@ -116,10 +114,10 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		_, _ = in.ReadByte() // the caller writes nothing more: this is its goodbye
-		farewell(stream)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		_, _ = in.ReadByte() // returns when the caller closes its side
+		limitWrites(stream)
 		cancel()
 	})
 	if op.uninterruptible {
@@ -127,14 +125,14 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 	}
 	body, err := op.run(ctx, s, r)
 	reply(stream, body, err)
-	abort(stream) // ends the wait for a goodbye
+	abort(stream) // unblocks the goroutine above
 	cancel()
-	watching.Wait()
+	reader.Wait()
 }
 
-// farewell bounds what is written to a caller that has said goodbye: it may not read any
-// more, and then nothing would ever make room.
-func farewell(stream *yamux.Stream) {
+// limitWrites sets a deadline for writes to a caller that has closed its side: it may have stopped reading, and then a write
+// would block for ever.
+func limitWrites(stream *yamux.Stream) {
 	_ = stream.SetWriteDeadline(time.Now().Add(launchGrace)) // never fails
 }
 
@@ -147,12 +145,12 @@ func reply(stream io.Writer, body any, err error) {
 		}
 		a.Body = raw
 	}
-	if err := writeLine(stream, a); err != nil { // it cannot be encoded, or has no reader
+	if err := writeLine(stream, a); err != nil { // the answer cannot be encoded, or the caller has disconnected
 		_ = writeLine(stream, answer{Err: &failure{Text: "the answer cannot be sent: " + strings.ToValidUTF8(err.Error(), "?")}})
 	}
 }
 
-// watch writes the provider's events until either end closes.
+// watch writes the provider's events until one end closes the stream.
 func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
 	ctx, cancel := context.WithCancel(ctx)
 	events, err := runtime.Watch(ctx, s.provider)
@@ -161,10 +159,10 @@ func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
 		reply(stream, nil, err)
 		return
 	}
-	var goodbye sync.WaitGroup
-	goodbye.Go(func() {
+	var reader sync.WaitGroup
+	reader.Go(func() {
 		_, _ = stream.Read(make([]byte, 1))
-		farewell(stream)
+		limitWrites(stream)
 		cancel()
 	})
 	for e := range events {
@@ -173,19 +171,20 @@ func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
 			err = writeLine(stream, answer{Body: raw})
 		}
 		if err != nil {
-			cancel() // and the channel is closed
+			cancel() // then the provider closes events
 		}
 	}
 	cancel()
-	abort(stream) // ends the wait for a goodbye
-	goodbye.Wait()
+	abort(stream) // unblocks the goroutine above
+	reader.Wait()
 }
 
-// handleHello returns the first operation of a connection.
+// handleHello checks the protocol version of the local end and creates the socket of the worker API if the local end offers
+// one.
 func (s *server) handleHello(ctx context.Context, h hello) (helloReply, error) {
 	g := helloReply{Protocol: Protocol, Version: s.opts.Version}
 	if h.Protocol != Protocol {
-		return g, fmt.Errorf("the outpost speaks protocol %d, the caller %d: let gc install its own program there", Protocol, h.Protocol)
+		return g, fmt.Errorf("the outpost uses protocol version %d, the caller version %d: let gc install its own program there", Protocol, h.Protocol)
 	}
 	if !h.Worker {
 		return g, nil

@@ -10,15 +10,14 @@ import (
 	"gascity/runtime"
 )
 
-// What is kept of a grace for ending an agent's processes, and for a turn that is interrupted to be over.
+// Parts of the grace of StopAll: endReserve is kept for stopping processes, interruptWait for a turn to end after an interrupt.
 const (
 	endReserve    = 7 * time.Second
 	interruptWait = 3 * time.Second
 )
 
-// StopAll ends all sessions of a place that goes away after grace. An agent in the middle of a turn may
-// bring it to its end; when that takes too long it is interrupted, so that the conversation that is resumed
-// elsewhere knows of it.
+// StopAll stops all sessions of the provider within grace. An agent in the middle of a turn may finish it. If that takes too
+// long, the turn is interrupted first, so that the conversation records the interruption when it is resumed elsewhere.
 func StopAll(ctx context.Context, p runtime.Provider, grace time.Duration) error {
 	names, err := p.ListRunning("")
 	errs := make([]error, len(names)+1)
@@ -34,7 +33,8 @@ func StopAll(ctx context.Context, p runtime.Provider, grace time.Duration) error
 	return errors.Join(errs...)
 }
 
-// waitForTurnEnd returns when no turn of the session is under way, or left is over.
+// waitForTurnEnd waits until the session has no turn in progress, for at most the time left. It interrupts the turn shortly
+// before that.
 func waitForTurnEnd(ctx context.Context, p runtime.Provider, name string, left time.Duration) {
 	if left <= 0 || !isBusy(ctx, p, name) {
 		return
@@ -44,11 +44,11 @@ func waitForTurnEnd(ctx context.Context, p runtime.Provider, name string, left t
 		return
 	}
 	if p.Interrupt(name) == nil {
-		_ = runtime.WaitForIdle(ctx, p, name, lag) // it is ended either way
+		_ = runtime.WaitForIdle(ctx, p, name, lag) // the session is stopped in any case
 	}
 }
 
-// isBusy reports whether a turn is seen to be under way.
+// isBusy reports whether there is evidence that a turn is in progress.
 func isBusy(ctx context.Context, p runtime.Provider, name string) bool {
 	reading, err := runtime.Sense(ctx, p, name)
 	return err == nil && slices.ContainsFunc(reading.Evidence, func(e runtime.Evidence) bool { return e.Activity == runtime.ActivityBusy })

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Tail keeps the end, at most 4 KiB, of what is written to it: the last words of a program
-// that makes a connection. Safe for concurrent use.
+// Tail stores the last 4 KiB that are written to it, such as the error output of a program that makes a connection. It is safe
+// for concurrent use.
 type Tail struct {
 	mu   sync.Mutex
 	data []byte
@@ -14,7 +14,7 @@ type Tail struct {
 
 const tailSize = 4 << 10
 
-// Write keeps p, and the end of what came before. It never fails.
+// Write appends p and drops the oldest bytes beyond 4 KiB. It never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -23,7 +23,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept, without blanks around it.
+// String returns the stored text without white space around it.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

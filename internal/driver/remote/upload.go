@@ -19,11 +19,11 @@ import (
 	"gascity/runtime"
 )
 
-// uploadPattern names the folders of what was carried over.
+// uploadPattern matches the names of folders of uploaded files.
 const uploadPattern = "upload-*"
 
-// upload takes an archive into a folder of its own and returns the path of its root. It
-// stays until it is discarded or the connection ends.
+// upload extracts an archive into a new folder and returns the path of its top-level entry. The folder is removed by discard or
+// when the connection ends.
 func (s *server) upload(in *bufio.Reader) (string, error) {
 	dir, err := os.MkdirTemp(s.opts.Dir, uploadPattern)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *server) upload(in *bufio.Reader) (string, error) {
 	return filepath.Join(dir, filepath.FromSlash(base)), nil
 }
 
-// complete reads what the near end says behind an archive that is whole: one that ends
-// between two files looks like it.
+// complete reads the line that the local end writes after a complete archive. Without that line, an archive that was cut off
+// between two files would look complete.
 func complete(in *bufio.Reader) error {
 	var end request
 	if err := readLine(in, &end); err != nil || end.Op != opUpload {
@@ -52,21 +52,20 @@ func complete(in *bufio.Reader) error {
 	return nil
 }
 
-// staleAfter is the age of what an outpost left that was killed.
+// staleAfter is the age at which uploads of a killed outpost are removed.
 const staleAfter = 24 * time.Hour
 
-// removeStaleUploads removes what previous outposts left.
+// removeStaleUploads removes old uploads of previous outposts.
 func (s *server) removeStaleUploads() {
-	left, _ := filepath.Glob(filepath.Join(s.opts.Dir, uploadPattern)) // the pattern is right
+	left, _ := filepath.Glob(filepath.Join(s.opts.Dir, uploadPattern)) // the pattern is valid
 	for _, dir := range left {
 		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > staleAfter {
-			os.RemoveAll(dir) //nolint:errcheck // the next one tries again
+			os.RemoveAll(dir) //nolint:errcheck // the next outpost tries again
 		}
 	}
 }
 
-// discard removes what was uploaded, by the paths that were answered. Other paths are
-// refused.
+// discard removes uploaded files. paths are results of upload; other paths are refused.
 func (s *server) discard(paths []string) error {
 	var errs []error
 	for _, path := range paths {
@@ -88,15 +87,15 @@ func (s *server) discardAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for dir := range s.uploads {
-		os.RemoveAll(dir) //nolint:errcheck // the next outpost's folder is a temporary one, too
+		os.RemoveAll(dir) //nolint:errcheck // the next outpost removes old uploads
 	}
 	if s.listener != nil {
-		s.listener.Close() //nolint:errcheck // no client connects any more
+		s.listener.Close() //nolint:errcheck // an error does not matter
 	}
 }
 
-// upload uploads one file or folder and returns its far path. One that is not there is
-// left as it is: what that means is the far driver's decision.
+// upload uploads one file or folder and returns its remote path. carried is false for a path that is empty or does not exist;
+// it is returned unchanged, and the remote driver decides what it means.
 func (l *link) upload(ctx context.Context, path string) (far string, carried bool, err error) {
 	if path == "" {
 		return "", false, nil
@@ -130,34 +129,34 @@ func (l *link) upload(ctx context.Context, path string) (far string, carried boo
 	return far, err == nil, err
 }
 
-// send writes the archive and reads the answer, which may come before its end: the far
-// end's disk is full.
+// send writes the archive and reads the answer. The answer may arrive before the archive is written, for example when the
+// remote disk is full.
 func (l *link) send(ctx context.Context, stream *yamux.Stream, path string) (a answer, err error) {
 	var unread error
-	told := make(chan struct{})
+	answered := make(chan struct{})
 	l.work.Go(func() {
-		defer close(told)
+		defer close(answered)
 		unread = readLine(bufio.NewReader(stream), &a)
 		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails
 	})
 	out := &sink{Writer: stream}
 	err = errors.Join(writeLine(out, request{Op: opUpload}), archive.Pack(out, path))
 	if err == nil {
-		err = writeLine(out, request{Op: opUpload}) // see complete
+		err = writeLine(out, request{Op: opUpload}) // marks the archive as complete
 	}
-	if err != nil && out.err == nil { // of this machine
+	if err != nil && out.err == nil { // an error of this machine, such as an unreadable file
 		abort(stream)
-		<-told
+		<-answered
 		return answer{}, err
 	}
-	<-told
+	<-answered
 	if unread != nil {
 		return answer{}, l.lostError(ctx, unread)
 	}
 	return a, nil
 }
 
-// sink distinguishes errors of writing from those of what is written.
+// sink records errors of its writer, to distinguish them from errors of the data source.
 type sink struct {
 	io.Writer
 
@@ -172,20 +171,20 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// uploads is what was carried over for one call.
+// uploads are the files that were uploaded for one call.
 type uploads struct {
 	link  *link
 	paths []string
 }
 
-// discard removes it at the far end; what cannot be removed goes with the connection.
+// discard removes the uploaded files at the remote end. What it cannot remove is removed when the connection ends.
 func (b *uploads) discard() {
 	if len(b.paths) == 0 {
 		return
 	}
 	ctx, cancel := b.link.callContext(b.link.opts.Ask, defaultAsk)
 	defer cancel()
-	_, _ = ask[empty](ctx, b.link, "discard", "", names{b.paths}) // see above
+	_, _ = ask[empty](ctx, b.link, "discard", "", names{b.paths}) // see the comment above
 }
 
 func (b *uploads) add(ctx context.Context, path *string) error {
@@ -200,7 +199,7 @@ func (b *uploads) add(ctx context.Context, path *string) error {
 	return nil
 }
 
-// rewriteConfig returns cfg with far paths for everything that lies on this machine.
+// rewriteConfig uploads the files and folders that cfg names and returns cfg with their remote paths.
 func (b *uploads) rewriteConfig(ctx context.Context, cfg runtime.Config) (runtime.Config, error) {
 	cfg.PackOverlayDirs, cfg.CopyFiles = slices.Clone(cfg.PackOverlayDirs), slices.Clone(cfg.CopyFiles)
 	paths := []*string{&cfg.OverlayDir, &cfg.SessionSetupScript}
@@ -218,7 +217,7 @@ func (b *uploads) rewriteConfig(ctx context.Context, cfg runtime.Config) (runtim
 	return cfg, nil
 }
 
-// rewriteContent returns a prompt with far paths for its files.
+// rewriteContent uploads the files of a prompt and returns the prompt with their remote paths.
 func (b *uploads) rewriteContent(ctx context.Context, content []runtime.ContentBlock) ([]runtime.ContentBlock, error) {
 	content = slices.Clone(content)
 	for i := range content {

@@ -11,35 +11,35 @@ import (
 	"gascity/runtime"
 )
 
-// eventsKept is how many events wait for a slow watcher.
+// eventsKept is the number of unread events that a watcher may have.
 const eventsKept = 256
 
-// Watch implements runtime.Watcher. The channel outlives the connection: after
-// a loss it is made again, with growing pauses, and the watcher gets a resync.
+// Watch implements runtime.Watcher. The channel stays open when the connection is lost: Watch connects again with growing
+// delays and then sends a resync.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	w := &watcher{link: p.link, out: make(chan runtime.Event, eventsKept), attempted: make(chan struct{})}
 	if p.link.ctx.Err() != nil {
 		close(w.out)
-		return w.out, nil //nolint:nilerr // the channel's end says it
+		return w.out, nil //nolint:nilerr // a closed channel reports the end
 	}
 	p.link.work.Go(func() {
 		defer close(w.out)
 		w.run(ctx)
 	})
 	select {
-	case <-w.attempted: // what happens from now on is reported
+	case <-w.attempted: // all later events are reported
 	case <-ctx.Done():
 	}
 	return w.out, nil
 }
 
-// watcher hands the far events to one channel.
+// watcher sends the remote events to one channel.
 type watcher struct {
 	link      *link
 	out       chan runtime.Event
-	resyncDue bool // an event could not be handed on: a resync is owed
+	resyncDue bool // an event was lost: the next event must be a resync
 
-	attempted chan struct{} // closed once the far end watches, or could not be reached
+	attempted chan struct{} // closed when the remote end watches, or could not be reached
 	once      sync.Once
 }
 
@@ -53,7 +53,7 @@ func (w *watcher) run(ctx context.Context) {
 		if w.follow(ctx) {
 			pause.Reset()
 		}
-		w.resyncDue = true // whatever happened meanwhile was not seen
+		w.resyncDue = true // events may have been lost in between
 		w.once.Do(func() {
 			w.deliver(runtime.Event{Time: time.Now()})
 			close(w.attempted)
@@ -67,7 +67,7 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// follow follows one connection to its end. It reports whether there was one.
+// follow reads events until the connection is lost. It reports whether it received any.
 func (w *watcher) follow(ctx context.Context) bool {
 	stream, err := w.link.open(ctx)
 	if err != nil {
@@ -80,21 +80,21 @@ func (w *watcher) follow(ctx context.Context) bool {
 		return false
 	}
 	in := bufio.NewReader(stream)
-	for told := false; ; told = true {
+	for received := false; ; received = true {
 		var a answer
 		if err := readLine(in, &a); err != nil || a.Err != nil {
-			return told
+			return received
 		}
 		e, err := decode[runtime.Event](a.Body)
 		if err != nil {
-			return told
+			return received
 		}
 		w.deliver(e)
 		w.once.Do(func() { close(w.attempted) })
 	}
 }
 
-// deliver never blocks: a watcher that is too slow gets a resync.
+// deliver sends an event without blocking. If the channel is full, the event is lost and the next one is a resync.
 func (w *watcher) deliver(e runtime.Event) {
 	if w.resyncDue {
 		e = runtime.Event{Kind: runtime.EventResync, Time: e.Time}

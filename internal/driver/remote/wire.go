@@ -16,57 +16,56 @@ import (
 	"gascity/runtime"
 )
 
-// Protocol is the version of the wire. Both ends must speak the same one: the near end
-// brings the program of the far one.
+// Protocol is the version of the wire format. Both ends must have the same version; usually the local end installs the program
+// of the remote end.
 const Protocol = 1
 
-// lineLimit bounds one request or answer: a whole scrollback, or a prompt.
+// lineLimit bounds one request or answer in bytes, such as a whole scrollback or a prompt.
 const lineLimit = 64 << 20
 
-// request begins each stream: one line. What follows it belongs to the operation.
+// request is the first line of each stream. The operation decides what follows.
 type request struct {
 	Op   string          `json:"op"`
-	Name string          `json:"name,omitempty"` // of the session
+	Name string          `json:"name,omitempty"` // name of the session
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// answer ends a call: one line.
+// answer is the line that ends a call.
 type answer struct {
 	Body json.RawMessage `json:"body,omitempty"`
 	Err  *failure        `json:"err,omitempty"`
 }
 
-// The operations that are no calls.
+// The operations that are not calls of the contract.
 const (
-	opWatch  = "watch"  // answers are events, until either end closes
-	opUpload = "upload" // the request is followed by a tar archive, whose end closes the writing side
-	opFetch  = "fetch"  // the answer is followed by a tar archive and another answer
-	opWorker = "worker" // the far end opens it: a connection of an agent to the worker API
+	opWatch  = "watch"  // answers are events, until one end closes
+	opUpload = "upload" // after the request comes a tar archive, then the same request again as its end
+	opFetch  = "fetch"  // after the answer comes a tar archive, then another answer
+	opWorker = "worker" // opened by the remote end: a connection of an agent to the worker API
 )
 
 // helloReply is the first answer on a connection.
 type helloReply struct {
 	Protocol int    `json:"protocol"`
 	Version  string `json:"version"`
-	Worker   string `json:"worker,omitempty"` // the far socket of the worker API
+	Worker   string `json:"worker,omitempty"` // path of the remote socket of the worker API
 }
 
 // hello is the first request on a connection.
 type hello struct {
 	Protocol int  `json:"protocol"`
-	Worker   bool `json:"worker"` // the near end takes connections to the worker API
+	Worker   bool `json:"worker"` // the local end accepts connections to the worker API
 }
 
-// settings of the multiplexer. A peer that answers nothing for as long as two intervals
-// is gone.
+// settings returns the options of the multiplexer. A peer that answers nothing for two keep-alive intervals is considered lost.
 func settings() *yamux.Config {
 	c := yamux.DefaultConfig()
 	c.KeepAliveInterval = 15 * time.Second
 	c.ConnectionWriteTimeout = 15 * time.Second
-	c.StreamOpenTimeout = 0         // the calls have deadlines
+	c.StreamOpenTimeout = 0         // calls have deadlines of their own
 	c.StreamCloseTimeout = 0        // a copy may take long
-	c.AcceptBacklog = 1024          // as many calls may be on their way
-	c.MaxStreamWindowSize = 1 << 18 // more would hold up the keep-alive of a slow link
+	c.AcceptBacklog = 1024          // number of calls that may wait to be accepted
+	c.MaxStreamWindowSize = 1 << 18 // a larger window would delay the keep-alive of a slow connection
 	c.LogOutput = io.Discard
 	return c
 }
@@ -79,7 +78,7 @@ func writeLine(w io.Writer, v any) error {
 	return writeChunks(w, append(line, '\n'))
 }
 
-// chunkSize is how much is written at once: other streams get their turn in between.
+// chunkSize is the number of bytes per write. Other streams can write between two chunks.
 const chunkSize = 32 << 10
 
 func writeChunks(w io.Writer, data []byte) error {
@@ -91,7 +90,7 @@ func writeChunks(w io.Writer, data []byte) error {
 	return nil
 }
 
-// encodeBody encodes v, and refuses text that would not arrive as it is.
+// encodeBody encodes v as JSON. It returns an error for text that is not valid UTF-8, because JSON would change it.
 func encodeBody(v any) (json.RawMessage, error) {
 	if text, ok := findInvalidUTF8(reflect.ValueOf(v)); ok {
 		return nil, fmt.Errorf("%q is not valid UTF-8 and cannot be sent", text)
@@ -99,7 +98,7 @@ func encodeBody(v any) (json.RawMessage, error) {
 	return json.Marshal(v)
 }
 
-// findInvalidUTF8 finds a string in v that is no UTF-8.
+// findInvalidUTF8 returns the first string in v that is not valid UTF-8.
 func findInvalidUTF8(v reflect.Value) (text string, found bool) {
 	var parts []reflect.Value
 	switch v.Kind() {
@@ -131,7 +130,7 @@ func findInvalidUTF8(v reflect.Value) (text string, found bool) {
 	return "", false
 }
 
-// decode reads the body of an answer; one without a body is the zero value.
+// decode decodes the body of an answer. An empty body gives the zero value.
 func decode[T any](body json.RawMessage) (T, error) {
 	var out T
 	if len(body) == 0 {
@@ -141,11 +140,10 @@ func decode[T any](body json.RawMessage) (T, error) {
 	return out, err
 }
 
-// abort ends a stream for both sides: what is read of it fails from now on, and the peer
-// sees its end.
+// abort closes a stream in both directions: further local reads fail, and the peer reads the end of the stream.
 func abort(stream *yamux.Stream) {
 	_ = stream.SetReadDeadline(time.Unix(1, 0)) // never fails
-	stream.Close()                              //nolint:errcheck // the peer is gone, or sees it
+	stream.Close()                              //nolint:errcheck // an error means that the peer is gone
 }
 
 func readLine(r *bufio.Reader, v any) error {
@@ -167,7 +165,7 @@ func readLine(r *bufio.Reader, v any) error {
 	}
 }
 
-// The parts of the contract's types that are no JSON by themselves.
+// Encodings of types of the contract whose fields JSON omits or changes.
 type (
 	observation struct {
 		runtime.Observation
@@ -180,7 +178,7 @@ type (
 
 		Token string `json:"token,omitempty"`
 	}
-	// content is a prompt byte for byte, whether or not it is text.
+	// content is a prompt as bytes, because its text may be invalid UTF-8.
 	content []block
 	block   struct {
 		Type string `json:"type"`
@@ -230,7 +228,7 @@ func (o observation) unpack() runtime.Observation {
 	return o.Observation
 }
 
-// hints are the arguments of set-hints.
+// hints are the arguments of the operation set-hints.
 type hints struct {
 	runtime.Hints
 	Instance string `json:"instance,omitempty"`

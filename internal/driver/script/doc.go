@@ -1,10 +1,7 @@
-// Package script is the wire between gc and a session script: a program that is
-// called once for each operation, "<script> <operation> <session> [args...]". It has
-// both ends: what a caller needs to call and to understand a script, and [Serve],
-// which answers as such a script for any [runtime.Provider].
+// Package script implements the protocol between gc and a session script: a program that gc runs once for each operation,
+// "<script> <operation> <session> [args...]". The package has both ends: what a caller needs to call a script and read its
+// answers, and [Serve], which acts as such a script for any [runtime.Provider].
 //
-// The operations of version 0 are those that scripts in the wild implement. What is
-// beyond them is used only after the script has declared it in its handshake, so a
-// script of any age works. The reference for authors is
-// docs/reference/providers/exec.md.
+// Version 0 has the operations that existing scripts implement. Further operations are used only if the script declares them in
+// its handshake, so scripts of any age work. The reference for authors is docs/reference/providers/exec.md.
 package script

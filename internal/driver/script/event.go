@@ -13,8 +13,8 @@ var eventKinds = []runtime.EventKind{
 	runtime.EventAttached, runtime.EventStatus, runtime.EventTitle, runtime.EventResync,
 }
 
-// ParseEvent reads one line of watch. An event of a kind that is not known has ok
-// false and is skipped; a line that is no event is an error.
+// ParseEvent parses one line of the operation watch. ok is false for an event of an unknown kind; the caller must skip it. A
+// line that is not an event is an error.
 func ParseEvent(line []byte) (e runtime.Event, ok bool, err error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return e, false, fmt.Errorf("the line %.80q is not an event: %w", line, err)

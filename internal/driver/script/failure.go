@@ -9,21 +9,21 @@ import (
 	"gascity/runtime"
 )
 
-// failurePrefix begins the line of standard error that names a sentinel.
+// failurePrefix is the beginning of the line on standard error that names a sentinel.
 const failurePrefix = "gc-error: "
 
-// diedWord may be followed by how the agent ended: an exit code or a signal's name.
+// diedWord names [runtime.ErrSessionDiedDuringStartup]. An exit code or the name of a signal may follow it.
 const diedWord = "session-died"
 
-// exitWord returns how an agent ended.
-func exitWord(e runtime.Exit) string {
+// exitText returns the exit code of an agent, or the name of the signal that killed it.
+func exitText(e runtime.Exit) string {
 	if e.Signal != "" {
 		return e.Signal
 	}
 	return strconv.Itoa(e.Code)
 }
 
-// The words of a failure. One sentinel has one word.
+// The name of each sentinel on the wire.
 var failures = []struct {
 	word     string
 	sentinel error
@@ -39,11 +39,11 @@ var failures = []struct {
 	{"invalid-name", runtime.ErrInvalidName},
 }
 
-// Failure returns what standard error says of err: the line that names its sentinel,
-// if it has one, and the text for people.
+// Failure returns the text of err for standard error: the line that names its sentinel, if it has one, and the message for
+// people.
 func Failure(err error) string {
 	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
-		return failurePrefix + diedWord + " " + exitWord(death.Exit) + "\n" + death.Output + "\n"
+		return failurePrefix + diedWord + " " + exitText(death.Exit) + "\n" + death.Output + "\n"
 	}
 	return failureLine(err) + err.Error() + "\n"
 }
@@ -60,8 +60,8 @@ func failureLine(err error) string {
 	return ""
 }
 
-// ParseFailure reads the standard error of a script that failed: the text for people,
-// and the sentinel that one of its lines names, nil if none does.
+// ParseFailure parses the standard error of a failed script. It returns the message for people and the sentinel that one of the
+// lines names, or nil if no line does.
 func ParseFailure(stderr string) (text string, sentinel error) {
 	var rest []string
 	for line := range strings.SplitSeq(stderr, "\n") {
@@ -86,7 +86,7 @@ func sentinelOf(word string) error {
 		return &runtime.RefusedError{Reason: runtime.RefusalReason(reason)}
 	}
 	if how, ok := strings.CutPrefix(word, diedWord); ok {
-		return death(strings.TrimSpace(how))
+		return parseDeath(strings.TrimSpace(how))
 	}
 	for _, f := range failures {
 		if f.word == word {
@@ -96,8 +96,8 @@ func sentinelOf(word string) error {
 	return nil
 }
 
-// death reads how an agent ended; an unknown end is code -1.
-func death(how string) *runtime.StartupDeath {
+// parseDeath parses how an agent exited. Text that is not a number is the name of a signal, and the code is then -1.
+func parseDeath(how string) *runtime.StartupDeath {
 	exit := runtime.Exit{Code: -1, At: time.Now()}
 	if code, err := strconv.Atoi(how); err == nil {
 		exit.Code = code

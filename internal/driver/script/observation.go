@@ -2,17 +2,16 @@ package script
 
 import "gascity/runtime"
 
-// Observation is the document that observe prints, and each line of observe-all.
-// It travels between a script and gc only, and has the token in it: it is never
-// logged.
+// Observation is the document that the operation observe prints, and each line of observe-all. It contains the instance token,
+// so it must never be logged.
 type Observation struct {
-	Name     string `json:"name,omitempty"` // the session's
+	Name     string `json:"name,omitempty"` // name of the session
 	Instance string `json:"instance,omitempty"`
 	Handle   string `json:"handle,omitempty"`
 	runtime.Observation
 }
 
-// NewObservation returns the document for what was seen of a session.
+// NewObservation returns the document for an observation of a session.
 func NewObservation(name string, obs runtime.Observation) Observation {
 	return Observation{Name: name, Instance: obs.InstanceToken, Handle: obs.Handle, Observation: obs}
 }

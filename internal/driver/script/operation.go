@@ -2,8 +2,8 @@ package script
 
 import "slices"
 
-// The operations of version 0. The argument after the operation is the session's
-// name unless the operation's row says otherwise.
+// The operations of version 0. The first argument is the session's name unless the operation's row in [Operations] says
+// otherwise.
 const (
 	OpProtocol        = "protocol"
 	OpStart           = "start"
@@ -27,7 +27,7 @@ const (
 	OpExec            = "exec"
 )
 
-// The operations that are called only if the handshake declares them.
+// The operations that gc calls only if the handshake declares them.
 const (
 	OpWatch             = "watch"
 	OpRunLive           = "run-live"
@@ -40,31 +40,30 @@ const (
 	OpSettle            = "settle"
 )
 
-// Missing is what a caller makes of exit code 2.
+// Missing is the meaning of exit code 2 for the caller.
 type Missing uint8
 
-// The meanings of exit code 2. The zero value is the strict one.
+// The meanings of exit code 2.
 const (
-	Unsupported Missing = iota // an error matching errors.ErrUnsupported
-	Harmless                   // success: nothing can be lost by it
+	Unsupported Missing = iota // an error that matches errors.ErrUnsupported
+	Harmless                   // success: nothing is lost without the operation
 )
 
-// Operation is one row of the wire's table.
+// Operation is one row of the table of operations.
 type Operation struct {
 	Name    string
-	Args    string     // after the operation's name
-	Stdin   string     // what the script reads; empty for nothing
-	Stdout  string     // what it prints; empty for nothing that is read
-	Needs   Capability // which must be declared before it is called; empty for none
+	Args    string     // arguments after the operation's name
+	Stdin   string     // what the script reads; empty means nothing
+	Stdout  string     // what the script prints; empty means that the output is ignored
+	Needs   Capability // capability that the handshake must declare; empty means none
 	Missing Missing
-	// Reads says that the operation changes nothing, so that it may be cut off and
-	// called again.
+	// Reads reports that the operation changes nothing, so that it may be cancelled and called again.
 	Reads bool
 }
 
 const argName = "<name>"
 
-// Operations returns the whole wire in the order of the reference.
+// Operations returns all operations in the order of the reference.
 func Operations() []Operation {
 	return []Operation{
 		{Name: OpProtocol, Stdout: "handshake", Missing: Harmless, Reads: true},
@@ -99,7 +98,7 @@ func Operations() []Operation {
 	}
 }
 
-// Lookup returns the row of an operation; ok is false if there is none.
+// Lookup returns the row of the named operation and reports whether there is one.
 func Lookup(name string) (op Operation, ok bool) {
 	ops := Operations()
 	at := slices.IndexFunc(ops, func(o Operation) bool { return o.Name == name })
@@ -109,7 +108,7 @@ func Lookup(name string) (op Operation, ok bool) {
 	return ops[at], true
 }
 
-// The exit codes of a script. Any other is a failure, too.
+// The exit codes of a script. Any other code is a failure, too.
 const (
 	ExitOK      = 0
 	ExitFailed  = 1

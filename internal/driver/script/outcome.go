@@ -8,9 +8,8 @@ import (
 	"gascity/runtime"
 )
 
-// ParseOutcome reads what a script printed about a prompt. ok is false if it
-// printed nothing or something else, which is no receipt. A state that is not known
-// is [runtime.OutcomeUnconfirmed]: the script was reached and proves nothing.
+// ParseOutcome parses what a script printed about a prompt. ok is false if it printed nothing or something else. An unknown
+// state becomes [runtime.OutcomeUnconfirmed]: the script was called, but the outcome is unknown.
 func ParseOutcome(stdout []byte) (out runtime.Outcome, ok bool) {
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 || stdout[0] != '{' {
@@ -22,7 +21,7 @@ func ParseOutcome(stdout []byte) (out runtime.Outcome, ok bool) {
 	switch out.State {
 	case runtime.OutcomeSubmitted, runtime.OutcomeUnconfirmed, runtime.OutcomeRefused, runtime.OutcomeAbsent, runtime.OutcomeUnsupported:
 	default:
-		out.Detail = "the script says " + string(out.State)
+		out.Detail = "the script reported the unknown state" + string(out.State)
 		out.State = runtime.OutcomeUnconfirmed
 	}
 	if out.State != runtime.OutcomeRefused {
@@ -42,7 +41,7 @@ type Delivery struct {
 	Literal      bool `json:"literal,omitempty"`
 }
 
-// NewDelivery returns the document for a delivery.
+// NewDelivery returns the document for d.
 func NewDelivery(d runtime.Delivery) Delivery {
 	return Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, ConfirmMs: d.Confirm.Milliseconds(), AllowChanges: d.AllowChanges, Literal: d.Literal}
 }

@@ -7,29 +7,28 @@ import (
 	"slices"
 )
 
-// Version is the newest version of the wire.
+// Version is the newest version of the protocol.
 const Version = 0
 
-// Capability is a word of the handshake: what a script promises to implement.
+// Capability names a part of the protocol that a script declares in its handshake.
 type Capability string
 
-// The capabilities. Others are ignored.
+// The known capabilities. Other names are ignored.
 const (
-	CapAttachment Capability = "report-attachment" // is-attached is meaningful
-	CapActivity   Capability = "report-activity"   // get-last-activity is meaningful
+	CapAttachment Capability = "report-attachment" // the result of is-attached is meaningful
+	CapActivity   Capability = "report-activity"   // the result of get-last-activity is meaningful
 	CapTerminal   Capability = "tty.attach"        // attach connects a real terminal
-	CapExec       Capability = "proc.exec"         // exec runs command lines in the box
-	CapProvision  Capability = "proc.provision"    // provision makes the box without an agent
+	CapExec       Capability = "proc.exec"         // exec runs command lines in the session's environment
+	CapProvision  Capability = "proc.provision"    // provision creates the session's environment without an agent
 	CapWatch      Capability = "watch"             // watch streams events
 	CapRunLive    Capability = "run-live"          // run-live runs session_live again
 	CapObserve    Capability = "observe"           // observe and observe-all
 	CapScreen     Capability = "screen"            // screen prints the screen with styles and cursor
 	CapFence      Capability = "fence"             // stop-instance and interrupt-instance
-	CapDeliver    Capability = "deliver"           // deliver takes a prompt with its fence
+	CapDeliver    Capability = "deliver"           // deliver checks the instance and delivers a prompt
 	CapSettle     Capability = "settle"            // settle reports the outcome of a delivery
-	// CapSequence: start returns when the whole start sequence is over: dialogs,
-	// readiness and the first prompt are the script's, and so is the clean-up of a
-	// start that fails.
+	// CapSequence means that start returns after the whole start sequence: the script handles dialogs, readiness and the first
+	// prompt, and removes everything if the start fails.
 	CapSequence Capability = "start.sequence"
 )
 
@@ -42,8 +41,8 @@ type Handshake struct {
 // Has reports whether the script declares the capability.
 func (h Handshake) Has(c Capability) bool { return slices.Contains(h.Capabilities, c) }
 
-// ParseHandshake reads a handshake. Unknown words and fields are kept out of the way;
-// an answer that is no object, a negative version or one above [Version] is an error.
+// ParseHandshake parses a handshake. It ignores unknown fields. Text that is not an object, and a version below zero or above
+// [Version], are errors.
 func ParseHandshake(data []byte) (Handshake, error) {
 	var raw struct {
 		Version      *int     `json:"version"`

@@ -9,26 +9,26 @@ import (
 	"gascity/runtime"
 )
 
-// Screen is what the operation screen prints: one line of JSON with these facts, then the rows,
-// with their styles as terminal sequences if Styles says so.
+// Screen is the output of the operation screen: one line of JSON with these fields, then the rows. If Styles is true, the rows
+// contain terminal sequences for styles.
 type Screen struct {
 	Cols   int  `json:"cols"`
 	Rows   int  `json:"rows"`
-	X      int  `json:"x"` // of the cursor, from 0
+	X      int  `json:"x"` // column of the cursor, from 0
 	Y      int  `json:"y"`
 	Styles bool `json:"styles"`
 
-	// Instance is the session's token and Agent whether its agent lives, if the script says.
+	// Instance is the session's token and Agent whether its agent runs. Both are empty if the script does not report them.
 	Instance string           `json:"instance"`
 	Agent    runtime.Liveness `json:"agent"`
 
 	Cells []byte `json:"-"` // the rows
 }
 
-// maxSide bounds a screen.
+// maxSide is the largest number of rows or columns of a screen.
 const maxSide = 1000
 
-// ParseScreen reads what screen prints.
+// ParseScreen parses the output of the operation screen.
 func ParseScreen(out []byte) (Screen, error) {
 	head, cells, _ := bytes.Cut(out, []byte("\n"))
 	var s Screen

@@ -13,25 +13,23 @@ import (
 	"gascity/runtime"
 )
 
-// Call is one call of a script: what its process has.
+// Call holds the arguments and streams of one call of a script.
 type Call struct {
 	Args  []string // after the program's name: operation, session, ...
 	Stdin io.Reader
-	// Size is how many bytes Stdin has, as its sender announced in [VariableSize]. Less or
-	// more was cut off or mixed up on its way, and nothing is done with it. Empty: not
-	// announced.
+	// Size is the number of bytes of Stdin, as the sender announced it in [VariableSize]. If Stdin has a different size, it was
+	// cut off or changed, and the call fails. Empty means not announced.
 	Size   string
 	Stdout io.Writer
 	Stderr io.Writer
 }
 
-// VariableSize is the variable of a script's environment that announces the number of
-// bytes of its standard input: the death of their sender looks like their end.
+// VariableSize is the environment variable that announces the number of bytes of a script's standard input. Without it, input
+// that was cut off because the sender crashed would look complete.
 const VariableSize = "GC_EXEC_STDIN_BYTES"
 
-// Serve answers one call as a session script does, with what p does, and returns the
-// exit code. When ctx ends, as it should upon SIGTERM, what is under way is cut off.
-// The operation attach uses the calling process's terminal.
+// Serve runs one call on p, as a session script does, and returns the exit code. It cancels the call when ctx ends; the caller
+// should end ctx on SIGTERM. The operation attach uses the terminal of the calling process.
 func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 	if len(c.Args) == 0 {
 		fmt.Fprintln(c.Stderr, "usage: <operation> <session> [args...]")
@@ -56,12 +54,12 @@ func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 		fmt.Fprintln(c.Stderr, err)
 		return ExitMissing
 	default:
-		io.WriteString(c.Stderr, Failure(err)) //nolint:errcheck,gosec // no receiver is left
+		io.WriteString(c.Stderr, Failure(err)) //nolint:errcheck,gosec // an error means that nobody reads it
 		return ExitFailed
 	}
 }
 
-// exitError is the exit code of a command that ran.
+// exitError is the exit code of a command that exec ran.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -70,7 +68,7 @@ func unsupported(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrExecUnsupported)
 }
 
-// server serves one call.
+// server runs one call.
 type server struct {
 	p    runtime.Provider
 	call Call
@@ -78,7 +76,7 @@ type server struct {
 	args []string
 }
 
-// handlers returns the table of what is served.
+// handlers returns the functions of the supported operations.
 func handlers() map[string]func(*server, context.Context) error {
 	return map[string]func(*server, context.Context) error{
 		OpProtocol:          (*server).protocol,
@@ -113,7 +111,7 @@ func handlers() map[string]func(*server, context.Context) error {
 	}
 }
 
-// protocol prints what p has.
+// protocol prints the handshake with the capabilities of p.
 func (s *server) protocol(context.Context) error {
 	facts := s.p.Capabilities()
 	words := []Capability{CapSequence, CapRunLive}
@@ -135,7 +133,7 @@ func (s *server) protocol(context.Context) error {
 			words = append(words, row.word)
 		}
 	}
-	return s.document(Handshake{Version: Version, Capabilities: words})
+	return s.printJSON(Handshake{Version: Version, Capabilities: words})
 }
 
 func has[T any](p runtime.Provider) bool {
@@ -143,25 +141,24 @@ func has[T any](p runtime.Provider) bool {
 	return ok
 }
 
-// stop stops a session. A script has no operation that ends what sessions share, so a server in which
-// no session is left ends with the last one; the next start makes another.
+// stop stops a session. The protocol has no operation that stops what sessions share, so if no session is left, their shared
+// server is stopped too. The next start starts a new one.
 func (s *server) stop(context.Context) error {
 	if err := s.p.Stop(s.name); err != nil {
 		return err
 	}
-	s.retire()
+	s.stopUnusedServer()
 	return nil
 }
 
-// retirer is a provider whose sessions share a server.
+// retirer is a provider whose sessions share a server process.
 type retirer interface {
-	// RetireServer ends the server if there is no session in it, neither one that runs nor one that has
-	// exited.
+	// RetireServer stops the server if it has no session, neither a running one nor one whose agent has exited.
 	RetireServer() error
 }
 
-// retire ends the server of the sessions if it has none. That it cannot be ended fails no stop.
-func (s *server) retire() {
+// stopUnusedServer stops the server of the sessions if it has no session. An error is only printed; the stop of the session succeeds.
+func (s *server) stopUnusedServer() {
 	if p, ok := runtime.As[retirer](s.p, ""); ok {
 		if err := p.RetireServer(); err != nil {
 			fmt.Fprintln(s.call.Stderr, "the server of the sessions keeps running:", err)
@@ -193,7 +190,7 @@ func (s *server) stopInstance(ctx context.Context) error {
 	if err := runtime.StopInstance(ctx, s.p, s.name, token); err != nil {
 		return err
 	}
-	s.retire()
+	s.stopUnusedServer()
 	return nil
 }
 
@@ -208,7 +205,7 @@ func (s *server) interruptInstance(ctx context.Context) error {
 func (s *server) nudge(ctx context.Context) error {
 	text, err := s.input()
 	if err != nil {
-		return unsent(err)
+		return refuseIncomplete(err)
 	}
 	return s.printOutcome(runtime.Deliver(ctx, s.p, s.name, runtime.Delivery{Content: runtime.TextContent(string(text))}))
 }
@@ -216,7 +213,7 @@ func (s *server) nudge(ctx context.Context) error {
 func (s *server) deliver(ctx context.Context) error {
 	var doc Delivery
 	if err := s.read(&doc); err != nil {
-		return unsent(err)
+		return refuseIncomplete(err)
 	}
 	return s.printOutcome(runtime.Deliver(ctx, s.p, s.name, doc.Delivery()))
 }
@@ -229,12 +226,12 @@ func (s *server) resolveDelivery(ctx context.Context) error {
 	return s.printOutcome(runtime.Settle(ctx, s.p, s.name, doc.Delivery()))
 }
 
-// printOutcome prints an outcome, also beside an error.
+// printOutcome prints an outcome, also if there is an error.
 func (s *server) printOutcome(out runtime.Outcome, err error) error {
 	if out.State == "" {
 		return err
 	}
-	return errors.Join(s.document(out), err)
+	return errors.Join(s.printJSON(out), err)
 }
 
 func (s *server) exec(ctx context.Context) error {
@@ -255,13 +252,13 @@ func (s *server) exec(ctx context.Context) error {
 	return nil
 }
 
-// watch prints events until ctx or the standard input ends: their reader has gone then,
-// and without events no write would show that.
+// watch prints events until ctx or the standard input ends. The reader of the events keeps standard input open; without events,
+// a failed write would not show that the reader has gone.
 func (s *server) watch(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { // it ends with the standard input, which is the reader's to close
-		io.Copy(io.Discard, s.call.Stdin) //nolint:errcheck,gosec // however it ends
+	go func() { // stops when the reader closes standard input
+		io.Copy(io.Discard, s.call.Stdin) //nolint:errcheck,gosec // an error ends it too
 		stop()
 	}()
 	events, err := runtime.Watch(ctx, s.p)
@@ -269,14 +266,14 @@ func (s *server) watch(ctx context.Context) error {
 		return err
 	}
 	for e := range events {
-		if err := s.document(e); err != nil {
+		if err := s.printJSON(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// input reads standard input, all of it.
+// input reads all of standard input. It returns an error if the size is not the announced one.
 func (s *server) input() ([]byte, error) {
 	data, err := io.ReadAll(s.call.Stdin)
 	if err == nil && s.call.Size != "" && s.call.Size != strconv.Itoa(len(data)) {
@@ -285,19 +282,19 @@ func (s *server) input() ([]byte, error) {
 	return data, err
 }
 
-// unsent is the refusal of a prompt that did not come whole.
-func unsent(err error) error {
+// refuseIncomplete returns the refusal of a prompt that was not received completely.
+func refuseIncomplete(err error) error {
 	return fmt.Errorf("%w: %w", &runtime.RefusedError{Reason: runtime.RefusedUnready}, err)
 }
 
-// read decodes the document on standard input.
+// read decodes the JSON document on standard input. Empty input leaves doc unchanged.
 func (s *server) read(doc any) error {
 	data, err := s.input()
 	if err != nil {
 		return err
 	}
 	if len(strings.TrimSpace(string(data))) == 0 {
-		return nil // every field may be missing
+		return nil // all fields are optional
 	}
 	if err := json.Unmarshal(data, doc); err != nil {
 		return fmt.Errorf("cannot read standard input: %w", err)
@@ -305,14 +302,14 @@ func (s *server) read(doc any) error {
 	return nil
 }
 
-// line reads standard input without its last line end.
+// line reads standard input and removes the newline at its end.
 func (s *server) line() (string, error) {
 	data, err := s.input()
 	return strings.TrimSuffix(string(data), "\n"), err
 }
 
-// document prints a value as one line of JSON.
-func (s *server) document(v any) error {
+// printJSON prints a value as one line of JSON.
+func (s *server) printJSON(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -326,7 +323,7 @@ func (s *server) print(v any) error {
 	return err
 }
 
-// argument returns the first argument after the name.
+// argument returns the first argument after the session's name. what names it in the error.
 func (s *server) argument(what string) (string, error) {
 	if len(s.args) == 0 {
 		return "", fmt.Errorf("%s needs <%s>", s.call.Args[0], what)
@@ -334,8 +331,8 @@ func (s *server) argument(what string) (string, error) {
 	return s.args[0], nil
 }
 
-// stamp prints a time as the wire has it; the zero time is an empty line.
-func stamp(t time.Time) string {
+// formatTime returns a time in the format of the protocol; the zero time is an empty string.
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

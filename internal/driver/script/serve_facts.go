@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// isRunning prints what is known for certain; what is not is a failure.
+// isRunning prints true or false. It returns an error if the state is unknown.
 func (s *server) isRunning(ctx context.Context) error {
 	if !has[runtime.Observer](s.p) {
 		return s.print(s.p.IsRunning(s.name))
@@ -56,7 +56,7 @@ func (s *server) lastActivity(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.print(stamp(at))
+	return s.print(formatTime(at))
 }
 
 func (s *server) observe(ctx context.Context) error {
@@ -64,10 +64,10 @@ func (s *server) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.document(NewObservation(s.name, obs))
+	return s.printJSON(NewObservation(s.name, obs))
 }
 
-// observeAll prints the running sessions; the contract lists no others.
+// observeAll prints an observation of each running session.
 func (s *server) observeAll(ctx context.Context) error {
 	names, err := s.p.ListRunning(s.name)
 	if err != nil {
@@ -78,14 +78,14 @@ func (s *server) observeAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.document(NewObservation(name, obs)); err != nil {
+		if err := s.printJSON(NewObservation(name, obs)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// peek prints the text and ends its last line.
+// peek prints the text with a newline at its end.
 func (s *server) peek(context.Context) error {
 	lines := 0
 	if len(s.args) > 0 {
@@ -114,7 +114,7 @@ func (s *server) setMeta(context.Context) error {
 	return s.p.SetMeta(s.name, key, string(value))
 }
 
-// getMeta prints the value and a line end, which is not part of it.
+// getMeta prints the value and a newline, which is not part of the value.
 func (s *server) getMeta(context.Context) error {
 	key, err := s.argument("key")
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Start is the document on standard input of start, provision and run-live. Every
-// field is left out when it is empty.
+// Start is the document on standard input of start, provision and run-live. Empty fields are omitted.
 type Start struct {
 	WorkDir            string            `json:"work_dir,omitempty"`
 	Command            string            `json:"command,omitempty"`
@@ -34,7 +33,7 @@ type Start struct {
 	MCPServers          []runtime.MCPServerConfig `json:"mcp_servers,omitempty"`
 	StartupEnvelope     json.RawMessage           `json:"startup_envelope,omitempty"`
 
-	// Only for a script that runs the whole sequence, see [CapSequence].
+	// Only for a script that runs the whole start sequence, see [CapSequence].
 	AcceptStartupDialogs   *bool `json:"accept_startup_dialogs,omitempty"`
 	EmitsPermissionWarning bool  `json:"emits_permission_warning,omitempty"`
 	MouseOn                bool  `json:"mouse_on,omitempty"`
@@ -46,10 +45,9 @@ type CopyFile struct {
 	RelDst string `json:"rel_dst,omitempty"`
 }
 
-// NewStart returns the document for a configuration. The first prompt that travels
-// in the command line is appended to the command. A variable that is to be unset has an
-// empty value in Env and is in UnsetEnv: a script that does not know that field sets it
-// to nothing. Nudge and the hints about dialogs are left to [Start.WithSequence].
+// NewStart returns the document for a configuration. A first prompt on the command line is appended to the command. A variable
+// that must be removed from the environment has an empty value in Env and is also in UnsetEnv: a script that does not know
+// UnsetEnv sets it to an empty value. Nudge and the fields about dialogs are set by [Start.WithSequence].
 func NewStart(cfg runtime.Config) Start {
 	s := Start{
 		WorkDir: cfg.WorkDir, Command: cfg.LaunchCommand(), Lifecycle: string(cfg.Lifecycle),
@@ -74,14 +72,13 @@ func NewStart(cfg runtime.Config) Start {
 	return s
 }
 
-// WithNudge returns the document with the first prompt, for a script that types it.
+// WithNudge returns the document with the first prompt, for a script that types the prompt.
 func (s Start) WithNudge(cfg runtime.Config) Start {
 	s.Nudge = cfg.Nudge
 	return s
 }
 
-// WithSequence returns the document with everything that a script needs which runs
-// the whole start sequence itself.
+// WithSequence returns the document with all fields that a script needs to run the whole start sequence.
 func (s Start) WithSequence(cfg runtime.Config) Start {
 	s = s.WithNudge(cfg)
 	s.AcceptStartupDialogs, s.EmitsPermissionWarning, s.MouseOn = cfg.AcceptStartupDialogs, cfg.EmitsPermissionWarning, cfg.MouseOn

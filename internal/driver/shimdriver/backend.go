@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// backend is one session's place while the start sequence works on it.
+// backend implements [startup.Backend] for one session.
 type backend struct {
 	sessions *Sessions
 	name     string
@@ -26,8 +26,8 @@ type backend struct {
 
 var _ startup.Backend = (*backend)(nil)
 
-// Claim implements startup.Backend. Two of one identity must never run: before the name is
-// taken, live processes of the session are searched for, by its folder and by their marks.
+// Claim implements startup.Backend. A session must never run twice: if there are no files of the session, Claim searches for
+// processes of the session by the variables in their environment.
 func (b *backend) Claim(ctx context.Context) error {
 	claim, fresh, err := b.sessions.fleet.Claim(ctx, b.name)
 	if err == nil && fresh {
@@ -42,7 +42,7 @@ func (b *backend) Claim(ctx context.Context) error {
 	return translate(err)
 }
 
-// checkNoOrphan returns an error if an agent of the session runs although nothing is on the disk of it.
+// checkNoOrphan returns an error if an agent of the session runs although the session has no files.
 func (b *backend) checkNoOrphan() error {
 	live, err := b.sessions.searcher.Agents(b.cfg.Env[envscan.CityKey], b.name)
 	if err != nil || len(live) == 0 {
@@ -53,7 +53,7 @@ func (b *backend) checkNoOrphan() error {
 
 func (b *backend) Create(ctx context.Context, spec startup.Spec) error {
 	argv := shellCommand(spec.Command, b.sessions.opts.Env)
-	if b.claim == nil { // a relaunch: the place stands
+	if b.claim == nil { // a relaunch: the session exists
 		return b.succeed(ctx, argv, spec)
 	}
 	s := shim.Spec{
@@ -76,22 +76,22 @@ func (b *backend) Create(ctx context.Context, spec startup.Spec) error {
 	return translate(err)
 }
 
-// succeed replaces the agent by that of another instance.
+// succeed replaces the session's agent by the agent of another instance.
 func (b *backend) succeed(ctx context.Context, argv []string, spec startup.Spec) error {
 	next := shim.Successor{Instance: spec.Instance, Env: b.environ(spec), ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg)}
 	if err := b.client.StartSuccessor(ctx, argv, b.sessions.opts.StopGrace, next); err != nil {
 		return translate(err)
 	}
-	sight, err := b.sessions.fleet.Observe(ctx, b.name)
-	if err == nil && sight.Client == nil {
+	observed, err := b.sessions.fleet.Observe(ctx, b.name)
+	if err == nil && observed.Client == nil {
 		err = shim.ErrNoShim
 	}
-	b.client = sight.Client
+	b.client = observed.Client
 	return translate(err)
 }
 
-// environ returns the agent's environment: the base, the session's own, and what a
-// program needs to know of the terminal that the shim is.
+// environ returns the agent's environment: the base, the session's own variables, and the variables that describe the shim's
+// terminal.
 func (b *backend) environ(spec startup.Spec) []string {
 	env := spec.Environ(b.sessions.opts.Env)
 	if !b.sessions.terminal {
@@ -100,13 +100,13 @@ func (b *backend) environ(spec startup.Spec) []string {
 	for _, pair := range []string{"TERM=xterm-256color", "COLORTERM=truecolor"} {
 		name, _, _ := strings.Cut(pair, "=")
 		if _, own := spec.Vars[name]; !own {
-			env = append(without(env, name), pair)
+			env = append(withoutVariable(env, name), pair)
 		}
 	}
 	return env
 }
 
-func without(env []string, name string) []string {
+func withoutVariable(env []string, name string) []string {
 	out := env[:0]
 	for _, entry := range env {
 		if !strings.HasPrefix(entry, name+"=") {
@@ -116,7 +116,7 @@ func without(env []string, name string) []string {
 	return out
 }
 
-// shellCommand runs command, or the user's shell if there is none.
+// shellCommand returns the arguments that run command with sh, or the user's shell if command is empty.
 func shellCommand(command string, env []string) []string {
 	if command != "" {
 		return []string{"/bin/sh", "-c", command}
@@ -131,7 +131,7 @@ func shellCommand(command string, env []string) []string {
 
 func (b *backend) Terminal() screen.Terminal {
 	if !b.sessions.terminal {
-		return listener{terminal{b.client}}
+		return outputOnly{terminal{b.client}}
 	}
 	return terminal{b.client}
 }
@@ -142,29 +142,28 @@ func (b *backend) Life(ctx context.Context, wait time.Duration) (startup.Life, e
 			return startup.Life{}, err
 		}
 	}
-	sight, err := b.sessions.fleet.Observe(ctx, b.name)
+	observed, err := b.sessions.fleet.Observe(ctx, b.name)
 	switch {
 	case err != nil:
 		return startup.Life{}, err
-	case sight.Token != b.client.Token():
+	case observed.Token != b.client.Token():
 		return startup.Life{}, runtime.ErrStaleInstance
-	case sight.Client != nil && sight.State.Exit == nil:
+	case observed.Client != nil && observed.State.Exit == nil:
 		return startup.Life{Alive: true}, nil
-	case sight.Client != nil:
-		text, err := sight.Client.Text(ctx, lastLines)
-		return startup.Life{Exit: exitOf(*sight.State.Exit), Output: text}, err
-	case sight.ExitRecord != nil:
-		return startup.Life{Exit: exitOf(sight.ExitRecord.Exit), Output: tail(sight.ExitRecord.Text, lastLines)}, nil
+	case observed.Client != nil:
+		text, err := observed.Client.Text(ctx, lastLines)
+		return startup.Life{Exit: exitOf(*observed.State.Exit), Output: text}, err
+	case observed.ExitRecord != nil:
+		return startup.Life{Exit: exitOf(observed.ExitRecord.Exit), Output: tail(observed.ExitRecord.Text, lastLines)}, nil
 	default:
 		return startup.Life{}, runtime.ErrSessionNotFound
 	}
 }
 
-// lastLines is how much of an agent's output is reported with its end.
+// lastLines is the number of lines of an agent's output that are reported with its exit.
 const lastLines = 80
 
-// awaitExit returns when the end of the agent is known, its shim is gone or the time has
-// passed.
+// awaitExit waits until the exit of the agent is recorded, its shim has exited, or wait has passed.
 func awaitExit(ctx context.Context, client *shim.Client, wait time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -184,7 +183,7 @@ func awaitExit(ctx context.Context, client *shim.Client, wait time.Duration) err
 
 func (b *backend) Destroy(ctx context.Context) error {
 	if b.claim == nil {
-		return nil // a relaunch: the place stays
+		return nil // a relaunch: the session stays
 	}
 	if b.client == nil {
 		return b.claim.Release()
@@ -196,7 +195,7 @@ func (b *backend) Destroy(ctx context.Context) error {
 
 func exitOf(e shim.Exit) runtime.Exit { return runtime.Exit{Code: e.Code, Signal: e.Signal, At: e.At} }
 
-// tail returns the last n lines of text; n <= 0 means all.
+// tail returns the last n lines of text; n <= 0 returns all lines.
 func tail(text string, n int) string {
 	if n <= 0 {
 		return text

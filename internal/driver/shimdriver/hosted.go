@@ -7,31 +7,30 @@ import (
 	"gascity/runtime"
 )
 
-// Host is the way in of a driver that has a program of its own between the shim and the
-// agent: what reaches the agent, and what is known of it, goes through that program,
-// which does one thing at a time by itself. So nothing here takes the input's lock.
+// Host is implemented by a driver that runs a program of its own between the shim and the agent. All input to the agent and all
+// its state go through that program. The program handles one request at a time, so Sessions does not lock the session's input.
 type Host interface {
 	// Prepare returns the configuration that runs the program for cfg. folder is the
 	// session's private folder.
 	Prepare(name, folder string, cfg runtime.Config) (runtime.Config, error)
-	// Deliver and Settle are as [Deliver] and [Settle].
+	// Deliver and Settle do the same as the function types [Deliver] and [Settle].
 	Deliver(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcome, error)
 	Settle(ctx context.Context, l Live) (runtime.Outcome, error)
-	// Interrupt cuts the agent's turn off.
+	// Interrupt interrupts the agent's turn.
 	Interrupt(ctx context.Context, l Live) error
-	// Sense is what the program knows of the agent.
+	// Sense returns the agent's state as the host program reports it.
 	Sense(ctx context.Context, l Live) (HostReport, error)
 }
 
-// HostReport is what such a program knows of its agent.
+// HostReport is the state of an agent as its host program reports it.
 type HostReport struct {
 	Evidence     runtime.Evidence
 	Pending      *runtime.PendingInteraction
-	Conversation *runtime.Conversation // nil: not known yet
+	Conversation *runtime.Conversation // nil if not known yet
 	Progress     runtime.Progress
 }
 
-// OpenHosted opens the sessions of a driver whose agents have such a program.
+// OpenHosted opens the sessions of a driver that has a [Host].
 func OpenHosted(opts Options, host Host) (*Sessions, error) {
 	s, err := open(opts, host.Deliver, host.Settle)
 	if err == nil {

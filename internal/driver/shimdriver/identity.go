@@ -9,50 +9,48 @@ import (
 	"gascity/runtime"
 )
 
-// The agent is a process that we own, known by number and start time, whatever
-// it calls itself later. Which one it is, is found out once it is ready: the
-// first process of the tree that has one of the configured names, else the first
-// that is not a shell, else the one that was started.
+// The agent is one process of the session, identified by its process ID and start time; its name may change later. It is
+// identified after it is ready: it is the first process of the tree that has one of the configured names, else the first that
+// is not a shell, else the process that was started.
 
 // identifyLimit bounds the wait for a shell to start the agent.
 const identifyLimit = time.Second
 
-// identify reports to the shim which process the agent is. Where a shell is to
-// start it, that may take a moment; what is not there by then is found when
-// somebody looks.
+// identify sets the agent's process in the shim. If a shell starts the agent, identify waits for it up to identifyLimit. An
+// agent that starts later is identified by the next observation.
 func (s *Sessions) identify(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
 	for {
-		sight, err := s.live(ctx, "identify", name)
-		if err != nil || s.identified(ctx, &sight) {
+		observed, err := s.live(ctx, "identify", name)
+		if err != nil || s.identified(ctx, &observed) {
 			return
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// identified reports whether it is known which process the agent is, and finds it out
-// if it can be. Without names the agent is what was started.
-func (s *Sessions) identified(ctx context.Context, sight *shim.Observation) bool {
-	r := *sight.Record
-	if len(r.ProcessNames) == 0 || sight.State.Agent != r.Root {
+// identified reports whether the agent's process is known, after it has tried to identify it. Without process names the agent
+// is the process that was started.
+func (s *Sessions) identified(ctx context.Context, observed *shim.Observation) bool {
+	r := *observed.Record
+	if len(r.ProcessNames) == 0 || observed.State.Agent != r.Root {
 		return true
 	}
 	root, err := proc.Stat(r.Root.PID)
 	if err != nil {
-		return true // it ends; there is nothing to find out
+		return true // the process is exiting; there is nothing to identify
 	}
 	if fits, err := proc.Named(root, r.ProcessNames); err != nil || fits {
 		return true
 	}
-	tree, err := agentTree(*sight)
+	tree, err := agentTree(*observed)
 	if err != nil {
 		return false
 	}
@@ -60,17 +58,17 @@ func (s *Sessions) identified(ctx context.Context, sight *shim.Observation) bool
 	if !ok || agent.ID == r.Root {
 		return !root.IsShell()
 	}
-	if err := sight.Client.SetAgent(ctx, agent.ID); err != nil {
-		s.opts.Logger.Warn("cannot note the agent's process", "session", r.Name, "error", err)
+	if err := observed.Client.SetAgent(ctx, agent.ID); err != nil {
+		s.opts.Logger.Warn("cannot store which process is the agent", "session", r.Name, "error", err)
 		return false
 	}
-	sight.State.Agent = agent.ID
+	observed.State.Agent = agent.ID
 	return true
 }
 
-// agentLife reports whether the agent lives.
-func agentLife(sight shim.Observation) runtime.Liveness {
-	alive, err := proc.AgentAlive(sight.State.Agent, func() ([]proc.Info, error) { return agentTree(sight) }, sight.Record.ProcessNames)
+// agentLife returns whether the agent runs.
+func agentLife(observed shim.Observation) runtime.Liveness {
+	alive, err := proc.AgentAlive(observed.State.Agent, func() ([]proc.Info, error) { return agentTree(observed) }, observed.Record.ProcessNames)
 	switch {
 	case err != nil:
 		return runtime.Unknown

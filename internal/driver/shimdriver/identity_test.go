@@ -100,7 +100,7 @@ func kill(t *testing.T, id proc.ID) {
 }
 
 // A shell that was left around a killed agent is not the agent, and every watcher
-// gets an event to look. An agent that started itself again under the same name is.
+// gets an event to poll. An agent that started itself again under the same name is.
 func TestShellAroundAKilledAgentIsNotTheAgent(t *testing.T) {
 	s, dir := openTest(t)
 	agent := program(t, dir, "myagent")
@@ -204,7 +204,7 @@ func TestDeadWithItsExit(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := observe(t, s, "d")
-	sight, err := s.fleet.Observe(t.Context(), "d")
+	observed, err := s.fleet.Observe(t.Context(), "d")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestDeadWithItsExit(t *testing.T) {
 	if obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" {
 		t.Errorf("the agent is %v with exit %v, want dead with a signal", obs.Agent, obs.Exit)
 	}
-	if state, err := sight.Client.State(t.Context()); err != nil || state.Exit == nil {
+	if state, err := observed.Client.State(t.Context()); err != nil || state.Exit == nil {
 		t.Errorf("%+v, %v", state.Exit, err)
 	}
 }

@@ -12,41 +12,41 @@ import (
 	"gascity/runtime"
 )
 
-// IsRunning keeps the contract of runtime.Inspector.
+// IsRunning implements runtime.Inspector. It returns false if the state is unknown.
 func (s *Sessions) IsRunning(name string) bool {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
 	_, err := s.live(ctx, "look at", name)
 	return err == nil
 }
 
-// IsAttached keeps the contract of runtime.Inspector.
+// IsAttached implements runtime.Inspector. It returns false if the state is unknown.
 func (s *Sessions) IsAttached(name string) bool {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
-	sight, err := s.live(ctx, "look at", name)
-	return err == nil && sight.State.Attached > 0
+	observed, err := s.live(ctx, "look at", name)
+	return err == nil && observed.State.Attached > 0
 }
 
 // GetLastActivity implements runtime.Inspector.
 func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
-	sight, err := s.inspect(ctx, "look at", name)
+	observed, err := s.inspect(ctx, "look at", name)
 	switch {
 	case err != nil:
 		return time.Time{}, err
-	case sight.Client != nil:
-		return sight.State.LastOutput, nil
-	case sight.ExitRecord != nil:
-		return sight.ExitRecord.LastActivity, nil
+	case observed.Client != nil:
+		return observed.State.LastOutput, nil
+	case observed.ExitRecord != nil:
+		return observed.ExitRecord.LastActivity, nil
 	}
 	return time.Time{}, nil
 }
 
 // ListRunning implements runtime.Inspector.
 func (s *Sessions) ListRunning(prefix string) ([]string, error) {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
 	all, err := s.fleet.Names(ctx)
 	names := make([]string, 0, len(all))
@@ -65,108 +65,107 @@ func (s *Sessions) ListRunning(prefix string) ([]string, error) {
 	}
 }
 
-// ProcessAlive keeps the contract of runtime.Inspector.
+// ProcessAlive implements runtime.Inspector. It returns false if the state is unknown.
 func (s *Sessions) ProcessAlive(name string, processNames []string) bool {
 	if len(processNames) == 0 {
 		return true
 	}
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
-	sight, err := s.live(ctx, "look at", name)
+	observed, err := s.live(ctx, "look at", name)
 	if err != nil {
 		return false
 	}
-	tree, err := agentTree(sight)
+	tree, err := agentTree(observed)
 	if err != nil {
 		return false
 	}
-	fits, _ := proc.AnyNamed(tree, processNames) // what cannot be known is no
+	fits, _ := proc.AnyNamed(tree, processNames) // an error counts as no match
 	return fits
 }
 
-// agentTree returns the live processes of a session, parents first. The shim is
-// their ancestor, also of those that left their parents.
-func agentTree(sight shim.Observation) ([]proc.Info, error) {
-	tree, err := proc.Tree(sight.Record.Shim.PID)
-	return proc.Live(tree, sight.Record.Shim.PID), err
+// agentTree returns the live processes of a session, parents before children. The shim is the ancestor of all of them, also of
+// those whose parents have exited.
+func agentTree(observed shim.Observation) ([]proc.Info, error) {
+	tree, err := proc.Tree(observed.Record.Shim.PID)
+	return proc.Live(tree, observed.Record.Shim.PID), err
 }
 
-// Observe implements runtime.Observer. An agent whose end is being drawn up is
-// dead once that is known; until then nothing is known of it.
+// Observe implements runtime.Observer. If the agent's process has exited but its shim has not recorded that yet, Observe waits
+// for the record, for at most noteLimit.
 func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	obs, noting, err := s.observe(ctx, name)
-	if err != nil || noting == nil {
+	obs, exiting, err := s.observe(ctx, name)
+	if err != nil || exiting == nil {
 		return obs, err
 	}
-	if err := awaitExit(ctx, noting, noteLimit); err != nil {
+	if err := awaitExit(ctx, exiting, noteLimit); err != nil {
 		return obs, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
 	}
 	obs, _, err = s.observe(ctx, name)
 	return obs, err
 }
 
-// noteLimit bounds the wait for the end of an agent whose process has ended. Its last words
-// are waited for by the shim, which takes a second at most.
+// noteLimit bounds the wait for the exit record of an agent whose process has exited. The shim needs a second at most, because
+// it first reads the last output.
 const noteLimit = 2 * time.Second
 
-// observe returns one look. noting is the shim of an agent that has ended, which has not drawn
-// up its end yet.
-func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observation, noting *shim.Client, err error) {
+// observe returns one observation. exiting is the shim of an agent whose process has exited, but whose exit the shim has not
+// recorded yet; else it is nil.
+func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observation, exiting *shim.Client, err error) {
 	obs.At = time.Now()
-	sight, err := s.inspect(ctx, "observe", name)
+	observed, err := s.inspect(ctx, "observe", name)
 	if err != nil {
 		return obs, nil, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
 	}
-	obs.InstanceToken, obs.Handle = sight.Token, sight.Token
-	if r := sight.Record; r != nil {
+	obs.InstanceToken, obs.Handle = observed.Token, observed.Token
+	if r := observed.Record; r != nil {
 		obs.PID, obs.StartTime, obs.StartedAt = r.Root.PID, r.Root.Start, r.StartedAt
 	}
 	switch {
-	case sight.Busy:
+	case observed.Busy:
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
-	case sight.Client != nil:
-		noting = s.observeLive(ctx, &obs, sight)
-	case sight.IsLost():
-		observeLost(&obs, sight)
+	case observed.Client != nil:
+		exiting = s.observeLive(ctx, &obs, observed)
+	case observed.IsLost():
+		observeLost(&obs, observed)
 	default:
 		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-		if c := sight.ExitRecord; c != nil {
+		if c := observed.ExitRecord; c != nil {
 			exit := exitOf(c.Exit)
 			obs.Session, obs.Exit, obs.LastActivity, obs.Title = runtime.Alive, &exit, c.LastActivity, c.Title
-			obs.Last = screen.Last(tail(c.Text, lastLines), s.rules(*sight.Record), exit.At)
+			obs.Last = screen.Last(tail(c.Text, lastLines), s.rules(*observed.Record), exit.At)
 		}
 	}
-	return obs, noting, nil
+	return obs, exiting, nil
 }
 
-func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, sight shim.Observation) (noting *shim.Client) {
-	state := sight.State
+func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, observed shim.Observation) (exiting *shim.Client) {
+	state := observed.State
 	obs.Session, obs.Attached, obs.LastActivity, obs.LastInput, obs.Title = runtime.Alive, state.Attached, state.LastOutput, state.LastHuman, state.Title
 	if state.Exit != nil {
 		exit := exitOf(*state.Exit)
 		obs.Agent, obs.Exit = runtime.Dead, &exit
-		if text, err := sight.Client.Text(ctx, lastLines); err == nil { // else the next look finds it on the disk
-			obs.Last = screen.Last(text, s.rules(*sight.Record), exit.At)
+		if text, err := observed.Client.Text(ctx, lastLines); err == nil { // on an error the next observation reads it from disk
+			obs.Last = screen.Last(text, s.rules(*observed.Record), exit.At)
 		}
 		return nil
 	}
-	s.identified(ctx, &sight)
+	s.identified(ctx, &observed)
 	obs.PID, obs.StartTime = state.Agent.PID, state.Agent.Start
-	obs.Agent = agentLife(sight)
-	// A shell may live on around an agent that has ended, and be the only process that
-	// is listed.
-	if live, err := proc.Alive(sight.Record.Root); obs.Agent == runtime.Dead && (err != nil || !live) {
+	obs.Agent = agentLife(observed)
+	// A shell around the agent may still run after the agent has exited, and may be the only listed process.
+	if live, err := proc.Alive(observed.Record.Root); obs.Agent == runtime.Dead && (err != nil || !live) {
 		obs.Agent = runtime.Unknown
-		return sight.Client
+		return observed.Client
 	}
 	return nil
 }
 
-// observeLost looks at a session whose shim was killed. The session is dead; its
-// agent is alive as long as any process carries its token.
-func observeLost(obs *runtime.Observation, sight shim.Observation) {
+// observeLost fills in the state of a session whose shim was killed. The session is dead. Its agent counts as alive while any
+// process has the session's instance token.
+func observeLost(obs *runtime.Observation, observed shim.Observation) {
 	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-	pids, err := sight.Orphans()
+	pids, err := observed.Orphans()
 	switch {
 	case len(pids) > 0:
 		obs.Agent = runtime.Alive

@@ -8,20 +8,18 @@ import (
 	"gascity/runtime"
 )
 
-// Asked implements runtime.InteractionProvider.Pending for drivers with a
-// terminal.
+// Asked implements runtime.InteractionProvider.Pending for drivers with a terminal.
 func (s *Sessions) Asked(name string) (*runtime.PendingInteraction, error) {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
 	reading, err := s.Sense(ctx, name)
 	return reading.Pending, ErrorOf("read pending question of", name, err)
 }
 
-// Answer implements runtime.InteractionProvider.Respond for drivers with a
-// terminal. It takes the session's input; a question is answered in the instance that
-// asks it.
+// Answer implements runtime.InteractionProvider.Respond for drivers with a terminal. It locks the session's input. It answers a
+// question only in the instance that asked it.
 func (s *Sessions) Answer(name string, response runtime.InteractionResponse) error {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
 	return s.Drive(ctx, "respond to", name, nil, func(l Live) error {
 		asked, err := inject.Respond(ctx, l.Terminal, l.Rules, inject.Answer{
@@ -38,11 +36,10 @@ func (s *Sessions) Answer(name string, response runtime.InteractionResponse) err
 	})
 }
 
-// CheckInstance is nil if the session runs and the token is its instance's; the empty
-// token is any's.
+// CheckInstance returns nil if the session runs and token is the token of its instance. An empty token matches any instance.
 func (s *Sessions) CheckInstance(ctx context.Context, op, name, token string) error {
-	sight, err := s.live(ctx, op, name)
-	if err == nil && token != "" && token != sight.Token {
+	observed, err := s.live(ctx, op, name)
+	if err == nil && token != "" && token != observed.Token {
 		err = &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
 	}
 	return err

@@ -13,8 +13,8 @@ import (
 	"gascity/runtime"
 )
 
-// Leased is a session's terminal for one delivery: what it does is in the journal of the
-// shim, and nothing of it arrives when it is over.
+// Leased is a session's terminal for one delivery. The shim records its input in the journal. After the lease has ended, no
+// more of its input can arrive.
 type Leased struct {
 	screen.Terminal
 	lease *shim.Lease
@@ -26,7 +26,7 @@ var (
 	_ screen.Holder      = (*Leased)(nil)
 )
 
-// Lease takes the right to deliver into the session.
+// Lease acquires the right to deliver prompts to the session.
 func (l Live) Lease(ctx context.Context) (*Leased, error) {
 	lease, err := l.Client.Lease(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (l Live) Lease(ctx context.Context) (*Leased, error) {
 	return &Leased{l.Terminal, lease}, nil
 }
 
-// Close gives the right back.
+// Close releases the right.
 func (t *Leased) Close() { t.lease.Close() }
 
 // Send implements screen.Terminal.
@@ -75,8 +75,8 @@ func (t *Leased) RecordOutcome(ctx context.Context, e inputlog.Entry) error {
 	return translateExit(t.lease.RecordOutcome(ctx, e))
 }
 
-// translateExit puts console's errors in the place of the shim's. One that leaves open whether the
-// shim did what it was asked matches [shim.ErrDisconnected] still.
+// translateExit replaces the shim's errors about an exit by [screen.ErrExited]. If it is unknown whether the shim carried out
+// the request, the result also matches [shim.ErrDisconnected].
 func translateExit(err error) error {
 	switch {
 	case errors.Is(err, shim.ErrDisconnected):
@@ -92,7 +92,7 @@ func (s *Sessions) Settle(ctx context.Context, name string, d runtime.Delivery) 
 	return inject.RetryUntilKnown(ctx, func() (runtime.Outcome, error) { return s.resolveOnce(ctx, name, d) })
 }
 
-// resolveOnce asks with the session's input to itself.
+// resolveOnce asks once for the outcome of a delivery, with the session's input locked.
 func (s *Sessions) resolveOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var token *string
 	if d.Instance != "" {

@@ -25,8 +25,8 @@ func (s *Sessions) Deliver(ctx context.Context, name string, d runtime.Delivery)
 	return inject.DeliveryResult(out, err)
 }
 
-// nudgeTime bounds a nudge, whose signature has no context. A megabyte takes as
-// long as the agent takes to read it.
+// nudgeTime bounds a nudge, whose method has no context. It is long, because a long text takes as long as the agent takes to
+// read it.
 const nudgeTime = 5 * time.Minute
 
 // Nudge implements runtime.Input.

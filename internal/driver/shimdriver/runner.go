@@ -30,17 +30,16 @@ func (s *Sessions) Start(ctx context.Context, name string, cfg runtime.Config) e
 	return nil
 }
 
-// LaunchAgain implements runtime.RelaunchProvider.Relaunch for the drivers
-// that have it: a box whose agent may change without it.
+// LaunchAgain implements runtime.RelaunchProvider.Relaunch for drivers whose sessions can replace their agent.
 func (s *Sessions) LaunchAgain(ctx context.Context, name string, cfg runtime.Config) error {
-	sight, err := s.inspect(ctx, "relaunch", name)
+	observed, err := s.inspect(ctx, "relaunch", name)
 	if err != nil {
 		return err
 	}
-	if sight.Client == nil {
+	if observed.Client == nil {
 		return &runtime.Error{Op: "relaunch", Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	b := &backend{sessions: s, name: name, cfg: cfg, client: sight.Client}
+	b := &backend{sessions: s, name: name, cfg: cfg, client: observed.Client}
 	if err := s.sequence(b).Relaunch(ctx, name, cfg); err != nil {
 		return ErrorOf("relaunch", name, err)
 	}
@@ -50,13 +49,13 @@ func (s *Sessions) LaunchAgain(ctx context.Context, name string, cfg runtime.Con
 
 // RunLive implements runtime.Stager.
 func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
-	sight, err := s.live(ctx, "run live commands of", name)
+	observed, err := s.live(ctx, "run live commands of", name)
 	if err != nil {
 		return err
 	}
-	b := &backend{sessions: s, name: name, cfg: cfg, client: sight.Client}
+	b := &backend{sessions: s, name: name, cfg: cfg, client: observed.Client}
 	return ErrorOf("run live commands of", name, s.sequence(b).Live(ctx, name, cfg))
 }
 
@@ -72,7 +71,7 @@ func (s *Sessions) sequence(b *backend) startup.Sequence {
 			s.opts.Logger.Warn("start continued after a failure", "session", b.name, "error", err)
 			warnings = append(warnings, startup.Brief(err))
 			if err := s.SetMeta(b.name, startup.MetaWarning, strings.Join(warnings, "\n")); err != nil {
-				s.opts.Logger.Warn("cannot note what the start left open", "session", b.name, "error", err)
+				s.opts.Logger.Warn("cannot store the warnings of the start", "session", b.name, "error", err)
 			}
 		},
 	}
@@ -80,7 +79,7 @@ func (s *Sessions) sequence(b *backend) startup.Sequence {
 
 // Stop implements runtime.Runner.
 func (s *Sessions) Stop(name string) error {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
 	return s.stop(ctx, name, nil)
 }
@@ -90,7 +89,7 @@ func (s *Sessions) StopInstance(ctx context.Context, name, token string) error {
 	return s.stop(ctx, name, &token)
 }
 
-// stop stops the instance with the token, any without one.
+// stop stops the session. If token is not nil, the instance must have that token.
 func (s *Sessions) stop(ctx context.Context, name string, token *string) error {
 	if runtime.ValidateName(name) != nil {
 		return nil //nolint:nilerr // such a session cannot exist
@@ -99,12 +98,12 @@ func (s *Sessions) stop(ctx context.Context, name string, token *string) error {
 	return ErrorOf("stop", name, err)
 }
 
-// ClearLost stops what is left of sessions whose shim was killed, and removes what is on the disk of them.
+// ClearLost stops the processes of sessions whose shim was killed, and removes the files of these sessions.
 func (s *Sessions) ClearLost(ctx context.Context) error { return translate(s.fleet.ClearLost(ctx)) }
 
 // Interrupt implements runtime.Runner.
 func (s *Sessions) Interrupt(name string) error {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
 	err := s.interrupt(ctx, name, nil)
 	if errors.Is(err, runtime.ErrSessionNotFound) {
@@ -135,11 +134,10 @@ func (s *Sessions) interrupt(ctx context.Context, name string, token *string) er
 	})
 }
 
-// Recover implements runtime.Recoverer. The handle is the instance
-// token.
+// Recover implements runtime.Recoverer. handle is the instance token.
 func (s *Sessions) Recover(ctx context.Context, name, handle string) error {
-	sight, err := s.live(ctx, "recover", name)
-	if err == nil && sight.Token != handle {
+	observed, err := s.live(ctx, "recover", name)
+	if err == nil && observed.Token != handle {
 		err = &runtime.Error{Op: "recover", Session: name, Err: runtime.ErrStaleInstance}
 	}
 	return err

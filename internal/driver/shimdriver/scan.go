@@ -15,7 +15,7 @@ const sessionIDKey = "GC_SESSION_ID"
 
 // FindRuntimesBySessionID implements runtime.ProcessTableScanner.
 func (s *Sessions) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
 	marked, err := proc.FindByEnv(sessionIDKey, id)
 	var unreadable *proc.UnreadableError
@@ -30,11 +30,11 @@ func (s *Sessions) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 	var found []runtime.LiveRuntime
 	for _, m := range marked {
 		if value, inherited := member[m.PPID]; inherited && value == m.Value {
-			continue // not a root: its parent is of the same session
+			continue // not a root: its parent is in the same session
 		}
 		r := runtime.LiveRuntime{SessionID: m.Value, PID: m.PID, City: cityOf(m.PID)}
 		if epoch, ok, err := proc.EnvValue(m.PID, "GC_RUNTIME_EPOCH"); err == nil && ok {
-			r.Epoch, _ = strconv.Atoi(epoch) // zero if it is no number, as documented
+			r.Epoch, _ = strconv.Atoi(epoch) // zero if it is not a number, as documented
 		}
 		r.ProviderName, r.IsTracked = tracked[m.ID]
 		found = append(found, r)
@@ -42,7 +42,7 @@ func (s *Sessions) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 	return found, listErr
 }
 
-// roots maps the first process of each running session to its name.
+// roots returns the name of each running session by its first process.
 func (s *Sessions) roots(ctx context.Context) (map[proc.ID]string, error) {
 	states, err := s.fleet.Running(ctx)
 	roots := make(map[proc.ID]string, len(states))
@@ -63,7 +63,7 @@ func cityOf(pid int) string {
 
 // TerminateRuntime implements runtime.ProcessTableScanner.
 func (s *Sessions) TerminateRuntime(r runtime.LiveRuntime) error {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
 	if r.IsTracked {
 		return s.Stop(r.ProviderName)
@@ -77,7 +77,7 @@ func (s *Sessions) TerminateRuntime(r runtime.LiveRuntime) error {
 	}
 	id, ok, err := proc.EnvValue(r.PID, sessionIDKey)
 	if err != nil || !ok || id != r.SessionID {
-		return nil // the number belongs to another process now
+		return nil // the process ID was reused
 	}
 	return endTree(ctx, info.ID)
 }

@@ -10,25 +10,24 @@ import (
 	"gascity/runtime"
 )
 
-// Sense implements runtime.Sensor. What a program reported to its terminal
-// counts for as long as it is in the foreground; of the screen it is only known how long
-// it has said the same to this process, or at least: since the last output.
+// Sense implements runtime.Sensor. What a program reported to its terminal is used only while that program is in the
+// foreground. For the screen, the reading says since when this process has seen it unchanged, or since the last output.
 func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	const op = "sense"
-	sight, err := s.live(ctx, op, name)
+	observed, err := s.live(ctx, op, name)
 	if err != nil {
 		s.memory.Forget(name)
 		return runtime.Reading{}, err
 	}
-	process, err := s.process(ctx, &sight)
+	process, err := s.process(ctx, &observed)
 	if err != nil {
 		s.memory.Forget(name)
 		return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	l := s.liveOf(sight)
+	l := s.liveOf(observed)
 	reading := runtime.Reading{At: time.Now()}
-	progress := runtime.Progress{At: sight.State.LastOutput, Sign: "new output"}
-	typed := sight.State.LastHuman
+	progress := runtime.Progress{At: observed.State.LastOutput, Sign: "new output"}
+	typed := observed.State.LastHuman
 	if l.Terminal != nil {
 		var f screen.Frame
 		f, reading, err = s.memory.Sense(ctx, name, l.life, l.Terminal, l.Rules)
@@ -54,22 +53,22 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	reading.Progress = progress
 	process.At = reading.At
 	reading.Evidence = append(reading.Evidence, process)
-	reading.Instance, reading.LastInput = sight.Token, typed
+	reading.Instance, reading.LastInput = observed.Token, typed
 	if p := reading.Pending; p != nil && s.host == nil {
 		p.RequestID = l.life.Bind(p.RequestID)
 	}
 	return reading, nil
 }
 
-// process returns what the agent's process shows: not what it does, only that it is there.
-// [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
-func (s *Sessions) process(ctx context.Context, sight *shim.Observation) (runtime.Evidence, error) {
-	s.identified(ctx, sight)
+// process returns the evidence that the agent's process exists; it does not show the agent's activity. It returns
+// [runtime.ErrSessionNotFound] if the agent has exited, even if a shell around it still runs.
+func (s *Sessions) process(ctx context.Context, observed *shim.Observation) (runtime.Evidence, error) {
+	s.identified(ctx, observed)
 	e := runtime.Evidence{
-		Source: runtime.SourceProcess, Activity: runtime.ActivityUnknown, Since: sight.Record.StartedAt,
-		Detail: fmt.Sprintf("process %d lives", sight.State.Agent.PID),
+		Source: runtime.SourceProcess, Activity: runtime.ActivityUnknown, Since: observed.Record.StartedAt,
+		Detail: fmt.Sprintf("process %d lives", observed.State.Agent.PID),
 	}
-	switch agentLife(*sight) {
+	switch agentLife(*observed) {
 	case runtime.Dead:
 		return e, runtime.ErrSessionNotFound
 	case runtime.Unknown:
@@ -79,10 +78,10 @@ func (s *Sessions) process(ctx context.Context, sight *shim.Observation) (runtim
 	return e, nil
 }
 
-// lifeOf returns one life of a session and what was answered in it so far.
-func lifeOf(sight shim.Observation) screen.Life {
+// lifeOf returns the identity of the session's current agent and the questions that were answered in it.
+func lifeOf(observed shim.Observation) screen.Life {
 	return screen.Life{
-		Name:     fmt.Sprintf("%s %d", sight.Token, sight.Record.StartedAt.UnixNano()),
-		Answered: sight.State.Answered, Last: sight.State.Last,
+		Name:     fmt.Sprintf("%s %d", observed.Token, observed.Record.StartedAt.UnixNano()),
+		Answered: observed.State.Answered, Last: observed.State.Last,
 	}
 }

@@ -1,6 +1,5 @@
-// Package shimdriver is what the drivers share whose sessions are hosted by shims on
-// this machine: everything but the way in, which is a terminal for one and a
-// pipe for another. A driver embeds [Sessions] and adds that.
+// Package shimdriver implements the common part of drivers whose sessions are hosted by shims on this machine. A driver embeds
+// [Sessions] and adds how prompts reach the agent, for example through a terminal or a pipe.
 package shimdriver
 
 import (
@@ -19,56 +18,54 @@ import (
 	"gascity/runtime"
 )
 
-// Options are what a driver of local sessions needs. Dir and Shim are required.
+// Options are the options of a driver of local sessions. Dir and Shim are required.
 type Options struct {
-	// Dir holds the sockets and records of the sessions: private (0700), short,
-	// one for each city and driver.
+	// Dir is the folder of the sockets and records of the sessions. It must be private (0700), have a short path, and be used
+	// for one city and one driver only.
 	Dir string
-	// LogDir holds the raw output of each session as <name>.log. Empty keeps none.
+	// LogDir is the folder of the raw output of sessions, one file <name>.log for each. If it is empty, raw output is not
+	// stored.
 	LogDir string
-	// LogSize is how many bytes a log grows to before it is rotated; zero means
-	// shim.DefaultLogSize.
+	// LogSize is the size in bytes at which a log is rotated; zero means shim.DefaultLogSize.
 	LogSize int64
-	// WorkDir is where agents without one run. Empty means the process's own.
+	// WorkDir is the working directory of agents that have none configured. Empty means the working directory of this process.
 	WorkDir string
-	// Env is the base environment of agents and set-up commands, "K=V".
+	// Env is the base environment of agents and setup commands, "K=V".
 	Env []string
-	// Shim is the command that runs a shim; a folder is appended to it.
+	// Shim is the command that runs a shim; the path of a session's folder is appended to it.
 	Shim []string
-	// Profiles is what is known of agent CLIs; nil means the built-in set.
+	// Profiles describe the known agent CLIs; nil means the built-in set.
 	Profiles *agentcli.Set
-	// SetupTimeout bounds each pre_start and set-up command; zero means launch's.
+	// SetupTimeout bounds each pre_start and setup command; zero means startup.DefaultSetupTimeout.
 	SetupTimeout time.Duration
-	// StopGrace is how long agents get to end by themselves; zero means
-	// shim.DefaultGrace.
+	// StopGrace is the time between SIGTERM and SIGKILL for an agent; zero means shim.DefaultGrace.
 	StopGrace time.Duration
-	// Scrollback is how many lines of output are kept for peek; zero means
-	// shim.DefaultScrollback.
+	// Scrollback is the number of lines of output that are stored for peek; zero means shim.DefaultScrollback.
 	Scrollback int
-	// HumanQuiet is how long prompts wait after the last key of a person who is
-	// attached; zero means screen.DefaultHumanQuiet.
+	// HumanQuiet is how long prompts wait after the last key that an attached person typed; zero means
+	// screen.DefaultHumanQuiet.
 	HumanQuiet time.Duration
-	// Logger gets warnings that fail nothing; nil drops them.
+	// Logger gets warnings about failures that do not fail a call; nil discards them.
 	Logger *slog.Logger
 }
 
-// Sessions are the sessions of one driver in one city. It is safe for concurrent
-// use, and several may be open over one folder in several processes.
+// Sessions are the sessions of one driver in one city. It is safe for concurrent use. Several processes can open Sessions for
+// the same folder.
 type Sessions struct {
 	fleet    *shim.Fleet
 	opts     Options
 	terminal bool
 	deliver  Deliver
 	settle   Settle
-	host     Host // nil without one
+	host     Host // nil if the driver has no host program
 	memory   screen.Memory
 	searcher envscan.Searcher
 }
 
-// Deliver brings one prompt to a session whose input is the caller's alone.
+// Deliver delivers one prompt to a session. The caller has locked the session's input.
 type Deliver func(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcome, error)
 
-// Settle finds out the outcome of a delivery that was cut off, l.Delivery.
+// Settle finds out the outcome of the interrupted delivery l.Delivery.
 type Settle func(ctx context.Context, l Live) (runtime.Outcome, error)
 
 // OpenTerminals opens the sessions of a driver whose agents have a terminal.
@@ -100,19 +97,19 @@ func open(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
 	return &Sessions{fleet: fleet, opts: opts, deliver: deliver, settle: settle}, nil
 }
 
-// Close ends what this process does for the sessions. They go on.
+// Close stops what this process does for the sessions. The sessions continue.
 func (s *Sessions) Close() error { return s.fleet.Close() }
 
-// patience bounds the operations of the contract that have no context.
-const patience = 30 * time.Second
+// callTimeout bounds the operations of the contract that have no context.
+const callTimeout = 30 * time.Second
 
-// bounded returns the context of an operation whose signature has none.
-func bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), patience) //nolint:forbidigo // the contract's method has no ctx
+// callContext returns the context of an operation whose signature has none.
+func callContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), callTimeout) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// ErrorOf names operation and session and puts the contract's sentinels in the
-// place of the shim's.
+// ErrorOf adds the operation and the session's name to err, and replaces the shim's sentinels by those of the contract. It
+// returns nil for nil.
 func ErrorOf(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -139,7 +136,7 @@ func translate(err error) error {
 	return err
 }
 
-// translated is a shim's error that is the contract's sentinel to [errors.Is].
+// translated is a shim's error that also matches a sentinel of the contract.
 type translated struct{ sentinel, err error }
 
 func (t *translated) Error() string {
@@ -147,55 +144,54 @@ func (t *translated) Error() string {
 	case errors.Is(t.err, shim.ErrNameInUse):
 		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
 	case errors.Is(t.sentinel, runtime.ErrSessionExists):
-		return t.err.Error() // which says what runs, and the remedy
+		return t.err.Error() // the shim's text names what runs and how to stop it
 	}
 	return t.sentinel.Error()
 }
 func (t *translated) Unwrap() []error { return []error{t.sentinel, t.err} }
 
-// live returns the session's live shim; [runtime.ErrSessionNotFound] if it has
-// none or its agent has ended.
+// live returns the observation of a session with a live shim and agent. It returns [runtime.ErrSessionNotFound] if the session
+// has no live shim or its agent has exited.
 func (s *Sessions) live(ctx context.Context, op, name string) (shim.Observation, error) {
-	sight, err := s.inspect(ctx, op, name)
-	if err == nil && (sight.Client == nil || sight.State.Exit != nil) {
+	observed, err := s.inspect(ctx, op, name)
+	if err == nil && (observed.Client == nil || observed.State.Exit != nil) {
 		err = &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	return sight, err
+	return observed, err
 }
 
 func (s *Sessions) inspect(ctx context.Context, op, name string) (shim.Observation, error) {
 	if runtime.ValidateName(name) != nil {
 		return shim.Observation{}, nil //nolint:nilerr // such a session cannot exist
 	}
-	sight, err := s.fleet.Observe(ctx, name)
-	return sight, ErrorOf(op, name, err)
+	observed, err := s.fleet.Observe(ctx, name)
+	return observed, ErrorOf(op, name, err)
 }
 
-// Live is a session that can be driven.
+// Live is a running session, for the functions that send input to it or read its state.
 type Live struct {
 	Name     string
 	WorkDir  string
-	Terminal screen.Terminal // nil without one
+	Terminal screen.Terminal // nil if the session has none
 	Rules    screen.Rules
 	Client   *shim.Client
 	Labels   map[string]string
-	Delivery string // the name of the delivery in the journal
-	Once     bool   // the delivery was given that name: there is no other of it
-	Folder   string // the session's own, private
-	Instance string // its token
+	Delivery string // the ID of the delivery in the journal
+	Once     bool   // the caller chose that ID: no other delivery has it
+	Folder   string // the session's private folder
+	Instance string // the instance token
 
 	life screen.Life
 }
 
-// Drive calls drive with the session's input to itself: no other delivery, also
-// of another process, comes in between. instance is the token of the instance
-// that is meant; nil means any.
+// Drive calls drive with the session's input locked, so that no other delivery, also of another process, can come in between.
+// If instance is not nil, the session must have that instance token.
 func (s *Sessions) Drive(ctx context.Context, op, name string, instance *string, drive func(Live) error) error {
-	sight, err := s.live(ctx, op, name)
+	observed, err := s.live(ctx, op, name)
 	if err != nil {
 		return err
 	}
-	if instance != nil && *instance != sight.Token {
+	if instance != nil && *instance != observed.Token {
 		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
 	}
 	if s.host == nil {
@@ -205,40 +201,39 @@ func (s *Sessions) Drive(ctx context.Context, op, name string, instance *string,
 		}
 		defer unlock()
 	}
-	return ErrorOf(op, name, drive(s.liveOf(sight)))
+	return ErrorOf(op, name, drive(s.liveOf(observed)))
 }
 
-// Session returns the session without taking its input, for looking at it.
+// Session returns the session without locking its input, for reading its state.
 func (s *Sessions) Session(ctx context.Context, op, name string) (Live, error) {
-	sight, err := s.live(ctx, op, name)
+	observed, err := s.live(ctx, op, name)
 	if err != nil {
 		return Live{}, err
 	}
-	return s.liveOf(sight), nil
+	return s.liveOf(observed), nil
 }
 
-func (s *Sessions) liveOf(sight shim.Observation) Live {
+func (s *Sessions) liveOf(observed shim.Observation) Live {
 	live := Live{
-		Name: sight.Record.Name, WorkDir: sight.Record.WorkDir, Client: sight.Client,
-		Labels: sight.Record.Labels, Rules: s.rules(*sight.Record),
-		Folder: s.fleet.Dir(sight.Record.Name), Instance: sight.Token,
-		life: lifeOf(sight),
+		Name: observed.Record.Name, WorkDir: observed.Record.WorkDir, Client: observed.Client,
+		Labels: observed.Record.Labels, Rules: s.rules(*observed.Record),
+		Folder: s.fleet.Dir(observed.Record.Name), Instance: observed.Token,
+		life: lifeOf(observed),
 	}
-	if sight.Record.Terminal {
-		live.Terminal = terminal{sight.Client}
+	if observed.Record.Terminal {
+		live.Terminal = terminal{observed.Client}
 	}
 	return live
 }
 
-// LabelInput is the label with the word of the agent's GC_STDIN variable, beside
-// [screen.Labels].
+// LabelInput is the label that stores the value of the agent's GC_STDIN variable. It is used in addition to [screen.Labels].
 const LabelInput = "stdin"
 
-// InputVariable is the variable by which an agent's configuration declares that it
-// reads prompts from its standard input, and how.
+// InputVariable is the environment variable with which an agent's configuration declares that the agent reads prompts from
+// standard input, and in which format.
 const InputVariable = "GC_STDIN"
 
-// labels returns what later processes need of a session's configuration.
+// labels returns the part of a session's configuration that other processes need later.
 func labels(cfg runtime.Config) map[string]string {
 	labels := screen.Labels(cfg)
 	labels[LabelInput] = cfg.Env[InputVariable]

@@ -13,8 +13,8 @@ import (
 	"gascity/runtime"
 )
 
-// stageFiles puts overlays and files into the working directory. What it kept instead of
-// overwriting goes to the log.
+// stageFiles copies overlays and files into the working directory. It logs a warning for each file that it kept instead of
+// overwriting it.
 func (s *Sessions) stageFiles(ctx context.Context, cfg runtime.Config) error {
 	dirs := append(slices.Clip(cfg.PackOverlayDirs), cfg.OverlayDir)
 	report, err := overlay.Stage(ctx, overlay.Request{
@@ -29,27 +29,27 @@ func (s *Sessions) stageFiles(ctx context.Context, cfg runtime.Config) error {
 
 // CopyTo implements runtime.Stager.
 func (s *Sessions) CopyTo(name, src, relDst string) error {
-	ctx, cancel := bounded()
+	ctx, cancel := callContext()
 	defer cancel()
-	sight, err := s.inspect(ctx, "copy to", name)
-	if err != nil || sight.Client == nil {
+	observed, err := s.inspect(ctx, "copy to", name)
+	if err != nil || observed.Client == nil {
 		return err
 	}
 	if _, err := os.Lstat(src); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return ErrorOf("copy to", name, overlay.CopyTo(sight.Record.WorkDir, src, relDst))
+	return ErrorOf("copy to", name, overlay.CopyTo(observed.Record.WorkDir, src, relDst))
 }
 
 // CopyFrom implements runtime.CopyFromProvider.
 func (s *Sessions) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
 	const op = "copy from"
-	sight, err := s.inspect(ctx, op, name)
-	if err == nil && sight.Client == nil {
+	observed, err := s.inspect(ctx, op, name)
+	if err == nil && observed.Client == nil {
 		err = runtime.ErrSessionNotFound
 	}
 	if err == nil {
-		err = archive.PackFrom(w, sight.Record.WorkDir, src)
+		err = archive.PackFrom(w, observed.Record.WorkDir, src)
 	}
 	return ErrorOf(op, name, err)
 }

@@ -11,7 +11,7 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// terminal is a shim's terminal for the rules of package screen.
+// terminal implements [screenreader.Terminal] for a shim's terminal.
 type terminal struct{ client *shim.Client }
 
 var (
@@ -41,7 +41,7 @@ func (t terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, 
 
 func signOf(s shim.Sign) screenreader.Sign { return screenreader.Sign{Text: s.Text, Since: s.Since} }
 
-// Hold keeps back what people type through attached terminals.
+// Hold delays what people type in attached terminals.
 func (t terminal) Hold(ctx context.Context) (release func(), err error) {
 	release, err = t.client.Hold(ctx)
 	if errors.Is(err, shim.ErrNoShim) || errors.Is(err, shim.ErrExited) {
@@ -72,11 +72,11 @@ func inputOf(i tty.Input) screenreader.InputState {
 	}
 }
 
-// listener is what an agent without a terminal printed, as if it were a screen.
-// It can be waited for and not be typed into.
-type listener struct{ terminal }
+// outputOnly presents the output of an agent without a terminal as a screen. Its content can be awaited, but nothing can be
+// typed into it.
+type outputOnly struct{ terminal }
 
-func (listener) Send(context.Context, []byte) error {
+func (outputOnly) Send(context.Context, []byte) error {
 	return fmt.Errorf("no keys without a terminal: %w", errors.ErrUnsupported)
 }
 

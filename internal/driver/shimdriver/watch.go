@@ -9,20 +9,19 @@ import (
 	"gascity/runtime"
 )
 
-// eventBuffer is how far a consumer of events may fall behind before it gets a
-// resync: an event to look at everything.
+// eventBuffer is the number of unread events that a consumer may have before it loses events and gets a resync.
 const eventBuffer = 512
 
 // Watch implements runtime.Watcher.
 func (s *Sessions) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	f := newFeed()
-	go func() { // ends with ctx; its end closes the channel, which is how the caller knows
+	go func() { // stops when ctx ends, and closes the channel
 		defer close(f.events)
 		watching, cancel := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		wg.Go(func() { f.repair(watching) })
-		err := s.fleet.Watch(ctx, func(sighting shim.SessionEvent) {
-			if e, ok := eventOf(sighting); ok {
+		err := s.fleet.Watch(ctx, func(event shim.SessionEvent) {
+			if e, ok := eventOf(event); ok {
 				f.send(e)
 			}
 		})
@@ -35,12 +34,11 @@ func (s *Sessions) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	return f.events, nil
 }
 
-// feed hands events to one consumer and never waits for it. What it had no room for
-// is lost, and then a resync follows as soon as there is room, whether or not
-// anything else happens.
+// feed sends events to one consumer without blocking. Events for which the channel has no space are lost. The consumer then
+// gets a resync as soon as there is space.
 type feed struct {
 	events chan runtime.Event
-	lost   chan struct{} // full when something was lost since the last resync
+	lost   chan struct{} // full if an event was lost since the last resync
 }
 
 func newFeed() *feed {
@@ -58,7 +56,7 @@ func (f *feed) send(e runtime.Event) {
 	}
 }
 
-// repair sends the resyncs until ctx ends.
+// repair sends a resync after each loss until ctx ends.
 func (f *feed) repair(ctx context.Context) {
 	for {
 		select {
@@ -66,7 +64,7 @@ func (f *feed) repair(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		// What is lost from here on asks for another one.
+		// An event that is lost from here on causes another resync.
 		select {
 		case f.events <- runtime.Event{Kind: runtime.EventResync, Time: time.Now()}:
 		case <-ctx.Done():
@@ -84,7 +82,7 @@ func eventOf(s shim.SessionEvent) (runtime.Event, bool) {
 		e.Kind = runtime.EventStarted
 	case shim.EventGone:
 		e.Kind = runtime.EventGone
-	case shim.EventOutput, shim.EventAgentEnded: // the latter has no kind of its own: it says look, too
+	case shim.EventOutput, shim.EventAgentEnded: // an agent's exit inside its shell has no kind of its own; output events also make consumers observe the session
 		e.Kind = runtime.EventOutput
 	case shim.EventTitle:
 		e.Kind, e.Text = runtime.EventTitle, s.Text

@@ -12,16 +12,14 @@ import (
 
 const (
 	shellPath = "/bin/sh"
-	// maxOutput is how much of a failed command's output is kept.
+	// maxOutput is the number of bytes of a failed command's output that are stored.
 	maxOutput = 4 << 10
-	// pipeGrace is how long a command's background processes may hold its output
-	// open after it has ended.
+	// pipeGrace is how long a command's background processes may keep its output open after the command has exited.
 	pipeGrace = 500 * time.Millisecond
 )
 
-// runCommand runs one command with sh -c in its own process group and waits for
-// it. When ctx ends or the timeout has passed, the whole group is killed. What
-// a successful command left in the background lives on.
+// runCommand runs one command with sh -c in its own process group and waits for it. If ctx ends or the timeout has passed, it
+// kills the whole group. Background processes of a successful command continue.
 func (r *run) runCommand(ctx context.Context, command string) error {
 	limit := r.SetupTimeout
 	if limit == 0 {
@@ -47,7 +45,7 @@ func (r *run) runCommand(ctx context.Context, command string) error {
 	return &CommandError{Command: command, Output: out.String(), Err: err}
 }
 
-// commandDir returns the working directory, if it exists by now.
+// commandDir returns the working directory if it exists, else an empty string.
 func (r *run) commandDir() string {
 	if info, err := os.Stat(r.cfg.WorkDir); err == nil && info.IsDir() {
 		return r.cfg.WorkDir
@@ -55,14 +53,14 @@ func (r *run) commandDir() string {
 	return ""
 }
 
-// timeoutError says that a command took too long.
+// timeoutError reports that a command took longer than limit.
 type timeoutError struct{ limit time.Duration }
 
-func (e *timeoutError) Error() string { return "it did not end within " + e.limit.String() }
+func (e *timeoutError) Error() string { return "it did not exit within " + e.limit.String() }
 
 func (*timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// runAll runs commands in order and returns what failed, joined.
+// runAll runs all commands in order, until ctx ends, and returns their errors joined.
 func (r *run) runAll(ctx context.Context, commands []string) error {
 	var failed []error
 	for _, command := range commands {
@@ -76,8 +74,7 @@ func (r *run) runAll(ctx context.Context, commands []string) error {
 	return errors.Join(failed...)
 }
 
-// scriptCommand returns the shell command that runs a set-up script: a file, or
-// a command itself.
+// scriptCommand returns the shell command that runs a setup script. script is the path of a file or a shell command.
 func scriptCommand(script string) string {
 	info, err := os.Stat(script)
 	switch {
@@ -90,8 +87,8 @@ func scriptCommand(script string) string {
 	}
 }
 
-// tail keeps the last maxOutput bytes of what is written. os/exec serialises
-// the writes: both outputs are the same writer.
+// tail stores the last maxOutput bytes that are written to it. It needs no lock: both outputs of a command are the same writer,
+// so os/exec writes them one after the other.
 type tail struct{ kept bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {

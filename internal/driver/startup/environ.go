@@ -10,22 +10,21 @@ import (
 	"gascity/runtime"
 )
 
-// The variables that every agent finds in its environment.
+// The variables in the environment of every agent.
 const (
 	envSession     = "GC_SESSION"
 	envSessionName = "GC_SESSION_NAME"
 	envInstance    = "GC_INSTANCE_TOKEN"
 	envProvider    = "GC_PROVIDER"
 	envReadyPrefix = "GC_READY_PROMPT_PREFIX"
-	// envSetup is for set-up commands alone: what they leave in the background is no agent, and
-	// never holds up a later start of the session.
+	// envSetup is set for setup commands only. A background process of a setup command is not an agent and never blocks a later
+	// start of the session.
 	envSetup = "GC_SETUP_COMMAND"
 )
 
 const tokenBytes = 16
 
-// newSpec returns the spec of a session without its command. The instance token
-// of cfg.Env is kept, otherwise a random one is made.
+// newSpec returns the spec of a session without its command. The instance token is that of cfg.Env, or else a new random token.
 func (s Sequence) newSpec(name string, cfg runtime.Config) Spec {
 	spec := Spec{Name: name, WorkDir: cfg.WorkDir, Vars: map[string]string{}}
 	for key, value := range runtime.SyncWorkDirEnv(cfg).Env {
@@ -36,9 +35,9 @@ func (s Sequence) newSpec(name string, cfg runtime.Config) Spec {
 		}
 	}
 	spec.Vars[envSession], spec.Vars[envSessionName] = name, name
-	spec.offer(envInstance, newToken)
-	spec.offer(envProvider, func() string { return cfg.ProviderName })
-	spec.offer(envReadyPrefix, func() string { return cfg.ReadyPromptPrefix })
+	spec.setDefault(envInstance, newToken)
+	spec.setDefault(envProvider, func() string { return cfg.ProviderName })
+	spec.setDefault(envReadyPrefix, func() string { return cfg.ReadyPromptPrefix })
 	spec.Instance = spec.Vars[envInstance]
 	profile := s.Profiles.Resolve(cfg.ProviderOverlayName, cfg.ProviderName)
 	for _, key := range profile.UnsetEnv {
@@ -50,8 +49,8 @@ func (s Sequence) newSpec(name string, cfg runtime.Config) Spec {
 	return spec
 }
 
-// offer sets a variable that cfg does not mention.
-func (s *Spec) offer(key string, value func() string) {
+// setDefault sets a variable that cfg.Env does not mention. An empty value is not set.
+func (s *Spec) setDefault(key string, value func() string) {
 	if s.Vars[key] != "" || slices.Contains(s.Unset, key) {
 		return
 	}
@@ -62,12 +61,12 @@ func (s *Spec) offer(key string, value func() string) {
 
 func newToken() string {
 	token := make([]byte, tokenBytes)
-	rand.Read(token) // never fails, see crypto/rand
+	rand.Read(token) // never returns an error, see crypto/rand
 	return hex.EncodeToString(token)
 }
 
-// Environ returns the complete environment of the agent: base without Unset,
-// with Vars. The order is that of base, then of names.
+// Environ returns the complete environment of the agent: base without the variables in Unset, plus Vars. Variables of base come
+// first, in their order; then those of Vars, sorted by name.
 func (s Spec) Environ(base []string) []string {
 	out := make([]string, 0, len(base)+len(s.Vars))
 	for _, entry := range base {

@@ -11,13 +11,12 @@ import (
 	"gascity/runtime"
 )
 
-// MetaWarning is the key of the note in which a driver keeps, with the session,
-// the warnings of [Sequence.Warn] about its start, one in each line.
+// MetaWarning is the metadata key under which a driver stores the warnings of [Sequence.Warn] for a start, one per line.
 const MetaWarning = "GC_START_WARNING"
 
-// StepError says which step of a start failed.
+// StepError reports which step of a start failed.
 type StepError struct {
-	Step string // "pre_start", "create", ...; see the table in steps.go
+	Step string // "pre_start", "create", ...; see startSteps in steps.go
 	Err  error
 }
 
@@ -26,7 +25,7 @@ func (e *StepError) Error() string { return e.Step + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// CommandError says how a set-up command failed.
+// CommandError reports that a setup command failed.
 type CommandError struct {
 	Command string
 	Output  string // the last 4 KiB of its standard output and error
@@ -44,16 +43,15 @@ func (e *CommandError) Error() string {
 // Unwrap returns the cause.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// BlockedError says that a dialog is up that a person has to answer. The agent
-// runs.
+// BlockedError reports that the agent shows a dialog that a person must answer. The agent runs.
 type BlockedError struct{ screen.Unanswered }
 
 func (e *BlockedError) Error() string {
-	return fmt.Sprintf("%s is up and was not answered: %s", dialogWords(e.Kind), e.Why)
+	return fmt.Sprintf("%s is up and was not answered: %s", dialogName(e.Kind), e.Why)
 }
 
-// dialogWords names a dialog with its article.
-func dialogWords(kind agentcli.DialogKind) string {
+// dialogName returns the kind of a dialog with its article.
+func dialogName(kind agentcli.DialogKind) string {
 	switch {
 	case kind == agentcli.DialogUnknown:
 		return "a dialog of an unknown kind"
@@ -63,8 +61,8 @@ func dialogWords(kind agentcli.DialogKind) string {
 	return "a " + string(kind) + " dialog"
 }
 
-// UndeliveredError says that the first prompt was not seen to arrive. The agent
-// runs; Outcome says whether it may have got the text.
+// UndeliveredError reports that the delivery of the first prompt was not confirmed. The agent runs. Outcome says whether the
+// agent may have received the text.
 type UndeliveredError struct {
 	Text    string
 	Outcome runtime.Outcome
@@ -81,8 +79,7 @@ func (e *UndeliveredError) Error() string {
 	return words
 }
 
-// Missed reports whether the warning of a start, see [MetaWarning], says that its first
-// prompt provably did not arrive.
+// Missed reports whether a warning of a start, see [MetaWarning], says that the first prompt was certainly not delivered.
 func Missed(warning string) bool {
 	for _, state := range []runtime.OutcomeState{runtime.OutcomeRefused, runtime.OutcomeUnsupported, runtime.OutcomeAbsent} {
 		if strings.Contains(warning, undelivered+string(state)) {
@@ -92,12 +89,11 @@ func Missed(warning string) bool {
 	return false
 }
 
-// undelivered begins the words of an [UndeliveredError].
+// undelivered is the beginning of the text of an [UndeliveredError].
 const undelivered = "the first prompt is "
 
-// Brief describes a failure in one bounded line: the output of the failed program is left
-// out, except the line that explains the failure. [error.Error] has all of it, and [FailureOutput] the
-// output.
+// Brief returns the error as one line of limited length. Of the output of a failed program it contains only the line that
+// explains the failure. The text of err has the whole output, and [FailureOutput] returns it.
 func Brief(err error) string {
 	words := err.Error()
 	for _, output := range outputs(err) {
@@ -112,12 +108,12 @@ func Brief(err error) string {
 }
 
 const (
-	maxOutputLine = 200 // characters of the line of an output that explains a failure
-	maxNamed      = 80  // characters of a command that name it
+	maxOutputLine = 200 // length of the output line that explains a failure, in characters
+	maxNamed      = 80  // length of a command in a message, in characters
 )
 
-// FailureOutput returns what the program that failed has printed: the agent, or a command of
-// the start. Empty if nothing is known of it.
+// FailureOutput returns the output of the program that failed: of the agent or of a setup command. It returns an empty string
+// if there is none.
 func FailureOutput(err error) string {
 	for _, output := range outputs(err) {
 		if strings.TrimSpace(output) != "" {
@@ -127,7 +123,7 @@ func FailureOutput(err error) string {
 	return ""
 }
 
-// outputs returns what the programs printed whose failure is in err.
+// outputs returns the outputs of all failed programs that err names.
 func outputs(err error) []string {
 	var found []string
 	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {

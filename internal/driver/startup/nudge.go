@@ -9,8 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// prompt delivers the first prompts: the one that did not fit the command line,
-// then cfg.Nudge.
+// prompt delivers the first prompts: the prompt that was too long for the command line, then cfg.Nudge.
 func (r *run) prompt(ctx context.Context) error {
 	for _, text := range []string{r.command.typed, r.cfg.Nudge} {
 		if text == "" {
@@ -23,11 +22,11 @@ func (r *run) prompt(ctx context.Context) error {
 	return nil
 }
 
-// deliver brings one text to the agent. A refusal for now is tried again with
-// each change of the screen; what cannot be delivered in the end is a warning,
-// except for a text that never can be.
+// deliver delivers one text to the agent. If the text is refused for now, it tries again at each change of the screen and every
+// retryInterval. If the text is not delivered in the end, it reports a warning. It returns an error for a text that can never
+// be delivered.
 func (r *run) deliver(ctx context.Context, text string) error {
-	patience, cancel := context.WithTimeout(ctx, patienceIn(ctx))
+	patience, cancel := context.WithTimeout(ctx, promptRetryTime(ctx))
 	defer cancel()
 	for {
 		var seq uint64
@@ -49,23 +48,22 @@ func (r *run) deliver(ctx context.Context, text string) error {
 		case outcome.Reason == runtime.RefusedContent:
 			return undelivered
 		case outcome.State == runtime.OutcomeAbsent:
-			return errors.Join(r.outlives(ctx, lastOutputTime), ctx.Err())
+			return errors.Join(r.checkAlive(ctx, lastOutputTime), ctx.Err())
 		case ctx.Err() != nil:
 			return errors.Join(undelivered, context.Cause(ctx))
-		case outcome.State != runtime.OutcomeRefused || !r.changes(patience, seq):
+		case outcome.State != runtime.OutcomeRefused || !r.waitForChange(patience, seq):
 			if ctx.Err() != nil {
 				return errors.Join(undelivered, context.Cause(ctx))
 			}
 			r.warn("prompt", undelivered)
-			return r.outlives(ctx, 0) // it may have ended over it
+			return r.checkAlive(ctx, 0) // the agent may have exited because of the prompt
 		}
 	}
 }
 
-// patienceIn returns how long a refused prompt is tried again. It leaves a part of the
-// time that the start has: an agent that runs is no failed start because its input
-// box is taken.
-func patienceIn(ctx context.Context) time.Duration {
+// promptRetryTime returns how long a refused prompt is tried again. It is less than the time that the start has left: a running
+// agent must not count as a failed start only because its input box is in use.
+func promptRetryTime(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return promptPatience
@@ -84,18 +82,18 @@ func (r *run) send(ctx context.Context, text string) (runtime.Outcome, error) {
 	return inject.Type(ctx, t, inject.Prompt{Text: text, AllowChanges: true}, r.rules())
 }
 
-// again is how long after a refusal a prompt is tried again on a screen that
-// does not change: a person may have stopped typing.
-const again = time.Second
+// retryInterval is how long after a refusal a prompt is tried again if the screen does not change: a person may have stopped
+// typing.
+const retryInterval = time.Second
 
-// changes waits until the terminal has changed since seq, or a moment has
-// passed; false when ctx has ended.
-func (r *run) changes(ctx context.Context, seq uint64) bool {
+// waitForChange waits until the terminal has changed since seq or retryInterval has passed. It returns false if ctx has ended
+// or there is no terminal.
+func (r *run) waitForChange(ctx context.Context, seq uint64) bool {
 	t := r.Backend.Terminal()
 	if t == nil {
 		return false
 	}
-	wait, cancel := context.WithTimeout(ctx, again)
+	wait, cancel := context.WithTimeout(ctx, retryInterval)
 	defer cancel()
 	_, err := t.Frame(wait, seq)
 	return ctx.Err() == nil && (err == nil || wait.Err() != nil)

@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// maxInline is the longest quoted prompt that is put on the command line.
+	// maxInline is the longest quoted prompt, in bytes, that is put on the command line.
 	maxInline = 1 << 10
-	// maxArg is the longest argument that the kernel passes to a program, with
-	// its terminating NUL (MAX_ARG_STRLEN).
+	// maxArg is the longest argument that the kernel passes to a program, in bytes with its terminating NUL (MAX_ARG_STRLEN).
 	maxArg = 128 << 10
 )
 
-// launchCommand is how an agent is started with its first prompt.
+// launchCommand is the command that starts an agent with its first prompt.
 type launchCommand struct {
 	command string // for sh -c
-	file    string // holds the prompt, deletes itself; empty if there is none
-	typed   string // the prompt, if it has to be typed instead
+	file    string // contains the prompt and deletes itself; empty if there is none
+	typed   string // the prompt, if it must be typed instead
 }
 
-// commandFor decides how the first prompt travels: a short one on the command
-// line, a longer one by a file in dir that only the user can read, one that no
-// argument can hold, or without dir, as a nudge.
+// commandFor decides how the first prompt is passed to the agent. A short prompt is on the command line. A longer prompt is in
+// a file in dir that only the user can read. A prompt that is too long for an argument is typed; if dir is empty, every longer
+// prompt is typed.
 func commandFor(cfg runtime.Config, dir string) (launchCommand, error) {
 	if cfg.Command == "" || len(cfg.PromptSuffix) <= maxInline {
 		return launchCommand{command: cfg.LaunchCommand()}, nil
@@ -49,11 +48,10 @@ func commandFor(cfg runtime.Config, dir string) (launchCommand, error) {
 	return launchCommand{command: ". " + quote(file), file: file}, nil
 }
 
-// quote returns a text as one word of any POSIX shell. (The syntax package
-// refuses newlines for plain sh.)
+// quote returns the text quoted as one word of any POSIX shell. (The syntax package refuses newlines for plain sh.)
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// unquote returns the text of a shell-quoted prompt.
+// unquote returns the text of a prompt that is quoted for a shell.
 func unquote(suffix string) (string, error) {
 	fields, err := shell.Fields(suffix, func(string) string { return "" })
 	if err != nil {
@@ -65,7 +63,7 @@ func unquote(suffix string) (string, error) {
 	return fields[0], nil
 }
 
-// writeLauncher writes the script that deletes itself and becomes the agent.
+// writeLauncher writes a script that deletes itself and then runs the agent with its prompt.
 func writeLauncher(cfg runtime.Config, dir string) (file string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -82,17 +80,17 @@ func writeLauncher(cfg runtime.Config, dir string) (file string, err error) {
 		err = closeErr
 	}
 	if err != nil {
-		os.Remove(f.Name()) //nolint:errcheck // the write has failed already
+		os.Remove(f.Name()) //nolint:errcheck // err has the reason
 		return "", err
 	}
 	return f.Name(), nil
 }
 
-// notPrograms are words that exec cannot run.
+// notPrograms are shell words that exec cannot run.
 var notPrograms = []string{"exec", "command", "cd", "eval", ".", "source", "export", "set", "unset", "ulimit", "umask", "trap"}
 
-// execPrefix is "exec " if command is a plain program call, so that no shell
-// stays between the session and its agent.
+// execPrefix returns "exec " if command is a simple call of one program, else an empty string. With exec, no shell stays
+// between the session and its agent.
 func execPrefix(command string) string {
 	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
 	if err != nil || len(parsed.Stmts) != 1 {

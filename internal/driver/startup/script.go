@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Script is a program for sh that becomes an agent, for places to which an environment
-// cannot be given: nothing of it is in an argument, and it removes itself when it is read.
+// Script describes a shell script that sets an environment and runs an agent, for backends that cannot set an environment. No
+// value is visible in an argument of a process, and the script deletes itself when it runs.
 type Script struct {
-	Dir   string   // where the agent runs; it must exist
-	Unset []string // taken out of what the place gives
-	Env   []string // "K=V", set on top; names that no shell can have are left out
-	Argv  []string // the program that it becomes
+	Dir   string   // the working directory; must exist
+	Unset []string // variables to remove from the backend's environment
+	Env   []string // "K=V", set after Unset; entries whose names are not valid shell variables are skipped
+	Argv  []string // the program that the script runs with exec
 }
 
-// Write writes the script into a folder, made with mode 0700 when needed, for the user
-// alone (0600), and returns its absolute path.
+// Write writes the script with mode 0600 into dir and returns its absolute path. It creates dir with mode 0700 if it is
+// missing.
 func (s Script) Write(dir string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -58,7 +58,7 @@ func (s Script) text() string {
 	return b.String()
 }
 
-// isName reports whether a shell can have a variable of that name.
+// isName reports whether name is a valid name of a shell variable.
 func isName(name string) bool {
 	for i := range len(name) {
 		c := name[i]

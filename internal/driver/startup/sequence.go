@@ -1,7 +1,6 @@
-// Package startup is the start sequence of package runtime, written once for all
-// drivers that run agents on this machine. A driver brings a [Backend]; the
-// [Sequence] does the rest in the documented order, and undoes what it did when
-// a step fails or the caller gives up.
+// Package startup implements the start sequence of package runtime for all drivers that run agents on this machine. A driver
+// provides a [Backend]. The [Sequence] runs the steps in the documented order, and undoes them when a step fails or the
+// caller's context ends.
 package startup
 
 import (
@@ -13,64 +12,60 @@ import (
 	"gascity/runtime"
 )
 
-// DefaultSetupTimeout bounds each set-up command.
+// DefaultSetupTimeout is the default timeout of each setup command.
 const DefaultSetupTimeout = 10 * time.Second
 
-// Backend is the place for one session, as a driver provides it. Its methods are
-// called one after the other.
+// Backend creates and destroys one session of a driver. Its methods are never called at the same time.
 type Backend interface {
-	// Claim takes the name; [runtime.ErrSessionExists] if a live session has it.
-	// A dead session of that name is removed.
+	// Claim acquires the name of the session. It returns [runtime.ErrSessionExists] if a live session has the name. It removes
+	// a dead session of that name.
 	Claim(ctx context.Context) error
-	// Create starts the command. It returns when the process exists or cannot.
+	// Create starts the command. It returns when the process exists, or an error if it cannot be started.
 	Create(ctx context.Context, spec Spec) error
-	// Terminal returns the session's terminal; nil if it has none. It is asked
-	// for after Create.
+	// Terminal returns the session's terminal, or nil if it has none. It is called after Create.
 	Terminal() screen.Terminal
-	// Life looks at the agent; while it lives, it waits up to wait for its end.
+	// Life returns whether the agent runs. If it runs, Life waits for its exit, for at most wait.
 	Life(ctx context.Context, wait time.Duration) (Life, error)
-	// Destroy stops whatever Create started, removes every trace and gives up
-	// the claim. It is called after Claim succeeded, also if Create failed.
+	// Destroy stops all that Create started, removes the files of the session and releases the name. It is called after Claim
+	// succeeded, also if Create failed.
 	Destroy(ctx context.Context) error
 }
 
-// Life is what a look at an agent found.
+// Life is the state of an agent's process.
 type Life struct {
 	Alive  bool
-	Exit   runtime.Exit // valid unless Alive
-	Output string       // its last output, at most 80 lines; valid unless Alive
+	Exit   runtime.Exit // valid if Alive is false
+	Output string       // its last output, at most 80 lines; valid if Alive is false
 }
 
-// Spec is what a Box is to run.
+// Spec describes what a [Backend] runs.
 type Spec struct {
 	Name     string
 	Instance string            // the instance token, also in Vars
 	Command  string            // for sh -c; empty means a default shell
-	WorkDir  string            // exists; empty means the driver's own folder
-	Vars     map[string]string // to set on top of the base environment
-	Unset    []string          // to take out of it
+	WorkDir  string            // must exist; empty means the driver's default folder
+	Vars     map[string]string // variables to add to the base environment
+	Unset    []string          // variables to remove from the base environment
 }
 
-// Sequence starts sessions. Box and Profiles are required.
+// Sequence starts sessions. Backend and Profiles are required.
 type Sequence struct {
 	Backend  Backend
 	Profiles *agentcli.Set
 
-	// Environ is the base environment ("K=V") of set-up commands and, through
-	// [Spec.Environ], of the agent.
+	// Environ is the base environment ("K=V") of setup commands and, through [Spec.Environ], of the agent.
 	Environ []string
-	// PrivateDir is a folder, made with mode 0700 when needed, for prompts too
-	// long for a command line. Empty: such prompts are typed.
+	// PrivateDir is a folder for prompts that are too long for a command line. It is created with mode 0700 if it is missing.
+	// If PrivateDir is empty, such prompts are typed.
 	PrivateDir string
-	// Stage puts overlays and files into the working directory; nil stages nothing.
+	// Stage copies overlays and files into the working directory. Nil copies nothing.
 	Stage func(ctx context.Context, cfg runtime.Config) error
-	// Deliver brings a prompt to the running agent under the driver's input
-	// lock; nil means inject.Type on the box's terminal.
+	// Deliver delivers a prompt to the running agent and holds the driver's input lock meanwhile. Nil means inject.Type on the
+	// backend's terminal.
 	Deliver func(ctx context.Context, text string) (runtime.Outcome, error)
-	// Warn gets what went wrong without failing the start: a [*StepError] that may
-	// hold a [*BlockedError], an [*UndeliveredError] or a [*CommandError]. Nil
-	// drops it.
+	// Warn is called for failures that do not fail the start. err is a [*StepError] that may wrap a [*BlockedError], an
+	// [*UndeliveredError] or a [*CommandError]. Nil ignores warnings.
 	Warn func(err error)
-	// SetupTimeout bounds each command; zero is DefaultSetupTimeout.
+	// SetupTimeout bounds each setup command; zero means DefaultSetupTimeout.
 	SetupTimeout time.Duration
 }

@@ -16,14 +16,11 @@ import (
 const (
 	// destroyTimeout bounds the undoing of a failed start.
 	destroyTimeout = 30 * time.Second
-	// dialogBudget bounds the wait for dialogs of an agent without a known
-	// prompt.
+	// dialogBudget bounds the wait for dialogs of an agent whose prompt is not known.
 	dialogBudget = 8 * time.Second
-	// promptPatience is how long the first prompt waits for an agent that
-	// refuses it for now.
+	// promptPatience is how long a first prompt is tried again while the agent refuses it.
 	promptPatience = 15 * time.Second
-	// lastOutputTime bounds the wait for the exit of an agent whose terminal has
-	// ended.
+	// lastOutputTime bounds the wait for the exit of an agent whose terminal has closed.
 	lastOutputTime = 2 * time.Second
 )
 
@@ -37,16 +34,15 @@ type run struct {
 	claimed bool
 }
 
-// step is one row of the sequence. when says for which starts it is done; a
-// step with soft set warns instead of failing.
+// step is one step of the sequence. when reports whether a start needs the step. The failure of an optional step is a warning.
 type step struct {
-	name string
-	when func(runtime.Config) bool
-	do   func(*run, context.Context) error
-	soft bool
+	name     string
+	when     func(runtime.Config) bool
+	do       func(*run, context.Context) error
+	optional bool
 }
 
-// The kinds of starts.
+// Conditions for steps, see step.when.
 func always(runtime.Config) bool { return true }
 
 func managed(cfg runtime.Config) bool {
@@ -63,18 +59,17 @@ var startSteps = []step{
 	{name: "create", when: always, do: (*run).create},
 	{name: "ready", when: managed, do: (*run).ready},
 	{name: "alive", when: managed, do: (*run).alive},
-	{name: "session_setup", when: managed, do: (*run).setup, soft: true},
+	{name: "session_setup", when: managed, do: (*run).setup, optional: true},
 	{name: "prompt", when: managed, do: (*run).prompt},
-	{name: "session_live", when: managed, do: (*run).live, soft: true},
+	{name: "session_live", when: managed, do: (*run).live, optional: true},
 }
 
-// relaunchSkips are the steps that a warm box has behind it.
+// relaunchSkips are the steps that are not needed for a session that already exists.
 var relaunchSkips = []string{"claim", "stage"}
 
-// Start runs the sequence of package runtime for one session. On failure, and
-// when ctx ends, everything that was created is destroyed; the error is a
-// [*StepError] around the cause: a [*CommandError], a [*runtime.StartupDeath] if
-// the agent exited, [runtime.ErrSessionExists], ctx's cause, or the driver's own.
+// Start runs the start sequence of package runtime for one session. If it fails or ctx ends, it destroys everything that it
+// created. The error is a [*StepError] that wraps the cause: a [*CommandError], a [*runtime.StartupDeath] if the agent exited,
+// [runtime.ErrSessionExists], the cause of ctx, or an error of the driver.
 func (s Sequence) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	r := &run{Sequence: s, name: name, cfg: cfg, spec: s.newSpec(name, cfg)}
 	err := r.steps(ctx, startSteps)
@@ -84,9 +79,8 @@ func (s Sequence) Start(ctx context.Context, name string, cfg runtime.Config) er
 	return errors.Join(err, r.undo(ctx))
 }
 
-// Relaunch runs the sequence for a new agent in a warm box: pre_start, creation
-// and everything after it, without claim and staging. The box stays when it
-// fails. The instance token is that of cfg.Env, or a new one.
+// Relaunch runs the sequence for a new agent in an existing session, without the steps claim and stage. If it fails, the
+// session stays. The instance token is that of cfg.Env, or else a new one.
 func (s Sequence) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	r := &run{Sequence: s, name: name, cfg: cfg, spec: s.newSpec(name, cfg)}
 	steps := slices.DeleteFunc(slices.Clone(startSteps), func(st step) bool { return slices.Contains(relaunchSkips, st.name) })
@@ -97,8 +91,7 @@ func (s Sequence) Relaunch(ctx context.Context, name string, cfg runtime.Config)
 	return err
 }
 
-// Live runs cfg.SessionLive for a running session, all of them, and returns the
-// failures joined.
+// Live runs all commands of cfg.SessionLive for a running session and returns their errors joined.
 func (s Sequence) Live(ctx context.Context, name string, cfg runtime.Config) error {
 	r := &run{Sequence: s, name: name, cfg: cfg, spec: s.newSpec(name, cfg)}
 	return r.live(ctx)
@@ -115,17 +108,17 @@ func (r *run) steps(ctx context.Context, steps []step) error {
 		err := st.do(r, ctx)
 		switch {
 		case err == nil:
-		case st.soft && ctx.Err() == nil:
+		case st.optional && ctx.Err() == nil:
 			r.warn(st.name, err)
 		default:
-			return &StepError{Step: st.name, Err: caused(ctx, err)}
+			return &StepError{Step: st.name, Err: withCause(ctx, err)}
 		}
 	}
 	return nil
 }
 
-// caused adds why ctx ended to an error that only says that it did.
-func caused(ctx context.Context, err error) error {
+// withCause adds the cause of ctx to an error that only reports that ctx has ended.
+func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
@@ -138,8 +131,7 @@ func (r *run) warn(step string, err error) {
 	}
 }
 
-// undo destroys what the start made. The caller's ctx may have ended, so it has
-// its own time.
+// undo destroys what the start created. It has a time limit of its own, because the caller's ctx may have ended.
 func (r *run) undo(ctx context.Context) error {
 	r.removeFile()
 	if !r.claimed {
@@ -153,10 +145,10 @@ func (r *run) undo(ctx context.Context) error {
 	return nil
 }
 
-// removeFile removes a prompt that the agent has not read.
+// removeFile removes the file of a prompt that the agent has not read.
 func (r *run) removeFile() {
 	if r.command.file != "" {
-		os.Remove(r.command.file) //nolint:errcheck // the agent may have been faster
+		os.Remove(r.command.file) //nolint:errcheck // the agent may have removed it already
 	}
 }
 
@@ -212,13 +204,12 @@ func (r *run) create(ctx context.Context) error {
 	return r.Backend.Create(ctx, r.spec)
 }
 
-// ready waits until the agent can take a prompt. That it cannot by the end of
-// the wait is a warning.
+// ready waits until the agent can accept a prompt. If it cannot within the time limit, ready reports a warning.
 func (r *run) ready(ctx context.Context) error {
 	t, rules := r.Backend.Terminal(), r.rules()
 	if t == nil {
 		if rules.ReadyDelay > 0 {
-			return r.outlives(ctx, rules.ReadyDelay)
+			return r.checkAlive(ctx, rules.ReadyDelay)
 		}
 		return nil
 	}
@@ -231,23 +222,23 @@ func (r *run) ready(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, screen.ErrExited):
-		return r.outlives(ctx, lastOutputTime)
+		return r.checkAlive(ctx, lastOutputTime)
 	case err != nil:
 		return err
 	case seen.Unanswered != nil:
 		r.warn("ready", &BlockedError{*seen.Unanswered})
 	case seen.State == screen.ReadyTimeout:
-		r.warn("ready", fmt.Errorf("no line beginning with %q came up within %s", rules.ReadyPrefix, seen.After.Round(time.Second)))
+		r.warn("ready", fmt.Errorf("no line beginning with %q appeared within %s", rules.ReadyPrefix, seen.After.Round(time.Second)))
 	}
 	return nil
 }
 
 func (r *run) rules() screen.Rules { return screen.RulesFor(r.cfg, r.Profiles) }
 
-func (r *run) alive(ctx context.Context) error { return r.outlives(ctx, 0) }
+func (r *run) alive(ctx context.Context) error { return r.checkAlive(ctx, 0) }
 
-// outlives waits for d and returns how the agent ended, nil if it did not.
-func (r *run) outlives(ctx context.Context, d time.Duration) error {
+// checkAlive waits up to d and returns a [*runtime.StartupDeath] if the agent exits meanwhile; nil if it keeps running.
+func (r *run) checkAlive(ctx context.Context, d time.Duration) error {
 	life, err := r.Backend.Life(ctx, d)
 	if err != nil {
 		return err

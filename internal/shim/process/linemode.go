@@ -6,7 +6,7 @@ import (
 	"gascity/internal/terminal/tty"
 )
 
-// LineMode describes whether the program or the kernel edits the terminal's input line.
+// LineMode describes whether the program reads single keys or the kernel collects whole lines.
 type LineMode uint8
 
 // The line modes.
