@@ -12,19 +12,18 @@ import (
 	"gascity/runtime"
 )
 
-// identity are the members of JSON objects in which gc writes names and ids that it has made or
-// checked itself. Values of credentials are not masked in them: a city whose password is part of
-// an agent's name must still be able to say which agent is meant. Tokens are masked there too.
+// identity holds the names of JSON members in which gc writes names and ids that it has made or checked itself. The values of
+// credentials are not masked in them: if a password is part of an agent's name, messages must still name the agent. Tokens are
+// masked there too.
 var identity = []string{"agent", "session", "provider", "id", "instance"}
 
-// JSON returns an encoded document without secrets: in no string of it, whatever member it
-// belongs to, stands a hidden value or a token. Members that are named in exact are left as they
-// are, with everything in them. The document is returned itself if nothing is masked.
+// JSON returns the JSON document doc with hidden values and tokens masked in all strings. Members with a name in exact are not
+// changed, including everything in them. If nothing is masked, JSON returns doc itself.
 func (r *Redactor) JSON(doc []byte, exact ...string) []byte {
 	values := r.hidden()
-	var out []byte // nil as long as nothing has been masked
-	done := 0      // what of doc is in out
-	member := ""   // the latest name of a member
+	var out []byte // nil until something is masked
+	done := 0      // number of bytes of doc that are already in out
+	member := ""   // name of the current member
 	skip, depth := -1, 0
 	for i := 0; i < len(doc); i++ {
 		switch doc[i] {
@@ -81,8 +80,7 @@ func stringEnd(doc []byte, from int) int {
 	return len(doc)
 }
 
-// concealLiteral masks secrets in a JSON string literal. One that cannot be decoded is masked as
-// a whole.
+// concealLiteral masks secrets in a JSON string literal. A literal that cannot be decoded is masked as a whole.
 func concealLiteral(literal []byte, values []string) (masked []byte, changed bool) {
 	if len(literal) < shortestSecret+2 {
 		return literal, false
@@ -99,13 +97,13 @@ func concealLiteral(literal []byte, values []string) (masked []byte, changed boo
 		return literal, false
 	}
 	masked, err := json.Marshal(clean)
-	if err != nil { // a string can always be encoded
+	if err != nil { // cannot happen: a string can always be encoded
 		masked = []byte(`"` + config.Masked + `"`)
 	}
 	return masked, true
 }
 
-// Encode returns the JSON of a value without secrets, see [Redactor.JSON].
+// Encode returns value as JSON with secrets masked, see [Redactor.JSON].
 func (r *Redactor) Encode(value any, exact ...string) ([]byte, error) {
 	doc, err := json.Marshal(value)
 	if err != nil {
@@ -114,15 +112,15 @@ func (r *Redactor) Encode(value any, exact ...string) ([]byte, error) {
 	return r.JSON(doc, exact...), nil
 }
 
-// Writer writes without secrets. Each call of Write gets whole lines, or texts that do not go on
-// in the next call; [Stream] is for others.
+// Writer masks secrets in what it writes to To. Each Write must contain whole lines or a complete text; for other data use
+// [Stream].
 type Writer struct {
 	*Redactor
 
 	To io.Writer
 }
 
-// Write writes b without secrets.
+// Write writes b with secrets masked.
 func (w Writer) Write(b []byte) (int, error) {
 	text := string(b)
 	clean := w.Text(text)
@@ -132,9 +130,8 @@ func (w Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Stream writes what comes in pieces without secrets, also those that are spread over several
-// pieces: a piece whose end may be the beginning of a secret is held back until the next one, or
-// Flush.
+// Stream masks secrets in a text that arrives in pieces, also secrets that are split between pieces. If the end of a piece may
+// be the beginning of a secret, it is buffered until the next Write or Flush.
 type Stream struct {
 	*Redactor
 
@@ -142,7 +139,7 @@ type Stream struct {
 	pending string
 }
 
-// Write writes p, and what was held back before, without secrets.
+// Write writes the buffered text and p with secrets masked. It buffers an end that may be the beginning of a secret.
 func (s *Stream) Write(p []byte) (int, error) {
 	text := s.pending + string(p)
 	keep := s.unfinished(text)
@@ -153,7 +150,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what is held back.
+// Flush writes the buffered text.
 func (s *Stream) Flush() error {
 	text := s.pending
 	s.pending = ""
@@ -169,10 +166,10 @@ func (s *Stream) write(text string) error {
 }
 
 const (
-	// longestToken is more bytes than any token has.
+	// longestToken is greater than the length of every token, in bytes.
 	longestToken = 64
-	// fewestBroken is how many bytes of a secret must stand before the end of a line for the line to
-	// be held back: less would hold back ordinary lines of an output that is followed.
+	// fewestBroken is how many bytes of a secret must be before a line end for the line to be buffered. A smaller number would
+	// delay ordinary lines of output.
 	fewestBroken = 4
 )
 
@@ -190,8 +187,8 @@ func (s *Stream) unfinished(text string) int {
 	return most
 }
 
-// pendingSecretBytes returns how many bytes at the end of text are the beginning of a value or of a token;
-// zero if they are fewer than fewest.
+// pendingSecretBytes returns how many bytes at the end of text are the beginning of a value or of a token; zero if they are
+// fewer than fewest.
 func pendingSecretBytes(text string, values []string, fewest int) int {
 	most := fewest - 1
 	for _, value := range values {
@@ -211,15 +208,15 @@ func pendingSecretBytes(text string, values []string, fewest int) int {
 	return most
 }
 
-// NewLogger returns a logger that masks secrets: the values of attributes that are named like
-// credentials, and every secret in a text.
+// NewLogger returns a logger that masks secrets: the values of attributes whose names are like those of credentials, and every
+// secret in a text.
 func NewLogger(to Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			switch value := a.Value.Resolve(); {
 			case runtime.CredentialName(a.Key):
 				a.Value = slog.StringValue(config.Masked)
-			case value.Kind() == slog.KindString: // before its line ends are escaped
+			case value.Kind() == slog.KindString: // before the handler escapes its line ends
 				a.Value = slog.StringValue(to.Text(value.String()))
 			case value.Kind() == slog.KindAny:
 				if err, ok := value.Any().(error); ok {

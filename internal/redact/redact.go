@@ -1,12 +1,9 @@
-// Package redact masks secrets in what is stored, logged or shown: the values of credentials
-// that the city knows, and every token that gc itself makes, which is recognized by its form
-// for as long as anybody may quote it.
+// Package redact masks secrets in what is stored, logged or shown: the values of credentials that the city knows, and all
+// tokens that gc makes. Tokens are recognized by their form.
 //
-// It is applied where a value is encoded, not where it is made: by the store, by the loggers
-// and by the servers of both APIs. What a sender writes for an agent is not masked: the content
-// of a prompt, the files and metadata that go with it, the condition and the text of a wait, and
-// everything that an agent's own worker reads. Terminals that are attached and the recorded
-// output on disk are exact, too.
+// Values are masked where they are encoded: by the store, by the loggers and by the servers of both APIs. What a sender writes
+// for an agent is not masked: the content of a prompt, its files and metadata, the condition and the text of a wait, and
+// everything that an agent's own worker reads. Attached terminals and the recorded output on disk are not masked either.
 package redact
 
 import (
@@ -24,19 +21,19 @@ import (
 )
 
 const (
-	shortestSecret = 8   // shorter values are words that stand everywhere
-	secretsKept    = 512 // values; the ones that were hidden longest ago are forgotten
+	shortestSecret = 8   // shorter values would match ordinary words
+	secretsKept    = 512 // maximum number of values; the oldest ones are dropped
 )
 
-// Redactor knows the values of credentials and takes them out of what is kept or
-// shown. The zero value and nil know none, and mask tokens of gc alone. Safe for concurrent use.
+// Redactor masks the values of credentials and the tokens of gc. The zero value and nil have no values and mask only tokens. It
+// is safe for concurrent use.
 type Redactor struct {
 	mu     sync.RWMutex
-	values []string // the latest last; each once
-	sorted []string // the longest first; it is replaced, never changed
+	values []string // the latest last; no duplicates
+	sorted []string // the longest first; replaced as a whole, never changed
 }
 
-// Hide adds a value that must never be kept or shown.
+// Hide adds a value that must be masked. It ignores values shorter than 8 bytes.
 func (r *Redactor) Hide(value string) {
 	if len(value) < shortestSecret || token.FindString(value) == value {
 		return
@@ -54,8 +51,7 @@ func (r *Redactor) Hide(value string) {
 	slices.SortStableFunc(r.sorted, func(a, b string) int { return len(b) - len(a) })
 }
 
-// HideEnvironment adds the values of all variables that are called like
-// credentials.
+// HideEnvironment adds the values of all variables in env ("K=V") whose names are like those of credentials.
 func (r *Redactor) HideEnvironment(env []string) {
 	for _, entry := range env {
 		if name, value, ok := strings.Cut(entry, "="); ok && runtime.CredentialName(name) {
@@ -64,7 +60,7 @@ func (r *Redactor) HideEnvironment(env []string) {
 	}
 }
 
-// HideVariables is HideEnvironment for variables by name.
+// HideVariables is HideEnvironment for a map of variables.
 func (r *Redactor) HideVariables(env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if runtime.CredentialName(name) {
@@ -73,8 +69,8 @@ func (r *Redactor) HideVariables(env map[string]string) {
 	}
 }
 
-// hidden returns the values, the longest first: one may be a part of another.
-// The result must not be changed.
+// hidden returns the values, the longest first, because one value may be a part of another. The caller must not change the
+// result.
 func (r *Redactor) hidden() []string {
 	if r == nil {
 		return nil
@@ -84,23 +80,22 @@ func (r *Redactor) hidden() []string {
 	return r.sorted
 }
 
-// Text returns s without the hidden values, not even one that a terminal has
-// wrapped.
+// Text returns s with hidden values and tokens masked, including values that a terminal has wrapped.
 func (r *Redactor) Text(s string) string {
 	return conceal(s, r.hidden())
 }
 
 var (
-	// token matches a token of gc, or a beginning of one that is too long to stand there by chance.
+	// token matches a token of gc, or the beginning of one that is too long to be there by chance.
 	token = regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{8,26}|w_[A-Za-z0-9_-]{20,43})`)
-	// wholeToken matches a token without what follows it.
+	// wholeToken matches a complete token without the text after it.
 	wholeToken = regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{26}|w_[A-Za-z0-9_-]{43})`)
 )
 
-// tokenBegun matches the end of a text that may be the beginning of a token.
+// tokenBegun matches the end of a text if it may be the beginning of a token.
 var tokenBegun = regexp.MustCompile(`g(?:c(?:[iow](?:_[A-Za-z0-9_-]{0,42})?)?)?$`)
 
-// tokenMark is a part of every token.
+// tokenMark is a text that every token contains.
 const tokenMark = "_"
 
 func conceal(s string, values []string) string {
@@ -121,8 +116,7 @@ func conceal(s string, values []string) string {
 	return s
 }
 
-// concealWrapped takes out values whose lines are broken elsewhere than in the
-// value.
+// concealWrapped masks values and tokens that contain line ends which are not part of them.
 func concealWrapped(s string, values []string) string {
 	flat, at := unwrap(s)
 	covered := make([]bool, len(s))
@@ -163,7 +157,7 @@ func concealWrapped(s string, values []string) string {
 	return b.String()
 }
 
-// unwrap returns s without the ends of its lines, and where each byte was.
+// unwrap returns s without line ends, and the index in s of each remaining byte.
 func unwrap(s string) (flat string, at []int) {
 	b := make([]byte, 0, len(s))
 	at = make([]int, 0, len(s))
@@ -175,8 +169,8 @@ func unwrap(s string) (flat string, at []int) {
 	return string(b), at
 }
 
-// Data returns a map without the hidden values: those of names like credentials'
-// are hidden as a whole, unless r is nil.
+// Data returns a copy of m with hidden values masked. If r is not nil, values whose names are like those of credentials are
+// masked as a whole.
 func (r *Redactor) Data(m map[string]string) map[string]string {
 	out := maps.Clone(m)
 	for name, value := range out {
@@ -187,8 +181,7 @@ func (r *Redactor) Data(m map[string]string) map[string]string {
 	return out
 }
 
-// Value returns a copy of v in which no text holds a hidden value: fields,
-// elements and what pointers lead to.
+// Value returns a copy of v with hidden values masked in all strings: in fields, in elements and behind pointers.
 func Value[T any](r *Redactor, v T) T {
 	values := r.hidden()
 	out := reflect.ValueOf(&v).Elem()
@@ -196,7 +189,7 @@ func Value[T any](r *Redactor, v T) T {
 	return v
 }
 
-// redactValue changes v in place, and what it refers to by copies.
+// redactValue masks v in place. What v refers to is copied first.
 func redactValue(v reflect.Value, values []string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -219,7 +212,7 @@ func redactValue(v reflect.Value, values []string) {
 	}
 }
 
-// redactedCopy returns a copy of what a slice, map or pointer refers to.
+// redactedCopy returns a masked copy of a slice, map, pointer or interface value.
 func redactedCopy(v reflect.Value, values []string) reflect.Value {
 	element := func(of reflect.Value) reflect.Value {
 		fresh := reflect.New(of.Type())

@@ -66,7 +66,7 @@ type host struct {
 
 // The reasons why a shim exits. If the reason is none of these, a signal requested the exit.
 var (
-	errDone        = errors.New("session has ended")                      // the exit record is watchDone
+	errDone        = errors.New("session has ended")                      // the exit record is kept
 	errRemoved     = errors.New("session was stopped")                    // the folder is removed
 	errStarterGone = errors.New("the starter has gone before the report") // the folder is removed
 )

@@ -199,7 +199,7 @@ func exitOf(status syscall.WaitStatus) Exit {
 	return e
 }
 
-// acquireTurn waits for the right to start or stop agents; returnTurn returns it. It returns [ErrExited] when the shim is stopping.
+// acquireTurn waits for the right to start or stop agents; the caller gives it back with returnTurn. It returns [ErrExited] when the shim is stopping.
 func (h *host) acquireTurn(ctx context.Context) (returnTurn func(), err error) {
 	select {
 	case <-h.turn:

@@ -3,17 +3,16 @@ package textfmt
 import "strings"
 
 const (
-	// maxBrief is how many characters [Brief] keeps, and maxQuoted how many of them
-	// of the last line.
+	// maxBrief is the length of [Brief] in characters, and maxQuoted the length of the quoted output line in it.
 	maxBrief  = 400
 	maxQuoted = 200
 
-	// quoting is how a sentence ends that the output of a program follows.
+	// quoting is the end of a sentence after which the output of a program follows.
 	quoting = "it printed:"
 )
 
-// Brief makes one line of a reason that may quote the output of a program: what
-// happened, and the line that explains it, see [ErrorLine]. It is safe for a table, and bounded.
+// Brief returns one line for a reason that may quote the output of a program. The line has the first line of reason and the
+// output line that explains the failure, see [ErrorLine]. It is safe for a table and at most 400 characters long.
 func Brief(reason string) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(reason), "\n")
 	first = strings.TrimSpace(first)
@@ -30,7 +29,7 @@ func Brief(reason string) string {
 	return Bound(OneLine(first), maxBrief-maxQuoted) + " … " + last
 }
 
-// Bound cuts a text to some characters, and says so with an ellipsis.
+// Bound cuts a text to at most most characters and marks a cut with an ellipsis.
 func Bound(words string, most int) string {
 	if len(words) <= most {
 		return words

@@ -1,3 +1,3 @@
-// Package textfmt lays out text for people: tables, ages, numbers with their noun,
-// and text of strangers made safe for a terminal.
+// Package textfmt formats text for people: tables, ages, numbers with their noun. It also makes untrusted text safe for a
+// terminal.
 package textfmt

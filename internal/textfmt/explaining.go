@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The words that make a line of output likely, or unlikely, to say why a program failed.
+// Patterns that make an output line more or less likely to explain why a program failed.
 var (
 	errorLabel = regexp.MustCompile(`(?i)^\W*(?:[\w./-]+: )*(?:\w*(?:error|exception)|fatal|panic|failed|failure)\b(?: \[?\w+\]?)?:|^thread '.*' panicked`)
 	errorWords = regexp.MustCompile(`(?i)\b(?:failed to|unable to|cannot|can't|could not|couldn't|not found|no such|permission denied|access denied|not permitted|not allowed|cannot be used|invalid|unknown|unrecognized|unexpected|unauthorized|refused|timed out|timeout|missing|expired|not logged in|exceeded|out of memory|no space left|panicked)\b`)
@@ -14,8 +14,8 @@ var (
 	anyWord    = regexp.MustCompile(`[\pL\pN]`)
 )
 
-// The weights of what a line has. A line that a program calls its error outweighs one with a word
-// of failure, and an aside, such as a hint or a frame of a stack, counts as neither.
+// The weights of the patterns. An error label such as "error:" has more weight than a word of failure. A hint or a stack frame
+// has a negative weight.
 const (
 	labelWeight = 8
 	wordsWeight = 5
@@ -23,12 +23,12 @@ const (
 	asideWeight = -9
 )
 
-// errorLineWindow is how many of the last lines are looked at.
+// errorLineWindow is the number of lines at the end of an output that are examined.
 const errorLineWindow = 40
 
-// ErrorLine returns the line of a program's output that most likely says why it failed: the best of
-// the last lines by what they have, the later one of equals. If none has a word of failure, it is the last
-// line with a letter or a digit. It is one line, safe for a table; empty if there is none.
+// ErrorLine returns the line of a program's output that most likely explains why it failed: the line with the highest score
+// among the last lines, the later one if scores are equal. If no line has a positive score, it returns the last line with a
+// letter or a digit. The result is safe for a table; it is empty if there is no such line.
 func ErrorLine(output string) string {
 	lines := strings.Split(strings.TrimRight(output, " \t\r\n"), "\n")
 	lines = lines[max(0, len(lines)-errorLineWindow):]
@@ -49,7 +49,7 @@ func ErrorLine(output string) string {
 	return best
 }
 
-// scoreErrorLine scores a line.
+// scoreErrorLine returns the score of a line as an explanation of a failure.
 func scoreErrorLine(line string) int {
 	score := 0
 	if errorLabel.MatchString(line) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Rows returns how many rows of a terminal a text of whole lines takes. Lines
-// that are wider than the terminal are wrapped; zero columns is unlimited.
+// Rows returns the number of terminal rows that a text of complete lines needs. Lines that are wider than columns are wrapped;
+// zero columns means unlimited.
 func Rows(text string, columns int) int {
 	rows := 0
 	for line := range strings.Lines(text) {
@@ -21,13 +21,13 @@ func Rows(text string, columns int) int {
 func stripped(line string) string {
 	var out strings.Builder
 	if _, err := (&Stripper{Out: &out}).Write([]byte(strings.TrimRight(line, "\n"))); err != nil {
-		return line // a builder never fails
+		return line // never happens: a strings.Builder returns no error
 	}
 	return out.String()
 }
 
-// Fit cuts the end of a text of whole lines that takes more than some rows of a
-// terminal, and says how many lines are left out. Zero rows is unlimited.
+// Fit cuts the end of a text of complete lines so that it needs at most rows terminal rows, and adds a line with the number of
+// removed lines. Zero rows means unlimited.
 func Fit(text string, rows, columns int) string {
 	if rows <= 0 || Rows(text, columns) <= rows {
 		return text

@@ -9,8 +9,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Span formats a duration in one or two units: "5s", "12m", "3h07m", "2d04h".
-// Below zero is "0s".
+// Span formats a duration with one or two units: "5s", "12m", "3h07m", "2d04h". A negative duration is "0s".
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -26,8 +25,7 @@ func Span(d time.Duration) string {
 	}
 }
 
-// Duration formats a duration that a person has chosen, without units that are zero: "90s" is "1m30s",
-// and "1h0m0s" is "1h".
+// Duration formats a configured duration without units that are zero: 90s is "1m30s", and 1h is "1h", not "1h0m0s".
 func Duration(d time.Duration) string {
 	words := d.String()
 	if strings.HasSuffix(words, "m0s") {
@@ -39,7 +37,7 @@ func Duration(d time.Duration) string {
 	return words
 }
 
-// Ago formats how long t is past: "now", "3m ago". The zero time is empty.
+// Ago returns the time since t, such as "now" or "3m ago"; an empty string for the zero time.
 func Ago(now, t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -51,7 +49,7 @@ func Ago(now, t time.Time) string {
 	return Span(d) + " ago"
 }
 
-// In formats how long it is until t, rounded up; empty if t is zero or past.
+// In returns the time until t, rounded up to seconds; an empty string if t is zero or past.
 func In(now, t time.Time) string {
 	d := t.Sub(now)
 	if t.IsZero() || d <= 0 {
@@ -60,7 +58,7 @@ func In(now, t time.Time) string {
 	return Span(d + time.Second - 1)
 }
 
-// Count writes a number with its noun: "1 process", "2 processes".
+// Count returns a number with its noun: "1 process", "2 processes".
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:
@@ -71,10 +69,10 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// maxListed is how many names a sentence lists.
+// maxListed is the largest number of names that [List] shows.
 const maxListed = 8
 
-// List joins names for a sentence; many are cut short.
+// List joins names by commas. It shows at most 8 names and the number of the others.
 func List(names []string) string {
 	if len(names) > maxListed {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
@@ -82,7 +80,7 @@ func List(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Join joins the parts that are not empty by semicolons.
+// Join joins the parts that are not empty, separated by semicolons.
 func Join(parts ...string) string {
 	var some []string
 	for _, part := range parts {
@@ -93,7 +91,7 @@ func Join(parts ...string) string {
 	return strings.Join(some, "; ")
 }
 
-// FirstOf returns the first text that is not empty.
+// FirstOf returns the first text that is not empty; an empty string if there is none.
 func FirstOf(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {
@@ -103,9 +101,8 @@ func FirstOf(texts ...string) string {
 	return ""
 }
 
-// ParseMoment returns the time that a person means: a duration, also of days such as
-// 7d, is that long before now, else it is a date, or a date and a time, of now's time zone unless
-// it says otherwise. Empty is the zero time.
+// ParseMoment parses a time that a person has typed. A duration, such as 5m or 7d, means that long before now. Else text is a
+// date, or a date and a time, in the time zone of now unless it names another. Empty text is the zero time.
 func ParseMoment(now time.Time, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

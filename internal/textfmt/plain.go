@@ -2,8 +2,8 @@ package textfmt
 
 import "strings"
 
-// internalTerms are words of this program's inside that reach people in texts of others,
-// and what they mean.
+// internalTerms returns pairs of an internal identifier and its meaning. These identifiers are in texts that are shown to
+// people.
 func internalTerms() []string {
 	return []string{
 		"human_typing", "a person was typing",
@@ -15,7 +15,7 @@ func internalTerms() []string {
 	}
 }
 
-// ReplaceInternalTerms says in words what a text says in names of this program's inside.
+// ReplaceInternalTerms returns the text with internal identifiers replaced by their meaning.
 func ReplaceInternalTerms(words string) string {
 	return strings.NewReplacer(internalTerms()...).Replace(words)
 }

@@ -11,17 +11,16 @@ import (
 	"unicode/utf8"
 )
 
-// Printer stands before a stream for people and lets nothing through that controls a
-// terminal: of all control characters only line end and tab, and of all control sequences
-// only the colors of [Painter], if Colors is set. The rest is replaced as [Block] does.
-// Everything that a command prints goes through one, whatever the command does itself.
-// A character may be spread over several writes, a color may not. Safe for concurrent use.
+// Printer writes text for people to Out and removes everything that could control a terminal. Of control characters it writes
+// only line ends and tabs. Of control sequences it writes only the colors of [Painter], if Colors is set. Other characters are
+// replaced as [Block] does. All output of a command must go through a Printer. A character may be split between several writes;
+// a color must not be. It is safe for concurrent use.
 type Printer struct {
 	Out    io.Writer
 	Colors bool
 
 	mu    sync.Mutex
-	begun []byte // the beginning of a character
+	begun []byte // the first bytes of an incomplete character
 }
 
 // Write implements [io.Writer].
@@ -52,7 +51,7 @@ func (p *Printer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Colored returns text as [Block] does, but colors of this program stay.
+// Colored makes text safe as [Block] does, but does not change the colors of [Painter].
 func Colored(text string) string {
 	var b strings.Builder
 	for {
@@ -72,15 +71,15 @@ func Colored(text string) string {
 	}
 }
 
-// colorStart begins the sequence of a color; its parameter and an m follow.
+// colorStart is the beginning of a color sequence. A parameter and the letter m follow it.
 const colorStart = "\x1b["
 
 func isOwnColor(c Color) bool {
 	return slices.Contains([]Color{"0", Bold, Faint, Red, Green, Yellow, Cyan}, c)
 }
 
-// EscapeJSON returns a JSON text in which every character that controls a terminal, or that
-// is invisible, is an escape. The values are the same.
+// EscapeJSON returns a JSON text in which every character that is invisible or controls a terminal is written as an escape. The
+// decoded values stay the same.
 func EscapeJSON(doc []byte) []byte {
 	out := make([]byte, 0, len(doc))
 	for len(doc) > 0 {

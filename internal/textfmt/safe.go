@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine makes text safe for a table: one line without control characters, and with invisible
-// ones escaped, see [Block].
+// OneLine makes text safe for a table: it returns one line without control characters. Invisible characters are escaped, see
+// [Block].
 func OneLine(text string) string {
 	return safe(strings.TrimRight(text, "\r\n"), func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {
@@ -21,9 +21,9 @@ func OneLine(text string) string {
 	})
 }
 
-// Block makes text of several lines safe for a terminal. Control characters, as C1 and as bytes that
-// are no UTF-8 too, are replaced. Invisible characters, and those that change the direction of the
-// text around them, are shown as escapes such as \u202e: what is read is what was written.
+// Block makes text of several lines safe for a terminal. Control characters, including C1 characters, and bytes that are not
+// UTF-8 are replaced. Invisible characters, and characters that change the direction of text, are written as escapes such as
+// \u202e. So a reader sees everything that the text contains.
 func Block(text string) string {
 	return safe(text, func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -33,7 +33,7 @@ func Block(text string) string {
 	})
 }
 
-// safe replaces control characters by control, and escapes what is invisible.
+// safe replaces control characters by the result of control, and escapes invisible characters.
 func safe(text string, control func(rune) rune) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -45,7 +45,7 @@ func safe(text string, control func(rune) rune) string {
 		case invisible(r) && !joins(before, r):
 			fmt.Fprintf(&b, "\\u%04x", r)
 		default:
-			b.WriteRune(r) // a byte that is no UTF-8 reads as U+FFFD
+			b.WriteRune(r) // a byte that is not UTF-8 is U+FFFD
 		}
 		before = r
 	}
@@ -59,7 +59,7 @@ const (
 	lastVariation      = 0xfe0f
 )
 
-// invisible reports whether a character draws nothing, or only changes how others are drawn.
+// invisible reports whether a character is not visible by itself or only changes other characters.
 func invisible(r rune) bool {
 	switch {
 	case r < 0xad:
@@ -70,8 +70,8 @@ func invisible(r rune) bool {
 	return r >= 0xe0000 && r <= 0xe0fff
 }
 
-// joins reports whether an invisible character is a part of what is drawn after the character before
-// it: of an emoji, or in a script that is written with joiners.
+// joins reports whether an invisible character forms one visible character with the character before it: in an emoji, or in a
+// script that uses joiners.
 func joins(before, r rune) bool {
 	switch {
 	case r == zeroWidthJoiner || r >= firstVariation && r <= lastVariation:
@@ -85,19 +85,19 @@ func joins(before, r rune) bool {
 		unicode.Kannada, unicode.Malayalam, unicode.Oriya, unicode.Sinhala, unicode.Tamil, unicode.Telugu)
 }
 
-// Indent makes text safe with [Block] and moves it to the right.
+// Indent makes text safe with [Block] and indents its lines by columns blanks.
 func Indent(text string, columns int) string {
 	margin := strings.Repeat(" ", columns)
 	return margin + strings.ReplaceAll(strings.Trim(Block(text), "\n"), "\n", "\n"+margin)
 }
 
-// Stripper leaves control sequences out of a stream: ECMA-48 escape, control and
-// string sequences, in the forms of 7 and of 8 bits, and control characters but line end and tab. What
-// is invisible is escaped as [Block] does. A sequence or a character may be spread over several writes.
+// Stripper removes control sequences from a stream: ECMA-48 escape, control and string sequences, in their 7-bit and 8-bit
+// forms. It also removes control characters except line ends and tabs. Invisible characters are escaped as [Block] does. A
+// sequence or a character may be split between several writes.
 type Stripper struct {
 	Out   io.Writer
 	state stripState
-	begun []byte // the beginning of a character
+	begun []byte // the first bytes of an incomplete character
 }
 
 type stripState int
@@ -128,7 +128,7 @@ func (s *Stripper) Write(p []byte) (int, error) {
 		}
 		r, n := utf8.DecodeRune(text)
 		if r == utf8.RuneError && n == 1 {
-			r = rune(text[0]) // a bare byte: one of 0x80 to 0x9f is a control to some terminals
+			r = rune(text[0]) // a single byte: 0x80 to 0x9f are control characters for some terminals
 			if r >= firstC1 && r <= lastC1 || s.state != inText {
 				s.state = s.next(r)
 			} else {
@@ -148,7 +148,7 @@ func (s *Stripper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The C1 controls: each is ESC and a character of 0x40 to 0x5f in one.
+// The range of C1 control characters. Each means the same as ESC and a character from 0x40 to 0x5f.
 const (
 	firstC1 = 0x80
 	lastC1  = 0x9f

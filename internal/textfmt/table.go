@@ -6,10 +6,10 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Color is an SGR parameter; empty is none.
+// Color is an SGR parameter; empty means no color.
 type Color string
 
-// The colours of the program.
+// The colors of the program.
 const (
 	Plain  Color = ""
 	Bold   Color = "1"
@@ -20,12 +20,12 @@ const (
 	Cyan   Color = "36"
 )
 
-// Painter colours text. The zero value leaves it as it is.
+// Painter colors text if On is true.
 type Painter struct {
 	On bool
 }
 
-// Paint returns the text in a colour.
+// Paint returns the text in a color.
 func (p Painter) Paint(c Color, text string) string {
 	if !p.On || c == Plain || text == "" {
 		return text
@@ -33,11 +33,10 @@ func (p Painter) Paint(c Color, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// Width returns how many columns a text takes in a terminal, wide characters
-// counted as two.
+// Width returns the number of terminal columns that a text needs. Wide characters count as two.
 func Width(text string) int { return displaywidth.String(text) }
 
-// Pad returns the text in a colour, filled up with blanks to a width in columns.
+// Pad returns the text in a color, followed by blanks up to width columns.
 func (p Painter) Pad(c Color, text string, width int) string {
 	return p.Paint(c, text) + strings.Repeat(" ", max(0, width-displaywidth.String(text)))
 }
@@ -48,26 +47,25 @@ type Cell struct {
 	Color Color
 }
 
-// Painted returns a cell in a colour.
+// Painted returns a cell in a color.
 func Painted(text string, c Color) Cell { return Cell{Text: text, Color: c} }
 
-// Table has columns that are as wide as their widest cell, wide characters
-// counted as two. A column without any text is left out. Nothing is cut. In a terminal that is
-// too narrow, long texts are wrapped within their columns; the last column stands
-// below its row where too little room is left for it. The row goes on below a
-// word that is wider than its column.
+// Table is a table for a terminal. Each column is as wide as its widest cell; wide characters count as two. A column without
+// any text is omitted. No text is cut. In a narrow terminal, long texts are wrapped within their columns. If there is too
+// little space for the last column, its text is below the row. If a word is wider than its column, the rest of the row is below
+// it.
 type Table struct {
-	Heads []string // one for each column; all empty is a table without heads
+	Heads []string // one for each column; if all are empty, the table has no header
 	Rows  [][]Cell // each as long as Heads
 }
 
 const (
 	columnGap  = 2
 	noteIndent = 4
-	textColumn = 24 // the least width of a column in which texts are wrapped
+	textColumn = 24 // smallest width of a column with wrapped text
 )
 
-// Add appends a row. Its text is made safe with [OneLine].
+// Add appends a row. It makes the text safe with [OneLine].
 func (t *Table) Add(row ...Cell) {
 	for i := range row {
 		row[i].Text = OneLine(row[i].Text)
@@ -75,7 +73,7 @@ func (t *Table) Add(row ...Cell) {
 	t.Rows = append(t.Rows, row)
 }
 
-// Render returns the table for a terminal of some columns; zero is unlimited.
+// Render returns the table for a terminal of the given width; zero columns means unlimited.
 func (t *Table) Render(p Painter, columns int) string {
 	widths, below := t.fitted(columns)
 	var out strings.Builder
@@ -91,7 +89,7 @@ func (t *Table) Render(p Painter, columns int) string {
 		}
 		renderRow(&out, p, row[:last], widths, 0)
 		if row[last].Text == "" || at == 0 && len(t.headRow()) > 0 {
-			continue // the head has no row of its own
+			continue // the last column has no header then
 		}
 		for _, line := range Wrap(row[last].Text, columns-noteIndent) {
 			out.WriteString(strings.Repeat(" ", noteIndent) + p.Paint(row[last].Color, line) + "\n")
@@ -100,7 +98,7 @@ func (t *Table) Render(p Painter, columns int) string {
 	return out.String()
 }
 
-// renderRow writes the cells of a row from one on, each wrapped within its column.
+// renderRow writes the cells of a row, beginning with cell from. Each is wrapped within its column.
 func renderRow(out *strings.Builder, p Painter, row []Cell, widths []int, from int) {
 	cells, height := make([][]string, len(row)), 1
 	until := len(row)
@@ -112,7 +110,7 @@ func renderRow(out *strings.Builder, p Painter, row []Cell, widths []int, from i
 		height = max(height, len(cells[i]))
 		for _, line := range cells[i] {
 			if displaywidth.String(line) > widths[i] {
-				until = i + 1 // the next cell stands below it, under its head
+				until = i + 1 // the next cell is below this one, in its own column
 			}
 		}
 	}
@@ -135,7 +133,7 @@ func renderRow(out *strings.Builder, p Painter, row []Cell, widths []int, from i
 	}
 }
 
-// position returns where the column after the given ones begins.
+// position returns the column at which the next table column begins after columns of the given widths.
 func position(widths []int) int {
 	at := 0
 	for _, w := range widths {
@@ -146,8 +144,7 @@ func position(widths []int) int {
 	return at
 }
 
-// fitted returns the widths of the columns in a terminal, and whether the last column stands
-// below the rows.
+// fitted returns the widths of the columns for a terminal. below reports whether the text of the last column is below the rows.
 func (t *Table) fitted(columns int) (widths []int, below bool) {
 	widths = t.widths()
 	last := len(widths) - 1
@@ -160,13 +157,13 @@ func (t *Table) fitted(columns int) (widths []int, below bool) {
 	others := t.widths()[:last]
 	if position(others)-columnGap > columns && !t.share(others, columns, columns/2) {
 		others = t.widths()[:last]
-		_ = t.share(others, columns, columns/4) // what does not fit goes on below
+		_ = t.share(others, columns, columns/4) // cells that do not fit continue below their row
 	}
 	return append(others, 0), true
 }
 
-// share gives the columns with long texts what the others leave, and reports whether that is
-// enough. A column of words is no wider than most, unless all its words are.
+// share divides the available width among the columns with long texts, and reports whether all columns fit. A column without
+// long texts gets at most the width most, unless all its words are wider.
 func (t *Table) share(widths []int, columns, most int) bool {
 	natural := append([]int{}, widths...)
 	var texts []int
@@ -193,7 +190,7 @@ func (t *Table) share(widths []int, columns, most int) bool {
 	return left >= 0
 }
 
-// narrow returns the width that a column needs for its cells that are at most so wide.
+// narrow returns the width of a column for its cells that are at most most columns wide.
 func (t *Table) narrow(i, most int) int {
 	width := displaywidth.String(t.Heads[i])
 	for _, row := range t.Rows {

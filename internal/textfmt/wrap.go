@@ -2,7 +2,7 @@ package textfmt
 
 import "strings"
 
-// visible returns the width of a text without its colors.
+// visible returns the width of a text without its color sequences.
 func visible(text string) int {
 	if strings.Contains(text, colorStart) {
 		text = stripped(text)
@@ -10,9 +10,9 @@ func visible(text string) int {
 	return Width(text)
 }
 
-// Wrap breaks a text at blanks into lines of at most some columns, wide characters counted as two.
-// Line ends and the indentation of each line stay. A word that is wider than a line has a line of its
-// own. A short command such as "gc restart coder" is one word. Zero columns is unlimited.
+// Wrap breaks a text at blanks into lines of at most columns columns. Wide characters count as two. Existing line ends and the
+// indentation of lines are kept. A word that is wider than a line is on a line of its own. A short command such as "gc restart
+// coder" counts as one word. Zero columns means unlimited.
 func Wrap(text string, columns int) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -29,7 +29,7 @@ func Wrap(text string, columns int) []string {
 	return lines
 }
 
-// WrapParagraphs joins the lines of each paragraph and wraps them. Indented lines stay lines of their own.
+// WrapParagraphs joins the lines of each paragraph and wraps them. Indented lines are not joined.
 func WrapParagraphs(text string, columns int) string {
 	var out, paragraph []string
 	flush := func() {
@@ -51,8 +51,7 @@ func WrapParagraphs(text string, columns int) string {
 	return strings.Join(out, "\n")
 }
 
-// Hanging wraps a line of a list: what follows the first line is indented as far as the text behind
-// the last gap of two blanks.
+// Hanging wraps a line of a list. The continuation lines are indented to the text after the last gap of two blanks.
 func Hanging(line string, columns int) []string {
 	if columns <= 0 || visible(line) <= columns {
 		return []string{line}
@@ -81,7 +80,7 @@ func wrapLine(line string, columns int) []string {
 	}
 	var lines []string
 	current, width := indent, len(indent)
-	for i, word := range glued(body, columns/2) {
+	for i, word := range splitWords(body, columns/2) {
 		w := visible(word)
 		switch {
 		case i == 0:
@@ -98,8 +97,8 @@ func wrapLine(line string, columns int) []string {
 	return append(lines, current)
 }
 
-// glued splits a line into words. A command of gc is one word if it takes at most some columns.
-func glued(line string, most int) []string {
+// splitWords splits a line into words. A command that begins with gc counts as one word if it is at most most columns wide.
+func splitWords(line string, most int) []string {
 	var words []string
 	command := false
 	for _, word := range strings.Fields(line) {
@@ -117,11 +116,11 @@ func glued(line string, most int) []string {
 	return words
 }
 
-// minRule is how many times a character is repeated that draws a line.
+// minRule is the number of repeated characters to which [ShortenRules] shortens a line.
 const minRule = 8
 
-// ShortenRules removes as much from the repeated characters of a line as it is too wide, so that a
-// frame that was drawn for a wider terminal fits.
+// ShortenRules shortens runs of a repeated character until the line is at most columns wide, so that a frame for a wider
+// terminal fits. No run gets shorter than 8 characters.
 func ShortenRules(line string, columns int) string {
 	for over := Width(line) - columns; over > 0; over = Width(line) - columns {
 		runes := []rune(line)

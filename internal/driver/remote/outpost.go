@@ -21,7 +21,7 @@ const (
 	outpostSocket = "worker"  // socket of the worker API, in the folder of sockets
 )
 
-// Outpost is the remote end of a connection: a local provider for the sessions in a folder that is used like a city's folder.
+// Outpost is the remote end of a connection: a local provider for the sessions in a folder that is used like a city directory.
 // All fields are required.
 type Outpost struct {
 	Folder  string // absolute; a later outpost finds the sessions in it again

@@ -90,7 +90,7 @@ func (s *server) accept(ctx context.Context) error {
 
 // answer handles the call of one stream.
 func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
-	defer abort(stream) // the answer was written, or nobody reads it
+	defer abort(stream) // the answer was written, or the caller has disconnected
 	in := bufio.NewReader(stream)
 	var r request
 	if err := readLine(in, &r); err != nil {

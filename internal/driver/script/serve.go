@@ -54,7 +54,7 @@ func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 		fmt.Fprintln(c.Stderr, err)
 		return ExitMissing
 	default:
-		io.WriteString(c.Stderr, Failure(err)) //nolint:errcheck,gosec // an error means that nobody reads it
+		io.WriteString(c.Stderr, Failure(err)) //nolint:errcheck,gosec // an error means that the caller has exited
 		return ExitFailed
 	}
 }

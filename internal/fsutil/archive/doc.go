@@ -1,6 +1,6 @@
-// Package archive carries files and folders as a stream: a tar archive with one root,
-// written and read without being held in memory.
+// Package archive sends files and folders as a stream: a tar archive with one top-level entry. Archives are written and read
+// without being stored in memory.
 //
-// The receiver does not trust the sender: nothing is written outside of the folder that is
-// meant, and no link is made that leads out of it.
+// The receiver does not trust the sender: it writes nothing outside the destination folder and creates no link that leads out
+// of it.
 package archive

@@ -13,9 +13,8 @@ import (
 	"syscall"
 )
 
-// Pack writes the file or folder at name, which may be a symbolic link to it. The archive's
-// root has the base name of name. Below it a link is packed as a link; devices, sockets and
-// pipes are left out.
+// Pack writes an archive of the file or folder at name to w. name may be a symbolic link to it. The top-level entry has the
+// base name of name. Symbolic links in a folder are packed as links; devices, sockets and pipes are skipped.
 func Pack(w io.Writer, name string) error {
 	base := filepath.Base(name)
 	resolved, err := filepath.EvalSymlinks(name)
@@ -30,8 +29,8 @@ func Pack(w io.Writer, name string) error {
 	return pack(w, root, filepath.Base(resolved), base)
 }
 
-// PackFrom is [Pack] of what is in a folder, and of nothing outside of it: a name that leaves
-// it, also through a link, is an error. The folder itself is "."; it is the root without a name.
+// PackFrom is [Pack] for a name relative to folder. A name that leads out of folder, also through a link, is an error. The name
+// "." packs the folder itself.
 func PackFrom(w io.Writer, folder, name string) error {
 	if name = filepath.Clean(name); !filepath.IsLocal(name) {
 		return outsideError(name)
@@ -44,8 +43,7 @@ func PackFrom(w io.Writer, folder, name string) error {
 	return pack(w, root, name, filepath.Base(name))
 }
 
-// outsideError says that a name leads out of the folder that is copied from. It matches
-// fs.ErrInvalid.
+// outsideError reports that a name leads out of the folder that is copied from. It matches fs.ErrInvalid.
 type outsideError string
 
 func (e outsideError) Error() string {
@@ -57,7 +55,7 @@ func (e outsideError) Is(target error) bool { return target == fs.ErrInvalid }
 func pack(w io.Writer, root *os.Root, name, base string) error {
 	info, err := root.Stat(name)
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s: %w", name, cause.Err) // without the name of a system call
+		return fmt.Errorf("%s: %w", name, cause.Err) // without the name of the system call
 	}
 	if err != nil {
 		return err
@@ -67,7 +65,7 @@ func pack(w io.Writer, root *os.Root, name, base string) error {
 	}
 	p := packer{root, tar.NewWriter(w)}
 	if err := p.one(name, base, info); err != nil {
-		return fmt.Errorf("cannot carry %s over: %w", base, err)
+		return fmt.Errorf("cannot pack %s: %w", base, err)
 	}
 	return p.out.Close()
 }
@@ -77,7 +75,7 @@ type packer struct {
 	out  *tar.Writer
 }
 
-// one writes the entry at name under another name, and what is in it.
+// one writes the entry at name, and its content if it is a folder. as is its name in the archive.
 func (p *packer) one(name, as string, info fs.FileInfo) (err error) {
 	link := ""
 	switch mode := info.Mode(); {
@@ -116,7 +114,7 @@ func (p *packer) folder(name, as string, header *tar.Header) error {
 		at := filepath.Join(name, entry)
 		info, err := p.root.Lstat(at)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it went meanwhile
+			continue // removed in the meantime
 		}
 		if err == nil {
 			err = p.one(at, path.Join(as, entry), info)
@@ -128,8 +126,8 @@ func (p *packer) folder(name, as string, header *tar.Header) error {
 	return nil
 }
 
-// file writes a file of the header's size: one that grows meanwhile is cut, one that shrinks
-// is an error. What is no file any more is not waited for.
+// file writes a file with the size in header. If the file grows meanwhile, only that size is written; if it shrinks, an error
+// is returned. A file that was replaced by a pipe or device is an error and does not block.
 func (p *packer) file(name string, header *tar.Header) error {
 	in, err := p.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -137,7 +135,7 @@ func (p *packer) file(name string, header *tar.Header) error {
 	}
 	defer in.Close()
 	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(fmt.Errorf("%s is another file by now", name), err)
+		return errors.Join(fmt.Errorf("%s is no longer a regular file", name), err)
 	}
 	if err := p.out.WriteHeader(header); err != nil {
 		return err

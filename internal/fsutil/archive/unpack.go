@@ -15,15 +15,14 @@ import (
 
 // Report is the result of unpacking an archive.
 type Report struct {
-	Path  string   `json:"path"`  // of what came, on this machine
-	Files int      `json:"files"` // that are written
-	Bytes int64    `json:"bytes"` // in them
-	Left  []string `json:"left"`  // links that lead out of what came, and were not made
+	Path  string   `json:"path"`  // of the unpacked file or folder, on this machine
+	Files int      `json:"files"` // number of files written
+	Bytes int64    `json:"bytes"` // total size of these files
+	Left  []string `json:"left"`  // links that lead out of the unpacked folder and were not created
 }
 
-// Unpack writes an archive to destination as cp does: into it if it is a folder, else under
-// that name. Files that are there are replaced, each in one step. A failure leaves whole files
-// only; the archive is read to the end of r, whose error is returned.
+// Unpack writes an archive to destination, as cp does: into destination if it is a folder, else with that name. Existing files
+// are replaced atomically. After a failure only complete files are left. Unpack reads r to its end and returns its error.
 func Unpack(r io.Reader, destination string) (Report, error) {
 	in := tar.NewReader(r)
 	first, err := in.Next()
@@ -52,7 +51,7 @@ func Unpack(r io.Reader, destination string) (Report, error) {
 	u.report.Path, u.report.Left = filepath.Join(folder, name), []string{}
 	err = u.all(first)
 	if err == nil {
-		_, err = io.Copy(io.Discard, r) // what is behind the archive is its sender's last word
+		_, err = io.Copy(io.Discard, r) // a sender can report an error after the archive
 	}
 	return u.report, err
 }
@@ -61,7 +60,7 @@ func cutOff(err error) error { return fmt.Errorf("the archive was cut off: %w", 
 
 type unpacker struct {
 	root     *os.Root
-	from, to string // the name of the archive's root, there and here
+	from, to string // name of the top-level entry, in the archive and on this machine
 	in       *tar.Reader
 	report   Report
 }
@@ -83,7 +82,7 @@ func (u *unpacker) all(header *tar.Header) error {
 func (u *unpacker) one(header *tar.Header) error {
 	inside, err := filepath.Rel(u.from, path.Clean(header.Name))
 	if err != nil || !filepath.IsLocal(inside) {
-		return errors.New("it is outside of what was asked for")
+		return errors.New("it is outside of the requested file or folder")
 	}
 	name := filepath.Join(u.to, inside)
 	if err := u.plain(inside); err != nil {
@@ -112,8 +111,7 @@ func (u *unpacker) one(header *tar.Header) error {
 	return errors.New("it is neither a file nor a folder nor a symbolic link")
 }
 
-// plain refuses an entry below a symbolic link: the folder that the entry names is then
-// another one than the rule for links counts on.
+// plain returns an error for an entry below a symbolic link. staysIn assumes that the parents of an entry are real folders.
 func (u *unpacker) plain(inside string) error {
 	for at := filepath.Dir(inside); at != "."; at = filepath.Dir(at) {
 		if info, err := u.root.Lstat(filepath.Join(u.to, at)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -123,8 +121,9 @@ func (u *unpacker) plain(inside string) error {
 	return nil
 }
 
-// staysIn reports whether a link at name can only lead to what is below the root: its way up
-// is all at its beginning, so that no other link can lengthen it, and not longer than it is deep.
+// staysIn reports whether a link at name can only lead to files below the top-level entry. The ".." parts must all be at the
+// beginning of target, so that no other link can change their effect, and there must be no more of them than name has parent
+// folders.
 func staysIn(name, target string) bool {
 	target = filepath.ToSlash(target)
 	if target == "" || path.IsAbs(target) {
@@ -143,7 +142,7 @@ func staysIn(name, target string) bool {
 	return up <= strings.Count(filepath.ToSlash(name), "/")
 }
 
-// replace makes something new beside its place and moves it there.
+// replace writes a temporary file next to name with write, then renames it to name.
 func (u *unpacker) replace(name string, write func(part string) error) error {
 	if info, err := u.root.Lstat(name); err == nil && info.IsDir() {
 		return errors.New("there is a folder with that name")
@@ -154,7 +153,7 @@ func (u *unpacker) replace(name string, write func(part string) error) error {
 		err = u.root.Rename(part, name)
 	}
 	if err != nil {
-		u.root.Remove(part) //nolint:errcheck // it may not have been made
+		u.root.Remove(part) //nolint:errcheck // it may not exist
 	}
 	return err
 }

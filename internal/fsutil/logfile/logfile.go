@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Kept is how many rotated logs there are beside the current one.
+// Kept is the number of rotated logs, in addition to the current one.
 const Kept = 3
 
 const (
@@ -18,19 +18,17 @@ const (
 	privateFile = 0o600
 )
 
-// File is a log of bounded size. Each write goes to one file as a whole. It is safe
-// for concurrent use.
+// File is a log of bounded size. Each write is in one file as a whole. It is safe for concurrent use.
 type File struct {
 	path string
-	size int64 // limit
+	size int64 // size at which the log is rotated, in bytes
 
 	mu      sync.Mutex
 	file    *os.File
 	written int64
 }
 
-// Open opens a log that is rotated when it would grow past size bytes. It makes its
-// folder.
+// Open opens a log that is rotated before it grows past size bytes. It creates the folder of the log if it is missing.
 func Open(path string, size int64) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), private); err != nil {
 		return nil, fmt.Errorf("cannot make the folder for logs: %w", err)
@@ -52,7 +50,7 @@ func (f *File) open() error {
 	return nil
 }
 
-// Write appends b, in a new file if the present one is full.
+// Write appends b. It rotates the log first if b does not fit into the current file.
 func (f *File) Write(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +64,7 @@ func (f *File) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// rotateLocked shifts log to log.1, log.1 to log.2 and so on; the oldest goes.
+// rotateLocked renames log to log.1, log.1 to log.2 and so on; the oldest file is overwritten.
 func (f *File) rotateLocked() error {
 	for i := Kept; i > 0; i-- {
 		from := f.path

@@ -15,16 +15,15 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Query says what to read of a log.
+// Query selects the part of a log to read.
 type Query struct {
-	Since  time.Time // output from then on, to the second; zero is all that is kept
-	Until  time.Time // output up to then, to the second; zero is all that there is. It excludes Follow
-	Follow bool      // go on with what is printed from now on, until ctx ends
+	Since  time.Time // output from this time on, to the second; zero means from the beginning
+	Until  time.Time // output up to this time, to the second; zero means to the end. It cannot be combined with Follow
+	Follow bool      // continue with new output until ctx ends
 }
 
-// Copy writes what the query asks for of the log at path to w, oldest first. A log
-// that does not exist is [fs.ErrNotExist] unless it is followed. The end of ctx
-// while following is no error.
+// Copy writes the output that the query selects to w, oldest first. It returns [fs.ErrNotExist] if the log at path does not
+// exist and Follow is false. If ctx ends while it follows, it returns nil.
 func Copy(ctx context.Context, w io.Writer, path string, q Query) error {
 	var changes *fsnotify.Watcher
 	if q.Follow {
@@ -62,7 +61,7 @@ func copyFile(ctx context.Context, w io.Writer, path string, q Query) error {
 	return t.begin(q.Since, q.Until)
 }
 
-// tail reads one log file as it grows and is replaced.
+// tail reads one log file, also while it grows and is rotated.
 type tail struct {
 	path string
 	out  io.Writer
@@ -71,12 +70,12 @@ type tail struct {
 
 func (t *tail) close() {
 	if t.file != nil {
-		_ = t.file.Close() // it was only read
+		_ = t.file.Close() // the file was only read
 	}
 	t.file = nil
 }
 
-// begin writes what is there of the time between two moments.
+// begin opens the file and writes the output between since and until.
 func (t *tail) begin(since, until time.Time) error {
 	file, err := os.Open(t.path)
 	if err != nil {
@@ -91,7 +90,7 @@ func (t *tail) begin(since, until time.Time) error {
 	if to, ends := index.until(until); ends {
 		_, err := io.CopyN(t.out, file, max(0, to-from))
 		if errors.Is(err, io.EOF) {
-			err = nil // the log was cut meanwhile
+			err = nil // the log was truncated meanwhile
 		}
 		return err
 	}
@@ -103,7 +102,7 @@ func (t *tail) drain() error {
 	return err
 }
 
-// follow writes what is added until ctx ends.
+// follow writes new output until ctx ends.
 func (t *tail) follow(ctx context.Context, changes *fsnotify.Watcher) error {
 	for {
 		select {
@@ -114,7 +113,7 @@ func (t *tail) follow(ctx context.Context, changes *fsnotify.Watcher) error {
 			if err := t.step(); err != nil {
 				return err
 			}
-		case _, ok := <-changes.Errors: // events were lost: look
+		case _, ok := <-changes.Errors: // events were lost: check the file
 			if !ok {
 				return nil
 			}
@@ -127,7 +126,7 @@ func (t *tail) follow(ctx context.Context, changes *fsnotify.Watcher) error {
 	}
 }
 
-// step writes what was added, and goes over to the new file after a rotation.
+// step writes new output, and opens the new file after a rotation.
 func (t *tail) step() error {
 	if t.file != nil {
 		if err := t.drain(); err != nil {
@@ -140,12 +139,12 @@ func (t *tail) step() error {
 	}
 	err := t.begin(time.Time{}, time.Time{})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // between the two names
+		return nil // the rotation is in progress
 	}
 	return err
 }
 
-// current reports whether the open file is still the one at path.
+// current reports whether the open file is still the file at path.
 func (t *tail) current() bool {
 	mine, err := t.file.Stat()
 	if err != nil {
@@ -155,13 +154,13 @@ func (t *tail) current() bool {
 	return err != nil || os.SameFile(mine, now)
 }
 
-// index is where the output of each second begins in a log.
+// index holds the offsets at which the output of each second begins in a log.
 type index struct {
 	records []byte
-	size    int64 // of the log
+	size    int64 // size of the log in bytes
 }
 
-// readIndex reads the index at path. One that is missing has no records.
+// readIndex reads the index at path. If the file is missing, the index has no records.
 func readIndex(path string) index {
 	records, err := os.ReadFile(path)
 	if err != nil {
@@ -176,19 +175,19 @@ func readIndex(path string) index {
 
 func (x index) len() int { return len(x.records) / recordSize }
 
-// at returns a record: the time in unix milliseconds, and the offset.
+// at returns record i: the time in Unix milliseconds and the offset.
 func (x index) at(i int) (moment, offset int64) {
 	record := x.records[i*recordSize:]
 	return int64(binary.BigEndian.Uint64(record)), int64(binary.BigEndian.Uint64(record[recordSize/2:]))
 }
 
-// after returns the first record that is after a moment.
+// after returns the number of the first record that is after moment.
 func (x index) after(moment time.Time) int {
 	return sort.Search(x.len(), func(i int) bool { at, _ := x.at(i); return at > moment.UnixMilli() })
 }
 
-// since returns where the output since the moment begins: at the last record
-// that is not after it.
+// since returns the offset of the output since moment. It is the offset of the last record that is not after moment, or of the
+// next record if that one is too old.
 func (x index) since(moment time.Time) int64 {
 	later := x.after(moment)
 	if moment.IsZero() || later == 0 {
@@ -199,14 +198,13 @@ func (x index) since(moment time.Time) int64 {
 		return offset
 	}
 	if later == x.len() {
-		return x.size // output of the last indexed second may go on beyond it
+		return x.size // the log may have more output of the last indexed second
 	}
 	_, offset = x.at(later)
 	return offset
 }
 
-// until returns where the output up to the moment ends, if that is not the end of
-// the log.
+// until returns the offset at which the output up to moment ends. It reports false if that is the end of the log.
 func (x index) until(moment time.Time) (int64, bool) {
 	later := x.after(moment)
 	if moment.IsZero() || later == x.len() {

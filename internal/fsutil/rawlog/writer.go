@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// DefaultSize is how many bytes a log grows to before it is rotated.
+// DefaultSize is the default size in bytes at which a log is rotated.
 const DefaultSize = 16 << 20
 
 // Suffixes of a log's files.
@@ -22,29 +22,27 @@ const (
 // indexStep is the shortest time between two records of the index.
 const indexStep = time.Second
 
-// retryAfter is how long a log rests that could not be written.
+// retryAfter is the pause after a failed write before the next attempt.
 const retryAfter = 10 * time.Second
 
 // recordSize is the size of one record of an index.
 const recordSize = 16
 
-// Writer appends to a log. It is safe for concurrent use. The zero path writes
-// nothing.
+// Writer appends to a log. It is safe for concurrent use. With an empty path it writes nothing.
 type Writer struct {
 	path string
 	max  int64
 
 	mu        sync.Mutex
-	file      *os.File // nil while the log cannot be written
+	file      *os.File // nil after a failed write
 	index     *os.File
 	size      int64
 	indexedAt time.Time
 	failedAt  time.Time
 }
 
-// Open opens the log at path for appending; its folder is made if it is missing.
-// size is when it is rotated; zero means [DefaultSize]. An empty path is a log that
-// keeps nothing.
+// Open opens the log at path for appending. It creates the folder if it is missing. size is the size in bytes at which the log
+// is rotated; zero means [DefaultSize]. With an empty path, the writer discards all output.
 func Open(path string, size int64) (*Writer, error) {
 	w := &Writer{path: path, max: size}
 	if w.max <= 0 {
@@ -80,9 +78,8 @@ func openAppend(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
-// Write appends p, printed at the given time. While the log cannot be written, on a
-// full disk or without its folder, output is missing in it; it is tried again
-// after a while. The error is that of the first attempt that failed in a row.
+// Write appends p, which was printed at the given time. If the log cannot be written, for example on a full disk, output is
+// missing in it, and Write tries again after retryAfter. Write returns only the first error of consecutive failures.
 func (w *Writer) Write(p []byte, at time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +93,7 @@ func (w *Writer) Write(p []byte, at time.Time) error {
 		return nil
 	}
 	w.failedAt = at
-	w.closeLocked() // it is opened again
+	w.closeLocked() // the next attempt opens it again
 	if !first {
 		return nil
 	}
@@ -127,7 +124,7 @@ func (w *Writer) appendLocked(p []byte, at time.Time) error {
 
 func (w *Writer) rotateLocked() error {
 	w.closeLocked()
-	// The index first: a previous log without its index is read as a whole.
+	// The index is removed first: without its index, a previous log is read as a whole.
 	err := os.Remove(w.path + oldSuffix + indexSuffix)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -143,7 +140,7 @@ func (w *Writer) rotateLocked() error {
 
 func (w *Writer) closeLocked() {
 	if w.file != nil {
-		_, _ = w.file.Close(), w.index.Close() // nothing is buffered that could be lost
+		_, _ = w.file.Close(), w.index.Close() // no data is buffered
 	}
 	w.file, w.index = nil, nil
 }

@@ -1,5 +1,5 @@
-// Package metric writes metrics in the text format of Prometheus, and holds the one
-// kind that cannot be made from what is known anyway: histograms.
+// Package metric writes metrics in the text format of Prometheus. It also provides histograms, because their values must be
+// counted as they occur.
 package metric
 
 import (
@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// Type is what a metric is.
+// Type is the type of a metric.
 type Type string
 
 // The types.
 const (
-	Counter      Type = "counter" // never falls, except in a new process
+	Counter      Type = "counter" // only increases, except when the process restarts
 	Gauge        Type = "gauge"
 	HistogramSet Type = "histogram"
 )
 
-// Family is one metric with all its labels.
+// Family is one metric with the samples of all its labels.
 type Family struct {
 	Name, Help string
 	Type       Type
@@ -34,22 +34,22 @@ type Family struct {
 
 // Sample is one value. Labels are pairs of name and value.
 type Sample struct {
-	Suffix string // of the name: "_sum", "_count", "_bucket"
+	Suffix string // suffix of the metric's name: "_sum", "_count", "_bucket"
 	Labels []string
 	Value  float64
 }
 
-// NewFamily returns a family of one value.
+// NewFamily returns a family with one value and no labels.
 func NewFamily(t Type, name, help string, value float64) Family {
 	return Family{Name: name, Help: help, Type: t, Samples: []Sample{{Value: value}}}
 }
 
-// Add adds a value with labels, pairs of name and value.
+// Add adds a value. labels are pairs of name and value.
 func (f *Family) Add(value float64, labels ...string) {
 	f.Samples = append(f.Samples, Sample{Labels: labels, Value: value})
 }
 
-// Write writes families, sorted by their names.
+// Write writes the families to w, sorted by name.
 func Write(w io.Writer, families []Family) error {
 	out := bufio.NewWriter(w)
 	sorted := slices.SortedStableFunc(slices.Values(families), func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
@@ -88,21 +88,19 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// Histogram counts durations. It is safe for concurrent use; the zero value is not
-// usable.
+// Histogram counts durations. It is safe for concurrent use. Make one with [NewHistogram].
 type Histogram struct {
 	bounds []time.Duration
-	counts []atomic.Uint64 // one for each bound, and one for what is above all
+	counts []atomic.Uint64 // one for each bound, and one for greater values
 	sum    atomic.Int64    // nanoseconds
 }
 
-// NewHistogram returns a histogram with the upper bounds of its buckets, the least
-// first.
+// NewHistogram returns a histogram. bounds are the upper bounds of its buckets in ascending order.
 func NewHistogram(bounds ...time.Duration) *Histogram {
 	return &Histogram{bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
 }
 
-// Observe counts a duration.
+// Observe counts the duration d.
 func (h *Histogram) Observe(d time.Duration) {
 	at, _ := slices.BinarySearch(h.bounds, d)
 	h.counts[at].Add(1)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// GaugeByLabel returns a gauge with one label and a value for each of its words.
+// GaugeByLabel returns a gauge that has one sample for each key of counts. The key is the value of label.
 func GaugeByLabel(name, help, label string, counts map[string]int) Family {
 	f := Family{Name: name, Help: help, Type: Gauge}
 	for _, value := range slices.Sorted(maps.Keys(counts)) {
@@ -16,8 +16,7 @@ func GaugeByLabel(name, help, label string, counts map[string]int) Family {
 	return f
 }
 
-// ProcessMetrics returns what the process costs the machine, and the programs that it has run and
-// waited for.
+// ProcessMetrics returns the processor time of this process and of the child processes that it has waited for.
 func ProcessMetrics(name string) []Family {
 	f := Family{Name: name, Help: "Processor time, of the controller itself and of the programs that it ran.", Type: Counter}
 	for _, of := range []struct {

@@ -20,19 +20,19 @@ import (
 	"gascity/internal/telemetry/metric"
 )
 
-// Target is where telemetry goes. The zero value has no address.
+// Target describes the collector that telemetry is sent to. The zero value has no address: nothing is sent.
 type Target struct {
-	URL      string // of the collector, without /v1/...
+	URL      string // address of the collector, without /v1/...
 	Header   map[string]string
-	Service  string        // its name; empty is gascity
-	Timeout  time.Duration // of a request; zero is 10 s
-	Traces   time.Duration // how often spans are sent; zero is 5 s
-	Metrics  time.Duration // how often metrics are; zero is 60 s
+	Service  string        // name of the service; empty means gascity
+	Timeout  time.Duration // timeout of a request; zero means 10 s
+	Traces   time.Duration // interval between exports of spans; zero means 5 s
+	Metrics  time.Duration // interval between exports of metrics; zero means 60 s
 	Resource map[string]string
 }
 
-// TargetFromEnv reads the variables of OpenTelemetry. An invalid value counts as unset,
-// except the address: an invalid address is an error, and nothing is sent.
+// TargetFromEnv reads the OpenTelemetry environment variables. An invalid value counts as unset, but an invalid address is an
+// error, and nothing is sent.
 func TargetFromEnv(get func(string) string) (Target, error) {
 	t := Target{URL: strings.TrimRight(get("OTEL_EXPORTER_OTLP_ENDPOINT"), "/"), Service: get("OTEL_SERVICE_NAME")}
 	if t.URL == "" || strings.EqualFold(get("OTEL_SDK_DISABLED"), "true") {
@@ -47,7 +47,7 @@ func TargetFromEnv(get func(string) string) (Target, error) {
 	return t, nil
 }
 
-// pairs reads "a=b,c=d", with escapes as in addresses.
+// pairs parses "a=b,c=d", with URL escapes in the values.
 func pairs(list string) map[string]string {
 	out := map[string]string{}
 	for item := range strings.SplitSeq(list, ",") {
@@ -67,14 +67,14 @@ func millis(s string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// Options is what an exporter needs. Target and Events are required.
+// Options are the options of [New]. Target and Events are required.
 type Options struct {
 	Target  Target
 	Events  event.Log
-	Metrics func(ctx context.Context) ([]metric.Family, error) // of the city; it may be nil
-	City    string                                             // its name
-	// Provider is who serves a model, as gen_ai.provider.name has it, where a worker does
-	// not report it; empty is not known. It may be nil.
+	Metrics func(ctx context.Context) ([]metric.Family, error) // returns the metrics of the city; may be nil
+	City    string                                             // name of the city
+	// Provider returns the provider of a model, as a value of gen_ai.provider.name, if a worker does not report it. It returns
+	// an empty string if the provider is unknown. It may be nil.
 	Provider func(model string) string
 	Version  string
 	Logger   *slog.Logger
@@ -89,10 +89,10 @@ type Exporter struct {
 	lost  atomic.Uint64
 }
 
-// maxQueued is how many spans wait at most; of one more, itself is lost.
+// maxQueued bounds the spans that wait to be sent. Further spans are lost.
 const maxQueued = 4096
 
-// New returns an exporter that does nothing before [Exporter.Run].
+// New returns an exporter. It sends nothing before [Exporter.Run].
 func New(opts Options) *Exporter {
 	t := &opts.Target
 	for _, d := range []struct {
@@ -121,10 +121,10 @@ func New(opts Options) *Exporter {
 	}
 }
 
-// Lost returns how many spans were lost.
+// Lost returns the number of events and spans that were lost.
 func (x *Exporter) Lost() uint64 { return x.lost.Load() }
 
-// Run exports until ctx ends, then sends what waits, once. It never fails.
+// Run exports until ctx ends, then sends the waiting spans and metrics once. It always returns nil.
 func (x *Exporter) Run(ctx context.Context) error {
 	defer x.http.CloseIdleConnections()
 	began := x.opts.Now()
@@ -139,7 +139,7 @@ func (x *Exporter) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow reads the time line from now on. It never blocks.
+// follow reads new events from the event log and sends them to out. If out is full, events are lost.
 func (x *Exporter) follow(ctx context.Context, out chan<- client.Event) {
 	defer close(out)
 	at, err := x.opts.Events.Since(x.opts.Now())
@@ -163,7 +163,7 @@ func (x *Exporter) follow(ctx context.Context, out chan<- client.Event) {
 	}
 }
 
-// enqueue holds spans for the next request; what finds no room is lost, and counted.
+// enqueue queues spans for the next request. If the queue is full, spans are lost and counted.
 func (x *Exporter) enqueue(spans []span) {
 	for _, s := range spans {
 		select {
@@ -174,8 +174,8 @@ func (x *Exporter) enqueue(spans []span) {
 	}
 }
 
-// send folds events and sends batches. A request that hangs holds up the next ones
-// alone.
+// send turns events into spans and sends spans and metrics in batches. A request that takes long delays only later requests,
+// not the reading of events.
 func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.Event) {
 	requests := make(chan func(context.Context), 1)
 	done := make(chan struct{})
@@ -196,7 +196,7 @@ func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.E
 	queue := func(do func(context.Context)) {
 		select {
 		case requests <- do:
-		default: // the last one is under way still: what waits goes with the next
+		default: // the last request is still in progress: the data is sent with the next one
 		}
 	}
 	for {
@@ -220,10 +220,10 @@ func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.E
 	}
 }
 
-// finalFlushTimeout is how long the last requests may take when the city's controller ends.
+// finalFlushTimeout bounds the last requests when the controller stops.
 const finalFlushTimeout = 2 * time.Second
 
-// maxBatch is how many spans go in one request.
+// maxBatch is the largest number of spans in one request.
 const maxBatch = 512
 
 func (x *Exporter) postSpans(ctx context.Context) {
@@ -250,7 +250,7 @@ func (x *Exporter) postMetrics(ctx context.Context, own []instrument, began time
 	if x.opts.Metrics != nil {
 		families, err := x.opts.Metrics(ctx)
 		if err != nil {
-			x.opts.Logger.Debug("the city's metrics cannot be had", "error", err)
+			x.opts.Logger.Debug("cannot read the metrics of the city", "error", err)
 		}
 		lost := metric.NewFamily(metric.Counter, "gc_telemetry_lost_total", "Events and spans that no collector has got.", float64(x.Lost()))
 		own = append(own, instruments(append(families, lost), began, x.opts.Now())...)
@@ -295,9 +295,9 @@ func (x *Exporter) post(ctx context.Context, path string, body any) error {
 		return err
 	}
 	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection can be reused
 	if res.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("the collector says %s", res.Status)
+		return fmt.Errorf("the collector answered %s", res.Status)
 	}
 	return nil
 }

@@ -12,18 +12,18 @@ import (
 	"gascity/worker"
 )
 
-// aggregator turns events into spans and into what is counted. It is used by one goroutine.
+// aggregator turns events into spans and token counts. It must be used by one goroutine only.
 type aggregator struct {
 	began      time.Time
 	runs       map[string]*runState
-	ended      []string // of runs, those that are over, the oldest first
+	ended      []string // IDs of ended runs, the oldest first
 	usage      map[usageKey]*histogram
 	providerOf func(model string) (provider string)
 }
 
 type usageKey struct{ kind, provider, model, agent string }
 
-// bounds returns those that the conventions advise for tokens.
+// bounds returns the bucket bounds that the conventions recommend for token counts.
 func bounds() []float64 {
 	return []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 }
@@ -35,12 +35,12 @@ type histogram struct {
 }
 
 const (
-	// maxRuns bounds what is kept of runs without a reported end.
+	// maxRuns bounds the stored runs whose end was not reported.
 	maxRuns = 10_000
-	// maxEnded bounds what is kept of runs that are over: reports may come late, and an
-	// end is reported by the worker and by the city.
+	// maxEnded bounds the stored runs that have ended. They are stored because reports may arrive late, and both the worker and
+	// the city report an end.
 	maxEnded = 500
-	// maxCounted bounds what is kept of the responses of a run.
+	// maxCounted bounds the stored responses of a run.
 	maxCounted = 1000
 )
 
@@ -110,7 +110,7 @@ func (f *aggregator) chatSpan(run string, it *runState, turn worker.TelemetryEve
 		{"gen_ai.usage.cache_creation.input_tokens", "", u.CacheCreationTokens},
 	} {
 		if row.n == nil {
-			continue // unknown is not zero
+			continue // unknown is different from zero
 		}
 		s.Attributes = append(s.Attributes, number(row.key, *row.n))
 		if row.kind != "" {
@@ -124,11 +124,11 @@ func (f *aggregator) chatSpan(run string, it *runState, turn worker.TelemetryEve
 	return s
 }
 
-// maxSeries bounds the metrics: models are words of agents.
+// maxSeries bounds the number of histograms, because agents choose the names of models.
 const maxSeries = 1000
 
-// count takes what a response took. It counts once: a later report of the same one takes
-// the place of the earlier.
+// count adds the tokens of a response to the histograms. If the same response was counted before, it replaces the earlier
+// values.
 func (f *aggregator) count(it *runState, message string, now map[usageKey]int64) {
 	for key, n := range it.counted[message] {
 		f.unobserve(key, float64(n))
@@ -171,7 +171,7 @@ func (f *aggregator) observe(key usageKey, n float64) {
 	h.sum += n
 }
 
-// allInput counts all tokens that went in, as the conventions do: those of the cache too.
+// allInput returns the number of all input tokens, including cached ones, as the conventions define it; nil if it is unknown.
 func allInput(u *worker.Usage) *int64 {
 	if u.InputTokens == nil || u.Semantics != "" && u.Semantics != worker.Disjoint {
 		return u.InputTokens
@@ -185,11 +185,11 @@ func allInput(u *worker.Usage) *int64 {
 	return &n
 }
 
-// tokenUsage returns the histogram of tokens, as the conventions name it.
+// tokenUsage returns the histograms of token counts under the name of the conventions; nil if there are none.
 func (f *aggregator) tokenUsage(now time.Time) []instrument {
 	set := &points{Temporality: 2}
 	for key, h := range f.usage {
-		sum := h.sum // the next event changes it
+		sum := h.sum // the next event changes h.sum
 		p := point{
 			Start: nanos(f.began), Time: nanos(now), Count: strconv.FormatUint(h.count, 10), Sum: &sum, Bounds: bounds(),
 			Attributes: attributes(map[string]string{

@@ -10,8 +10,7 @@ import (
 	"gascity/internal/telemetry/metric"
 )
 
-// The messages of OTLP in their JSON form: ids are hexadecimal, and numbers of 64 bits
-// are texts.
+// The messages of OTLP in JSON form: IDs are hexadecimal, and 64-bit numbers are strings.
 type (
 	value struct {
 		String *string  `json:"stringValue,omitempty"`
@@ -50,7 +49,7 @@ type (
 		Start      string      `json:"startTimeUnixNano,omitempty"`
 		Time       string      `json:"timeUnixNano"`
 		Double     *float64    `json:"asDouble,omitempty"`
-		// of histograms
+		// only for histograms
 		Count  string    `json:"count,omitempty"`
 		Sum    *float64  `json:"sum,omitempty"`
 		Counts []string  `json:"bucketCounts,omitempty"`
@@ -80,7 +79,7 @@ func number(key string, n int64) attribute {
 
 func real(key string, f float64) attribute { return attribute{key, value{Double: &f}} }
 
-// attributes returns those of a map, without the empty ones, in order.
+// attributes returns the entries of a map that are not empty, sorted by key.
 func attributes(of map[string]string) []attribute {
 	out := []attribute{}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -93,17 +92,17 @@ func attributes(of map[string]string) []attribute {
 
 func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-// instruments are families of metrics as OTLP has them.
+// instruments converts families of metrics to OTLP. Histograms and samples that JSON cannot represent are skipped.
 func instruments(families []metric.Family, began, now time.Time) []instrument {
 	var out []instrument
 	for _, f := range families {
 		if f.Type == metric.HistogramSet {
-			continue // of these only our own are sent, see meter
+			continue // the only histogram that is sent is tokenUsage
 		}
 		set := &points{}
 		for _, s := range f.Samples {
 			if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
-				continue // JSON has none
+				continue // JSON cannot represent the value
 			}
 			p := point{Time: nanos(now), Double: &s.Value, Attributes: []attribute{}}
 			for pair := range slices.Chunk(s.Labels, 2) {

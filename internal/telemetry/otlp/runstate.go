@@ -13,26 +13,26 @@ import (
 	"gascity/worker"
 )
 
-// runState is what is known of a run.
+// runState is the known state of a run.
 type runState struct {
 	begun, busySince time.Time
 	agent            string
 	session          string
 	conversation     string
-	provider         string // of the last response
-	stopping         string // why the city ends it; empty: it does not
-	ended            bool   // its span is sent
+	provider         string // model provider of the last response
+	stopping         string // reason why the city stops the run; empty if it does not
+	ended            bool   // whether its span was returned
 	turns            int
-	counted          map[string]map[usageKey]int64 // what responses have taken, by their names
+	counted          map[string]map[usageKey]int64 // tokens of each response, by the message ID of the response
 }
 
-// runEnd is how a run ended. The zero value is an end in order.
+// runEnd describes how a run ended. The zero value is a normal end.
 type runEnd struct {
-	fault  string // error.type; empty: none
+	fault  string // value of error.type; empty if there was no error
 	reason string
 }
 
-// apply returns the spans that an event ends.
+// apply processes an event and returns the spans that end with it.
 func (f *aggregator) apply(e client.Event) []span {
 	kind := event.Kind(e.Kind)
 	switch {
@@ -70,12 +70,12 @@ func (f *aggregator) apply(e client.Event) []span {
 		it.updateStart(e.Data["since"])
 		how := it.endReason(kind, e)
 		return append(f.end(run, it, e, how), f.endOtherRuns(e, run, how)...)
-	default: // it belongs to no span
+	default: // the event belongs to no span
 	}
 	return nil
 }
 
-// runFor returns what is known of a run, which an event may be the first to name.
+// runFor returns the state of a run, and creates it at the first event of the run.
 func (f *aggregator) runFor(run string, e client.Event) *runState {
 	it := f.runs[run]
 	if it == nil {
@@ -89,16 +89,15 @@ func (f *aggregator) runFor(run string, e client.Event) *runState {
 	return it
 }
 
-// updateStart takes the time at which the city says that a run has begun, if that is earlier
-// than what is known.
+// updateStart sets the start time of the run to stamp if that is earlier than the known start.
 func (it *runState) updateStart(stamp string) {
 	if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil && at.Before(it.begun) {
 		it.begun = at
 	}
 }
 
-// endReason returns how the city says that a run ended. The end of an agent with a stop request
-// may be seen before its stop is over: its signal is no fault.
+// endReason returns how a run ended, according to the city. If the city was stopping the agent, the exit is no error, even if
+// it is reported before the stop has finished.
 func (it *runState) endReason(kind event.Kind, e client.Event) runEnd {
 	code, signal := e.Data["code"], e.Data["signal"]
 	switch {
@@ -111,11 +110,10 @@ func (it *runState) endReason(kind event.Kind, e client.Event) runEnd {
 	case signal != "" || code != "" && code != "0":
 		return runEnd{"exit", cmp.Or(e.Data["exit"], e.Text)}
 	}
-	return runEnd{"", e.Text} // by itself, in order or for an unknown reason
+	return runEnd{"", e.Text} // it ended by itself, normally or for an unknown reason
 }
 
-// endOtherRuns ends the other runs of an event's session: it has one at a time. An empty one
-// names none.
+// endOtherRuns ends all runs of the event's session except run, because a session has one run at a time. An empty run ends all.
 func (f *aggregator) endOtherRuns(e client.Event, run string, how runEnd) []span {
 	var out []span
 	for _, id := range slices.Sorted(maps.Keys(f.runs)) {
@@ -126,8 +124,8 @@ func (f *aggregator) endOtherRuns(e client.Event, run string, how runEnd) []span
 	return out
 }
 
-// end reports a run once. What is known of it is kept for a while: its end may be
-// reported again, and reports of its last turn come late.
+// end returns the span of a run, once. The state of the run is stored for a while, because its end may be reported again and
+// reports of its last turn may arrive late.
 func (f *aggregator) end(run string, it *runState, e client.Event, how runEnd) []span {
 	if it.ended {
 		return nil
@@ -170,12 +168,12 @@ func (f *aggregator) lifecycle(run string, it *runState, l worker.Lifecycle, e c
 			how.fault = "exit"
 		}
 		return f.end(run, it, e, how)
-	default: // it begins and ends nothing
+	default: // other events change no span
 	}
 	return nil
 }
 
-// commonAttributes returns what every span of a run says.
+// commonAttributes returns the attributes that every span of a run has.
 func (it *runState) commonAttributes(run, operation string, e client.Event) []attribute {
 	return attributes(map[string]string{
 		"gen_ai.operation.name": operation, "gen_ai.agent.name": it.agent, "gen_ai.agent.id": run, "gen_ai.conversation.id": it.conversation,
