@@ -12,12 +12,12 @@ import (
 	"gascity/runtime"
 )
 
-// copied lists the files of one entry. The source itself may be a symbolic
-// link; inside it the rules of overlays hold. A file goes into a RelDst that is
-// a folder under its own name; a folder's contents go into RelDst.
+// copied returns the files of one entry. The source itself may be a symbolic link; inside it the rules of overlays apply. If
+// RelDst is an existing folder, a file is copied into it under its own name. The content of a source folder is copied into
+// RelDst.
 func (s *stager) copied(workDir string, entry runtime.CopyEntry) ([]item, error) {
 	if entry.RelDst != "" && !filepath.IsLocal(entry.RelDst) {
-		return nil, fmt.Errorf("the destination %q leaves the working directory", entry.RelDst)
+		return nil, fmt.Errorf("the destination %q is outside the working directory", entry.RelDst)
 	}
 	info, err := os.Stat(entry.Src)
 	if err != nil {
@@ -64,10 +64,9 @@ func (s *stager) copiedDir(src, dst string, info fs.FileInfo) ([]item, error) {
 	return items, err
 }
 
-// CopyTo copies a file or folder into a working directory by a person's order: files
-// that are there are replaced, each in one step. Symbolic links are followed
-// neither out of the source folder nor out of the working directory. A missing source
-// is fs.ErrNotExist. A failure leaves complete files only.
+// CopyTo copies a file or folder into a working directory, for a person who requested it. Existing files are replaced, each
+// atomically. Symbolic links that lead out of the source folder or out of the working directory are not followed. If the source
+// is missing, the error matches fs.ErrNotExist. After a failure only complete files are left.
 func CopyTo(workDir, src, relDst string) error {
 	s := &stager{}
 	defer s.close()

@@ -1,33 +1,26 @@
-// Package overlay puts overlays and files into a session's working directory without
-// ever harming what is there.
+// Package overlay copies overlays and files into a session's working directory and never destroys files of the user.
 //
 // # Rules
 //
-// An overlay is additive. A file that exists is left as it is, with two
-// exceptions: one that is byte for byte as an earlier staging wrote it is
-// brought up to date, and a known JSON settings file is merged: keys and list
-// items that are missing are added, everything of the user's stays, order and
-// formatting included. Settings that are no valid JSON are left alone with a
-// warning. Copied files follow the same rule; [CopyTo], an order of a person,
-// replaces.
+// An overlay only adds. An existing file is not changed, with two exceptions. A file that has exactly the content that an
+// earlier staging wrote is updated. A known JSON settings file is merged: missing keys and list items are added, and everything
+// of the user stays, including order and formatting. Settings that are not valid JSON are not changed, and a warning is
+// reported. Copied files follow the same rule. Only [CopyTo], which a person requests, replaces files.
 //
-// In an overlay folder everything is for everybody, except per-provider/<slot>/,
-// whose contents are for that slot only and go where they would go without these
-// two folders. Later folders win over earlier ones, slots over the rest. A
-// top-level .gc and special files are left out. A symbolic link to a file inside
-// the overlay is copied as that file; any other link is left out with a warning.
+// The files of an overlay folder are for all agents, except per-provider/<slot>/: its content is for that slot only, and is
+// copied as if it were in the overlay folder itself. Later folders override earlier ones, and slots override the rest. A
+// top-level .gc folder and special files are skipped. A symbolic link to a file inside the overlay is copied as that file; any
+// other link is skipped with a warning.
 //
-// Every write is a new file in the same folder, synced and then moved into
-// place: a reader sees the old file or the new one, and after a failure the old
-// one. Permissions are kept. No write leaves the working directory, neither by ".."
+// Every write creates a new file in the same folder, syncs it and renames it. A reader sees the old file or the new one; after
+// a failure the old file is unchanged. Permissions are preserved. No write goes outside the working directory, neither by ".."
 // nor through a symbolic link.
 //
-// # What is remembered
+// # The ledger
 //
-// What was staged is noted in .gc/staged.json in the working directory, which [Unstage]
-// needs to take it all back. The notes are not in the settings themselves: some
-// agent CLIs refuse a settings file with keys that they do not know. Losing the
-// notes loses nothing of the user's: everything then counts as the user's.
+// The file .gc/staged.json in the working directory, the ledger, records what was staged; [Unstage] needs it to remove
+// everything again. The records are not in the settings files, because some agent CLIs refuse unknown keys. If the ledger is
+// lost, no file of the user is lost: everything then counts as the user's.
 //
-// Stagings of one working directory exclude each other, across processes too.
+// A working directory is locked during a staging, also against other processes.
 package overlay

@@ -24,7 +24,7 @@ func (s *stager) item(it item) error {
 	return s.place(it)
 }
 
-// dirOf returns the folder that must exist for an item.
+// dirOf returns the folder that must exist before an item is written.
 func dirOf(it item) string {
 	if it.dir {
 		return it.dst
@@ -50,11 +50,11 @@ func (s *stager) makeDirs(it item) error {
 func (s *stager) recordKept(name, reason string) {
 	s.report.Kept = append(s.report.Kept, name)
 	if reason != "" {
-		s.warn("%s is left as it is: %s", name, reason)
+		s.warn("%s is not changed: %s", name, reason)
 	}
 }
 
-// place writes one file, unless that would harm what is there.
+// place writes one file, unless a file of the user is there.
 func (s *stager) place(it item) error {
 	policy, old, name := keepAny, "", it.dst
 	info, err := s.root.Lstat(name)
@@ -63,7 +63,7 @@ func (s *stager) place(it item) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		s.recordKept(name, "something that is not a file has its name")
+		s.recordKept(name, "it exists and is not a regular file")
 		return nil
 	default:
 		there, err := hashOf(s.root, name)
@@ -99,8 +99,7 @@ func (s *stager) place(it item) error {
 	return nil
 }
 
-// settings stages a settings file: what the layers ask for is added to what is
-// there.
+// settings stages a settings file: it adds the settings of all layers to the existing file.
 func (s *stager) settings(name string, layers []item) error {
 	if reason := blocked(s.root, path.Dir(name)); reason != "" {
 		s.recordKept(name, reason)
@@ -113,7 +112,7 @@ func (s *stager) settings(name string, layers []item) error {
 	if err := s.makeDirs(layers[len(layers)-1]); err != nil {
 		return err
 	}
-	const tries = 5 // against somebody who writes the file just then
+	const tries = 5 // another process may write the file at the same time
 	for range tries {
 		err = s.addSettings(name, wanted, layers[len(layers)-1].mode)
 		if !errors.Is(err, errChanged) && !errors.Is(err, fs.ErrExist) {
@@ -123,9 +122,8 @@ func (s *stager) settings(name string, layers []item) error {
 	return err
 }
 
-// addSettings adds what is wanted to the settings that are there. It fails with
-// errChanged or fs.ErrExist, and nothing is done, when somebody else writes them
-// meanwhile.
+// addSettings adds the settings in wanted to the existing file. If another process changes or creates the file meanwhile, it
+// returns errChanged or fs.ErrExist and changes nothing.
 func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error {
 	text, mode, known := s.presentSettings(name, mode)
 	if text == nil {
@@ -158,8 +156,7 @@ func (s *stager) isNew(name string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// combined returns what the layers together ask for; later ones win. A layer that
-// is no JSON is an error of the overlay.
+// combined merges the settings of all layers; later layers override earlier ones. A layer that is not valid JSON is an error.
 func combined(layers []item) ([]byte, error) {
 	wanted := []byte("{}\n")
 	for _, layer := range slices.Backward(layers) {
@@ -176,9 +173,8 @@ func combined(layers []item) ([]byte, error) {
 	return wanted, nil
 }
 
-// presentSettings returns the settings that are there, as an empty object when
-// there are none, and what we know to have added. Settings that must be left
-// alone give no text.
+// presentSettings returns the content and mode of the existing settings file, and the record of what was added to it. If there
+// is no file, the content is an empty object. For a file that must not be changed, the content is nil.
 func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.FileMode, settings) {
 	known := s.ledger.Settings[name]
 	info, err := s.root.Lstat(name)
@@ -199,8 +195,7 @@ func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.File
 	return text, info.Mode(), known
 }
 
-// update brings settings up to what is wanted now: what was added for an
-// earlier wish goes first.
+// update adds the settings in wanted to text. If an earlier staging added different settings, it removes those first.
 func update(text, wanted []byte, known settings) (merged, settings, error) {
 	source := hash(wanted)
 	if known.Source != source {

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// value is a JSON value with its place in a text.
+// value is a JSON value with its position in a text.
 type value struct {
-	start, end int // of the text, brackets included
+	start, end int // positions in the text, brackets included
 	kind       byte
 	members    []member // of an object, in the order of the text
 	items      []*value // of an array
 }
 
-// The kinds of values that matter here.
+// The kinds of values that are distinguished.
 const (
 	object byte = '{'
 	array  byte = '['
@@ -24,14 +24,13 @@ const (
 
 type member struct {
 	key   string
-	start int // of the key
+	start int // position of the key
 	value *value
 }
 
 var errNoJSON = errors.New("it is not valid JSON")
 
-// parseJSON reads a text. The places of all values stay valid as long as the
-// text is not changed.
+// parseJSON parses a text. The positions of the values are valid until the text is changed.
 func parseJSON(text []byte) (*value, error) {
 	if !json.Valid(text) {
 		return nil, errNoJSON
@@ -40,7 +39,7 @@ func parseJSON(text []byte) (*value, error) {
 	return p.value(), nil
 }
 
-// parseObject is parseJSON for a text that must be an object.
+// parseObject is parseJSON for a text that must be a JSON object.
 func parseObject(text []byte) (*value, error) {
 	v, err := parseJSON(text)
 	if err == nil && v.kind != object {
@@ -49,7 +48,7 @@ func parseObject(text []byte) (*value, error) {
 	return v, err
 }
 
-// jsonParser walks over a text that is known to be valid.
+// jsonParser parses a text that is valid JSON.
 type jsonParser struct {
 	text []byte
 	at   int
@@ -61,7 +60,7 @@ func (p *jsonParser) space() {
 	}
 }
 
-// next skips white space and the given separator, when it is there.
+// next skips white space and, if present, the given separator.
 func (p *jsonParser) next(separator byte) {
 	p.space()
 	if p.at < len(p.text) && p.text[p.at] == separator {
@@ -117,13 +116,13 @@ func (p *jsonParser) key() string {
 	p.skipString()
 	var key string
 	if err := json.Unmarshal(p.text[start:p.at], &key); err != nil {
-		return string(p.text[start:p.at]) // cannot happen in a valid text
+		return string(p.text[start:p.at]) // cannot happen in valid JSON
 	}
 	return key
 }
 
-// lookup returns the value of a key. Of a repeated key the last one counts, as
-// it does for every reader.
+// lookup returns the index and value of a key. If a key is repeated, the last one is used, as JSON readers do. Without such a
+// key it returns -1 and nil.
 func (v *value) lookup(key string) (int, *value) {
 	for i, m := range slices.Backward(v.members) {
 		if m.key == key {
@@ -133,7 +132,7 @@ func (v *value) lookup(key string) (int, *value) {
 	return -1, nil
 }
 
-// find walks a path of keys down from v; nil if it ends anywhere.
+// find returns the value at a path of keys below v; nil if there is none.
 func (v *value) find(path []string) *value {
 	for _, key := range path {
 		if v == nil || v.kind != object {
@@ -144,7 +143,7 @@ func (v *value) find(path []string) *value {
 	return v
 }
 
-// canonical returns a text with sorted keys and no white space, for comparing.
+// canonical returns the JSON text with sorted keys and without white space, so that texts can be compared.
 func canonical(text []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

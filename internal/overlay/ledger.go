@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// The files of this package in a working directory. The folder ignores itself for git.
+// The files of this package in a working directory. The .gitignore makes git ignore the folder.
 const (
 	stateDir   = ".gc"
 	ledgerPath = stateDir + "/staged.json"
@@ -23,23 +23,23 @@ const (
 
 const ledgerVersion = 1
 
-// ledger is what is remembered of earlier stagings of a working directory.
+// ledger is the record of earlier stagings of a working directory.
 type ledger struct {
 	Version int `json:"version"`
-	// Files are the files that we wrote, with the SHA-256 of what we wrote.
+	// Files holds the SHA-256 of each file that was written, by its name.
 	Files map[string]string `json:"files,omitempty"`
-	// Settings are the settings files that we added to.
+	// Settings holds what was added to each settings file, by its name.
 	Settings map[string]settings `json:"settings,omitempty"`
-	// Dirs are the folders that we made, in that order.
+	// Dirs are the folders that were created, in that order.
 	Dirs []string `json:"dirs,omitempty"`
 
-	saved []byte // the bytes on disk
+	saved []byte // content of the file on disk
 }
 
-// settings is what was added to one settings file.
+// settings records what was added to one settings file.
 type settings struct {
-	Source  string     `json:"source"`            // SHA-256 of what was to be added
-	Created bool       `json:"created,omitempty"` // there was no file before
+	Source  string     `json:"source"`            // SHA-256 of the settings to add
+	Created bool       `json:"created,omitempty"` // whether the file was created by the staging
 	Added   []addition `json:"added,omitempty"`
 	Gaps    []gap      `json:"gaps,omitempty"`
 }
@@ -48,8 +48,8 @@ func emptyLedger() *ledger {
 	return &ledger{Version: ledgerVersion, Files: map[string]string{}, Settings: map[string]settings{}}
 }
 
-// readLedger returns the ledger of a working directory; an empty one when there is
-// none. One that cannot be read is an error beside an empty one.
+// readLedger returns the ledger of a working directory. If there is none, it returns an empty ledger. If it cannot be read, it
+// returns an empty ledger and an error.
 func readLedger(root *os.Root) (*ledger, error) {
 	l := emptyLedger()
 	data, err := root.ReadFile(ledgerPath)
@@ -60,7 +60,7 @@ func readLedger(root *os.Root) (*ledger, error) {
 		return l, err
 	}
 	if err := json.Unmarshal(data, l); err != nil || l.Version != ledgerVersion {
-		return emptyLedger(), fmt.Errorf("%s is not readable; what was staged before counts as the user's", ledgerPath)
+		return emptyLedger(), fmt.Errorf("%s cannot be read; files that were staged before count as the user's", ledgerPath)
 	}
 	l.saved = data
 	if l.Files == nil {
@@ -72,7 +72,7 @@ func readLedger(root *os.Root) (*ledger, error) {
 	return l, nil
 }
 
-// save writes the ledger when it has changed. An empty one is removed.
+// save writes the ledger if it has changed. An empty ledger is removed.
 func (l *ledger) save(root *os.Root) error {
 	if len(l.Files) == 0 && len(l.Settings) == 0 && len(l.Dirs) == 0 {
 		if l.saved == nil {
@@ -102,7 +102,7 @@ func hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hashOf returns the hash of a file, which may be larger than what fits into memory.
+// hashOf returns the SHA-256 of a file without loading the whole file into memory.
 func hashOf(root *os.Root, name string) (string, error) {
 	f, err := root.Open(name)
 	if err != nil {

@@ -8,20 +8,18 @@ import (
 	"strings"
 )
 
-// addition is one thing that a merge added, so that it can be taken away again.
+// addition records one addition of a merge, so that it can be removed again.
 type addition struct {
-	// Path are the keys from the top to the member that was added, or to the
-	// list that an item was added to.
+	// Path holds the keys from the top to the added member, or to the list that an item was added to.
 	Path []string `json:"path"`
-	// Item says that Value is an item of the list at Path.
+	// Item reports that Value is an item of the list at Path.
 	Item bool `json:"item,omitempty"`
-	// Value is the added value in canonical form. Empty marks an object or a
-	// list that was made to hold further additions: it goes when it is empty.
+	// Value is the added value in canonical form. It is empty for an object or list that was created to contain further
+	// additions; that one is removed when it is empty.
 	Value string `json:"value,omitempty"`
 }
 
-// gap is the white space that was between the brackets of an empty object or
-// list before something was added to it.
+// gap is the white space between the brackets of an empty object or list before something was added to it.
 type gap struct {
 	Path  []string `json:"path"`
 	Space string   `json:"space"`
@@ -36,11 +34,11 @@ type merged struct {
 	text      []byte
 	added     []addition
 	gaps      []gap
-	conflicts []string // paths where the user's value stays against ours
+	conflicts []string // paths at which the user's value differs and is kept
 }
 
-// merge adds to the object in text what overlay has and text has not. All bytes
-// of text stay, in their order.
+// merge adds to the object in text everything that overlay has and text does not have. All bytes of text are kept, in their
+// order.
 func merge(text, overlay []byte) (merged, error) {
 	mine, err := parseObject(text)
 	if err != nil {
@@ -64,7 +62,7 @@ type merger struct {
 	conflicts     []string
 }
 
-// edit inserts text at an offset.
+// edit inserts text at offset at.
 type edit struct {
 	at   int
 	text string
@@ -85,7 +83,7 @@ func (m *merger) object(mine, ours *value, path []string) {
 	var missing []string
 	for i, member := range ours.members {
 		if last, _ := ours.lookup(member.key); last != i {
-			continue // repeated further down
+			continue // a later member has the same key
 		}
 		at := append(slices.Clone(path), member.key)
 		_, existing := mine.lookup(member.key)
@@ -93,7 +91,7 @@ func (m *merger) object(mine, ours *value, path []string) {
 		case existing == nil:
 			quoted, err := json.Marshal(member.key)
 			if err != nil {
-				continue // a string always marshals
+				continue // cannot happen: a string can always be encoded
 			}
 			missing = append(missing, string(quoted)+": "+m.layout.render(m.overlay[member.value.start:member.value.end], len(at)))
 			m.record(member.value, at)
@@ -125,8 +123,7 @@ func (m *merger) list(mine, ours *value, path []string) {
 	m.insert(mine, missing, path)
 }
 
-// record records a new member down to its single values, so that what others put
-// beside them later is not taken away with ours.
+// record records a new member down to its single values. So what the user later adds next to them is not removed with them.
 func (m *merger) record(v *value, path []string) {
 	switch {
 	case v.kind == object && len(v.members) > 0:
@@ -174,10 +171,10 @@ func lastEnd(v *value) int {
 	return -1
 }
 
-// layout is how a text is formatted.
+// layout is the formatting of a text.
 type layout struct {
-	newline string // "" for a text on one line
-	unit    string // one step of indentation
+	newline string // empty if the text is on one line
+	unit    string // one level of indentation
 }
 
 func layoutOf(text []byte, root *value) layout {
@@ -199,7 +196,7 @@ func layoutOf(text []byte, root *value) layout {
 	return l
 }
 
-// render formats a value that is put at a depth.
+// render formats a value for the given depth.
 func (l layout) render(raw []byte, depth int) string {
 	var b bytes.Buffer
 	if l.newline == "" {
@@ -214,8 +211,8 @@ func (l layout) render(raw []byte, depth int) string {
 	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\n", l.newline)
 }
 
-// separator returns what stands between the members of an object or list that
-// has some: in lines of their own, or not, as they are now.
+// separator returns the text between two members of an object or list that has members. It has the same line breaks and
+// indentation as the existing members.
 func (l layout) separator(text []byte, v *value, depth int) string {
 	first := v.start + 1
 	var begin int
@@ -236,8 +233,7 @@ func (l layout) separator(text []byte, v *value, depth int) string {
 	return "," + l.newline + indent
 }
 
-// open returns what stands before, between and after the members of an object
-// or list that was empty.
+// open returns the text before, between and after new members of an object or list that was empty.
 func (l layout) open(depth int) (before, between, after string) {
 	if l.newline == "" {
 		return "", ", ", ""

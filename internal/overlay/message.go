@@ -10,23 +10,23 @@ import (
 	"gascity/runtime"
 )
 
-// messageDir is where files of messages are put, below the working directory.
+// messageDir is the folder of the files of messages, relative to the working directory.
 const messageDir = ".gc/files"
 
-// Message is a message as an agent gets it.
+// Message is a message in the form that an agent receives.
 type Message struct {
-	// Text keeps the bytes of its blocks. A file is referred to by its place in the
-	// working directory, the same each time.
+	// Text is the text of all blocks, unchanged. A file is replaced by its path in the working directory, which is the same for
+	// each delivery of the message.
 	Text string
 
 	files []placed
 }
 
-// placed is a file of a message and its place below the working directory.
+// placed is a file of a message and its path in the working directory.
 type placed struct{ src, dst string }
 
-// MessageOf returns the message. It stages nothing. A file that is not there is an error:
-// the agent would look for it in vain.
+// MessageOf returns the message for content. It copies no files. A file that does not exist is an error, because the agent
+// could not read it.
 func MessageOf(content []runtime.ContentBlock) (Message, error) {
 	var parts []string
 	var m Message
@@ -41,7 +41,7 @@ func MessageOf(content []runtime.ContentBlock) (Message, error) {
 			continue
 		}
 		if _, err := os.Stat(block.Path); err != nil {
-			return Message{}, fmt.Errorf("cannot hand over a file: %w", err)
+			return Message{}, fmt.Errorf("cannot attach a file: %w", err)
 		}
 		dst := m.placeFor(block.Path)
 		m.files = append(m.files, placed{block.Path, dst})
@@ -51,8 +51,7 @@ func MessageOf(content []runtime.ContentBlock) (Message, error) {
 	return m, nil
 }
 
-// placeFor returns where a file goes: under its own name, with a number if another file of
-// the message has that.
+// placeFor returns the path for a file: its own name, with a number if another file of the message has that name.
 func (m Message) placeFor(src string) string {
 	ext := filepath.Ext(src)
 	name := strings.TrimSuffix(filepath.Base(src), ext)
@@ -67,17 +66,17 @@ func (m Message) placeFor(src string) string {
 	}
 }
 
-// Stage copies the message's files into the working directory and returns their places below it,
-// also with an error: those that were copied by then.
+// Stage copies the message's files into the working directory and returns their paths in it. If there is an error, it returns
+// the files that were copied before.
 func (m Message) Stage(workDir string) (places []string, err error) {
 	return m.StageBy(func(src, dst string) error { return CopyTo(workDir, src, dst) })
 }
 
-// StageBy is Stage where copying is somebody else's: dst is below the working directory.
+// StageBy is Stage with a different copy function. dst is relative to the working directory.
 func (m Message) StageBy(copyTo func(src, dst string) error) (places []string, err error) {
 	for _, f := range m.files {
 		if err := copyTo(f.src, f.dst); err != nil {
-			return places, fmt.Errorf("cannot hand over %s: %w", f.src, err)
+			return places, fmt.Errorf("cannot attach %s: %w", f.src, err)
 		}
 		places = append(places, f.dst)
 	}

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// item is a file or folder to stage.
+// item is a file or folder that is staged.
 type item struct {
-	from string // for messages
-	dst  string // in the working directory, with slashes
+	from string // path of the source, for messages
+	dst  string // path in the working directory, with slashes
 	dir  bool
 	mode fs.FileMode
-	root *os.Root // where name is
+	root *os.Root // folder that contains name
 	name string
 }
 
-// read returns the content of an item that is small. It never leaves its source folder.
+// read returns the content of a small item. It never reads outside the source folder.
 func (i item) read() ([]byte, error) {
 	f, err := i.root.Open(i.name)
 	if err != nil {
@@ -31,7 +31,7 @@ func (i item) read() ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// stream passes the item's content to use, piece by piece.
+// stream calls use with a reader of the item's content.
 func (i item) stream(use func(content io.Reader) error) error {
 	f, err := i.root.Open(i.name)
 	if err != nil {
@@ -47,7 +47,7 @@ type tree struct {
 	warn func(format string, args ...any)
 }
 
-// openTree opens a source folder; nil if there is none.
+// openTree opens a source folder; it returns nil if the folder does not exist.
 func openTree(dir string, warn func(string, ...any)) (*tree, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,8 +61,7 @@ func openTree(dir string, warn func(string, ...any)) (*tree, error) {
 
 const perProvider = "per-provider"
 
-// overlay lists what an overlay holds: first what is for everybody, then each
-// slot.
+// overlay returns the items of an overlay folder: first those for all agents, then those of each slot.
 func (t *tree) overlay(slots []string) ([]item, error) {
 	items, err := t.walk(".", "", func(rel string) bool {
 		return rel == perProvider || rel == stateDir
@@ -87,8 +86,8 @@ func (t *tree) overlay(slots []string) ([]item, error) {
 	return items, nil
 }
 
-// walk lists what is below a folder of the tree, to be put below dst. The
-// function skip is asked with paths relative to the folder.
+// walk returns the items below a folder of the tree. Their destinations are below dst. skip is called with paths relative to
+// the folder.
 func (t *tree) walk(from, dst string, skip func(rel string) bool) ([]item, error) {
 	var items []item
 	err := fs.WalkDir(t.root.FS(), from, func(name string, entry fs.DirEntry, err error) error {
@@ -123,8 +122,8 @@ func (t *tree) walk(from, dst string, skip func(rel string) bool) ([]item, error
 	return items, nil
 }
 
-// regular returns the file information of a file or folder, following a link to
-// a file inside the tree. Anything else is left out with a warning.
+// regular returns the file information of a file or folder. It follows a link to a file inside the tree. Anything else is
+// skipped with a warning.
 func (t *tree) regular(name string, entry fs.DirEntry) (fs.FileInfo, bool) {
 	info, err := entry.Info()
 	link := err == nil && info.Mode()&fs.ModeSymlink != 0
@@ -133,13 +132,13 @@ func (t *tree) regular(name string, entry fs.DirEntry) (fs.FileInfo, bool) {
 	}
 	switch full := filepath.Join(t.path, name); {
 	case err != nil && link:
-		t.warn("%s is left out: the symbolic link has no target in the overlay", full)
+		t.warn("%s is skipped: the symbolic link has no target in the overlay", full)
 	case err != nil:
-		t.warn("%s is left out: %v", full, err)
+		t.warn("%s is skipped: %v", full, err)
 	case link && info.IsDir():
-		t.warn("%s is left out: it is a symbolic link to a folder", full)
+		t.warn("%s is skipped: it is a symbolic link to a folder", full)
 	case !info.IsDir() && !info.Mode().IsRegular():
-		t.warn("%s is left out: it is neither a file nor a folder", full)
+		t.warn("%s is skipped: it is neither a file nor a folder", full)
 	default:
 		return info, true
 	}

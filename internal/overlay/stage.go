@@ -12,40 +12,36 @@ import (
 	"gascity/runtime"
 )
 
-// Request says what to stage. WorkDir is required and must exist.
+// Request describes what to stage. WorkDir is required and must exist.
 type Request struct {
 	WorkDir string
-	// PackOverlayDirs are staged before OverlayDir. A folder that is not there
-	// is no error.
+	// PackOverlayDirs are staged before OverlayDir. A folder that does not exist is no error.
 	PackOverlayDirs []string
 	OverlayDir      string
-	// Slots are the per-provider folders to take, in order; see
-	// runtime.EffectiveOverlayProviderNames.
+	// Slots are the names of per-provider folders to stage, in order; see runtime.EffectiveOverlayProviderNames.
 	Slots []string
 	// CopyFiles are staged last. A missing source is an error.
 	CopyFiles []runtime.CopyEntry
 }
 
-// Report is the result for the files, by their paths in the working directory, with
-// slashes and sorted. A file that was already as it should be is in none of the
-// lists.
+// Report is the result of a staging. The lists hold paths relative to the working directory, with slashes, sorted. A file that
+// was already up to date is in none of the lists.
 type Report struct {
-	Written  []string // new, or brought up to date
-	Merged   []string // settings that we added to
-	Kept     []string // the user's, different from ours: left alone
-	Removed  []string // by Unstage
+	Written  []string // new or updated files
+	Merged   []string // settings files that were added to
+	Kept     []string // files of the user with different content, which were not changed
+	Removed  []string // files that Unstage removed or cleaned
 	Warnings []string // for people
 }
 
 //go:embed settings.txt
 var settingsText string
 
-// mergeable reports whether a path is that of a known JSON settings file.
+// mergeable reports whether a path is the path of a known JSON settings file.
 func mergeable(name string) bool { return slices.Contains(strings.Fields(settingsText), name) }
 
-// Stage stages overlays and copied files by the rules of this package. A second
-// time with the same request writes nothing. When it fails, what was staged
-// before the failure stays, complete file by complete file, and is noted.
+// Stage stages overlays and copied files by the rules of this package. A repeated call with the same request writes nothing. If
+// it fails, the files that were already staged stay and are recorded; each of them is complete.
 func Stage(ctx context.Context, req Request) (Report, error) {
 	if len(req.PackOverlayDirs) == 0 && req.OverlayDir == "" && len(req.CopyFiles) == 0 {
 		return Report{}, nil
@@ -59,12 +55,12 @@ func Stage(ctx context.Context, req Request) (Report, error) {
 	return s.withLock(ctx, req.WorkDir, func() error { return s.items(ctx, items) })
 }
 
-// stager does one staging.
+// stager runs one staging.
 type stager struct {
 	root   *os.Root
 	ledger *ledger
 	report Report
-	open   []*os.Root // sources
+	open   []*os.Root // source folders to close
 }
 
 func (s *stager) warn(format string, args ...any) {
@@ -77,8 +73,7 @@ func (s *stager) close() {
 	}
 }
 
-// withLock runs act in the locked working directory and saves what it noted, also when
-// it fails.
+// withLock locks the working directory, runs act, and saves the ledger, also if act fails after it has changed files.
 func (s *stager) withLock(ctx context.Context, workDir string, act func() error) (Report, error) {
 	root, err := os.OpenRoot(workDir)
 	if err != nil {
@@ -109,8 +104,8 @@ func (s *stager) finish(err error) (Report, error) {
 	return s.report, err
 }
 
-// collect lists everything to stage. Of several items with one destination the
-// last one counts, except that settings are all merged.
+// collect returns all items to stage. If several items have the same destination, the last one is used later, but all layers of
+// a settings file are merged.
 func (s *stager) collect(req Request) ([]item, error) {
 	dirs := req.PackOverlayDirs
 	if req.OverlayDir != "" {

@@ -2,9 +2,8 @@ package overlay
 
 import "slices"
 
-// unmerge removes additions from the object in text again, the last one first,
-// as far as they are still there as they were added. What others have put
-// beside them stays.
+// unmerge removes additions from the object in text, the last one first. It removes only values that are unchanged. What the
+// user has added next to them stays.
 func unmerge(text []byte, added []addition, gaps []gap) ([]byte, error) {
 	if _, err := parseObject(text); err != nil {
 		return nil, err
@@ -60,14 +59,14 @@ func removeMember(text []byte, root *value, a addition, gaps []gap) []byte {
 	return removeSibling(text, parent, span{i, starts, ends}, spaceAt(gaps, parentPath))
 }
 
-// span says which of several neighbours is meant, and where each of them is.
+// span is one of several siblings and the positions of all of them.
 type span struct {
 	index        int
 	starts, ends []int
 }
 
-// removeSibling removes one neighbour together with the separator that belongs to it. An
-// object or list that becomes empty gets the given space between its brackets.
+// removeSibling removes one sibling together with its separator. If the object or list becomes empty, space is written between
+// its brackets.
 func removeSibling(text []byte, in *value, s span, space string) []byte {
 	i, last := s.index, len(s.starts)-1
 	switch {

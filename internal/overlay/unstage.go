@@ -12,10 +12,8 @@ import (
 	"slices"
 )
 
-// Unstage takes back what earlier stagings put into the working directory, as far as
-// it is still as it was staged: files, our entries in settings files, and
-// folders that are empty then. What somebody has changed stays, and is reported
-// as kept. A working directory without notes of a staging is left alone.
+// Unstage removes what earlier stagings added to the working directory, if it is unchanged: files, entries in settings files,
+// and folders that are empty then. What the user has changed stays and is reported as kept. Without a ledger it does nothing.
 func Unstage(ctx context.Context, workDir string) (Report, error) {
 	if _, err := os.Lstat(filepath.Join(workDir, ledgerPath)); errors.Is(err, fs.ErrNotExist) {
 		return Report{}, nil
@@ -34,7 +32,7 @@ func Unstage(ctx context.Context, workDir string) (Report, error) {
 			}
 		}
 		for _, dir := range slices.Backward(s.ledger.Dirs) {
-			// A folder that others use too stays: the removal fails.
+			// A folder that has other files stays: Remove then fails.
 			_ = s.root.Remove(dir)
 		}
 		s.ledger.Dirs = nil
@@ -93,7 +91,7 @@ func (s *stager) removeSettings(name string, known settings) error {
 		err = writeFile(s.root, name, file{bytes.NewReader(rest), info.Mode(), hash(text)}, replaceSame)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot take our entries out of %s: %w", name, err)
+		return fmt.Errorf("cannot remove the entries of gc from %s: %w", name, err)
 	}
 	delete(s.ledger.Settings, name)
 	s.report.Removed = append(s.report.Removed, name)

@@ -14,27 +14,26 @@ import (
 	"time"
 )
 
-// file is the content and the permissions of a file to write.
+// file is the content and mode of a file to write.
 type file struct {
 	content io.Reader
 	mode    fs.FileMode
-	old     string // for replaceSame: its hash
+	old     string // for replaceSame: hash of the expected content
 }
 
-// errChanged reports that a file is not what it was when it was read.
-var errChanged = errors.New("it has been changed meanwhile")
+// errChanged reports that a file has changed since it was read.
+var errChanged = errors.New("it was changed by another program")
 
-// existing says what may become of a file that is there already.
+// existing is the policy for a file that already exists.
 type existing int
 
 const (
 	keepAny     existing = iota // the write fails with fs.ErrExist
-	replaceSame                 // it is replaced if it is still file.old, else errChanged
-	replaceAny                  // it is replaced
+	replaceSame                 // the file is replaced if its hash is file.old, else the write fails with errChanged
+	replaceAny                  // the file is replaced
 )
 
-// writeFile writes a file in one step: readers see nothing, or what was there
-// before, until all of it is on disk. The folder must exist.
+// writeFile writes a file atomically: until all of it is on disk, readers see no file or the old one. The folder must exist.
 func writeFile(root *os.Root, name string, f file, policy existing) error {
 	temporary := path.Join(path.Dir(name), ".gc-stage-"+rand.Text())
 	err := writeTemporary(root, temporary, f)
@@ -65,8 +64,7 @@ func writeTemporary(root *os.Root, name string, f file) error {
 	return errors.Join(err, out.Close())
 }
 
-// moveInto gives the temporary file its name. Without permission to replace it
-// is linked there, which fails when another file was faster.
+// moveInto renames the temporary file to name. With the policy keepAny it creates a hard link, which fails if name exists.
 func moveInto(root *os.Root, temporary, name, old string, policy existing) error {
 	if policy == replaceSame {
 		if now, err := hashOf(root, name); err != nil || now != old {
@@ -97,13 +95,12 @@ func syncDir(root *os.Root, name string) error {
 	}
 	err = dir.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil // a file system that cannot sync folders
+		err = nil // the file system cannot sync folders
 	}
 	return errors.Join(err, dir.Close())
 }
 
-// makeDirs makes the folder and those above it and returns the ones that were
-// not there, the upper ones first.
+// makeDirs creates the folder and its parents. It returns the folders that it created, parents first.
 func makeDirs(root *os.Root, name string, mode fs.FileMode) ([]string, error) {
 	var made []string
 	if name == "." || name == "" {
@@ -129,8 +126,8 @@ func makeDirs(root *os.Root, name string, mode fs.FileMode) ([]string, error) {
 	return made, nil
 }
 
-// blocked returns why nothing can be written below the folder, or "": a part of the
-// way is no folder, or a link without a target in the working directory.
+// blocked returns the reason why nothing can be written below the folder, or an empty string. The reason is a part of the path
+// that is not a folder, or a link that leads out of the working directory.
 func blocked(root *os.Root, dir string) string {
 	parts := strings.Split(dir, "/")
 	for i := range parts {
@@ -154,8 +151,7 @@ func blocked(root *os.Root, dir string) string {
 	return ""
 }
 
-// lock excludes other stagings of the working directory until the returned function
-// is called.
+// lock locks the working directory against other stagings until the returned function is called.
 func lock(ctx context.Context, root *os.Root) (func() error, error) {
 	if _, err := makeDirs(root, stateDir, 0o700); err != nil {
 		return nil, err
@@ -164,7 +160,7 @@ func lock(ctx context.Context, root *os.Root) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	const pause = 10 * time.Millisecond // flock cannot be waited for together with ctx
+	const pause = 10 * time.Millisecond // flock cannot be cancelled by ctx, so it is polled
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
@@ -186,7 +182,7 @@ func lock(ctx context.Context, root *os.Root) (func() error, error) {
 
 func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// ignoreState makes git ignore our files in somebody's working directory.
+// ignoreState makes git ignore the files of gc in the working directory.
 func ignoreState(root *os.Root) error {
 	if _, err := root.Lstat(ignorePath); err == nil {
 		return nil

@@ -1,21 +1,19 @@
-// Package proc answers questions about processes and signals them, always by
-// owned identity and never by name or by bare number.
+// Package proc reads information about processes and sends signals to them. It identifies a process by its [ID], never by its
+// name or process ID alone.
 //
 // # Identity
 //
-// A process is known by an [ID]: its pid and the kernel's start time of it. Both
-// survive a rename of the program, a change of arguments and an exec; a recycled pid
-// has another start time. An ID is valid until the machine boots again; who keeps
-// IDs on disk keeps [BootID] beside them.
+// An [ID] is the process ID (pid) and the kernel's start time of the process. Both stay the same when the program changes its
+// name or arguments or calls exec. A reused pid has a different start time. An ID is valid until the machine boots again; if
+// you store IDs on disk, store [BootID] with them.
 //
 // # Unknown is not gone
 //
-// [ErrGone] is positive knowledge that a process does not exist. Every other error
-// means that nothing is known, and a caller that destroys things must then do nothing.
+// [ErrGone] means that a process certainly does not exist. After any other error its state is unknown, and a caller must not
+// destroy anything.
 //
 // # Platforms
 //
-// Linux reads /proc and uses pidfds; nothing is forked. Kernels and sandboxes without
-// pidfds get a check of the start time directly before the signal. Darwin uses sysctl
-// and kqueue. All functions may be called concurrently.
+// On Linux the package reads /proc and uses pidfds; it starts no processes. Where pidfds are not available, it checks the start
+// time immediately before a signal. On Darwin it uses sysctl and kqueue. All functions are safe for concurrent use.
 package proc

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// EnvMatch is a process found by its environment.
+// EnvMatch is a process that was found by its environment.
 type EnvMatch struct {
 	Info
-	Value string // of the key that was asked for
+	Value string // value of the key that was searched for
 }
 
-// UnreadableError lists processes of the calling user whose environment may not be
-// read (programs that forbid it, such as key agents). What was returned beside it is
-// true but may be incomplete. It is an [fs.ErrPermission].
+// UnreadableError lists processes of the calling user whose environment cannot be read (programs that forbid it, such as key
+// agents). A result that is returned with this error is correct but may be incomplete. The error matches [fs.ErrPermission].
 type UnreadableError struct {
 	PIDs []int
 }
@@ -28,9 +27,8 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns [fs.ErrPermission].
 func (e *UnreadableError) Unwrap() error { return fs.ErrPermission }
 
-// Environ returns the environment that a process was started with, as KEY=VALUE.
-// Later changes that the process made for itself are not in it. It is empty for zombies
-// and kernel threads. The errors are [ErrGone] and [fs.ErrPermission].
+// Environ returns the environment with which a process was started, as KEY=VALUE. It does not include later changes by the
+// process. It is empty for zombies and kernel threads. The errors are [ErrGone] and [fs.ErrPermission].
 func Environ(pid int) ([]string, error) {
 	env, err := environ(pid)
 	if err != nil {
@@ -39,8 +37,8 @@ func Environ(pid int) ([]string, error) {
 	return env, nil
 }
 
-// EnvValue returns one value of [Environ] and whether the key is there. As in libc, the
-// first entry of a key counts.
+// EnvValue returns the value of key in [Environ] and reports whether the key is set. If a key is repeated, the first entry is
+// used, as libc does.
 func EnvValue(pid int, key string) (string, bool, error) {
 	env, err := Environ(pid)
 	if err != nil {
@@ -59,10 +57,9 @@ func lookup(env []string, key string) (string, bool) {
 	return "", false
 }
 
-// FindByEnv returns the processes of the calling (effective) user that were started with
-// key=value in their environment; an empty value means any value. Ended processes and
-// those of other users are left out. If processes of this user could not be read, the
-// matches are returned beside an [*UnreadableError].
+// FindByEnv returns the processes of the calling (effective) user that were started with key=value in their environment. An
+// empty value means any value. Zombies and processes of other users are skipped. If processes of this user cannot be read, it
+// returns the matches and an [*UnreadableError].
 func FindByEnv(key, value string) ([]EnvMatch, error) {
 	all, err := list()
 	if err != nil {
@@ -76,7 +73,7 @@ func FindByEnv(key, value string) ([]EnvMatch, error) {
 			again = append(again, info)
 		}
 	}
-	// A process in the middle of its exec has no environment for a moment.
+	// The environment of a process is empty for a moment during exec, so such processes are read again.
 	for _, info := range again {
 		search.examine(info)
 	}
@@ -89,7 +86,7 @@ func FindByEnv(key, value string) ([]EnvMatch, error) {
 	return search.found, nil
 }
 
-// envSearch is one pass of [FindByEnv].
+// envSearch is one search of [FindByEnv].
 type envSearch struct {
 	key, value string
 	found      []EnvMatch
@@ -97,14 +94,14 @@ type envSearch struct {
 	err        error
 }
 
-// examine examines one process. It is false if the process showed nothing at all.
+// examine checks one process. It returns false if the process has an empty environment.
 func (s *envSearch) examine(info Info) bool {
 	env, err := environ(info.PID)
 	switch {
 	case errors.Is(err, ErrGone):
 		return true
 	case errors.Is(err, fs.ErrPermission):
-		if info.PID == 1 { // init belongs to no tree of an agent and is often closed even to root
+		if info.PID == 1 { // init is not a descendant of an agent, and often cannot be read even by root
 			return true
 		}
 		s.unreadable = append(s.unreadable, info.PID)
@@ -115,7 +112,7 @@ func (s *envSearch) examine(info Info) bool {
 	}
 	value, ok := lookup(env, s.key)
 	if ok && (s.value == "" || s.value == value) {
-		// The pid may have changed hands between the list and the reading.
+		// The pid may have been reused since the list was made.
 		if now, err := stat(info.PID); err == nil && now.ID == info.ID {
 			s.found = append(s.found, EnvMatch{Info: now, Value: value})
 		}

@@ -7,20 +7,19 @@ import (
 	"syscall"
 )
 
-// StopsOnlyOnHangup reports whether the process ignores SIGTERM and not SIGHUP, as an
-// interactive shell does.
+// StopsOnlyOnHangup reports whether the process ignores SIGTERM but not SIGHUP, as an interactive shell does.
 func (i Info) StopsOnlyOnHangup() bool {
 	ignored, ok := signalMask(i.PID, "SigIgn")
 	return ok && ignored.contains(syscall.SIGTERM) && !ignored.contains(syscall.SIGHUP)
 }
 
-// Catches reports whether the process handles the signal itself, so that it does not end it.
+// Catches reports whether the process handles the signal itself, so that the signal does not kill it.
 func (i Info) Catches(sig syscall.Signal) bool {
 	caught, ok := signalMask(i.PID, "SigCgt")
 	return ok && caught.contains(sig)
 }
 
-// signals is a set of signals as the kernel shows it.
+// signals is a set of signals, encoded as in /proc/pid/status.
 type signals uint64
 
 func (s signals) contains(sig syscall.Signal) bool { return s>>(sig-1)&1 == 1 }

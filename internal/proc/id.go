@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// ErrGone says that a process does not exist (any more), or that its pid now belongs
-// to another process.
+// ErrGone reports that a process does not exist any more, or that its pid belongs to another process.
 var ErrGone = errors.New("process is gone")
 
-// Error is a failure to learn something about a process, or to signal it.
+// Error reports a failure to read information about a process or to send it a signal.
 type Error struct {
-	Op  string // what was tried, such as "stat" or "signal"
+	Op  string // the operation that failed, such as "stat" or "signal"
 	PID int
 	Err error
 }
@@ -24,18 +23,18 @@ func (e *Error) Error() string { return fmt.Sprintf("%s process %d: %v", e.Op, e
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ID is the identity of one process until the next boot.
+// ID is the identity of a process until the next boot.
 type ID struct {
 	PID int
-	// Start is the kernel's start time: clock ticks since boot on Linux, microseconds
-	// since 1970 on Darwin. Only equality and order within one boot have a meaning.
+	// Start is the kernel's start time: clock ticks since boot on Linux, microseconds since 1970 on Darwin. Compare it only
+	// with start times of the same boot.
 	Start uint64
 }
 
-// String returns "pid@start", which [ParseID] reads.
+// String returns "pid@start", which [ParseID] parses.
 func (id ID) String() string { return strconv.Itoa(id.PID) + "@" + strconv.FormatUint(id.Start, 10) }
 
-// ParseID reads what [ID.String] wrote. It refuses a pid below 1.
+// ParseID parses the result of [ID.String]. A pid below 1 is an error.
 func ParseID(s string) (ID, error) {
 	pidText, startText, ok := strings.Cut(s, "@")
 	pid, pidErr := strconv.Atoi(pidText)
@@ -46,11 +45,10 @@ func ParseID(s string) (ID, error) {
 	return ID{PID: pid, Start: start}, nil
 }
 
-// State is what a process does. The zero value is [StateUnknown].
+// State is the state of a process. The zero value is [StateUnknown].
 type State uint8
 
-// The states. A process is StateZombie when it has ended and its parent has not yet
-// collected it; it is then as dead as a process that is gone.
+// The states. A process in StateZombie has exited, but its parent has not waited for it yet.
 const (
 	StateUnknown State = iota
 	StateRunning
@@ -77,18 +75,18 @@ func (s State) String() string {
 	}
 }
 
-// Info is one process at the moment of reading.
+// Info describes a process at the moment when it was read.
 type Info struct {
 	ID
 	PPID  int
 	PGID  int
 	SID   int
-	Comm  string // the name that the kernel keeps, at most 15 bytes on Linux and 16 on Darwin
+	Comm  string // the kernel's name of the process, at most 15 bytes on Linux and 16 on Darwin
 	State State
 	UID   int // effective user
 }
 
-// Ended reports whether the process has ended, collected or not.
+// Ended reports whether the process has exited, including zombies.
 func (i Info) Ended() bool { return i.State == StateZombie || i.State == StateDead }
 
 // IsOwn reports whether the process belongs to the calling (effective) user.
@@ -100,8 +98,8 @@ func Self() (ID, error) {
 	return info.ID, err
 }
 
-// Stat returns what is known about a pid. The error is [ErrGone] if there is no such
-// process; any other error means unknown. A zombie is not an error: see [Info.Ended].
+// Stat returns information about the process with the given pid. The error is [ErrGone] if there is no such process; after any
+// other error its state is unknown. For a zombie Stat returns no error: see [Info.Ended].
 func Stat(pid int) (Info, error) {
 	if pid < 1 {
 		return Info{}, &Error{Op: "stat", PID: pid, Err: errors.New("invalid pid")}
@@ -113,9 +111,9 @@ func Stat(pid int) (Info, error) {
 	return info, nil
 }
 
-// Alive reports whether exactly this process exists and has not ended. It is false for
-// a process that is gone, is a zombie, or has another start time. A stopped process is
-// alive. An error means unknown: the caller must not treat it as dead.
+// Alive reports whether exactly this process exists and has not exited. It returns false for a process that does not exist, is
+// a zombie, or has another start time. A stopped process is alive. After an error the state is unknown: the caller must not
+// treat the process as dead.
 func Alive(id ID) (bool, error) {
 	err := check(id)
 	if errors.Is(err, ErrGone) {
@@ -124,7 +122,7 @@ func Alive(id ID) (bool, error) {
 	return err == nil, err
 }
 
-// check returns nil if exactly this process lives, and ErrGone if it does not.
+// check returns nil if exactly this process is alive, and ErrGone if it is not.
 func check(id ID) error {
 	info, err := Stat(id.PID)
 	if err != nil {
@@ -136,14 +134,13 @@ func check(id ID) error {
 	return nil
 }
 
-// List returns all processes of the machine (of the pid namespace on Linux) in one pass,
-// in no particular order. Processes that end during the pass may or may not be in it.
+// List returns all processes of the machine (on Linux: of the pid namespace) in no particular order. Processes that exit during
+// the call may or may not be included.
 func List() ([]Info, error) { return list() }
 
-// Children returns the pids of the direct children of a process, zombies included.
-// It is the cheap question; a process that ends while it is asked may hide a sibling,
-// so that a decision to destroy something belongs on [Tree].
-// The error is [ErrGone] if there is no such process.
+// Children returns the pids of the direct children of a process, including zombies. It is cheap but not exact: if a process
+// exits during the call, another one may be missing. Use [Tree] for a decision to destroy something. The error is [ErrGone] if
+// there is no such process.
 func Children(pid int) ([]int, error) {
 	if _, err := Stat(pid); err != nil {
 		return nil, err
@@ -155,7 +152,7 @@ func Children(pid int) ([]int, error) {
 	return pids, nil
 }
 
-// childrenByScan returns the answer of [Children] from a full pass.
+// childrenByScan returns the result of [Children] from a list of all processes.
 func childrenByScan(pid int) ([]int, error) {
 	all, err := list()
 	if err != nil {
@@ -170,9 +167,8 @@ func childrenByScan(pid int) ([]int, error) {
 	return pids, nil
 }
 
-// Argv returns the arguments that a process shows, first the program. It is empty for
-// zombies and kernel threads. A program that renames itself may leave empty strings at
-// the end. The error is [ErrGone] if there is no such process.
+// Argv returns the arguments of a process, with the program first. It is empty for zombies and kernel threads. A program that
+// changes its title may leave empty strings at the end. The error is [ErrGone] if there is no such process.
 func Argv(pid int) ([]string, error) {
 	args, err := argv(pid)
 	if err != nil {
@@ -181,7 +177,7 @@ func Argv(pid int) ([]string, error) {
 	return args, nil
 }
 
-// BootID returns a text that differs after each boot of the machine.
+// BootID returns a text that is different after each boot of the machine.
 func BootID() (string, error) {
 	id, err := bootID()
 	if err != nil {

@@ -12,51 +12,49 @@ import (
 	"time"
 )
 
-// ErrSurvivors says that processes of a tree outlived [KillTree].
+// ErrSurvivors reports that processes of a tree are still alive after [KillTree].
 var ErrSurvivors = errors.New("processes survived")
 
 const (
 	defaultGrace    = 2 * time.Second
-	killWait        = 5 * time.Second // for the kernel to take down what was killed
+	killWait        = 5 * time.Second // for processes to exit after SIGKILL
 	minPollInterval = 2 * time.Millisecond
-	maxPollInterval = 50 * time.Millisecond // looks become rarer up to this
-	maxFreezes      = 100                   // passes to stop a tree that forks while it is stopped
+	maxPollInterval = 50 * time.Millisecond // the interval grows up to this
+	maxFreezes      = 100                   // bounds the attempts to stop a tree that keeps forking
 )
 
-// KillOptions changes how [KillTree] works. The zero value is useful.
+// KillOptions are the options of [KillTree]. The zero value is useful.
 type KillOptions struct {
-	// Grace is how long the tree has to end by itself after SIGTERM. Default 2 s;
-	// negative means no SIGTERM at all.
+	// Grace is the time between SIGTERM and SIGKILL. Zero means 2 s; a negative value means no SIGTERM.
 	Grace time.Duration
-	// MarkKey and MarkValue name an environment entry that the processes of the tree
-	// were started with. Processes of the calling user that carry it belong to the
-	// tree even when they have left it. Without a key there is no such sweep.
+	// MarkKey and MarkValue are an environment variable with which the processes of the tree were started. Processes of the
+	// calling user that have it belong to the tree even if they have left it. If MarkKey is empty, environments are not
+	// searched.
 	MarkKey, MarkValue string
 }
 
-// KillReport is the result for a process tree.
+// KillReport is the result of [KillTree].
 type KillReport struct {
-	Found      int    // different processes that belonged to the tree
-	Terminated int    // of these, how many were sent SIGTERM
-	Killed     int    // of these, how many were sent SIGKILL
-	Survivors  []Info // those that live on
-	Unreadable []int  // processes of this user whose mark could not be read, see [UnreadableError]
+	Found      int    // number of processes that belonged to the tree
+	Terminated int    // number of these that SIGTERM was sent to
+	Killed     int    // number of these that SIGKILL was sent to
+	Survivors  []Info // processes that are still alive
+	Unreadable []int  // processes of this user whose environment could not be read, see [UnreadableError]
 }
 
-// KillTree ends a process with everything that descends from it: SIGTERM from the leaves to
-// the root, a bounded wait, then SIGSTOP from the root to the leaves until nothing new
-// appears, and SIGKILL. It is for places without a subreaper.
+// KillTree stops a process and all its descendants. It sends SIGTERM to children before their parents and waits for the grace.
+// Then it sends SIGSTOP to parents before their children, until no new process appears, and then SIGKILL. It is for systems and
+// cases without a subreaper.
 //
-// To the tree belong the root, its descendants, the members of sessions and process groups
-// that one of these leads, what was seen to belong once, and what carries the mark of the
-// options. A signal goes only to a process whose start time was verified, never to the
-// caller. Without a mark, a process that left tree, session and group before the call is
-// not found.
+// The tree consists of the root, its descendants, the members of sessions and process groups that one of these leads, all
+// processes that belonged to it earlier, and all processes with the mark of the options. A signal is sent only to a process
+// whose start time was checked, and never to the caller. Without a mark, a process that left the tree, its sessions and groups
+// before the call is not found.
 //
-// A root that is gone already is no error: the rest is ended. The error is [ErrSurvivors] when
-// processes are left, the cause of ctx when it ended first (nothing more is signalled then),
-// or a failure to list processes; the census is true in each case. A zombie counts as gone:
-// its parent collects it. A nil opts is the zero value.
+// If the root does not exist any more, the rest of the tree is stopped, and that is no error. The error is [ErrSurvivors] if
+// processes are still alive, the cause of ctx if it ended first (no more signals are sent then), or a failure to list
+// processes. The report is valid in all cases. A zombie counts as gone, because its parent waits for it. A nil opts is the zero
+// value.
 func KillTree(ctx context.Context, root ID, opts *KillOptions) (KillReport, error) {
 	if opts == nil {
 		opts = &KillOptions{}
@@ -79,15 +77,15 @@ func KillTree(ctx context.Context, root ID, opts *KillOptions) (KillReport, erro
 	}, err
 }
 
-// treeKiller is one run of [KillTree]; one goroutine owns it.
+// treeKiller is one run of [KillTree]. Only one goroutine uses it.
 type treeKiller struct {
 	opts *KillOptions
 	root ID
 	self int
 
-	members    map[ID]bool    // belonged to the tree at some look
-	leaders    map[int]uint64 // session or group number -> start of the member that leads it
-	alive      []Info         // of the last look, parents before children
+	members    map[ID]bool    // processes that belonged to the tree at some time
+	leaders    map[int]uint64 // session or group ID -> start time of the member that leads it
+	alive      []Info         // live members at the last refresh, parents before children
 	unreadable []int
 
 	seen, termed, killed map[ID]bool
@@ -122,14 +120,14 @@ func (h *treeKiller) run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// freeze stops every process of the tree, so that none can fork its way out while the
-// others are killed. If it fails, they go on.
+// freeze sends SIGSTOP to all processes of the tree, so that none can fork while the others are killed. If it fails, it lets
+// them continue.
 func (h *treeKiller) freeze() error {
 	frozen := map[ID]bool{}
 	for range maxFreezes {
 		if err := h.refresh(); err != nil {
 			for id := range frozen {
-				_ = Signal(id, syscall.SIGCONT) // it may have ended
+				_ = Signal(id, syscall.SIGCONT) // the process may have exited
 			}
 			return err
 		}
@@ -144,18 +142,18 @@ func (h *treeKiller) freeze() error {
 			return nil
 		}
 	}
-	return nil // it forks faster than it can be stopped; SIGKILL still goes to all that is known
+	return nil // the tree forks too fast; SIGKILL is still sent to all known processes
 }
 
-// resume lets a stopped process hear its SIGTERM.
+// resume lets a stopped process continue, so that it handles its SIGTERM.
 func (h *treeKiller) resume(info Info) {
 	if info.State == StateStopped && h.termed[info.ID] {
 		h.signal(info, syscall.SIGCONT, nil)
 	}
 }
 
-// wait looks until the tree is gone (true) or the time is over (false), and calls each
-// for what lives at every look.
+// wait waits until no process of the tree is alive (true) or limit has passed (false). It calls each for every live process
+// after each refresh.
 func (h *treeKiller) wait(ctx context.Context, limit time.Duration, each func(Info)) (bool, error) {
 	over := time.NewTimer(limit)
 	defer over.Stop()
@@ -181,15 +179,15 @@ func (h *treeKiller) wait(ctx context.Context, limit time.Duration, each func(In
 	}
 }
 
-// signal records a process in sent if it could be signalled. A failure needs no
-// handling here: the next look shows what lives, and the census reports it.
+// signal sends a signal and adds the process to sent if that succeeded. Errors are ignored: the next refresh shows which
+// processes are alive.
 func (h *treeKiller) signal(info Info, sig syscall.Signal, sent map[ID]bool) {
 	if Signal(info.ID, sig) == nil && sent != nil {
 		sent[info.ID] = true
 	}
 }
 
-// refresh makes one pass over the machine and refreshes members and living.
+// refresh reads all processes and updates members and alive.
 func (h *treeKiller) refresh() error {
 	all, err := list()
 	if err != nil {
@@ -232,9 +230,8 @@ func (h *treeKiller) adoptMarked() error {
 	return nil
 }
 
-// dropEmptyGroups drops sessions and groups without members, and those whose number now belongs
-// to another leader: from then on the number may mean somebody else's. While a session or
-// group has a member, the kernel does not give its number away.
+// dropEmptyGroups removes sessions and groups that have no members any more, and those whose ID belongs to another leader now.
+// Their IDs may be reused by other processes. The kernel does not reuse the ID of a session or group that has a member.
 func (h *treeKiller) dropEmptyGroups(all []Info) {
 	used := map[int]bool{}
 	for _, info := range all {
@@ -248,8 +245,8 @@ func (h *treeKiller) dropEmptyGroups(all []Info) {
 	maps.DeleteFunc(h.leaders, func(number int, _ uint64) bool { return !used[number] })
 }
 
-// grow adds descendants and fellows in sessions and groups of known members. It is true
-// while there were new ones.
+// grow adds the descendants of members, and the members of sessions and groups that a member leads. It reports whether it added
+// any.
 func (h *treeKiller) grow(all []Info) bool {
 	byPID := make(map[int]Info, len(all))
 	for _, info := range all {
@@ -273,14 +270,13 @@ func (h *treeKiller) grow(all []Info) bool {
 	return grown
 }
 
-// isLedByMember reports whether a member leads this session or group and is not younger
-// than the process in it.
+// isLedByMember reports whether a member leads the session or group number, and the process is not older than that leader.
 func (h *treeKiller) isLedByMember(number int, info Info) bool {
 	start, ok := h.leaders[number]
 	return ok && info.Start >= start
 }
 
-// sortByDepth puts parents before children.
+// sortByDepth sorts parents before children.
 func sortByDepth(infos []Info) {
 	parent := make(map[int]int, len(infos))
 	for _, info := range infos {

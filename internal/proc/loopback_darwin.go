@@ -6,8 +6,7 @@ import (
 	"net/netip"
 )
 
-// LoopbackUID reports that this system does not report it: the error is
-// errors.ErrUnsupported.
+// LoopbackUID returns errors.ErrUnsupported: this system does not report the user.
 func LoopbackUID(_, _ netip.AddrPort) (int, error) {
 	return 0, fmt.Errorf("the user of a TCP connection: %w", errors.ErrUnsupported)
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// LoopbackUID returns the user at the other end of a TCP connection of this machine:
-// local is our address, remote the peer's. The connection must be open.
+// LoopbackUID returns the user ID at the other end of a TCP connection within this machine. local is the address of this
+// process, remote the address of the peer. The connection must be open.
 func LoopbackUID(local, remote netip.AddrPort) (int, error) {
 	for _, table := range []struct {
 		path string
@@ -19,7 +19,7 @@ func LoopbackUID(local, remote netip.AddrPort) (int, error) {
 	}{{"/proc/self/net/tcp", kernelV4}, {"/proc/self/net/tcp6", kernelV6}} {
 		text, err := os.ReadFile(table.path)
 		if err != nil {
-			continue // without that protocol; the peer is in the other table, or nowhere
+			continue // the protocol is not available; the peer may be in the other table
 		}
 		mine, theirs := table.hex(local), table.hex(remote)
 		for line := range bytes.Lines(text) {
@@ -32,14 +32,13 @@ func LoopbackUID(local, remote netip.AddrPort) (int, error) {
 	return 0, fmt.Errorf("no socket of this machine is %s", remote)
 }
 
-// kernelV4 returns an address as the kernel's table has it: the word in the machine's own
-// order.
+// kernelV4 returns an address in the format of /proc/net/tcp: the IP address as a word in the byte order of the machine.
 func kernelV4(a netip.AddrPort) string {
 	ip := a.Addr().Unmap().As4()
 	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(ip[:]), a.Port())
 }
 
-// kernelV6 returns the address of a socket that speaks both.
+// kernelV6 returns an address in the format of /proc/net/tcp6.
 func kernelV6(a netip.AddrPort) string {
 	ip, text := a.Addr().As16(), ""
 	for i := 0; i < len(ip); i += 4 {

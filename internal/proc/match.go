@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// interpreter says how to find the script in the arguments of a program that runs
-// scripts.
+// interpreter describes how to find the script in the arguments of an interpreter.
 type interpreter struct {
-	words  []string // subcommands before the script
+	words  []string // subcommands that may come before the script
 	values []string // flags whose value is the next argument
-	code   []string // flags after which there is no script but program text
-	module string   // flag whose value takes the place of the script
+	code   []string // flags whose argument is program text, so that there is no script
+	module string   // flag whose value is used instead of a script
 }
 
 var (
@@ -39,7 +38,7 @@ var (
 	}
 )
 
-// interpreterOf returns the rules for a program name, if it is an interpreter.
+// interpreterOf returns the rules for a program name and reports whether it is an interpreter.
 func interpreterOf(program string) (interpreter, bool) {
 	program = strings.ToLower(program)
 	switch program {
@@ -57,11 +56,10 @@ func interpreterOf(program string) (interpreter, bool) {
 	return rules, ok
 }
 
-// Match reports whether a process is one of the named programs: by the kernel's name for
-// it, by the file name of its first argument, or, for an interpreter (node, bun, npx,
-// deno, python, sh), by the file name of its script with or without extension. Names
-// are compared whole and with case; parts of a name or of another argument never match.
-// Match says nothing about liveness: see [Alive].
+// Match reports whether a process is one of the named programs. It compares names with the kernel's name of the process and
+// with the file name of its first argument. For an interpreter (node, bun, npx, deno, python, sh) it also compares the file
+// name of the script, with and without extension. The whole name must be equal, including case. Match does not check whether
+// the process is alive: see [Alive].
 func Match(info Info, argv, names []string) bool {
 	var known []string
 	add := func(name string) {
@@ -81,7 +79,7 @@ func Match(info Info, argv, names []string) bool {
 			add(base)
 			add(strings.TrimSuffix(base, filepath.Ext(base)))
 			if name, _, ok := strings.Cut(base, "@"); ok {
-				add(name) // package@version
+				add(name) // a name such as package@version
 			}
 		}
 	}
@@ -90,7 +88,7 @@ func Match(info Info, argv, names []string) bool {
 	})
 }
 
-// script returns the script argument, or "" if there is none.
+// script returns the script in the arguments of an interpreter, or "" if there is none.
 func (r interpreter) script(args []string) string {
 	words := r.words
 	for i := 0; i < len(args); i++ {
@@ -104,7 +102,7 @@ func (r interpreter) script(args []string) string {
 			i++
 		case strings.HasPrefix(arg, "-"):
 		case slices.Contains(words, arg):
-			words = nil // only the first word is a subcommand
+			words = nil // only the first such word is a subcommand
 		default:
 			return arg
 		}
@@ -116,6 +114,6 @@ func (r interpreter) isCode(arg string) bool {
 	if slices.Contains(r.code, arg) {
 		return true
 	}
-	cluster := len(arg) > 2 && arg[0] == '-' && arg[1] != '-' // such as -lc
+	cluster := len(arg) > 2 && arg[0] == '-' && arg[1] != '-' // several flags in one argument, such as -lc
 	return cluster && strings.HasSuffix(arg, "c") && slices.Contains(r.code, "-c")
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat asks sysctl; a pid that does not exist gives an empty answer.
+// stat reads the process by sysctl, which returns an empty list for a pid that does not exist.
 func stat(pid int) (Info, error) {
 	procs, err := kinfo("kern.proc.pid", pid)
 	if err != nil {
@@ -43,7 +43,7 @@ func list() ([]Info, error) {
 	return all, nil
 }
 
-// kinfo repeats the question while the process table grows between its two steps.
+// kinfo calls sysctl and retries if the process table grows between its two steps.
 func kinfo(name string, args ...int) ([]unix.KinfoProc, error) {
 	var err error
 	for range 10 {
@@ -71,14 +71,14 @@ func convert(p *unix.KinfoProc) Info {
 		State: parseState(p.Proc.P_stat),
 		UID:   int(p.Eproc.Ucred.Uid),
 	}
-	// The record holds only a kernel address for the session. A process that ended since has none.
+	// The kernel's record has no session ID. The call fails for a process that has exited.
 	if sid, err := unix.Getsid(info.PID); err == nil {
 		info.SID = sid
 	}
 	return info
 }
 
-// parseState reads p_stat of <sys/proc.h>.
+// parseState converts p_stat of <sys/proc.h>.
 func parseState(s int8) State {
 	const idle, run, sleep, stop, zombie = 1, 2, 3, 4, 5
 	switch s {
@@ -107,9 +107,8 @@ func environ(pid int) ([]string, error) {
 	return env, err
 }
 
-// procargs asks for the start of the stack: the number of arguments, the path of the program,
-// padding, arguments, environment. The kernel has the same answer (EINVAL) for gone, ended
-// and forbidden.
+// procargs reads the beginning of a process's stack: the number of arguments, the path of the program, padding, arguments,
+// environment. The kernel returns the same error (EINVAL) for a process that does not exist, has exited, or may not be read.
 func procargs(pid int) (args, env []string, err error) {
 	data, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil {
@@ -145,7 +144,7 @@ func parseProcargs(data []byte) (args, env []string, err error) {
 	args = all[:count:count]
 	for _, entry := range all[count:] {
 		if entry == "" {
-			break // what follows is not the environment
+			break // the environment ends here
 		}
 		env = append(env, entry)
 	}

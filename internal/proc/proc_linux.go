@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat reads /proc/pid/stat. The owner of /proc/pid is the effective user, always.
+// stat reads /proc/pid/stat. UID is the owner of /proc/pid, which is the effective user.
 func stat(pid int) (Info, error) {
 	info, err := readStat(pid)
 	if !errors.Is(err, ErrGone) {
 		return info, err
 	}
-	// A hidden process (hidepid) and a missing /proc look like a process that is gone.
+	// A process that is hidden (hidepid) and a missing /proc look like a process that does not exist.
 	switch err := unix.Kill(pid, 0); {
 	case errors.Is(err, unix.ESRCH):
 		return Info{}, ErrGone
 	case errors.Is(err, unix.EPERM):
 		return Info{}, fmt.Errorf("it exists but is not shown in /proc: %w", os.ErrPermission)
 	}
-	info, err = readStat(pid) // it ended or began in between, or is being collected
+	info, err = readStat(pid) // the process has just started or exited
 	if errors.Is(err, ErrGone) && unix.Kill(pid, 0) == nil {
 		return Info{}, errors.New("it exists but is not shown in /proc")
 	}
@@ -48,8 +48,8 @@ func readStat(pid int) (Info, error) {
 	return info, err
 }
 
-// parseStat reads the text of a stat file: pid (comm) state ppid pgrp session ... The
-// comm may hold any byte, parentheses and newlines too; it ends at the last parenthesis.
+// parseStat parses the text of a stat file: pid (comm) state ppid pgrp session ... The comm may contain any byte, also
+// parentheses and newlines; it ends at the last parenthesis.
 func parseStat(data []byte) (Info, error) {
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 2 || end < open || end+2 > len(data) {
@@ -67,7 +67,7 @@ func parseStat(data []byte) (Info, error) {
 		Comm:  string(data[open+1 : end]),
 		State: parseState(fields[state][0]),
 	}
-	// A first thread that has ended looks like a zombie while other threads live on.
+	// A process whose first thread has exited looks like a zombie while its other threads run.
 	if info.State == StateZombie && p.number(fields[threads]) > 1 {
 		info.State = StateSleeping
 	}
@@ -77,7 +77,7 @@ func parseStat(data []byte) (Info, error) {
 	return info, nil
 }
 
-// fieldParser keeps the first error of several conversions.
+// fieldParser converts numbers and joins the errors of all conversions.
 type fieldParser struct {
 	fields [][]byte
 	err    error
@@ -131,8 +131,8 @@ func list() ([]Info, error) {
 	return all, nil
 }
 
-// pids returns the numeric names of /proc. A pass that does not even see its own
-// process (a masked or missing /proc) is an error and not an empty machine.
+// pids returns the numeric names in /proc. If the calling process itself is missing (a masked or missing /proc), it returns an
+// error instead of an empty list.
 func pids() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -159,14 +159,14 @@ func pids() ([]int, error) {
 
 func children(pid int) ([]int, error) {
 	lists, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
-	if err != nil || len(lists) == 0 { // the kernel may have been built without them
+	if err != nil || len(lists) == 0 { // the kernel may not have these files
 		return childrenByScan(pid)
 	}
 	var pids []int
 	for _, path := range lists {
 		data, err := readAll(path, nil)
 		if errors.Is(err, ErrGone) {
-			continue // the thread has ended; its children moved to another thread
+			continue // the thread has exited; its children belong to another thread now
 		}
 		if err != nil {
 			return nil, err
@@ -199,8 +199,8 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// readAll appends a file of /proc to buf. It bypasses package os, which would register
-// each file with the poller.
+// readAll reads a file of /proc and appends it to buf. It does not use package os, which would register each file with the
+// poller.
 func readAll(path string, buf []byte) ([]byte, error) {
 	fd, err := openRead(path)
 	if err != nil {

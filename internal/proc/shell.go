@@ -13,26 +13,25 @@ import (
 
 const (
 	shellPath = "/bin/sh"
-	// shellOutput is how much of a command's output is kept.
+	// shellOutput is the number of bytes of a command's output that are stored.
 	shellOutput = 2 << 10
-	// shellGrace is how long background processes may hold the output open after
-	// the command has ended.
+	// shellGrace is how long background processes may keep the output open after the command has exited.
 	shellGrace = 500 * time.Millisecond
 )
 
-// Shell is a user's command line, run by sh -c in a process group of its own.
+// Shell is a command line of a user. It runs with sh -c in a process group of its own.
 type Shell struct {
 	Line  string
 	Dir   string
-	Env   []string // the whole environment, NAME=value
+	Env   []string // the whole environment, NAME=value; nil means empty
 	Stdin []byte
 }
 
-// ShellError says how a command failed.
+// ShellError reports that a command failed.
 type ShellError struct {
 	Line   string
-	Output string // the end of what it printed
-	Err    error  // the cause: an [*exec.ExitError], or why ctx ended
+	Output string // the end of the command's output
+	Err    error  // the cause: an [*exec.ExitError], or the cause of ctx
 }
 
 func (e *ShellError) Error() string {
@@ -45,28 +44,25 @@ func (e *ShellError) Error() string {
 // Unwrap returns the cause.
 func (e *ShellError) Unwrap() error { return e.Err }
 
-// Run runs the command and waits for it. When ctx ends its whole process group
-// is killed. What a command left in the background lives on once the command
-// itself has ended, save with [Shell.RunAlone]. A status other than 0, and a
-// command that cannot be started, is a [*ShellError].
+// Run runs the command and waits for it. If ctx ends, it kills the whole process group. Background processes of the command
+// continue after it has exited; see [Shell.RunAlone]. If the command cannot be started or exits with a status other than 0, the
+// error is a [*ShellError].
 func (s Shell) Run(ctx context.Context) error {
 	_, err := s.run(ctx, &shellTail{})
 	return err
 }
 
-// Output is RunAlone, and returns the end of what the command printed, with what
-// it printed on its standard error.
+// Output is RunAlone and also returns the end of the command's output, including standard error.
 func (s Shell) Output(ctx context.Context) ([]byte, error) {
 	out := &shellTail{}
 	err := s.killLeftovers(s.run(ctx, out))
 	return out.kept, err
 }
 
-// RunAlone is Run, and leaves nothing behind: the process group is killed at
-// the end.
+// RunAlone is Run, but it kills the process group of the command at the end, so that no background process is left.
 func (s Shell) RunAlone(ctx context.Context) error { return s.killLeftovers(s.run(ctx, &shellTail{})) }
 
-// killLeftovers kills what is left of a command's process group.
+// killLeftovers kills the remaining processes of a command's process group.
 func (s Shell) killLeftovers(group int, err error) error {
 	if group > 0 {
 		if gone := syscall.Kill(-group, syscall.SIGKILL); gone != nil && !errors.Is(gone, syscall.ESRCH) && !errors.Is(gone, syscall.EPERM) {
@@ -80,7 +76,7 @@ func (s Shell) run(ctx context.Context, out *shellTail) (group int, err error) {
 	cmd := exec.CommandContext(ctx, shellPath, "-c", s.Line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, out, out
 	if s.Env == nil {
-		cmd.Env = []string{} // not ours
+		cmd.Env = []string{} // nil would mean the environment of this process
 	}
 	cmd.Stdin = bytes.NewReader(s.Stdin)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -96,12 +92,12 @@ func (s Shell) run(ctx context.Context, out *shellTail) (group int, err error) {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case cmd.ProcessState != nil && cmd.ProcessState.Success():
-		return group, nil // it ended well; something it started holds its output, or it did not read its input
+		return group, nil // the command succeeded; a background process keeps its output open, or the command did not read its input
 	}
 	return group, &ShellError{Line: s.Line, Output: strings.TrimSpace(string(out.kept)), Err: err}
 }
 
-// shellTail keeps the end of what is written.
+// shellTail stores the last shellOutput bytes that are written to it.
 type shellTail struct{ kept []byte }
 
 func (t *shellTail) Write(p []byte) (int, error) {

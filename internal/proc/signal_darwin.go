@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signal sends a signal to exactly this process. The error is [ErrGone] if it is gone or a
-// zombie, and then nothing was signalled. Darwin cannot signal by handle: the start time
-// is verified directly before the signal. The error is os.ErrPermission (by errors.Is) for
-// a process of another user.
+// Signal sends a signal to exactly this process. The error is [ErrGone] if the process does not exist or is a zombie; no signal
+// was sent then. Darwin has no process handles, so the start time is checked immediately before the signal. For a process of
+// another user the error matches os.ErrPermission.
 func Signal(id ID, sig syscall.Signal) error {
 	if err := check(id); err != nil {
 		return err
@@ -28,9 +27,8 @@ func Signal(id ID, sig syscall.Signal) error {
 	return &Error{Op: "signal", PID: id.PID, Err: err}
 }
 
-// WaitGone blocks until exactly this process has ended (a zombie has) and returns nil, at
-// once if it already has. Otherwise the error is the cause of ctx, or unknown. It
-// occupies one thread while it waits.
+// WaitGone waits until exactly this process has exited, and returns nil. A zombie has exited. If ctx ends first, it returns the
+// cause of ctx. After any other error the state of the process is unknown. It occupies one thread while it waits.
 func WaitGone(ctx context.Context, id ID) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -40,7 +38,7 @@ func WaitGone(ctx context.Context, id ID) error {
 		return fmt.Errorf("wait for process %d: %w", id.PID, err)
 	}
 	defer unix.Close(queue)
-	// Verified after the watch stands, so that its end cannot be missed.
+	// The check is made after the watch was set, so that the exit cannot be missed.
 	if alive, err := Alive(id); !alive || err != nil {
 		return err
 	}
@@ -68,11 +66,11 @@ func WaitGone(ctx context.Context, id ID) error {
 	return context.Cause(ctx)
 }
 
-// cancelEvent is the user event by which a wait is ended early.
+// cancelEvent is the user event that cancels a wait.
 const cancelEvent = 1
 
-// watchExit returns a queue with an event for the end of the process, which may be gone
-// already, and one that can be triggered.
+// watchExit returns a queue with an event for the exit of the process and an event that cancels the wait. The process may
+// already have exited.
 func watchExit(pid int) (queue int, err error) {
 	queue, err = unix.Kqueue()
 	if err != nil {
@@ -101,9 +99,8 @@ func kevent(queue int, changes, events []unix.Kevent_t) error {
 	}
 }
 
-// PeerUID returns user and process at the other end of a Unix connection, as the kernel
-// recorded them when it was made. The pid may have been recycled since; it is 0 if the
-// kernel does not report it.
+// PeerUID returns the user ID and process ID at the other end of a Unix connection. The kernel recorded them when the
+// connection was made; the pid may have been reused since. The pid is 0 if the kernel does not report it.
 func PeerUID(conn *net.UnixConn) (uid, pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signal sends a signal to exactly this process. The error is [ErrGone] if it is gone or a
-// zombie, and then nothing was signalled; a recycled pid is never hit. It is
-// [os.ErrPermission] (by errors.Is) for a process of another user.
+// Signal sends a signal to exactly this process, never to a process that reuses its pid. The error is [ErrGone] if the process
+// does not exist or is a zombie; no signal was sent then. For a process of another user the error matches [os.ErrPermission].
 func Signal(id ID, sig syscall.Signal) error {
 	err := withPidfd(id, func(fd int) error { return unix.PidfdSendSignal(fd, sig, nil, 0) })
 	if noPidfd(err) {
@@ -32,9 +31,8 @@ func Signal(id ID, sig syscall.Signal) error {
 	return &Error{Op: "signal", PID: id.PID, Err: err}
 }
 
-// withPidfd calls use with a descriptor that stands for exactly this process. The order
-// matters: a start time that is verified after the descriptor was opened belongs to
-// the process behind the descriptor.
+// withPidfd calls use with a pidfd of exactly this process. The start time is checked after the pidfd was opened, so it belongs
+// to the process of the pidfd.
 func withPidfd(id ID, use func(fd int) error) error {
 	if id.PID < 1 {
 		return errors.New("invalid pid")
@@ -42,7 +40,7 @@ func withPidfd(id ID, use func(fd int) error) error {
 	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
 	switch {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT):
-		// Either a kernel that does not know the flag, or the pid is now a thread's.
+		// Either the kernel does not support the flag, or the pid is now the ID of a thread.
 		if fd, err = unix.PidfdOpen(id.PID, 0); err != nil {
 			return threadOrError(id, err)
 		}
@@ -63,13 +61,12 @@ func threadOrError(id ID, err error) error {
 	return fmt.Errorf("open pidfd: %w", err)
 }
 
-// noPidfd is true if the kernel or the sandbox has no pidfds.
+// noPidfd reports whether the kernel or the sandbox does not support pidfds.
 func noPidfd(err error) bool {
 	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) && pidfdForbidden()
 }
 
-// pidfdForbidden distinguishes a sandbox that forbids pidfds from a process that may not be
-// signalled.
+// pidfdForbidden reports whether the sandbox forbids pidfds. Else an EPERM means that the process may not be signalled.
 func pidfdForbidden() bool {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err == nil {
@@ -78,10 +75,9 @@ func pidfdForbidden() bool {
 	return err != nil
 }
 
-// WaitGone blocks until exactly this process has ended (a zombie has) and returns nil, at
-// once if it already has. Otherwise the error is the cause of ctx, or unknown. It uses
-// no thread and no timer while it waits, except on kernels without pidfds, where it looks
-// 20 times a second.
+// WaitGone waits until exactly this process has exited, and returns nil. A zombie has exited. If ctx ends first, it returns the
+// cause of ctx. After any other error the state of the process is unknown. It uses no thread and no timer while it waits,
+// except on kernels without pidfds, where it checks 20 times a second.
 func WaitGone(ctx context.Context, id ID) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -96,7 +92,7 @@ func WaitGone(ctx context.Context, id ID) error {
 	return err
 }
 
-// waitPidfd waits in the poller of the Go runtime. The file gets its own descriptor.
+// waitPidfd waits in the poller of the Go runtime. It duplicates fd, because the file closes its descriptor.
 func waitPidfd(ctx context.Context, fd int) error {
 	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -113,7 +109,7 @@ func waitPidfd(ctx context.Context, fd int) error {
 		return fmt.Errorf("wait on pidfd: %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() {
-		// Ends the Read below; it cannot fail on a descriptor that the poller accepted.
+		// Unblocks the Read below. It cannot fail on a descriptor that the poller accepted.
 		_ = file.SetReadDeadline(time.Unix(1, 0))
 	})
 	defer stop()
@@ -147,8 +143,8 @@ func waitByPolling(ctx context.Context, id ID) error {
 	}
 }
 
-// PeerUID returns user and process at the other end of a Unix connection, as the kernel
-// recorded them when it was made. The pid may have been recycled since.
+// PeerUID returns the user ID and process ID at the other end of a Unix connection. The kernel recorded them when the
+// connection was made; the pid may have been reused since.
 func PeerUID(conn *net.UnixConn) (uid, pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -2,9 +2,8 @@ package proc
 
 import "slices"
 
-// Tree returns a process and all its descendants from one pass over the machine,
-// parents before children. Processes that were re-parented outside the tree are not in
-// it. The error is [ErrGone] if there is no such process.
+// Tree returns a process and all its descendants, parents before children, from one list of all processes. A process that was
+// re-parented to a process outside the tree is not included. The error is [ErrGone] if there is no such process.
 func Tree(root int) ([]Info, error) {
 	all, err := list()
 	if err != nil {
@@ -17,10 +16,9 @@ func Tree(root int) ([]Info, error) {
 	return tree, nil
 }
 
-// Descendants picks a process and all its descendants out of a list, parents before
-// children and siblings by pid. It is empty if root is not in the list. A process that
-// is older than its supposed parent is no child: the pid of the parent was recycled
-// while the list was made.
+// Descendants returns a process and all its descendants from a list, parents before children and siblings by pid. It is empty
+// if root is not in the list. A process that is older than its parent is not a child: the parent's pid was reused while the
+// list was made.
 func Descendants(all []Info, root int) []Info {
 	at := slices.IndexFunc(all, func(i Info) bool { return i.PID == root })
 	if at < 0 {

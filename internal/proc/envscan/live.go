@@ -16,26 +16,25 @@ import (
 	"gascity/internal/proc"
 )
 
-// The marks of an agent's processes, beside the instance token.
+// The environment variables of an agent's processes, in addition to the instance token.
 const (
-	// CityKey is the variable that says which city an agent belongs to.
+	// CityKey is the variable with the path of the city that an agent belongs to.
 	CityKey    = "GC_CITY_PATH"
 	sessionKey = "GC_SESSION"
-	// SetupKey marks set-up commands: what they leave in the background belongs to no agent.
+	// SetupKey marks setup commands: their background processes belong to no agent.
 	SetupKey = "GC_SETUP_COMMAND"
 )
 
-// Process is a live process that an agent of a city has started, or is the agent.
+// Process is a live process of an agent of a city: the agent or a process that it started.
 type Process struct {
 	proc.Info
 	Session string // name of the session
 	Token   string // instance token
 }
 
-// LiveProcesses returns the live processes of this user that carry the marks of an agent of the city:
-// GC_CITY_PATH with this value, a session and an instance token. The calling process and those that
-// it descends from are left out, and so are set-up commands. Processes that may not be read are not
-// in the result.
+// LiveProcesses returns the live processes of this user that have the variables of an agent of the city in their environment:
+// GC_CITY_PATH with this value, a session and an instance token. The calling process, its ancestors and setup commands are
+// skipped. Processes that cannot be read are not in the result.
 func LiveProcesses(city string) ([]Process, error) {
 	if city == "" {
 		return nil, nil
@@ -59,7 +58,7 @@ func LiveProcesses(city string) ([]Process, error) {
 	return out, nil
 }
 
-// processOf reads the marks of one process.
+// processOf reads the variables of one process and reports whether it belongs to an agent.
 func processOf(info proc.Info) (p Process, ok bool) {
 	value := func(key string) string { v, _, _ := proc.EnvValue(info.PID, key); return v }
 	p = Process{Info: info, Session: value(sessionKey), Token: value(markKey)}
@@ -67,10 +66,10 @@ func processOf(info proc.Info) (p Process, ok bool) {
 		return p, false
 	}
 	now, err := proc.Stat(info.PID)
-	return p, err == nil && now.ID == info.ID // else the number changed hands while it was read
+	return p, err == nil && now.ID == info.ID // else the pid was reused meanwhile
 }
 
-// ancestors returns the calling process and those that it descends from.
+// ancestors returns the pids of the calling process and its ancestors.
 func ancestors() map[int]bool {
 	mine := map[int]bool{}
 	for pid := os.Getpid(); pid > 1 && !mine[pid]; {
@@ -84,8 +83,8 @@ func ancestors() map[int]bool {
 	return mine
 }
 
-// Searcher answers several who search at a time with one search of the machine. The zero value
-// is ready. It is safe for concurrent use.
+// Searcher shares one search of all processes among concurrent callers. The zero value is ready to use. It is safe for
+// concurrent use.
 type Searcher struct {
 	mu    sync.Mutex
 	began time.Time
@@ -93,14 +92,14 @@ type Searcher struct {
 	found []Process
 }
 
-// Agents returns the live processes of a session that lead a terminal session, as agents do. The
-// search begins after the call. An empty city finds nothing.
+// Agents returns the live processes of a session that lead a terminal session, as agents do. It uses a search that began after
+// the call. If city is empty, it returns nothing.
 func (s *Searcher) Agents(city, session string) ([]Process, error) {
 	return s.search(city, session, func(p Process) bool { return p.SID == p.PID })
 }
 
-// Leaderless is [Searcher.Agents] for processes whose terminal session has lost its leader, and that no
-// other one of them has started.
+// Leaderless returns the live processes of a session whose terminal session has lost its leader. Processes that another process
+// of the result has started are skipped.
 func (s *Searcher) Leaderless(city, session string) ([]Process, error) {
 	found, err := s.search(city, session, func(p Process) bool {
 		_, err := proc.Stat(p.SID)
@@ -137,8 +136,8 @@ func (s *Searcher) search(city, session string, keep func(Process) bool) ([]Proc
 	return out, nil
 }
 
-// OrphanError reports an agent that runs and cannot be reached: nothing is on the disk of its session, and
-// the process that could change that is gone.
+// OrphanError reports an agent that runs and cannot be reached: its session has no files, and the process that could create
+// them has exited.
 type OrphanError struct {
 	Session string
 	PIDs    []int
@@ -149,7 +148,7 @@ func (e *OrphanError) Error() string {
 	return fmt.Sprintf("an agent of session %q runs already (process %s) but cannot be reached any more; stop it with: kill %s", e.Session, pids, pids)
 }
 
-// PIDs returns the process ids.
+// PIDs returns the process IDs of processes.
 func PIDs(processes []Process) []int {
 	out := make([]int, 0, len(processes))
 	for _, p := range processes {
@@ -158,18 +157,18 @@ func PIDs(processes []Process) []int {
 	return out
 }
 
-// StopResult is the result for the processes of one session.
+// StopResult is the result of StopAll for one session.
 type StopResult struct {
 	Session   string
 	Found     int
 	Survivors []int
 }
 
-// maxParallelStops bounds how many processes are stopped side by side.
+// maxParallelStops bounds how many processes are stopped in parallel.
 const maxParallelStops = 16
 
-// StopAll stops every process that [LiveProcesses] finds, with what descends from it: SIGTERM, then SIGKILL to
-// what does not exit. It reports each session with processes.
+// StopAll stops every process that [LiveProcesses] returns, with its descendants: it sends SIGTERM, then SIGKILL to processes
+// that do not exit. It returns a result for each session that had processes.
 func StopAll(ctx context.Context, city string) ([]StopResult, error) {
 	live, err := LiveProcesses(city)
 	if err != nil || len(live) == 0 {

@@ -1,5 +1,5 @@
-// Package envscan finds agent processes in the process table of this machine by what their
-// environment says, whatever the books of a driver say.
+// Package envscan finds agent processes in the process table of this machine by their environment, independent of what a driver
+// has recorded.
 package envscan
 
 import (
@@ -18,8 +18,8 @@ const (
 	markKey      = "GC_INSTANCE_TOKEN"
 )
 
-// Find returns the first processes of all sessions that carry the id, or any id if it is
-// empty. tracked maps the first process of each session in the driver's books to its name.
+// Find returns the first processes of all sessions that have the id in their environment, or any id if id is empty. tracked
+// maps the first process of each session that the driver knows to its name.
 func Find(id string, tracked map[int]string) ([]runtime.LiveRuntime, error) {
 	marked, err := proc.FindByEnv(sessionIDKey, id)
 	var unreadable *proc.UnreadableError
@@ -33,11 +33,11 @@ func Find(id string, tracked map[int]string) ([]runtime.LiveRuntime, error) {
 	var found []runtime.LiveRuntime
 	for _, m := range marked {
 		if value, inherited := member[m.PPID]; inherited && value == m.Value {
-			continue // not a root: its parent is of the same session
+			continue // not a root: its parent is in the same session
 		}
 		r := runtime.LiveRuntime{SessionID: m.Value, PID: m.PID, City: cityOf(m.PID)}
 		if epoch, ok, err := proc.EnvValue(m.PID, epochKey); err == nil && ok {
-			r.Epoch, _ = strconv.Atoi(epoch) // zero if it is no number, as documented
+			r.Epoch, _ = strconv.Atoi(epoch) // zero if it is not a number, as documented
 		}
 		r.ProviderName, r.IsTracked = tracked[m.PID]
 		found = append(found, r)
@@ -54,8 +54,8 @@ func cityOf(pid int) string {
 	return ""
 }
 
-// Terminate ends the process that r describes with all that carries its token, if it is
-// still that process. One that is gone is nil.
+// Terminate stops the process that r describes and all processes with its instance token, if it is still that process. If it
+// does not exist, Terminate returns nil.
 func Terminate(ctx context.Context, r runtime.LiveRuntime) error {
 	info, err := proc.Stat(r.PID)
 	if errors.Is(err, proc.ErrGone) {
@@ -66,7 +66,7 @@ func Terminate(ctx context.Context, r runtime.LiveRuntime) error {
 	}
 	id, ok, err := proc.EnvValue(r.PID, sessionIDKey)
 	if err != nil || !ok || id != r.SessionID {
-		return nil //nolint:nilerr // the number belongs to another process now
+		return nil //nolint:nilerr // the pid was reused
 	}
 	opts := &proc.KillOptions{}
 	if token, ok, err := proc.EnvValue(r.PID, markKey); err == nil && ok {

@@ -12,37 +12,37 @@ import (
 	"time"
 )
 
-// Finder looks programs up, and asks the user's login shell for its PATH where a program is not
-// found: it may have been installed since this process started. It is safe for concurrent use.
+// Finder searches for programs. If a program is not found in the given PATH, it also searches in the PATH of the user's login
+// shell, because the program may have been installed after this process started. It is safe for concurrent use.
 type Finder struct {
-	Shell string        // the user's login shell; empty is /bin/sh
+	Shell string        // the user's login shell; empty means /bin/sh
 	Env   []string      // the environment of that shell
-	Limit time.Duration // for one question to it; zero is 5 s
+	Limit time.Duration // time limit for starting that shell; zero means 5 s
 
 	mu    sync.Mutex
-	login string    // PATH of the login shell when it was last asked
-	asked time.Time // when that was
-	whole bool      // and whether it was asked in every way
+	login string    // PATH of the login shell at the last query
+	asked time.Time // time of the last query
+	whole bool      // whether the last query tried all kinds of login shells
 }
 
-// Found is where a program is.
+// Found is the location of a program.
 type Found struct {
 	File string
-	// PATH is what an agent needs as its PATH to find the program. It is the given one, unless
-	// the program was found by the login shell's: then the directories of that follow.
+	// PATH is the PATH that an agent needs to find the program. It is the given PATH. If the program was found through the
+	// login shell, the directories of the login shell's PATH are appended.
 	PATH string
-	// Login: the program was found by the PATH of the login shell.
+	// Login reports that the program was found in the PATH of the login shell.
 	Login bool
 }
 
 // defaultLimit is the default of [Finder.Limit].
 const defaultLimit = 5 * time.Second
 
-// maxAnswer bounds what is read of a shell's output.
+// maxAnswer bounds the output that is read from a shell, in bytes.
 const maxAnswer = 1 << 20
 
-// Find returns where a program is, seen from dir and with path. A program that is named by a path is
-// not looked for anywhere else. The error says what is wrong with it.
+// Find returns the location of a program. dir is the working directory and path the PATH of the search. A program that is named
+// by a path is not searched for. The error says why the program cannot be used.
 func (f *Finder) Find(ctx context.Context, program, dir, path string) (Found, error) {
 	file, err := Find(program, dir, path)
 	if err == nil || strings.Contains(program, "/") {
@@ -59,7 +59,7 @@ func (f *Finder) Find(ctx context.Context, program, dir, path string) (Found, er
 	if known, ok := found(); ok {
 		return known, nil
 	}
-	if f.asked.After(began) && f.whole { // by another caller, while this one waited
+	if f.asked.After(began) && f.whole { // another caller has queried while this one waited
 		return Found{PATH: path}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(f.Limit, defaultLimit))
@@ -77,10 +77,11 @@ func (f *Finder) Find(ctx context.Context, program, dir, path string) (Found, er
 	return Found{PATH: path}, err
 }
 
-// pathMarker begins the line of a shell's output with its PATH.
+// pathMarker is the beginning of the output line with the PATH.
 const pathMarker = "gc-path="
 
-// queryLoginShell returns the PATH of the login shell, empty if it does not say in time. It has no terminal.
+// queryLoginShell returns the PATH of the login shell; an empty string if the shell does not print it in time. The shell has no
+// terminal.
 func (f *Finder) queryLoginShell(ctx context.Context, flags []string) string {
 	cmd := exec.CommandContext(ctx, cmp.Or(f.Shell, "/bin/sh"), append(slices.Clone(flags), `printf '\n`+pathMarker+`%s\n' "$PATH"`)...)
 	cmd.Env = f.Env
@@ -90,7 +91,7 @@ func (f *Finder) queryLoginShell(ctx context.Context, flags []string) string {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 200 * time.Millisecond
-	_ = cmd.Run() // what it printed counts, also if it failed or left something running
+	_ = cmd.Run() // its output is used even if it failed or left processes running
 	path := ""
 	for line := range strings.Lines(out.String()) {
 		if found, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), pathMarker); ok {
@@ -100,7 +101,7 @@ func (f *Finder) queryLoginShell(ctx context.Context, flags []string) string {
 	return path
 }
 
-// limitedBuffer keeps the first bytes that are written to it.
+// limitedBuffer stores the first maxAnswer bytes that are written to it.
 type limitedBuffer struct{ strings.Builder }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
@@ -108,8 +109,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// join returns the directories of path and, behind them, those of more that are absolute and not
-// among them.
+// join appends the absolute directories of more that are not in path to path.
 func join(path, more string) string {
 	dirs := filepath.SplitList(path)
 	for _, dir := range filepath.SplitList(more) {

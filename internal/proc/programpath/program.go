@@ -1,5 +1,4 @@
-// Package programpath finds out which program a shell command runs, without running it, and where that
-// program is.
+// Package programpath finds out which program a shell command runs, without running it, and where that program is.
 package programpath
 
 import (
@@ -13,8 +12,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// FirstProgram returns the first program that a shell command runs, empty if that is
-// unknown without running it.
+// FirstProgram returns the first program that a shell command runs. It returns an empty string if that cannot be determined
+// without running the command.
 func FirstProgram(command string) (string, error) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	if err != nil {
@@ -43,14 +42,14 @@ func FirstProgram(command string) (string, error) {
 	return "", nil
 }
 
-// builtins are words that a shell answers itself.
+// builtins are the commands that a shell runs itself.
 var builtins = []string{
 	".", ":", "[", "alias", "bg", "break", "builtin", "cd", "continue", "declare", "echo", "eval", "exit", "export", "false", "fg",
 	"getopts", "hash", "jobs", "kill", "let", "local", "printf", "pwd", "read", "readonly", "return", "set", "shift", "shopt",
 	"source", "test", "time", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unset", "wait",
 }
 
-// quotedText returns the text of a word that is one quoted literal.
+// quotedText returns the text of a word that is one quoted literal, else an empty string.
 func quotedText(word *syntax.Word) string {
 	if len(word.Parts) != 1 {
 		return ""
@@ -70,7 +69,7 @@ func quotedText(word *syntax.Word) string {
 	return ""
 }
 
-// Find returns where a program is, seen from a folder and with a PATH.
+// Find returns the path of a program. dir is the working directory for a relative path, and path is the PATH that is searched.
 func Find(program, dir, path string) (string, error) {
 	if strings.Contains(program, "/") {
 		if !filepath.IsAbs(program) {
