@@ -1,6 +1,6 @@
 package acp
 
-// ReadFileParams ask for a text file, from a line (counted from 1) on, so many lines.
+// ReadFileParams request a text file: at most Limit lines, beginning with line Line, counted from 1. Zero values mean all.
 type ReadFileParams struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
@@ -8,19 +8,19 @@ type ReadFileParams struct {
 	Limit     int    `json:"limit"`
 }
 
-// ReadFileResult is its text.
+// ReadFileResult is the answer to ReadFileParams.
 type ReadFileResult struct {
 	Content string `json:"content"`
 }
 
-// WriteFileParams replace a text file, or make it.
+// WriteFileParams request to replace or create a text file.
 type WriteFileParams struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
 	Content   string `json:"content"`
 }
 
-// TerminalParams start a command.
+// TerminalParams request to start a command.
 type TerminalParams struct {
 	SessionID       string     `json:"sessionId"`
 	Command         string     `json:"command"`
@@ -30,20 +30,20 @@ type TerminalParams struct {
 	OutputByteLimit int        `json:"outputByteLimit"`
 }
 
-// TerminalRef names one that was started.
+// TerminalRef names a started command.
 type TerminalRef struct {
 	SessionID  string `json:"sessionId,omitempty"`
 	TerminalID string `json:"terminalId"`
 }
 
-// TerminalOutput is what it printed so far; its last bytes, if Truncated.
+// TerminalOutput is the output of a command so far. If Truncated is true, it has only the last bytes.
 type TerminalOutput struct {
 	Output    string      `json:"output"`
 	Truncated bool        `json:"truncated"`
 	Exit      *ExitStatus `json:"exitStatus,omitempty"`
 }
 
-// ExitStatus is how a command ended: by its code or by a signal.
+// ExitStatus is the exit status of a command: its code or the signal that killed it.
 type ExitStatus struct {
 	Code   *int    `json:"exitCode"`
 	Signal *string `json:"signal"`

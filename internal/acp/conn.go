@@ -13,18 +13,17 @@ import (
 
 // Handler serves the requests and notifications of the peer.
 type Handler interface {
-	// Request answers a request of the peer. It runs in a goroutine of its own; ctx
-	// ends with the connection and when the peer cancels the request. An error that is
-	// no [*Error] is reported as an internal one.
+	// Request answers a request of the peer. It runs in a goroutine of its own. ctx ends with the connection and when the peer
+	// cancels the request. An error that is not an [*Error] is sent as an internal error.
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
-	// Notification takes a notification. They come one after the other, in order, and
-	// before the answer to any call that the peer answered later.
+	// Notification processes a notification. Notifications are processed one after the other, in order. A notification is
+	// processed before the result of any call that the peer answered after it.
 	Notification(method string, params json.RawMessage)
-	// Stray takes a line that is no message, or why one was dropped.
+	// Stray receives a line that is not a message, or the reason why a message was dropped.
 	Stray(line string)
 }
 
-// Conn is one connection. It is safe for concurrent use.
+// Conn is one connection to a peer. It is safe for concurrent use.
 type Conn struct {
 	lines   *lineReader
 	handler Handler
@@ -34,15 +33,14 @@ type Conn struct {
 
 	mu     sync.Mutex
 	last   int64
-	calls  map[string]*Pending           // waiting for their answers
-	served map[string]context.CancelFunc // requests of the peer
+	calls  map[string]*Pending           // calls that wait for answers
+	served map[string]context.CancelFunc // requests of the peer in progress
 	ended  bool
 
 	done chan struct{} // closed when the connection has ended
 }
 
-// NewConn returns a connection that reads from r and writes to w. Nothing is read
-// before [Conn.Serve].
+// NewConn returns a connection that reads from r and writes to w. It reads nothing before [Conn.Serve].
 func NewConn(r io.Reader, w io.Writer, handler Handler) *Conn {
 	return &Conn{
 		lines: newLineReader(r, MaxLine), w: w, handler: handler,
@@ -50,8 +48,8 @@ func NewConn(r io.Reader, w io.Writer, handler Handler) *Conn {
 	}
 }
 
-// Serve reads until the end of input, which is nil, or a failure. It returns when all
-// requests that it served have been answered.
+// Serve reads messages until the end of input, for which it returns nil, or until a read error. It returns after all requests
+// of the peer have been answered.
 func (c *Conn) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var requests sync.WaitGroup
@@ -114,7 +112,7 @@ func (c *Conn) handleMessage(ctx context.Context, requests *sync.WaitGroup, m me
 	}
 }
 
-// answer serves one request. That the answer cannot be written shows at the next read.
+// answer handles one request of the peer. Errors of writing the answer are ignored; the next read fails then.
 func (c *Conn) answer(ctx context.Context, m message) {
 	reply := message{Version: rpcVersion, ID: m.ID}
 	result, err := c.handler.Request(ctx, m.Method, m.Params)
@@ -127,7 +125,7 @@ func (c *Conn) answer(ctx context.Context, m message) {
 			reply.Error = &Error{Code: CodeInternal, Message: err.Error()}
 		}
 	}
-	_ = c.write(reply) // see above
+	_ = c.write(reply) // see the comment above
 }
 
 func (c *Conn) resolve(m message) {
@@ -138,7 +136,7 @@ func (c *Conn) resolve(m message) {
 	c.mu.Unlock()
 	if p == nil {
 		if m.Error != nil {
-			c.handler.Stray("the agent answered what was not asked: " + m.Error.Error())
+			c.handler.Stray("the agent sent an error for an unknown request: " + m.Error.Error())
 		}
 		return
 	}
@@ -162,10 +160,10 @@ func (c *Conn) end() {
 	close(c.done)
 }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// write sends one message. Writes are one line each.
+// write writes one message as one line.
 func (c *Conn) write(m message) error {
 	line, err := encode(m)
 	if err != nil {
@@ -189,7 +187,7 @@ func encode(m message) ([]byte, error) {
 	return line.Bytes(), nil
 }
 
-// Notify sends a notification.
+// Notify sends a notification to the peer.
 func (c *Conn) Notify(method string, params any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -205,8 +203,7 @@ type Pending struct {
 	err      error
 }
 
-// Start sends a request; it returns when it has been written. An error says that the
-// peer did not get a whole request.
+// Start writes a request and returns without waiting for the answer. After an error the peer did not get the whole request.
 func (c *Conn) Start(method string, params any) (*Pending, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -231,11 +228,10 @@ func (c *Conn) Start(method string, params any) (*Pending, error) {
 	return p, nil
 }
 
-// Answered is closed when the answer is there, or the connection has ended.
+// Answered returns a channel that is closed when the answer was received or the connection has ended.
 func (p *Pending) Answered() <-chan struct{} { return p.answered }
 
-// Result reads the answer into result, which may be nil. It must not be called before
-// Answered is closed.
+// Result decodes the answer into result, which may be nil. Call it only after Answered is closed.
 func (p *Pending) Result(result any) error {
 	switch {
 	case p.err != nil:
@@ -249,7 +245,7 @@ func (p *Pending) Result(result any) error {
 	return nil
 }
 
-// Call sends a request and waits for the answer.
+// Call sends a request, waits for the answer, and decodes it into result, which may be nil.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	p, err := c.Start(method, params)
 	if err != nil {

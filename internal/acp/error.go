@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Error is an error answer of the peer, or one for it.
+// Error is an error in an answer of the peer or in an answer to it.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// The codes that the protocol gives a meaning to.
+// The error codes of the protocol that this package uses.
 const (
 	CodeParse            = -32700
 	CodeInvalidRequest   = -32600
@@ -21,7 +21,7 @@ const (
 	CodeInvalidParams    = -32602
 	CodeInternal         = -32603
 	CodeAuthRequired     = -32000
-	CodeDenied           = -32001 // ours: the rules of the agent's city do not allow it
+	CodeDenied           = -32001 // defined by gc: the rules of the agent's city deny the call
 	CodeResourceNotFound = -32002
 	CodeCancelled        = -32800
 )
@@ -45,12 +45,12 @@ func IsCode(err error, code int) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// ErrClosed says that the connection has ended. Calls under way then fail with it.
+// ErrClosed reports that the connection has ended. Calls in progress fail with it.
 var ErrClosed = errors.New("the connection to the agent has ended")
 
-// LongLineError says that a line was longer than the limit and was skipped.
+// LongLineError reports a line that was longer than the limit and was skipped.
 type LongLineError struct {
-	Bytes int // its length without the newline
+	Bytes int // length of the line without the newline
 	Begin string
 }
 
@@ -58,10 +58,10 @@ func (e *LongLineError) Error() string {
 	return fmt.Sprintf("a message of %d bytes was dropped: the limit is %d", e.Bytes, MaxLine)
 }
 
-// MethodNotFound returns the answer for a method that is not served.
+// MethodNotFound returns the error for an unknown method.
 func MethodNotFound(method string) *Error {
 	return &Error{Code: CodeMethodNotFound, Message: "method not found: " + method}
 }
 
-// InvalidParams returns the answer for parameters that cannot be used.
+// InvalidParams returns the error for invalid parameters.
 func InvalidParams(why string) *Error { return &Error{Code: CodeInvalidParams, Message: why} }

@@ -7,11 +7,10 @@ import (
 	"io"
 )
 
-// MaxLine is the longest message that is read, in bytes without the newline.
+// MaxLine is the longest message that is accepted, in bytes without the newline.
 const MaxLine = 64 << 20
 
-// lineReader reads lines up to a limit. What is longer is skipped, and the next line
-// is read as usual.
+// lineReader reads lines up to a limit. A longer line is skipped with an error, and the next call reads the following line.
 type lineReader struct {
 	r     *bufio.Reader
 	limit int
@@ -21,8 +20,8 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{bufio.NewReaderSize(r, 64<<10), limit}
 }
 
-// next returns a line without its newline: the caller's to keep. The end of input is
-// [io.EOF]; a last line without a newline comes before it.
+// next returns a line without its newline. The caller may keep the slice. At the end of input the error is [io.EOF]; a last
+// line without a newline is returned first.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte
 	size := 0

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// message is one JSON-RPC message: a request has ID and Method, a notification Method
-// alone, a response ID alone.
+// message is one JSON-RPC message. A request has ID and Method, a notification only Method, a response only ID.
 type message struct {
 	Version string          `json:"jsonrpc,omitempty"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -20,8 +19,7 @@ type message struct {
 
 const rpcVersion = "2.0"
 
-// parse reads a line. More than one message is a batch; none with a nil error is an
-// empty line.
+// parse parses a line. A batch gives several messages; an empty line gives none and no error.
 func parse(line []byte) ([]message, error) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -58,7 +56,7 @@ func parseOne(raw []byte) (message, error) {
 		m.ID = nil
 	}
 	if m.Method == "" && m.ID == nil && m.Error == nil {
-		return m, fmt.Errorf("no message of the protocol")
+		return m, fmt.Errorf("not a JSON-RPC message")
 	}
 	return m, nil
 }
@@ -67,6 +65,5 @@ func isNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// idKey makes ids comparable: 7 and "7" are the same one, since some peers answer a
-// number by its text.
+// idKey returns an ID as text. 7 and "7" are the same ID, because some peers answer a number as a string.
 func idKey(raw json.RawMessage) string { return strings.Trim(string(bytes.TrimSpace(raw)), `"`) }

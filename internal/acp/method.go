@@ -1,7 +1,6 @@
 package acp
 
-// The versions of the protocol that this package speaks. The second is a draft: its
-// documents of November 2026 are meant.
+// The protocol versions that this package supports. Version 2 is a draft; its documents of November 2026 are used.
 const (
 	Version      = 1
 	VersionDraft = 2
@@ -19,8 +18,8 @@ const (
 	MethodSetMode      = "session/set_mode"
 )
 
-// The methods of an agent of the draft that are others: in place of authenticate and
-// session/set_mode. It has no session/load either.
+// The methods of an agent that differ in the draft. They replace authenticate and session/set_mode. The draft has no
+// session/load.
 const (
 	MethodLogin     = "auth/login"
 	MethodSetOption = "session/set_config_option"
@@ -37,5 +36,5 @@ const (
 	MethodTerminalWait    = "terminal/wait_for_exit"
 	MethodTerminalKill    = "terminal/kill"
 	MethodTerminalRelease = "terminal/release"
-	MethodCancelRequest   = "$/cancel_request" // a notification, of both sides
+	MethodCancelRequest   = "$/cancel_request" // a notification, for both sides
 )

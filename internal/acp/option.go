@@ -2,21 +2,21 @@ package acp
 
 import "encoding/json"
 
-// Options are what can be chosen for a session. Those that cannot be read are left out.
+// Options are the configuration options of a session. Options that cannot be decoded are skipped.
 type Options []ConfigOption
 
-// ConfigOption is one of them.
+// ConfigOption is one configuration option.
 type ConfigOption struct {
 	ID       string
 	Category string
-	Value    string   // the present one, of an option with named values
-	Values   []string // that it can have, also of groups
+	Value    string   // the current value, if the values have names
+	Values   []string // the possible values, including those in groups
 }
 
-// categoryMode marks the option that says how the agent works.
+// categoryMode is the category of the option that holds the agent's mode.
 const categoryMode = "mode"
 
-// Mode returns the option that says how the agent works; ok is false if there is none.
+// Mode returns the option that holds the agent's mode; ok is false if there is none.
 func (o Options) Mode() (mode ConfigOption, ok bool) {
 	for _, one := range o {
 		if one.Category == categoryMode || one.ID == categoryMode {
@@ -26,7 +26,7 @@ func (o Options) Mode() (mode ConfigOption, ok bool) {
 	return ConfigOption{}, false
 }
 
-// UnmarshalJSON reads what it can.
+// UnmarshalJSON decodes the members that have the expected type and ignores the others.
 func (o *Options) UnmarshalJSON(raw []byte) error {
 	var all []json.RawMessage
 	read(raw, &all)
@@ -34,7 +34,7 @@ func (o *Options) UnmarshalJSON(raw []byte) error {
 	for _, one := range all {
 		var m struct {
 			ConfigID string            `json:"configId"`
-			ID       string            `json:"id"` // of version 1
+			ID       string            `json:"id"` // in version 1
 			Category string            `json:"category"`
 			Value    json.RawMessage   `json:"currentValue"`
 			Values   []json.RawMessage `json:"options"`
@@ -53,7 +53,7 @@ func (o *Options) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// valuesOf reads a value, or those of a group of them.
+// valuesOf returns a value, or all values of a group.
 func valuesOf(raw json.RawMessage) (all []string) {
 	var v struct {
 		Value   string            `json:"value"`

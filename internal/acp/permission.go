@@ -2,22 +2,22 @@ package acp
 
 import "encoding/json"
 
-// PermissionParams ask for a permission.
+// PermissionParams request a permission.
 type PermissionParams struct {
 	SessionID string   `json:"sessionId"`
-	Title     string   `json:"title"` // of the question, in the draft; else the tool's is
+	Title     string   `json:"title"` // title of the question, only in the draft; version 1 has the title of the tool call
 	Tool      ToolCall `json:"toolCall"`
 	Options   []Option `json:"options"`
 }
 
-// Option is one answer to it.
+// Option is one possible answer to a permission request.
 type Option struct {
 	ID   string `json:"optionId"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 }
 
-// The kinds of options. An option of another kind, or of none, is chosen by name only.
+// The kinds of options. An option of another kind, or without a kind, can be chosen only by its name.
 const (
 	AllowOnce    = "allow_once"
 	AllowAlways  = "allow_always"
@@ -25,23 +25,23 @@ const (
 	RejectAlways = "reject_always"
 )
 
-// PermissionResult answers it.
+// PermissionResult is the answer to a permission request.
 type PermissionResult struct {
 	Outcome PermissionOutcome `json:"outcome"`
 }
 
-// PermissionOutcome is "selected" with an option, or "cancelled".
+// PermissionOutcome is "selected" with an option ID, or "cancelled".
 type PermissionOutcome struct {
 	Outcome  string `json:"outcome"`
 	OptionID string `json:"optionId,omitempty"`
 }
 
-// Selected returns the choice of an option.
+// Selected returns the result that selects the option with the given ID.
 func Selected(id string) PermissionResult {
 	return PermissionResult{PermissionOutcome{Outcome: "selected", OptionID: id}}
 }
 
-// Cancelled leaves the permission unanswered, for a turn that is cancelled.
+// Cancelled returns the result for a permission request whose turn was cancelled.
 func Cancelled() PermissionResult { return PermissionResult{PermissionOutcome{Outcome: "cancelled"}} }
 
 // OptionOfKind returns the first option of a kind; ok is false if there is none.
@@ -54,8 +54,8 @@ func OptionOfKind(options []Option, kind string) (o Option, ok bool) {
 	return Option{}, false
 }
 
-// subjectOf returns what a permission of the draft is asked for: a tool's call, or a command, which
-// is reported as a tool that executes it.
+// subjectOf returns the tool call of a permission request of the draft. A request for a command is returned as a tool call that
+// executes the command.
 func subjectOf(raw json.RawMessage) (t ToolCall) {
 	var subject struct {
 		Tool    json.RawMessage `json:"toolCall"`
@@ -74,7 +74,7 @@ func subjectOf(raw json.RawMessage) (t ToolCall) {
 	return ToolCall{ID: subject.ID, Title: subject.Command, Kind: "execute", RawInput: input}
 }
 
-// UnmarshalJSON reads the options that can be read, each by itself.
+// UnmarshalJSON decodes a permission request. Options that cannot be decoded are skipped.
 func (p *PermissionParams) UnmarshalJSON(raw []byte) error {
 	var m struct {
 		SessionID string            `json:"sessionId"`

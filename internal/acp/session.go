@@ -2,44 +2,44 @@ package acp
 
 import "encoding/json"
 
-// Implementation names a program.
+// Implementation names a client or an agent.
 type Implementation struct {
 	Name    string `json:"name"`
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 }
 
-// InitializeParams begin a connection.
+// InitializeParams are the first request on a connection.
 type InitializeParams struct {
 	ProtocolVersion    int                `json:"protocolVersion"`
 	ClientCapabilities ClientCapabilities `json:"clientCapabilities"`
 	ClientInfo         Implementation     `json:"clientInfo"`
-	Info               *Implementation    `json:"info,omitempty"` // of the draft, beside what an agent of version 1 reads
+	Info               *Implementation    `json:"info,omitempty"` // for the draft; ClientInfo is for version 1
 }
 
-// ClientCapabilities are what a client serves.
+// ClientCapabilities are the methods that a client implements.
 type ClientCapabilities struct {
 	FS       FSCapabilities `json:"fs"`
 	Terminal bool           `json:"terminal"`
 }
 
-// FSCapabilities are the file methods that a client serves.
+// FSCapabilities are the file methods that a client implements.
 type FSCapabilities struct {
 	ReadTextFile  bool `json:"readTextFile"`
 	WriteTextFile bool `json:"writeTextFile"`
 }
 
-// InitializeResult is the agent's answer. A version other than the one that was asked for is
-// one that the agent speaks instead.
+// InitializeResult is the agent's answer. If its version is different from the requested one, the agent supports only that
+// version.
 type InitializeResult struct {
 	ProtocolVersion   int               `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
 	AgentInfo         *Implementation   `json:"agentInfo"`
 	AuthMethods       []AuthMethod      `json:"authMethods"`
-	Info              *Implementation   `json:"info"` // of the draft
+	Info              *Implementation   `json:"info"` // in the draft
 }
 
-// About names the agent; nil if it does not.
+// About returns the name and version of the agent; nil if it did not report them.
 func (r InitializeResult) About() *Implementation {
 	if r.Info != nil {
 		return r.Info
@@ -47,7 +47,7 @@ func (r InitializeResult) About() *Implementation {
 	return r.AgentInfo
 }
 
-// AgentCapabilities are what an agent can do.
+// AgentCapabilities are the features of an agent.
 type AgentCapabilities struct {
 	LoadSession         bool            `json:"loadSession"`
 	MCP                 MCPCapabilities `json:"mcpCapabilities"`
@@ -56,23 +56,23 @@ type AgentCapabilities struct {
 	} `json:"sessionCapabilities"`
 }
 
-// Resumes reports whether the agent can go on with a session without replaying it.
+// Resumes reports whether the agent can resume a session without repeating its messages.
 func (a AgentCapabilities) Resumes() bool { return !isNull(a.SessionCapabilities.Resume) }
 
-// MCPCapabilities are the transports of MCP servers that an agent knows beside stdio.
+// MCPCapabilities are the transports of MCP servers that an agent supports besides stdio.
 type MCPCapabilities struct {
 	HTTP bool `json:"http"`
 	SSE  bool `json:"sse"`
 }
 
-// AuthMethod is one way to sign in.
+// AuthMethod is one way to sign in to an agent.
 type AuthMethod struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
-// UnmarshalJSON reads one of either version.
+// UnmarshalJSON decodes an AuthMethod of version 1 or of the draft.
 func (a *AuthMethod) UnmarshalJSON(raw []byte) error {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -87,14 +87,13 @@ func (a *AuthMethod) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// AuthenticateParams choose one.
+// AuthenticateParams select a sign-in method.
 type AuthenticateParams struct {
 	MethodID string `json:"methodId"`
 }
 
-// MCPServer is a server that the agent is to connect to: of stdio without a Type, in the draft
-// with that Type, with Command, Args and Env; of "http" and "sse" with URL and Headers. The lists
-// of its kind must not be nil.
+// MCPServer is a server that the agent must connect to. A stdio server has Command, Args and Env; its Type is empty, or
+// [TypeStdio] in the draft. A server of type "http" or "sse" has URL and Headers. The lists of its kind must not be nil.
 type MCPServer struct {
 	Type    string
 	Name    string
@@ -105,11 +104,10 @@ type MCPServer struct {
 	Headers []Variable
 }
 
-// TypeStdio is the type of a server that the agent runs, where the type is
-// sent.
+// TypeStdio is the type of a server that the agent starts. Only the draft sends it.
 const TypeStdio = "stdio"
 
-// MarshalJSON writes only the members of its kind.
+// MarshalJSON encodes only the members of the server's kind.
 func (s MCPServer) MarshalJSON() ([]byte, error) {
 	if s.Type == "" || s.Type == TypeStdio {
 		return json.Marshal(struct {
@@ -134,15 +132,14 @@ type Variable struct {
 	Value string `json:"value"`
 }
 
-// SessionParams open a session; SessionID names one to load or resume. MCPServers
-// must not be nil.
+// SessionParams open a session. SessionID names the session to load or resume. MCPServers must not be nil.
 type SessionParams struct {
 	SessionID  string      `json:"sessionId,omitempty"`
 	Cwd        string      `json:"cwd"`
 	MCPServers []MCPServer `json:"mcpServers"`
 }
 
-// SessionResult is the answer to it. A loaded session keeps its id.
+// SessionResult is the answer to SessionParams. A loaded session keeps its ID.
 type SessionResult struct {
 	SessionID string `json:"sessionId"`
 	Modes     *Modes `json:"modes"`
@@ -152,25 +149,25 @@ type SessionResult struct {
 	Options Options `json:"configOptions"`
 }
 
-// Modes are the ways that an agent can work in.
+// Modes are the modes of an agent.
 type Modes struct {
 	Current   string `json:"currentModeId"`
 	Available []Mode `json:"availableModes"`
 }
 
-// Mode is one of them.
+// Mode is one mode of an agent.
 type Mode struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// SetModeParams change it.
+// SetModeParams change the mode.
 type SetModeParams struct {
 	SessionID string `json:"sessionId"`
 	ModeID    string `json:"modeId"`
 }
 
-// SetOptionParams change a selectable option of a session, in the draft.
+// SetOptionParams change an option of a session, in the draft.
 type SetOptionParams struct {
 	SessionID string `json:"sessionId"`
 	ConfigID  string `json:"configId"`
@@ -178,24 +175,23 @@ type SetOptionParams struct {
 	Value     string `json:"value"`
 }
 
-// Selection returns the choice of a value of an option.
+// Selection returns the parameters that set an option to a value.
 func Selection(session, option, value string) SetOptionParams {
 	return SetOptionParams{SessionID: session, ConfigID: option, Type: "id", Value: value}
 }
 
-// PromptParams begin a turn.
+// PromptParams start a turn.
 type PromptParams struct {
 	SessionID string  `json:"sessionId"`
 	Prompt    []Block `json:"prompt"`
 }
 
-// CancelParams end it.
+// CancelParams cancel the turn in progress.
 type CancelParams struct {
 	SessionID string `json:"sessionId"`
 }
 
-// Block is a piece of content; this package writes and reads the text of those of
-// type "text" and the names of the others.
+// Block is a piece of content. This package uses the text of blocks of type "text" and the names of other blocks.
 type Block struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`
@@ -203,18 +199,18 @@ type Block struct {
 	URI  string `json:"uri,omitempty"`
 }
 
-// TextBlock returns a block of text.
+// TextBlock returns a block with text.
 func TextBlock(text string) Block { return Block{Type: "text", Text: text} }
 
-// PromptResult ends a turn. In the draft it only says that the agent has the prompt, and the
-// update that it rests ends the turn, with these members.
+// PromptResult is the answer at the end of a turn. In the draft the answer only means that the agent has accepted the prompt; a
+// later idle update ends the turn and has these members.
 type PromptResult struct {
 	StopReason string          `json:"stopReason"`
 	Usage      json.RawMessage `json:"usage,omitempty"`
 	Meta       json.RawMessage `json:"_meta,omitempty"`
 }
 
-// The reasons for the end of a turn; there may be others.
+// The reasons for the end of a turn. There may be others.
 const (
 	StopEndTurn   = "end_turn"
 	StopCancelled = "cancelled"

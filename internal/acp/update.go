@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// UpdateParams are the updates of an agent during and between turns.
+// UpdateParams are an update of the agent, during or between turns.
 type UpdateParams struct {
 	SessionID string `json:"sessionId"`
 	Update    Update `json:"update"`
 }
 
-// The kinds of updates that have a meaning here; there are others.
+// The kinds of updates that are used. There are others.
 const (
 	UpdateUserMessage  = "user_message_chunk"
 	UpdateAgentMessage = "agent_message_chunk"
@@ -24,8 +24,7 @@ const (
 	UpdateUsage        = "usage_update"
 )
 
-// The kinds that the draft has beside those: whole messages, pieces of what a tool gives, plans
-// with a name, and what the session does.
+// Further kinds of updates in the draft: whole messages, chunks of tool content, named plans, and the state of the session.
 const (
 	UpdateUserWhole    = "user_message"
 	UpdateAgentWhole   = "agent_message"
@@ -35,20 +34,20 @@ const (
 	UpdateState        = "state_update"
 )
 
-// The states of a session, of the draft; there may be others.
+// The states of a session in the draft. There may be others.
 const (
 	StateRunning        = "running"
 	StateIdle           = "idle"
 	StateRequiresAction = "requires_action"
 )
 
-// The ends of a tool call, by its status.
+// The statuses of a tool call that has ended.
 const (
 	ToolCompleted = "completed"
 	ToolFailed    = "failed"
 )
 
-// The kinds of tools, of those that have a meaning here.
+// The kinds of tools that are used.
 const (
 	KindRead    = "read"
 	KindEdit    = "edit"
@@ -59,27 +58,26 @@ const (
 	KindFetch   = "fetch"
 )
 
-// Update is one of them. What its kind does not have is empty; what cannot be read is
-// left out, so that drift in one member loses no other.
+// Update is one update. Members that its kind does not have are empty. A member that cannot be decoded is skipped, so that a
+// changed member does not affect the others.
 type Update struct {
 	Kind    string
-	Message string      // the chunk's or the whole message's id, if it has one
-	Content Block       // of the chunks; of a whole message the text of all its blocks
-	Tool    ToolCall    // of the tool calls
-	Plan    []PlanEntry // of the plan
-	Mode    string      // of current_mode_update, and of config_option_update if that has it
-	Window  Window      // of usage_update
-	State   State       // of state_update
+	Message string      // ID of the message, for chunks and whole messages; may be empty
+	Content Block       // for chunks; for a whole message the text of all its blocks
+	Tool    ToolCall    // for tool calls
+	Plan    []PlanEntry // for plans
+	Mode    string      // for current_mode_update, and for config_option_update if it has the mode
+	Window  Window      // for usage_update
+	State   State       // for state_update
 	Raw     json.RawMessage
 }
 
-// State is what a session does, of the draft. The rest is reported when foreground work
-// ends.
+// State is the state of a session in the draft. Result and Error are set when the foreground work has ended.
 type State struct {
 	State      string
-	Background int // how much work goes on beside it
+	Background int // number of background tasks
 	Result     PromptResult
-	Error      *Error // that ended the work
+	Error      *Error // error that ended the work; nil if there is none
 }
 
 // PlanEntry is a step of a plan.
@@ -88,7 +86,7 @@ type PlanEntry struct {
 	Status  string `json:"status"`
 }
 
-// ToolCall is the use of a tool.
+// ToolCall is one call of a tool.
 type ToolCall struct {
 	ID       string          `json:"toolCallId"`
 	Name     string          `json:"name"`
@@ -96,11 +94,11 @@ type ToolCall struct {
 	Kind     string          `json:"kind"`
 	Status   string          `json:"status"`
 	RawInput json.RawMessage `json:"rawInput"`
-	Texts    []string        `json:"-"` // of its content
-	Paths    []string        `json:"-"` // of the files that it is about, by its locations and differences
+	Texts    []string        `json:"-"` // the texts in its content
+	Paths    []string        `json:"-"` // paths of files that it uses, from its locations and diffs
 }
 
-// UnmarshalJSON reads what it can.
+// UnmarshalJSON decodes the members that have the expected type and ignores the others.
 func (u *Update) UnmarshalJSON(raw []byte) error {
 	*u = Update{Raw: append(json.RawMessage(nil), raw...)}
 	var m map[string]json.RawMessage
@@ -151,7 +149,7 @@ func (u *Update) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// listOf returns a list of one member.
+// listOf returns a JSON list with one member.
 func listOf(raw json.RawMessage) json.RawMessage {
 	return append(append(json.RawMessage("["), raw...), ']')
 }
@@ -167,10 +165,10 @@ func stateOf(m map[string]json.RawMessage) (s State) {
 	return s
 }
 
-// read reads a member whose shape may have changed.
+// read decodes a member into into. If the member has an unexpected type, it is ignored.
 func read(raw json.RawMessage, into any) {
 	if len(raw) > 0 {
-		_ = json.Unmarshal(raw, into) // another shape says nothing to us
+		_ = json.Unmarshal(raw, into) // an unexpected type is ignored
 	}
 }
 
@@ -217,7 +215,7 @@ func (t *ToolCall) addPath(path string) {
 	}
 }
 
-// UnmarshalJSON reads what it can.
+// UnmarshalJSON decodes the members that have the expected type and ignores the others.
 func (t *ToolCall) UnmarshalJSON(raw []byte) error {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil {

@@ -1,18 +1,18 @@
 package acp
 
-// Window is how full the conversation's context is, in tokens; Size zero is not known.
+// Window is the number of used tokens in the conversation's context and its size. A Size of zero means unknown.
 type Window struct{ Used, Size int64 }
 
-// Spent are the tokens of one turn. Nil is not reported.
+// Spent holds the token usage of one turn. Nil means not reported.
 type Spent struct {
 	Input, Output, CacheRead, CacheWrite, Thought *int64
-	// Cached says that Input counts what came from the cache, too.
+	// Cached reports that Input includes tokens that were read from the cache.
 	Cached bool
 	Model  string
 }
 
-// Spent reads what the turn took: as the protocol has it, else as some agents report it
-// in the result's _meta. Not ok if it is not reported.
+// Spent returns the token usage of the turn: from the member that the protocol defines, else from _meta, where some agents
+// report it. ok is false if it is not reported.
 func (r PromptResult) Spent() (s Spent, ok bool) {
 	var meta struct {
 		Quota struct {

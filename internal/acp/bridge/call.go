@@ -10,24 +10,24 @@ import (
 	"gascity/worker"
 )
 
-// The names by which rules know the tools of agents that do not name theirs.
+// The tool names that rules use, for agents that do not name their tools.
 const (
 	toolShell = "Bash"
 	toolWrite = "Write"
 	toolRead  = "Read"
 )
 
-// toolOfKind are the names of tools by the kinds of the protocol.
+// toolOfKind maps the tool kinds of the protocol to tool names.
 var toolOfKind = map[string]string{
 	acp.KindExecute: toolShell, acp.KindRead: toolRead, acp.KindEdit: "Edit", acp.KindDelete: toolWrite, acp.KindMove: toolWrite,
 	acp.KindSearch: "Grep", acp.KindFetch: "WebFetch",
 }
 
-// merged returns what is known of a tool call: the newest of each, by previous updates of it too.
-func merged(old, t acp.ToolCall) acp.ToolCall {
+// mergeToolCall returns the tool call with the newest value of each member. old has the values of earlier updates.
+func mergeToolCall(old, t acp.ToolCall) acp.ToolCall {
 	t.ID, t.Name, t.Kind = cmp.Or(t.ID, old.ID), cmp.Or(t.Name, old.Name), cmp.Or(t.Kind, old.Kind)
 	t.Title, t.Status = cmp.Or(t.Title, old.Title), cmp.Or(t.Status, old.Status)
-	if old.Status == acp.ToolCompleted { // it stays so
+	if old.Status == acp.ToolCompleted { // a completed call stays completed
 		t.Status = old.Status
 	}
 	if len(t.RawInput) == 0 {
@@ -41,8 +41,8 @@ func merged(old, t acp.ToolCall) acp.ToolCall {
 	return t
 }
 
-// callOf returns what the city is asked about a tool call. Agents name and describe their tools
-// as they like: what runs a command reaches the rules as a shell, with its command.
+// callOf returns the call that the city is asked to authorize. Agents name and describe their tools freely. Whatever runs a
+// command is passed to the rules as a shell with that command.
 func callOf(t acp.ToolCall) worker.Call {
 	input := map[string]json.RawMessage{}
 	if json.Unmarshal(t.RawInput, &input) != nil || input == nil {
@@ -55,7 +55,7 @@ func callOf(t acp.ToolCall) worker.Call {
 	switch {
 	case runs || t.Title == "":
 	case t.Kind == acp.KindExecute, t.Kind == "" && t.Name == "" && len(input) == 0:
-		// It says what it runs by its title alone. Also where it says nothing else.
+		// The agent gives the command only in the title, or gives nothing but a title.
 		input["command"], runs = raw(strings.Trim(t.Title, "`")), true
 	}
 	if len(t.Paths) > 0 && !has(input, "paths") {
@@ -73,7 +73,7 @@ func has(input map[string]json.RawMessage, name string) bool {
 	return len(value) > 0 && string(value) != "null" && string(value) != `""`
 }
 
-// shownBytes is how much of a file that is written people are shown.
+// shownBytes is the number of bytes of a written file that are shown to people.
 const shownBytes = 4096
 
 func readCall(p acp.ReadFileParams) worker.Call {
@@ -85,8 +85,8 @@ func writeCall(p acp.WriteFileParams) worker.Call {
 	return worker.Call{Tool: toolWrite, Input: raw(map[string]string{"file_path": p.Path, "content": content}), Partial: true}
 }
 
-// terminalCall returns a line for a shell as a text, and a program with its arguments as
-// its words.
+// terminalCall returns the call for a command in a terminal. A command without arguments is a line for a shell and is passed as
+// text. A program with arguments is passed as a list of words.
 func (h *host) terminalCall(p acp.TerminalParams) worker.Call {
 	words := append([]string{p.Command}, p.Args...)
 	if len(p.Args) == 0 {
@@ -109,7 +109,7 @@ func (h *host) terminalCall(p acp.TerminalParams) worker.Call {
 	}
 }
 
-// raw returns a value as JSON; of those here there is none that has no such form.
+// raw returns v as JSON. The values in this package can always be encoded.
 func raw(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {

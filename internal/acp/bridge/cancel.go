@@ -8,8 +8,8 @@ import (
 	"gascity/internal/acp"
 )
 
-// cancel cuts the present turn off and returns when it has ended. Without one there is
-// nothing to do. Prompts in line stay there.
+// cancel cancels the current turn and returns when it has ended. Without a turn it returns nil at once. Queued prompts stay in
+// the queue.
 func (h *host) cancel(ctx context.Context) error {
 	h.mu.Lock()
 	t, id := h.turn, h.conversation
@@ -28,7 +28,7 @@ func (h *host) cancel(ctx context.Context) error {
 	h.asked = nil
 	h.broadcastLocked()
 	h.mu.Unlock()
-	if !within(ctx, t.written, cancelTime) { // before the prompt it would mean nothing
+	if !within(ctx, t.written, cancelTime) { // the agent ignores a cancel request before the prompt
 		return errUnsettled
 	}
 	if err := h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: id}); err != nil {
@@ -49,7 +49,7 @@ func (h *host) cancel(ctx context.Context) error {
 	return errUnsettled
 }
 
-// cancelOwn cuts off what the agent does without a prompt, in the draft.
+// cancelOwn cancels work that the agent does without a prompt. Only agents that use the draft of the protocol report such work.
 func (h *host) cancelOwn(ctx context.Context, id string) error {
 	if err := h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: id}); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (h *host) cancelOwn(ctx context.Context, id string) error {
 	}
 }
 
-// within reports whether done is closed in time.
+// within waits until done is closed, and reports whether that was before limit and before ctx ended.
 func within(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// stderrKept is how much of an agent's standard error goes into a failure.
+// stderrKept is the number of bytes of an agent's standard error that are added to an error.
 const stderrKept = 4096
 
-// drainTime bounds the wait for the last output of an agent that has ended: who it left
-// behind may hold its pipes for ever.
+// drainTime bounds the wait for the last output of an agent that has exited, because its background processes may keep the
+// pipes open.
 const drainTime = 500 * time.Millisecond
 
-// child is the agent's process, the leader of a process group.
+// child is the agent's process. It leads a process group.
 type child struct {
 	cmd            *exec.Cmd
 	in             io.WriteCloser
@@ -29,13 +29,13 @@ type child struct {
 	transcript     *transcript
 	errors         io.ReadCloser
 	stderr         sync.WaitGroup
-	ended          chan struct{} // closed when the process has ended
+	ended          chan struct{} // closed when the process has exited
 	mu             sync.Mutex
-	tail           []byte // of standard error
+	tail           []byte // the last bytes of standard error
 	closeStdinOnce sync.Once
 }
 
-// startChild runs command with sh.
+// startChild starts command with sh.
 func startChild(command string, env []string, p *transcript) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", command), transcript: p, ended: make(chan struct{})} //nolint:noctx // it lives as long as this program
 	c.cmd.Env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") })
@@ -43,7 +43,7 @@ func startChild(command string, env []string, p *transcript) (*child, error) {
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
-			_ = f.Close() // the child has its own
+			_ = f.Close() // the child has its own copies
 		}
 	}()
 	var ours [3]*os.File
@@ -66,18 +66,17 @@ func startChild(command string, env []string, p *transcript) (*child, error) {
 	}
 	c.stderr.Go(c.readErrors)
 	go func() { // ends with the process
-		_ = c.cmd.Wait() // how it ended is in its state
+		_ = c.cmd.Wait() // the exit status is in c.cmd.ProcessState
 		close(c.ended)
 	}()
 	return c, nil
 }
 
-// readErrors prints what the agent says on its standard error, line by line, and keeps
-// the end of it.
+// readErrors prints the agent's standard error line by line and stores the end of it.
 func (c *child) readErrors() {
 	r := bufio.NewReaderSize(c.errors, 64<<10)
 	for {
-		line, err := r.ReadSlice('\n') // of a longer one a piece
+		line, err := r.ReadSlice('\n') // a long line is read in pieces
 		if len(line) > 0 {
 			c.transcript.line(string(line))
 			c.mu.Lock()
@@ -91,14 +90,14 @@ func (c *child) readErrors() {
 	}
 }
 
-// lastErrors returns the end of its standard error.
+// lastErrors returns the end of the agent's standard error.
 func (c *child) lastErrors() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.TrimSpace(strings.ToValidUTF8(string(c.tail), "?"))
 }
 
-// drain waits for the last output, served being closed when all of it was read.
+// drain waits until all output was read, at most for drainTime. served is closed when standard output was read.
 func (c *child) drain(served <-chan struct{}) {
 	limit := time.NewTimer(drainTime)
 	defer limit.Stop()
@@ -112,20 +111,21 @@ func (c *child) drain(served <-chan struct{}) {
 	case <-all:
 	case <-limit.C:
 	}
-	_ = c.out.Close() // what holds the other ends is not the agent
+	_ = c.out.Close() // other processes hold the other ends; their output is not needed
 	_ = c.errors.Close()
 	<-all
 }
 
 // closeStdin closes the standard input of the agent, which ends the connection.
 func (c *child) closeStdin() {
-	c.closeStdinOnce.Do(func() { _ = c.in.Close() }) // it is the end either way
+	c.closeStdinOnce.Do(func() { _ = c.in.Close() }) // an error does not matter
 }
 
-// signal reaches the agent and all that it runs in its group.
+// signal sends a signal to the agent's process group.
 func (c *child) signal(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) } // gone is what we want
 
-// end ends the agent: end of input, SIGTERM, SIGKILL.
+// end stops the agent: it closes standard input, then sends SIGTERM, then SIGKILL. Before each further step it waits for grace;
+// zero means 1 s.
 func (c *child) end(grace time.Duration) {
 	c.closeStdin()
 	for _, sig := range []syscall.Signal{0, syscall.SIGTERM, syscall.SIGKILL} {
@@ -142,8 +142,8 @@ func (c *child) end(grace time.Duration) {
 	}
 }
 
-// exitLikeAgent ends this process as the agent ended. It returns the exit code where it
-// does not end by a signal.
+// exitLikeAgent ends this process in the same way as the agent. If a signal killed the agent, this process kills itself with
+// the signal. Else exitLikeAgent returns the exit code.
 func (c *child) exitLikeAgent() int {
 	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
@@ -153,7 +153,7 @@ func (c *child) exitLikeAgent() int {
 	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE:
 		exitBySignal(sig)
 		fallthrough
-	default: // those that would make the Go runtime print a trace of this program
+	default: // for other signals the Go runtime would print a stack trace
 		return 128 + int(sig)
 	}
 }

@@ -14,31 +14,29 @@ import (
 	"gascity/runtime"
 )
 
-// ErrNoHost says that no host answers on a socket: the host has ended, or has not
-// come up yet.
+// ErrNoHost reports that no host answers on the socket: the host has exited or has not started yet.
 var ErrNoHost = errors.New("the session's host does not answer")
 
-// ErrUnsettled says that a turn goes on although it was cancelled.
+// ErrUnsettled reports that a turn continues although it was cancelled.
 var ErrUnsettled = errors.New("the agent does not end its turn")
 
-// Client reaches one host. It holds no connection and is safe for concurrent use.
+// Client sends requests to one host. Each request opens a connection of its own. It is safe for concurrent use.
 type Client struct {
 	Socket   string
-	Instance string // the token of the instance that is meant
+	Instance string // the token of the instance; a host of another instance refuses the request
 }
 
 // Delivery is one prompt.
 type Delivery struct {
 	ID      string
-	Once    bool // what was sent under the ID before is not sent again
+	Once    bool // if a prompt with this ID was sent before, it is not sent again
 	Text    string
-	Busy    time.Duration // how long it may wait for the turn before it
-	Confirm time.Duration // how long a sign of the agent is waited for
+	Busy    time.Duration // longest time to wait for the end of the previous turn
+	Confirm time.Duration // longest time to wait for a sign that the agent has accepted the prompt
 }
 
-// Deliver brings one prompt to the agent, see runtime.Deliverer. When ctx ends while the
-// prompt waits for its turn it is not sent. An error other than [ErrNoHost] and
-// runtime.ErrStaleInstance leaves the outcome open.
+// Deliver delivers one prompt to the agent, see runtime.Deliverer. If ctx ends while the prompt is queued, it is not sent.
+// After an error other than [ErrNoHost] and runtime.ErrStaleInstance the outcome may be unknown.
 func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -49,7 +47,7 @@ func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error
 	if err == nil {
 		err = announced.err()
 	}
-	if err != nil { // the text is still here
+	if err != nil { // the text was not sent to the host
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, err
 	}
 	r, err := conn.exchange(text{Text: d.Text, Busy: d.Busy, Confirm: d.Confirm})
@@ -62,8 +60,7 @@ func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error
 	return *r.Outcome, r.err()
 }
 
-// Settle returns the outcome of a delivery. One that was not sent never will
-// be.
+// Settle returns the outcome of a delivery. If the prompt was not sent yet, it will not be sent any more.
 func (c Client) Settle(ctx context.Context, id string) (runtime.Outcome, error) {
 	r, err := c.ask(ctx, request{Op: opSettle, ID: id})
 	if err != nil || r.Outcome == nil {
@@ -72,8 +69,8 @@ func (c Client) Settle(ctx context.Context, id string) (runtime.Outcome, error) 
 	return *r.Outcome, nil
 }
 
-// Cancel cuts the present turn off, if there is one, and returns when it has ended;
-// [ErrUnsettled] if it does not.
+// Cancel cancels the current turn, if there is one, and returns when it has ended. It returns [ErrUnsettled] if the turn does
+// not end.
 func (c Client) Cancel(ctx context.Context) error {
 	_, err := c.ask(ctx, request{Op: opCancel})
 	return err
@@ -88,13 +85,13 @@ func (c Client) Respond(ctx context.Context, answer runtime.InteractionResponse)
 	return err
 }
 
-// SetMode changes the mode that the agent works in.
+// SetMode changes the mode of the agent.
 func (c Client) SetMode(ctx context.Context, mode string) error {
 	_, err := c.ask(ctx, request{Op: opMode, Mode: mode})
 	return err
 }
 
-// State returns what the host knows: at once for zero, else when it is later than after.
+// State returns the state of the host. If after is not zero, it waits until the state's Seq is greater than after.
 func (c Client) State(ctx context.Context, after uint64) (State, error) {
 	r, err := c.ask(ctx, request{Op: opState, After: after})
 	if err != nil || r.State == nil {
@@ -117,7 +114,7 @@ func (c Client) ask(ctx context.Context, r request) (reply, error) {
 	return answer, answer.err()
 }
 
-// err is a failure as an error.
+// err converts the failure of a reply into an error; nil if there is none.
 func (r reply) err() error {
 	switch r.Failure {
 	case "":
@@ -132,7 +129,7 @@ func (r reply) err() error {
 	return errors.New(r.Failure)
 }
 
-// call is one connection.
+// call is one connection to a host.
 type call struct {
 	net.Conn
 	in   *bufio.Reader
@@ -157,7 +154,7 @@ func (c Client) dial(ctx context.Context) (*call, error) {
 
 func (c *call) end() {
 	c.stop()
-	_ = c.Close() // all is said
+	_ = c.Close() // all data was exchanged
 }
 
 func (c *call) exchange(line any) (reply, error) {

@@ -13,10 +13,10 @@ import (
 	"gascity/internal/acp"
 )
 
-// clientTools is what the agent may do by our hands: files and commands of the
-// working directory. Links are followed and must not lead out of it.
+// clientTools runs the file and terminal methods of the protocol for the agent, in the working directory. Symbolic links are
+// followed, but must not lead out of the directory.
 type clientTools struct {
-	dir string // without links
+	dir string // with symbolic links resolved
 	env []string
 
 	mu        sync.Mutex
@@ -38,11 +38,10 @@ func newClientTools(dir string, env []string) *clientTools {
 	return w
 }
 
-// maxFile is the largest file that is read or written for an agent: it has to fit a message.
+// maxFile is the largest file that is read for an agent, in bytes, because it must fit into a message.
 const maxFile = acp.MaxLine / 2
 
-// inside returns path relative to the working directory. The part of it that exists is
-// without links.
+// inside returns path relative to the working directory, with symbolic links resolved. A path outside it is an error.
 func (w *clientTools) inside(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", acp.InvalidParams("the path " + path + " is not absolute")
@@ -55,7 +54,7 @@ func (w *clientTools) inside(path string) (string, error) {
 			break
 		}
 		if _, err := os.Lstat(existing); err == nil || existing == filepath.Dir(existing) {
-			return "", acp.InvalidParams("the path " + path + " has no target") // a broken link
+			return "", acp.InvalidParams("the path " + path + " has no target") // a broken symbolic link
 		}
 		rest = filepath.Join(filepath.Base(existing), rest)
 		existing = filepath.Dir(existing)
@@ -67,7 +66,8 @@ func (w *clientTools) inside(path string) (string, error) {
 	return rel, nil
 }
 
-// root opens the working directory so that no link, also none made meanwhile, leads out of it.
+// root opens the working directory with os.Root, so that a link that is created later cannot lead out of it. It also returns
+// path relative to it.
 func (w *clientTools) root(path string) (*os.Root, string, error) {
 	rel, err := w.inside(path)
 	if err != nil {
@@ -105,8 +105,8 @@ func (w *clientTools) read(p acp.ReadFileParams) (acp.ReadFileResult, error) {
 	return acp.ReadFileResult{Content: linesOf(string(text), p.Line, p.Limit)}, err
 }
 
-// linesOf returns so many lines from a line on, counted from 1; zero is from the first,
-// and all.
+// linesOf returns at most limit lines of text, beginning with line number from, counted from 1. Zero values mean the first line
+// and no limit.
 func linesOf(text string, from, limit int) string {
 	for range max(from-1, 0) {
 		_, rest, ok := strings.Cut(text, "\n")
@@ -144,7 +144,7 @@ func (w *clientTools) write(p acp.WriteFileParams) error {
 	return root.WriteFile(rel, []byte(p.Content), 0o666)
 }
 
-// close ends all commands.
+// close kills all running commands and refuses new ones.
 func (w *clientTools) close() {
 	w.mu.Lock()
 	w.closed = true

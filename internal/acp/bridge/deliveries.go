@@ -8,32 +8,33 @@ import (
 	"gascity/runtime"
 )
 
-// maxDeliveries is how many deliveries are remembered.
+// maxDeliveries is the number of deliveries that are stored.
 const maxDeliveries = 4096
 
-// stage is how far a delivery has come.
+// stage is the progress of a delivery.
 type stage int
 
 const (
-	announced stage = iota // its text may still come
+	announced stage = iota // the text was not received yet
 	queued
-	withdrawn // not a byte of it was sent, and none will be
+	withdrawn // nothing was sent, and nothing will be
 	sent
 )
 
-// entry is one delivery. host.mu guards it.
+// entry is one delivery. It is guarded by host.mu.
 type entry struct {
 	id      string
-	text    string // until it is sent
+	text    string // empty after it was sent
 	stage   stage
-	sign    string // what proved that the agent took it
+	sign    string // what proved that the agent has accepted the prompt
 	detail  string
-	refused runtime.RefusalReason // by the agent's own answer
-	settled chan struct{}         // closed when sign, refused or failed is known
-	failed  bool                  // no sign will come any more
+	refused runtime.RefusalReason // reason of the agent's refusal; empty if there is none
+	settled chan struct{}         // closed when sign, refused or failed is set
+	failed  bool                  // the agent ended before it accepted the prompt
 }
 
-// announce makes an entry, or returns the one that was sent already.
+// announce creates an entry for the delivery id. If once is true and the prompt was already sent, it returns the existing
+// entry.
 func (h *host) announce(id string, once bool) *entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,7 +55,7 @@ func (h *host) announce(id string, once bool) *entry {
 	return e
 }
 
-// withdraw removes an entry from the line that was not sent. h.mu is held.
+// withdraw removes an entry from the queue if it was not sent. h.mu must be held.
 func (h *host) withdraw(e *entry) {
 	if e.stage == sent {
 		return
@@ -64,7 +65,7 @@ func (h *host) withdraw(e *entry) {
 	h.broadcastLocked()
 }
 
-// enqueue puts an announced text into the line, and sends it if it is its turn.
+// enqueue adds an announced text to the queue and sends it if the agent is ready.
 func (h *host) enqueue(e *entry, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,7 +78,7 @@ func (h *host) enqueue(e *entry, text string) {
 	h.next()
 }
 
-// next sends the first in line, if the agent can take it. h.mu is held.
+// next sends the first queued prompt if the agent can accept it. h.mu must be held.
 func (h *host) next() {
 	if !h.ready || h.ended || h.turn != nil || h.working || len(h.queue) == 0 {
 		return
@@ -88,8 +89,8 @@ func (h *host) next() {
 	h.begin(e)
 }
 
-// push sends one text to the agent and waits for its outcome. A caller that goes away,
-// or a time that passes, while it is in line takes it out again.
+// push queues one text and waits for its outcome. If ctx ends or t.Busy passes while the text is queued, it is removed from the
+// queue.
 func (h *host) push(ctx context.Context, e *entry, t text) runtime.Outcome {
 	h.enqueue(e, t.Text)
 	if out, done := h.awaitTurn(ctx, e, t.Busy); done {
@@ -107,7 +108,7 @@ func (h *host) push(ctx context.Context, e *entry, t text) runtime.Outcome {
 	return e.outcome()
 }
 
-// awaitTurn returns when the text is sent; done is true if it will not be.
+// awaitTurn waits until the text was sent. done reports that it will not be sent; out is then its outcome.
 func (h *host) awaitTurn(ctx context.Context, e *entry, busy time.Duration) (out runtime.Outcome, done bool) {
 	limit := time.NewTimer(busy)
 	defer limit.Stop()
@@ -118,7 +119,7 @@ func (h *host) awaitTurn(ctx context.Context, e *entry, busy time.Duration) (out
 			h.mu.Unlock()
 			return out, false
 		}
-		out, done = h.verdict(e, late || ctx.Err() != nil)
+		out, done = h.queuedOutcome(e, late || ctx.Err() != nil)
 		changed := h.changed
 		h.mu.Unlock()
 		if done {
@@ -133,30 +134,30 @@ func (h *host) awaitTurn(ctx context.Context, e *entry, busy time.Duration) (out
 	}
 }
 
-// verdict is why a text in line is not sent; done is false if it goes on waiting.
-// h.mu is held.
-func (h *host) verdict(e *entry, late bool) (out runtime.Outcome, done bool) {
+// queuedOutcome returns the outcome of a queued text that will not be sent. done is false if the text stays queued. h.mu must
+// be held.
+func (h *host) queuedOutcome(e *entry, late bool) (out runtime.Outcome, done bool) {
 	refused := func(reason runtime.RefusalReason, detail string) (runtime.Outcome, bool) {
 		h.withdraw(e)
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: detail}, true
 	}
 	switch {
 	case e.stage == withdrawn:
-		return refused(runtime.RefusedWithdrawn, "it was taken out of the line; not a byte was sent")
+		return refused(runtime.RefusedWithdrawn, "the prompt was withdrawn; nothing was sent")
 	case h.ended:
 		h.withdraw(e)
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, true
 	case h.raised("") >= 0:
-		return refused(runtime.RefusedDialog, "the agent waits for a permission; not a byte was sent")
+		return refused(runtime.RefusedDialog, "the agent waits for a permission; nothing was sent")
 	case late && !h.ready:
-		return refused(runtime.RefusedUnready, "the handshake with the agent is under way; not a byte was sent")
+		return refused(runtime.RefusedUnready, "the handshake with the agent is in progress; nothing was sent")
 	case late:
-		return refused(runtime.RefusedBusy, "the agent works on the prompt before; not a byte was sent")
+		return refused(runtime.RefusedBusy, "the agent still works on the previous prompt; nothing was sent")
 	}
 	return out, false
 }
 
-// outcome returns what is known of an entry that was sent. host.mu is held.
+// outcome returns the known outcome of an entry that was sent. host.mu must be held.
 func (e *entry) outcome() runtime.Outcome {
 	switch {
 	case e.refused != "":
@@ -169,8 +170,7 @@ func (e *entry) outcome() runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "sent to the agent, without a response yet"}
 }
 
-// resolveDelivery returns the outcome of a delivery, and makes sure that a text which was not
-// sent never will be.
+// resolveDelivery returns the outcome of a delivery. A text that was not sent yet is withdrawn.
 func (h *host) resolveDelivery(id string) runtime.Outcome {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,5 +181,5 @@ func (h *host) resolveDelivery(id string) runtime.Outcome {
 	if e != nil {
 		h.withdraw(e)
 	}
-	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Detail: "not a byte of it was sent"}
+	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Detail: "nothing of the prompt was sent"}
 }

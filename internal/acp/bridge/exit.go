@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// exitBySignal ends this process by a signal, so that its parent sees how the agent ended.
+// exitBySignal kills this process with a signal, so that its parent sees how the agent exited.
 func exitBySignal(sig syscall.Signal) {
 	signal.Reset(sig)
 	if syscall.Kill(os.Getpid(), sig) == nil {
-		<-time.After(time.Second) // it is on its way
+		<-time.After(time.Second) // wait for the signal to be delivered
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// handshake brings the agent to the point where it takes prompts.
+// handshake opens the connection and the session, so that the agent can accept prompts.
 func (h *host) handshake(ctx context.Context, version string) error {
 	late := fmt.Errorf("it did not answer within %s (handshake_timeout)", h.spec.Handshake)
 	ctx, cancel := context.WithTimeoutCause(ctx, h.spec.Handshake, late)
@@ -31,15 +31,15 @@ func (h *host) handshake(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.choose(ctx, opened); err != nil {
+	if err := h.selectMode(ctx, opened); err != nil {
 		return err
 	}
 	h.becomeReady(about, opened)
 	return nil
 }
 
-// initialize agrees on a version of the protocol: the draft only if the spec wants it and the
-// agent knows it.
+// initialize agrees with the agent on a version of the protocol. The draft is used only if the spec allows it and the agent
+// supports it.
 func (h *host) initialize(ctx context.Context, version string) (about acp.InitializeResult, err error) {
 	gc := acp.Implementation{Name: "gc", Version: version}
 	params := acp.InitializeParams{
@@ -55,7 +55,7 @@ func (h *host) initialize(ctx context.Context, version string) (about acp.Initia
 		return about, err
 	}
 	if v := about.ProtocolVersion; v != acp.Version && v != params.ProtocolVersion {
-		return about, fmt.Errorf("the agent speaks version %d of the protocol, gc version %d", v, params.ProtocolVersion)
+		return about, fmt.Errorf("the agent uses version %d of the protocol, gc version %d", v, params.ProtocolVersion)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,7 +63,7 @@ func (h *host) initialize(ctx context.Context, version string) (about acp.Initia
 	return about, nil
 }
 
-// open opens the session: the conversation of the spec, or a new one.
+// open opens the session with the conversation of the spec, or with a new one.
 func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.SessionResult, error) {
 	stdio := ""
 	if h.isDraft() {
@@ -99,7 +99,7 @@ func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.Sessio
 	return opened, nil
 }
 
-// signIn answers an agent that wants to be signed in to, by the method of the spec.
+// signIn signs in with the method of the spec. why is the error with which the agent requested that.
 func (h *host) signIn(ctx context.Context, about acp.InitializeResult, why error) error {
 	var known []string
 	for _, m := range about.AuthMethods {
@@ -109,7 +109,7 @@ func (h *host) signIn(ctx context.Context, about acp.InitializeResult, why error
 	case h.spec.Auth == "":
 		return fmt.Errorf("%w; sign in with the agent's own tool, or set GC_ACP_AUTH in its env to one of: %s", why, strings.Join(known, ", "))
 	case len(known) > 0 && !slices.Contains(known, h.spec.Auth):
-		return fmt.Errorf("%w; it has no method %q to sign in with, but: %s", why, h.spec.Auth, strings.Join(known, ", "))
+		return fmt.Errorf("%w; the agent has no sign-in method %q; it has: %s", why, h.spec.Auth, strings.Join(known, ", "))
 	}
 	method := acp.MethodAuthenticate
 	if h.isDraft() {
@@ -121,8 +121,8 @@ func (h *host) signIn(ctx context.Context, about acp.InitializeResult, why error
 	return nil
 }
 
-// choose brings a new session into the mode of the spec.
-func (h *host) choose(ctx context.Context, opened acp.SessionResult) error {
+// selectMode sets the mode of the spec in a new session.
+func (h *host) selectMode(ctx context.Context, opened acp.SessionResult) error {
 	option, _ := opened.Options.Mode()
 	h.mu.Lock()
 	h.modeOption = option.ID
@@ -135,12 +135,12 @@ func (h *host) choose(ctx context.Context, opened acp.SessionResult) error {
 		return err
 	}
 	if err := h.askMode(ctx, opened.SessionID, h.spec.Mode); err != nil {
-		return fmt.Errorf("the mode %q cannot be set: %w", h.spec.Mode, err)
+		return fmt.Errorf("cannot set the mode %q: %w", h.spec.Mode, err)
 	}
 	return nil
 }
 
-// modesOf returns the mode of a session that was opened, and the modes that the agent offers.
+// modesOf returns the current mode of an opened session and the modes that the agent offers.
 func modesOf(opened acp.SessionResult) (current string, offered []string) {
 	if opened.Modes == nil {
 		option, _ := opened.Options.Mode()
@@ -152,8 +152,8 @@ func modesOf(opened acp.SessionResult) (current string, offered []string) {
 	return opened.Modes.Current, offered
 }
 
-// checkMode returns an error that lists the offered modes if mode is none of them. An agent that
-// offers none is asked.
+// checkMode returns an error that lists the offered modes if mode is not one of them. If the agent offers no list, it returns
+// nil.
 func checkMode(mode string, offered []string) error {
 	if len(offered) == 0 || slices.Contains(offered, mode) {
 		return nil
@@ -161,7 +161,7 @@ func checkMode(mode string, offered []string) error {
 	return fmt.Errorf("the agent has no mode %q; it has: %s", mode, strings.Join(offered, ", "))
 }
 
-// askMode asks the agent to work in a mode: an option like others in the draft.
+// askMode requests the agent to change its mode. In the draft the mode is one of the session's options.
 func (h *host) askMode(ctx context.Context, conversation, mode string) error {
 	h.mu.Lock()
 	draft, option := h.draft, h.modeOption
@@ -219,7 +219,7 @@ func (h *host) setMode(ctx context.Context, mode string) error {
 	ready, id, offered := h.ready, h.conversation, h.modes
 	h.mu.Unlock()
 	if !ready {
-		return errors.New("the handshake is under way")
+		return errors.New("the handshake is in progress")
 	}
 	if err := checkMode(mode, offered); err != nil {
 		return err
@@ -229,12 +229,11 @@ func (h *host) setMode(ctx context.Context, mode string) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.inMode(mode)
+	h.recordMode(mode)
 	return nil
 }
 
-// servers returns the servers of a configuration on the wire, in the order of their names. stdio is
-// how those are called that the agent runs.
+// servers converts configured MCP servers to the protocol, sorted by name. stdio is the type for servers that the agent starts.
 func servers(configured []runtime.MCPServerConfig, stdio string) []acp.MCPServer {
 	all := make([]acp.MCPServer, 0, len(configured))
 	for _, c := range configured {

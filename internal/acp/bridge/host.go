@@ -21,69 +21,69 @@ import (
 	"gascity/worker"
 )
 
-// host is one running host.
+// host is the state of the program.
 type host struct {
 	// Constant after construction.
 	spec       Spec
-	dir        string // the working folder
+	dir        string // the working directory
 	env        []string
 	token      string
-	nonce      string // in the ids of questions
+	nonce      string // part of the IDs of questions
 	transcript *transcript
 	report     *reporter
-	city       *worker.Client // nil: the agent is in none that can be asked
+	city       *worker.Client // nil if the agent belongs to no city
 	child      *child
 	conn       *acp.Conn
 	tools      *clientTools
 
-	streamed string // the message whose pieces were shown last; the connection's reader has it
+	streamed string // ID of the message whose chunks were shown last; used only by the connection's reader
 
 	mu      sync.Mutex
-	changed chan struct{} // closed at the next change
+	changed chan struct{} // closed and replaced at each change
 	seq     uint64
 	ready   bool
-	ended   bool // the agent has ended
+	ended   bool // the agent has exited
 
 	name         string
-	draft        bool   // the draft of version 2 is spoken
-	modeOption   string // the option that is the mode, in the draft
-	working      bool   // in the draft: the agent says that it works, for any client
-	background   int    // in the draft: how much it says to go on beside that
-	agent        string // its name, by its own word
+	draft        bool   // whether the draft of version 2 is used
+	modeOption   string // ID of the option that holds the mode, in the draft
+	working      bool   // in the draft: the agent reports that it works, for any client
+	background   int    // in the draft: number of reported background tasks
+	agent        string // name that the agent reported
 	conversation string
 	mode         string
 	modes        []string
-	model        string // as the session was opened with
+	model        string // model with which the session was opened
 	usage        json.RawMessage
 	window       acp.Window
-	usageFile    *usageFile      // nil: the agent itself reports what it uses
-	uses         map[string]*use // of tools, in the present turn
+	usageFile    *usageFile      // nil if the agent itself reports its token usage
+	uses         map[string]*use // tool calls of the current turn, by ID
 	progress     runtime.Progress
-	previousUses map[string]*use  // in the turn before
-	refused      workerrun.Recent // ids of tool calls that were denied and have not ended
+	previousUses map[string]*use  // tool calls of the previous turn, by ID
+	refused      workerrun.Recent // IDs of tool calls that were denied and have not ended
 
 	turn       *turn
 	turns      int
-	since      time.Time // of the present activity
-	last       string    // how the last turn ended, if there is something to say
+	since      time.Time // start of the current activity
+	last       string    // how the last turn ended; empty if normally
 	boundary   time.Time
 	queue      []*entry // prompts that wait for their turn
 	deliveries map[string]*entry
-	order      []string // of the book
+	order      []string // IDs of deliveries, the oldest first
 	asked      []*question
-	count      int // of questions
+	count      int // number of questions so far
 }
 
-// Options are what [Run] needs of its process.
+// Options are the options of [Run].
 type Options struct {
-	Args    []string // after "--": the first prompt, if there is one
+	Args    []string // the first prompt after "--", if there is one
 	Environ []string
 	Stdout  io.Writer
-	Version string // of gc
+	Version string // version of gc
 }
 
-// Run returns the program. It returns its exit status when the agent has ended; for an agent that
-// ended by a signal it does not return.
+// Run runs the program and returns its exit status when the agent has exited. If a signal killed the agent, Run kills this
+// process with that signal and does not return.
 func Run(ctx context.Context, opts Options) int {
 	p := &transcript{w: opts.Stdout}
 	spec, token, err := specOf(opts.Environ)
@@ -108,7 +108,7 @@ func Run(ctx context.Context, opts Options) int {
 	return h.run(ctx, opts.Version)
 }
 
-// lookup reads variables of an environment.
+// lookup returns a function that returns variables of an environment.
 func lookup(environ []string) func(string) string {
 	return func(name string) string {
 		for _, e := range slices.Backward(environ) {
@@ -150,7 +150,7 @@ func firstPrompt(args []string) string {
 	return strings.Join(args, " ")
 }
 
-// run lives as long as the agent.
+// run starts the agent and serves requests until it exits. It returns the exit status.
 func (h *host) run(ctx context.Context, version string) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -164,7 +164,7 @@ func (h *host) run(ctx context.Context, version string) int {
 	}
 	if h.child, err = startChild(h.spec.Command, h.env, h.transcript); err != nil {
 		h.transcript.line("acp: the agent cannot be started: " + err.Error())
-		_ = server.close() // it ends with us
+		_ = server.close() // this process exits
 		return 1
 	}
 	h.tools = newClientTools(h.dir, h.env)
@@ -180,15 +180,15 @@ func (h *host) run(ctx context.Context, version string) int {
 	answered := make(chan struct{})
 	work.Go(func() { defer close(answered); server.serve(ctx) })
 	work.Go(func() { h.report.serve(ctx) })
-	work.Go(func() { h.prove(ctx) })
+	work.Go(func() { h.sendCanary(ctx) })
 	failed := make(chan error, 1)
 	work.Go(func() { failed <- h.handshake(ctx, version) })
 	code := h.waitForExit(signals, failed)
 	h.child.drain(served)
 	h.markEnded()
 	h.tools.close()
-	_ = server.close() // it ends with us
-	// Each waiter learns how it ended, before cancel cuts them all off.
+	_ = server.close() // this process exits
+	// All waiting callers get their answer before cancel stops them.
 	select {
 	case <-answered:
 	case <-time.After(drainTime):
@@ -202,7 +202,8 @@ func (h *host) run(ctx context.Context, version string) int {
 	return h.child.exitLikeAgent()
 }
 
-// waitForExit returns when the agent has ended; code is negative unless the host itself failed.
+// waitForExit waits until the agent has exited and returns -1. If the host itself failed, it stops the agent and returns the
+// exit status.
 func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code int) {
 	for {
 		select {
@@ -218,16 +219,16 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 			return 1
 		case sig := <-signals:
 			if sig == syscall.SIGINT {
-				_ = h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: h.conversationID()}) // an agent that cannot be notified ends by itself
+				_ = h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: h.conversationID()}) // an agent that cannot be notified exits by itself
 				continue
 			}
 			h.child.closeStdin()
-			go h.child.end(time.Second) // ends with the process; the sender of the signal ends it otherwise
+			go h.child.end(time.Second) // stops with the process
 		}
 	}
 }
 
-// exitsWithin reports whether the agent ends within d: then its end is the news.
+// exitsWithin reports whether the agent exits within d. Then its exit explains the failure.
 func (h *host) exitsWithin(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -239,7 +240,7 @@ func (h *host) exitsWithin(d time.Duration) bool {
 	}
 }
 
-// explain is why the handshake failed, with the last words of the agent.
+// explain returns the message for a failed handshake, with the end of the agent's standard error.
 func (h *host) explain(err error) string {
 	text := "acp: the handshake with the agent failed: " + err.Error()
 	if last := h.child.lastErrors(); last != "" {
@@ -254,14 +255,14 @@ func (h *host) conversationID() string {
 	return h.conversation
 }
 
-// broadcastLocked says that something has changed. h.mu is held.
+// broadcastLocked increments seq and wakes all waiting callers. h.mu must be held.
 func (h *host) broadcastLocked() {
 	h.seq++
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
-// markEnded marks the end of the agent for all who wait.
+// markEnded records that the agent has exited and wakes all waiting callers.
 func (h *host) markEnded() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -269,7 +270,7 @@ func (h *host) markEnded() {
 	h.broadcastLocked()
 }
 
-// state returns what is known now. h.mu is held.
+// state returns the current state. h.mu must be held.
 func (h *host) state() State {
 	s := State{
 		Seq: h.seq, Since: h.since, Name: h.name, Conversation: h.conversation, Dir: h.dir, Mode: h.mode, Modes: h.modes,
@@ -282,7 +283,7 @@ func (h *host) state() State {
 	open := h.raised("")
 	switch {
 	case !h.ready:
-		s.Activity, s.Detail = runtime.ActivityUnknown, "the handshake is under way"
+		s.Activity, s.Detail = runtime.ActivityUnknown, "the handshake is in progress"
 	case open >= 0:
 		q := h.asked[open]
 		s.Activity, s.Detail, s.Since, s.Pending = runtime.ActivityWaiting, "permission request", q.at, q.interaction()
@@ -292,7 +293,7 @@ func (h *host) state() State {
 			s.Detail = "turn is being cancelled"
 		}
 	case h.working:
-		s.Activity, s.Detail = runtime.ActivityBusy, "it works without a prompt"
+		s.Activity, s.Detail = runtime.ActivityBusy, "the agent works without a prompt"
 	case h.background > 0:
 		s.Activity, s.Detail = runtime.ActivityBackground, fmt.Sprintf("work in the background: %d", h.background)
 	default:

@@ -285,7 +285,7 @@ func TestADeathInATurn(t *testing.T) {
 	b := begin(t, "--acp-fault silent")
 	out, err := b.deliver("a", "[[crash]]", time.Minute)
 	want(t, out, err, runtime.OutcomeUnconfirmed, "")
-	if !strings.Contains(out.Detail, "ended before it gave a sign") {
+	if !strings.Contains(out.Detail, "ended before the agent confirmed the prompt") {
 		t.Errorf("the detail is %q", out.Detail)
 	}
 	<-b.ended

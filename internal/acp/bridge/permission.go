@@ -10,20 +10,19 @@ import (
 	"gascity/worker"
 )
 
-// The host asks the agent's city about each tool that it hears of before it runs: those
-// that the agent wants a permission for, and what it does for the agent itself. Other tools
-// of the agent it only hears of when they run.
+// The host asks the agent's city about each tool that it learns of before the tool runs: tools for which the agent requests a
+// permission, and file and terminal methods. The host learns of other tools only when they run.
 
-// prove reports to the city, once, that what the agent asks for is judged. It proves no
-// guard.
-func (h *host) prove(ctx context.Context) {
+// sendCanary reports to the city, once, that permission requests of this agent are checked. It does not prove that the agent
+// has a guard.
+func (h *host) sendCanary(ctx context.Context) {
 	if h.city != nil {
-		_, _ = h.city.Authorize(ctx, worker.Call{Tool: worker.Canary, Partial: true}) // the first question reports it too
+		_, _ = h.city.Authorize(ctx, worker.Call{Tool: worker.Canary, Partial: true}) // an error does not matter: the first real request reports it too
 	}
 }
 
-// decide asks the city about a call, until q is settled otherwise. Without a city of its own
-// the agent may do what a person lets it do.
+// decide asks the city about a call. It stops when q is answered in another way. Without a city every call is allowed, if a
+// person allows it.
 func (h *host) decide(ctx context.Context, q *question, call worker.Call) worker.Decision {
 	if h.city == nil {
 		return worker.Decision{Allowed: true}
@@ -33,7 +32,7 @@ func (h *host) decide(ctx context.Context, q *question, call worker.Call) worker
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // ends with the answer
+	go func() { // stops when decide returns
 		select {
 		case <-q.done:
 			cancel()
@@ -45,7 +44,7 @@ func (h *host) decide(ctx context.Context, q *question, call worker.Call) worker
 		return d
 	}
 	select {
-	case <-q.done: // the caller has left
+	case <-q.done: // the question was answered in another way
 	default:
 		h.transcript.line("acp: denied " + call.Tool + ": " + reasonOf(d))
 	}
@@ -53,7 +52,7 @@ func (h *host) decide(ctx context.Context, q *question, call worker.Call) worker
 	return d
 }
 
-// reasonOf is why a call is denied, for the agent and for people.
+// reasonOf returns the reason of a denial, for the agent and for people.
 func reasonOf(d worker.Decision) string {
 	if d.Rule == "" {
 		return d.Reason
@@ -65,18 +64,18 @@ func denial(d worker.Decision) error {
 	return &acp.Error{Code: acp.CodeDenied, Message: "denied: " + reasonOf(d)}
 }
 
-// explains reports whether the agent passes its model the error of a permission request:
-// the protocol has no other place for a reason.
+// explains reports whether the agent passes the error of a permission request to its model. The protocol has no other way to
+// send a reason.
 func (h *host) explains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return hooks.ReportsErrorsToModel(h.agent)
 }
 
-// served does for the agent what the city allows it.
-func served[P any](ctx context.Context, h *host, params json.RawMessage, call func(P) worker.Call, do func(P) (any, error)) (any, error) {
+// serveAuthorized runs a method for the agent if the city allows the call.
+func serveAuthorized[P any](ctx context.Context, h *host, params json.RawMessage, call func(P) worker.Call, do func(P) (any, error)) (any, error) {
 	return serve(params, func(p P) (any, error) {
-		q := h.put(acp.PermissionParams{})
+		q := h.addQuestion(acp.PermissionParams{})
 		if q == nil {
 			return nil, &acp.Error{Code: acp.CodeCancelled, Message: "cancelled"}
 		}
@@ -89,7 +88,7 @@ func served[P any](ctx context.Context, h *host, params json.RawMessage, call fu
 	})
 }
 
-// refuse records that a tool must not run. One that has run meanwhile is reported as such.
+// refuse records that a tool call was denied. If the tool has already run, refuse reports that to the city.
 func (h *host) refuse(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,14 +101,14 @@ func (h *host) refuse(q *question) {
 	}
 }
 
-// used takes what the agent reports about a tool. A denied one is expected to fail; if it did
-// not, that is reported, also after the end of the turn.
+// used processes an update of a tool call. A denied call is expected to fail. If it did not fail, that is reported, also after
+// the end of the turn.
 func (h *host) used(t acp.ToolCall) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	denied := (t.Status == acp.ToolCompleted || t.Status == acp.ToolFailed) && h.refused.Remove(t.ID)
 	if denied {
-		u := useOf(h.uses, t)
+		u := updateUse(h.uses, t)
 		u.over = true
 		if t.Status == acp.ToolCompleted {
 			h.bypassed(u)
@@ -120,9 +119,8 @@ func (h *host) used(t acp.ToolCall) {
 	}
 }
 
-// bypassed reports to the city that a tool ran that it has denied. h.mu is
-// held.
+// bypassed reports to the city that a denied tool has run. h.mu must be held.
 func (h *host) bypassed(u *use) {
-	h.transcript.line("acp: it says that what was not allowed has run: " + cmp.Or(u.call.Title, u.call.ID))
+	h.transcript.line("acp: the agent says that a denied tool has run: " + cmp.Or(u.call.Title, u.call.ID))
 	h.report.used(u)
 }

@@ -34,7 +34,7 @@ func actor(in io.Reader, out io.Writer) {
 		Result json.RawMessage `json:"result,omitempty"`
 		Error  json.RawMessage `json:"error,omitempty"`
 	}
-	say := func(m map[string]any) {
+	send := func(m map[string]any) {
 		m["jsonrpc"] = "2.0"
 		line, err := json.Marshal(m)
 		if err != nil {
@@ -51,15 +51,15 @@ func actor(in io.Reader, out io.Writer) {
 			m := script[0]
 			script = script[1:]
 			if m.Method == "session/update" {
-				say(map[string]any{"method": m.Method, "params": m.Params})
+				send(map[string]any{"method": m.Method, "params": m.Params})
 				continue
 			}
-			say(map[string]any{"id": "q" + m.Method, "method": m.Method, "params": m.Params})
+			send(map[string]any{"id": "q" + m.Method, "method": m.Method, "params": m.Params})
 			if string(m.ID) != `"goes on"` {
 				return
 			}
 		}
-		say(map[string]any{"id": prompt, "result": map[string]any{"stopReason": "end_turn"}})
+		send(map[string]any{"id": prompt, "result": map[string]any{"stopReason": "end_turn"}})
 		prompt = nil
 	}
 	for lines.Scan() {
@@ -69,11 +69,11 @@ func actor(in io.Reader, out io.Writer) {
 		}
 		switch m.Method {
 		case "initialize":
-			say(map[string]any{"id": m.ID, "result": map[string]any{
+			send(map[string]any{"id": m.ID, "result": map[string]any{
 				"protocolVersion": 1, "agentCapabilities": map[string]any{}, "agentInfo": map[string]any{"name": os.Getenv(actorVariable), "version": "1"},
 			}})
 		case "session/new":
-			say(map[string]any{"id": m.ID, "result": map[string]any{"sessionId": "s"}})
+			send(map[string]any{"id": m.ID, "result": map[string]any{"sessionId": "s"}})
 		case "session/prompt":
 			var p struct{ Prompt []struct{ Text string } }
 			if json.Unmarshal(m.Params, &p) != nil || json.Unmarshal([]byte(p.Prompt[0].Text), &script) != nil {
@@ -95,9 +95,9 @@ type city struct {
 	socket string
 	decide func(w http.ResponseWriter, r *http.Request, c worker.Call)
 
-	mu    sync.Mutex
-	calls []worker.Call
-	told  []worker.TelemetryEvent
+	mu     sync.Mutex
+	calls  []worker.Call
+	answer []worker.TelemetryEvent
 }
 
 func found(t *testing.T, decide func(http.ResponseWriter, *http.Request, worker.Call)) *city {
@@ -143,7 +143,7 @@ func (c *city) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(err)
 		}
 		c.mu.Lock()
-		c.told = append(c.told, t.Events...)
+		c.answer = append(c.answer, t.Events...)
 		c.mu.Unlock()
 		answerWith(w, worker.TelemetryAnswer{})
 	}
@@ -169,7 +169,7 @@ func (c *city) asked() []worker.Call {
 func (c *city) used() (ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.told {
+	for _, e := range c.answer {
 		for _, call := range e.ToolsCalled {
 			ids = append(ids, call.CallID)
 		}
@@ -415,7 +415,7 @@ func TestADeniedToolThatRuns(t *testing.T) {
 				b.plays(c.script)
 				b.until("it is over", func(s bridge.State) bool { return s.Turns == 1 })
 				if c.ran {
-					b.shows("acp: it says that what was not allowed has run")
+					b.shows("acp: the agent says that a denied tool has run")
 					for end := time.Now().Add(10 * time.Second); !slices.Contains(town.used(), "c1"); <-time.After(10 * time.Millisecond) {
 						if time.Now().After(end) {
 							t.Fatal("the city got no report")

@@ -14,26 +14,26 @@ import (
 	"gascity/runtime"
 )
 
-// Further actions of an answer, beside those of package runtime.
+// Further actions of an answer, in addition to those of package runtime.
 const (
 	ActionApproveAlways = "approve_always"
 	ActionDenyAlways    = "deny_always"
 )
 
-// question is a permission that the agent waits for.
+// question is a permission request of the agent.
 type question struct {
 	id     string
 	at     time.Time
 	params acp.PermissionParams
-	tool   *use // host.mu guards it, and open
-	open   bool // people are asked
+	tool   *use // guarded by host.mu, like open
+	open   bool // whether people are asked
 
 	once   sync.Once
 	result acp.PermissionResult
 	done   chan struct{}
 }
 
-// answer reports whether it is the first.
+// answer sets the result and reports whether it is the first one. Later results are ignored.
 func (q *question) answer(r acp.PermissionResult) (first bool) {
 	q.once.Do(func() {
 		q.result, first = r, true
@@ -42,8 +42,8 @@ func (q *question) answer(r acp.PermissionResult) (first bool) {
 	return first
 }
 
-// put records that the agent waits for an answer; nil if there is none to wait for any more.
-func (h *host) put(p acp.PermissionParams) *question {
+// addQuestion adds a permission request. It returns nil if the turn was cancelled or the agent has exited.
+func (h *host) addQuestion(p acp.PermissionParams) *question {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.turn != nil && h.turn.cancelled || h.ended {
@@ -51,9 +51,9 @@ func (h *host) put(p acp.PermissionParams) *question {
 	}
 	h.count++
 	if old := h.previousUses[p.Tool.ID]; old != nil && h.uses[p.Tool.ID] == nil && p.Tool.ID != "" {
-		h.uses[p.Tool.ID] = old // it has not waited for the answer
+		h.uses[p.Tool.ID] = old // the agent continued without waiting for the answer
 	}
-	tool := useOf(h.uses, p.Tool)
+	tool := updateUse(h.uses, p.Tool)
 	p.Tool = tool.call
 	q := &question{tool: tool, id: fmt.Sprintf("acp-%s-%d", h.nonce, h.count), at: time.Now(), params: p, done: make(chan struct{})}
 	h.asked = append(h.asked, q)
@@ -69,10 +69,10 @@ func (h *host) forget(q *question) {
 	}
 }
 
-// ask holds a permission request until the city or somebody answers it, or it falls away.
+// ask handles a permission request: it waits until the city or a person has answered it, or it is cancelled.
 func (h *host) ask(ctx context.Context, p acp.PermissionParams) (any, error) {
 	h.markAccepted("permission request")
-	q := h.put(p)
+	q := h.addQuestion(p)
 	if q == nil {
 		return acp.Cancelled(), nil
 	}
@@ -86,7 +86,7 @@ func (h *host) ask(ctx context.Context, p acp.PermissionParams) (any, error) {
 			return nil, denial(d)
 		}
 		q.answer(refusal(p.Options))
-	case d.Interaction != "" && offered: // a person has been asked
+	case d.Interaction != "" && offered: // a person has already allowed the call
 		h.transcript.line("= " + cmp.Or(once.Name, once.ID) + ": " + d.Reason)
 		q.answer(acp.Selected(once.ID))
 	default:
@@ -94,13 +94,13 @@ func (h *host) ask(ctx context.Context, p acp.PermissionParams) (any, error) {
 	}
 	select {
 	case <-q.done:
-	case <-ctx.Done(): // the agent does not ask any more
+	case <-ctx.Done(): // the agent has cancelled the request
 		q.answer(acp.Cancelled())
 	}
 	return q.result, nil
 }
 
-// raise has people asked.
+// raise makes the question visible to people.
 func (h *host) raise(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,13 +109,13 @@ func (h *host) raise(q *question) {
 	h.broadcastLocked()
 }
 
-// raised returns the place of a question that people are asked, the first one if id is empty;
-// negative if there is none. h.mu is held.
+// raised returns the index of the visible question with the given id, or of the first one if id is empty; negative if there is
+// none. h.mu must be held.
 func (h *host) raised(id string) int {
 	return slices.IndexFunc(h.asked, func(q *question) bool { return q.open && (id == "" || q.id == id) })
 }
 
-// refusal says no to this one call.
+// refusal returns the result that rejects this one call.
 func refusal(options []acp.Option) acp.PermissionResult {
 	if o, ok := acp.OptionOfKind(options, acp.RejectOnce); ok {
 		return acp.Selected(o.ID)
@@ -135,7 +135,7 @@ func (q *question) names() []string {
 	return names
 }
 
-// interaction returns the question as everybody else sees it.
+// interaction returns the question in the form of package runtime.
 func (q *question) interaction() *runtime.PendingInteraction {
 	meta := map[string]string{runtime.MetaSource: string(runtime.SourceACP), runtime.MetaTool: cmp.Or(q.params.Tool.Kind, q.params.Tool.Title), runtime.MetaText: "no"}
 	if input := q.params.Tool.RawInput; len(input) > 0 {
@@ -152,7 +152,7 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	}
 }
 
-// respond answers the question that stands.
+// respond answers a visible question.
 func (h *host) respond(r runtime.InteractionResponse) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,8 +181,8 @@ func nameOf(options []acp.Option, id string) string {
 	return ""
 }
 
-// choose returns the agent's option for an answer. What grants or refuses once is never
-// replaced by what does for ever, nor the other way round.
+// choose returns the agent's option for an answer. An option that applies once is never replaced by one that applies always, or
+// the reverse.
 func choose(options []acp.Option, r runtime.InteractionResponse) (acp.PermissionResult, error) {
 	kind := map[string]string{
 		runtime.ActionApprove: acp.AllowOnce, ActionApproveAlways: acp.AllowAlways,
@@ -202,7 +202,7 @@ func choose(options []acp.Option, r runtime.InteractionResponse) (acp.Permission
 	return acp.PermissionResult{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: "a permission is answered by one of its options"}
 }
 
-// byLabel finds the option that is called so, by its name, its id or its number.
+// byLabel returns the option with the given name, ID or number.
 func byLabel(options []acp.Option, r runtime.InteractionResponse) (acp.PermissionResult, error) {
 	for _, called := range []func(acp.Option) bool{
 		func(o acp.Option) bool { return cmp.Or(o.Name, o.ID) == r.Text },
@@ -218,7 +218,7 @@ func byLabel(options []acp.Option, r runtime.InteractionResponse) (acp.Permissio
 		case len(found) == 1:
 			return acp.Selected(found[0].ID), nil
 		case len(found) > 1:
-			return acp.PermissionResult{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: "several options are called so; choose by number"}
+			return acp.PermissionResult{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: "several options have this name; choose one by its number"}
 		}
 	}
 	if n, err := strconv.Atoi(r.Text); err == nil && n >= 1 && n <= len(options) {

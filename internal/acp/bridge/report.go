@@ -12,42 +12,40 @@ import (
 	"gascity/worker"
 )
 
-// reporter reports to the agent's city by the worker API what the agent does and what it
-// costs. It never holds the agent up: reports wait, in order, for a city that answers. The
-// zero value reports nothing.
+// reporter reports the agent's activity and token usage to its city over the worker API. It never delays the agent: reports
+// wait in a queue until the city answers. The zero value reports nothing.
 type reporter struct {
 	client *worker.Client
-	// hooked says that the agent CLI calls hooks of its own, which report its tools and
-	// tokens: their reports do not count twice.
+	// hooked reports that the agent CLI calls hooks, which report its tools and tokens. Then these are not reported a second
+	// time.
 	hooked bool
 	getenv func(string) string
 
 	mu     sync.Mutex
 	closed bool
 	items  chan item
-	done   chan struct{} // closed when every report was sent, or given up
+	done   chan struct{} // closed when every report was sent or dropped
 }
 
-// item is one event. One with a ledger gets its usage from there.
+// item is one queued event. If usageFile is not nil, the usage is read from it.
 type item struct {
 	event     worker.TelemetryEvent
 	usageFile *usageFile
-	last      int64 // tokens of the turn's last response
+	last      int64 // tokens of the last response of the turn
 }
 
 const (
-	// maxQueued is how much may wait for a city; what comes then is lost.
+	// maxQueued bounds the reports that wait for a city; further reports are dropped.
 	maxQueued = 2000
-	// maxBatch is how many events go at once.
+	// maxBatch is the largest number of events in one request.
 	maxBatch = 100
-	// flushTimeout bounds how long an agent's end waits for what was not reported
-	// yet.
+	// flushTimeout bounds the wait for unsent reports when the agent has exited.
 	flushTimeout = 2 * time.Second
-	// hooksVariable is set for an agent CLI that calls hooks.
+	// hooksVariable is set if the agent CLI calls hooks.
 	hooksVariable = "GC_HOOKS"
 )
 
-// newReporter finds the city in the agent's environment.
+// newReporter returns a reporter for the city that the environment names.
 func newReporter(getenv func(string) string) *reporter {
 	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
 	if c.Socket != "" {
@@ -61,7 +59,7 @@ func newReporter(getenv func(string) string) *reporter {
 	return r
 }
 
-// enqueue passes an event on.
+// enqueue queues an event. If the queue is full, the event is dropped.
 func (r *reporter) enqueue(i item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,11 +68,11 @@ func (r *reporter) enqueue(i item) {
 	}
 	select {
 	case r.items <- i:
-	default: // its city has been away for very long
+	default: // the city has not answered for a long time
 	}
 }
 
-// serve sends reports until [reporter.close] or the end of ctx.
+// serve sends reports until [reporter.close] is called or ctx ends.
 func (r *reporter) serve(ctx context.Context) {
 	if r.client == nil {
 		return
@@ -94,14 +92,14 @@ func (r *reporter) serve(ctx context.Context) {
 			}
 			break
 		}
-		_, _ = r.client.Telemetry(ctx, batch...) // what the city refuses it will not take later either
+		_, _ = r.client.Telemetry(ctx, batch...) // reports that the city refuses are dropped
 		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// close ends the reports: what waits is sent, within [flushTimeout].
+// close stops the reporter after it has sent the queued reports, at most for [flushTimeout].
 func (r *reporter) close() {
 	if r.client == nil {
 		return
@@ -125,7 +123,7 @@ func (i item) filled(ctx context.Context) worker.TelemetryEvent {
 	return i.event
 }
 
-// plan reports the steps that the agent means to take.
+// plan reports the plan of the agent.
 func (r *reporter) plan(entries []acp.PlanEntry) {
 	var steps strings.Builder
 	for _, e := range entries {
@@ -134,32 +132,30 @@ func (r *reporter) plan(entries []acp.PlanEntry) {
 	r.enqueue(item{event: worker.TelemetryEvent{Type: worker.Plan, Timestamp: time.Now(), Message: strings.TrimSuffix(steps.String(), "\n")}})
 }
 
-// mode reports the mode of the agent from now on.
+// mode reports that the agent's mode has changed.
 func (r *reporter) mode(mode string) {
 	r.enqueue(item{event: worker.TelemetryEvent{Type: worker.ModeChanged, Timestamp: time.Now(), Message: mode}})
 }
 
-// use is what is known of a tool that runs.
+// use is the state of one tool call.
 type use struct {
-	call  acp.ToolCall // by all that was said of it
+	call  acp.ToolCall // with the values of all updates
 	began time.Time
 	over  bool
 }
 
-// useOf adds what was said of a tool to what is known of it. uses are those of the present
-// turn.
-func useOf(uses map[string]*use, t acp.ToolCall) *use {
+// updateUse merges an update into the state of its tool call and returns that. uses has the tool calls of the current turn.
+func updateUse(uses map[string]*use, t acp.ToolCall) *use {
 	u := uses[t.ID]
-	if u == nil || t.ID == "" { // without a name each is one of its own
+	if u == nil || t.ID == "" { // each update without an ID is a call of its own
 		u = &use{began: time.Now()}
 		uses[t.ID] = u
 	}
-	u.call = merged(u.call, t)
+	u.call = mergeToolCall(u.call, t)
 	return u
 }
 
-// runningTool returns the tool that has run for the longest time and has not ended; empty if
-// none runs.
+// runningTool returns the name of the tool that has been running longest; empty if none runs.
 func runningTool(uses map[string]*use) string {
 	var oldest *use
 	for _, u := range uses {
@@ -174,9 +170,9 @@ func runningTool(uses map[string]*use) string {
 	return cmp.Or(oldest.call.Name, oldest.call.Title, oldest.call.Kind, "tool")
 }
 
-// tool reports a tool that has ended, once.
+// tool reports a tool call that has ended, once.
 func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
-	u := useOf(uses, t)
+	u := updateUse(uses, t)
 	if u.over || r.hooked || t.Status != acp.ToolCompleted && t.Status != acp.ToolFailed {
 		return
 	}
@@ -184,7 +180,7 @@ func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
 	r.used(u)
 }
 
-// used reports a tool that has ended.
+// used reports a tool call that has ended.
 func (r *reporter) used(u *use) {
 	r.enqueue(item{event: worker.TelemetryEvent{
 		Type: worker.ToolUsed, Timestamp: time.Now(), Message: u.call.Title,
@@ -194,7 +190,7 @@ func (r *reporter) used(u *use) {
 	}})
 }
 
-// turn is the end of one.
+// turn reports the end of a turn with its token usage.
 func (r *reporter) turn(name string, usage *worker.Usage, book *usageFile, window acp.Window) {
 	e := worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: name, Usage: usage}
 	if window.Size > 0 && window.Used >= 0 && window.Used <= window.Size {

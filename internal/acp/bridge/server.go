@@ -14,17 +14,17 @@ import (
 	"gascity/runtime"
 )
 
-// server answers on the host's socket.
+// server handles requests on the host's socket.
 type server struct {
 	h        *host
 	listener net.Listener
 }
 
-// requestTime bounds how long a caller may take for its lines.
+// requestTime bounds the time in which a caller must send its request.
 const requestTime = 30 * time.Second
 
-// listen makes the socket, which only this user can reach. One that a previous host has
-// left behind is replaced: the shim runs one host at a time.
+// listen creates the socket, which only this user can connect to. It replaces the socket of a previous host: the shim runs only
+// one host at a time.
 func listen(ctx context.Context, h *host) (*server, error) {
 	if err := os.MkdirAll(filepath.Dir(h.spec.Socket), 0o700); err != nil {
 		return nil, err
@@ -42,10 +42,10 @@ func listen(ctx context.Context, h *host) (*server, error) {
 	return &server{h, l}, nil
 }
 
-// close removes the socket. It may be called twice.
+// close closes the listener and removes the socket. It may be called twice.
 func (s *server) close() error { return s.listener.Close() }
 
-// serve answers until the socket is closed, and returns when all answers are given.
+// serve accepts connections until the socket is closed. It returns when all requests are answered.
 func (s *server) serve(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -58,7 +58,7 @@ func (s *server) serve(ctx context.Context) {
 			all.Go(func() { s.answer(ctx, c) })
 		case ctx.Err() != nil, errors.Is(err, net.ErrClosed):
 			return
-		default: // out of files, for a moment
+		default: // no free file descriptors; retry
 			select {
 			case <-time.After(50 * time.Millisecond):
 			case <-ctx.Done():
@@ -67,7 +67,7 @@ func (s *server) serve(ctx context.Context) {
 	}
 }
 
-// answer serves one connection. ctx ends for its work when the caller goes away.
+// answer handles one connection. It cancels the request when the caller disconnects.
 func (s *server) answer(ctx context.Context, c net.Conn) {
 	defer c.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -75,26 +75,26 @@ func (s *server) answer(ctx context.Context, c net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	in := bufio.NewReaderSize(c, 64<<10)
-	_ = c.SetReadDeadline(time.Now().Add(requestTime)) // a unix socket has deadlines
+	_ = c.SetReadDeadline(time.Now().Add(requestTime)) // Unix sockets support deadlines
 	line, err := in.ReadBytes('\n')
 	var r request
 	if err != nil || json.Unmarshal(line, &r) != nil {
 		return
 	}
-	say := func(answer reply) {
+	send := func(answer reply) {
 		if line, err := json.Marshal(answer); err == nil {
-			_, _ = c.Write(append(line, '\n')) // a caller that has gone asks again
+			_, _ = c.Write(append(line, '\n')) // the caller has disconnected
 		}
 	}
 	if r.Instance != s.h.token {
-		say(reply{Failure: failStale})
+		send(reply{Failure: failStale})
 		return
 	}
 	var t text
 	var e *entry
 	if r.Op == opDeliver {
 		e = s.h.announce(r.ID, r.Once)
-		say(reply{})
+		send(reply{})
 		line, err := in.ReadBytes('\n')
 		if err != nil || json.Unmarshal(line, &t) != nil {
 			s.h.withdrawAnnounced(e)
@@ -103,29 +103,29 @@ func (s *server) answer(ctx context.Context, c net.Conn) {
 	}
 	_ = c.SetReadDeadline(time.Time{})
 	gone := make(chan struct{})
-	go func() { // ends with the connection
+	go func() { // stops when the connection is closed
 		defer close(gone)
-		_, _ = in.ReadByte() // a caller says no more: this is its end
+		_, _ = in.ReadByte() // returns when the caller disconnects
 		cancel()
 	}()
 	if e != nil {
 		out := s.h.push(ctx, e, t)
-		say(reply{Outcome: &out})
+		send(reply{Outcome: &out})
 	} else {
-		say(s.h.do(ctx, r))
+		send(s.h.do(ctx, r))
 	}
 	_ = c.Close()
 	<-gone
 }
 
-// withdrawAnnounced takes back what was announced and never came.
+// withdrawAnnounced withdraws a delivery whose text was not received.
 func (h *host) withdrawAnnounced(e *entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.withdraw(e)
 }
 
-// do serves what is one line each way.
+// do handles the requests that have one line and get one line.
 func (h *host) do(ctx context.Context, r request) reply {
 	switch r.Op {
 	case opSettle:
@@ -170,7 +170,8 @@ func (h *host) responded(r request) reply {
 	return reply{}
 }
 
-// await returns the state once it is later than after.
+// await returns the state when its Seq is greater than after, the agent has exited, or ctx has ended. For after zero it returns
+// at once.
 func (h *host) await(ctx context.Context, after uint64) State {
 	for {
 		h.mu.Lock()

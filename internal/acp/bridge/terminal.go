@@ -15,27 +15,27 @@ import (
 	"gascity/internal/acp"
 )
 
-// Bounds of commands that are run for an agent.
+// Limits of commands that are run for an agent.
 const (
 	maxTerminals   = 64
 	outputDefault  = 1 << 20
 	outputMost     = 16 << 20
-	terminalLinger = 500 * time.Millisecond // for who holds its output after its end
+	terminalLinger = 500 * time.Millisecond // time for background processes to close the output after the command has exited
 )
 
-// terminal is one command that was run for the agent, in a process group of its own.
+// terminal is one command that runs for the agent, in a process group of its own.
 type terminal struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the command has exited
 
 	mu     sync.Mutex
 	output []byte
 	limit  int
 	cut    bool
-	status acp.ExitStatus // valid once done
+	status acp.ExitStatus // valid after done is closed
 }
 
-// Write keeps the end of the output.
+// Write stores the end of the output, at most limit bytes.
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +49,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// isVariable reports whether a name is one that shells can assign to.
+// isVariable reports whether name is a valid name of an environment variable.
 func isVariable(name string) bool {
 	for i, c := range []byte(name) {
 		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
@@ -65,13 +65,13 @@ func (w *clientTools) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 		return acp.TerminalRef{}, err
 	}
 	for _, v := range p.Env {
-		if !isVariable(v.Name) { // the guard has read it as a word of env: no option may be among them
+		if !isVariable(v.Name) { // the guard reads the name as an argument of env, so an option must not be possible
 			return acp.TerminalRef{}, acp.InvalidParams(strconv.Quote(v.Name) + " is not the name of an environment variable: want letters, digits and _")
 		}
 	}
 	t := &terminal{done: make(chan struct{}), limit: min(cmp.Or(max(p.OutputByteLimit, 0), outputDefault), outputMost)}
-	t.cmd = exec.Command(p.Command, p.Args...) //nolint:noctx // it is ended by kill, release and the end of the agent
-	if len(p.Args) == 0 {                      // agents put a whole line there
+	t.cmd = exec.Command(p.Command, p.Args...) //nolint:noctx // stopped by kill, release and the exit of the agent
+	if len(p.Args) == 0 {                      // agents put a whole shell line into Command
 		t.cmd = exec.Command("/bin/sh", "-c", p.Command) //nolint:noctx // as above
 	}
 	t.cmd.Dir, t.cmd.Env = dir, slices.Clone(w.env)
@@ -96,9 +96,9 @@ func (w *clientTools) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 	return acp.TerminalRef{TerminalID: id}, nil
 }
 
-// await waits for the end of the command.
+// await waits until the command has exited and records its status.
 func (t *terminal) await() {
-	_ = t.cmd.Wait() // how it ended is in its state
+	_ = t.cmd.Wait() // the exit status is in t.cmd.ProcessState
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if status, ok := t.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -111,14 +111,14 @@ func (t *terminal) await() {
 	close(t.done)
 }
 
-// end kills the command and all of its group.
+// end kills the process group of the command and waits for the command.
 func (t *terminal) end() {
 	select {
 	case <-t.done:
 		return
 	default:
 	}
-	_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL) // gone is what we want
+	_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL) // an error means that the processes have exited
 	<-t.done
 }
 

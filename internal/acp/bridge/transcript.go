@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// transcript is the conversation as plain text. Its methods may be called at once.
+// transcript prints the conversation as plain text. It is safe for concurrent use.
 type transcript struct {
 	mu   sync.Mutex
 	w    io.Writer
-	kind string // of the text that the last line is of; empty at the beginning of a line
+	kind string // kind of the text in the unfinished line; empty at the beginning of a line
 }
 
-// line prints whole lines.
+// line prints complete lines.
 func (p *transcript) line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -21,7 +21,7 @@ func (p *transcript) line(text string) {
 	p.write(strings.TrimSuffix(text, "\n") + "\n")
 }
 
-// chunk prints a piece of running text; pieces of one kind follow each other without a break.
+// chunk prints a piece of text. Pieces of the same kind are printed without a line break between them.
 func (p *transcript) chunk(kind, text string) {
 	if text == "" {
 		return
@@ -38,7 +38,7 @@ func (p *transcript) chunk(kind, text string) {
 	}
 }
 
-// endLine ends the last line, as a turn does.
+// endLine ends an unfinished line.
 func (p *transcript) endLine() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,11 +52,11 @@ func (p *transcript) breakLine() {
 	}
 }
 
-// write writes; a reader that is gone is the shim, and then this program ends as well.
-func (p *transcript) write(text string) { _, _ = io.WriteString(p.w, harmless(text)) }
+// write prints text without control characters. Errors are ignored: if the shim has exited, this program exits too.
+func (p *transcript) write(text string) { _, _ = io.WriteString(p.w, stripControls(text)) }
 
-// harmless takes out what would act on a terminal on which the text is shown.
-func harmless(text string) string {
+// stripControls removes control characters that could affect a terminal.
+func stripControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
 			return -1

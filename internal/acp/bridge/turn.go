@@ -12,16 +12,16 @@ import (
 	"gascity/worker"
 )
 
-// turn is the agent's work on one prompt. host.mu guards it.
+// turn is the agent's work on one prompt. It is guarded by host.mu.
 type turn struct {
 	entry     *entry
-	written   chan struct{} // closed when the prompt has left, or cannot
+	written   chan struct{} // closed when the prompt was written or could not be
 	ended     chan struct{}
 	cancelled bool
-	work      *work // of the draft
+	work      *work // only for the draft
 }
 
-// begin starts a turn. h.mu is held.
+// begin starts a turn. h.mu must be held.
 func (h *host) begin(e *entry) {
 	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{}), work: &work{over: make(chan struct{})}}
 	text := e.text
@@ -29,7 +29,7 @@ func (h *host) begin(e *entry) {
 	h.turn, h.since, h.last = t, time.Now(), ""
 	h.broadcastLocked()
 	params := acp.PromptParams{SessionID: h.conversation, Prompt: []acp.Block{acp.TextBlock(text)}}
-	go func() { // ends with the answer or the connection
+	go func() { // stops when the agent has answered or the connection has ended
 		h.transcript.line(quoted(text))
 		p, err := h.conn.Start(acp.MethodPrompt, params)
 		close(t.written)
@@ -47,10 +47,10 @@ func (h *host) begin(e *entry) {
 	}()
 }
 
-// quotedBytes is how much of a prompt is shown; the agent gets all of it.
+// quotedBytes is the number of bytes of a prompt that are printed; the agent gets the whole prompt.
 const quotedBytes = 2000
 
-// quoted returns a prompt as it is shown.
+// quoted returns a prompt in the form in which it is printed.
 func quoted(text string) string {
 	shown := text
 	if len(text) > quotedBytes {
@@ -59,7 +59,7 @@ func quoted(text string) string {
 	return "> " + strings.ReplaceAll(shown, "\n", "\n> ")
 }
 
-// markAccepted records a sign that the agent has taken the prompt of the present turn.
+// markAccepted records that the agent has accepted the prompt of the current turn. sign describes the proof.
 func (h *host) markAccepted(sign string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,12 +75,12 @@ func (e *entry) confirm(sign string) {
 	}
 }
 
-// finish ends a turn with the agent's answer.
+// finish ends a turn with the agent's answer and starts the next one.
 func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 	h.transcript.endLine()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.judge(t.entry, err)
+	h.recordAnswer(t.entry, err)
 	h.turn, h.since, h.last = nil, time.Now(), ""
 	h.turns++
 	h.account(result)
@@ -112,10 +112,10 @@ func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 	h.next()
 }
 
-// account reports to the city what the turn used. h.mu is held.
+// account reports the token usage of the turn to the city. h.mu must be held.
 func (h *host) account(result acp.PromptResult) {
 	var usage *worker.Usage
-	if s, told := result.Spent(); told {
+	if s, answer := result.Spent(); answer {
 		usage = &worker.Usage{
 			InputTokens: s.Input, OutputTokens: s.Output, CacheReadTokens: s.CacheRead, CacheCreationTokens: s.CacheWrite, ReasoningTokens: s.Thought,
 			Model: cmp.Or(s.Model, h.model),
@@ -128,38 +128,38 @@ func (h *host) account(result acp.PromptResult) {
 	h.window.Used, h.previousUses, h.uses = 0, h.uses, map[string]*use{}
 }
 
-// judge is what an answer says of its prompt. h.mu is held.
-func (h *host) judge(e *entry, err error) {
-	var told *acp.Error
+// recordAnswer sets the outcome of a prompt from the error of its answer. h.mu must be held.
+func (h *host) recordAnswer(e *entry, err error) {
+	var answer *acp.Error
 	switch {
 	case err == nil:
 		e.confirm("the turn's answer")
-	case !errors.As(err, &told):
+	case !errors.As(err, &answer):
 		if e.sign == "" && e.refused == "" && !e.failed {
-			e.failed, e.detail = true, "the agent ended before it gave a sign: "+err.Error()
+			e.failed, e.detail = true, "the connection ended before the agent confirmed the prompt: "+err.Error()
 			close(e.settled)
 		}
-	case e.sign != "": // it has worked on it
-	case told.Code == acp.CodeInvalidParams, told.Code == acp.CodeInvalidRequest, told.Code == acp.CodeParse, told.Code == acp.CodeMethodNotFound:
-		e.refused, e.detail = runtime.RefusedContent, "the agent refused it: "+told.Error()
+	case e.sign != "": // the agent had already accepted it
+	case answer.Code == acp.CodeInvalidParams, answer.Code == acp.CodeInvalidRequest, answer.Code == acp.CodeParse, answer.Code == acp.CodeMethodNotFound:
+		e.refused, e.detail = runtime.RefusedContent, "the agent refused it: "+answer.Error()
 		close(e.settled)
-	case h.draft && told.Code == acp.CodeCancelled:
-		e.refused, e.detail = runtime.RefusedWithdrawn, "the agent let it go unread: it was cancelled before its turn began"
+	case h.draft && answer.Code == acp.CodeCancelled:
+		e.refused, e.detail = runtime.RefusedWithdrawn, "the agent dropped the prompt unread: it was cancelled before its turn began"
 		close(e.settled)
-	case told.Code == acp.CodeAuthRequired:
-		e.refused, e.detail = runtime.RefusedUnready, "the agent wants to be signed in to: "+told.Error()
+	case answer.Code == acp.CodeAuthRequired:
+		e.refused, e.detail = runtime.RefusedUnready, "the agent requires a sign-in: "+answer.Error()
 		close(e.settled)
 	default:
-		e.detail = "the turn failed: " + told.Error()
+		e.detail = "the turn failed: " + answer.Error()
 		e.confirm("the agent's error")
 	}
 }
 
-// Bounds of an interrupt.
+// Time limits of an interrupt.
 const (
 	cancelTime = 10 * time.Second // for the answer of a cancelled turn
 	signalTime = time.Second      // after each SIGINT
 )
 
-// errUnsettled says that a turn goes on that was to be cancelled.
+// errUnsettled reports that a cancelled turn does not end.
 var errUnsettled = errors.New("the agent does not end its turn after a cancel request and two SIGINT")

@@ -6,19 +6,18 @@ import (
 	"gascity/internal/acp"
 )
 
-// work is how the agent's work on a prompt is reported in the draft of the protocol: the
-// answer to the prompt only says that the agent has it, and updates say that the session
-// works, or rests. host.mu guards it.
+// work is the state of a prompt in the draft of the protocol. There the answer to the prompt only means that the agent has
+// accepted it. Later updates report that the session works or is idle. It is guarded by host.mu.
 type work struct {
 	inserted bool // the prompt is in the conversation
 	began    bool
 	idle     bool
-	over     chan struct{} // closed when it rests again
+	over     chan struct{} // closed when the agent is idle again
 	result   acp.PromptResult
 	failure  *acp.Error
 }
 
-// awaitWork waits until the agent has worked on the prompt that it has accepted.
+// awaitWork waits until the agent has finished its work on an accepted prompt.
 func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	select {
 	case <-t.work.over:
@@ -33,7 +32,7 @@ func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	return t.work.result, nil
 }
 
-// inserted records that the prompt of the present turn is in the conversation.
+// inserted records that the prompt of the current turn is in the conversation.
 func (h *host) inserted() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,9 +41,8 @@ func (h *host) inserted() {
 	}
 }
 
-// handleState takes what the agent says that its session does. An agent that says twice that it
-// rests has not worked twice; one that never said that it works has a turn only if that is
-// cancelled. Other states are none of ours.
+// handleState processes a state update of the draft. A repeated idle state does not end another turn. If the agent never
+// reported that it works, an idle state ends only a cancelled turn. Unknown states are ignored.
 func (h *host) handleState(s acp.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,8 +62,8 @@ func (h *host) handleState(s acp.State) {
 	h.next()
 }
 
-// handleIdle is the end of work: of a turn, whose prompt is in the conversation, or of what the
-// agent did by itself. h.mu is held.
+// handleIdle ends work: the work on a prompt that is in the conversation, or work that the agent did without a prompt. h.mu
+// must be held.
 func (h *host) handleIdle(s acp.State) {
 	had := h.working
 	h.working = false

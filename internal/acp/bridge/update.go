@@ -13,15 +13,15 @@ import (
 // Notification implements acp.Handler.
 func (h *host) Notification(method string, params json.RawMessage) {
 	if method != acp.MethodUpdate {
-		return // whatever it says, there is nothing to do about it
+		return // other notifications are ignored
 	}
 	var p acp.UpdateParams
 	if err := json.Unmarshal(params, &p); err != nil {
-		h.transcript.line("acp: an update that cannot be read: " + err.Error())
+		h.transcript.line("acp: cannot read an update: " + err.Error())
 		return
 	}
 	u := p.Update
-	h.progressed(u.Kind)
+	h.recordProgress(u.Kind)
 	if words, ok := turnUpdates[u.Kind]; ok {
 		h.markAccepted(words)
 	}
@@ -30,7 +30,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 		h.streamed = u.Message
 		h.transcript.chunk(u.Kind, u.Content.Text)
 	case acp.UpdateAgentWhole, acp.UpdateThoughtWhole:
-		if u.Message != h.streamed { // else its pieces were shown
+		if u.Message != h.streamed { // else its chunks were already shown
 			h.transcript.chunk(u.Kind, u.Content.Text)
 			h.transcript.endLine()
 		}
@@ -52,7 +52,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 		h.inTurn(func() { h.report.plan(u.Plan) })
 	case acp.UpdateMode, acp.UpdateOptions:
 		h.mu.Lock()
-		h.inMode(u.Mode)
+		h.recordMode(u.Mode)
 		h.mu.Unlock()
 	case acp.UpdateUsage:
 		h.mu.Lock()
@@ -62,8 +62,8 @@ func (h *host) Notification(method string, params json.RawMessage) {
 	}
 }
 
-// progressed records an update by which the agent shows progress in its turn.
-func (h *host) progressed(kind string) {
+// recordProgress records an update that shows progress of the turn.
+func (h *host) recordProgress(kind string) {
 	sign := turnUpdates[kind]
 	if kind == acp.UpdateUsage {
 		sign = "tokens"
@@ -76,8 +76,8 @@ func (h *host) progressed(kind string) {
 	h.progress = runtime.Progress{At: time.Now(), Sign: sign}
 }
 
-// inTurn does it if a turn is under way: what an agent repeats of a conversation that is
-// loaded was reported before.
+// inTurn calls do if a turn is in progress. When an agent loads a conversation it repeats old updates, which were already
+// reported.
 func (h *host) inTurn(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,8 +86,8 @@ func (h *host) inTurn(do func()) {
 	}
 }
 
-// inMode records the mode that the agent works in; empty says nothing. h.mu is held.
-func (h *host) inMode(mode string) {
+// recordMode records the current mode of the agent; an empty mode is ignored. h.mu must be held.
+func (h *host) recordMode(mode string) {
 	if mode == "" || mode == h.mode {
 		return
 	}
@@ -96,7 +96,7 @@ func (h *host) inMode(mode string) {
 	h.broadcastLocked()
 }
 
-// turnUpdates are the kinds that only the work on a prompt brings forth.
+// turnUpdates maps the kinds of updates that occur only during work on a prompt to their descriptions.
 var turnUpdates = map[string]string{
 	acp.UpdateUserMessage: "user message", acp.UpdateAgentMessage: "agent message", acp.UpdateAgentThought: "agent thought",
 	acp.UpdateToolCall: "tool call", acp.UpdateToolChange: "tool call", acp.UpdatePlan: "plan",
@@ -119,7 +119,7 @@ func (h *host) showTool(t acp.ToolCall) {
 	}
 }
 
-// Stray implements acp.Handler: what is no message is printed.
+// Stray implements acp.Handler. It prints a line that is not a message.
 func (h *host) Stray(line string) {
 	const most = 4096
 	if len(line) > most {
@@ -131,17 +131,17 @@ func (h *host) Stray(line string) {
 // Request implements acp.Handler.
 func (h *host) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if method != acp.MethodPermission && h.isDraft() {
-		return nil, acp.MethodNotFound(method) // the draft has no files and terminals of the client's
+		return nil, acp.MethodNotFound(method) // in the draft a client has no file and terminal methods
 	}
 	switch method {
 	case acp.MethodPermission:
 		return serve(params, func(p acp.PermissionParams) (any, error) { return h.ask(ctx, p) })
 	case acp.MethodReadFile:
-		return served(ctx, h, params, readCall, func(p acp.ReadFileParams) (any, error) { return h.tools.read(p) })
+		return serveAuthorized(ctx, h, params, readCall, func(p acp.ReadFileParams) (any, error) { return h.tools.read(p) })
 	case acp.MethodWriteFile:
-		return served(ctx, h, params, writeCall, func(p acp.WriteFileParams) (any, error) { return struct{}{}, h.tools.write(p) })
+		return serveAuthorized(ctx, h, params, writeCall, func(p acp.WriteFileParams) (any, error) { return struct{}{}, h.tools.write(p) })
 	case acp.MethodTerminalCreate:
-		return served(ctx, h, params, h.terminalCall, func(p acp.TerminalParams) (any, error) { return h.tools.create(p) })
+		return serveAuthorized(ctx, h, params, h.terminalCall, func(p acp.TerminalParams) (any, error) { return h.tools.create(p) })
 	case acp.MethodTerminalOutput:
 		return serve(params, func(p acp.TerminalRef) (any, error) { return h.tools.output(p) })
 	case acp.MethodTerminalWait:

@@ -10,22 +10,22 @@ import (
 	"gascity/worker"
 )
 
-// usageFile is the file in which an agent that does not say what a turn took keeps it as
-// running totals. Only the reporter's own goroutine uses it.
+// usageFile is a file with running totals of tokens. Some agents write it and do not report the usage of a turn. It is used
+// only by the reporter's goroutine.
 type usageFile struct {
 	pattern string
 	base    hooks.Totals
 }
 
-// newUsageFile returns that of an agent by its own name; nil if it is not known to have one. What is
-// in it counts from now on.
+// newUsageFile returns the usage file of the named agent; nil if the agent has none. Only tokens that are added from now on
+// count.
 func newUsageFile(agent, conversation string, getenv func(string) string) *usageFile {
 	pattern, ok := hooks.UsageFileOf(agent, conversation, getenv)
 	if !ok {
 		return nil
 	}
 	l := &usageFile{pattern: pattern}
-	l.base, _ = l.read() // a new conversation has none yet
+	l.base, _ = l.read() // the file of a new conversation does not exist yet
 	return l
 }
 
@@ -42,26 +42,26 @@ func (l *usageFile) read() (hooks.Totals, bool) {
 }
 
 const (
-	// writtenWithin bounds the wait for the file to have the turn's last response: what
-	// comes later counts with the next turn.
+	// writtenWithin bounds the wait until the file contains the last response of the turn. Later additions count for the next
+	// turn.
 	writtenWithin = time.Second
 	pollInterval  = 20 * time.Millisecond
 )
 
-// spent returns what was added since it was asked last; nil if nothing was. last is what the
-// last response took, zero if it was not reported.
+// spent returns the tokens that were added since the last call; nil if there are none. last is the number of tokens of the last
+// response; zero if it was not reported.
 func (l *usageFile) spent(ctx context.Context, last int64) *worker.Usage {
 	ctx, cancel := context.WithTimeout(ctx, writtenWithin)
 	defer cancel()
-	look := time.NewTicker(pollInterval)
-	defer look.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
 	for {
 		now, ok := l.read()
 		if ok && now.Last == last && now.Sum != l.base.Sum {
 			return l.since(now)
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-ctx.Done():
 			if !ok || now.Sum == l.base.Sum {
 				return nil

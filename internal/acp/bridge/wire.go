@@ -7,31 +7,31 @@ import (
 	"gascity/runtime"
 )
 
-// SpecVariable holds the [Spec] of a host as JSON. The agent does not get it.
+// SpecVariable is the environment variable with the [Spec] of a host as JSON. It is removed from the agent's environment.
 const SpecVariable = "GC_ACP_HOST"
 
-// tokenVariable holds the token of the instance; calls for another are refused.
+// tokenVariable is the environment variable with the instance token. Requests with another token are refused.
 const tokenVariable = "GC_INSTANCE_TOKEN"
 
-// ReadyPrefix begins the line that a host prints when the agent can take prompts.
+// ReadyPrefix is the beginning of the line that a host prints when the agent can accept prompts.
 const ReadyPrefix = "acp: connected"
 
-// Spec is what a host is to run. It works in its own working folder.
+// Spec describes what a host runs. The host runs it in its own working directory.
 type Spec struct {
 	Command      string                    `json:"command"` // for sh -c
 	Socket       string                    `json:"socket"`
 	MCPServers   []runtime.MCPServerConfig `json:"mcp_servers,omitempty"`
-	Handshake    time.Duration             `json:"handshake,omitempty"`    // bound; zero is [DefaultHandshake]
-	Conversation string                    `json:"conversation,omitempty"` // to go on with; empty begins one
-	Mode         string                    `json:"mode,omitempty"`         // to work in; empty is the agent's own
-	Auth         string                    `json:"auth,omitempty"`         // method to sign in with, if the agent asks for it
-	Draft        bool                      `json:"draft,omitempty"`        // the draft of version 2 is spoken with an agent that knows it
+	Handshake    time.Duration             `json:"handshake,omitempty"`    // timeout; zero means [DefaultHandshake]
+	Conversation string                    `json:"conversation,omitempty"` // conversation to resume; empty means a new one
+	Mode         string                    `json:"mode,omitempty"`         // mode to set; empty means the agent's default
+	Auth         string                    `json:"auth,omitempty"`         // sign-in method, if the agent requires a sign-in
+	Draft        bool                      `json:"draft,omitempty"`        // use the draft of version 2 if the agent supports it
 }
 
-// DefaultHandshake bounds the time from the agent's start to its first session.
+// DefaultHandshake is the default timeout from the agent's start to its first session.
 const DefaultHandshake = 30 * time.Second
 
-// The operations of the wire.
+// The operations of the host's socket.
 const (
 	opDeliver = "deliver"
 	opSettle  = "settle"
@@ -46,20 +46,20 @@ type request struct {
 	Op       string                       `json:"op"`
 	Instance string                       `json:"instance"`
 	ID       string                       `json:"id,omitempty"`
-	Once     bool                         `json:"once,omitempty"` // of deliver: what was sent under this ID is not sent again
+	Once     bool                         `json:"once,omitempty"` // for deliver: a prompt that was sent with this ID is not sent again
 	Answer   *runtime.InteractionResponse `json:"answer,omitempty"`
 	Mode     string                       `json:"mode,omitempty"`
-	After    uint64                       `json:"after,omitempty"` // of state: wait for a later one
+	After    uint64                       `json:"after,omitempty"` // for state: wait for a greater Seq
 }
 
-// text is the second line of a delivery, after the answer to its announcement.
+// text is the second line of a delivery. It is sent after the announcement was answered.
 type text struct {
 	Text    string        `json:"text"`
-	Busy    time.Duration `json:"busy"`    // how long it may wait for its turn
-	Confirm time.Duration `json:"confirm"` // how long a sign is waited for
+	Busy    time.Duration `json:"busy"`    // longest time to wait in the queue
+	Confirm time.Duration `json:"confirm"` // longest time to wait for a confirmation
 }
 
-// reply is an answer. Failure is one of the words below, or another text for people.
+// reply is the answer to a request. Failure is one of the constants below or a message for people; empty means success.
 type reply struct {
 	Failure string           `json:"failure,omitempty"`
 	Detail  string           `json:"detail,omitempty"`
@@ -67,7 +67,7 @@ type reply struct {
 	State   *State           `json:"state,omitempty"`
 }
 
-// The failures that have a meaning to programs.
+// The failures that programs distinguish.
 const (
 	failStale     = "stale instance"
 	failGone      = "interaction gone"
@@ -76,22 +76,22 @@ const (
 	failUnknown   = "unknown operation"
 )
 
-// State is what a host knows.
+// State is the state of a host and its agent.
 type State struct {
-	Seq          uint64                      `json:"seq"` // greater with each change
+	Seq          uint64                      `json:"seq"` // increases with each change
 	Activity     runtime.Activity            `json:"activity"`
 	Detail       string                      `json:"detail,omitempty"`
 	Since        time.Time                   `json:"since"`
 	Pending      *runtime.PendingInteraction `json:"pending,omitempty"`
-	Agent        int                         `json:"agent,omitempty"` // process number
-	Name         string                      `json:"name,omitempty"`  // the agent's, by its own word, with its version
+	Agent        int                         `json:"agent,omitempty"` // process ID
+	Name         string                      `json:"name,omitempty"`  // name and version that the agent reported
 	Conversation string                      `json:"conversation,omitempty"`
-	Dir          string                      `json:"dir,omitempty"` // where the agent works
+	Dir          string                      `json:"dir,omitempty"` // the agent's working directory
 	Mode         string                      `json:"mode,omitempty"`
 	Modes        []string                    `json:"modes,omitempty"`
-	Boundary     time.Time                   `json:"boundary,omitzero"` // when a cancelled turn last ended
-	Waiting      int                         `json:"waiting,omitempty"` // prompts in line
-	Turns        int                         `json:"turns,omitempty"`   // that have ended
-	Usage        json.RawMessage             `json:"usage,omitempty"`   // the agent's last word of it, as it was
+	Boundary     time.Time                   `json:"boundary,omitzero"` // when the last cancelled turn ended
+	Waiting      int                         `json:"waiting,omitempty"` // number of queued prompts
+	Turns        int                         `json:"turns,omitempty"`   // number of turns that have ended
+	Usage        json.RawMessage             `json:"usage,omitempty"`   // the last usage that the agent reported, unchanged
 	Progress     runtime.Progress            `json:"progress,omitzero"`
 }

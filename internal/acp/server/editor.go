@@ -1,7 +1,6 @@
-// Package server offers one session of a city as an agent of the Agent Client
-// Protocol, so that an editor can drive it. It reaches the city by the control API
-// alone: what the editor prompts is a prompt with a receipt, like any other, and the
-// session lives on when the editor goes.
+// Package server offers one session of a city as an agent of the Agent Client Protocol, so that an editor can use it. It uses
+// only the control API of the city: a prompt of the editor is a prompt with a receipt, like any other. The session continues
+// when the editor disconnects.
 package server
 
 import (
@@ -17,18 +16,18 @@ import (
 	"gascity/internal/acp"
 )
 
-// Options are what [Serve] needs. All are required.
+// Options are the options of [Serve]. All are required.
 type Options struct {
 	City    *client.Client
-	Agent   string // whose session is offered
-	By      string // who prompts and answers, for people
-	Version string // of gc
+	Agent   string // name of the agent whose session is offered
+	By      string // name of the person who prompts and answers, for display
+	Version string // version of gc
 	In      io.Reader
 	Out     io.Writer
 }
 
-// Serve speaks with one editor until it ends its side, which is nil. An agent that
-// there is not matches client.ErrNotFound, and not a word is said.
+// Serve serves one editor until it closes its side, and then returns nil. If the agent does not exist, the error matches
+// client.ErrNotFound, and nothing is written.
 func Serve(ctx context.Context, opts Options) error {
 	s, err := opts.City.Session(ctx, opts.Agent)
 	if err != nil {
@@ -36,14 +35,15 @@ func Serve(ctx context.Context, opts Options) error {
 	}
 	b := &bridge{Options: opts, id: s.Agent.Name, terminal: true}
 	if known, err := opts.City.Providers(ctx); err == nil {
-		b.terminal = drawn(known, s.Provider)
+		b.terminal = usesTerminal(known, s.Provider)
 	}
 	b.conn = acp.NewConn(opts.In, opts.Out, b)
 	return b.conn.Serve(ctx)
 }
 
-// drawn reports whether a place shows agents on terminals: what they print is redrawn.
-func drawn(known []client.Provider, place string) bool {
+// usesTerminal reports whether a runtime provider runs agents on terminals. The output of such agents is redrawn. An unknown
+// provider counts as one with terminals.
+func usesTerminal(known []client.Provider, place string) bool {
 	name, _, _ := strings.Cut(place, ":")
 	for _, p := range known {
 		if p.Name == name {
@@ -53,18 +53,18 @@ func drawn(known []client.Provider, place string) bool {
 	return true
 }
 
-// bridge is one editor's connection.
+// bridge is the connection of one editor.
 type bridge struct {
 	Options
 	conn     *acp.Conn
-	id       string // of the one session
+	id       string // ID of the offered session
 	terminal bool
 
 	mu   sync.Mutex
-	turn *turn // nil between prompts
+	turn *turn // nil if no prompt is in progress
 }
 
-// Stray implements acp.Handler.
+// Stray implements acp.Handler. It ignores the line.
 func (b *bridge) Stray(string) {}
 
 // Notification implements acp.Handler.
@@ -123,7 +123,7 @@ func (b *bridge) about() any {
 	}
 }
 
-// replay shows an editor that comes to the session what it has printed last.
+// replay sends the last output of the session to the editor.
 func (b *bridge) replay(ctx context.Context) error {
 	lines, err := b.printed(ctx)
 	if err == nil {
@@ -132,7 +132,7 @@ func (b *bridge) replay(ctx context.Context) error {
 	return err
 }
 
-// sendText sends the editor words of the agent.
+// sendText sends text of the agent to the editor.
 func (b *bridge) sendText(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -142,7 +142,7 @@ func (b *bridge) sendText(text string) error {
 	}})
 }
 
-// textOf returns a prompt's text: of an embedded file its text, of one that is only named its name.
+// textOf returns the text of a prompt. For an embedded file it contains the file's text, for a linked file its URI.
 func textOf(blocks []json.RawMessage) string {
 	var parts []string
 	for _, raw := range blocks {
@@ -154,7 +154,7 @@ func textOf(blocks []json.RawMessage) string {
 			} `json:"resource"`
 		}
 		if json.Unmarshal(raw, &block) != nil {
-			continue // of a shape that this version does not know
+			continue // an unknown kind of block
 		}
 		switch {
 		case block.Text != "":

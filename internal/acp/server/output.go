@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	depth = 1000 // lines that are looked at
-	// volatile is how many lines at the end of a terminal may be drawn again while the
-	// agent works: its input box, its status. They are sent when the turn is over.
+	depth = 1000 // number of lines that are read
+	// volatile is the number of lines at the end of a terminal that may be redrawn while the agent works, such as its input box
+	// and status. They are sent when the turn has ended.
 	volatile = 12
 )
 
-// printed returns the last lines that the session shows.
+// printed returns the last lines of the session's output.
 func (b *bridge) printed(ctx context.Context) ([]string, error) {
 	out, err := b.City.Peek(ctx, b.Agent, depth)
 	if err != nil {
@@ -26,8 +26,7 @@ func (b *bridge) printed(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// sendNewLines gives the editor the lines that are new; while the agent works not those
-// that may change.
+// sendNewLines sends new lines of output to the editor. While the agent works, lines that may still change are not sent.
 func (t *turn) sendNewLines(over bool) error {
 	now, err := t.printed(t.ctx)
 	if err != nil {
@@ -42,7 +41,7 @@ func (t *turn) sendNewLines(over bool) error {
 	}
 	end := max(len(now)-keep, 0)
 	from := countSent(t.sent, now)
-	if over { // the input box that stood there before says nothing new
+	if over { // do not send an input box that was already there when the turn began
 		for i := len(t.first); end > from && i > 0 && t.first[i-1] == now[end-1]; i-- {
 			end--
 		}
@@ -54,16 +53,16 @@ func (t *turn) sendNewLines(over bool) error {
 	return t.sendText(strings.Join(now[from:end], "\n") + "\n")
 }
 
-// countSent returns how many lines of now were already sent. The first of the sent lines
-// may have scrolled off the top, and the last ones may have been drawn over.
-func countSent(told, now []string) int {
+// countSent returns the number of lines of now that were already sent. The first sent lines may have scrolled away, and the
+// last ones may have been redrawn.
+func countSent(sent, now []string) int {
 	best := 0
-	for from := range told {
+	for from := range sent {
 		n := 0
-		for from+n < len(told) && n < len(now) && told[from+n] == now[n] {
+		for from+n < len(sent) && n < len(now) && sent[from+n] == now[n] {
 			n++
 		}
-		if best = max(best, n); from+best >= len(told) {
+		if best = max(best, n); from+best >= len(sent) {
 			break
 		}
 	}

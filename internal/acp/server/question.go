@@ -10,8 +10,7 @@ import (
 	"gascity/internal/acp"
 )
 
-// ask shows the editor what the agent asks, each question once. What it has no options
-// for ends the turn: the next prompt is the answer.
+// ask sends each open question to the editor once. A question without options ends the turn: the next prompt is the answer.
 func (t *turn) ask(open []client.Pending) (reason string) {
 	for _, q := range open {
 		if t.asked[q.ID] {
@@ -19,21 +18,21 @@ func (t *turn) ask(open []client.Pending) (reason string) {
 		}
 		t.asked[q.ID] = true
 		switch {
-		case len(q.Options) > 0: // also what no rule may answer: a person does
-			t.questions.Go(func() { t.put(t.ctx, q) })
+		case len(q.Options) > 0: // a person answers it, even if no rule may
+			t.questions.Go(func() { t.requestPermission(t.ctx, q) })
 		case q.Why != "":
-			_ = t.sendText("\n" + t.id + " asks what can only be answered at its terminal (" + q.Why + "): " + q.Prompt + "\n") // the connection's end ends the turn
+			_ = t.sendText("\n" + t.id + " asks what can only be answered at its terminal (" + q.Why + "): " + q.Prompt + "\n") // if the connection has ended, the turn ends too
 		default:
-			_ = t.sendText("\n" + q.Prompt + "\n") // as above
+			_ = t.sendText("\n" + q.Prompt + "\n") // if the connection has ended, the turn ends too
 			return acp.StopEndTurn
 		}
 	}
 	return ""
 }
 
-// put asks the editor for a permission and gives the city what it chose. A question that
-// was answered elsewhere meanwhile is refused there, and nothing is lost.
-func (t *turn) put(ctx context.Context, q client.Pending) {
+// requestPermission asks the editor for a permission and sends its choice to the city. If the question was already answered
+// elsewhere, the city refuses the choice.
+func (t *turn) requestPermission(ctx context.Context, q client.Pending) {
 	options := make([]acp.Option, len(q.Options))
 	for i, label := range q.Options {
 		options[i] = acp.Option{ID: strconv.Itoa(i + 1), Name: label, Kind: kindOf(label)}
@@ -45,15 +44,15 @@ func (t *turn) put(ctx context.Context, q client.Pending) {
 	var answer acp.PermissionResult
 	err := t.conn.Call(ctx, acp.MethodPermission, map[string]any{"sessionId": t.id, "toolCall": call, "options": options}, &answer)
 	if err != nil || answer.Outcome.OptionID == "" {
-		return // the editor cancels the turn, or leaves the question to others
+		return // the editor has cancelled, or does not answer the question
 	}
 	if _, err := t.City.Respond(ctx, q.ID, client.RespondRequest{Option: answer.Outcome.OptionID, By: t.By}); err != nil {
-		_ = t.sendText("\ngc: the answer was not taken: " + err.Error() + "\n") // the connection's end ends the turn
+		_ = t.sendText("\ngc: the answer was not accepted: " + err.Error() + "\n") // the connection's end ends the turn
 	}
 }
 
-// kindOf guesses the kind of an option, which editors draw by; it is answered by its
-// number, whatever its kind.
+// kindOf guesses the kind of an option from its label. Editors use the kind for display only; the answer is the option's
+// number.
 func kindOf(label string) string {
 	words := strings.ToLower(label)
 	ever := strings.Contains(words, "always") || strings.Contains(words, "don't ask again") || strings.Contains(words, "never")

@@ -14,39 +14,37 @@ import (
 
 const (
 	pollInterval = 250 * time.Millisecond
-	// awayTime is how long a controller may be away in a turn: another one takes over.
-	awayTime = time.Minute
-	// restTime is how long an agent must rest that was never seen working.
-	restTime = 2 * time.Second
-	// goneTime is how long a session may not run before its turn is given up.
-	goneTime = 5 * time.Second
+	// controllerTimeout is how long a turn waits for a controller that does not answer: another controller may take over.
+	controllerTimeout = time.Minute
+	// idleTime is how long an agent that was never seen working must be idle before its turn counts as ended.
+	idleTime = 2 * time.Second
+	// exitTimeout is how long a session may not be running before its turn fails.
+	exitTimeout = 5 * time.Second
 )
 
-// turn is the work on one prompt of the editor. Only the goroutine of its request
-// touches it, save for stop.
+// turn is the work on one prompt of the editor. Only the goroutine of its request uses it, except for stop.
 type turn struct {
 	*bridge
 	ctx  context.Context //nolint:containedctx // it lives as long as the turn
-	stop chan struct{}   // closed when the editor cancels it
+	stop chan struct{}   // closed when the editor cancels the turn
 	once sync.Once
 
-	receipt   client.Receipt // without an id: an answer, which has no receipt
-	first     []string       // lines when it began
-	sent      []string       // lines that the editor has
+	receipt   client.Receipt // without an ID if the prompt was the answer to a question
+	first     []string       // output lines at the beginning of the turn
+	sent      []string       // output lines that were sent to the editor
 	asked     map[string]bool
 	questions sync.WaitGroup
 
-	worked    bool // it was seen at work
-	cancelled bool // and is to end
-	lostAt    time.Time
-	restAt    time.Time
-	goneAt    time.Time
+	worked           bool // the agent was seen working
+	cancelled        bool // the editor has cancelled the turn
+	unreachableSince time.Time
+	idleSince        time.Time
+	notRunningSince  time.Time
 }
 
 func (t *turn) cancel() { t.once.Do(func() { close(t.stop) }) }
 
-// prompt returns the session a prompt and returns when its turn is over. An editor
-// that goes leaves it as it is.
+// prompt sends a prompt to the session and returns when its turn has ended. If the editor disconnects, the turn continues.
 func (b *bridge) prompt(ctx context.Context, text string) (any, error) {
 	ctx, end := context.WithCancel(ctx)
 	t := &turn{bridge: b, ctx: ctx, stop: make(chan struct{}), asked: map[string]bool{}}
@@ -54,7 +52,7 @@ func (b *bridge) prompt(ctx context.Context, text string) (any, error) {
 	if b.turn != nil {
 		b.mu.Unlock()
 		end()
-		return nil, &acp.Error{Code: acp.CodeInvalidRequest, Message: "the prompt before is still worked on"}
+		return nil, &acp.Error{Code: acp.CodeInvalidRequest, Message: "the previous prompt is still in progress"}
 	}
 	b.turn = t
 	b.mu.Unlock()
@@ -80,7 +78,7 @@ func (b *bridge) prompt(ctx context.Context, text string) (any, error) {
 	return acp.PromptResult{StopReason: reason}, nil
 }
 
-// submit gives the prompt to the city; what is asked in free words gets it as the answer.
+// submit sends the prompt to the city. If a question without options is open, the prompt is the answer to it.
 func (t *turn) submit(text string) error {
 	open, err := t.City.Pending(t.ctx, t.Agent, client.OnlyOpen)
 	if err != nil {
@@ -96,7 +94,7 @@ func (t *turn) submit(text string) error {
 	req := client.NudgeRequest{Text: text, Key: "acp-" + rand.Text(), Source: t.By}
 	for {
 		t.receipt, err = t.City.Nudge(t.ctx, t.Agent, req)
-		if err == nil || !t.isAway(err) {
+		if err == nil || !t.isTemporary(err) {
 			return err
 		}
 		if !t.pause() {
@@ -105,22 +103,22 @@ func (t *turn) submit(text string) error {
 	}
 }
 
-// isAway reports whether an error only says that no controller answers for now.
-func (t *turn) isAway(err error) bool {
+// isTemporary reports whether an error means that no controller answers at the moment, for less than controllerTimeout.
+func (t *turn) isTemporary(err error) bool {
 	if err == nil {
-		t.lostAt = time.Time{}
+		t.unreachableSince = time.Time{}
 		return false
 	}
 	if !errors.Is(err, client.ErrLost) && !errors.Is(err, client.ErrNoController) && !errors.Is(err, client.ErrUnavailable) && !errors.Is(err, client.ErrTimeout) {
 		return false
 	}
-	if t.lostAt.IsZero() {
-		t.lostAt = time.Now()
+	if t.unreachableSince.IsZero() {
+		t.unreachableSince = time.Now()
 	}
-	return time.Since(t.lostAt) < awayTime
+	return time.Since(t.unreachableSince) < controllerTimeout
 }
 
-// pause is false if the editor has gone.
+// pause waits for pollInterval. It returns false if the editor has disconnected.
 func (t *turn) pause() bool {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
@@ -132,7 +130,7 @@ func (t *turn) pause() bool {
 	}
 }
 
-// follow returns why the turn has ended.
+// follow waits until the turn has ended and returns the reason.
 func (t *turn) follow() (reason string, err error) {
 	for {
 		select {
@@ -142,7 +140,7 @@ func (t *turn) follow() (reason string, err error) {
 		}
 		reason, err := t.poll()
 		switch {
-		case t.isAway(err):
+		case t.isTemporary(err):
 		case err != nil:
 			return "", err
 		case reason != "":
@@ -154,7 +152,7 @@ func (t *turn) follow() (reason string, err error) {
 	}
 }
 
-// interrupt ends what the editor does not want any more, once.
+// interrupt cancels the queued prompt or interrupts the agent, once.
 func (t *turn) interrupt() {
 	if t.cancelled {
 		return
@@ -162,16 +160,16 @@ func (t *turn) interrupt() {
 	t.cancelled = true
 	if t.receipt.ID != "" && !t.receipt.Ended() {
 		if r, err := t.City.CancelPrompt(t.ctx, t.receipt.ID); err == nil && r.State == client.ReceiptCancelled {
-			return // it was never begun
+			return // the prompt was not sent yet
 		}
 	}
 	if _, err := t.City.Interrupt(t.ctx, t.Agent, client.LifecycleRequest{}); err != nil {
-		_ = t.sendText("gc: it could not be interrupted: " + err.Error() + "\n") // the connection's end ends the turn
+		_ = t.sendText("gc: cannot interrupt the agent: " + err.Error() + "\n") // the connection's end ends the turn
 	}
 }
 
-// poll reads how the session is, sends the editor what is new, and returns why the
-// turn has ended, if it has.
+// poll reads the state of the session and sends new output to the editor. It returns the reason if the turn has ended, else an
+// empty string.
 func (t *turn) poll() (reason string, err error) {
 	if t.receipt.ID != "" {
 		if t.receipt, err = t.City.Receipt(t.ctx, t.receipt.ID, ""); err != nil {
@@ -190,13 +188,13 @@ func (t *turn) poll() (reason string, err error) {
 	if err == nil && reason == "" {
 		reason = t.ask(open)
 	}
-	if tell := t.sendNewLines(reason != "" || err != nil); tell != nil && err == nil && s.State == client.StateRunning {
-		return "", tell
+	if sendErr := t.sendNewLines(reason != "" || err != nil); sendErr != nil && err == nil && s.State == client.StateRunning {
+		return "", sendErr
 	}
 	return reason, err
 }
 
-// judge reports whether the turn has ended.
+// judge returns the reason if the turn has ended, else an empty string.
 func (t *turn) judge(s client.Session, asks bool) (reason string, err error) {
 	r := t.receipt
 	switch r.State {
@@ -206,39 +204,39 @@ func (t *turn) judge(s client.Session, asks bool) (reason string, err error) {
 		return "", &acp.Error{Code: acp.CodeInternal, Message: fmt.Sprintf("the prompt was not delivered, it is %s: %s", r.State, r.Reason)}
 	}
 	if r.ID != "" && !r.Ended() {
-		return "", nil // it waits for its turn
+		return "", nil // the prompt is still queued
 	}
 	if s.State != client.StateRunning {
-		if t.goneAt.IsZero() {
-			t.goneAt = time.Now()
+		if t.notRunningSince.IsZero() {
+			t.notRunningSince = time.Now()
 		}
-		if time.Since(t.goneAt) < goneTime {
+		if time.Since(t.notRunningSince) < exitTimeout {
 			return "", nil
 		}
 		return "", &acp.Error{Code: acp.CodeInternal, Message: fmt.Sprintf("%s does not run any more, it is %s: %s", t.id, s.State, s.Reason)}
 	}
-	t.goneAt = time.Time{}
+	t.notRunningSince = time.Time{}
 	return t.idleReason(s.Activity.State, asks), nil
 }
 
-// idleReason says that the turn has ended when the agent rests: at once if it was seen at work or
-// says that it has worked, else after a moment.
+// idleReason returns the reason if the agent is idle and the turn has ended, else an empty string. If the agent was not seen
+// working, it must be idle for idleTime.
 func (t *turn) idleReason(activity string, asks bool) (reason string) {
 	switch activity {
 	case "idle", "ready", "limited", "unknown":
-	default: // busy, waiting, background, and what may come
-		t.worked, t.restAt = t.worked || activity == "busy" || activity == "waiting", time.Time{}
+	default: // busy, waiting, background, and unknown future states
+		t.worked, t.idleSince = t.worked || activity == "busy" || activity == "waiting", time.Time{}
 		return ""
 	}
 	if asks {
 		return ""
 	}
-	if t.restAt.IsZero() {
-		t.restAt = time.Now()
+	if t.idleSince.IsZero() {
+		t.idleSince = time.Now()
 	}
 	sure := activity != "unknown" && (t.worked || t.receipt.State == client.ReceiptConsumed)
 	switch {
-	case !sure && time.Since(t.restAt) < restTime:
+	case !sure && time.Since(t.idleSince) < idleTime:
 		return ""
 	case t.cancelled:
 		return acp.StopCancelled
