@@ -13,39 +13,40 @@ import (
 )
 
 const (
-	escapeWait = 150 * time.Millisecond // after this a lone ESC was the key
-	armedWait  = 3 * time.Second        // in which a second Ctrl-C exits
+	escapeWait = 150 * time.Millisecond // after this time a single ESC is the Escape key
+	armedWait  = 3 * time.Second        // time for a second Ctrl-C, which exits
 )
 
-// chunk is a piece of input with the time when it was read.
+// chunk is a piece of input and the time when it was read.
 type chunk struct {
 	data   []byte
 	prompt bool   // a whole prompt from a pipe
-	do     func() // what is to be done instead of reading anything
+	do     func() // a function to call; the chunk has no input then
 	at     time.Time
 	err    error
 }
 
+// lateDialog is a dialog that appears some time after the agent is ready.
 type lateDialog struct {
 	screen
 	after time.Duration
 }
 
-// alarm calls do once, at a time.
+// alarm calls do once at the given time.
 type alarm struct {
 	at time.Time
 	do func()
 }
 
-// agent is the whole program. One goroutine, the loop of run, owns it.
+// agent is the state of the program. Only the goroutine of loop uses it.
 type agent struct {
 	// Constant after construction.
 	m       *modes
 	ledger  *ledgerFile
 	out     *os.File
 	display display
-	acpPeer *acpPeer // the face, or nil
-	peer    peer     // the face, or nil
+	acpPeer *acpPeer // for --acp; else nil
+	peer    peer     // for --acp and --worker; else nil
 	cwd     string
 	inputs  chan chunk
 	signals chan os.Signal
@@ -53,10 +54,10 @@ type agent struct {
 	rows, cols int
 	comp       inputBox
 	dec        keyboard.Decoder
-	early      []chunk // came before there was anybody to read it
+	early      []chunk // input that arrived before the agent could read it
 	alarms     map[string]alarm
 
-	dialogs []string // still to be shown
+	dialogs []string // dialogs that are still to be shown
 	late    []lateDialog
 	dialog  *screen
 	ready   bool
@@ -64,29 +65,29 @@ type agent struct {
 	turn         *turn
 	queue        [][]byte
 	ask          *menu
-	wanted       string // a question that waits for words
-	message      string // of the next status
+	wanted       string // a question that is answered with text; empty if there is none
+	message      string // message of the next status
 	conversation *conversation
-	flood        int64 // bytes still to be emitted
+	flood        int64 // bytes of a flood that are still to be written
 	floodDone    func()
-	frames       string // what a flood consists of
+	frames       string // text of a flood
 
 	lastText     time.Time
-	enterIgnored bool // the first Enter was
-	armed        bool // Ctrl-C exits
+	enterIgnored bool // whether the first Enter was ignored
+	armed        bool // whether the next Ctrl-C exits
 	spinning     int
 	dirty        bool
 	title        string
 	state        string
 
-	ended  bool // no more input
+	ended  bool // the input has ended
 	left   bool
 	code   int
 	reason string
 	stderr string
 }
 
-// runAgent returns an agent from banner to exit. It returns the exit code.
+// runAgent runs an agent from its banner to its exit. It returns the exit code.
 func runAgent(m *modes, in, out *os.File) (int, error) {
 	b, err := openLedger(m)
 	if err != nil {
@@ -115,7 +116,7 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 	} else {
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
-			return 2, fmt.Errorf("standard input is no terminal (%w): use --plain", err)
+			return 2, fmt.Errorf("standard input is not a terminal (%w): use --plain", err)
 		}
 		restore = func() error { return term.Restore(int(in.Fd()), state) }
 		a.measure()
@@ -150,18 +151,18 @@ func (a *agent) start() {
 			record.Env[key] = value
 		}
 	}
-	var talk *conversation
+	var opened *conversation
 	var refused error
-	if !a.m.protocol { // there the peer opens it
-		talk, refused = openConversation(a.m)
+	if !a.m.protocol { // the client of the protocol opens it later
+		opened, refused = openConversation(a.m)
 	}
-	if talk != nil {
-		record.Conversation, record.Turns = talk.id, talk.turns
+	if opened != nil {
+		record.Conversation, record.Turns = opened.id, opened.turns
 	}
 	a.ledger.write(record)
 	a.ledger.report("running")
 	a.display.start()
-	if !a.converse(talk, refused) {
+	if !a.useConversation(opened, refused) {
 		return
 	}
 	if !a.m.plain {
@@ -209,7 +210,7 @@ func (a *agent) setTimers() {
 	a.after("life", a.m.maxLife, func() { a.leave(1, "max-life") })
 }
 
-// warmUp waits until the agent can become ready.
+// warmUp waits until the agent may become ready.
 func (a *agent) warmUp() {
 	if !a.m.hang {
 		a.after("ready", a.m.slowStart, func() {
@@ -220,7 +221,7 @@ func (a *agent) warmUp() {
 	}
 }
 
-// becomeReady paints the input box; the record has the time of the paint.
+// becomeReady draws the input box. The record has the time of the drawing.
 func (a *agent) becomeReady() {
 	a.ready = true
 	now := time.Now()
@@ -244,7 +245,7 @@ func (a *agent) becomeReady() {
 	}
 }
 
-// replay reads what came too early.
+// replay handles the input that arrived too early.
 func (a *agent) replay() {
 	early := a.early
 	a.early = nil
@@ -253,7 +254,7 @@ func (a *agent) replay() {
 	}
 }
 
-// loop runs until the agent leaves.
+// loop handles input, signals and alarms until the agent exits.
 func (a *agent) loop() {
 	for !a.left {
 		if a.dirty && len(a.inputs) == 0 && a.flood == 0 {
@@ -284,7 +285,7 @@ func (a *agent) loop() {
 	}
 }
 
-// after sets the named alarm, replacing one of the same name.
+// after sets the named alarm. It replaces an alarm with the same name.
 func (a *agent) after(name string, d time.Duration, do func()) {
 	a.alarms[name] = alarm{at: time.Now().Add(d), do: do}
 }
@@ -301,7 +302,7 @@ func (a *agent) nextAlarm() time.Time {
 	return next
 }
 
-// ring calls one alarm that is due, the earliest.
+// ring calls the earliest alarm that is due, if there is one.
 func (a *agent) ring(now time.Time) {
 	due := ""
 	for name, alarm := range a.alarms {
@@ -317,14 +318,14 @@ func (a *agent) ring(now time.Time) {
 	}
 }
 
-// leave ends the loop.
+// leave ends the loop with an exit code and a reason. Only the first call counts.
 func (a *agent) leave(code int, reason string) {
 	if !a.left {
 		a.left, a.code, a.reason = true, code, reason
 	}
 }
 
-// stop puts the terminal back.
+// stop resets the terminal.
 func (a *agent) stop() {
 	if a.m.plain {
 		return
@@ -339,7 +340,7 @@ func (a *agent) stop() {
 	}
 }
 
-// read takes one chunk of input.
+// read handles one chunk of input.
 func (a *agent) read(c chunk) {
 	if c.do != nil {
 		c.do()

@@ -12,19 +12,18 @@ import (
 	"syscall"
 )
 
-// conversation is a stored one: a file named by its id with a line for each prompt. It is
-// locked for as long as an agent has it open.
+// conversation is a stored conversation: a file that is named by its ID and has one line for each prompt. The file is locked
+// while an agent has it open.
 type conversation struct {
 	id    string
-	turns int // prompts of previous runs
+	turns int // number of prompts of previous runs
 	file  *os.File
 }
 
-// openConversation opens the conversation that the flags name. What refuses it is an error
-// in the words of a real agent.
+// openConversation opens the conversation that the flags name. Its errors have the text of a real agent.
 func openConversation(m *modes) (*conversation, error) {
 	if m.conversations == "" {
-		return nil, nil //nolint:nilnil // it keeps none
+		return nil, nil //nolint:nilnil // no conversations are stored
 	}
 	c, flags := &conversation{id: m.sessionID}, os.O_CREATE|os.O_EXCL
 	switch {
@@ -51,15 +50,16 @@ func openConversation(m *modes) (*conversation, error) {
 	return c, err
 }
 
-// add stores a prompt. A failure is visible to the reader of the file only.
+// add stores a prompt. A write error is ignored; the file then lacks the prompt.
 func (c *conversation) add(text []byte) {
 	if c != nil {
 		_, _ = fmt.Fprintf(c.file, "%q\n", text)
 	}
 }
 
-// converse opens the conversation and says so; it is false if the agent cannot go on.
-func (a *agent) converse(c *conversation, err error) bool {
+// useConversation sets the opened conversation and prints a message if it is resumed. If err is not nil, it makes the agent
+// exit and returns false.
+func (a *agent) useConversation(c *conversation, err error) bool {
 	if err != nil {
 		a.stderr = err.Error()
 		a.leave(1, "conversation")

@@ -11,22 +11,22 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// menu is a list with a highlighted row that waits for arrows and Enter.
+// menu is a list of options with a selected row. Arrows and Enter choose an option.
 type menu struct {
-	name     string   // what the ledger calls it
-	kind     string   // of the status
-	text     []string // above the options
+	name     string   // name in the ledger
+	kind     string   // kind in the status
+	text     []string // lines above the options
 	options  []string
 	cursor   int
-	numbered bool // options show their number, and a digit chooses at once
+	numbered bool // options have numbers, and a digit chooses at once
 	footer   string
 }
 
-// screen is a dialog that agents put before their input box.
+// screen is a dialog that agents show before their input box.
 type screen struct {
 	menu
-	right   []string // the options that let the agent go on
-	message string   // on standard error when another was chosen
+	right   []string // options with which the agent continues
+	message string   // text on standard error if another option was chosen
 }
 
 const confirmFooter = "Enter to confirm · Esc to cancel"
@@ -46,7 +46,7 @@ const (
 	trustMessage = "Claude Code didn't start because this folder isn't trusted"
 )
 
-// trust makes a trust dialog with these options, the cursor on the one at row cursor.
+// trust returns a trust dialog with these options. cursor is the index of the selected option.
 func trust(cursor int, options ...string) screen {
 	return screen{
 		menu:    menu{text: trustText, options: options, cursor: cursor, footer: confirmFooter},
@@ -55,7 +55,7 @@ func trust(cursor int, options ...string) screen {
 	}
 }
 
-// screens returns the dialogs by name.
+// screens returns all dialogs by name.
 func screens() map[string]screen {
 	numbered := trust(0, yesTrust, noExit)
 	numbered.numbered = true
@@ -106,7 +106,7 @@ func screens() map[string]screen {
 	}
 }
 
-// dialogNames returns what --dialog takes.
+// dialogNames returns the values that --dialog accepts.
 func dialogNames() []string {
 	names := make([]string, 0, 10)
 	for name := range screens() {
@@ -116,8 +116,8 @@ func dialogNames() []string {
 	return append(names, "late-NAME:DURATION")
 }
 
-// findDialog returns a dialog and, for "late-NAME:DURATION", how long after ready it comes.
-// A late trust dialog is the one with No first.
+// findDialog returns the named dialog. For "late-NAME:DURATION" it also returns the time after ready at which the dialog
+// appears. A late trust dialog has No first.
 func findDialog(name string) (screen, time.Duration, error) {
 	base, late := strings.CutPrefix(name, "late-")
 	var after time.Duration
@@ -140,8 +140,7 @@ func findDialog(name string) (screen, time.Duration, error) {
 	return found, after, nil
 }
 
-// press applies a key or a typed character. It returns the chosen option when the
-// choice is made.
+// press handles a key or a typed character. done reports that an option was chosen.
 func (m *menu) press(e keyboard.Event) (choice string, done bool) {
 	switch {
 	case e.Kind == keyboard.Text && m.numbered:
@@ -160,7 +159,7 @@ func (m *menu) press(e keyboard.Event) (choice string, done bool) {
 	return "", false
 }
 
-// lines draws the menu. The cursor of the terminal stands on the highlighted row.
+// lines returns the lines of the menu. The terminal's cursor is on the selected row.
 func (m *menu) lines(cols int, cwd string) frame {
 	f := frame{lines: []string{strings.Repeat("─", cols)}}
 	for _, line := range m.text {
@@ -182,12 +181,12 @@ func (m *menu) lines(cols int, cwd string) frame {
 	return f
 }
 
-// showDialog puts the next dialog on the screen, or makes the agent ready.
+// showDialog shows the next dialog. If there is none, it makes the agent ready.
 func (a *agent) showDialog() {
 	for len(a.dialogs) > 0 {
 		next, after, err := findDialog(a.dialogs[0])
 		if err != nil {
-			panic(err) // the flags were checked
+			panic(err) // cannot happen: the flags were checked
 		}
 		a.dialogs = a.dialogs[1:]
 		if after > 0 {
@@ -205,11 +204,11 @@ func (a *agent) showDialog() {
 func (a *agent) openDialog(s screen) {
 	a.dialog = &s
 	a.status("blocked", "dialog")
-	a.redraw() // the record says that it can be seen
+	a.redraw() // draw first: the record says that the dialog is visible
 	a.ledger.write(ledger.Record{Kind: ledger.DialogShown, Dialog: s.name, Bytes: unreadInput(), Time: time.Now()})
 }
 
-// answerDialog records the choice and goes on, or exits as the model provider does.
+// answerDialog records the choice and continues, or exits as the real agent does.
 func (a *agent) answerDialog(choice string) {
 	s := a.dialog
 	a.dialog = nil

@@ -13,14 +13,14 @@ type directive struct{ verb, arg string }
 
 var directivePattern = regexp.MustCompile(`(?s)\[\[([a-z]+)(?::(.*?))?\]\]`)
 
-// verbs are the directives that exist; others are ordinary text.
+// verbs are the known directives. Other verbs are ordinary text.
 var verbs = map[string]bool{
 	"busy": true, "forever": true, "exit": true, "crash": true, "flood": true, "spawn": true,
 	"echo": true, "lines": true, "osc": true, "ask": true, "askfor": true, "permit": true, "reply": true, "limit": true,
 	"tool": true, "touch": true,
 }
 
-// directives returns the instructions of a prompt in their order.
+// directives returns the directives of a prompt in order.
 func directives(text []byte) []directive {
 	if !bytes.Contains(text, []byte("[[")) {
 		return nil
@@ -34,7 +34,7 @@ func directives(text []byte) []directive {
 	return found
 }
 
-// duration reads an argument such as 2s; a bad one is no wait at all.
+// duration parses an argument such as 2s; it returns 0 if the argument is invalid.
 func (d directive) duration() time.Duration {
 	wait, err := time.ParseDuration(d.arg)
 	if err != nil {
@@ -43,7 +43,7 @@ func (d directive) duration() time.Duration {
 	return wait
 }
 
-// number reads an argument such as 3; a bad one is 0.
+// number parses an argument such as 3; it returns 0 if the argument is invalid.
 func (d directive) number() int {
 	n, err := strconv.Atoi(strings.TrimSpace(d.arg))
 	if err != nil {
@@ -52,7 +52,7 @@ func (d directive) number() int {
 	return n
 }
 
-// question reads Question?|A|B. Without options there are Yes and No.
+// question parses Question?|A|B. Without options the options are Yes and No.
 func (d directive) question() *menu {
 	parts := strings.Split(d.arg, "|")
 	m := &menu{

@@ -1,37 +1,33 @@
-// Package fakeagent is an interactive agent that does what its flags and prompts say and writes
-// down what really reached it. It is the oracle of the product's proofs: it shares no
-// code with the product, and its ledger, not the product's word, says what happened.
+// Package fakeagent implements an interactive agent for tests. It does what its flags and prompts say and records in a ledger
+// what it received. It shares no code with the product, so tests compare the product's claims with its ledger.
 //
 //	fakeagent [flags] [first prompt]
 //	fakeagent ledger FILE    print a ledger as a table
 //	fakeagent verify FILE    check that a ledger has no gap
 //
-// Flags may also stand in the environment variable FAKEAGENT_ARGS (split at blanks, quotes
-// keep blanks); those of the command line win.
+// Flags may also be in the environment variable FAKEAGENT_ARGS (split at blanks; quotes protect blanks). Flags on the command
+// line override them.
 //
 // # The screen
 //
-// It puts the terminal in raw mode, asks for bracketed paste, prints a banner and then draws
-// at the bottom: a rule, the prompt line "❯ ", a rule, and the footer "? for shortcuts".
-// While busy a line "✽ Simmering… (esc to interrupt)" stands above. The title is
-// "✳ fakeagent" when idle or blocked and "◐ fakeagent" when busy. Answers
-// ("● You said (N bytes, sha256 xxxxxxxx): first line") scroll up above the live part.
+// It puts the terminal in raw mode, enables bracketed paste, prints a banner and then draws at the bottom: a rule, the prompt
+// line "❯ ", a rule, and the footer "? for shortcuts". While it is busy there is a line "✽ Simmering… (esc to interrupt)" above
+// them. The title is "✳ fakeagent" when idle or blocked and "◐ fakeagent" when busy. Answers ("● You said (N bytes, sha256
+// xxxxxxxx): first line") scroll up above the input box.
 //
 // # Keys
 //
-// Text is inserted, with tabs. A bracketed paste is inserted verbatim, byte for byte; one of
-// more than 800 characters or at least 4 lines shows as [Pasted text #1 +N lines] and is
-// deleted as one character. Enter (CR) submits what is not empty; LF and Alt-Enter are
-// newlines. Backspace, Delete, C-u (clear), C-w, arrows, Home, End edit. Other control
-// characters and sequences do nothing. While busy, C-c and Escape interrupt, and Enter
-// queues. While idle, C-c clears the input box; twice exits 0. An escape sequence may be cut
-// between reads for up to 150 ms.
+// Text is inserted, including tabs. A bracketed paste is inserted byte for byte. A paste of more than 800 characters or at
+// least 4 lines is shown as [Pasted text #1 +N lines] and is deleted as one character. Enter (CR) submits text that is not
+// empty; LF and Alt-Enter are newlines. Backspace, Delete, C-u (clear), C-w, arrows, Home and End edit. Other control
+// characters and sequences do nothing. While the agent is busy, C-c and Escape interrupt, and Enter queues. While it is idle,
+// C-c clears the input box; a second C-c exits with 0. The parts of an escape sequence may arrive up to 150 ms apart.
 //
 // # The ledger
 //
-// --ledger FILE appends JSON lines (package test/fakeagent/ledger), each with one write(2)
-// and an fsync. A prompt record is on the disk before any answer is painted; a record with
-// kind exit is written on every end but SIGKILL and holds what was left in the input box.
+// --ledger FILE appends JSON lines (see package internal/fakeagent/ledger), each with one write(2) and an fsync. A prompt
+// record is on disk before any answer is drawn. A record of kind exit is written at every exit except by SIGKILL; it has the
+// text that was left in the input box.
 //
 //	--name NAME              in the records (fakeagent)
 //	--ledger-env KEY,KEY     environment variables to put into the start record
@@ -67,9 +63,9 @@
 //
 // # Dialogs
 //
-// --dialog NAME[,NAME...] shows dialogs before the input box, in the words of real agents.
-// Arrows move, Enter confirms, Escape and C-c cancel; in numbered ones a digit chooses. A
-// wrong choice exits 1 with the model provider's message on standard error. The names:
+// --dialog NAME[,NAME...] shows dialogs before the input box, with the text of real agents. Arrows move, Enter confirms, Escape
+// and C-c cancel; in numbered dialogs a digit chooses. A wrong choice exits with 1 and prints the real agent's message on
+// standard error. The names are:
 //
 //	trust               Yes first, cursor on Yes
 //	trust-no-first      No first, cursor on No
@@ -96,18 +92,17 @@
 //	--spawn-setsid N         deaf children in own sessions that hold the standard output
 //	--spawn-daemon           the same, forked twice
 //
-// On SIGTERM and SIGHUP it restores the terminal and exits 0, after a second even when it hangs in
-// a write to a terminal without a reader.
+// On SIGTERM and SIGHUP it resets the terminal and exits with 0. If it is blocked in a write to a terminal that is not read, it
+// exits after a second.
 //
 // # Pipes
 //
-// With --plain there is no terminal: it prints "fakeagent ready", each line of the standard
-// input is a prompt, answers go to the standard output, and the end of input ends it when all
-// is answered. --framed reads LENGTH, newline, that many bytes instead.
+// With --plain there is no terminal. It prints "fakeagent ready"; each line of standard input is a prompt; answers are written
+// to standard output. At the end of input it exits when everything is answered. --framed reads LENGTH, newline and that many
+// bytes instead of lines.
 //
-// With --acp it speaks the Agent Client Protocol instead: sessions may be new or loaded, a
-// menu is a permission request, a turn begins with a plan. --acp-fault NAME[,NAME]
-// makes it misbehave:
+// With --acp it uses the Agent Client Protocol instead. Sessions may be new or loaded, a menu is a permission request, and a
+// turn begins with a plan. --acp-fault NAME[,NAME] makes it behave wrongly:
 //
 //	no-initialize    never answer initialize
 //	auth             want to be signed in to, by the method "key"
@@ -122,15 +117,14 @@
 //	long-line        a line of 65 MiB before each turn
 //	string-ids       ids of requests are strings
 //
-// With --worker it speaks the worker API with the city that has started it, by GC_WORKER_SOCKET
-// (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID, and reads no standard input: prompts come over
-// the stream, a menu is an interaction, tools are asked for, each turn has a usage of 10 and 5
-// tokens. It offers all that there is to offer. Each message is in the ledger, as it came, before
-// anything is done about it; of a credential only its sum is.
+// With --worker it uses the worker API of the city that started it, which GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN
+// and GC_RUN_ID name. It does not read standard input: prompts arrive over the stream, a menu is an interaction, tools are
+// authorized by the city, and each turn has a usage of 10 and 5 tokens. It offers all optional features. Each message is
+// recorded in the ledger before it is handled; of a credential only the hash is recorded.
 //
 // # Directives
 //
-// Inside a prompt, obeyed in order before the answer:
+// Directives inside a prompt are carried out in order before the answer:
 //
 //	[[busy:2s]]          work that long instead of --think
 //	[[forever]]          never end the turn

@@ -7,23 +7,23 @@ import (
 	"unicode"
 )
 
-// frame is the live part of the screen: what is below the transcript.
+// frame is the part of the screen that is redrawn, below the transcript.
 type frame struct {
-	lines    []string // no wider than the screen
-	row, col int      // of the cursor, from the first line
+	lines    []string // not wider than the screen
+	row, col int      // position of the cursor, from the first line
 }
 
-// display draws. A face is used by one goroutine.
+// display draws the screen. It must be used by one goroutine only.
 type display interface {
 	start()
 	print(text string) // adds lines to the transcript
-	draw(f frame)      // replaces the live part
+	draw(f frame)      // replaces the frame
 	resize(rows, cols int)
 	stop()
 }
 
-// inline draws on the normal screen, as agents with scrollback do: the transcript
-// scrolls up, the live part is erased and painted again.
+// inline draws on the normal screen, as agents with scrollback do: the transcript scrolls up, and the frame is erased and drawn
+// again.
 type inline struct {
 	out   io.Writer
 	last  frame
@@ -48,7 +48,7 @@ func (s *inline) draw(f frame) {
 	s.flush(&b)
 }
 
-// stop leaves the live part on the screen and the cursor below it.
+// stop keeps the frame on the screen and moves the cursor below it.
 func (s *inline) stop() {
 	if below := len(s.last.lines) - s.last.row; s.drawn && below > 0 {
 		fmt.Fprintf(s.out, "\x1b[%dB", below)
@@ -65,8 +65,8 @@ func (s *inline) erase(b *strings.Builder) {
 	s.drawn = false
 }
 
-// paint writes with automatic wrapping off, so that a line whose width the terminal
-// sees differently cannot shift the ones below it.
+// paint writes the frame with automatic wrapping turned off. If the terminal computes a different width for a line, the lines
+// below it are not moved.
 func (s *inline) paint(b *strings.Builder, f frame) {
 	s.last = f
 	if len(f.lines) == 0 {
@@ -86,10 +86,10 @@ func (s *inline) paint(b *strings.Builder, f frame) {
 	s.drawn = true
 }
 
-// flush writes. A terminal that is gone shows itself at the next read.
+// flush writes to the terminal. Errors are ignored; the next read fails if the terminal has closed.
 func (s *inline) flush(b *strings.Builder) { _, _ = io.WriteString(s.out, b.String()) }
 
-// fullscreen draws on the alternate screen, always the whole of it.
+// fullscreen draws the whole screen each time, on the alternate screen.
 type fullscreen struct {
 	out        io.Writer
 	rows, cols int
@@ -134,10 +134,10 @@ func (s *fullscreen) draw(f frame) {
 		fmt.Fprintf(&b, "\x1b[%d;1H%s\x1b[K", live+i, line)
 	}
 	fmt.Fprintf(&b, "\x1b[J\x1b[?7h\x1b[%d;%dH\x1b[?25h", live+f.row, f.col+1)
-	_, _ = io.WriteString(s.out, b.String()) // a terminal that is gone shows itself at the next read
+	_, _ = io.WriteString(s.out, b.String()) // an error is ignored: the next read fails if the terminal has closed
 }
 
-// plain writes lines and no live part: for pipes.
+// plain writes lines to a pipe and draws no frame.
 type plain struct{ out io.Writer }
 
 func (s *plain) start()          {}
@@ -148,7 +148,7 @@ func (s *plain) print(text string) {
 	_, _ = io.WriteString(s.out, text+"\n") // a closed pipe ends the process by SIGPIPE
 }
 
-// printable replaces what would act on the terminal.
+// printable replaces characters that could control the terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -163,8 +163,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// columns returns the width of a text on the screen, near enough for a frame that is
-// painted without wrapping.
+// columns returns the approximate width of a text in columns. That is enough for a frame that is drawn without wrapping.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -185,7 +184,7 @@ func wide(r rune) bool {
 		r >= 0xffe0 && r <= 0xffe6 || r >= 0x1f300 && r <= 0x1f64f || r >= 0x1f900 && r <= 0x1f9ff || r >= 0x20000)
 }
 
-// clip cuts a text to a width.
+// clip cuts a text to at most width columns.
 func clip(text string, width int) string {
 	if len(text) <= width {
 		return text

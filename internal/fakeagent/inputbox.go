@@ -8,12 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// A paste of more characters than largePaste, or with at least largePasteLines lines, is
-// shown as a placeholder.
+// A paste of more than largePaste characters, or with at least largePasteLines lines, is shown as a placeholder.
 const (
 	largePaste      = 800
 	largePasteLines = 4
-	viewBytes       = 4096 // how much of a long text is looked at for drawing
+	viewBytes       = 4096 // bytes before and after the cursor that are drawn
 )
 
 // span is a part of the text that is shown as a label and edited as one character.
@@ -22,12 +21,12 @@ type span struct {
 	label      string
 }
 
-// inputBox holds bytes exactly as they came, a cursor, and placeholders.
+// inputBox holds the entered bytes unchanged, a cursor, and placeholders.
 type inputBox struct {
 	text   []byte
 	cursor int
-	spans  []span // in order, not overlapping
-	pastes int    // numbered since the agent started
+	spans  []span // in order, without overlaps
+	pastes int    // number of placeholders since the agent started
 }
 
 func (c *inputBox) insert(data []byte) {
@@ -41,7 +40,7 @@ func (c *inputBox) insert(data []byte) {
 	c.cursor += len(data)
 }
 
-// paste inserts a bracketed paste, verbatim.
+// paste inserts a bracketed paste unchanged.
 func (c *inputBox) paste(data []byte) {
 	start := c.cursor
 	c.insert(data)
@@ -55,14 +54,14 @@ func (c *inputBox) paste(data []byte) {
 	c.spans = slices.Insert(c.spans, at, span{start: start, end: c.cursor, label: label})
 }
 
-// flush empties the input box and returns what was in it.
+// flush empties the input box and returns its text.
 func (c *inputBox) flush() []byte {
 	text := c.text
 	c.text, c.cursor, c.spans = nil, 0, nil
 	return text
 }
 
-// before returns where the character or placeholder before the cursor begins.
+// before returns the start of the character or placeholder that ends at index at.
 func (c *inputBox) before(at int) int {
 	for _, s := range c.spans {
 		if s.end == at && s.start < at {
@@ -73,7 +72,7 @@ func (c *inputBox) before(at int) int {
 	return at - size
 }
 
-// after returns where the character or placeholder at the cursor ends.
+// after returns the end of the character or placeholder that starts at index at.
 func (c *inputBox) after(at int) int {
 	for _, s := range c.spans {
 		if s.start == at && s.end > at {
@@ -84,7 +83,7 @@ func (c *inputBox) after(at int) int {
 	return at + size
 }
 
-// cut removes a part of the text, with the placeholders in it.
+// cut removes the text from start to end, including its placeholders.
 func (c *inputBox) cut(start, end int) {
 	c.text = slices.Delete(c.text, start, end)
 	c.spans = slices.DeleteFunc(c.spans, func(s span) bool { return s.start < end && s.end > start })
@@ -97,7 +96,7 @@ func (c *inputBox) cut(start, end int) {
 	c.cursor = start
 }
 
-// edit applies an editing key. Unknown keys do nothing.
+// edit handles an editing key. Unknown keys do nothing.
 func (c *inputBox) edit(key string) {
 	switch key {
 	case "newline":
@@ -121,7 +120,7 @@ func (c *inputBox) edit(key string) {
 	}
 }
 
-// wordBefore returns where the word before the cursor begins.
+// wordBefore returns the start of the word before the cursor.
 func (c *inputBox) wordBefore() int {
 	at := c.cursor
 	blank := func() bool { return at > 0 && bytes.IndexByte([]byte(" \t\n"), c.text[at-1]) >= 0 }
@@ -134,8 +133,8 @@ func (c *inputBox) wordBefore() int {
 	return at
 }
 
-// view returns the lines to draw in a box of this size and where the cursor stands in
-// them. Of a long text it shows the part around the cursor.
+// view returns the lines to draw in a box of this size, and the position of the cursor in them. For a long text it returns the
+// part around the cursor.
 func (c *inputBox) view(width, height int) (lines []string, row, col int) {
 	width = max(width, 4)
 	wrap := wrapper{width: width}
@@ -164,8 +163,7 @@ func (c *inputBox) view(width, height int) (lines []string, row, col int) {
 	return lines, row, min(col, width)
 }
 
-// viewStart returns a place at most viewBytes before the cursor that is inside neither a
-// character nor a placeholder.
+// viewStart returns an index at most viewBytes before the cursor that is not inside a character or placeholder.
 func (c *inputBox) viewStart() int {
 	at := max(0, c.cursor-viewBytes)
 	for at > 0 && at < c.cursor && !utf8.RuneStart(c.text[at]) {
@@ -188,7 +186,7 @@ func (c *inputBox) labelAt(at int) string {
 	return ""
 }
 
-// wrapper breaks text into lines of a width.
+// wrapper breaks text into lines of at most width columns.
 type wrapper struct {
 	width int
 	lines []string

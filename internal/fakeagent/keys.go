@@ -8,7 +8,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// handleInput gives input to its present reader.
+// handleInput passes input to the part of the agent that reads it now.
 func (a *agent) handleInput(c chunk) {
 	a.dirty = true
 	if !a.ready && a.dialog == nil {
@@ -42,7 +42,7 @@ func (a *agent) handleInput(c chunk) {
 	}
 }
 
-// handlePipePrompt is input from a pipe: a prompt, or the answer to a question.
+// handlePipePrompt handles a line from a pipe: a prompt, or the answer to a question.
 func (a *agent) handlePipePrompt(text []byte) {
 	if a.ask == nil {
 		a.submit(text, "stdin")
@@ -53,8 +53,8 @@ func (a *agent) handlePipePrompt(text []byte) {
 	}
 }
 
-// answerFromPipe lets a question be answered by a line that came before it. At the end of
-// input no answer can come any more.
+// answerFromPipe answers an open question with lines that were already queued. At the end of input it interrupts the turn,
+// because no answer can come any more.
 func (a *agent) answerFromPipe() {
 	for a.m.plain && a.peer == nil && a.ask != nil && len(a.queue) > 0 {
 		next := a.queue[0]
@@ -66,7 +66,7 @@ func (a *agent) answerFromPipe() {
 	}
 }
 
-// inputEnded is the end of a pipe, or of the terminal.
+// inputEnded handles the end of the pipe or of the terminal.
 func (a *agent) inputEnded(c chunk) {
 	a.ledger.write(ledger.Record{Kind: ledger.InputEnded, Reason: c.err.Error()})
 	a.ended = true
@@ -77,14 +77,14 @@ func (a *agent) inputEnded(c chunk) {
 	a.leaveAtEnd()
 }
 
-// leaveAtEnd ends an agent on a pipe when all that came through it is done.
+// leaveAtEnd makes an agent on a pipe exit when its input has ended and all prompts are answered.
 func (a *agent) leaveAtEnd() {
 	if a.m.plain && a.ended && a.ready && a.turn == nil {
 		a.leave(0, "end of input")
 	}
 }
 
-// handle gives one event to the dialog, the question or the input box.
+// handle passes one event to the dialog, the question or the input box.
 func (a *agent) handle(e keyboard.Event, at time.Time) {
 	if a.left {
 		return
@@ -108,7 +108,7 @@ func (a *agent) handle(e keyboard.Event, at time.Time) {
 	}
 }
 
-// compose gives one event to the input box.
+// compose handles one event in the input box.
 func (a *agent) compose(e keyboard.Event, at time.Time) {
 	if e.Key != "c-c" {
 		a.armed = false
@@ -129,7 +129,7 @@ func (a *agent) compose(e keyboard.Event, at time.Time) {
 	}
 }
 
-// enter submits, unless a mode turns the key into something else.
+// enter submits the text, unless a flag changes the meaning of the key.
 func (a *agent) enter(at time.Time) {
 	switch {
 	case a.m.newlineWithin > 0 && at.Sub(a.lastText) < a.m.newlineWithin:
@@ -143,8 +143,8 @@ func (a *agent) enter(at time.Time) {
 	}
 }
 
-// stopKey is Escape or Ctrl-C. While busy both interrupt. While idle Escape does nothing;
-// Ctrl-C clears the input box and, pressed twice, exits.
+// stopKey handles Escape and Ctrl-C. Both interrupt a turn. Without a turn, Escape does nothing, and Ctrl-C clears the input
+// box; a second Ctrl-C exits.
 func (a *agent) stopKey(key string) {
 	switch {
 	case a.turn != nil:

@@ -15,16 +15,16 @@ import (
 
 const maxLedgerText = 4096
 
-// ledgerFile writes the ledger. A record is on the disk when write returns.
+// ledgerFile writes the ledger. A record is on disk when write returns.
 type ledgerFile struct {
 	// Constant after construction.
 	name  string
-	save  string   // folder for whole prompts, or ""
-	front *os.File // to the process in front, or nil
+	save  string   // folder for whole prompts; empty means none
+	front *os.File // pipe to the waiting first process; nil if there is none
 
-	once sync.Once  // of the exit record
-	mu   sync.Mutex // guards the rest: the watchdog of signals writes too
-	file *os.File   // nil: no ledger wanted
+	once sync.Once  // for the exit record
+	mu   sync.Mutex // guards file and seq: the watchdog of signals writes too
+	file *os.File   // nil if no ledger is written
 	seq  int
 }
 
@@ -41,8 +41,7 @@ func openLedger(m *modes) (*ledgerFile, error) {
 	return b, nil
 }
 
-// write completes and appends one record. An agent whose ledger fails is worthless as an
-// oracle: it dies loudly.
+// write completes and appends one record. It panics on an error, because tests depend on a complete ledger.
 func (b *ledgerFile) write(r ledger.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,7 +65,7 @@ func (b *ledgerFile) write(r ledger.Record) {
 	}
 }
 
-// text fills in the fields that describe a text.
+// text sets the fields of a record that describe a text.
 func (b *ledgerFile) text(r ledger.Record, text []byte) ledger.Record {
 	r.Bytes, r.SHA256 = len(text), ledger.Sum(string(text))
 	if len(text) <= maxLedgerText && utf8.Valid(text) {
@@ -75,7 +74,7 @@ func (b *ledgerFile) text(r ledger.Record, text []byte) ledger.Record {
 	return r
 }
 
-// prompt writes a record with a text, and the text itself if all prompts are saved.
+// prompt writes a record with a text, and also saves the text to a file if that is enabled.
 func (b *ledgerFile) prompt(r ledger.Record, text []byte) {
 	if b.save != "" && r.Kind == ledger.Prompt {
 		path := filepath.Join(b.save, fmt.Sprintf("%d-%d", os.Getpid(), b.seq+1))
@@ -86,7 +85,7 @@ func (b *ledgerFile) prompt(r ledger.Record, text []byte) {
 	b.write(b.text(r, text))
 }
 
-// exit writes the last record, once: the loop and the watchdog of signals may both try.
+// exit writes the exit record once: both the loop and the watchdog of signals may call it.
 func (b *ledgerFile) exit(r ledger.Record, draft []byte) {
 	b.once.Do(func() {
 		r.Kind = ledger.Exit
@@ -98,7 +97,7 @@ func (b *ledgerFile) exit(r ledger.Record, draft []byte) {
 	})
 }
 
-// report notifies the process in front, which may be gone.
+// report sends a line to the waiting first process. Errors are ignored, because that process may have exited.
 func (b *ledgerFile) report(line string) {
 	if b.front != nil {
 		warn(b.front, line)

@@ -10,20 +10,19 @@ import (
 	"strings"
 )
 
-// Name is what a program is called by that is to be the fake agent.
+// Name is the program name that selects the fake agent, see [Called].
 const Name = "fakeagent"
 
-// markKey is set in the environment of everything that the fake agent starts: it
-// starts itself again under other names.
+// markKey is set in the environment of all processes that the fake agent starts, because it starts itself under other names.
 const markKey = "FAKEAGENT"
 
-// Called reports whether a program that contains the fake agent was started to be
-// it: by a link of that name, or by the fake agent itself. argv0 is os.Args[0].
+// Called reports whether a program that contains the fake agent must run as the fake agent: it was started under the name
+// [Name] or by the fake agent itself. argv0 is os.Args[0].
 func Called(argv0 string) bool {
 	return filepath.Base(argv0) == Name || os.Getenv(markKey) != ""
 }
 
-// Main returns the fake agent. It returns the exit status.
+// Main runs the fake agent and returns the exit status.
 func Main(args []string) int {
 	if err := os.Setenv(markKey, "1"); err != nil {
 		fmt.Fprintln(os.Stderr, "fakeagent:", err)
@@ -32,8 +31,8 @@ func Main(args []string) int {
 	return run(args)
 }
 
-// run dispatches the subcommands. Exit codes: 0 ok, 1 failed, 2 usage; what the flags
-// and directives ask for otherwise.
+// run runs the subcommand. Exit codes are 0 for success, 1 for failure and 2 for wrong usage, unless flags or directives select
+// another one.
 func run(args []string) int {
 	if len(args) > 0 {
 		switch args[0] {
@@ -66,7 +65,7 @@ func run(args []string) int {
 	return code
 }
 
-// splitArgs splits at blanks; single and double quotes keep blanks, nothing else is special.
+// splitArgs splits text at blanks. Single and double quotes protect blanks; no other character is special.
 func splitArgs(text string) ([]string, error) {
 	var args []string
 	var word strings.Builder
@@ -99,12 +98,12 @@ func splitArgs(text string) ([]string, error) {
 	return args, nil
 }
 
-// printEnvironment writes the environment, entries ended by NUL.
+// printEnvironment writes the environment to a file. Each entry ends with NUL.
 func printEnvironment(path string) error {
 	return os.WriteFile(path, []byte(strings.Join(os.Environ(), "\x00")+"\x00"), 0o600)
 }
 
-// warn prints on standard error; a failure of that is not reported.
+// warn writes a line to w and ignores errors. It writes nothing for an empty text.
 func warn(w io.Writer, text string) {
 	if text != "" {
 		_, _ = fmt.Fprintln(w, text)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// modes are the flags; doc.go describes them.
+// modes are the values of the flags; doc.go describes them.
 type modes struct {
 	ledger, name, savePrompts, printEnv, draft string
 	ledgerEnv                                  []string
@@ -44,10 +44,10 @@ type modes struct {
 	worker       bool
 	prompt       string
 
-	report *os.File // to the process in front, or nil
+	report *os.File // pipe to the waiting first process; nil if there is none
 }
 
-// parseModes reads the flags and checks that they go together.
+// parseModes parses the flags and checks that they can be combined.
 func parseModes(args []string, stderr io.Writer) (*modes, error) {
 	m := &modes{}
 	f := flag.NewFlagSet("fakeagent", flag.ContinueOnError)
@@ -153,7 +153,7 @@ func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
-// parseSize reads a number with an optional kB, MB, GB (1000) or KiB, MiB, GiB (1024).
+// parseSize parses a number with an optional unit kB, MB, GB (1000) or KiB, MiB, GiB (1024).
 func parseSize(text string) (int64, error) {
 	number := strings.TrimRight(text, "BKMGikm")
 	factor, known := map[string]int64{

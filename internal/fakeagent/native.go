@@ -15,26 +15,26 @@ import (
 	"gascity/worker"
 )
 
-// peer receives what a screen cannot show. Its methods are called by the loop.
+// peer is a program that the agent communicates with instead of a screen. Its methods are called by the loop.
 type peer interface {
 	turnObserver
 	toolClient
 }
 
-// turnObserver receives the state of the agent.
+// turnObserver is notified of the state of the agent.
 type turnObserver interface {
 	opened()             // the agent is ready
 	begun()              // work on a prompt has begun
-	ended(reason string) // and ended, in the words of the Agent Client Protocol
-	left(code int)       // the agent ends
+	ended(reason string) // the work has ended; reason is a stop reason of the Agent Client Protocol
+	left(code int)       // the agent exits
 }
 
-// toolClient is asked.
+// toolClient asks the other side on behalf of the agent.
 type toolClient interface {
-	request(m *menu)   // a question with options
-	wants(text string) // a question that waits for words
-	questionResolved() // the question is none any more
-	use(t tool)        // may it be used? Its answer ends the step
+	request(m *menu)   // asks a question with options
+	wants(text string) // asks a question that is answered with text
+	questionResolved() // the question needs no answer any more
+	use(t tool)        // asks whether a tool may be used; the answer ends the step
 }
 
 var (
@@ -42,34 +42,34 @@ var (
 	_ peer = (*acpPeer)(nil)
 )
 
-// exitTimeout bounds how long the agent waits at its end for what it has yet to say.
+// exitTimeout bounds the wait at exit for calls that were not sent yet.
 const exitTimeout = 500 * time.Millisecond
 
-// native is the worker API as this agent speaks it: the face of --worker. What the agent says it
-// prints, too. The loop owns it; what may take time is done beside the loop, in order.
+// native is the peer for --worker: it uses the worker API. It also prints what the agent says. The loop uses it; slow calls run
+// in other goroutines, in order.
 type native struct {
 	plain
 
 	// Constant after construction.
 	a      *agent
 	c      *worker.Client
-	ctx    context.Context //nolint:containedctx // the life of the agent
+	ctx    context.Context //nolint:containedctx // ends when the agent exits
 	cancel context.CancelFunc
 	began  time.Time
 	beside sync.WaitGroup
 
-	callsDone  chan struct{} // closed when all that was to be said has been
-	prompts    []string      // messages that are not consumed, the first being worked on; "" came by another way
-	interrupts []string      // messages to be acknowledged at the end of the turn
+	callsDone  chan struct{} // closed when all queued calls have been sent
+	prompts    []string      // IDs of prompts in progress or queued, the current one first; "" for a prompt that is not a message
+	interrupts []string      // IDs of messages to acknowledge at the end of the turn
 	used       []worker.ToolCall
-	asked      string // our name of the question
+	asked      string // ID of the open question
 	count      int
-	stopAsking context.CancelFunc // of the tool that is asked for, or nil
-	over       bool               // the city has said that the run has ended
+	stopAsking context.CancelFunc // cancels the request for a tool; nil if there is none
+	over       bool               // the city has ended the run
 }
 
-// errNoCity reports a worker without the variables that it needs.
-var errNoCity = errors.New("GC_WORKER_SOCKET or GC_WORKER_URL, GC_WORKER_TOKEN and GC_RUN_ID are not all set: no city has started it")
+// errNoCity reports that the environment variables of a worker are missing.
+var errNoCity = errors.New("GC_WORKER_SOCKET or GC_WORKER_URL, GC_WORKER_TOKEN and GC_RUN_ID are not all set: the agent was not started by a city")
 
 func newNative(a *agent) (*native, error) {
 	c := &worker.Client{Socket: os.Getenv("GC_WORKER_SOCKET"), URL: os.Getenv("GC_WORKER_URL"), Token: os.Getenv("GC_WORKER_TOKEN"), RunID: os.Getenv("GC_RUN_ID")}
@@ -77,13 +77,12 @@ func newNative(a *agent) (*native, error) {
 		return nil, errNoCity
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	said := make(chan struct{})
-	close(said)
-	return &native{plain: plain{out: a.out}, a: a, c: c, ctx: ctx, cancel: cancel, began: time.Now(), callsDone: said}, nil
+	ready := make(chan struct{})
+	close(ready)
+	return &native{plain: plain{out: a.out}, a: a, c: c, ctx: ctx, cancel: cancel, began: time.Now(), callsDone: ready}, nil
 }
 
-// enqueueCall sends something to the city after everything before it was sent. What fails for good ends
-// the agent.
+// enqueueCall makes a call to the city after all earlier calls. A permanent error makes the agent exit.
 func (n *native) enqueueCall(what func(context.Context) error) {
 	before, done := n.callsDone, make(chan struct{})
 	n.callsDone = done
@@ -96,7 +95,7 @@ func (n *native) enqueueCall(what func(context.Context) error) {
 	})
 }
 
-// do has the loop do something.
+// do calls what in the loop.
 func (n *native) do(what func()) {
 	select {
 	case n.a.inputs <- chunk{do: what}:
@@ -104,7 +103,7 @@ func (n *native) do(what func()) {
 	}
 }
 
-// fail ends an agent whose city will not have it. One that fails after the end of the run fails for that.
+// fail makes the agent exit because the city has refused a call. After the end of the run it does nothing.
 func (n *native) fail(err error) {
 	if !n.over {
 		n.a.stderr = "the city: " + err.Error()
@@ -119,7 +118,7 @@ func (n *native) start() {
 	})
 }
 
-// opened reads the stream from now on.
+// opened starts to read the stream of messages.
 func (n *native) opened() {
 	n.enqueueCall(func(ctx context.Context) error { return n.c.Report(ctx, worker.Ready, worker.Detail{}) })
 	ready := n.callsDone
@@ -136,8 +135,7 @@ func (n *native) opened() {
 	})
 }
 
-// handleMessage acts on a message. The record of it is the oracle's: it is written once for each message that the client
-// has handed over, before anything is done about it.
+// handleMessage handles a message. It first writes one record for the message, which tests rely on.
 func (n *native) handleMessage(m worker.Message) {
 	n.a.ledger.write(n.a.ledger.text(ledger.Record{Kind: ledger.Message, Dialog: string(m.Kind), Message: m.ID}, withoutSecret(m)))
 	ack := worker.Ack{ID: m.ID, State: worker.Consumed}
@@ -159,7 +157,7 @@ func (n *native) handleMessage(m worker.Message) {
 	case worker.CompactMessage:
 		n.sendTelemetry(worker.TelemetryEvent{Type: worker.Compacted, Timestamp: time.Now(), MessageID: m.ID})
 	default:
-		ack = worker.Ack{ID: m.ID, State: worker.Refused, Detail: "it does not know this kind of message"}
+		ack = worker.Ack{ID: m.ID, State: worker.Refused, Detail: "the agent does not know this kind of message"}
 	}
 	if err != nil {
 		ack = worker.Ack{ID: m.ID, State: worker.Refused, Detail: err.Error()}
@@ -169,7 +167,7 @@ func (n *native) handleMessage(m worker.Message) {
 	}
 }
 
-// withoutSecret returns what of a message may stand in a ledger.
+// withoutSecret returns the part of a message that may be written to the ledger.
 func withoutSecret(m worker.Message) []byte {
 	if m.Kind == worker.IdentityMessage {
 		return nil
@@ -185,13 +183,13 @@ func (n *native) sendTelemetry(e worker.TelemetryEvent) {
 	n.enqueueCall(func(ctx context.Context) error { _, err := n.c.Telemetry(ctx, e); return err })
 }
 
-// handlePrompt returns a prompt to the agent, which acknowledges it as its turn goes.
+// handlePrompt submits a prompt. It is acknowledged during its turn.
 func (n *native) handlePrompt(m worker.Message) (ack worker.Ack, err error) {
 	var p worker.Prompt
 	if err := json.Unmarshal(m.Data, &p); err != nil {
 		return ack, err
 	}
-	if n.a.wanted != "" { // these are the words that it waits for
+	if n.a.wanted != "" { // the prompt is the answer to an open question
 		n.a.submit([]byte(p.Content), "worker")
 		return worker.Ack{ID: m.ID, State: worker.Consumed}, nil
 	}
@@ -200,7 +198,7 @@ func (n *native) handlePrompt(m worker.Message) (ack worker.Ack, err error) {
 	return ack, nil
 }
 
-// handleInterrupt confirms at the end of the turn, or at once if there is none.
+// handleInterrupt interrupts the turn. It acknowledges at the end of the turn, or at once if there is none.
 func (n *native) handleInterrupt(m worker.Message) worker.Ack {
 	if n.a.turn == nil {
 		return worker.Ack{ID: m.ID, State: worker.Consumed}
@@ -210,7 +208,7 @@ func (n *native) handleInterrupt(m worker.Message) worker.Ack {
 	return worker.Ack{}
 }
 
-// handleAnswer returns the answer to the question that is asked.
+// handleAnswer answers the open question.
 func (n *native) handleAnswer(m worker.Message) (ack worker.Ack, err error) {
 	var r worker.Reply
 	if err := json.Unmarshal(m.Data, &r); err != nil {
@@ -235,7 +233,7 @@ func (n *native) handleAnswer(m worker.Message) (ack worker.Ack, err error) {
 	return ack, fmt.Errorf("there is no question %q with the answer %q", r.Interaction, r.Option)
 }
 
-// handleContext records each section, and gives back the nonces that stand in them.
+// handleContext records each section and returns the nonces that are in the sections.
 func (n *native) handleContext(m worker.Message) (ack worker.Ack, err error) {
 	var c worker.Context
 	if err := json.Unmarshal(m.Data, &c); err != nil {
@@ -251,7 +249,7 @@ func (n *native) handleContext(m worker.Message) (ack worker.Ack, err error) {
 	return ack, nil
 }
 
-// handleIdentity applies an identity. Of a credential the ledger has what kind it is, and its sum.
+// handleIdentity applies an identity. Of a credential the ledger has only the type, the account and the hash.
 func (n *native) handleIdentity(m worker.Message) error {
 	var id worker.Identity
 	if err := json.Unmarshal(m.Data, &id); err != nil {
@@ -282,7 +280,7 @@ func (n *native) health(question string) {
 	n.enqueueCall(func(ctx context.Context) error { return n.c.ReportHealth(ctx, h) })
 }
 
-// left says that the agent ends, if there is somebody who hears it, and waits for all that was begun.
+// left reports to the city that the agent exits, unless the run has ended, and waits for all calls.
 func (n *native) left(code int) {
 	if n.stopAsking != nil {
 		n.stopAsking()

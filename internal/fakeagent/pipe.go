@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// readTerminal delivers what comes from the terminal until it is gone, waiting before each
-// read.
+// readTerminal sends the input of the terminal to the channel until the terminal closes. It waits before each read.
 func readTerminal(in *os.File, to chan<- chunk, wait time.Duration) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -31,7 +30,7 @@ func readTerminal(in *os.File, to chan<- chunk, wait time.Duration) {
 	}
 }
 
-// readPrompts delivers the prompts of a pipe until its end. An empty line is no prompt.
+// readPrompts sends the prompts of a pipe to the channel until its end. An empty line is not a prompt.
 func readPrompts(in io.Reader, framed bool, to chan<- chunk) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -54,7 +53,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\n")), err
 }
 
-// readFrame reads the bytes that a length announces.
+// readFrame reads as many bytes as length says.
 func readFrame(r io.Reader, length []byte) ([]byte, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(string(length)))
 	if err != nil || n < 0 {

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setProcessName changes the kernel's name for this process (its first thread), as
-// prctl(PR_SET_NAME) on that thread would. The kernel keeps 15 bytes.
+// setProcessName changes the kernel's name of this process (of its first thread), as prctl(PR_SET_NAME) does. The kernel stores
+// 15 bytes.
 func setProcessName(name string) error {
 	return os.WriteFile("/proc/self/comm", []byte(name), 0)
 }
 
-// unreadInput returns how many bytes the terminal has for this process.
+// unreadInput returns the number of bytes of terminal input that are not read yet.
 func unreadInput() int {
 	n, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCINQ)
 	if err != nil {

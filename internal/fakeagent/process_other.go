@@ -2,8 +2,8 @@
 
 package fakeagent
 
-// setProcessName does nothing: other kernels take the name from the program's file.
+// setProcessName does nothing: other kernels use the name of the program file.
 func setProcessName(string) error { return nil }
 
-// unreadInput is not known on other kernels.
+// unreadInput returns 0: other kernels do not report it.
 func unreadInput() int { return 0 }

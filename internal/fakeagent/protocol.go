@@ -11,21 +11,20 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// faults are what --acp-fault takes; doc.go describes them.
+// faults are the values that --acp-fault accepts; doc.go describes them.
 var faults = []string{
 	"no-initialize", "auth", "odd-permission", "extra", "load-fails", "silent", "deaf", "internal-error", "partial", "long-line", "string-ids", "no-load",
 }
 
-// acpPeer is the Agent Client Protocol as this agent speaks it: the face of --acp. It
-// shares no code with the product.
+// acpPeer is the peer for --acp: it uses the Agent Client Protocol. It shares no code with the product.
 type acpPeer struct {
 	out     io.Writer
 	faults  []string
 	a       *agent
 	session string
 	signed  bool
-	prompts []json.RawMessage // ids of those that are not answered, the first being worked on
-	asked   string            // id of the permission that is waited for
+	prompts []json.RawMessage // IDs of prompts that are not answered, the current one first
+	asked   string            // ID of the open permission request
 	count   int
 }
 
@@ -39,7 +38,7 @@ func (s *acpPeer) print(text string) {
 	s.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text + "\n"}})
 }
 
-// write sends one message; a closed pipe ends the process by SIGPIPE.
+// write writes one message. A closed pipe kills the process by SIGPIPE.
 func (s *acpPeer) write(m map[string]any) {
 	m["jsonrpc"] = "2.0"
 	if s.has("extra") {
@@ -77,7 +76,7 @@ func (s *acpPeer) fail(id json.RawMessage, code int, text string) {
 	s.write(map[string]any{"id": id, "error": map[string]any{"code": code, "message": text}})
 }
 
-// handleMessage reads one message.
+// handleMessage handles one message of the client.
 func (s *acpPeer) handleMessage(line []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -145,7 +144,7 @@ func (s *acpPeer) open(id json.RawMessage, method string, params json.RawMessage
 	default:
 		s.session = "fake-" + strings.ToLower(rand.Text()[:8])
 	}
-	if s.a.m.conversations != "" && !s.converse(id, method, p.SessionID) {
+	if s.a.m.conversations != "" && !s.useConversation(id, method, p.SessionID) {
 		return
 	}
 	result := map[string]any{"modes": map[string]any{"currentModeId": "default", "availableModes": []any{
@@ -160,14 +159,14 @@ func (s *acpPeer) open(id json.RawMessage, method string, params json.RawMessage
 	}
 }
 
-// converse opens a stored conversation; it is false if that was refused.
-func (s *acpPeer) converse(id json.RawMessage, method, name string) bool {
+// useConversation opens a stored conversation. It returns false if that was refused.
+func (s *acpPeer) useConversation(id json.RawMessage, method, name string) bool {
 	m := *s.a.m
 	m.sessionID, m.resume = s.session, ""
 	if method == "session/load" {
 		m.resume = name
 	}
-	talk, err := openConversation(&m)
+	opened, err := openConversation(&m)
 	switch {
 	case err != nil && m.resume != "" && !strings.Contains(err.Error(), "in use"):
 		s.fail(id, -32002, "Resource not found: "+name)
@@ -176,8 +175,8 @@ func (s *acpPeer) converse(id json.RawMessage, method, name string) bool {
 		s.fail(id, -32603, err.Error())
 		return false
 	}
-	s.a.conversation, s.session = talk, talk.id
-	s.a.ledger.write(ledger.Record{Kind: ledger.Dialog, Dialog: "conversation", Conversation: talk.id, Turns: talk.turns})
+	s.a.conversation, s.session = opened, opened.id
+	s.a.ledger.write(ledger.Record{Kind: ledger.Dialog, Dialog: "conversation", Conversation: opened.id, Turns: opened.turns})
 	return true
 }
 
@@ -226,14 +225,14 @@ func (s *acpPeer) prompt(id, params json.RawMessage) {
 	s.a.submit([]byte(strings.Join(text, "")), "acp")
 }
 
-// begun is the first sign of work on a prompt.
+// begun sends the first update of the work on a prompt.
 func (s *acpPeer) begun() {
 	if !s.has("silent") {
 		s.update(map[string]any{"sessionUpdate": "plan", "entries": []any{map[string]any{"content": "answer", "priority": "medium", "status": "in_progress"}}})
 	}
 }
 
-// ended answers the prompt that was worked on.
+// ended sends the answer to the current prompt.
 func (s *acpPeer) ended(reason string) {
 	s.asked = ""
 	if len(s.prompts) == 0 {
@@ -248,7 +247,7 @@ func (s *acpPeer) ended(reason string) {
 	s.answer(id, map[string]any{"stopReason": reason, "usage": map[string]any{"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}})
 }
 
-// request asks for a permission.
+// request sends a permission request.
 func (s *acpPeer) request(m *menu) {
 	s.count++
 	var id any = s.count
@@ -294,7 +293,7 @@ func kindOf(name string) string {
 	return "allow_once"
 }
 
-// permitted takes the answer to a permission.
+// permitted handles the answer to a permission request.
 func (s *acpPeer) permitted(id string, result json.RawMessage) {
 	var r struct {
 		Outcome struct {

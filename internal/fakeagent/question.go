@@ -8,9 +8,8 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// puts starts a directive that ends with somebody's answer, or with a limit. It is false
-// for others.
-func (a *agent) puts(step directive) bool {
+// askOrLimit starts a directive that ends with an answer or with a usage limit. It returns false for other directives.
+func (a *agent) askOrLimit(step directive) bool {
 	switch step.verb {
 	case "ask":
 		a.putQuestion(step.question())
@@ -27,7 +26,7 @@ func (a *agent) puts(step directive) bool {
 		if a.peer != nil {
 			a.peer.wants(step.arg)
 		}
-		a.redraw() // the record says that it can be seen
+		a.redraw() // draw first: the record says that the question is visible
 		a.ledger.write(ledger.Record{Kind: ledger.Asked, Dialog: step.arg})
 	case "limit":
 		a.hitLimit(step.arg)
@@ -45,12 +44,12 @@ func (a *agent) putQuestion(m *menu) {
 	} else {
 		a.peer.request(m)
 	}
-	a.redraw() // the record says that it can be seen
+	a.redraw() // draw first: the record says that the question is visible
 	a.ledger.write(ledger.Record{Kind: ledger.Asked, Dialog: m.name})
 	a.answerFromPipe()
 }
 
-// permission reads Tool|input|A|B. Without options there are the usual three.
+// permission parses Tool|input|A|B. Without options it uses the three usual options.
 func (d directive) permission() *menu {
 	parts := strings.Split(d.arg+"|", "|")
 	tool, input, options := parts[0], parts[1], parts[2:max(2, len(parts)-1)]
@@ -64,7 +63,7 @@ func (d directive) permission() *menu {
 	}
 }
 
-// handleReply gives what was submitted to the question that waits for words.
+// handleReply answers the open question with the submitted text.
 func (a *agent) handleReply(text []byte) {
 	name := a.wanted
 	a.wanted = ""
@@ -77,8 +76,8 @@ func (a *agent) handleReply(text []byte) {
 	a.advance()
 }
 
-// hitLimit ends the turn as model providers do who serve nothing for now. The argument is when
-// they will again, and "|exit" ends the agent too.
+// hitLimit ends the turn with the message of a usage limit. arg is the time at which the limit resets; "|exit" after it also
+// makes the agent exit.
 func (a *agent) hitLimit(arg string) {
 	until, exit := strings.CutSuffix(arg, "|exit")
 	text := "You've hit your limit"
@@ -96,20 +95,20 @@ func (a *agent) hitLimit(arg string) {
 	a.rest()
 }
 
-// statusWithMessage is status with words for people.
+// statusWithMessage is status with a message for people.
 func (a *agent) statusWithMessage(state, kind, message string) {
 	a.message = base64.StdEncoding.EncodeToString([]byte(message))
 	a.status(state, kind)
 	a.message = ""
 }
 
-// uiVariant is what differs between versions of the user interface.
+// uiVariant holds the differences between versions of the user interface.
 type uiVariant struct {
 	rule, footer, working, workingFooter string
 	glyphs, title, busyTitle             string
 }
 
-// uiVariants returns the versions that --ui takes.
+// uiVariants returns the versions that --ui accepts.
 func uiVariants() map[string]uiVariant {
 	known := uiVariant{
 		rule: "─", footer: "? for shortcuts", working: " Simmering… (esc to interrupt)", workingFooter: "esc to interrupt",
@@ -123,13 +122,13 @@ func uiVariants() map[string]uiVariant {
 	return map[string]uiVariant{"": known, "new-spinner": spinner, "new-box": box, "bare": bare}
 }
 
-// glyph returns the spinner's present one.
+// glyph returns the n-th character of the spinner.
 func (l uiVariant) glyph(n int) string {
 	glyphs := []rune(l.glyphs)
 	return string(glyphs[n%len(glyphs)])
 }
 
-// limitAtStart shows a limit instead of an input box and ends the agent.
+// limitAtStart shows a usage limit instead of the input box and makes the agent exit.
 func (a *agent) limitAtStart() {
 	a.after("limit", 50*time.Millisecond, func() { a.hitLimit(strings.TrimSuffix(a.m.limit, "never") + "|exit") })
 }

@@ -9,7 +9,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// report prints a ledger as a table, or checks it.
+// report prints a ledger as a table or verifies it.
 func report(args []string, stdout, stderr io.Writer) int {
 	if len(args) != 2 {
 		warn(stderr, "usage: fakeagent ledger FILE | fakeagent verify FILE")
@@ -38,7 +38,7 @@ func report(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// what returns the detail of a record that matters for its kind.
+// what returns the details of a record as one line.
 func what(r ledger.Record) string {
 	parts := []string{firstLine([]byte(r.Text)), r.Dialog, r.Choice, r.Signal, r.Reason, clip(r.Hex, 60)}
 	if len(r.PIDs) > 0 {

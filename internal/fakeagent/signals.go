@@ -10,11 +10,10 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// stuckAfter is how long a signal that ends the agent waits for the loop, which may hang
-// in a write to a terminal without a reader.
+// stuckAfter is how long the loop may take to exit after a signal. It may be blocked in a write to a terminal that is not read.
 const stuckAfter = time.Second
 
-// watchSignals delivers signals to the loop and ends the process when the loop cannot.
+// watchSignals sends signals to the loop, and exits the process if the loop does not.
 func watchSignals(m *modes, b *ledgerFile) chan os.Signal {
 	raw := make(chan os.Signal, 16)
 	signal.Notify(raw, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT,
@@ -30,14 +29,14 @@ func watchSignals(m *modes, b *ledgerFile) chan os.Signal {
 			}
 			select {
 			case toLoop <- s:
-			default: // a loop that is 64 signals behind misses nothing by one more
+			default: // the loop has 64 unread signals; one more makes no difference
 			}
 		}
 	}()
 	return toLoop
 }
 
-// receive reacts to a signal in the loop.
+// receive handles a signal in the loop.
 func (a *agent) receive(s os.Signal) {
 	if s == syscall.SIGWINCH {
 		a.resized()

@@ -20,11 +20,11 @@ const (
 	helperCommand = "helper" // subcommand of helper processes: KIND LIFE
 	stageKey      = "FAKEAGENT_STAGE"
 	renamedKey    = "FAKEAGENT_RENAMED"
-	reportFD      = 3 // where a stage reports to the one before
+	reportFD      = 3 // file descriptor on which a stage reports to the previous one
 )
 
-// become turns this process into what the flags ask for before it is an agent. It returns
-// the exit code of a process that only stands in front of the agent, or -1.
+// become renames and forks this process as the flags say. It returns the exit code of a process that is not the agent itself,
+// or -1 if this process must run the agent.
 func become(m *modes) (int, error) {
 	stage := os.Getenv(stageKey)
 	if m.doubleFork && stage != "real" {
@@ -49,7 +49,7 @@ func become(m *modes) (int, error) {
 	return -1, errors.Join(os.Unsetenv(stageKey), os.Unsetenv(renamedKey))
 }
 
-// rename starts the same program again under another name, as the same process.
+// rename runs the same program under another name in the same process.
 func rename(name string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -64,16 +64,15 @@ func startStage(stage string, report *os.File) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, os.Args[1:]...) //nolint:noctx // it must outlive this process
+	cmd := exec.Command(self, os.Args[1:]...) //nolint:noctx // it must continue when this process exits
 	cmd.Env = append(os.Environ(), stageKey+"="+stage)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{report}
 	return cmd, cmd.Start()
 }
 
-// standInFront starts the real agent as an orphan and waits for its end, or only until it
-// runs. The agent writes to the report a line when it runs and its exit code at its
-// end; without a code it was killed.
+// standInFront starts the real agent as an orphan. It waits until the agent exits, or with --parent-exits until the agent runs.
+// The agent writes a line to the pipe when it runs and its exit code when it exits. If there is no code, it was killed.
 func standInFront(m *modes) (int, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -104,8 +103,8 @@ func standInFront(m *modes) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
-// spawn starts a helper that ignores SIGTERM, SIGHUP and SIGINT and holds the standard
-// output open: "child" in this session, "setsid" in its own, "daemon" forked twice.
+// spawn starts a helper that ignores SIGTERM, SIGHUP and SIGINT and keeps standard output open: "child" in this session,
+// "setsid" in its own session, "daemon" forked twice.
 func (a *agent) spawn(kind string) {
 	pid, err := startHelper(kind, a.m.maxLife)
 	if err != nil {
@@ -121,7 +120,7 @@ func startHelper(kind string, life time.Duration) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.Command(self, helperCommand, kind, life.String()) //nolint:noctx // it must outlive this process
+	cmd := exec.Command(self, helperCommand, kind, life.String()) //nolint:noctx // it must continue when this process exits
 	cmd.Stdout = os.Stdout
 	switch kind {
 	case "child":
@@ -139,7 +138,7 @@ func startHelper(kind string, life time.Duration) (int, error) {
 	if err := errors.Join(cmd.Start(), w.Close()); err != nil {
 		return 0, err
 	}
-	go func() { _ = cmd.Wait() }() // collects it; how it ended is of no interest
+	go func() { _ = cmd.Wait() }() // reaps the helper; its exit status is not needed
 	line, err := bufio.NewReader(r).ReadString('\n')
 	if err != nil {
 		return 0, fmt.Errorf("the helper did not start: %w", err)
@@ -147,7 +146,7 @@ func startHelper(kind string, life time.Duration) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(line))
 }
 
-// runHelper returns a helper process. It reports its pid when it is deaf.
+// runHelper runs a helper process. It reports its pid after it has begun to ignore signals.
 func runHelper(args []string) int {
 	if len(args) != 2 {
 		return 2

@@ -10,12 +10,12 @@ import (
 
 const spinnerTick = 100 * time.Millisecond
 
-// emit writes to the terminal. One that is gone shows itself at the next read.
+// emit writes to the terminal. Errors are ignored; the next read fails if the terminal has closed.
 func (a *agent) emit(text string) { _, _ = io.WriteString(a.out, text) }
 
 func (a *agent) osc(body string) { a.emit("\x1b]" + body + "\x1b\\") }
 
-// status announces what the agent does: idle, working, blocked, done.
+// status reports the state of the agent by the title and by OSC sequences: idle, working, blocked, done.
 func (a *agent) status(state, kind string) {
 	a.dirty = true
 	if a.m.plain || a.state == state+kind {
@@ -46,7 +46,7 @@ func (a *agent) status(state, kind string) {
 	}
 }
 
-// activity returns the status that holds when no dialog is up.
+// activity returns the status of an agent without a dialog.
 func (a *agent) activity() string {
 	if a.turn != nil {
 		return "working"
@@ -67,7 +67,7 @@ func (a *agent) measure() {
 	a.rows, a.cols = rows, cols
 }
 
-// redraw paints the live part: a dialog, a question, or the input box.
+// redraw draws the frame: a dialog, a question, or the input box.
 func (a *agent) redraw() {
 	a.dirty = false
 	switch {
@@ -80,7 +80,7 @@ func (a *agent) redraw() {
 	}
 }
 
-// box returns the input box between two rules, with what is above and below it.
+// box returns the input box between two rules, with the lines above and below it.
 func (a *agent) box() frame {
 	var f frame
 	ui := uiVariants()[a.m.ui]

@@ -12,14 +12,14 @@ import (
 	"gascity/worker"
 )
 
-// tool is one that a prompt wants to be used.
+// tool is a tool that a prompt asks the agent to use.
 type tool struct {
 	name  string
 	input map[string]string
-	file  string // is made when the tool is used, or ""
+	file  string // file that the tool creates; empty if none
 }
 
-// tool reads NAME|COMMAND of [[tool:...]] and the path of [[touch:...]].
+// tool parses NAME|COMMAND of [[tool:...]] and the path of [[touch:...]].
 func (d directive) tool() tool {
 	if d.verb == "touch" {
 		return tool{name: "Write", input: map[string]string{"file_path": d.arg, "content": ""}, file: d.arg}
@@ -28,7 +28,8 @@ func (d directive) tool() tool {
 	return tool{name: name, input: map[string]string{"command": command}}
 }
 
-// wantTool begins to use a tool: only a peer is asked. It is true if the step goes on.
+// wantTool requests the use of a tool from the peer; without a peer it is denied. It returns true if the answer is still to
+// come.
 func (a *agent) wantTool(t tool) bool {
 	if a.peer == nil {
 		a.decided(t, false, "no person can be asked")
@@ -38,7 +39,7 @@ func (a *agent) wantTool(t tool) bool {
 	return true
 }
 
-// decided uses a tool, or does not.
+// decided uses the tool if that was allowed, and records the decision.
 func (a *agent) decided(t tool, allowed bool, reason string) {
 	choice := "denied"
 	if allowed {
@@ -53,26 +54,26 @@ func (a *agent) decided(t tool, allowed bool, reason string) {
 	a.display.print("  ⎿  " + printable(strings.TrimSpace(t.name+" "+choice+": "+reason)))
 }
 
-// use asks the city. The answer comes beside the loop, since a person may be asked; the end of the turn ends the
-// wait.
+// use asks the city for permission in another goroutine, because a person may have to answer. The end of the turn cancels the
+// request.
 func (n *native) use(t tool) {
 	n.count++
 	id := fmt.Sprintf("call-%d", n.count)
 	input, err := json.Marshal(t.input)
 	if err != nil {
-		panic(err) // texts can be encoded
+		panic(err) // cannot happen: strings can be encoded
 	}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.stopAsking = cancel
-	busy := n.callsDone // it must have been sent before
+	busy := n.callsDone // the report of this turn must be sent first
 	turn := n.a.turn
 	n.beside.Go(func() {
 		defer cancel()
 		<-busy
 		began := time.Now()
-		d, _ := n.c.Authorize(ctx, worker.Call{ID: id, Tool: t.name, Input: input}) // an error is a no, with its reason
+		d, _ := n.c.Authorize(ctx, worker.Call{ID: id, Tool: t.name, Input: input}) // an error is a denial, with its reason
 		n.do(func() {
-			if n.a.turn != turn { // it has ended
+			if n.a.turn != turn { // the turn has ended
 				return
 			}
 			n.stopAsking = nil
@@ -83,7 +84,7 @@ func (n *native) use(t tool) {
 	})
 }
 
-// begun reports that the first of the prompts is being worked on.
+// begun reports that the work on the first prompt has begun.
 func (n *native) begun() {
 	if len(n.prompts) == 0 {
 		n.prompts = []string{""}
@@ -95,8 +96,8 @@ func (n *native) begun() {
 	}
 }
 
-// ended reports what the turn used, then that it is over, then what was waiting for
-// that.
+// ended reports the token usage of the turn, then that the agent is idle, then the acknowledgements that waited for the end of
+// the turn.
 func (n *native) ended(reason string) {
 	n.questionResolved()
 	if n.stopAsking != nil {
@@ -130,7 +131,7 @@ func (n *native) ended(reason string) {
 
 func option(i int) string { return fmt.Sprintf("o%d", i+1) }
 
-// request raises a question with options.
+// request asks a question with options.
 func (n *native) request(m *menu) {
 	q := worker.Interaction{Kind: m.kind, Text: m.name}
 	if m.kind == "permission" {
@@ -153,7 +154,7 @@ func (n *native) raise(q worker.Interaction) {
 	n.interact(q)
 }
 
-// questionResolved reports a question that needs no answer any more.
+// questionResolved reports that the open question needs no answer any more.
 func (n *native) questionResolved() {
 	if n.asked != "" {
 		n.interact(worker.Interaction{Event: worker.Resolved, ID: n.asked})
@@ -165,11 +166,11 @@ func (n *native) interact(q worker.Interaction) {
 	n.enqueueCall(func(ctx context.Context) error { _, err := n.c.Interaction(ctx, q); return err })
 }
 
-// The Agent Client Protocol has no words for these.
+// The Agent Client Protocol has no messages for these.
 func (s *acpPeer) opened()           {}
 func (s *acpPeer) wants(string)      {}
 func (s *acpPeer) questionResolved() {}
 func (s *acpPeer) left(int)          {}
 
-// use asks no question: the protocol has agents ask by a permission.
+// use denies the tool: in this protocol agents ask by a permission request.
 func (s *acpPeer) use(t tool) { s.a.decided(t, false, "no person can be asked"); s.a.advance() }

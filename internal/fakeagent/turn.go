@@ -17,7 +17,8 @@ type turn struct {
 	steps []directive
 }
 
-// submit takes a prompt from the input box, the arguments or a pipe.
+// submit handles a prompt from the input box, the arguments, a pipe or the peer: it answers an open question, starts a turn, or
+// queues the prompt.
 func (a *agent) submit(text []byte, source string) {
 	if a.wanted != "" {
 		a.handleReply(text)
@@ -32,7 +33,7 @@ func (a *agent) submit(text []byte, source string) {
 	a.dirty = true
 }
 
-// begin records the prompt as consumed before anything of an answer shows.
+// begin starts a turn. It records the prompt before anything of an answer is shown.
 func (a *agent) begin(text []byte, source string) {
 	a.ledger.prompt(ledger.Record{Kind: ledger.Prompt, Source: source}, text)
 	if !a.m.plain {
@@ -58,7 +59,7 @@ func (a *agent) begin(text []byte, source string) {
 	a.advance()
 }
 
-// advance runs the steps of the turn up to one that takes time.
+// advance runs the steps of the turn until a step takes time.
 func (a *agent) advance() {
 	a.dirty = true
 	for a.turn != nil && !a.left {
@@ -74,7 +75,7 @@ func (a *agent) advance() {
 	}
 }
 
-// perform does one step. It is true if the step goes on; then advance is called at its end.
+// perform runs one step. It returns true if the step takes time; advance is then called at the end of the step.
 func (a *agent) perform(step directive) bool {
 	switch step.verb {
 	case "busy":
@@ -107,12 +108,12 @@ func (a *agent) perform(step directive) bool {
 	case "tool", "touch":
 		return a.wantTool(step.tool())
 	default:
-		return a.puts(step)
+		return a.askOrLimit(step)
 	}
 	return false
 }
 
-// plainText returns the question for a pipe, where no menu can be drawn.
+// plainText returns the question as one line, for a pipe, where no menu can be drawn.
 func (m *menu) plainText(plain bool) string {
 	if !plain {
 		return "● " + m.text[0]
@@ -120,7 +121,7 @@ func (m *menu) plainText(plain bool) string {
 	return "? " + m.name + " [" + strings.Join(m.options, "|") + "]"
 }
 
-// choose answers the question of an [[ask:...]].
+// choose answers the open question with a choice.
 func (a *agent) choose(choice string) {
 	name := a.ask.name
 	a.ask = nil
@@ -134,7 +135,7 @@ func (a *agent) choose(choice string) {
 	a.advance()
 }
 
-// finish answers and goes on with what is queued.
+// finish prints the answer and continues with the queued prompts.
 func (a *agent) finish() {
 	text := a.turn.text
 	a.turn = nil
@@ -145,14 +146,14 @@ func (a *agent) finish() {
 	a.rest()
 }
 
-// reply ends the turn for who speaks the protocol with us.
+// reply reports the end of the turn to the peer.
 func (a *agent) reply(reason string) {
 	if a.peer != nil {
 		a.peer.ended(reason)
 	}
 }
 
-// interrupt cuts the turn off.
+// interrupt interrupts the turn.
 func (a *agent) interrupt() {
 	text := a.turn.text
 	a.turn, a.ask, a.wanted, a.flood = nil, nil, "", 0
@@ -167,7 +168,7 @@ func (a *agent) interrupt() {
 	a.rest()
 }
 
-// rest takes the next queued prompt, or is idle.
+// rest starts the next queued prompt, or becomes idle.
 func (a *agent) rest() {
 	a.dirty = true
 	if a.m.osc133 {
@@ -188,32 +189,32 @@ func (a *agent) rest() {
 	a.begin(next, "queue")
 }
 
-// answer returns what the agent says to a prompt.
+// answer returns the agent's answer to a prompt.
 func answer(text []byte) string {
 	return fmt.Sprintf("● You said (%d bytes, sha256 %.8s): %s", len(text), ledger.Sum(string(text)), firstLine(text))
 }
 
-// firstLine returns the beginning of a prompt, safe to print.
+// firstLine returns the beginning of a prompt in a form that is safe to print.
 func firstLine(text []byte) string {
 	line, _, _ := strings.Cut(string(text[:min(len(text), 400)]), "\n")
 	return clip(printable(line), 60)
 }
 
-// crash is an end that leaves no time for anything.
+// crash kills this process with SIGKILL.
 func (a *agent) crash() {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		panic(err)
 	}
-	select {} // the signal is on its way
+	select {} // wait for the signal
 }
 
-// startFlood makes the loop emit redraws of this size and then call done.
+// startFlood makes the loop write redraws of this size and then call done.
 func (a *agent) startFlood(size int64, done func()) {
 	a.flood, a.floodDone = size, done
 	a.display.draw(frame{})
 }
 
-// floodChunk emits one block of redraws.
+// floodChunk writes one block of redraws.
 func (a *agent) floodChunk() {
 	if a.frames == "" {
 		a.frames = floodFrames()
@@ -222,15 +223,14 @@ func (a *agent) floodChunk() {
 	if a.flood < int64(len(block)) {
 		block = strings.Repeat(" ", int(a.flood)-1) + "\r"
 	}
-	_, _ = io.WriteString(a.out, block) // a terminal that is gone shows itself at the next read
+	_, _ = io.WriteString(a.out, block) // an error is ignored: the next read fails if the terminal has closed
 	a.flood -= int64(len(block))
 	if a.flood == 0 {
 		a.floodDone()
 	}
 }
 
-// floodFrames makes 64 KiB or a little more of what busy agents paint: some lines with
-// colours, and back up again.
+// floodFrames returns at least 64 KiB of output like that of busy agents: some lines with colors, and cursor movements back up.
 func floodFrames() string {
 	var b strings.Builder
 	for n := 0; b.Len() < 64<<10; n++ {

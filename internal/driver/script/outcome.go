@@ -21,7 +21,7 @@ func ParseOutcome(stdout []byte) (out runtime.Outcome, ok bool) {
 	switch out.State {
 	case runtime.OutcomeSubmitted, runtime.OutcomeUnconfirmed, runtime.OutcomeRefused, runtime.OutcomeAbsent, runtime.OutcomeUnsupported:
 	default:
-		out.Detail = "the script reported the unknown state" + string(out.State)
+		out.Detail = "the script reported the unknown state " + string(out.State)
 		out.State = runtime.OutcomeUnconfirmed
 	}
 	if out.State != runtime.OutcomeRefused {

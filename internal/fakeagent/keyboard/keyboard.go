@@ -7,41 +7,40 @@ import (
 	"strings"
 )
 
-// Kind is what an [Event] is.
+// Kind is the kind of an [Event].
 type Kind int
 
 // The kinds of events.
 const (
-	Text  Kind = iota // printable bytes, as they came
-	Paste             // the inside of one bracketed paste, as it came
-	Key               // anything else
+	Text  Kind = iota // printable bytes, unchanged
+	Paste             // the content of one bracketed paste, unchanged
+	Key               // any other key
 )
 
-// Event is one thing that a terminal's user did. The key names are "enter", "newline",
-// "escape", "backspace", "up", "down", "left", "right", "home", "end", "delete", "tab",
-// "c-a".."c-z", and "" for a sequence that means nothing here.
+// Event is one input of a user. The key names are "enter", "newline", "escape", "backspace", "up", "down", "left", "right",
+// "home", "end", "delete", "tab" and "c-a" to "c-z". Key is empty for an unknown sequence.
 type Event struct {
 	Kind Kind
 	Data []byte
 	Key  string
 }
 
-// The marks of a bracketed paste.
+// The sequences around a bracketed paste.
 const (
 	PasteStart = "\x1b[200~"
 	PasteEnd   = "\x1b[201~"
 )
 
-// Decoder turns the bytes of a terminal into events. Chunks may be cut anywhere. It
-// keeps an unfinished escape sequence, which Flush turns into a plain Escape.
+// Decoder converts the bytes of a terminal into events. Chunks may be split anywhere. It stores an incomplete escape sequence;
+// Flush converts that into a plain Escape.
 type Decoder struct {
-	Brackets bool   // bracketed paste was asked for; else its marks are unknown keys
-	rest     []byte // an unfinished sequence
+	Brackets bool   // whether bracketed paste is enabled; if not, its sequences are unknown keys
+	rest     []byte // an incomplete sequence
 	pasting  bool
 	paste    []byte
 }
 
-// Feed returns the events that a chunk completes.
+// Feed returns the events that are complete after a chunk.
 func (d *Decoder) Feed(chunk []byte) []Event {
 	var events []Event
 	data := chunk
@@ -79,8 +78,8 @@ func (d *Decoder) Feed(chunk []byte) []Event {
 	return events
 }
 
-// feedPaste takes bytes up to the end mark, looking again only at what an end mark
-// could begin in, so that a paste of any size costs linear time.
+// feedPaste adds bytes up to the end sequence to the paste. It searches only bytes in which the end sequence could begin, so
+// that a large paste takes linear time.
 func (d *Decoder) feedPaste(data []byte) (rest []byte, ended bool) {
 	from := max(0, len(d.paste)-len(PasteEnd)+1)
 	d.paste = append(d.paste, data...)
@@ -95,10 +94,10 @@ func (d *Decoder) feedPaste(data []byte) (rest []byte, ended bool) {
 	return rest, true
 }
 
-// Waiting reports whether an escape sequence has begun and not ended.
+// Waiting reports whether an incomplete escape sequence is stored.
 func (d *Decoder) Waiting() bool { return len(d.rest) > 0 }
 
-// Flush gives up waiting: what has begun was the Escape key and typed characters.
+// Flush returns the incomplete sequence as the Escape key and typed characters.
 func (d *Decoder) Flush() []Event {
 	if len(d.rest) == 0 {
 		return nil
@@ -108,7 +107,7 @@ func (d *Decoder) Flush() []Event {
 	return append([]Event{{Kind: Key, Key: "escape"}}, d.Feed(rest)...)
 }
 
-// textRun returns how many bytes at the start are text. A tab is text.
+// textRun returns the number of bytes at the start of data that are text. A tab is text.
 func textRun(data []byte) int {
 	for i, b := range data {
 		if (b < 0x20 && b != '\t') || b == 0x7f {
@@ -118,8 +117,8 @@ func textRun(data []byte) int {
 	return len(data)
 }
 
-// sequence returns the length and the key of the control character or escape sequence at
-// the start, or 0 if it is not complete.
+// sequence returns the length and the key of the control character or escape sequence at the start of data. The length is 0 if
+// the sequence is incomplete.
 func sequence(data []byte) (size int, key string) {
 	if data[0] != 0x1b {
 		return 1, control(data[0])
@@ -133,7 +132,7 @@ func sequence(data []byte) (size int, key string) {
 			if data[i] >= 0x40 && data[i] <= 0x7e {
 				return i + 1, csiKey(string(data[2 : i+1]))
 			}
-			if data[i] < 0x20 { // not a sequence after all
+			if data[i] < 0x20 { // not an escape sequence
 				return i, ""
 			}
 		}
@@ -150,10 +149,10 @@ func sequence(data []byte) (size int, key string) {
 	case 0x1b:
 		return 1, "escape"
 	}
-	return 2, "" // Alt and a key
+	return 2, "" // Alt with a key
 }
 
-// stringSequence skips a terminal's answer that ends with BEL or ESC \.
+// stringSequence returns the length of a terminal's answer that ends with BEL or ESC \; 0 if it is incomplete.
 func stringSequence(data []byte) (size int, key string) {
 	for i := 2; i < len(data); i++ {
 		if data[i] == 0x07 {

@@ -1,8 +1,8 @@
-// Package ledger reads what the fake agent wrote down: the truth about which bytes
-// reached it, when, and what it did. Tests compare the product's claims with it.
+// Package ledger reads the ledger of the fake agent: which bytes it received and when, and what it did. Tests compare the
+// product's claims with it.
 //
-// A ledger is a file of JSON lines. Several runs of the agent may append to one file; each
-// run counts its records from 1, beginning with a record of kind [Start].
+// A ledger is a file of JSON lines. Several runs of the agent may append to one file. Each run numbers its records from 1, and
+// its first record has the kind [Start].
 package ledger
 
 import (
@@ -21,33 +21,33 @@ import (
 
 // The kinds of records.
 const (
-	Start       = "start"        // the agent runs: argv, dir, env, rows, cols, ppid
-	Ready       = "ready"        // the input box was painted
-	Prompt      = "prompt"       // a prompt was consumed: bytes, sha256, text, source
-	Queued      = "queued"       // a prompt was submitted while busy; its Prompt record follows when it is consumed
+	Start       = "start"        // the agent has started: argv, dir, env, rows, cols, ppid
+	Ready       = "ready"        // the input box was drawn
+	Prompt      = "prompt"       // a prompt was started: bytes, sha256, text, source
+	Queued      = "queued"       // a prompt was submitted while busy; its Prompt record follows when it is started
 	Answered    = "answered"     // the turn of a prompt ended
-	Interrupted = "interrupted"  // the turn of a prompt was cut off
-	DialogShown = "dialog-shown" // a dialog was drawn: dialog; bytes of input were sent before and not read yet (Linux)
+	Interrupted = "interrupted"  // the turn of a prompt was interrupted
+	DialogShown = "dialog-shown" // a dialog was drawn: dialog; bytes of input that were unread at that time (Linux)
 	Dialog      = "dialog"       // a dialog was answered: dialog, choice
-	Asked       = "asked"        // a question was put by [[ask:...]]: dialog is the question
-	Limited     = "limited"      // a usage limit was shown: reason is when it resets
+	Asked       = "asked"        // a question was asked by [[ask:...]]: dialog is the question
+	Limited     = "limited"      // a usage limit was shown: reason is the time at which it resets
 	Choice      = "choice"       // a question was answered: dialog, choice
-	Discarded   = "discarded"    // input that came before the agent was ready was thrown away
+	Discarded   = "discarded"    // input from before the agent was ready was dropped
 	InputEnded  = "input-ended"  // the pipe was closed or the terminal hung up
 	Key         = "key"          // raw input as hex
 	Resize      = "resize"
 	Spawn       = "spawn" // a helper process was started: reason is its kind, pids
 	Signal      = "signal"
-	Message     = "message"    // a message of the city came: dialog is its kind, message its id; bytes, sha256 and text of its data, but of an identity
-	Context     = "context"    // a section of context came: dialog is its type, message, bytes, sha256, text
+	Message     = "message"    // a message of the city was received: dialog is its kind, message its id; bytes, sha256 and text of its data, except for an identity
+	Context     = "context"    // a section of context was received: dialog is its type, message, bytes, sha256, text
 	Identity    = "identity"   // an identity was applied: env; dialog, choice, bytes and sha256 are type, account and value of the credential
-	Authorized  = "authorized" // a tool was asked for: dialog is the tool, choice is allowed or denied, reason
-	Exit        = "exit"       // code, reason; bytes, sha256 and text of what was left in the input box
+	Authorized  = "authorized" // the use of a tool was requested: dialog is the tool, choice is allowed or denied, reason
+	Exit        = "exit"       // code, reason; bytes, sha256 and text of the text left in the input box
 )
 
-// Record is one line. Fields that a kind does not use are empty.
+// Record is one line of a ledger. Fields that a kind does not use are empty.
 type Record struct {
-	Seq  int       `json:"seq"` // per run, from 1, without gaps
+	Seq  int       `json:"seq"` // number in the run, from 1, without gaps
 	Kind string    `json:"kind"`
 	Time time.Time `json:"time"`
 	Run  int       `json:"run"` // pid of the agent
@@ -55,10 +55,10 @@ type Record struct {
 
 	Bytes  int    `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
-	Text   string `json:"text,omitempty"`   // if it is valid UTF-8 and at most 4096 bytes
-	Source string `json:"source,omitempty"` // of a prompt: input box, queue, argv, stdin, acp, worker
+	Text   string `json:"text,omitempty"`   // empty if it is not valid UTF-8 or longer than 4096 bytes
+	Source string `json:"source,omitempty"` // of a prompt: where it was entered, such as queue, argv, stdin, acp or worker
 
-	Message string `json:"message,omitempty"` // the id of a message of the city
+	Message string `json:"message,omitempty"` // ID of a message of the city
 	Dialog  string `json:"dialog,omitempty"`
 	Choice  string `json:"choice,omitempty"`
 
@@ -74,22 +74,22 @@ type Record struct {
 	PPID int               `json:"ppid,omitempty"`
 	Rows int               `json:"rows,omitempty"`
 
-	Conversation string `json:"conversation,omitempty"` // its id, of a start
-	Turns        int    `json:"turns,omitempty"`        // prompts of previous runs in it
+	Conversation string `json:"conversation,omitempty"` // ID of the conversation, in a start record
+	Turns        int    `json:"turns,omitempty"`        // number of prompts of previous runs in the conversation
 	Cols         int    `json:"cols,omitempty"`
 }
 
-// Sum returns the SHA-256 of a prompt as the ledger writes it.
+// Sum returns the SHA-256 of a text as hexadecimal digits.
 func Sum(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// Is reports whether a record carries exactly this text.
+// Is reports whether the record has exactly this text.
 func (r Record) Is(text string) bool { return r.Bytes == len(text) && r.SHA256 == Sum(text) }
 
-// Read returns all records of a ledger. A line that is still being written is left out.
-// The error is [fs.ErrNotExist] if no agent has started yet.
+// Read returns all records of a ledger. An incomplete last line is ignored. The error matches [fs.ErrNotExist] if no agent has
+// started yet.
 func Read(file string) ([]Record, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -102,7 +102,7 @@ func Read(file string) ([]Record, error) {
 	return records, nil
 }
 
-// parse returns the records of all whole lines and the number of bytes in them.
+// parse returns the records of all complete lines and the number of bytes in them.
 func parse(data []byte) (records []Record, used int, err error) {
 	for {
 		end := bytes.IndexByte(data[used:], '\n')
@@ -118,15 +118,14 @@ func parse(data []byte) (records []Record, used int, err error) {
 	}
 }
 
-// Wait reads the ledger until pred holds for its records, and returns them. When ctx ends
-// first, it returns what there is and an error that names the last records. A ledger that
-// does not exist yet is empty.
+// Wait reads the ledger until pred returns true for its records, and returns them. If ctx ends first, it returns the records so
+// far and an error that names the last ones. A ledger that does not exist counts as empty.
 func Wait(ctx context.Context, file string, pred func([]Record) bool) ([]Record, error) {
 	ticker := time.NewTicker(3 * time.Millisecond)
 	defer ticker.Stop()
 	var records []Record
 	var used int64
-	size := int64(-1) // of the file when it was last read
+	size := int64(-1) // size of the file at the last read
 	for {
 		info, err := os.Stat(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +177,7 @@ func tail(records []Record) string {
 	return text.String()
 }
 
-// Of returns the records of one kind.
+// Of returns the records of the given kind.
 func Of(records []Record, kind string) []Record {
 	var some []Record
 	for _, r := range records {
@@ -189,17 +188,16 @@ func Of(records []Record, kind string) []Record {
 	return some
 }
 
-// Prompts returns the consumed prompts.
+// Prompts returns the records of started prompts.
 func Prompts(records []Record) []Record { return Of(records, Prompt) }
 
-// Has makes a predicate for [Wait]: at least n records of a kind.
+// Has returns a predicate for [Wait]: there are at least n records of the kind.
 func Has(kind string, n int) func([]Record) bool {
 	return func(records []Record) bool { return len(Of(records, kind)) >= n }
 }
 
-// Verify checks that each run begins with [Start], that its records are numbered from 1
-// without gap or repetition, and that nothing follows its [Exit]. It returns all
-// violations joined.
+// Verify checks that each run begins with [Start], that its records are numbered from 1 without gaps or repetitions, and that
+// none follows its [Exit]. It returns all violations joined.
 func Verify(records []Record) error {
 	type state struct {
 		seq    int
@@ -210,7 +208,7 @@ func Verify(records []Record) error {
 	for i, r := range records {
 		s := runs[r.Run]
 		switch {
-		case r.Kind == Start && r.Seq == 1: // the pid may have been used before
+		case r.Kind == Start && r.Seq == 1: // a pid may be reused by a later run
 		case s.seq == 0:
 			errs = append(errs, fmt.Errorf("line %d: run %d begins with %q number %d", i+1, r.Run, r.Kind, r.Seq))
 		case s.exited:
