@@ -79,6 +79,8 @@ func (c *Conn) Serve(ctx context.Context) error {
 	}
 }
 
+// handleMessage handles one message of the peer: a request in a goroutine of its own, a cancel request, a notification, or an
+// answer.
 func (c *Conn) handleMessage(ctx context.Context, requests *sync.WaitGroup, m message) {
 	switch {
 	case m.Method != "" && m.ID != nil:
@@ -128,6 +130,7 @@ func (c *Conn) answer(ctx context.Context, m message) {
 	_ = c.write(reply) // see the comment above
 }
 
+// resolve stores the answer of a call and wakes its caller.
 func (c *Conn) resolve(m message) {
 	key := idKey(m.ID)
 	c.mu.Lock()
@@ -148,6 +151,7 @@ func (c *Conn) resolve(m message) {
 	close(p.answered)
 }
 
+// end marks the connection as ended and fails all waiting calls with ErrClosed.
 func (c *Conn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,6 +181,7 @@ func (c *Conn) write(m message) error {
 	return nil
 }
 
+// encode returns a message as one line of JSON.
 func encode(m message) ([]byte, error) {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)

@@ -47,6 +47,7 @@ func parse(line []byte) ([]message, error) {
 	return []message{m}, nil
 }
 
+// parseOne parses one JSON-RPC message.
 func parseOne(raw []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(raw, &m); err != nil {

@@ -154,6 +154,7 @@ func listOf(raw json.RawMessage) json.RawMessage {
 	return append(append(json.RawMessage("["), raw...), ']')
 }
 
+// stateOf decodes the members of a state update.
 func stateOf(m map[string]json.RawMessage) (s State) {
 	read(m["state"], &s.State)
 	var background []json.RawMessage
@@ -172,6 +173,7 @@ func read(raw json.RawMessage, into any) {
 	}
 }
 
+// toolOf decodes the members of a tool call.
 func toolOf(m map[string]json.RawMessage) ToolCall {
 	var t ToolCall
 	read(m["toolCallId"], &t.ID)

@@ -141,6 +141,7 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 	return a.code, nil
 }
 
+// start writes the start record, draws the banner and sets the timers.
 func (a *agent) start() {
 	record := ledger.Record{
 		Kind: ledger.Start, Argv: os.Args, Dir: a.cwd, Env: map[string]string{},
@@ -197,6 +198,7 @@ func (a *agent) start() {
 	a.warmUp()
 }
 
+// setTimers sets the alarms for --exit-after, --crash-after and --max-life.
 func (a *agent) setTimers() {
 	if a.m.exitAfter > 0 {
 		a.after("exit", a.m.exitAfter, func() {
@@ -292,6 +294,7 @@ func (a *agent) after(name string, d time.Duration, do func()) {
 
 func (a *agent) cancel(name string) { delete(a.alarms, name) }
 
+// nextAlarm returns the time of the earliest alarm, at most an hour from now.
 func (a *agent) nextAlarm() time.Time {
 	next := time.Now().Add(time.Hour)
 	for _, alarm := range a.alarms {

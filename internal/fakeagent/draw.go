@@ -56,6 +56,7 @@ func (s *inline) stop() {
 	fmt.Fprint(s.out, "\r\n")
 }
 
+// erase adds the sequences that erase the frame and hide the cursor.
 func (s *inline) erase(b *strings.Builder) {
 	b.WriteString("\x1b[?25l\r")
 	if s.drawn && s.last.row > 0 {
@@ -115,6 +116,7 @@ func (s *fullscreen) print(text string) {
 	s.draw(s.last)
 }
 
+// draw draws the end of the transcript and the frame below it.
 func (s *fullscreen) draw(f frame) {
 	s.last = f
 	space := max(0, s.rows-len(f.lines))

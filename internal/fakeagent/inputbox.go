@@ -29,6 +29,7 @@ type inputBox struct {
 	pastes int    // number of placeholders since the agent started
 }
 
+// insert inserts bytes at the cursor.
 func (c *inputBox) insert(data []byte) {
 	c.text = slices.Insert(c.text, c.cursor, data...)
 	for i := range c.spans {
@@ -177,6 +178,7 @@ func (c *inputBox) viewStart() int {
 	return at
 }
 
+// labelAt returns the label of the placeholder that starts at index at; an empty string if there is none.
 func (c *inputBox) labelAt(at int) string {
 	for _, s := range c.spans {
 		if s.start == at && s.end > at {
@@ -194,6 +196,7 @@ type wrapper struct {
 	used  int
 }
 
+// add adds one character or label, on a new line if it does not fit.
 func (w *wrapper) add(piece string) {
 	if piece == "\n" {
 		w.flush()

@@ -28,6 +28,7 @@ type ledgerFile struct {
 	seq  int
 }
 
+// openLedger opens the ledger that the flags name.
 func openLedger(m *modes) (*ledgerFile, error) {
 	b := &ledgerFile{name: m.name, save: m.savePrompts, front: m.report}
 	if m.ledger == "" {

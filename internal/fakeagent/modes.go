@@ -96,6 +96,7 @@ func parseModes(args []string, stderr io.Writer) (*modes, error) {
 	return m, nil
 }
 
+// observation defines the flags about the ledger and the reported status.
 func (m *modes) observation(f *flag.FlagSet) {
 	f.StringVar(&m.ledger, "ledger", "", "append what happens to this file")
 	f.StringVar(&m.name, "name", "fakeagent", "name in the ledger")
@@ -107,6 +108,7 @@ func (m *modes) observation(f *flag.FlagSet) {
 	f.BoolVar(&m.osc133, "osc133", false, "mark prompt and turn by OSC 133")
 }
 
+// behaviour defines the flags about the screen, the input and the protocol.
 func (m *modes) behaviour(f *flag.FlagSet) {
 	f.BoolVar(&m.altScreen, "alt-screen", false, "draw on the alternate screen")
 	f.BoolVar(&m.noPaste, "no-bracketed-paste", false, "do not ask for bracketed paste")
@@ -134,6 +136,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.BoolVar(&m.frame, "framed", false, "with --plain: prompts are LENGTH, newline, bytes")
 }
 
+// processes defines the flags about exits, signals and other processes.
 func (m *modes) processes(f *flag.FlagSet) {
 	f.DurationVar(&m.exitAfter, "exit-after", 0, "exit after this time")
 	f.DurationVar(&m.crashAfter, "crash-after", 0, "kill -9 oneself after this time")

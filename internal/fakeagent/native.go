@@ -71,6 +71,7 @@ type native struct {
 // errNoCity reports that the environment variables of a worker are missing.
 var errNoCity = errors.New("GC_WORKER_SOCKET or GC_WORKER_URL, GC_WORKER_TOKEN and GC_RUN_ID are not all set: the agent was not started by a city")
 
+// newNative returns a peer for the city that the environment names.
 func newNative(a *agent) (*native, error) {
 	c := &worker.Client{Socket: os.Getenv("GC_WORKER_SOCKET"), URL: os.Getenv("GC_WORKER_URL"), Token: os.Getenv("GC_WORKER_TOKEN"), RunID: os.Getenv("GC_RUN_ID")}
 	if c.Socket+c.URL == "" || c.Token == "" || c.RunID == "" {

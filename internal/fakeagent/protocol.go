@@ -58,6 +58,7 @@ func (s *acpPeer) write(m map[string]any) {
 	}
 }
 
+// update sends a session update; nothing before a session is open.
 func (s *acpPeer) update(u map[string]any) {
 	if s.session == "" {
 		return
@@ -121,6 +122,7 @@ func (s *acpPeer) handleMessage(line []byte) {
 	}
 }
 
+// open handles session/new and session/load.
 func (s *acpPeer) open(id json.RawMessage, method string, params json.RawMessage) {
 	var p struct {
 		SessionID string `json:"sessionId"`
@@ -180,6 +182,7 @@ func (s *acpPeer) useConversation(id json.RawMessage, method, name string) bool 
 	return true
 }
 
+// setMode handles session/set_mode.
 func (s *acpPeer) setMode(id, params json.RawMessage) {
 	var p struct {
 		ModeID string `json:"modeId"`
@@ -192,6 +195,7 @@ func (s *acpPeer) setMode(id, params json.RawMessage) {
 	s.answer(id, map[string]any{})
 }
 
+// prompt handles session/prompt.
 func (s *acpPeer) prompt(id, params json.RawMessage) {
 	var p struct {
 		SessionID string `json:"sessionId"`
@@ -282,6 +286,7 @@ func mustJSON(v any) []byte {
 	return raw
 }
 
+// kindOf returns the kind of a permission option with the given name.
 func kindOf(name string) string {
 	lower := strings.ToLower(name)
 	switch {

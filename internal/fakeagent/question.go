@@ -36,6 +36,7 @@ func (a *agent) askOrLimit(step directive) bool {
 	return true
 }
 
+// putQuestion shows a question with options and records it.
 func (a *agent) putQuestion(m *menu) {
 	a.ask = m
 	a.status("blocked", m.kind)

@@ -59,6 +59,7 @@ func (a *agent) receive(s os.Signal) {
 	}
 }
 
+// resized handles a change of the terminal's size.
 func (a *agent) resized() {
 	if a.m.plain {
 		return
@@ -73,6 +74,7 @@ func (a *agent) resized() {
 	a.dirty = true
 }
 
+// signalName returns the name of a signal, such as SIGTERM.
 func signalName(s os.Signal) string {
 	names := map[os.Signal]string{
 		syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT",

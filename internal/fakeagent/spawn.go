@@ -115,6 +115,7 @@ func (a *agent) spawn(kind string) {
 	a.ledger.write(ledger.Record{Kind: ledger.Spawn, Reason: kind, PIDs: []int{pid}})
 }
 
+// startHelper starts a helper process and returns its pid after it has begun to ignore signals.
 func startHelper(kind string, life time.Duration) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -170,6 +171,7 @@ func runHelper(args []string) int {
 	return 0
 }
 
+// reportPID writes a pid to the starter of this helper. It returns the exit code.
 func reportPID(pid int) int {
 	report := os.NewFile(reportFD, "report")
 	defer report.Close()

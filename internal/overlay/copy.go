@@ -50,6 +50,7 @@ func (s *stager) copied(workDir string, entry runtime.CopyEntry) ([]item, error)
 	return []item{{from: entry.Src, dst: dst, mode: info.Mode(), root: root, name: filepath.Base(real)}}, nil
 }
 
+// copiedDir returns the items of a source folder. A top-level .gc is skipped if dst is the working directory.
 func (s *stager) copiedDir(src, dst string, info fs.FileInfo) ([]item, error) {
 	root, err := os.OpenRoot(src)
 	if err != nil {
@@ -87,6 +88,7 @@ func CopyTo(workDir, src, relDst string) error {
 	return nil
 }
 
+// replace writes one item of CopyTo and replaces an existing file.
 func (s *stager) replace(it item) error {
 	if reason := blocked(s.root, dirOf(it)); reason != "" {
 		return fmt.Errorf("cannot copy to %s: %s", it.dst, reason)

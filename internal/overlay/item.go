@@ -32,6 +32,7 @@ func dirOf(it item) string {
 	return path.Dir(it.dst)
 }
 
+// makeDirs creates the folder of an item and records the created folders in the ledger.
 func (s *stager) makeDirs(it item) error {
 	mode := fs.FileMode(0o755)
 	if it.dir {

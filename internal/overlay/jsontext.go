@@ -69,6 +69,7 @@ func (p *jsonParser) next(separator byte) {
 	}
 }
 
+// value parses the value at the current position.
 func (p *jsonParser) value() *value {
 	p.space()
 	v := &value{start: p.at}
@@ -102,6 +103,7 @@ func (p *jsonParser) value() *value {
 	return v
 }
 
+// skipString moves the position after the string that begins there.
 func (p *jsonParser) skipString() {
 	for p.at++; p.text[p.at] != '"'; p.at++ {
 		if p.text[p.at] == '\\' {
@@ -111,6 +113,7 @@ func (p *jsonParser) skipString() {
 	p.at++
 }
 
+// key parses the string at the current position.
 func (p *jsonParser) key() string {
 	start := p.at
 	p.skipString()

@@ -68,6 +68,7 @@ type edit struct {
 	text string
 }
 
+// apply returns the text with all edits applied.
 func (m *merger) apply() []byte {
 	slices.SortStableFunc(m.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	var out []byte
@@ -79,6 +80,7 @@ func (m *merger) apply() []byte {
 	return append(out, m.text[last:]...)
 }
 
+// object adds the members of ours that mine does not have. Objects and lists that both have are merged.
 func (m *merger) object(mine, ours *value, path []string) {
 	var missing []string
 	for i, member := range ours.members {
@@ -106,6 +108,7 @@ func (m *merger) object(mine, ours *value, path []string) {
 	m.insert(mine, missing, path)
 }
 
+// list adds the items of ours that mine does not have.
 func (m *merger) list(mine, ours *value, path []string) {
 	var missing, seen []string
 	for _, item := range mine.items {
@@ -161,6 +164,7 @@ func (m *merger) insert(into *value, texts, path []string) {
 	}
 }
 
+// lastEnd returns the end of the last member or item of v; -1 if v is empty.
 func lastEnd(v *value) int {
 	if n := len(v.members); n > 0 {
 		return v.members[n-1].value.end
@@ -177,6 +181,7 @@ type layout struct {
 	unit    string // one level of indentation
 }
 
+// layoutOf returns the line break and the indentation that a text uses.
 func layoutOf(text []byte, root *value) layout {
 	l := layout{"\n", "  "}
 	if bytes.Contains(text, []byte("\r\n")) {

@@ -137,6 +137,7 @@ func (s *stager) collect(req Request) ([]item, error) {
 	return items, nil
 }
 
+// items stages all items. A settings file is staged with all its layers, any other destination with its last item.
 func (s *stager) items(ctx context.Context, items []item) error {
 	last := map[string]int{}
 	layers := map[string][]item{}

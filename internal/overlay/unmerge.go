@@ -22,6 +22,7 @@ func unmerge(text []byte, added []addition, gaps []gap) ([]byte, error) {
 	return text, nil
 }
 
+// removeItem removes the last item that equals the addition from its list.
 func removeItem(text []byte, root *value, a addition, gaps []gap) []byte {
 	list := root.find(a.Path)
 	if list == nil || list.kind != array {
@@ -40,6 +41,7 @@ func removeItem(text []byte, root *value, a addition, gaps []gap) []byte {
 	return text
 }
 
+// removeMember removes an added member if its value is unchanged, or an added object or list if it is empty.
 func removeMember(text []byte, root *value, a addition, gaps []gap) []byte {
 	parentPath, key := a.Path[:len(a.Path)-1], a.Path[len(a.Path)-1]
 	parent := root.find(parentPath)
@@ -78,6 +80,7 @@ func removeSibling(text []byte, in *value, s span, space string) []byte {
 	return slices.Concat(text[:s.ends[i-1]], text[s.ends[i]:])
 }
 
+// spaceAt returns the recorded white space of the object or list at path.
 func spaceAt(gaps []gap, path []string) string {
 	for _, g := range gaps {
 		if slices.Equal(g.Path, path) {

@@ -40,6 +40,7 @@ func Unstage(ctx context.Context, workDir string) (Report, error) {
 	})
 }
 
+// removeFile removes a staged file if its content is unchanged.
 func (s *stager) removeFile(name string) error {
 	noted := s.ledger.Files[name]
 	delete(s.ledger.Files, name)
@@ -62,6 +63,7 @@ func (s *stager) removeFile(name string) error {
 	return nil
 }
 
+// removeSettings removes the added entries from a settings file. It removes the file if gc created it and nothing else is in it.
 func (s *stager) removeSettings(name string, known settings) error {
 	info, err := s.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -49,6 +49,7 @@ func writeFile(root *os.Root, name string, f file, policy existing) error {
 	return syncDir(root, path.Dir(name))
 }
 
+// writeTemporary writes and syncs the temporary file.
 func writeTemporary(root *os.Root, name string, f file) error {
 	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -88,6 +89,7 @@ func moveInto(root *os.Root, temporary, name, old string, policy existing) error
 	return root.Remove(temporary)
 }
 
+// syncDir syncs a folder, where the file system supports that.
 func syncDir(root *os.Root, name string) error {
 	dir, err := root.Open(name)
 	if err != nil {

@@ -48,6 +48,7 @@ func EnvValue(pid int, key string) (string, bool, error) {
 	return value, ok, nil
 }
 
+// lookup returns the value of key in a list of KEY=VALUE and reports whether it is set.
 func lookup(env []string, key string) (string, bool) {
 	for _, entry := range env {
 		if rest, ok := strings.CutPrefix(entry, key); ok && strings.HasPrefix(rest, "=") {

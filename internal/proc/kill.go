@@ -91,6 +91,7 @@ type treeKiller struct {
 	seen, termed, killed map[ID]bool
 }
 
+// run sends SIGTERM, waits for the grace, and then sends SIGKILL until the tree is gone or killWait has passed.
 func (h *treeKiller) run(ctx context.Context) error {
 	if err := h.refresh(); err != nil || len(h.alive) == 0 {
 		return err
@@ -210,6 +211,7 @@ func (h *treeKiller) refresh() error {
 	return nil
 }
 
+// adoptMarked adds the processes with the mark of the options to the members.
 func (h *treeKiller) adoptMarked() error {
 	if h.opts.MarkKey == "" {
 		return nil

@@ -26,6 +26,7 @@ func stat(pid int) (Info, error) {
 	return Info{}, ErrGone
 }
 
+// list returns all processes.
 func list() ([]Info, error) {
 	procs, err := kinfo("kern.proc.all")
 	if err != nil {
@@ -59,6 +60,7 @@ func kinfo(name string, args ...int) ([]unix.KinfoProc, error) {
 	return nil, err
 }
 
+// convert returns the Info of a kernel record.
 func convert(p *unix.KinfoProc) Info {
 	info := Info{
 		ID: ID{
@@ -126,6 +128,7 @@ func procargs(pid int) (args, env []string, err error) {
 	return parseProcargs(data)
 }
 
+// parseProcargs parses the data of kern.procargs2 into arguments and environment.
 func parseProcargs(data []byte) (args, env []string, err error) {
 	if len(data) < 4 {
 		return nil, nil, nil

@@ -32,6 +32,7 @@ func stat(pid int) (Info, error) {
 	return info, err
 }
 
+// readStat reads one process from /proc. It returns ErrGone if /proc does not show it.
 func readStat(pid int) (Info, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var owner unix.Stat_t
@@ -95,6 +96,7 @@ func (p *fieldParser) unsigned(text []byte) uint64 {
 	return n
 }
 
+// parseState converts the state letter of a stat file.
 func parseState(c byte) State {
 	switch c {
 	case 'R':
@@ -112,6 +114,7 @@ func parseState(c byte) State {
 	}
 }
 
+// list returns all processes that /proc shows.
 func list() ([]Info, error) {
 	names, err := pids()
 	if err != nil {
@@ -157,6 +160,7 @@ func pids() ([]int, error) {
 	return pids, nil
 }
 
+// children returns the children of all threads of a process.
 func children(pid int) ([]int, error) {
 	lists, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
 	if err != nil || len(lists) == 0 { // the kernel may not have these files
@@ -224,6 +228,7 @@ func readAll(path string, buf []byte) ([]byte, error) {
 	}
 }
 
+// openRead opens a file for reading and retries after EINTR.
 func openRead(path string) (int, error) {
 	var fd int
 	err := ignoringEINTR(func() (err error) {

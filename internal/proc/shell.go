@@ -72,6 +72,7 @@ func (s Shell) killLeftovers(group int, err error) error {
 	return err
 }
 
+// run runs the command and waits for it. group is the ID of its process group; 0 if it was not started.
 func (s Shell) run(ctx context.Context, out *shellTail) (group int, err error) {
 	cmd := exec.CommandContext(ctx, shellPath, "-c", s.Line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, out, out

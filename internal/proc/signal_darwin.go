@@ -90,6 +90,7 @@ func watchExit(pid int) (queue int, err error) {
 	return queue, nil
 }
 
+// kevent calls kevent(2) and retries after EINTR.
 func kevent(queue int, changes, events []unix.Kevent_t) error {
 	for {
 		_, err := unix.Kevent(queue, changes, events, nil)

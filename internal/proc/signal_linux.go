@@ -127,6 +127,7 @@ func waitPidfd(ctx context.Context, fd int) error {
 	return nil
 }
 
+// waitByPolling waits until the process has exited by checking it every maxPollInterval.
 func waitByPolling(ctx context.Context, id ID) error {
 	ticker := time.NewTicker(maxPollInterval)
 	defer ticker.Stop()

@@ -98,6 +98,7 @@ var tokenBegun = regexp.MustCompile(`g(?:c(?:[iow](?:_[A-Za-z0-9_-]{0,42})?)?)?$
 // tokenMark is a text that every token contains.
 const tokenMark = "_"
 
+// conceal returns s with all values and tokens masked.
 func conceal(s string, values []string) string {
 	if len(s) < shortestSecret {
 		return s

@@ -30,6 +30,7 @@ type Client struct {
 	http  *http.Client
 }
 
+// newClient returns a client for the session in dir. It connects when it is used.
 func newClient(name string, dir statedir.Folder, token string) *Client {
 	var dialer net.Dialer
 	return &Client{name: name, dir: dir, token: token, http: &http.Client{Transport: &http.Transport{
@@ -232,6 +233,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, v any) err
 	return c.do(ctx, method, path, r, v)
 }
 
+// do makes one request and decodes the response into v. A nil v ignores the response.
 func (c *Client) do(ctx context.Context, method, path string, body io.Reader, v any) error {
 	resp, err := c.request(ctx, method, path, body)
 	if err != nil {
@@ -247,6 +249,7 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader, v 
 	return nil
 }
 
+// request sends one request and returns the response. An error status is returned as an error.
 func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://shim"+path, body)
 	if err != nil {
@@ -288,6 +291,7 @@ func (c *Client) unreachable(err error) error {
 	return fmt.Errorf("session %q: its shim does not answer: %w", c.name, err)
 }
 
+// problem converts an error response into an error.
 func (c *Client) problem(resp *http.Response) error {
 	var p problem
 	if resp.StatusCode == http.StatusNotFound {

@@ -373,6 +373,7 @@ func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err 
 	}
 }
 
+// readRecord reads session.json. A record of a newer format is an error.
 func readRecord(f statedir.Folder) (Record, error) {
 	var r Record
 	err := statedir.ReadJSON(f.Record(), &r)

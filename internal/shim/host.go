@@ -66,9 +66,9 @@ type host struct {
 
 // The reasons why a shim exits. If the reason is none of these, a signal requested the exit.
 var (
-	errDone        = errors.New("session has ended")                      // the exit record is kept
-	errRemoved     = errors.New("session was stopped")                    // the folder is removed
-	errStarterGone = errors.New("the starter has gone before the report") // the folder is removed
+	errDone        = errors.New("session has ended")                    // the exit record is kept
+	errRemoved     = errors.New("session was stopped")                  // the folder is removed
+	errStarterGone = errors.New("the starter exited before the report") // the folder is removed
 )
 
 // signalGrace is the time between SIGTERM and SIGKILL for the agent when a signal stops the shim.
@@ -126,6 +126,7 @@ func reportStart(w io.WriteCloser, err error) error {
 	return errors.Join(json.NewEncoder(w).Encode(report), w.Close())
 }
 
+// open reads the spec from stdin and returns a host without an agent.
 func open(dir statedir.Folder, stdin io.Reader) (*host, error) {
 	var spec Spec
 	if err := json.NewDecoder(stdin).Decode(&spec); err != nil {
@@ -151,6 +152,7 @@ func open(dir statedir.Folder, stdin io.Reader) (*host, error) {
 	return h, nil
 }
 
+// start creates the files of the folder and the socket, and starts the agent.
 func (h *host) start() error {
 	tree, err := process.NewTree(h.spec.Instance)
 	if err != nil {

@@ -14,6 +14,7 @@ type hub struct {
 	timer      *time.Timer // sends the delayed output event
 }
 
+// subscribe returns a channel of future events; it is already closed if the hub is closed.
 func (b *hub) subscribe() chan Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -29,6 +30,7 @@ func (b *hub) subscribe() chan Event {
 	return ch
 }
 
+// unsubscribe closes the channel if it is still subscribed.
 func (b *hub) unsubscribe(ch chan Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,6 +47,7 @@ func (b *hub) publish(e Event) bool {
 	return b.publishLocked(e)
 }
 
+// publishLocked is publish for a caller that holds mu.
 func (b *hub) publishLocked(e Event) bool {
 	seen := false
 	for ch := range b.subs {
@@ -81,6 +84,7 @@ func (b *hub) output(now time.Time) {
 	})
 }
 
+// close closes all channels.
 func (b *hub) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

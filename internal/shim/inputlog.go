@@ -50,6 +50,7 @@ type settleRequest struct {
 	Hidden                bool   `json:",omitempty"`
 }
 
+// serveJournal returns the recorded deliveries to the holder of the lease.
 func (h *host) serveJournal(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,6 +60,7 @@ func (h *host) serveJournal(r *http.Request) (any, error) {
 	return h.deliveries.Account(r.FormValue("id")), nil
 }
 
+// serveBegin records a delivery before its first byte is sent.
 func (h *host) serveBegin(r *http.Request) (any, error) {
 	var req beginRequest
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
@@ -79,6 +81,7 @@ func (h *host) serveBegin(r *http.Request) (any, error) {
 // maxUndo bounds the bytes of the keys that undo a delivery. One key may have 8 bytes or more in an extended keyboard mode.
 const maxUndo = 16 << 10
 
+// serveSettle records the outcome of a delivery.
 func (h *host) serveSettle(r *http.Request) (any, error) {
 	var req settleRequest
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {

@@ -24,7 +24,7 @@ type lease struct {
 	done   chan struct{}
 }
 
-var errLease = errors.New("the lease is over")
+var errLease = errors.New("the lease has ended")
 
 // handleLease answers with the number of the lease when it is granted. It ends the lease when the request ends.
 func (s *server) handleLease(w http.ResponseWriter, r *http.Request) {
@@ -49,6 +49,7 @@ func (s *server) handleLease(w http.ResponseWriter, r *http.Request) {
 
 type leaseResult struct{ Number uint64 }
 
+// acquireLease waits until no lease is active and grants one.
 func (h *host) acquireLease(ctx context.Context) (*lease, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,6 +71,7 @@ func (h *host) acquireLease(ctx context.Context) (*lease, error) {
 	return h.lease, nil
 }
 
+// endLease refuses further requests of the lease, waits for its writes, and releases its hold.
 func (h *host) endLease(l *lease) {
 	h.mu.Lock()
 	l.ended = true
@@ -159,6 +161,7 @@ func (h *host) serveLeaseHold(r *http.Request) (any, error) {
 	return nil, nil
 }
 
+// serveLeaseFree ends the hold of a lease.
 func (h *host) serveLeaseFree(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

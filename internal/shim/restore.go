@@ -31,7 +31,7 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("it runs (process %d) but cannot be reached: its folder %s was removed and cannot be made again; make its parent folder writable, or stop the session with: kill %d", e.Shim, e.Dir, e.Shim)
+	return fmt.Sprintf("it runs (process %d) but cannot be reached: its folder %s was removed and cannot be created again; make its parent folder writable, or stop the session with: kill %d", e.Shim, e.Dir, e.Shim)
 }
 
 // search is the result of one search of all processes for shims of the fleet.
@@ -90,7 +90,7 @@ func (f *Fleet) makeDir() error {
 		return err
 	}
 	if err := os.MkdirAll(f.opts.Dir, 0o700); err != nil {
-		return fmt.Errorf("the folder of all sessions was removed and cannot be made again: %w", err)
+		return fmt.Errorf("the folder of all sessions was removed and cannot be created again: %w", err)
 	}
 	return statedir.CheckTrusted(f.opts.Dir)
 }

@@ -70,6 +70,7 @@ func (h *host) launch() error {
 	return nil
 }
 
+// newRecord returns the record of an agent that has not started yet.
 func (h *host) newRecord() (Record, error) {
 	self, err := proc.Self()
 	if err != nil {
@@ -156,6 +157,7 @@ func (h *host) concludeLocked() {
 	h.expireLocked(linger)
 }
 
+// saveExitRecordLocked writes the exit record with the given output, unless it is already on disk.
 func (h *host) saveExitRecordLocked(text string) error {
 	if h.exitSaved {
 		return nil

@@ -57,6 +57,7 @@ type server struct {
 // A route handles one request. Its result is the body of the response; nil is answered with status 204.
 type route func(r *http.Request) (any, error)
 
+// newServer returns the HTTP server of the shim. token is the instance token that requests must have.
 func newServer(h *host, token string) *server {
 	s := &server{host: h}
 	s.setToken(token)
@@ -124,6 +125,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 	})
 }
 
+// answer returns an HTTP handler that encodes the result or the error of a route.
 func (s *server) answer(handle route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -182,6 +184,7 @@ func (s *server) shutdown() error {
 	return err
 }
 
+// serveState returns the current state. If the agent has exited, the shim exits soon afterwards.
 func (h *host) serveState(*http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -230,6 +233,7 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 // frameLines is how many lines of captured output a frame has if there is no screen.
 const frameLines = 50
 
+// serveText returns the last lines of output.
 func (h *host) serveText(r *http.Request) (any, error) {
 	n, err := strconv.Atoi(r.FormValue("lines"))
 	if err != nil {
@@ -240,10 +244,11 @@ func (h *host) serveText(r *http.Request) (any, error) {
 	return textResult{Text: joinLines(h.display.Lines(n))}, nil
 }
 
+// serveInput writes the request body to the agent's input. Input of a delivery names its lease.
 func (h *host) serveInput(r *http.Request) (any, error) {
 	p, err := io.ReadAll(r.Body)
 	if err == nil && len(p) > maxInput {
-		err = fmt.Errorf("%d bytes at once, at most %d are taken", len(p), maxInput)
+		err = fmt.Errorf("%d bytes at once, the limit is %d", len(p), maxInput)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
@@ -291,6 +296,7 @@ func (h *host) send(ctx context.Context, next func() ([]byte, error)) (any, erro
 	return nil, err
 }
 
+// serveKeys writes the keys with the given names to the terminal.
 func (h *host) serveKeys(r *http.Request) (any, error) {
 	var names []string
 	if err := json.NewDecoder(r.Body).Decode(&names); err != nil {
@@ -317,6 +323,7 @@ func (h *host) serveKeys(r *http.Request) (any, error) {
 	return h.sendOthers(r.Context(), input)
 }
 
+// serveResize resizes the terminal.
 func (h *host) serveResize(r *http.Request) (any, error) {
 	var size resizeRequest
 	if err := json.NewDecoder(r.Body).Decode(&size); err != nil {
@@ -333,6 +340,7 @@ const (
 	maxSide = 2000
 )
 
+// resizeLocked resizes the terminal and its screen model, if the size is different.
 func (h *host) resizeLocked(cols, rows int) error {
 	screen, ok := h.screen()
 	if !ok {
@@ -376,6 +384,7 @@ func (h *host) serveStop(r *http.Request) (any, error) {
 
 func (h *host) serveRelease(r *http.Request) (any, error) { return nil, h.release(r.Context()) }
 
+// serveRelaunch replaces the agent.
 func (h *host) serveRelaunch(r *http.Request) (any, error) {
 	var req relaunchRequest
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
@@ -442,6 +451,7 @@ func (h *host) serveGetMeta(r *http.Request) (any, error) {
 	return metaValue{Value: value, Set: set}, nil
 }
 
+// serveSetMeta stores one metadata value, within the limits.
 func (h *host) serveSetMeta(r *http.Request) (any, error) {
 	var v metaValue
 	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {

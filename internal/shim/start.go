@@ -194,11 +194,12 @@ func (f *Fleet) spawn(ctx context.Context, dir statedir.Folder, lock *os.File, s
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	} else if output, readErr := os.ReadFile(dir.Errors()); readErr == nil && len(bytes.TrimSpace(output)) > 0 {
-		err = fmt.Errorf("%w; the shim output: %s", err, bytes.TrimSpace(output))
+		err = fmt.Errorf("%w; its log says: %s", err, bytes.TrimSpace(output))
 	}
 	return errors.Join(err, f.children.end(pid))
 }
 
+// readReport reads the shim's start report and returns its error.
 func readReport(r *os.File) error {
 	line, err := bufio.NewReader(r).ReadString('\n')
 	if err != nil {
@@ -223,6 +224,7 @@ type children struct {
 	done chan struct{}
 }
 
+// run starts the goroutine that reaps exited shims.
 func (c *children) run() {
 	c.pids, c.sigs, c.done = map[int]chan struct{}{}, make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(c.sigs, syscall.SIGCHLD)
@@ -240,6 +242,7 @@ func (c *children) close() {
 	<-c.done
 }
 
+// start starts a shim and returns its pid.
 func (c *children) start(cmd *exec.Cmd) (pid int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,6 +254,7 @@ func (c *children) start(cmd *exec.Cmd) (pid int, err error) {
 	return pid, cmd.Process.Release() // reap waits for it
 }
 
+// reap waits for all shims that have exited, without blocking.
 func (c *children) reap() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

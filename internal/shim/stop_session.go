@@ -38,7 +38,7 @@ func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time
 		select {
 		case <-retry.C:
 		case <-ctx.Done():
-			return StopReport{}, fmt.Errorf("session %q is still starting or ending: %w", name, context.Cause(ctx))
+			return StopReport{}, fmt.Errorf("session %q is still starting or stopping: %w", name, context.Cause(ctx))
 		}
 	}
 }
@@ -46,6 +46,7 @@ func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time
 // errRetry reports that another process is starting or stopping the session.
 var errRetry = errors.New("the session is being started or stopped")
 
+// tryStop makes one attempt to stop the session. It returns errRetry if the session changed during the attempt.
 func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
 	observed, err := f.Observe(ctx, name)
 	if err != nil {
@@ -123,6 +124,7 @@ func killSilent(ctx context.Context, name string, dir statedir.Folder, token *st
 	return proc.WaitGone(ctx, record.Shim)
 }
 
+// stopLive asks a live shim to stop its session and waits until the shim has exited.
 func (f *Fleet) stopLive(ctx context.Context, s Observation, grace time.Duration) (StopReport, error) {
 	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+process.KillLimit+observeTimeout, fmt.Errorf("session %q: %w", s.Record.Name, ErrNoResponse))
 	defer cancel()
@@ -131,7 +133,7 @@ func (f *Fleet) stopLive(ctx context.Context, s Observation, grace time.Duration
 		return report, err
 	}
 	if len(report.Survivors) > 0 {
-		return report, fmt.Errorf("session %q: processes %v do not end, not even by SIGKILL", s.Record.Name, report.Survivors)
+		return report, fmt.Errorf("session %q: processes %v did not exit after SIGKILL", s.Record.Name, report.Survivors)
 	}
 	f.drop(s.Client)
 	return report, proc.WaitGone(ctx, s.Record.Shim)
@@ -153,6 +155,7 @@ func (f *Fleet) sweep(ctx context.Context, dir statedir.Folder, s Observation, g
 	return report, dir.Remove()
 }
 
+// endOrphans stops the processes of a lost session.
 func endOrphans(ctx context.Context, s Observation, grace time.Duration) (StopReport, error) {
 	root, live, err := s.root()
 	if err != nil || !live {

@@ -91,6 +91,7 @@ const (
 	stalledInputWait = 10 * time.Millisecond
 )
 
+// attach connects a viewer to the terminal until it detaches or the agent has exited.
 func (s *server) attach(w http.ResponseWriter, r *http.Request) {
 	var req AttachRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4096)).Decode(&req); err != nil {
@@ -120,6 +121,7 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request) {
 	<-v.readerDone
 }
 
+// addViewer adds a viewer and resizes the terminal for it.
 func (h *host) addViewer(v *viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,6 +131,7 @@ func (h *host) addViewer(v *viewer) {
 	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: len(h.viewers)})
 }
 
+// removeViewer removes a viewer and resizes the terminal for the others.
 func (h *host) removeViewer(v *viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,6 +171,7 @@ func (v *viewer) read(h *host, r *bufio.Reader) {
 	}
 }
 
+// handle handles one message of the viewer.
 func (v *viewer) handle(h *host, m AttachMessage) error {
 	switch {
 	case m.Kind == AttachSize && len(m.Payload) == 4:

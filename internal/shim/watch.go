@@ -75,6 +75,7 @@ func (w *watch) report(s SessionEvent) {
 	w.each(s)
 }
 
+// loop handles changes of files until ctx ends or a change stops the watch.
 func (w *watch) loop(ctx context.Context) error {
 	for {
 		select {
@@ -204,6 +205,7 @@ func (w *watch) stream(ctx context.Context, dir statedir.Folder, name string) (a
 	return false
 }
 
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

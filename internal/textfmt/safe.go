@@ -155,6 +155,7 @@ const (
 	st      = 0x9c
 )
 
+// next returns the state after the character b.
 func (s *Stripper) next(b rune) stripState {
 	if b >= firstC1 && b <= lastC1 && s.state != inString && s.state != inStringEnd {
 		s.state = afterEscape
@@ -188,6 +189,7 @@ func (s *Stripper) next(b rune) stripState {
 	return s.state
 }
 
+// inEscape returns the state after the character b of an escape sequence.
 func (s *Stripper) inEscape(b rune) stripState {
 	switch {
 	case b == escape:

@@ -201,6 +201,7 @@ func (t *Table) narrow(i, most int) int {
 	return width
 }
 
+// longestWord returns the width of the longest word in column i.
 func (t *Table) longestWord(i int) int {
 	width := displaywidth.String(t.Heads[i])
 	for _, row := range t.Rows {
@@ -211,6 +212,7 @@ func (t *Table) longestWord(i int) int {
 	return width
 }
 
+// headRow returns the header as a row; nil if all heads are empty.
 func (t *Table) headRow() [][]Cell {
 	row := make([]Cell, len(t.Heads))
 	for i, head := range t.Heads {
@@ -222,6 +224,7 @@ func (t *Table) headRow() [][]Cell {
 	return [][]Cell{row}
 }
 
+// widths returns the natural width of each column; 0 for a column without text.
 func (t *Table) widths() []int {
 	widths := make([]int, len(t.Heads))
 	for _, row := range t.Rows {

@@ -72,6 +72,7 @@ func Hanging(line string, columns int) []string {
 	return rest
 }
 
+// wrapLine wraps one line and keeps its indentation.
 func wrapLine(line string, columns int) []string {
 	body := strings.TrimLeft(line, " ")
 	indent := line[:len(line)-len(body)]

@@ -100,6 +100,7 @@ func (c Client) State(ctx context.Context, after uint64) (State, error) {
 	return *r.State, nil
 }
 
+// ask sends one request to the host and returns its reply. A failure in the reply is returned as an error.
 func (c Client) ask(ctx context.Context, r request) (reply, error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -137,6 +138,7 @@ type call struct {
 	stop func() bool
 }
 
+// dial connects to the host. It returns ErrNoHost if no host listens on the socket.
 func (c Client) dial(ctx context.Context) (*call, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -157,6 +159,7 @@ func (c *call) end() {
 	_ = c.Close() // all data was exchanged
 }
 
+// exchange sends one line of JSON and reads the reply.
 func (c *call) exchange(line any) (reply, error) {
 	raw, err := json.Marshal(line)
 	if err != nil {

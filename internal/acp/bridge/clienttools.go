@@ -25,6 +25,7 @@ type clientTools struct {
 	closed    bool
 }
 
+// newClientTools returns the tools for the working directory dir. Commands get env without SpecVariable.
 func newClientTools(dir string, env []string) *clientTools {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -77,6 +78,7 @@ func (w *clientTools) root(path string) (*os.Root, string, error) {
 	return root, rel, err
 }
 
+// read reads a regular file in the working directory for the agent.
 func (w *clientTools) read(p acp.ReadFileParams) (acp.ReadFileResult, error) {
 	root, rel, err := w.root(p.Path)
 	if err != nil {
@@ -129,6 +131,7 @@ func linesOf(text string, from, limit int) string {
 	return text[:end]
 }
 
+// write writes a regular file in the working directory for the agent. It creates missing folders.
 func (w *clientTools) write(p acp.WriteFileParams) error {
 	root, rel, err := w.root(p.Path)
 	if err != nil {

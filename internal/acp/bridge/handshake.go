@@ -181,6 +181,7 @@ func (h *host) isDraft() bool {
 	return h.draft
 }
 
+// becomeReady stores what the agent reported, prints the ready line, and sends the first queued prompt.
 func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -120,6 +120,7 @@ func lookup(environ []string) func(string) string {
 	}
 }
 
+// specOf returns the spec and the instance token from the environment.
 func specOf(environ []string) (spec Spec, token string, err error) {
 	var raw string
 	for _, e := range environ {

@@ -60,6 +60,7 @@ func (h *host) addQuestion(p acp.PermissionParams) *question {
 	return q
 }
 
+// forget removes a question from the open questions.
 func (h *host) forget(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -172,6 +173,8 @@ func (h *host) respond(r runtime.InteractionResponse) error {
 	return nil
 }
 
+// nameOf returns the name of the option with the given ID, or its ID if it has no name; an empty string if there is no such
+// option.
 func nameOf(options []acp.Option, id string) string {
 	for _, o := range options {
 		if o.ID == id && id != "" {

@@ -153,6 +153,7 @@ func (h *host) do(ctx context.Context, r request) reply {
 	return reply{Failure: failUnknown}
 }
 
+// responded answers a question and returns the reply for the caller.
 func (h *host) responded(r request) reply {
 	if r.Answer == nil {
 		return reply{Failure: "no answer"}

@@ -59,6 +59,7 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
+// create starts a command for the agent in the working directory and returns its ID.
 func (w *clientTools) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 	dir := cmp.Or(p.Cwd, w.dir)
 	if _, err := w.inside(dir); err != nil {
@@ -122,6 +123,7 @@ func (t *terminal) end() {
 	<-t.done
 }
 
+// terminal returns the command with the given ID.
 func (w *clientTools) terminal(id string) (*terminal, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,6 +133,7 @@ func (w *clientTools) terminal(id string) (*terminal, error) {
 	return nil, &acp.Error{Code: acp.CodeResourceNotFound, Message: "there is no terminal " + id}
 }
 
+// output returns the output of a command so far, and its exit status if it has exited.
 func (w *clientTools) output(p acp.TerminalRef) (acp.TerminalOutput, error) {
 	t, err := w.terminal(p.TerminalID)
 	if err != nil {
@@ -146,6 +149,7 @@ func (w *clientTools) output(p acp.TerminalRef) (acp.TerminalOutput, error) {
 	return out, nil
 }
 
+// wait waits until a command has exited and returns its exit status.
 func (w *clientTools) wait(ctx context.Context, p acp.TerminalRef) (acp.ExitStatus, error) {
 	t, err := w.terminal(p.TerminalID)
 	if err != nil {
@@ -169,6 +173,7 @@ func (w *clientTools) kill(p acp.TerminalRef) error {
 	return err
 }
 
+// release kills a command and removes it.
 func (w *clientTools) release(p acp.TerminalRef) error {
 	t, err := w.terminal(p.TerminalID)
 	if err != nil {

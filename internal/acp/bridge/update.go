@@ -104,6 +104,7 @@ var turnUpdates = map[string]string{
 	acp.UpdateToolContent: "tool call", acp.UpdateNamedPlan: "plan",
 }
 
+// showTool prints an update of a tool call.
 func (h *host) showTool(t acp.ToolCall) {
 	var b strings.Builder
 	if t.Title != "" {

@@ -29,6 +29,7 @@ func newUsageFile(agent, conversation string, getenv func(string) string) *usage
 	return l
 }
 
+// read returns the totals in the file; ok is false if it cannot be read.
 func (l *usageFile) read() (hooks.Totals, bool) {
 	paths, err := filepath.Glob(l.pattern)
 	if err != nil || len(paths) == 0 {

@@ -111,6 +111,7 @@ func (b *bridge) Request(ctx context.Context, method string, params json.RawMess
 	return struct{}{}, nil
 }
 
+// about returns the answer to the initialize request.
 func (b *bridge) about() any {
 	return map[string]any{
 		"protocolVersion": acp.Version, "authMethods": []any{},

@@ -62,6 +62,7 @@ func (f *Broadcaster) Wait() { f.wg.Wait() }
 
 func resync() runtime.Event { return runtime.Event{Kind: runtime.EventResync, Time: time.Now()} }
 
+// send sends an event without blocking. If the channel is full, it records the loss.
 func (f *subscriber) send(e runtime.Event) {
 	select {
 	case f.events <- e:

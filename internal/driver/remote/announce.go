@@ -40,7 +40,7 @@ func Await(r io.Reader) error {
 	one := make([]byte, 1)
 	for !bytes.HasSuffix(printed, []byte(mark)) {
 		if len(printed) > noiseLimit {
-			return noOutpost(printed, fmt.Errorf("more than %d KiB came before it", noiseLimit>>10))
+			return noOutpost(printed, fmt.Errorf("it printed more than %d KiB before the mark of an outpost", noiseLimit>>10))
 		}
 		if _, err := io.ReadFull(r, one); err != nil {
 			return noOutpost(printed, err)

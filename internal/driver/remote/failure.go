@@ -28,6 +28,7 @@ type sentinel struct {
 	err  error
 }
 
+// sentinels returns all errors that are sent by name.
 func sentinels() []sentinel {
 	return []sentinel{
 		{"session-not-found", runtime.ErrSessionNotFound},

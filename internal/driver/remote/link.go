@@ -129,6 +129,7 @@ func (l *link) dialOnce(a *attempt) {
 	close(a.done)
 }
 
+// dial connects, starts the multiplexer and sends the hello request.
 func (l *link) dial() (*yamux.Session, helloReply, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.opts.Connect)
 	defer cancel()
@@ -167,6 +168,7 @@ func sendHello(ctx context.Context, session *yamux.Session, takesWorkers bool) (
 	return decode[helloReply](a.Body)
 }
 
+// exchange sends one request on the stream and reads its answer.
 func exchange(stream *yamux.Stream, op, name string, body any) (answer, error) {
 	raw, err := encodeBody(body)
 	if err != nil {
@@ -180,6 +182,7 @@ func exchange(stream *yamux.Stream, op, name string, body any) (answer, error) {
 	return a, err
 }
 
+// open opens a stream on the connection.
 func (l *link) open(ctx context.Context) (*yamux.Stream, error) {
 	session, err := l.connected(ctx)
 	if err != nil {
@@ -235,6 +238,7 @@ type call struct {
 	grace    time.Duration
 }
 
+// askFor makes one call and decodes the result. If ctx ends, it cancels the call and waits at most c.grace for the answer.
 func askFor[Out any](ctx context.Context, l *link, c call) (Out, error) {
 	var none Out
 	fail := func(err error) (Out, error) { return none, &runtime.Error{Op: c.op, Session: c.name, Err: err} }

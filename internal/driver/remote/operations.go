@@ -106,6 +106,7 @@ func operations() map[string]operation {
 	return ops
 }
 
+// lifecycleOperations returns the operations that start, stop and change sessions.
 func lifecycleOperations() map[string]operation {
 	return map[string]operation{
 		"start": newOperation(withoutResult(func(ctx context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
@@ -138,6 +139,7 @@ func lifecycleOperations() map[string]operation {
 	}
 }
 
+// inspectOperations returns the operations that read the state of sessions.
 func inspectOperations() map[string]operation {
 	return map[string]operation{
 		"is-running": newOperation(func(_ context.Context, p runtime.Provider, name string, _ empty) (bool, error) {
@@ -184,6 +186,7 @@ func inspectOperations() map[string]operation {
 	}
 }
 
+// inputOperations returns the operations that send input to sessions.
 func inputOperations() map[string]operation {
 	return map[string]operation{
 		"nudge": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, c content) error {
@@ -224,6 +227,7 @@ func inputOperations() map[string]operation {
 	}
 }
 
+// metadataOperations returns the operations on the metadata of sessions.
 func metadataOperations() map[string]operation {
 	return map[string]operation{
 		"set-meta": newUninterruptible(withoutResult(func(_ context.Context, p runtime.Provider, name string, m keyValue) error {

@@ -67,6 +67,7 @@ func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config
 	return p.launch(ctx, "relaunch", name, cfg)
 }
 
+// launch uploads the files of cfg and starts or relaunches the session at the remote end.
 func (p *Provider) launch(ctx context.Context, op, name string, cfg runtime.Config) error {
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
@@ -208,6 +209,7 @@ func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	return p.nudge("nudge-now", name, content)
 }
 
+// nudge uploads the files of content and sends the nudge to the remote end.
 func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error {
 	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()

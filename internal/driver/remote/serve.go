@@ -74,6 +74,7 @@ type server struct {
 	listener net.Listener    // of the worker API; nil if the local end offers none
 }
 
+// accept starts a goroutine for each stream until the connection ends.
 func (s *server) accept(ctx context.Context) error {
 	for {
 		stream, err := s.session.AcceptStreamWithContext(ctx)
@@ -136,6 +137,7 @@ func limitWrites(stream *yamux.Stream) {
 	_ = stream.SetWriteDeadline(time.Now().Add(launchGrace)) // never fails
 }
 
+// reply writes the answer of a call: the result, the error, or both.
 func reply(stream io.Writer, body any, err error) {
 	a := answer{Err: packError(err)}
 	if body != nil {

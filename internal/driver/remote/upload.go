@@ -83,6 +83,7 @@ func (s *server) discard(paths []string) error {
 	return errors.Join(errs...)
 }
 
+// discardAll removes all uploaded files and closes the socket of the worker API.
 func (s *server) discardAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,6 +188,7 @@ func (b *uploads) discard() {
 	_, _ = ask[empty](ctx, b.link, "discard", "", names{b.paths}) // see the comment above
 }
 
+// add uploads the file at *path and replaces *path by the remote path.
 func (b *uploads) add(ctx context.Context, path *string) error {
 	far, carried, err := b.link.upload(ctx, *path)
 	if err != nil {

@@ -43,6 +43,7 @@ type watcher struct {
 	once      sync.Once
 }
 
+// run reads events from one connection after the other until ctx ends.
 func (w *watcher) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -81,6 +81,7 @@ func writeLine(w io.Writer, v any) error {
 // chunkSize is the number of bytes per write. Other streams can write between two chunks.
 const chunkSize = 32 << 10
 
+// writeChunks writes data in chunks of chunkSize.
 func writeChunks(w io.Writer, data []byte) error {
 	for some := range slices.Chunk(data, chunkSize) {
 		if _, err := w.Write(some); err != nil {
@@ -146,6 +147,7 @@ func abort(stream *yamux.Stream) {
 	stream.Close()                              //nolint:errcheck // an error means that the peer is gone
 }
 
+// readLine reads one line and decodes its JSON into v.
 func readLine(r *bufio.Reader, v any) error {
 	var line []byte
 	for {

@@ -48,6 +48,7 @@ func Failure(err error) string {
 	return failureLine(err) + err.Error() + "\n"
 }
 
+// failureLine returns the line that names the sentinel of err; an empty string if there is none.
 func failureLine(err error) string {
 	for _, f := range failures {
 		if errors.Is(err, f.sentinel) {
@@ -81,6 +82,7 @@ func ParseFailure(stderr string) (text string, sentinel error) {
 	return text, sentinel
 }
 
+// sentinelOf returns the error with the given name; nil if the name is unknown.
 func sentinelOf(word string) error {
 	if reason, ok := strings.CutPrefix(word, "refused "); ok {
 		return &runtime.RefusedError{Reason: runtime.RefusalReason(reason)}

@@ -182,6 +182,7 @@ func (s *server) runLive(context.Context) error {
 	return s.p.RunLive(s.name, doc.Config())
 }
 
+// stopInstance stops the instance whose token is on standard input.
 func (s *server) stopInstance(ctx context.Context) error {
 	token, err := s.line()
 	if err != nil {
@@ -234,6 +235,7 @@ func (s *server) printOutcome(out runtime.Outcome, err error) error {
 	return errors.Join(s.printJSON(out), err)
 }
 
+// exec runs the command line on standard input in the session and prints its output.
 func (s *server) exec(ctx context.Context) error {
 	line, err := s.input()
 	if err != nil {
@@ -277,7 +279,7 @@ func (s *server) watch(ctx context.Context) error {
 func (s *server) input() ([]byte, error) {
 	data, err := io.ReadAll(s.call.Stdin)
 	if err == nil && s.call.Size != "" && s.call.Size != strconv.Itoa(len(data)) {
-		err = fmt.Errorf("standard input was cut off: it has %d bytes, announced were %s", len(data), s.call.Size)
+		err = fmt.Errorf("standard input was cut off: it has %d bytes, %s were announced", len(data), s.call.Size)
 	}
 	return data, err
 }

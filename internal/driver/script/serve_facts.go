@@ -24,6 +24,7 @@ func (s *server) isRunning(ctx context.Context) error {
 	return s.print(obs.Session == runtime.Alive && obs.Agent != runtime.Dead)
 }
 
+// processAlive prints whether a process of the session has one of the names on standard input.
 func (s *server) processAlive(context.Context) error {
 	data, err := s.input()
 	if err != nil {
@@ -38,6 +39,7 @@ func (s *server) processAlive(context.Context) error {
 	return s.print(s.p.ProcessAlive(s.name, names))
 }
 
+// listRunning prints the names of the running sessions with the given prefix.
 func (s *server) listRunning(context.Context) error {
 	names, err := s.p.ListRunning(s.name)
 	if err != nil {
@@ -102,6 +104,7 @@ func (s *server) peek(context.Context) error {
 	return s.print(text)
 }
 
+// setMeta stores standard input under the key in the arguments.
 func (s *server) setMeta(context.Context) error {
 	key, err := s.argument("key")
 	if err != nil {
@@ -135,6 +138,7 @@ func (s *server) removeMeta(context.Context) error {
 	return s.p.RemoveMeta(s.name, key)
 }
 
+// copyTo copies a file of this machine into the session's working directory.
 func (s *server) copyTo(context.Context) error {
 	src, err := s.argument("src")
 	if err != nil {

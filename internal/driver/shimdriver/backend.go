@@ -51,6 +51,7 @@ func (b *backend) checkNoOrphan() error {
 	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.OrphanError{Session: b.name, PIDs: envscan.PIDs(live)}}
 }
 
+// Create implements startup.Backend.
 func (b *backend) Create(ctx context.Context, spec startup.Spec) error {
 	argv := shellCommand(spec.Command, b.sessions.opts.Env)
 	if b.claim == nil { // a relaunch: the session exists
@@ -106,6 +107,7 @@ func (b *backend) environ(spec startup.Spec) []string {
 	return env
 }
 
+// withoutVariable returns env without the named variable. It reuses the slice.
 func withoutVariable(env []string, name string) []string {
 	out := env[:0]
 	for _, entry := range env {
@@ -136,6 +138,7 @@ func (b *backend) Terminal() screen.Terminal {
 	return terminal{b.client}
 }
 
+// Life implements startup.Backend.
 func (b *backend) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
 	if wait > 0 {
 		if err := awaitExit(ctx, b.client, wait); err != nil {
@@ -181,6 +184,7 @@ func awaitExit(ctx context.Context, client *shim.Client, wait time.Duration) err
 	return err
 }
 
+// Destroy implements startup.Backend.
 func (b *backend) Destroy(ctx context.Context) error {
 	if b.claim == nil {
 		return nil // a relaunch: the session stays

@@ -139,6 +139,8 @@ func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observ
 	return obs, exiting, nil
 }
 
+// observeLive fills in the state of a session with a live shim. exiting is the shim if the agent's exit is not recorded yet; else
+// nil.
 func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, observed shim.Observation) (exiting *shim.Client) {
 	state := observed.State
 	obs.Session, obs.Attached, obs.LastActivity, obs.LastInput, obs.Title = runtime.Alive, state.Attached, state.LastOutput, state.LastHuman, state.Title

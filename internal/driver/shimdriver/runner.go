@@ -59,6 +59,7 @@ func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
 	return ErrorOf("run live commands of", name, s.sequence(b).Live(ctx, name, cfg))
 }
 
+// sequence returns the start sequence for one session. Warnings of the start are logged and stored in the session's metadata.
 func (s *Sessions) sequence(b *backend) startup.Sequence {
 	var warnings []string
 	return startup.Sequence{
@@ -117,6 +118,7 @@ func (s *Sessions) InterruptInstance(ctx context.Context, name, token string) er
 	return s.interrupt(ctx, name, &token)
 }
 
+// interrupt interrupts the agent. If token is not nil, the instance must have that token.
 func (s *Sessions) interrupt(ctx context.Context, name string, token *string) error {
 	return s.Drive(ctx, "interrupt", name, token, func(l Live) error {
 		switch {

@@ -52,6 +52,7 @@ func (s *Sessions) roots(ctx context.Context) (map[proc.ID]string, error) {
 	return roots, err
 }
 
+// cityOf returns the path of the city in the environment of a process; an empty string if there is none.
 func cityOf(pid int) string {
 	for _, key := range []string{"GC_CITY_PATH", "GC_CITY"} {
 		if city, ok, err := proc.EnvValue(pid, key); err == nil && ok && city != "" {
@@ -82,6 +83,7 @@ func (s *Sessions) TerminateRuntime(r runtime.LiveRuntime) error {
 	return endTree(ctx, info.ID)
 }
 
+// endTree stops a process, its descendants, and all processes with its instance token.
 func endTree(ctx context.Context, root proc.ID) error {
 	opts := &proc.KillOptions{}
 	if token, ok, err := proc.EnvValue(root.PID, shim.MarkKey); err == nil && ok {

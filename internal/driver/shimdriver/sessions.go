@@ -82,6 +82,7 @@ func OpenPipes(opts Options, deliver Deliver, settle Settle) (*Sessions, error) 
 	return open(opts, deliver, settle)
 }
 
+// open opens the fleet and sets the defaults of opts.
 func open(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
 	fleet, err := shim.OpenFleet(shim.FleetOptions{Dir: opts.Dir, Command: opts.Shim})
 	if err != nil {
@@ -120,6 +121,7 @@ func ErrorOf(op, name string, err error) error {
 	return &runtime.Error{Op: op, Session: name, Err: translate(err)}
 }
 
+// translate wraps an error of the shim with the matching sentinel of the contract. Other errors are returned unchanged.
 func translate(err error) error {
 	for _, pair := range []struct{ from, to error }{
 		{shim.ErrNameInUse, runtime.ErrSessionExists},
@@ -213,6 +215,7 @@ func (s *Sessions) Session(ctx context.Context, op, name string) (Live, error) {
 	return s.liveOf(observed), nil
 }
 
+// liveOf returns the Live for a session with a live shim.
 func (s *Sessions) liveOf(observed shim.Observation) Live {
 	live := Live{
 		Name: observed.Record.Name, WorkDir: observed.Record.WorkDir, Client: observed.Client,

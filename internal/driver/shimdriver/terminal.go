@@ -19,6 +19,7 @@ var (
 	_ screenreader.Holder   = terminal{}
 )
 
+// Frame implements screenreader.Terminal. If the shim or the agent has exited, it returns a frame with Exited set.
 func (t terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, error) {
 	f, err := t.client.Frame(ctx, after)
 	if errors.Is(err, shim.ErrNoShim) || errors.Is(err, shim.ErrExited) {
@@ -50,6 +51,7 @@ func (t terminal) Hold(ctx context.Context) (release func(), err error) {
 	return release, err
 }
 
+// lineMode converts a line mode of the shim.
 func lineMode(m shim.LineMode) screenreader.LineMode {
 	switch m {
 	case shim.LineRaw:
@@ -61,6 +63,7 @@ func lineMode(m shim.LineMode) screenreader.LineMode {
 	}
 }
 
+// inputOf converts an input state of the terminal.
 func inputOf(i tty.Input) screenreader.InputState {
 	switch i {
 	case tty.InputRead:

@@ -45,6 +45,7 @@ func newFeed() *feed {
 	return &feed{events: make(chan runtime.Event, eventBuffer), lost: make(chan struct{}, 1)}
 }
 
+// send sends an event without blocking. If the channel is full, it records the loss.
 func (f *feed) send(e runtime.Event) {
 	select {
 	case f.events <- e:
@@ -73,6 +74,7 @@ func (f *feed) repair(ctx context.Context) {
 	}
 }
 
+// eventOf converts an event of a shim. It returns false for an event that the contract does not have.
 func eventOf(s shim.SessionEvent) (runtime.Event, bool) {
 	e := runtime.Event{Session: s.Name, Time: s.Time}
 	switch s.Kind {

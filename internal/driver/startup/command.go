@@ -91,6 +91,7 @@ func scriptCommand(script string) string {
 // so os/exec writes them one after the other.
 type tail struct{ kept bytes.Buffer }
 
+// Write appends p and drops the oldest bytes beyond maxOutput.
 func (t *tail) Write(p []byte) (int, error) {
 	n := len(p)
 	p = p[max(0, n-maxOutput):]

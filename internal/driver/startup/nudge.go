@@ -71,6 +71,7 @@ func promptRetryTime(ctx context.Context) time.Duration {
 	return min(promptPatience, time.Until(deadline)*3/4)
 }
 
+// send delivers one text once, by the driver's Deliver or by typing it into the terminal.
 func (r *run) send(ctx context.Context, text string) (runtime.Outcome, error) {
 	if r.Deliver != nil {
 		return r.Deliver(ctx, text)

@@ -37,6 +37,7 @@ func (s Script) Write(dir string) (path string, err error) {
 	return f.Name(), nil
 }
 
+// text returns the content of the script without the line that removes it.
 func (s Script) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cd -- %s || exit 126\n", quote(s.Dir))

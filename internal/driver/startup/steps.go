@@ -97,6 +97,7 @@ func (s Sequence) Live(ctx context.Context, name string, cfg runtime.Config) err
 	return r.live(ctx)
 }
 
+// steps runs the steps that the configuration needs, in order. It stops at the first error of a step that is not optional.
 func (r *run) steps(ctx context.Context, steps []step) error {
 	for _, st := range steps {
 		if !st.when(r.cfg) {
@@ -165,6 +166,7 @@ func (r *run) claim(ctx context.Context) error {
 	return err
 }
 
+// preStart runs the commands of cfg.PreStart until one fails.
 func (r *run) preStart(ctx context.Context) error {
 	for _, command := range r.cfg.PreStart {
 		if err := r.runCommand(ctx, command); err != nil {
@@ -174,6 +176,7 @@ func (r *run) preStart(ctx context.Context) error {
 	return nil
 }
 
+// workDir checks that the working directory exists.
 func (r *run) workDir(context.Context) error {
 	if r.cfg.WorkDir == "" {
 		return nil
@@ -195,6 +198,7 @@ func (r *run) stage(ctx context.Context) error {
 	return r.Stage(ctx, r.cfg)
 }
 
+// create decides how the first prompt is passed and starts the agent's command.
 func (r *run) create(ctx context.Context) error {
 	command, err := commandFor(r.cfg, r.PrivateDir)
 	if err != nil {

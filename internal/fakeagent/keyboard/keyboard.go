@@ -165,6 +165,7 @@ func stringSequence(data []byte) (size int, key string) {
 	return 0, ""
 }
 
+// control returns the key name of a control character; an empty string if it has none.
 func control(b byte) string {
 	switch b {
 	case '\r':
@@ -180,6 +181,7 @@ func control(b byte) string {
 	return ""
 }
 
+// csiKey returns the key name of a CSI or SS3 sequence; an empty string if it has none.
 func csiKey(body string) string {
 	switch final := body[len(body)-1]; final {
 	case 'A':

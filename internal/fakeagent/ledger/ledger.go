@@ -153,6 +153,7 @@ func Wait(ctx context.Context, file string, pred func([]Record) bool) ([]Record,
 	}
 }
 
+// readFrom returns the complete records after offset and the number of bytes in them.
 func readFrom(file string, offset int64) ([]Record, int64, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,12 +163,13 @@ func readFrom(file string, offset int64) ([]Record, int64, error) {
 		return nil, 0, err
 	}
 	if offset > int64(len(data)) {
-		return nil, 0, errors.New("it became shorter")
+		return nil, 0, errors.New("the file became shorter")
 	}
 	records, n, err := parse(data[offset:])
 	return records, int64(n), err
 }
 
+// tail describes the last five records, for an error message.
 func tail(records []Record) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d records:", len(records))

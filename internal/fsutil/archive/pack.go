@@ -52,6 +52,7 @@ func (e outsideError) Error() string {
 
 func (e outsideError) Is(target error) bool { return target == fs.ErrInvalid }
 
+// pack writes the file or folder at name in root; base is its name in the archive.
 func pack(w io.Writer, root *os.Root, name, base string) error {
 	info, err := root.Stat(name)
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
@@ -100,6 +101,7 @@ func (p *packer) one(name, as string, info fs.FileInfo) (err error) {
 	return p.file(name, header)
 }
 
+// folder writes a folder and its content, sorted by name. Files that were removed meanwhile are skipped.
 func (p *packer) folder(name, as string, header *tar.Header) error {
 	in, err := p.root.Open(name)
 	if err != nil {

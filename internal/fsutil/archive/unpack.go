@@ -65,6 +65,7 @@ type unpacker struct {
 	report   Report
 }
 
+// all unpacks the entry with the given header and all entries after it.
 func (u *unpacker) all(header *tar.Header) error {
 	for {
 		if err := u.one(header); err != nil {
@@ -79,6 +80,7 @@ func (u *unpacker) all(header *tar.Header) error {
 	}
 }
 
+// one unpacks one entry. A link that leads out of the unpacked folder is only reported.
 func (u *unpacker) one(header *tar.Header) error {
 	inside, err := filepath.Rel(u.from, path.Clean(header.Name))
 	if err != nil || !filepath.IsLocal(inside) {
@@ -158,6 +160,7 @@ func (u *unpacker) replace(name string, write func(part string) error) error {
 	return err
 }
 
+// file writes the content of the current entry to a new file.
 func (u *unpacker) file(name string, mode fs.FileMode) error {
 	out, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode|0o600)
 	if err != nil {

@@ -37,6 +37,7 @@ func Open(path string, size int64) (*File, error) {
 	return f, f.open()
 }
 
+// open opens the current file for appending and reads its size.
 func (f *File) open() error {
 	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, privateFile)
 	if err != nil {

@@ -52,6 +52,7 @@ func Copy(ctx context.Context, w io.Writer, path string, q Query) error {
 	return t.follow(ctx, changes)
 }
 
+// copyFile writes the selected output of one file of the log to w.
 func copyFile(ctx context.Context, w io.Writer, path string, q Query) error {
 	t := &tail{path: path, out: w}
 	defer t.close()

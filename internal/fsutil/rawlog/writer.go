@@ -54,6 +54,7 @@ func Open(path string, size int64) (*Writer, error) {
 	return w, w.open()
 }
 
+// open opens the log and its index for appending.
 func (w *Writer) open() error {
 	if err := os.MkdirAll(filepath.Dir(w.path), 0o700); err != nil {
 		return err
@@ -100,6 +101,7 @@ func (w *Writer) Write(p []byte, at time.Time) error {
 	return err
 }
 
+// appendLocked writes p and, if a second has passed, an index record. It rotates the log if it is full.
 func (w *Writer) appendLocked(p []byte, at time.Time) error {
 	if w.file == nil {
 		if err := w.open(); err != nil {
@@ -122,6 +124,7 @@ func (w *Writer) appendLocked(p []byte, at time.Time) error {
 	return w.rotateLocked()
 }
 
+// rotateLocked renames the log and its index to the previous ones and opens new files.
 func (w *Writer) rotateLocked() error {
 	w.closeLocked()
 	// The index is removed first: without its index, a previous log is read as a whole.

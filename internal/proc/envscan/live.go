@@ -112,6 +112,7 @@ func (s *Searcher) Leaderless(city, session string) ([]Process, error) {
 	return slices.DeleteFunc(slices.Clone(found), func(p Process) bool { return started[p.PPID] }), err
 }
 
+// search returns the processes of the session for which keep returns true. It reuses a search that began after the call.
 func (s *Searcher) search(city, session string, keep func(Process) bool) ([]Process, error) {
 	if city == "" {
 		return nil, nil

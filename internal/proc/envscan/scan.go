@@ -45,6 +45,7 @@ func Find(id string, tracked map[int]string) ([]runtime.LiveRuntime, error) {
 	return found, nil
 }
 
+// cityOf returns the path of the city in the environment of a process; an empty string if there is none.
 func cityOf(pid int) string {
 	for _, key := range []string{"GC_CITY_PATH", "GC_CITY"} {
 		if city, ok, err := proc.EnvValue(pid, key); err == nil && ok && city != "" {

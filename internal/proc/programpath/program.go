@@ -86,6 +86,7 @@ func Find(program, dir, path string) (string, error) {
 	return "", errors.New("is not found")
 }
 
+// executable returns an error if path is not an executable file.
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -114,6 +114,7 @@ func (q *Input) Reply(p []byte) {
 	}
 }
 
+// answer writes queued replies until Close.
 func (q *Input) answer() {
 	for range q.pending {
 		q.mu.Lock()

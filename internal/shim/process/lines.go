@@ -44,6 +44,7 @@ func (l *Lines) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// add appends one line and removes the oldest lines beyond the limits.
 func (l *Lines) add(line string) {
 	line = strings.TrimRight(line, " \t\r")
 	l.lines = append(l.lines, line)

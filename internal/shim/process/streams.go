@@ -143,6 +143,7 @@ func findProgram(c Command) (string, error) {
 	return "", fmt.Errorf("%s: %w of the agent's environment (%q)", name, exec.ErrNotFound, list)
 }
 
+// closeChild closes this process's copies of the agent's ends.
 func (s *Streams) closeChild() error {
 	var errs []error
 	for i, f := range s.child {

@@ -129,6 +129,7 @@ func (t *Tree) SurvivingDescendants(end End, names []string) ([]proc.ID, error) 
 	return descendants, err
 }
 
+// findSurvivingDescendants makes one scan for SurvivingDescendants.
 func (t *Tree) findSurvivingDescendants(end End, names []string) ([]proc.ID, error) {
 	all, err := t.members()
 	if err != nil {

@@ -67,6 +67,7 @@ var (
 	value = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
+// labels returns the labels in the text format.
 func labels(pairs []string) string {
 	if len(pairs) == 0 {
 		return ""
@@ -78,6 +79,7 @@ func labels(pairs []string) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
+// number returns a value in the text format.
 func number(v float64) string {
 	switch {
 	case math.IsInf(v, 1):

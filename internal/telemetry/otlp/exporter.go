@@ -226,6 +226,7 @@ const finalFlushTimeout = 2 * time.Second
 // maxBatch is the largest number of spans in one request.
 const maxBatch = 512
 
+// postSpans sends all waiting spans in batches. If a request fails, its spans are lost.
 func (x *Exporter) postSpans(ctx context.Context) {
 	for {
 		var batch []span
@@ -246,6 +247,7 @@ func (x *Exporter) postSpans(ctx context.Context) {
 	}
 }
 
+// postMetrics sends own and the metrics of the city in one request.
 func (x *Exporter) postMetrics(ctx context.Context, own []instrument, began time.Time) {
 	if x.opts.Metrics != nil {
 		families, err := x.opts.Metrics(ctx)
@@ -275,6 +277,7 @@ func (x *Exporter) resource() resource {
 	return resource{attributes(all)}
 }
 
+// post sends one request to the collector.
 func (x *Exporter) post(ctx context.Context, path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

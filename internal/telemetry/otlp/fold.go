@@ -48,6 +48,7 @@ func newAggregator(began time.Time, of func(model string) string) *aggregator {
 	return &aggregator{began: began, runs: map[string]*runState{}, usage: map[usageKey]*histogram{}, providerOf: of}
 }
 
+// telemetry returns the spans of the model responses and tool calls in a telemetry report.
 func (f *aggregator) telemetry(run string, it *runState, t worker.Telemetry, e client.Event) []span {
 	var out []span
 	for _, turn := range t.Events {
@@ -145,6 +146,7 @@ func (f *aggregator) count(it *runState, message string, now map[usageKey]int64)
 	it.counted[message] = now
 }
 
+// unobserve removes a value from a histogram.
 func (f *aggregator) unobserve(key usageKey, n float64) {
 	h := f.usage[key]
 	if h == nil {
@@ -156,6 +158,7 @@ func (f *aggregator) unobserve(key usageKey, n float64) {
 	h.sum -= n
 }
 
+// observe adds a value to a histogram. A new histogram beyond maxSeries is ignored.
 func (f *aggregator) observe(key usageKey, n float64) {
 	h := f.usage[key]
 	if h == nil {

@@ -152,6 +152,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// lifecycle processes a lifecycle report of a worker and returns the span of the run if it has ended.
 func (f *aggregator) lifecycle(run string, it *runState, l worker.Lifecycle, e client.Event) []span {
 	if c := l.Metadata.ConversationID; c != "" {
 		it.conversation = c
