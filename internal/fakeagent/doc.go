@@ -81,7 +81,7 @@
 // # Processes
 //
 //	--exit-after D --exit-code N --stderr TEXT
-//	--crash-after D          kill -9 oneself
+//	--crash-after D          kill the agent with SIGKILL
 //	--max-life D             exit 1 after this (1h), helpers too
 //	--ignore-sigterm         only record it
 //	--ignore-sighup          only record it, and outlive the terminal
@@ -105,7 +105,7 @@
 // turn begins with a plan. --acp-fault NAME[,NAME] makes it behave wrongly:
 //
 //	no-initialize    never answer initialize
-//	auth             want to be signed in to, by the method "key"
+//	auth             require a sign-in by the method "key"
 //	odd-permission   options without what they need, and of unknown kinds
 //	extra            unknown members and kinds of updates
 //	load-fails       refuse session/load
