@@ -126,7 +126,7 @@ func TestHandshakeThatFails(t *testing.T) {
 			r.Command = "echo the licence has expired >&2; exec sleep 300"
 		}, nil, []string{"initialize", "the licence has expired"}},
 		"sign in":      {nil, []string{"--acp-fault", "auth"}, []string{"Authentication required", "GC_ACP_AUTH", "key"}},
-		"wrong method": {func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_AUTH": "other"} }, []string{"--acp-fault", "auth"}, []string{`no method "other"`, "key"}},
+		"wrong method": {func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_AUTH": "other"} }, []string{"--acp-fault", "auth"}, []string{`no sign-in method "other"`, "key"}},
 		"unknown mode": {func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_MODE": "reckless"} }, nil, []string{`no mode "reckless"`, "it has: default, careful"}},
 		"load fails": {
 			func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_SESSION": "previous"} },
