@@ -238,7 +238,7 @@ func (d *testTerminal) leave(pane string) {
 		if strings.Contains(text, "left 0") {
 			return true
 		}
-		if strings.Contains(text, "C-b d leaves") {
+		if strings.Contains(text, "C-b d detaches") {
 			d.keys(pane, "C-b")
 			d.keys(pane, "d")
 		}

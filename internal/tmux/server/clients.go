@@ -13,14 +13,15 @@ import (
 	"gascity/internal/tmux/control"
 )
 
-// A control client whose process was killed while output was on its way to it never ends by
-// itself: the server goes on waiting until it has been read. So each process notes which
-// client is its own, and takes away those whose owner is gone.
+// If the owner of a control client is killed while output is on its way to the client, the client never exits by
+// itself: the server waits until somebody reads the output. Therefore each gc process stores in the server which
+// client it owns, and kills the clients whose owner is gone.
 
-// optionOwner and the pid of a control client name the process that it belongs to.
+// optionOwner is the prefix of the server options that name the owner of a control client. The pid of the client
+// follows.
 const optionOwner = "gc_owner_"
 
-// controlClients returns the processes of all control clients.
+// controlClients returns the pids of all control clients.
 func (s *Server) controlClients(ctx context.Context) ([]int, error) {
 	reply, err := s.Query(ctx, control.Cmd("list-clients", "-F", "#{client_control_mode} #{client_pid}"))
 	if err != nil {
@@ -35,7 +36,8 @@ func (s *Server) controlClients(ctx context.Context) ([]int, error) {
 	return pids, nil
 }
 
-// RemoveStaleClients records whose client ours is and takes away those of processes that are gone.
+// RemoveStaleClients stores this process as the owner of its control client, and kills the control clients whose owner
+// is gone.
 func (s *Server) RemoveStaleClients(ctx context.Context) error {
 	self, err := proc.Self()
 	if err != nil {
@@ -63,12 +65,12 @@ func (s *Server) RemoveStaleClients(ctx context.Context) error {
 		}
 		owner, err := proc.ParseID(string(reply.Output))
 		if err != nil {
-			continue // it is about to say so
+			continue // its owner has not stored itself yet
 		}
 		if alive, err := proc.Alive(owner); err != nil || alive {
 			continue
 		}
-		_ = proc.Signal(Identify(pid), syscall.SIGKILL) // gone is what we want
+		_ = proc.Signal(Identify(pid), syscall.SIGKILL) // fails only if the client has exited
 		if _, err := s.Query(ctx, control.Cmd("set-option", "-s", "-q", "-u", option)); err != nil {
 			return err
 		}
@@ -76,11 +78,11 @@ func (s *Server) RemoveStaleClients(ctx context.Context) error {
 	return nil
 }
 
-// clientExitTimeout is how long clients get to leave a server that ends.
+// clientExitTimeout is the time that clients have to disconnect from a server that shuts down.
 const clientExitTimeout = 2 * time.Second
 
-// awaitServer waits until the server has ended, and takes away the clients that keep it
-// from that.
+// awaitServer waits until the server process has exited. After clientExitTimeout it kills the control clients, which
+// can keep the server from exiting.
 func (s *Server) awaitServer(ctx context.Context, server int) error {
 	limited, cancel := context.WithTimeout(ctx, clientExitTimeout)
 	err := awaitGone(limited, server)
@@ -93,13 +95,13 @@ func (s *Server) awaitServer(ctx context.Context, server int) error {
 		return err
 	}
 	for _, id := range clients {
-		_ = proc.Signal(id, syscall.SIGKILL) // gone is what we want
+		_ = proc.Signal(id, syscall.SIGKILL) // fails only if the client has exited
 	}
 	return awaitGone(ctx, server)
 }
 
-// ownClients finds the control clients of all processes by their arguments. The server does
-// not list one whose owner was killed before it was attached.
+// ownClients returns the control clients of this server, found by their arguments. The server's own list can be
+// incomplete: it does not contain a client whose owner was killed before the client attached.
 func (s *Server) ownClients(server int) ([]proc.ID, error) {
 	all, err := proc.List()
 	if err != nil {
@@ -112,7 +114,7 @@ func (s *Server) ownClients(server int) ([]proc.ID, error) {
 		}
 		argv, err := proc.Argv(info.PID)
 		if err != nil {
-			continue // it has ended, or is another user's
+			continue // the process has exited or belongs to another user
 		}
 		at := slices.Index(argv, "-S")
 		if at > 0 && at+1 < len(argv) && argv[at+1] == s.socket && slices.Contains(argv, "-C") {
@@ -122,7 +124,7 @@ func (s *Server) ownClients(server int) ([]proc.ID, error) {
 	return clients, nil
 }
 
-// awaitGone waits until the process has ended.
+// awaitGone waits until the process has exited.
 func awaitGone(ctx context.Context, pid int) error {
 	info, err := proc.Stat(pid)
 	if errors.Is(err, proc.ErrGone) {
@@ -134,8 +136,7 @@ func awaitGone(ctx context.Context, pid int) error {
 	return proc.WaitGone(ctx, info.ID)
 }
 
-// Identify returns the identity of a process of the server's; one that has ended already
-// has no start time.
+// Identify returns the identity of a process. The identity of a process that has exited has no start time.
 func Identify(pid int) proc.ID {
 	info, err := proc.Stat(pid)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// configuration returns the text of the server's own configuration file. What an older tmux
-// does not know is left out quietly (-q).
+// configuration returns the text of the server's configuration file. The flag -q makes an older tmux ignore options
+// that it does not know.
 //
-// The size of windows is set to manual for each window and not here: tmux 3.3 crashes when
-// it makes a session while that is the default.
+// The option window-size is set to manual for each window and not here: tmux 3.3 crashes if it creates a session while
+// manual is the default.
 func (s *Server) configuration() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by gc. Changes are lost.\n")
@@ -42,7 +42,7 @@ func (s *Server) configuration() string {
 		"set -g status-interval 0",
 		"set -g status-left-length 80",
 		"set -g status-left ' #{session_name} '",
-		"set -g status-right '#{?pane_dead,ended ,}#{?client_readonly,read only ,}C-b d leaves '",
+		"set -g status-right '#{?pane_dead,exited ,}#{?client_readonly,read only ,}C-b d detaches '",
 		"set -g status-style 'bg=colour236,fg=colour252'",
 		"set -g status-left-style 'bg=colour24,fg=colour255,bold'",
 		"set -g window-status-format ''",
@@ -51,27 +51,28 @@ func (s *Server) configuration() string {
 		`%if "#{>=:#{version},3.1}"`,
 		"set-hook -g client-attached " + follow("latest"),
 		"set-hook -g client-session-changed " + follow("latest"),
-		"%else", // which knows no latest
+		"%else", // tmux before 3.1 does not know "latest"
 		"set-hook -g client-attached " + follow("largest"),
 		"set-hook -g client-session-changed " + follow("largest"),
 		"%endif",
 	} {
 		fmt.Fprintln(&b, line)
 	}
-	for _, line := range s.keys() {
+	for _, line := range s.keyTableLines() {
 		fmt.Fprintln(&b, line)
 	}
 	return b.String()
 }
 
-// follow lets a window of ours follow the size of the person who comes to see it, of several
-// the one that the rule names. When the last one has left, the driver gives it its own size
-// again.
+// follow returns the hook command that makes a window of gc follow the size of its attached clients. rule is the value
+// of window-size, which chooses among several clients. When the last client has detached, [Server.RestoreSizes]
+// restores the size.
 func follow(rule string) string {
 	return `"if-shell -F '#{&&:#{@` + OptionInstance + `},#{==:#{client_control_mode},0}}' 'set-option -w window-size ` + rule + `'"`
 }
 
-// terminal256 returns the name of tmux's own terminal, where the system knows it.
+// terminal256 returns the TERM value for panes: "tmux-256color" if the system has this terminal description, and
+// "screen-256color" otherwise.
 func terminal256(env []string) string {
 	dirs := []string{Value(env, "TERMINFO"), filepath.Join(Value(env, "HOME"), ".terminfo"), "/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo", "/usr/lib/terminfo", "/usr/share/lib/terminfo", "/opt/homebrew/share/terminfo", "/usr/local/share/terminfo"}
 	dirs = append(dirs, filepath.SplitList(Value(env, "TERMINFO_DIRS"))...)

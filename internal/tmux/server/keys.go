@@ -6,41 +6,40 @@ import (
 	"gascity/internal/tmux/control"
 )
 
-// KeyTable is the key table of people who are attached. In it each key that goes to a
-// program waits for as long as the pane's [OptionHold] names a lock, and then goes, before
-// all that was typed after it: a client's keys are taken one after the other. The prefix
-// key and what follows it are tmux's own and wait for nothing.
+// KeyTable is the tmux key table of attached clients. In this table a key that goes to a program waits while the
+// pane's option [OptionHold] names a lock. tmux processes the keys of a client in order, so keys that are typed later
+// arrive later. The prefix key and the key after it belong to tmux and do not wait.
 //
-// A key waits for [HoldSeconds], and for as long as who holds the lock says so by [HeartbeatVariable] at
-// least as often. So a process that dies delays typing for no more than twice that: the
-// first key has the server look, and open the lock.
+// The first waiting key starts a check in the server. The check runs every [HoldSeconds] and releases the lock if its
+// holder has not set [HeartbeatVariable] since the last check. So a holder that dies delays typing for at most twice
+// that time.
 const KeyTable = "gc"
 
-// The options of a pane for which keys are kept back.
+// The options of a pane whose keys are held.
 const (
-	OptionHold = "gc_hold" // the lock (wait-for -L) that keys wait for; unset if there is none
+	OptionHold = "gc_hold" // the lock (wait-for -L) that keys wait for; unset if keys do not wait
 	OptionHeld = "gc_held" // the last lock that a key has waited for
 )
 
-// HeartbeatVariable is the hidden variable of a session that names the lock whose holder lived when it was
-// set; who looks unsets it. Setting an option would have the screens of all clients drawn again.
+// HeartbeatVariable is the hidden variable of a session that the holder of a lock sets to the lock's name while it
+// runs. The check in the server unsets the variable. It is not an option, because setting an option redraws the
+// screens of all clients.
 const HeartbeatVariable = "gc_beat"
 
-// HoldSeconds is how long a key waits, and how often the server looks from then on whether
-// the holder lives.
+// HoldSeconds is the interval, in seconds, at which the server checks whether the holder of a lock still runs.
 const HoldSeconds = "2"
 
-// keys returns the lines of the configuration that make the key table. Before 3.3 a key cannot
-// be sent on as it is: there are none.
-func (s *Server) keys() []string {
+// keyTableLines returns the lines of the configuration that define the key table. They apply to tmux 3.3 or newer: older
+// versions cannot send a key unchanged.
+func (s *Server) keyTableLines() []string {
 	binary, err := control.FindProgram(s.cfg.Binary, Value(s.cfg.Environ, "PATH"))
 	if err != nil {
-		return nil // who would open the lock
+		return nil // without the program the check could not release the lock
 	}
-	look := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + HeartbeatVariable + `},#{@` + OptionHold + `}}'` +
+	check := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + HeartbeatVariable + `},#{@` + OptionHold + `}}'` +
 		` 'set-environment -u -t #{session_id} ` + HeartbeatVariable + ` ; display-message -p on'` +
 		` 'wait-for -U #{@` + OptionHold + `} ; set-option -p -q -u -t #{pane_id} @` + OptionHold + `' 2>/dev/null`
-	expire := `while [ "$(` + look + `)" = on ]; do sleep ` + HoldSeconds + `; done`
+	expire := `while [ "$(` + check + `)" = on ]; do sleep ` + HoldSeconds + `; done`
 	wait := `if-shell -F '#{@` + OptionHold + `}' { set-option -p -F @` + OptionHeld + ` '#{@` + OptionHold + `}' ; run-shell -b -d ` + HoldSeconds + ` ` + quote(expire) +
 		` ; run-shell -C 'wait-for -L #{@` + OptionHold + `} ; wait-for -U #{@` + OptionHold + `}' } ; `
 	bind := "bind-key -T " + KeyTable + " "
@@ -59,10 +58,10 @@ func (s *Server) keys() []string {
 	}
 }
 
-// shellQuote makes a word of a shell.
+// shellQuote returns the word in quotes for a shell.
 func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// quote makes a word of the configuration of text in which formats are expanded later.
+// quote returns the text in double quotes for the configuration. It does not escape formats, which tmux expands later.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`).Replace(text) + `"`
 }

@@ -12,14 +12,14 @@ import (
 	"gascity/internal/statedir"
 )
 
-// reviveSignal has a tmux server make its socket again.
-const reviveSignal = syscall.SIGUSR1
+// restoreSignal makes a tmux server create its socket again.
+const restoreSignal = syscall.SIGUSR1
 
-// reviveLimit bounds the wait for that.
-const reviveLimit = 5 * time.Second
+// restoreLimit is the longest time that RestoreSocket waits for the socket.
+const restoreLimit = 5 * time.Second
 
-// RestoreSocket has a server that lives without its socket, which somebody removed, make it again. It does
-// nothing if the socket is there, or if no such server is found.
+// RestoreSocket makes a running server whose socket file was removed create the socket again. It does nothing if the
+// socket exists or no such server is found.
 func (s *Server) RestoreSocket(ctx context.Context) error {
 	if !statedir.NotExists(s.socket) {
 		return nil
@@ -36,16 +36,16 @@ func (s *Server) RestoreSocket(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := proc.Signal(server, reviveSignal); err != nil {
+	if err := proc.Signal(server, restoreSignal); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, reviveLimit, fmt.Errorf("tmux server %d does not make its socket %s again; its sessions run", server.PID, s.socket))
+	ctx, cancel := context.WithTimeoutCause(ctx, restoreLimit, fmt.Errorf("tmux server (process %d) did not create its socket %s again within %v; its sessions still run", server.PID, s.socket, restoreLimit))
 	defer cancel()
-	look := time.NewTicker(lockRetry)
-	defer look.Stop()
+	tick := time.NewTicker(lockRetry)
+	defer tick.Stop()
 	for statedir.NotExists(s.socket) {
 		select {
-		case <-look.C:
+		case <-tick.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -53,11 +53,11 @@ func (s *Server) RestoreSocket(ctx context.Context) error {
 	return nil
 }
 
-// serverTitle is what a server calls itself where a program can; elsewhere it is called like the program.
+// serverTitle is the process name of a tmux server, on systems where a program can set its name. On other systems the
+// process has the name of the program.
 const serverTitle = "tmux: server"
 
-// find returns the process of the server. It was started with the socket as an argument, and keeps
-// the arguments when it goes on in the background.
+// find searches for the process of the server by its arguments, which contain the path of the socket.
 func (s *Server) find() (id proc.ID, found bool, err error) {
 	all, err := proc.List()
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) find() (id proc.ID, found bool, err error) {
 			continue
 		}
 		argv, err := proc.Argv(info.PID)
-		if err != nil || !slices.Contains(argv, s.socket) || !info.Catches(reviveSignal) {
+		if err != nil || !slices.Contains(argv, s.socket) || !info.Catches(restoreSignal) {
 			continue
 		}
 		if now, err := proc.Stat(info.PID); err == nil && now.ID == info.ID {
@@ -78,5 +78,6 @@ func (s *Server) find() (id proc.ID, found bool, err error) {
 	return id, false, nil
 }
 
-// shouldSearch is true once: a server that this process has not met yet may have lost its socket before.
+// shouldSearch returns true at its first call and false later. A server whose socket is missing is searched for only
+// once in this process.
 func (s *Server) shouldSearch() bool { return !s.searched.Swap(true) }

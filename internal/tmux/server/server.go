@@ -1,6 +1,6 @@
-// Package server is the tmux server of one city: its socket, its configuration, who its
-// clients are, and what it says of the panes that are ours. It knows neither agents nor
-// records: what may be done to a pane is the driver's to say.
+// Package server manages the tmux server of one city: its socket, its configuration, its clients and the state of
+// the panes that gc has created. It knows neither agents nor records. Package provider/tmux decides what happens to
+// a pane.
 package server
 
 import (
@@ -24,46 +24,45 @@ import (
 )
 
 const (
-	// Hub is the session of the control client. No session of the contract can have
-	// this name.
+	// Hub is the tmux session of the control client. The name is not a valid name of a runtime session.
 	Hub = "~gc"
 	// Cols is the width of a session without an attached client.
 	Cols = 200
 	// Rows is the height of such a session.
 	Rows = 50
-	// scrollback is how many lines are kept above the screen.
+	// scrollback is the number of lines that are kept above the screen.
 	scrollback = 10_000
-	// maxSocketPath is what every system allows, without the final NUL.
+	// maxSocketPath is the longest socket path in bytes that all systems allow, without the final NUL.
 	maxSocketPath = 103
 )
 
-// Config says where the server is. All is required.
+// Config configures a Server. All fields are required.
 type Config struct {
-	// Dir is the private folder of the configuration, and of the socket unless that is an
+	// Dir is the private directory of the configuration file. Socket is the name of the socket in Dir, or an
 	// absolute path.
 	Dir, Socket string
-	// Binary is the program, a name in PATH of Environ or a path.
+	// Binary is the tmux program: a path, or a name that is searched for in PATH of Environ.
 	Binary string
-	// Env is the base environment of agents: what a program needs to run at all goes to
-	// the server.
+	// Env is the base environment of agents. The server gets only the variables that every program needs. Environ
+	// is the environment of gc.
 	Env, Environ []string
 	Logger       *slog.Logger
 }
 
-// Server is the city's tmux server, which need not run. It is safe for concurrent use.
+// Server controls the city's tmux server, which may be running or not. It is safe for concurrent use.
 type Server struct {
 	cfg        Config
 	ctl        *control.Client
 	socket     string
-	socketDirs []string // folders outside of Dir that the socket is in, outermost first
+	socketDirs []string // the socket's directories outside Dir, outermost first
 	conf       string
-	env        []string // of the server: no secret is in it, panes inherit it
+	env        []string // the environment of the server; panes inherit it, so it contains no secret
 	sessions   sessionList
-	// searched: a server without its socket was searched for.
+	// searched reports that this process has searched for a server whose socket is missing.
 	searched atomic.Bool
 }
 
-// Open makes Dir. It starts no server.
+// Open creates Dir and returns a Server. It starts no tmux server.
 func Open(cfg Config) (*Server, error) {
 	if err := statedir.MakePrivate(cfg.Dir); err != nil {
 		return nil, err
@@ -72,19 +71,19 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	socket, away, err := socketPath(dir, cfg.Socket)
+	socket, socketDirs, err := socketPath(dir, cfg.Socket)
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range away {
+	for _, dir := range socketDirs {
 		if statedir.NotExists(dir) {
-			break // Start makes them
+			break // Start creates them
 		}
 		if err := statedir.MakePrivate(dir); err != nil {
 			return nil, err
 		}
 	}
-	s := &Server{cfg: cfg, socket: socket, socketDirs: away, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
+	s := &Server{cfg: cfg, socket: socket, socketDirs: socketDirs, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
 	s.ctl, err = control.New(control.Options{
 		Socket: socket, Binary: cfg.Binary, Path: Value(cfg.Environ, "PATH"), Config: s.conf, Env: s.env,
 		Hub: Hub, Width: Cols, Height: Rows, Logger: cfg.Logger,
@@ -101,9 +100,10 @@ func (s *Server) Socket() string { return s.socket }
 // Env returns the server's own environment, which its panes inherit.
 func (s *Server) Env() []string { return s.env }
 
-// socketPath is in the folder, or, where that is too long for a socket, in private folders of
-// the user's that follow from it.
-func socketPath(dir, name string) (path string, away []string, err error) {
+// socketPath returns the path of the socket. The socket is in dir. If that path is too long for a socket, the socket
+// is in a private directory of the user below the directory for temporary files; its name is derived from the long
+// path, and socketDirs are the directories to create.
+func socketPath(dir, name string) (path string, socketDirs []string, err error) {
 	path = name
 	if !filepath.IsAbs(name) {
 		if name != filepath.Base(name) || name == "." || name == ".." {
@@ -123,10 +123,11 @@ func socketPath(dir, name string) (path string, away []string, err error) {
 	return filepath.Join(own, "s"), []string{short, own}, nil
 }
 
-// inherited are the variables that the server gets from the base environment: what a
-// program needs to run at all, and nothing that could be a secret.
+// inherited are the names of the variables that the server gets from the base environment. Every program needs them,
+// and they contain no secrets.
 var inherited = []string{"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERMINFO", "TERMINFO_DIRS", "TZ"}
 
+// serverEnv returns the environment of the server: the inherited variables of base.
 func serverEnv(base []string) []string {
 	var env []string
 	for _, name := range inherited {
@@ -137,7 +138,7 @@ func serverEnv(base []string) []string {
 	return env
 }
 
-// Value returns a variable of an environment; the first entry counts.
+// Value returns the value of the first entry for the variable in env; "" if there is none.
 func Value(env []string, name string) string {
 	for _, entry := range env {
 		if v, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -147,9 +148,9 @@ func Value(env []string, name string) string {
 	return ""
 }
 
-// configured calls do with the configuration written, one process and goroutine after the
-// other.
-func (s *Server) configured(ctx context.Context, do func() error) error {
+// withConfiguration writes the configuration file and calls do. It holds the server lock meanwhile, so only one
+// process and goroutine at a time does this.
+func (s *Server) withConfiguration(ctx context.Context, do func() error) error {
 	if err := statedir.MakePrivate(filepath.Dir(s.conf)); err != nil {
 		return err
 	}
@@ -165,20 +166,21 @@ func (s *Server) configured(ctx context.Context, do func() error) error {
 	return do()
 }
 
+// lock returns the path of the server lock.
 func (s *Server) lock() string { return filepath.Join(filepath.Dir(s.conf), "server.lock") }
 
-// ErrLocked reports a lock that somebody else has.
+// ErrLocked reports that another process or goroutine holds the lock.
 var ErrLocked = errors.New("another process has the lock")
 
-// TryLock takes the lock of a file, which it makes. Its holder may remove the file; closing
-// gives it back.
+// TryLock creates the file if necessary and locks it without waiting. It returns ErrLocked if the lock is held.
+// Closing the file releases the lock. The holder may remove the file.
 func TryLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	err = statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil && statedir.SameFile(file, path) { // else who had the lock removed it
+	if err == nil && statedir.SameFile(file, path) { // otherwise the previous holder has removed the file
 		return file, nil
 	}
 	_ = file.Close() // nothing was written
@@ -188,33 +190,35 @@ func TryLock(path string) (*os.File, error) {
 	return nil, err
 }
 
-// Start takes up the server or starts it. Two that start one at once would have one each.
+// Start connects to the server, and starts it if it does not run. The server lock prevents two processes from
+// starting a server each.
 func (s *Server) Start(ctx context.Context) error {
 	if _, _, known := s.ctl.Server(); known {
 		if _, err := s.ctl.Start(ctx); err == nil {
 			return nil
 		}
 	}
-	err := s.configured(ctx, func() error {
+	err := s.withConfiguration(ctx, func() error {
 		for _, dir := range s.socketDirs {
 			if err := statedir.MakePrivate(dir); err != nil {
 				return err
 			}
 		}
 		if err := s.RestoreSocket(ctx); err != nil {
-			return err // never a second server
+			return err // do not start a second server
 		}
 		_, err := s.ctl.Start(ctx)
 		return err
 	})
 	if errors.Is(err, control.ErrNoTmux) || errors.Is(err, control.ErrTooOld) {
-		return fmt.Errorf("%w; install it, or choose the provider that needs nothing: session provider \"pty\"", err)
+		return fmt.Errorf("%w; install tmux, or use the session provider \"pty\", which needs no program", err)
 	}
 	return err
 }
 
-// Do sends commands to the server that runs. After a loss it takes up another one that
-// somebody may have started. Without a server the error matches [control.ErrNoServer].
+// Do sends commands to the running server and returns their replies. If the known server is lost, Do connects to
+// another one that may have been started. If the socket is missing, Do once searches for a server that runs without
+// it. The error matches [control.ErrNoServer] if no server runs.
 func (s *Server) Do(ctx context.Context, commands ...control.Command) ([]control.Reply, error) {
 	replies, err := s.ctl.Do(ctx, commands...)
 	for try := 0; err != nil && try < 3; try++ {
@@ -223,7 +227,7 @@ func (s *Server) Do(ctx context.Context, commands ...control.Command) ([]control
 			if _, err := s.ctl.Attach(ctx); err != nil {
 				return nil, err
 			}
-		case errors.Is(err, control.ErrInterrupted) && ctx.Err() == nil && try == 0 && reads(commands):
+		case errors.Is(err, control.ErrInterrupted) && ctx.Err() == nil && try == 0 && areReadOnly(commands):
 		case errors.Is(err, control.ErrNoServer) && statedir.NotExists(s.socket) && s.shouldSearch():
 			if err := s.RestoreSocket(ctx); err != nil {
 				return nil, err
@@ -232,7 +236,7 @@ func (s *Server) Do(ctx context.Context, commands ...control.Command) ([]control
 				return replies, err
 			}
 		case errors.Is(err, control.ErrNoTmux) && statedir.NotExists(s.socket):
-			return nil, fmt.Errorf("%w at %s", control.ErrNoServer, s.socket) // nor is there a program to ask it with
+			return nil, fmt.Errorf("%w at %s", control.ErrNoServer, s.socket) // without a socket there is no server to query
 		default:
 			return replies, err
 		}
@@ -241,7 +245,7 @@ func (s *Server) Do(ctx context.Context, commands ...control.Command) ([]control
 	return replies, err
 }
 
-// Query is Do for one command that changes nothing.
+// Query calls Do for one command and returns its reply.
 func (s *Server) Query(ctx context.Context, command control.Command) (control.Reply, error) {
 	replies, err := s.Do(ctx, command)
 	if len(replies) == 0 {
@@ -250,11 +254,11 @@ func (s *Server) Query(ctx context.Context, command control.Command) (control.Re
 	return replies[0], err
 }
 
-// Absent reports whether err says for certain that there is no server.
+// Absent reports whether err means that certainly no server runs.
 func Absent(err error) bool { return errors.Is(err, control.ErrNoServer) }
 
-// reads reports whether the commands may be sent twice.
-func reads(commands []control.Command) bool {
+// areReadOnly reports whether the commands change nothing, so they may be sent twice.
+func areReadOnly(commands []control.Command) bool {
 	for _, c := range commands {
 		line, err := c.Line()
 		if err != nil || !strings.HasPrefix(line, "display-message") && !strings.HasPrefix(line, "list-") && !strings.HasPrefix(line, "capture-pane") {
@@ -264,7 +268,8 @@ func reads(commands []control.Command) bool {
 	return true
 }
 
-// IgnoreLoss drops errors which say that the server has ended.
+// IgnoreLoss returns nil for an error that means that the server has ended or the connection broke. It returns other
+// errors unchanged.
 func IgnoreLoss(err error) error {
 	for _, lost := range []error{control.ErrServerLost, control.ErrNoServer, control.ErrInterrupted} {
 		if errors.Is(err, lost) {
@@ -274,17 +279,17 @@ func IgnoreLoss(err error) error {
 	return err
 }
 
-// Configure applies the present configuration to a server that runs.
+// Configure applies the current configuration to the running server.
 func (s *Server) Configure(ctx context.Context) error {
-	return s.configured(ctx, func() error {
+	return s.withConfiguration(ctx, func() error {
 		_, err := s.Do(ctx, control.Cmd("source-file", s.conf))
 		return err
 	})
 }
 
-// Shutdown ends the server with all that runs in it, and waits until it has ended.
+// Shutdown stops the server with all programs in it, and waits until the server has exited.
 func (s *Server) Shutdown(ctx context.Context) error {
-	_, err := s.Do(ctx, control.Cmd("display-message", "-p", ".")) // which takes up one that runs
+	_, err := s.Do(ctx, control.Cmd("display-message", "-p", ".")) // connects to a running server
 	server, _, known := s.ctl.Server()
 	if err == nil {
 		s.ctl.ExpectLoss()
@@ -295,17 +300,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = s.awaitServer(ctx, server.PID)
 	}
 	if err == nil {
-		_, lost := s.ctl.Do(ctx, control.Cmd("display-message", "-p", ".")) // which fails once the client has noticed
+		_, lost := s.ctl.Do(ctx, control.Cmd("display-message", "-p", ".")) // fails when the client has noticed the exit
 		err = IgnoreLoss(lost)
 	}
 	return err
 }
 
-// Retire ends the server if no session but the hub is in it, and removes its files. The server itself
-// looks and ends in one step, so that a session that begins meanwhile is safe: it is there before, or its
-// start finds no server. ended is false if it goes on, or if there is none.
+// Retire stops the server if it has no session except the hub, and removes its files. The server itself checks and
+// exits in one step, so Retire never stops a session that is started at the same time. ended is false if the server
+// continues to run or did not run.
 func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
-	if _, err = s.Do(ctx, control.Cmd("display-message", "-p", ".")); err != nil { // which takes up one that runs
+	if _, err = s.Do(ctx, control.Cmd("display-message", "-p", ".")); err != nil { // connects to a running server
 		if Absent(err) {
 			err = nil
 		}
@@ -335,9 +340,9 @@ func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
 	return true, s.RemoveFiles(ctx)
 }
 
-// RemoveFiles removes all files of a server, if none runs.
+// RemoveFiles removes all files of the server, unless a server runs. It does nothing and returns nil if one runs.
 func (s *Server) RemoveFiles(ctx context.Context) error {
-	return s.configured(ctx, func() error { // no other start runs meanwhile
+	return s.withConfiguration(ctx, func() error { // the lock prevents a start meanwhile
 		if !statedir.NotExists(s.socket) {
 			if _, err := s.ctl.Attach(ctx); !Absent(err) {
 				return err
@@ -349,20 +354,21 @@ func (s *Server) RemoveFiles(ctx context.Context) error {
 			}
 		}
 		for _, dir := range slices.Backward(s.socketDirs) {
-			_ = os.Remove(dir) // others may have theirs in it
+			_ = os.Remove(dir) // fails if it contains sockets of other cities
 		}
 		return nil
 	})
 }
 
-// lockRetry is how often a lock is tried that somebody has.
+// lockRetry is the interval between attempts to acquire a lock.
 const lockRetry = 5 * time.Millisecond
 
-// Retry calls try until its error is another one than busy.
+// Retry calls try until its error does not match busy, and returns the last result. It returns the cause of ctx if
+// ctx ends first.
 func Retry(ctx context.Context, try func() error, busy error) error {
 	err := try()
 	if !errors.Is(err, busy) {
-		return err // which is what nearly always happens
+		return err // nearly always
 	}
 	tick := time.NewTicker(lockRetry)
 	defer tick.Stop()

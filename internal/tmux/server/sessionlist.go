@@ -11,46 +11,46 @@ import (
 	"gascity/internal/tmux/control"
 )
 
-// sessionListAge is how long a list is believed without any report: tmux does not report a pane
-// whose program closes its terminal and lives on, or which a person starts again.
+// sessionListAge is the longest time that a cached list is used. tmux does not report every change: it does not
+// report a program that closes its terminal and continues to run, or a pane that a person respawns.
 const sessionListAge = time.Second
 
-// sessionList is the list of sessions that run, as the server reported it last. It is kept until
-// the server reports a window or a session, a process of ours ends, or the connection
-// breaks. A request for it has the server answer in any case, and so receives all earlier
-// reports: what was done before is never missed.
+// sessionList caches the list of running sessions. The cache is valid until the server reports a change of a window
+// or session, the process of a pane exits, or the connection breaks. [Server.Running] always waits for one reply of the
+// server. It then has received all earlier notifications, so it misses no earlier change.
 type sessionList struct {
 	invalidations atomic.Uint64
 
-	mu    sync.Mutex
-	names []string // nil if there is none; must not be changed
-	at    time.Time
-	when  sessionListVersion
+	mu      sync.Mutex
+	names   []string // nil if nothing is cached; must not be changed
+	at      time.Time
+	version sessionListVersion
 }
 
-// sessionListVersion are the counts of what makes a list another one.
-type sessionListVersion struct{ changes, spoils uint64 }
+// sessionListVersion counts the events that make a cached list invalid.
+type sessionListVersion struct{ changes, invalidations uint64 }
 
-// InvalidateSessions has the list of [Server.Running] asked for again: a program has ended or begun.
+// InvalidateSessions makes the cached list of [Server.Running] invalid. Callers call it when a program has started or
+// exited.
 func (s *Server) InvalidateSessions() { s.sessions.invalidations.Add(1) }
 
 func (s *Server) sessionListVersion() sessionListVersion {
 	return sessionListVersion{s.ctl.Changes(), s.sessions.invalidations.Load()}
 }
 
-// Running returns the names of all sessions that run, in order. They are shared.
+// Running returns the sorted names of all running sessions. The slice is shared and must not be changed.
 func (s *Server) Running(ctx context.Context) ([]string, error) {
 	r := &s.sessions
 	r.mu.Lock()
-	names, at, when := r.names, r.at, r.when
+	names, at, version := r.names, r.at, r.version
 	r.mu.Unlock()
-	if names != nil && time.Since(at) < sessionListAge && when == s.sessionListVersion() {
+	if names != nil && time.Since(at) < sessionListAge && version == s.sessionListVersion() {
 		_, err := s.Query(ctx, control.Cmd("display-message", "-p", "."))
-		if err != nil || when == s.sessionListVersion() {
+		if err != nil || version == s.sessionListVersion() {
 			return names, err
 		}
 	}
-	at, when = time.Now(), s.sessionListVersion()
+	at, version = time.Now(), s.sessionListVersion()
 	names, err := s.queryRunning(ctx)
 	if err != nil {
 		return nil, err
@@ -58,13 +58,13 @@ func (s *Server) Running(ctx context.Context) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if at.After(r.at) {
-		r.names, r.at, r.when = names, at, when
+		r.names, r.at, r.version = names, at, version
 	}
 	return names, nil
 }
 
-// queryRunning asks for the names of all sessions that run, and for nothing else: the server
-// takes its time for every field of every pane. All windows of ours are in the hub.
+// queryRunning queries the names of all running sessions. It lists the hub, which contains every window that gc has
+// created, and queries only two fields, because each field of each pane costs the server time.
 func (s *Server) queryRunning(ctx context.Context) ([]string, error) {
 	reply, err := s.Query(ctx, control.Cmd("list-panes", "-s", "-t", "="+Hub+":", "-F", "#{pane_dead} #{@"+OptionSession+"}"))
 	names := []string{}

@@ -14,38 +14,39 @@ import (
 	"gascity/runtime"
 )
 
-// The options of a pane of ours.
+// The options of a pane that gc has created.
 const (
-	OptionInstance = "gc_instance" // hash of the token
-	OptionSession  = "gc_session"  // name of the session
-	OptionLease    = "gc_lease"    // number of the present right to deliver
-	OptionEntered  = "gc_entered"  // the delivery whose Enter was sent
-	OptionPaste    = "gc_paste"    // bracketed paste, as it was reported last
-	OptionSigns    = "gc_signs"    // what the program reported about itself last
+	OptionInstance = "gc_instance" // the hash of the instance token
+	OptionSession  = "gc_session"  // the name of the session
+	OptionLease    = "gc_lease"    // the number of the current delivery lease
+	OptionEntered  = "gc_entered"  // the number of submit keys that were sent
+	OptionPaste    = "gc_paste"    // the last reported bracketed paste mode: "1" or "0"
+	OptionSigns    = "gc_signs"    // the last reports of the program about itself
 )
 
-// State is what the server says of one of our panes.
+// State is the state of one pane that gc has created, as the server reports it.
 type State struct {
-	// Name is the session's, Hash stands for the instance's token.
+	// Name is the name of the session, Hash the hash of the instance token.
 	Name, Hash string
 	// Pane, Window and Session are ids.
 	Pane, Window, Session string
-	Dead                  bool
-	// Collected, with Dead: the server knows how it ended, as Exit says.
+	// Dead: the pane's process has closed its terminal or exited.
+	Dead bool
+	// Collected, together with Dead, means that the server has collected the process and Exit is known.
 	Collected bool
 	Exit      runtime.Exit
 	PID       int
-	// Attached is how many people are.
+	// Attached is the number of attached clients.
 	Attached int
-	// Human and Output are when a person typed and the program printed last, by the second.
-	// Human is zero if no client was ever attached.
+	// Human is the time of a person's last input, Output the time of the program's last output. Both have a
+	// resolution of one second. Human is zero if no client was ever attached.
 	Human, Output time.Time
 	Width, Height int
 	Title         string
 }
 
-// StateFields is the format of a [State]. The title is last: it can hold anything. Times are
-// asked for where there is a pane only: a tmux 3.2 that is asked for one of nothing crashes.
+// StateFields is the tmux format of a [State], for [Parse]. The title is last because it can contain spaces. The
+// times are queried only if the pane exists, because tmux 3.2 crashes otherwise.
 const (
 	StateFields = "#{@" + OptionInstance + "} #{@" + OptionSession + "} #{pane_id} #{window_id} #{session_id} #{pane_dead} #{pane_dead_status} " +
 		"#{pane_dead_signal} #{pane_dead_time} #{pane_pid} #{session_attached} " +
@@ -53,15 +54,14 @@ const (
 	stateCount = 17
 )
 
-// ErrNotOurs reports a pane that does not exist, or is none of ours.
+// ErrNotOurs reports that a pane does not exist or was not created by gc.
 var ErrNotOurs = errors.New("no such pane")
 
-// Parse reads what the server says by StateFields. Of a pane that is none of ours it is
-// [ErrNotOurs].
+// Parse parses the server's output for StateFields. It returns [ErrNotOurs] for a pane that gc has not created.
 func Parse(line string) (State, error) {
 	f := strings.SplitN(line, " ", stateCount)
 	if len(f) < stateCount {
-		return State{}, fmt.Errorf("cannot understand tmux: %q", line)
+		return State{}, fmt.Errorf("cannot parse the reply of tmux: %q", line)
 	}
 	if f[0] == "" {
 		return State{}, ErrNotOurs
@@ -72,7 +72,7 @@ func Parse(line string) (State, error) {
 		Width: Number(f[14]), Height: Number(f[15]), Title: f[16],
 	}
 	if f[11] != "" {
-		s.Human = parseTime(f[12]).Add(time.Second - 1) // it is given by the second: at the end of it
+		s.Human = parseTime(f[12]).Add(time.Second - 1) // the resolution is one second: use the end of the second
 	}
 	if s.Dead {
 		s.Exit, s.Collected = exitOf(f[6], f[7], f[8]), f[6] != "" || Number(f[7]) > 0
@@ -80,8 +80,8 @@ func Parse(line string) (State, error) {
 	return s, nil
 }
 
-// exitOf reads how a process ended. A tmux that does not report the signal says nothing
-// at all of a process that one ended.
+// exitOf returns the exit for the values that tmux reports. Older versions of tmux report neither status nor signal
+// for a process that a signal has killed: then the signal is "unknown".
 func exitOf(status, signal, at string) runtime.Exit {
 	e := runtime.Exit{Code: Number(status), At: parseTime(at)}
 	switch n := Number(signal); {
@@ -96,13 +96,13 @@ func exitOf(status, signal, at string) runtime.Exit {
 	return e
 }
 
-// Number is zero for what is none.
+// Number returns the integer in s; zero if s is not an integer.
 func Number(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }
 
-// parseTime is zero for what is none.
+// parseTime returns the time for a number of Unix seconds; the zero time if s is not a positive number.
 func parseTime(s string) time.Time {
 	if n := Number(s); n > 0 {
 		return time.Unix(int64(n), 0)
@@ -110,13 +110,13 @@ func parseTime(s string) time.Time {
 	return time.Time{}
 }
 
-// collectLimit is how long a server may take to know how a process ended whose terminal it
-// has seen close.
+// collectLimit is the longest time that FinalState waits for the server to collect a process that has closed its
+// terminal.
 const collectLimit = 10 * time.Second
 
-// FinalState asks for the state of an instance's pane; [ErrNotOurs] if it has none. When its agent has
-// ended it waits until the server knows how, or has collected the process and will never know: one
-// before 3.3 does not report signals.
+// FinalState returns the state of an instance's pane. If the pane is dead, FinalState waits until the exit status is
+// known or the process was collected without one: tmux before 3.3 does not report signals. It returns [ErrNotOurs] if
+// the pane does not exist or belongs to another instance.
 func (s *Server) FinalState(ctx context.Context, target, hash, pane string) (State, error) {
 	began, gone := time.Now(), false
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -134,7 +134,7 @@ func (s *Server) FinalState(ctx context.Context, target, hash, pane string) (Sta
 		}
 		info, err := proc.Stat(now.PID)
 		if gone = errors.Is(err, proc.ErrGone); gone {
-			continue // it was collected between the two
+			continue // the process was collected between the two queries
 		}
 		if err == nil && info.State == proc.StateZombie {
 			WakeReaper(info)
@@ -147,22 +147,22 @@ func (s *Server) FinalState(ctx context.Context, target, hash, pane string) (Sta
 	}
 }
 
-// WakeReaper has the server collect a process that has ended: tmux 3.3 sometimes misses the
-// signal, and then leaves it until the next one.
+// WakeReaper sends SIGCHLD to the parent of a process that has exited, so the server collects the process. tmux 3.3
+// sometimes misses the signal and then does not collect the process before the next one.
 func WakeReaper(ended proc.Info) {
 	if parent, err := proc.Stat(ended.PPID); err == nil {
-		_ = proc.Signal(parent.ID, syscall.SIGCHLD) // one without the signal is asked again
+		_ = proc.Signal(parent.ID, syscall.SIGCHLD) // callers repeat it if it fails
 	}
 }
 
-// paneState asks once for the state of a pane.
+// paneState queries the state of a pane once.
 func (s *Server) paneState(ctx context.Context, target string) (State, error) {
 	reply, err := s.Query(ctx, queryState(target))
 	return parsePaneState(reply.Output, err)
 }
 
-// QueryState returns the state of an instance's pane for who asks for nothing else, see
-// [control.Client.QueryOnce]; [ErrNotOurs] if it has none.
+// QueryState returns the state of an instance's pane. It needs no control client, see [control.Client.QueryOnce]. It
+// returns [ErrNotOurs] if the pane does not exist or belongs to another instance.
 func (s *Server) QueryState(ctx context.Context, target, hash, pane string) (State, error) {
 	now, err := parsePaneState(s.ctl.QueryOnce(ctx, queryState(target)))
 	if err == nil && (now.Hash != hash || now.Pane != pane) {
@@ -171,11 +171,12 @@ func (s *Server) QueryState(ctx context.Context, target, hash, pane string) (Sta
 	return now, err
 }
 
+// queryState returns the command that queries the state of a pane.
 func queryState(target string) control.Command {
 	return control.Cmd("display-message", "-p", "-t", target, StateFields)
 }
 
-// parsePaneState reads what the server says of one pane.
+// parsePaneState returns the state for the result of the queryState command.
 func parsePaneState(output []byte, err error) (State, error) {
 	if Absent(err) || errors.Is(err, control.ErrNotFound) {
 		return State{}, ErrNotOurs
@@ -186,8 +187,8 @@ func parsePaneState(output []byte, err error) (State, error) {
 	return Parse(string(output))
 }
 
-// List asks for all panes of ours in one query. The strays are those that only the hub shows:
-// somebody has killed their sessions.
+// List returns the states of all panes that gc has created, with one query. strays are the panes that are only in the
+// hub, because somebody has killed their sessions.
 func (s *Server) List(ctx context.Context) (all, strays []State, err error) {
 	reply, err := s.Query(ctx, control.Cmd("list-panes", "-a", "-F", "#{session_name} "+StateFields))
 	if err != nil {
@@ -199,12 +200,12 @@ func (s *Server) List(ctx context.Context) (all, strays []State, err error) {
 		session, rest, _ := strings.Cut(line, " ")
 		pane, err := Parse(rest)
 		switch {
-		case errors.Is(err, ErrNotOurs): // of a person, or the hub's own
+		case errors.Is(err, ErrNotOurs): // a pane of a person or of the hub
 		case err != nil:
 			return nil, nil, err
 		case session == Hub:
 			linked = append(linked, pane)
-		case !seen[pane.Hash]: // a person may have linked it into another session
+		case !seen[pane.Hash]: // the list has a pane twice if a person has linked it into another session
 			seen[pane.Hash] = true
 			all = append(all, pane)
 		}

@@ -8,7 +8,8 @@ import (
 	"gascity/internal/tmux/control"
 )
 
-// Kill removes the window from the server, and the session with what a person has added.
+// Kill returns the command that kills the window and its session, with all windows that a person has added to it. It
+// kills only the window if Session is empty.
 func (s State) Kill() control.Command {
 	window := control.Cmd("kill-window", "-t", s.Window)
 	if s.Session == "" {
@@ -17,19 +18,19 @@ func (s State) Kill() control.Command {
 	return control.Sequence(window, control.Cmd("kill-session", "-t", s.Session))
 }
 
-// Sweep ends what a person has killed: their session is gone, only the hub keeps the window.
+// Sweep kills the windows of strays: a person has killed their sessions, and only the hub still contains the windows.
 func (s *Server) Sweep(ctx context.Context, strays []State) {
 	for _, pane := range strays {
 		condition := "#{&&:#{==:#{@" + OptionInstance + "}," + pane.Hash + "},#{==:#{session_name}," + Hub + "}}"
 		if _, err := s.Query(ctx, control.If(pane.Pane, condition, control.Cmd("kill-window", "-t", pane.Window), control.Command{})); err != nil {
-			s.cfg.Logger.Debug("cannot end a window", "session", pane.Name, "error", err)
+			s.cfg.Logger.Debug("cannot kill a window", "session", pane.Name, "error", err)
 		}
 	}
 }
 
-// RestoreSizes gives windows without a viewer their own size again. A tmux before 3.2 reports a second
-// size to a program only after a quarter of a second without requests, which may never come:
-// there gc reports it to the program.
+// RestoreSizes resizes the windows without an attached client to Cols and Rows. tmux before 3.2 may never report the
+// new size to the program, because it waits for 250 ms without requests. For such a server RestoreSizes sets the size
+// of the terminal itself.
 func (s *Server) RestoreSizes(ctx context.Context, list []State) {
 	for _, pane := range list {
 		if pane.Attached > 0 || pane.Width == Cols && pane.Height == Rows {
