@@ -23,9 +23,9 @@ func (p *Provider) Attach(name string) error {
 	return p.AttachTerminal(context.Background(), name, runtime.AttachOptions{}) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// AttachTerminal implements runtime.Attacher by a tmux client of the city's
-// server, also inside another tmux. The keys are the server's own: C-b d and C-\ leave,
-// and other ones cannot be asked for.
+// AttachTerminal implements runtime.Attacher. It runs a tmux client of the city's server, also inside
+// another tmux. The detach keys are those of the server, C-b d and C-\. AttachTerminal refuses options that
+// name other keys.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	const op = "attach to"
 	p.panes.releaseListener()
@@ -37,14 +37,14 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 		return fold(op, name, err)
 	}
 	if len(opts.DetachKeys) > 0 && !slices.Equal(opts.DetachKeys, []string{"C-b d", `C-\`}) {
-		return &runtime.Error{Op: op, Session: name, Err: fmt.Errorf("other detach keys than tmux's own: %w", errors.ErrUnsupported)}
+		return &runtime.Error{Op: op, Session: name, Err: fmt.Errorf("detach keys of a tmux session cannot be changed; use C-b d or C-\\: %w", errors.ErrUnsupported)}
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())) {
 		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are not a terminal")}
 	}
 	if err := p.client(ctx, r, opts); err != nil {
 		if _, now, look := p.queryState(ctx, name); look == nil && now == nil {
-			err = errEnded // tmux says how, and its exit status nothing
+			err = errEnded // tmux prints the reason; its exit status does not contain one
 		}
 		return fold(op, name, err)
 	}
@@ -55,8 +55,9 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 // errEnded reports that a person's client ended because of what it was connected to.
 var errEnded = errors.New("the session has ended, or its tmux server; gc status shows more")
 
-// queryState looks at a session by a process of tmux: who is attached asks twice and hears nothing,
-// and has no use for a control client. The state is nil if there is no such session.
+// queryState reads the record and the state of a session. It runs a tmux process for the query and opens no
+// control client, because an attach makes only two queries and needs no notifications. The state is nil if
+// there is no such session.
 func (p *Provider) queryState(ctx context.Context, name string) (*record, *server.State, error) {
 	if runtime.ValidateName(name) != nil {
 		return nil, nil, nil //nolint:nilerr // such a session cannot exist
@@ -72,8 +73,8 @@ func (p *Provider) queryState(ctx context.Context, name string) (*record, *serve
 	return r, &s, err
 }
 
-// client runs the person's client. It has the person's environment: only terminals matter
-// in it, and the server takes none of it over.
+// client runs a tmux client on the standard streams until it exits or ctx ends. The client gets the person's
+// environment, which describes the terminal. The server copies nothing from it (attach-session -E).
 func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
 	binary, err := control.FindProgram(p.cfg.Binary, server.Value(p.cfg.Environ, "PATH"))
 	if err != nil {
@@ -97,7 +98,7 @@ func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOpt
 	return err
 }
 
-// printReason says why the attach ended, where tmux does not.
+// printReason prints to standard error why the attach ended, in the cases in which tmux does not print it.
 func (p *Provider) printReason(r *record) {
 	ctx, cancel := bounded()
 	defer cancel()

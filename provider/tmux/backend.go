@@ -19,14 +19,14 @@ import (
 	"gascity/runtime"
 )
 
-// sessionBackend is one session's place while the start sequence works on it.
+// sessionBackend implements startup.Backend for one session.
 type sessionBackend struct {
 	provider *Provider
 	name     string
 	cfg      runtime.Config
-	again    *record  // of the box that stands: a relaunch
-	lock     *os.File // the claim; nil once the session stands
-	record   *record  // once it does
+	existing *record  // the record of the session to relaunch; nil for a start
+	lock     *os.File // the lock of the session's directory; nil after Create
+	record   *record  // nil before Create has made the session
 	pane     *pane
 }
 
@@ -48,7 +48,7 @@ func (b *sessionBackend) Claim(ctx context.Context) error {
 	}
 	r, err := readRecord(b.dir())
 	if err == nil && r != nil {
-		err = p.clearWay(ctx, r)
+		err = p.removeEnded(ctx, r)
 	}
 	if err == nil {
 		err = removePrevious(b.dir())
@@ -60,9 +60,10 @@ func (b *sessionBackend) Claim(ctx context.Context) error {
 	return nil
 }
 
-// clearWay removes what is left of a session whose agent has ended. The caller has its
-// lock.
-func (p *Provider) clearWay(ctx context.Context, r *record) error {
+// removeEnded removes what is left of a session whose agent has exited. It returns an error that is
+// runtime.ErrSessionExists if the agent runs, or errOrphans if processes of a lost session run. The caller
+// holds the session's lock.
+func (p *Provider) removeEnded(ctx context.Context, r *record) error {
 	s, err := p.stateOf(ctx, r)
 	switch {
 	case errors.Is(err, server.ErrNotOurs):
@@ -85,7 +86,7 @@ func (p *Provider) clearWay(ctx context.Context, r *record) error {
 
 // Create implements startup.Backend.
 func (b *sessionBackend) Create(ctx context.Context, spec startup.Spec) error {
-	if b.again != nil {
+	if b.existing != nil {
 		return b.relaunch(ctx, spec)
 	}
 	r, err := b.prepare(ctx, spec)
@@ -110,17 +111,18 @@ func (b *sessionBackend) Create(ctx context.Context, spec startup.Spec) error {
 		return err
 	}
 	b.pane = b.provider.panes.update(r, s)
-	err = b.lock.Close() // the next start finds it
+	err = b.lock.Close() // from here on another start finds the session
 	b.lock = nil
 	return err
 }
 
-// prepare makes what is on the disk before anything is in the server.
+// prepare starts the server if necessary and writes the session's files. It returns the session's record,
+// which does not name a pane yet.
 func (b *sessionBackend) prepare(ctx context.Context, spec startup.Spec) (*record, error) {
 	if err := b.provider.server.Start(ctx); err != nil {
 		return nil, err
 	}
-	b.provider.panes.listen() // before the first byte
+	b.provider.panes.listen() // before the agent's first output
 	boot, err := proc.BootID()
 	if err != nil {
 		return nil, err
@@ -141,8 +143,9 @@ func (b *sessionBackend) prepare(ctx context.Context, spec startup.Spec) (*recor
 	)
 }
 
-// createSession makes the session in one step: a pane that does nothing, our marks on it, its size,
-// its place in the hub, and only then the agent, which never sees another size.
+// createSession creates the tmux session in one command sequence and returns its state. The sequence creates
+// a pane that runs an empty command, sets the pane's options and size, and links the window into the hub.
+// It starts the agent last, so the agent never sees another size.
 func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher string) (server.State, error) {
 	target := "=" + r.Name + ":"
 	set := func(kind, name, value string) control.Command {
@@ -158,7 +161,7 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 		control.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
 		set("-p", "@"+server.OptionInstance, r.hash()),
 		set("-p", "@"+server.OptionSession, r.Name),
-		set("-p", "@"+optionRecord, r.copied()),
+		set("-p", "@"+optionRecord, r.encodeForPane()),
 		set("-w", "window-size", "manual"),
 		control.Cmd("resize-window", append([]string{"-t", target}, size...)...),
 		control.Cmd("select-pane", "-t", target, "-T", ""),
@@ -170,7 +173,7 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 	reply, err := b.provider.server.Do(ctx, control.Sequence(commands...))
 	switch {
 	case errors.Is(err, control.ErrExists):
-		// One of ours would have been found before.
+		// Claim would have found a session of gc.
 		return server.State{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.Socket(), r.Name)
 	case err != nil:
 		b.removePartial(ctx, r)
@@ -187,20 +190,20 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 	return s, err
 }
 
-// removePartial removes a session that was made in part.
+// removePartial removes the session if createSession failed after it created the session.
 func (b *sessionBackend) removePartial(ctx context.Context, r *record) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
 	list, _, err := b.provider.server.List(ctx)
 	if err != nil {
-		return // then nothing of it can be taken away
+		return // without a list nothing can be removed
 	}
 	if slices.ContainsFunc(list, func(s server.State) bool { return s.Hash == r.hash() }) {
 		_ = b.provider.killInstance(ctx, r, -1) // the start fails in any case
 	}
 }
 
-// relaunch starts the agent of another instance in the pane that stands.
+// relaunch stops the agent and starts a new instance in the existing pane.
 func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error {
 	p := b.provider
 	lock, err := claimFolder(ctx, b.dir())
@@ -212,10 +215,10 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 	if err != nil {
 		return err
 	}
-	if r == nil || r.token != b.again.token {
+	if r == nil || r.token != b.existing.token {
 		return runtime.ErrSessionNotFound
 	}
-	resume, err := p.server.Client().PauseOutput(ctx, r.Pane) // before its program ends: nothing drains a dead pane
+	resume, err := p.server.Client().PauseOutput(ctx, r.Pane) // before the agent exits: tmux does not drain a dead pane
 	if err != nil {
 		return err
 	}
@@ -223,7 +226,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 	if err := r.endTree(ctx, p.cfg.StopGrace); err != nil {
 		return err
 	}
-	former := *r
+	previous := *r
 	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, screen.Labels(b.cfg)
 	r.Launches++
 	r.Waits, r.Child = true, proc.ID{}
@@ -235,7 +238,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 	if err := errors.Join(statedir.WriteFile(b.dir().Instance(), []byte(r.token)), r.write(b.dir())); err != nil {
 		return err
 	}
-	s, err := b.respawn(ctx, &former, r, launcher)
+	s, err := b.respawn(ctx, &previous, r, launcher)
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
@@ -245,24 +248,26 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 	return r.write(b.dir())
 }
 
-// respawn returns the previous instance's pane to the next one, in one step.
-func (b *sessionBackend) respawn(ctx context.Context, former, next *record, launcher string) (server.State, error) {
+// respawn changes the pane from the previous instance to the next one and starts the launcher in it, in one
+// command sequence. It returns the pane's new state. It fails with errFenced if the pane no longer belongs to
+// the previous instance.
+func (b *sessionBackend) respawn(ctx context.Context, previous, next *record, launcher string) (server.State, error) {
 	unset := func(name string) control.Command {
 		return control.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
 	}
-	// The pane is quiet since before its program ended; nothing of the next one must be missed.
-	heard := control.Command{}
+	// relaunch has paused the pane's output. No output of the next program may be lost.
+	resumeOutput := control.Command{}
 	if _, can, _ := b.provider.server.Client().Server(); can.Pause {
-		heard = control.Cmd("refresh-client", "-A", next.Pane+":continue")
+		resumeOutput = control.Cmd("refresh-client", "-A", next.Pane+":continue")
 	}
-	reply, err := b.provider.act(ctx, former, former.paneCondition(), control.Sequence(
+	reply, err := b.provider.act(ctx, previous, previous.paneCondition(), control.Sequence(
 		control.Cmd("set-option", "-p", "-t", next.target(), "@"+server.OptionInstance, next.hash()),
-		control.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.copied()),
+		control.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.encodeForPane()),
 		unset(server.OptionPaste), unset(server.OptionSigns), unset(server.OptionLease),
 		control.Cmd("select-pane", "-t", next.target(), "-T", ""),
 		control.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
-		heard,
-		control.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // all clients are notified of it
+		resumeOutput,
+		control.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // notifies all control clients
 		control.Cmd("display-message", "-p", "-t", next.target(), server.StateFields),
 	))
 	if err != nil {
@@ -301,7 +306,8 @@ func (b *sessionBackend) Life(ctx context.Context, wait time.Duration) (startup.
 	}
 }
 
-// await returns when the pane has changed or the time has passed.
+// await waits until changed is closed or limit has passed, and returns nil then. It returns the cause of ctx if
+// ctx ends first.
 func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -314,14 +320,14 @@ func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) er
 	return nil
 }
 
-// lastLines is how much of an agent's output is reported with its end.
+// lastLines is the number of output lines that are reported with an agent's exit.
 const lastLines = 80
 
 // Destroy implements startup.Backend.
 func (b *sessionBackend) Destroy(ctx context.Context) error {
 	switch {
-	case b.again != nil:
-		return nil // the place stays
+	case b.existing != nil:
+		return nil // a failed relaunch keeps the session
 	case b.record == nil || b.lock != nil:
 		err := b.dir().Remove()
 		if b.lock != nil {

@@ -26,7 +26,7 @@ func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery)
 	return inject.DeliveryResult(out, err)
 }
 
-// tokenOf returns the token that a delivery names; nil if it names none.
+// tokenOf returns the instance token of a delivery; nil if it has none.
 func tokenOf(d runtime.Delivery) *string {
 	if d.Instance == "" {
 		return nil
@@ -34,6 +34,8 @@ func tokenOf(d runtime.Delivery) *string {
 	return &d.Instance
 }
 
+// deliver types the prompt into the session and returns the outcome. A prompt without text is not logged. The
+// caller holds the session's input lock.
 func (s drivenSession) deliver(ctx context.Context, id string, prompt inject.Prompt) (runtime.Outcome, error) {
 	if prompt.Text == "" {
 		return inject.Type(ctx, s.terminal, prompt, s.rules)
@@ -50,7 +52,7 @@ func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) 
 	return inject.RetryUntilKnown(ctx, func() (runtime.Outcome, error) { return p.resolveOnce(ctx, name, d) })
 }
 
-// resolveOnce asks with the session's input to itself.
+// resolveOnce resolves the outcome of a delivery once, under the session's input lock.
 func (p *Provider) resolveOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
 	err := p.drive(ctx, "settle a prompt of", name, tokenOf(d), func(s drivenSession) error {
@@ -89,13 +91,13 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 	})
 }
 
-// nudgeTime bounds a nudge, whose signature has no context. A megabyte takes as long as
-// the agent takes to read it.
-const nudgeTime = 5 * time.Minute
+// nudgeTimeout bounds a nudge, whose signature has no context. A large text takes as long as the agent takes
+// to read it.
+const nudgeTimeout = 5 * time.Minute
 
 // Nudge implements runtime.Input.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
-	ctx, cancel := context.WithTimeout(context.Background(), nudgeTime) //nolint:forbidigo // the contract's method has no ctx
+	ctx, cancel := context.WithTimeout(context.Background(), nudgeTimeout) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
 	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: content})
 	if err == nil {
@@ -104,8 +106,8 @@ func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	return fold("nudge", name, err)
 }
 
-// NudgeNow implements runtime.ImmediateNudgeProvider. A nudge here never waits
-// for an idle agent: it is handed over or refused.
+// NudgeNow implements runtime.ImmediateNudgeProvider. It equals Nudge, which never waits for an idle agent: it
+// delivers the text or refuses it.
 func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	return p.Nudge(name, content)
 }
@@ -117,8 +119,8 @@ func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 	if err != nil {
 		return err
 	}
-	seat := p.drivenSessionOf(s)
-	return fold(op, name, screen.Idle(ctx, seat.terminal, seat.rules, timeout))
+	driven := p.drivenSessionOf(s)
+	return fold(op, name, screen.Idle(ctx, driven.terminal, driven.rules, timeout))
 }
 
 // DismissKnownDialogs implements runtime.DialogProvider.

@@ -13,11 +13,11 @@ import (
 func TestQuietIsCertain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "account.json")
-	if !quiet(path) {
+	if !hasNoOpenDelivery(path) {
 		t.Error("what was never written to is not quiet")
 	}
 	l := &lease{terminal: &terminal{provider: &Provider{cfg: Config{Dir: dir}}, record: &record{Name: "s"}}}
-	path = accountFile(l.dir())
+	path = deliveryLogFile(l.dir())
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -26,22 +26,22 @@ func TestQuietIsCertain(t *testing.T) {
 		if err := l.save(); err != nil {
 			t.Fatal(err)
 		}
-		if got := quiet(path); got != want {
+		if got := hasNoOpenDelivery(path); got != want {
 			t.Errorf("%s: quiet is %v", what, got)
 		}
 	}
 	check("an empty account", true)
-	l.account.Deliveries.Begin("1", []byte("text"), []byte("\x15"))
+	l.log.Deliveries.Begin("1", []byte("text"), []byte("\x15"))
 	check("a text on its way", false)
-	l.account.Deliveries.RecordOutcome(inputlog.Entry{ID: "1", Outcome: "unconfirmed", Open: true})
+	l.log.Deliveries.RecordOutcome(inputlog.Entry{ID: "1", Outcome: "unconfirmed", Open: true})
 	check("a text that may be in the line", false)
-	l.account.Deliveries.RecordOutcome(inputlog.Entry{ID: "1", Outcome: "submitted"})
+	l.log.Deliveries.RecordOutcome(inputlog.Entry{ID: "1", Outcome: "submitted"})
 	check("a text that was taken", true)
 	for _, other := range []string{"", "{", `{"open":true,`, `{"deliveries":{}}`} {
 		if err := statedir.WriteFile(path, []byte(other)); err != nil {
 			t.Fatal(err)
 		}
-		if quiet(path) {
+		if hasNoOpenDelivery(path) {
 			t.Errorf("%q is quiet", other)
 		}
 	}

@@ -8,44 +8,43 @@ import (
 	"gascity/internal/tmux/server"
 )
 
-// fence returns the format that holds for this instance's pane alone, and while its agent
-// lives.
+// fence returns the tmux format that is true for the pane of this instance while its agent runs.
 func (r *record) fence() string {
 	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
 }
 
-// paneCondition returns the format that holds for this instance's pane alone, whether or not its
-// agent lives.
+// paneCondition returns the tmux format that is true for the pane of this instance, whether or not its agent
+// runs.
 func (r *record) paneCondition() string {
 	return "#{==:#{@" + server.OptionInstance + "}," + r.hash() + "}"
 }
 
-// errFenced reports that a command was not carried out: the instance is over.
+// errFenced reports that the server did not run a command because the instance has ended.
 var errFenced = errors.New("the session has ended")
 
-// fencedWord is what a fenced command prints if it was not carried out.
-const fencedWord = "gc-fenced"
+// fencedOutput is the output of a fenced command that the server did not run.
+const fencedOutput = "gc-fenced"
 
-// act carries out the command inside the server if the condition holds for the pane;
-// errFenced if not.
+// act has the server run the command if the condition is true for the pane, and returns the output. It returns
+// errFenced if the condition is false or there is no such pane.
 func (p *Provider) act(ctx context.Context, r *record, condition string, command control.Command) ([]byte, error) {
-	reply, err := p.server.Query(ctx, control.If(r.target(), condition, command, control.Cmd("display", "-p", fencedWord)))
-	if err = fenced(reply.Output, err); err != nil {
+	reply, err := p.server.Query(ctx, control.If(r.target(), condition, command, control.Cmd("display", "-p", fencedOutput)))
+	if err = fencedError(reply.Output, err); err != nil {
 		return nil, err
 	}
 	return reply.Output, nil
 }
 
-// fenced is errFenced if what a fenced command printed, or its error, says that it was not
-// carried out.
-func fenced(output []byte, err error) error {
-	if server.Absent(err) || errors.Is(err, control.ErrNotFound) || err == nil && string(output) == fencedWord {
+// fencedError returns errFenced if the output or the error of a fenced command shows that the server did not run
+// it. Otherwise it returns err.
+func fencedError(output []byte, err error) error {
+	if server.Absent(err) || errors.Is(err, control.ErrNotFound) || err == nil && string(output) == fencedOutput {
 		return errFenced
 	}
 	return err
 }
 
-// stateOf asks for the state of the instance's pane; [server.ErrNotOurs] if it has none.
+// stateOf queries the state of the instance's pane. It returns [server.ErrNotOurs] if there is no such pane.
 func (p *Provider) stateOf(ctx context.Context, r *record) (server.State, error) {
 	if r.Pane == "" {
 		return server.State{}, server.ErrNotOurs

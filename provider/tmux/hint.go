@@ -7,8 +7,8 @@ import (
 	"gascity/runtime"
 )
 
-// SetHints implements runtime.Hinter. A later driver of the session reads its
-// record.
+// SetHints implements runtime.Hinter. It writes the hints to the session's record, so later processes use them
+// too.
 func (p *Provider) SetHints(ctx context.Context, name, instance string, hints runtime.Hints) error {
 	const op = "set the hints of"
 	s, err := p.live(ctx, op, name)

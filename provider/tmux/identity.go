@@ -10,11 +10,11 @@ import (
 	"gascity/runtime"
 )
 
-// identifyLimit bounds the wait for a shell to start the agent.
+// identifyLimit is the longest time that a start waits for the agent's process to appear.
 const identifyLimit = time.Second
 
-// identify finds out which process the agent is. Where a shell is to start it, that may
-// take a moment; what is not there by then is found when somebody looks.
+// identify waits until the agent's process is known, for at most identifyLimit. A shell may need a moment to
+// start the agent. If the process is not found in time, a later observation searches for it again.
 func (p *Provider) identify(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
@@ -33,19 +33,20 @@ func (p *Provider) identify(ctx context.Context, name string) {
 	}
 }
 
-// identified reports whether it is known which process the agent is, and finds it out if
-// it can be. Without names the agent is what was started.
+// identified reports whether the agent's process is known, or needs no search because it has exited. If it is not
+// known yet, identified searches for it and stores it in the record. Without process names the agent is the
+// process that was started.
 func (p *Provider) identified(r *record) bool {
 	if r.Waits && r.Child.PID == 0 && !p.findChild(r) {
 		_, err := proc.Stat(r.Root.PID)
-		return err != nil // it ends; there is nothing to find out
+		return err != nil // the process has exited: nothing to search for
 	}
 	if len(r.ProcessNames) == 0 || r.Agent != r.command() {
 		return true
 	}
 	root, err := proc.Stat(r.command().PID)
 	if err != nil {
-		return true // it ends; there is nothing to find out
+		return true // the process has exited: nothing to search for
 	}
 	if fits, err := proc.Named(root, r.ProcessNames); err != nil || fits {
 		return true
@@ -59,12 +60,13 @@ func (p *Provider) identified(r *record) bool {
 		return !root.IsShell()
 	}
 	r.Agent = agent.ID
-	p.change(r, func(now *record) { now.Agent = agent.ID })
+	p.updateRecord(r, func(now *record) { now.Agent = agent.ID })
 	return true
 }
 
-// findChild reports whether it is known which process the waiter runs, and finds it out if it can be: the
-// first child with the instance token. Behind the agent's end it may be a program of the waiter's own.
+// findChild searches for the process that the waiter runs and stores it in the record. It takes the first child
+// with the instance token and reports whether there is one. After the agent has exited, the child may be a
+// program that belongs to the waiter itself.
 func (p *Provider) findChild(r *record) bool {
 	tree, err := r.tree()
 	if err != nil {
@@ -80,20 +82,20 @@ func (p *Provider) findChild(r *record) bool {
 		if r.Child = info.ID; r.Agent == r.Root {
 			r.Agent = info.ID
 		}
-		p.change(r, func(now *record) { now.Child, now.Agent = r.Child, r.Agent })
+		p.updateRecord(r, func(now *record) { now.Child, now.Agent = r.Child, r.Agent })
 		return true
 	}
 	return false
 }
 
-// resume continues an agent that has stopped itself, as at Ctrl-Z. tmux continues a pane's process that
-// has stopped, and that is the waiter.
+// resume sends SIGCONT to the agent's command if it is suspended, as after Ctrl-Z, and the waiter is not. tmux
+// itself continues only the process of the pane, and that is the waiter.
 func (r *record) resume() {
 	if r.Child.PID == 0 {
 		return
 	}
 	root, err := proc.Stat(r.Root.PID)
-	if err != nil || root.State == proc.StateStopped { // somebody stops all of it
+	if err != nil || root.State == proc.StateStopped { // somebody has suspended the whole session
 		return
 	}
 	if child, err := proc.Stat(r.Child.PID); err == nil && child.ID == r.Child && child.State == proc.StateStopped {
@@ -101,8 +103,8 @@ func (r *record) resume() {
 	}
 }
 
-// commandEnded reports whether the waiter's child has ended: the waiter follows when the server has read
-// everything.
+// commandEnded reports whether the process that the waiter runs has exited. The waiter exits later, when the
+// server has read all output.
 func (r *record) commandEnded() bool {
 	if r.Child.PID == 0 {
 		return false
@@ -111,13 +113,13 @@ func (r *record) commandEnded() bool {
 	return err == nil && !alive
 }
 
-// change writes something into the record of the present agent, unless somebody is at work
-// on the session.
-func (p *Provider) change(r *record, edit func(now *record)) {
+// updateRecord applies edit to the record on disk, if it still belongs to the same launch of the agent. It does
+// nothing if another caller has locked the session.
+func (p *Provider) updateRecord(r *record, edit func(now *record)) {
 	dir := p.dir(r.Name)
 	lock, err := dir.Claim()
 	if err != nil {
-		return // who looks next finds it again
+		return // the next observation finds the same again
 	}
 	defer lock.Close()
 	now, err := readRecord(dir)
@@ -126,12 +128,12 @@ func (p *Provider) change(r *record, edit func(now *record)) {
 	}
 	edit(now)
 	if err := now.write(dir); err != nil {
-		p.cfg.Logger.Warn("cannot note what was found out", "session", r.Name, "error", err)
+		p.cfg.Logger.Warn("cannot update the session record", "session", r.Name, "error", err)
 	}
 }
 
-// life reports whether the agent lives.
-func (r *record) life() runtime.Liveness {
+// liveness returns whether the agent runs; runtime.Unknown if that cannot be determined.
+func (r *record) liveness() runtime.Liveness {
 	alive, err := proc.AgentAlive(r.Agent, r.tree, r.ProcessNames)
 	switch {
 	case err != nil:
@@ -146,7 +148,7 @@ func (r *record) life() runtime.Liveness {
 func (r *record) tree() ([]proc.Info, error) {
 	tree, err := proc.Tree(r.Root.PID)
 	if errors.Is(err, proc.ErrGone) || err == nil && len(tree) > 0 && tree[0].ID != r.Root {
-		return nil, nil // the number may be another process's now
+		return nil, nil // another process may have this pid now
 	}
 	if err == nil && r.Waits {
 		tree = tree[1:]

@@ -16,7 +16,7 @@ import (
 	"gascity/runtime"
 )
 
-// IsRunning keeps the contract of runtime.Inspector.
+// IsRunning implements runtime.Inspector.
 func (p *Provider) IsRunning(name string) bool {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -27,7 +27,8 @@ func (p *Provider) IsRunning(name string) bool {
 	return err == nil && s.isLive()
 }
 
-// isCurrentRunning asks whether the instance that is known runs. If it does not, another may.
+// isCurrentRunning reports whether the instance in the cached record runs. If the result is false, another
+// instance may run.
 func (p *Provider) isCurrentRunning(ctx context.Context, name string) bool {
 	r, err := p.records.load(p.dir(name))
 	if err != nil || r == nil || r.Pane == "" {
@@ -37,7 +38,7 @@ func (p *Provider) isCurrentRunning(ctx context.Context, name string) bool {
 	return err == nil && string(reply.Output) == r.hash()+" "+r.Pane+" 0"
 }
 
-// IsAttached keeps the contract of runtime.Inspector.
+// IsAttached implements runtime.Inspector.
 func (p *Provider) IsAttached(name string) bool {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -45,19 +46,19 @@ func (p *Provider) IsAttached(name string) bool {
 	return err == nil && s.isLive() && s.state.Attached > 0
 }
 
-// GetLastActivity implements runtime.Inspector. It is by the second for output
-// that this process has not read itself.
+// GetLastActivity implements runtime.Inspector. The time has a resolution of one second for output that this
+// process has not read itself.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	ctx, cancel := bounded()
 	defer cancel()
-	s, err := p.observeOp(ctx, "look at", name)
+	s, err := p.observeOp(ctx, "read last activity of", name)
 	if err != nil || s.state == nil {
 		return time.Time{}, err
 	}
 	return p.lastOutput(s), nil
 }
 
-// lastOutput returns when the session printed last.
+// lastOutput returns the time of the session's last output.
 func (p *Provider) lastOutput(s observation) time.Time {
 	pane := p.panes.update(s.record, *s.state)
 	p.panes.mu.Lock()
@@ -88,7 +89,7 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	return found, nil
 }
 
-// ProcessAlive keeps the contract of runtime.Inspector.
+// ProcessAlive implements runtime.Inspector.
 func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	if len(processNames) == 0 {
 		return true
@@ -103,14 +104,14 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	if err != nil {
 		return false
 	}
-	alive, _ := proc.AnyNamed(tree, processNames) // what cannot be known is no yes
+	alive, _ := proc.AnyNamed(tree, processNames) // unknown counts as not alive
 	return alive
 }
 
 // Observe implements runtime.Observer.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	obs, live, err := p.observe(ctx, name)
-	if live && obs.Agent == runtime.Dead { // perhaps it ended between the two questions: then there is an exit
+	if live && obs.Agent == runtime.Dead { // the agent may have exited between the two queries; the next one has its exit status
 		obs, _, err = p.observe(ctx, name)
 	}
 	if err != nil {
@@ -119,12 +120,12 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	return obs, nil
 }
 
-// observe looks once. live is whether the server knew of no end.
+// observe makes one observation. live reports whether the server lists the session as running.
 func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observation, live bool, err error) {
 	obs.At = time.Now()
 	s, err := p.observeSession(ctx, name)
 	if err == nil {
-		s, err = p.ended(ctx, s)
+		s, err = p.awaitExitStatus(ctx, s)
 	}
 	if err != nil {
 		return obs, false, err
@@ -143,24 +144,25 @@ func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observ
 		exit := s.state.Exit
 		obs.Session, obs.Exit, obs.Title, obs.Attached = runtime.Alive, &exit, s.state.Title, s.state.Attached
 		obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
-		if text, err := p.text(ctx, s.record, lastLines); err == nil { // else the next look finds it
+		if text, err := p.text(ctx, s.record, lastLines); err == nil { // on an error the next observation reads it
 			obs.Last = screen.Last(text, screen.RulesOf(s.record.Labels, p.cfg.Profiles), exit.At)
 		}
 	case s.isLost():
 		s.record.observeLost(&obs)
-		obs.Cause = p.cause(s.record)
+		obs.Cause = p.causeOfLoss(s.record)
 	}
 	return obs, s.isLive(), nil
 }
 
-// endLimit is how long the server may take to notice an end.
-const endLimit = 2 * time.Second
+// exitNoticeLimit is the longest time that an observation waits for the server to notice an exit.
+const exitNoticeLimit = 2 * time.Second
 
-// ended waits, where what the server or the waiter started has ended and the server does not know yet,
-// until it does: how it ended is a moment away.
-func (p *Provider) ended(ctx context.Context, s observation) (observation, error) {
+// awaitExitStatus handles the moment between the exit of a process and its exit status. If the pane's process or
+// the waiter's child has exited and the server does not know it yet, awaitExitStatus waits until the server
+// does, for at most exitNoticeLimit. It returns the latest observation.
+func (p *Provider) awaitExitStatus(ctx context.Context, s observation) (observation, error) {
 	began := time.Now()
-	for pause := time.Millisecond; s.isLive() && time.Since(began) < endLimit; pause = min(2*pause, 50*time.Millisecond) {
+	for pause := time.Millisecond; s.isLive() && time.Since(began) < exitNoticeLimit; pause = min(2*pause, 50*time.Millisecond) {
 		info, err := proc.Stat(s.state.PID)
 		switch {
 		case err == nil && info.Ended():
@@ -180,17 +182,18 @@ func (p *Provider) ended(ctx context.Context, s observation) (observation, error
 	return s, nil
 }
 
+// observeLive fills obs for a session that runs. It also resumes an agent that has suspended itself.
 func (p *Provider) observeLive(obs *runtime.Observation, s observation) {
 	obs.Session, obs.Attached, obs.Title = runtime.Alive, s.state.Attached, s.state.Title
 	obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
 	p.identified(s.record)
 	s.record.resume()
 	obs.PID, obs.StartTime = s.record.Agent.PID, s.record.Agent.Start
-	obs.Agent = s.record.life()
+	obs.Agent = s.record.liveness()
 }
 
-// observeLost searches for what a lost session left: its agent is alive as long as any process
-// carries its token, and that is the one to be named.
+// observeLost fills obs for a lost session. It reports the agent as alive if any process has the instance's
+// token, and names one of these processes.
 func (r *record) observeLost(obs *runtime.Observation) {
 	pids, err := r.orphans()
 	switch {
@@ -205,12 +208,12 @@ func (r *record) observeLost(obs *runtime.Observation) {
 	}
 }
 
-// cause is why a lost session is gone.
-func (p *Provider) cause(r *record) string {
+// causeOfLoss returns the reason, as a clause for people, why a session is lost.
+func (p *Provider) causeOfLoss(r *record) string {
 	server, _, there := p.server.Client().Server()
 	switch {
 	case !r.sameBoot():
-		return "this machine was started again, and its tmux server is gone"
+		return "the machine was restarted, and its tmux server is gone"
 	case !there || server.PID != r.Server:
 		return fmt.Sprintf("its tmux server (process %d) ended, and every session in it", r.Server)
 	}
@@ -238,12 +241,12 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	return text, fold(op, name, err)
 }
 
-// text returns the last n lines of the instance's pane with what has scrolled off; n <= 0
-// means all. It is errFenced if there is no such pane.
+// text returns the last n lines of the instance's pane, scrollback included; n <= 0 means all. It returns
+// errFenced if there is no such pane.
 func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	first := "-"
 	if n > 0 {
-		first = "-" + strconv.Itoa(n) // above the screen, whose lower rows may be blank
+		first = "-" + strconv.Itoa(n) // n lines above the screen, because the lower rows of the screen may be blank
 	}
 	reply, err := p.server.Query(ctx, control.Sequence(
 		control.Cmd("display-message", "-p", "-t", r.target(), "#{@"+server.OptionInstance+"} #{pane_id}"),

@@ -11,41 +11,42 @@ import (
 	"gascity/internal/tmux/server"
 )
 
-// keyHold is what people type being kept back: by the server, which has each key wait that is
-// not for tmux itself, see [server.KeyTable]. The zero value is none.
+// keyHold is a hold on the keys of attached people. While it is active, the server delays each key that is not
+// for tmux itself, see [server.KeyTable]. The zero value means no hold.
 type keyHold struct {
-	id          string    // it is used for the first time
-	humanInput  time.Time // when a person had typed last when it began, as the server counts
-	stopRenewal func()    // ends its renewing; it may be called twice
-	renewed     bool      // it is renewed
+	id          string    // random, unique to this hold; also the name of the server's lock
+	humanInput  time.Time // the time of a person's last input when the hold began, by the server's clock
+	stopRenewal func()    // stops the renewal of the hold; may be called twice
+	renewed     bool      // the hold is renewed
 }
 
 var _ screen.LimitedHolder = (*lease)(nil)
 
 const (
-	// renewInterval is how often a keep is renewed: several times as often as the server looks.
+	// renewInterval is the interval at which a hold is renewed. It is several times shorter than the interval
+	// at which the server checks the hold.
 	renewInterval = 400 * time.Millisecond
-	// maxKeyHold is how long a keep is renewed at most: a program that takes longer to read a
-	// text holds up no person.
+	// maxKeyHold is the longest time that a hold is renewed. A program that takes longer to read a text does
+	// not block people's keys.
 	maxKeyHold = 10 * time.Second
 )
 
-// keyHoldFields show which keep stands for a pane, and which one a key waits for.
+// keyHoldFields are the formats of the active hold of a pane and of the last hold that a key has waited for.
 const keyHoldFields = "#{@" + server.OptionHold + "} #{@" + server.OptionHeld + "}"
 
-// activeCondition returns the condition that keys wait for it.
+// activeCondition returns the tmux format that is true if a key waits for this hold.
 func (k keyHold) activeCondition() string {
 	return "#{&&:#{==:#{@" + server.OptionHold + "}," + k.id + "},#{==:#{@" + server.OptionHeld + "}," + k.id + "}}"
 }
 
-// hasWaitingKey reports whether keys wait for it, by the fields of keyHoldFields. The server counts
-// such a key although no program has got it.
+// hasWaitingKey reports whether a key waits for this hold. The arguments are the values of keyHoldFields. The
+// server counts a waiting key as input, although no program has received it.
 func (k keyHold) hasWaitingKey(hold, held string) bool {
 	return k.id != "" && hold == k.id && held == k.id
 }
 
-// Hold implements screen.Holder. Without an attached client, or with a server
-// that cannot hold keys, there is nothing to release.
+// Hold implements screen.Holder. It returns nil for release, and holds nothing, if no client is attached or the
+// server cannot hold keys.
 func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	if l.attached == 0 || !l.canHoldKeys {
 		return nil, nil
@@ -64,7 +65,7 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	now, err := server.Parse(string(answer))
 	if err == nil {
 		k.humanInput = now.Human
-		l.kept = k
+		l.hold = k
 		if l.recordHumanInput(now.Human) {
 			err = l.save()
 		}
@@ -76,14 +77,14 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	return func() { l.release(ctx, k) }, nil
 }
 
-// heartbeat says that the holder of a lock lives.
+// heartbeat returns the command that tells the server that the holder of the lock id still runs.
 func (l *lease) heartbeat(id string) control.Command {
 	return control.Cmd("set-environment", "-h", "-t", l.record.Session, server.HeartbeatVariable, id)
 }
 
-// renew has keys wait for as long as this process lives, until quiet is called, ctx ends or
-// maxKeyHold has passed.
-func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
+// renew sends heartbeats for a hold in the background. It stops when stop is called, ctx ends, maxKeyHold has
+// passed or a heartbeat fails.
+func (l *lease) renew(ctx context.Context, id string) (stop func()) {
 	ctx, cancel := context.WithTimeout(ctx, maxKeyHold)
 	ended := make(chan struct{})
 	command := control.If(l.record.target(), "#{==:#{@"+server.OptionHold+"},"+id+"}",
@@ -99,7 +100,7 @@ func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
 				return
 			}
 			if _, err := l.provider.server.Query(ctx, command); err != nil {
-				return // the server ends the keep, or has ended
+				return // the hold expires in the server, or the server has exited
 			}
 		}
 	}()
@@ -108,35 +109,36 @@ func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
 
 // MaxHold implements screen.LimitedHolder.
 func (l *lease) MaxHold() time.Duration {
-	if !l.kept.renewed {
+	if !l.hold.renewed {
 		return screen.HoldLimit
 	}
 	return maxKeyHold
 }
 
-// entered records that the text is out of the line: keys wait no longer than for who
-// does not live.
-func (l *lease) entered() {
-	if l.kept.id != "" {
-		l.kept.stopRenewal()
-		l.kept.renewed = false
+// stopHoldRenewal stops the renewal of the hold after the text was submitted. Held keys then wait only until
+// the hold expires in the server.
+func (l *lease) stopHoldRenewal() {
+	if l.hold.id != "" {
+		l.hold.stopRenewal()
+		l.hold.renewed = false
 	}
 }
 
-// release lets through what waits. If that fails, the server does it by itself.
+// release ends the hold, so the server sends the waiting keys to the program. If the command fails, the hold
+// expires in the server.
 func (l *lease) release(ctx context.Context, k keyHold) {
 	k.stopRenewal()
-	if l.kept.id == k.id {
-		l.kept = keyHold{}
+	if l.hold.id == k.id {
+		l.hold = keyHold{}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), screen.HoldLimit)
 	defer cancel()
 	if err := l.provider.releaseKeyHold(ctx, l.record, k.id); err != nil {
-		l.provider.cfg.Logger.Debug("people's keys are not let through at once", "session", l.record.Name, "error", err)
+		l.provider.cfg.Logger.Debug("cannot release held keys; tmux releases them when the hold expires", "session", l.record.Name, "error", err)
 	}
 }
 
-// releaseKeyHold ends a keep that stands; what is over already is an error.
+// releaseKeyHold ends an active hold. It returns an error if the hold has ended already.
 func (p *Provider) releaseKeyHold(ctx context.Context, r *record, id string) error {
 	_, err := p.server.Query(ctx, control.Sequence(
 		control.Cmd("wait-for", "-U", id),
@@ -145,23 +147,24 @@ func (p *Provider) releaseKeyHold(ctx context.Context, r *record, id string) err
 	return err
 }
 
-// human returns when the last key of a person went to the program, as the server counts.
-func (l *lease) human(ctx context.Context) (time.Time, error) {
-	if l.kept.id != "" {
+// lastHumanInput returns the time of the last key of a person that went to the program, by the server's clock. It
+// does not count a key that waits for the lease's hold.
+func (l *lease) lastHumanInput(ctx context.Context) (time.Time, error) {
+	if l.hold.id != "" {
 		reply, err := l.provider.server.Query(ctx, control.Cmd("display-message", "-p", "-t", l.record.target(), keyHoldFields))
 		hold, held, _ := strings.Cut(string(reply.Output), " ")
-		if err == nil && l.kept.hasWaitingKey(hold, held) {
-			return l.kept.humanInput, nil
+		if err == nil && l.hold.hasWaitingKey(hold, held) {
+			return l.hold.humanInput, nil
 		}
 	}
-	return l.provider.humanAt(ctx, l.record)
+	return l.provider.lastHumanInput(ctx, l.record)
 }
 
-// noHumanInputSince returns the condition that no key of a person has gone to the program since then, as the
-// server counts.
+// noHumanInputSince returns the tmux format that is true if no key of a person has gone to the program since the
+// given time, by the server's clock.
 func (l *lease) noHumanInputSince(at time.Time) string {
-	if l.kept.id == "" || !at.Equal(l.kept.humanInput) {
+	if l.hold.id == "" || !at.Equal(l.hold.humanInput) {
 		return noHumanInputSince(at)
 	}
-	return "#{||:" + noHumanInputSince(at) + "," + l.kept.activeCondition() + "}"
+	return "#{||:" + noHumanInputSince(at) + "," + l.hold.activeCondition() + "}"
 }

@@ -22,13 +22,13 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
-	if !moded(keys, plain) {
+	if !dependsOnModes(keys, plain) {
 		if sent, err := p.sendKeysOnce(ctx, name, plain); sent {
 			return fold(op, name, err)
 		}
 	}
 	err = p.drive(ctx, op, name, nil, func(s drivenSession) error {
-		return s.interject(ctx, func(ctx context.Context, l *lease) error { return l.press(ctx, keys, plain) })
+		return s.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.sendKeys(ctx, keys, plain) })
 	})
 	if runtime.IsSessionGone(err) {
 		return nil
@@ -36,32 +36,33 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	return err
 }
 
-// sendKeysOnce sends keys in one step where nothing has to be found out first: the session stands as
-// it is known, and no text of ours is in its line. If sent is false, nothing was.
+// sendKeysOnce sends keys with one command and without a lease. This is possible if the cached record is current
+// and no text of a delivery can be in the input box. If sent is false, nothing was sent and the caller must use a
+// lease.
 func (p *Provider) sendKeysOnce(ctx context.Context, name string, keys []byte) (sent bool, err error) {
 	r, err := p.records.load(p.dir(name))
 	if err != nil || r == nil || r.Pane == "" || len(keys) == 0 {
-		return false, nil // the long way returns why
+		return false, nil // the attempt with a lease returns the error
 	}
 	unlock, err := lockInput(ctx, p.dir(name))
 	if err != nil {
-		return false, nil // as above
+		return false, nil // same as above
 	}
 	defer unlock()
-	if !quiet(accountFile(p.dir(name))) {
+	if !hasNoOpenDelivery(deliveryLogFile(p.dir(name))) {
 		return false, nil
 	}
-	err = (&terminal{provider: p, record: r}).Send(ctx, keys) // of who delivers nothing is on its way
+	err = (&terminal{provider: p, record: r}).Send(ctx, keys) // no other deliverer sends anything while this caller holds the input lock
 	return !errors.Is(err, screen.ErrExited), err
 }
 
-// press sends keys as the program wants them now. Its modes are asked for only where they
-// matter.
-func (l *lease) press(ctx context.Context, keys []string, plain []byte) error {
+// sendKeys sends keys in the encoding of the program's current modes. plain are the keys encoded for the default
+// modes. It queries the modes only if the encoding depends on them.
+func (l *lease) sendKeys(ctx context.Context, keys []string, plain []byte) error {
 	if len(plain) == 0 {
 		return nil
 	}
-	if moded(keys, plain) {
+	if dependsOnModes(keys, plain) {
 		f, err := l.Frame(ctx, 0)
 		if err != nil {
 			return err
@@ -73,9 +74,9 @@ func (l *lease) press(ctx context.Context, keys []string, plain []byte) error {
 	return l.Send(ctx, plain)
 }
 
-// moded reports whether the way to send the keys depends on the modes of the program. The
-// server does not report others.
-func moded(keys []string, plain []byte) bool {
+// dependsOnModes reports whether the encoding of the keys depends on the modes of the program. It considers the
+// two modes that the server reports: application cursor keys and application keypad.
+func dependsOnModes(keys []string, plain []byte) bool {
 	if !slices.ContainsFunc(keys, func(key string) bool { return !isText(key) }) {
 		return false
 	}
@@ -83,6 +84,8 @@ func moded(keys []string, plain []byte) bool {
 	return err != nil || !bytes.Equal(plain, special)
 }
 
+// encode returns the bytes of the keys for a program with the given modes. A key is a single character or a name
+// that [vt.Key] knows.
 func encode(keys []string, modes vt.Modes) ([]byte, error) {
 	all := make([]byte, 0, 2*len(keys))
 	for _, key := range keys {
@@ -99,5 +102,5 @@ func encode(keys []string, modes vt.Modes) ([]byte, error) {
 	return all, nil
 }
 
-// isText reports whether a key is a character of a text, which is itself in all modes.
+// isText reports whether a key is a printable ASCII character, whose encoding is the same in all modes.
 func isText(key string) bool { return len(key) == 1 && key[0] >= ' ' && key[0] < utf8.RuneSelf-1 }

@@ -14,19 +14,20 @@ import (
 
 const shellPath = "/bin/sh"
 
-// paneVariables are the variables that the server sets for its panes. Those in the
-// environment of gc are about another terminal.
+// paneVariables are the variables that the server sets for its panes. Their values in the environment of gc
+// describe another terminal.
 var paneVariables = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERMCAP", "COLUMNS", "LINES", "WINDOWID", "STY"}
 
-// waiter is the program for sh that is the process of a pane: it runs the agent, waits until tmux has
-// read all its output, and exits as the agent did. tmux closes a pane when it learns that the pane's
-// process has exited, and discards what the system has not handed over by then: the last output. It
-// answers a request for the status of the terminal (DSR 5) when it has read everything before it. The
-// string terminator (ST) ends what the agent may have left incomplete.
+// waiter is the sh program that runs as the process of a pane. It runs the agent, waits until tmux has read all
+// output, and exits with the agent's status. Without the wait the last output could be lost: tmux closes a pane
+// when it learns that the pane's process has exited, and discards output that it has not read by then.
 //
-// The agent stays in the foreground process group of the pane. Exit codes above 128 are those of sh for a
-// signal. A terminal that is gone sends SIGHUP to this shell alone; only the shell's death makes the
-// system send it to the agent: so HUP is not caught.
+// The waiter sends a terminal status request (DSR 5). tmux answers it when it has read everything before it. The
+// string terminator (ST) before the request ends an incomplete sequence of the agent.
+//
+// The agent stays in the foreground process group of the pane. An exit code above 128 is the code of sh for a
+// signal. If the terminal closes, the system sends SIGHUP to this shell alone, and to the agent only when the
+// shell exits. Therefore the shell does not catch HUP.
 const waiter = `trap : INT QUIT TERM
 exec 3>&2 2>/dev/null
 "$@" 2>&3 3>&-
@@ -47,16 +48,16 @@ case $((code - 128)) in
 esac
 exit $code`
 
-// writeLauncher writes the script that becomes the [waiter] for the agent, so that nothing of its environment
-// is ever in an argument or in the server.
+// writeLauncher writes the script that starts the [waiter] with the agent, and returns its path. The agent's
+// environment is in the script, so it appears in no argument and not in the server.
 func (b *sessionBackend) writeLauncher(spec startup.Spec, workDir string) (path string, err error) {
 	env := b.environ(spec)
 	return startup.Script{
-		Dir: workDir, Unset: unwanted(b.provider.server.Env(), env, spec), Env: env, Argv: append([]string{shellPath, "-c", waiter, "sh"}, argv(spec, env)...),
+		Dir: workDir, Unset: variablesToUnset(b.provider.server.Env(), env, spec), Env: env, Argv: append([]string{shellPath, "-c", waiter, "sh"}, argv(spec, env)...),
 	}.Write(b.dir().Prompts())
 }
 
-// environ returns the agent's environment without what the server says about its terminal.
+// environ returns the agent's environment without paneVariables, except those that the spec sets itself.
 func (b *sessionBackend) environ(spec startup.Spec) []string {
 	own := func(name string) bool { _, set := spec.Vars[name]; return set }
 	env := slices.DeleteFunc(spec.Environ(b.provider.cfg.Env), func(entry string) bool {
@@ -69,8 +70,9 @@ func (b *sessionBackend) environ(spec startup.Spec) []string {
 	return env
 }
 
-// unwanted returns what the server gives its panes and the agent must not have.
-func unwanted(server, env []string, spec startup.Spec) []string {
+// variablesToUnset returns the names of variables that the pane inherits from the server or its shell and the
+// agent must not have.
+func variablesToUnset(server, env []string, spec startup.Spec) []string {
 	var names []string
 	for _, entry := range server {
 		if name, _, _ := strings.Cut(entry, "="); tmuxserver.Value(env, name) == "" {
@@ -90,7 +92,7 @@ func unwanted(server, env []string, spec startup.Spec) []string {
 	return names
 }
 
-// argv runs the agent's command, or the user's shell if there is none.
+// argv returns the arguments that run the agent's command, or the user's shell if there is no command.
 func argv(spec startup.Spec, env []string) []string {
 	if spec.Command != "" {
 		return []string{shellPath, "-c", spec.Command}
@@ -101,7 +103,7 @@ func argv(spec startup.Spec, env []string) []string {
 	return []string{shellPath}
 }
 
-// remove removes a file that may be gone already.
+// remove removes a file. It returns nil if the file does not exist.
 func remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

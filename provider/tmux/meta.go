@@ -11,12 +11,12 @@ import (
 	"gascity/runtime"
 )
 
-// Metadata are hidden variables of the session, so that they end with it and no program gets
-// them. Where the server has none they are options of the pane, which take it longer the more
-// windows it has. Keys and values are encoded: tmux knows few characters in a name, and
-// prints values as it likes.
+// Metadata are hidden environment variables of the session. They end with the session, and no program inherits
+// them. If the server does not support hidden variables, metadata are options of the pane, which are slower the
+// more windows the server has. Keys and values are encoded, because tmux allows few characters in a name and
+// changes some values when it prints them.
 
-// metaPrefix begins their names.
+// metaPrefix is the prefix of the names of metadata variables.
 const metaPrefix = "gc_meta_"
 
 func metaName(key string) string { return metaPrefix + hex.EncodeToString([]byte(key)) }
@@ -61,14 +61,14 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	return err
 }
 
-// meta carries out one command on the metadata of a session that runs.
+// meta runs one command on the metadata of a running session and returns its output.
 func (p *Provider) meta(op, name string, command func(*record) control.Command) ([]byte, error) {
 	ctx, cancel := bounded()
 	defer cancel()
 	if runtime.ValidateName(name) != nil {
 		return nil, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	if _, _, known := p.server.Client().Server(); !known { // what it can is asked first
+	if _, _, known := p.server.Client().Server(); !known { // connects, so the features of the server are known
 		if _, err := p.server.Query(ctx, control.Cmd("display-message", "-p", ".")); err != nil && !server.Absent(err) {
 			return nil, fold(op, name, err)
 		}
@@ -76,6 +76,7 @@ func (p *Provider) meta(op, name string, command func(*record) control.Command) 
 	return p.metaOf(ctx, op, name, command)
 }
 
+// metaOf runs the command. It reads the record again and retries once if the cached record is outdated.
 func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) control.Command) ([]byte, error) {
 	for try := 0; ; try++ {
 		r, err := p.records.load(p.dir(name))
@@ -92,7 +93,7 @@ func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*re
 	}
 }
 
-// hasHiddenMeta reports whether the server that is known keeps hidden variables.
+// hasHiddenMeta reports whether the connected server supports hidden variables.
 func (p *Provider) hasHiddenMeta() bool {
 	_, features, _ := p.server.Client().Server()
 	return features.HiddenEnv

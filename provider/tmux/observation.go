@@ -13,20 +13,21 @@ import (
 	"gascity/runtime"
 )
 
-// observation is what one look at a session found.
+// observation is the result of one query of a session.
 type observation struct {
 	record *record       // nil if there is no such session
-	state  *server.State // nil if the server has no pane for it
-	busy   bool          // somebody is starting or ending it just now
+	state  *server.State // nil if the server has no pane for the session
+	busy   bool          // another caller is starting or stopping the session
 }
 
 // isLive reports whether the session runs.
 func (s observation) isLive() bool { return s.state != nil && !s.state.Dead }
 
-// isLost reports whether the server, or somebody else, took the session away.
+// isLost reports whether the session has a record and no pane, and nobody is starting or stopping it. Then its
+// server has exited, or somebody has closed the session inside tmux.
 func (s observation) isLost() bool { return s.record != nil && s.state == nil && !s.busy }
 
-// observeSession looks at the named session now. An error means that nothing is known.
+// observeSession queries the named session. An error means that the state of the session is unknown.
 func (p *Provider) observeSession(ctx context.Context, name string) (observation, error) {
 	if runtime.ValidateName(name) != nil {
 		return observation{}, nil //nolint:nilerr // such a session cannot exist
@@ -38,12 +39,12 @@ func (p *Provider) observeSession(ctx context.Context, name string) (observation
 			return s, err
 		}
 		if now, err := readRecord(dir); err != nil || now != nil && now.token == s.record.token && now.Pane == s.record.Pane {
-			return s, err // it did not change while we looked
+			return s, err // the record did not change during the query
 		}
 	}
 }
 
-// observeOnce returns one attempt to see: what it found may be changing.
+// observeOnce queries a session once. Its result may be inconsistent if the session changes meanwhile.
 func (p *Provider) observeOnce(ctx context.Context, dir statedir.Folder) (observation, error) {
 	r, err := readRecord(dir)
 	if err == nil && r == nil && p.restorer.mayBeUnrecorded(dir, p.sessions()) {
@@ -73,13 +74,14 @@ func (p *Provider) observeOnce(ctx context.Context, dir statedir.Folder) (observ
 	return s, nil
 }
 
-// observeOp is see with the names in the error.
+// observeOp calls observeSession and adds the operation and the session's name to the error.
 func (p *Provider) observeOp(ctx context.Context, op, name string) (observation, error) {
 	s, err := p.observeSession(ctx, name)
 	return s, fold(op, name, err)
 }
 
-// live returns a session that runs; [runtime.ErrSessionNotFound] if it does not.
+// live returns the observation of a running session. It returns [runtime.ErrSessionNotFound] if the session does
+// not run.
 func (p *Provider) live(ctx context.Context, op, name string) (observation, error) {
 	s, err := p.observeOp(ctx, op, name)
 	if err == nil && !s.isLive() {
@@ -88,7 +90,7 @@ func (p *Provider) live(ctx context.Context, op, name string) (observation, erro
 	return s, err
 }
 
-// drivenSession is a session that can be driven.
+// drivenSession is a running session together with what is needed to send input to it.
 type drivenSession struct {
 	*record
 
@@ -98,6 +100,7 @@ type drivenSession struct {
 	terminal *terminal
 }
 
+// drivenSessionOf returns the drivenSession for an observation of a running session.
 func (p *Provider) drivenSessionOf(s observation) drivenSession {
 	rules := screen.RulesOf(s.record.Labels, p.cfg.Profiles)
 	rules.HumanQuiet = p.cfg.HumanQuiet
@@ -105,9 +108,9 @@ func (p *Provider) drivenSessionOf(s observation) drivenSession {
 	return drivenSession{record: s.record, provider: p, pane: pane, rules: rules, terminal: &terminal{provider: p, record: s.record, pane: pane}}
 }
 
-// drive calls do with the session's input to itself: nothing that another process or
-// goroutine types comes in between. token is that of the instance that is meant; nil
-// means any.
+// drive calls do while it holds the session's input lock, so no other process or goroutine of gc types in
+// between. token is the instance token that the session must have, else the error is runtime.ErrStaleInstance;
+// nil means any.
 func (p *Provider) drive(ctx context.Context, op, name string, token *string, do func(drivenSession) error) error {
 	s, err := p.live(ctx, op, name)
 	if err != nil {
@@ -124,9 +127,9 @@ func (p *Provider) drive(ctx context.Context, op, name string, token *string, do
 	return fold(op, name, do(p.drivenSessionOf(s)))
 }
 
-// lockInput takes the session's input. The returned function gives it back.
+// lockInput waits for the session's input lock. The returned function releases it.
 func lockInput(ctx context.Context, dir statedir.Folder) (unlock func(), err error) {
-	file, err := os.OpenFile(dir.Input(), os.O_RDWR, 0) // the start has made it
+	file, err := os.OpenFile(dir.Input(), os.O_RDWR, 0) // Start has created the file
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, runtime.ErrSessionNotFound
 	}
@@ -137,5 +140,5 @@ func lockInput(ctx context.Context, dir statedir.Folder) (unlock func(), err err
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return func() { _ = file.Close() }, nil // which gives the lock back
+	return func() { _ = file.Close() }, nil // closing releases the lock
 }

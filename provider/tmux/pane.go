@@ -17,17 +17,16 @@ import (
 	"gascity/runtime"
 )
 
-// pane is what is known of one pane. All is guarded by the town's mutex but what is
-// constant.
+// pane is the cached state of one pane. The mutex of the paneCache guards all fields except constant ones.
 type pane struct {
 	cache   *paneCache
 	id      string
 	scanner *vt.Scanner
 	modes   tty.Modes
 
-	name, hash string // empty until it is known whose pane it is
-	number     uint64 // the how manyeth session to become known
-	pid        int    // whose end is waited for
+	name, hash string // of the session and its instance token; empty until they are known
+	number     uint64 // the value of paneCache.count when the session became known
+	pid        int    // the process of the pane, whose exit awaitEnd waits for
 	dead       bool
 	attached   int
 
@@ -35,15 +34,15 @@ type pane struct {
 	changed         chan struct{} // closed and replaced at each change of seq
 	lastOutput      time.Time
 	signs           oscstate.SignTracker
-	listened        bool // the program has reported something since this process listens
+	reported        bool // this process has received a report of the program
 	log             *rawlog.Writer
-	digest          uint64 // of the screen that was asked for last
-	unclaimedOutput []byte // output of a pane whose owner is not known yet
+	digest          uint64 // of the screen that was queried last
+	unclaimedOutput []byte // output that arrived before the pane's session was known
 
-	outputEventAt time.Time   // of the last event of output
-	outputTimer   *time.Timer // of the next one; nil if none is due
-	unsaved       bool        // what was received is not noted in the server yet
-	statusQueried bool        // the program wants to know whether its reports are read
+	outputEventAt time.Time   // the time of the last output event
+	outputTimer   *time.Timer // publishes the next output event; nil if none is due
+	unsaved       bool        // received reports are not stored in the server yet
+	statusQueried bool        // the program has asked whether its reports are read
 }
 
 func newPane(t *paneCache, id string) *pane {
@@ -52,14 +51,14 @@ func newPane(t *paneCache, id string) *pane {
 	return p
 }
 
-// bumpLocked wakes who waits for another screen.
+// bumpLocked increments seq and wakes the callers that wait for a new screen.
 func (p *pane) bumpLocked() {
 	p.seq++
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// state returns the present number and what is closed when there is another one.
+// state returns the current sequence number and a channel that is closed at its next change.
 func (p *pane) state() (seq uint64, changed <-chan struct{}) {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
@@ -72,27 +71,28 @@ func (p *pane) bump() {
 	p.bumpLocked()
 }
 
-// setDigest records what the screen was.
+// setDigest stores the digest of a captured screen.
 func (p *pane) setDigest(screen []byte) {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
 	p.digest = maphash.Bytes(p.cache.seed, screen)
 }
 
-// differs reports whether the screen is another one than was noted.
+// differs reports whether the screen differs from the one that setDigest got last.
 func (p *pane) differs(screen []byte) bool {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
 	return p.digest != maphash.Bytes(p.cache.seed, screen)
 }
 
-// maxEarly bounds the output that waits for a log.
-const maxEarly = 256 << 10
+// maxUnclaimedOutput is the limit in bytes of a pane's unclaimedOutput.
+const maxUnclaimedOutput = 256 << 10
 
-// outputPause is the shortest time between two events of output of a session.
+// outputPause is the shortest time between two output events of a session.
 const outputPause = 250 * time.Millisecond
 
-// handleOutputLocked takes output of the pane's program.
+// handleOutputLocked processes output of the pane's program: it scans the output, logs it and schedules an output
+// event.
 func (p *pane) handleOutputLocked(data []byte, now time.Time) {
 	p.lastOutput = now
 	_, _ = p.scanner.Write(data) // never fails
@@ -101,8 +101,8 @@ func (p *pane) handleOutputLocked(data []byte, now time.Time) {
 	}
 	switch {
 	case p.log != nil:
-		_ = p.log.Write(data, now) // it says so itself, once, and tries again later
-	case p.name == "" && len(p.unclaimedOutput) < maxEarly:
+		_ = p.log.Write(data, now) // the writer logs a failure once and retries later
+	case p.name == "" && len(p.unclaimedOutput) < maxUnclaimedOutput:
 		p.unclaimedOutput = append(p.unclaimedOutput, data...)
 	}
 	p.bumpLocked()
@@ -123,8 +123,8 @@ func (p *pane) publishOutput() {
 	p.saveLocked()
 }
 
-// saveLocked records what was received in the server, unless it is noted or not known whose
-// pane it is.
+// saveLocked starts to store unsaved reports in the server. It does nothing if all are saved, the pane's session is
+// not known, or another process is the listener.
 func (p *pane) saveLocked() {
 	if p.unsaved && p.name != "" && p.cache.listener != nil {
 		p.unsaved = false
@@ -132,7 +132,7 @@ func (p *pane) saveLocked() {
 	}
 }
 
-// noticeLocked takes what the program reports to its terminal.
+// noticeLocked processes one report of the program to its terminal, such as a title or a status.
 func (p *pane) noticeLocked(n vt.Notice) {
 	now := time.Now()
 	switch n.Kind { //nolint:exhaustive // the others do not matter here
@@ -146,7 +146,7 @@ func (p *pane) noticeLocked(n vt.Notice) {
 		}
 	}
 	if p.signs.Record(n, tty.Foreground(p.pid), now) {
-		p.unsaved, p.listened = true, true
+		p.unsaved, p.reported = true, true
 		if n.Kind == vt.ProgramStatus {
 			p.publishLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.signs.Status.Text})
 		}
@@ -159,10 +159,11 @@ func (p *pane) publishLocked(e runtime.Event) {
 	}
 }
 
-// statusAnswer confirms to a program that its reports are read.
+// statusAnswer is the reply that confirms to a program that its reports are read.
 const statusAnswer = "\x1b]7501;?\x1b\\"
 
-// answerLocked answers a program that has asked, as soon as it is known whose pane it is.
+// answerLocked starts to answer a program that has asked whether its reports are read, if the pane's session is
+// known.
 func (p *pane) answerLocked() {
 	if p.statusQueried && p.name != "" {
 		p.statusQueried = false
@@ -170,13 +171,13 @@ func (p *pane) answerLocked() {
 	}
 }
 
-// answer confirms to the program that its reports are read.
+// answer sends statusAnswer to the program.
 func (p *pane) answer() {
 	p.runIfCurrent(keysCommand(p.id, []byte(statusAnswer)))
 }
 
-// save records in the server what was received, for the process that listens next. An earlier
-// process may know what was not received here.
+// save stores the received reports in options of the pane, for the next process that becomes the listener. It
+// stores the bracketed paste mode only if this process has received it: an earlier process may have stored it.
 func (p *pane) save() {
 	p.cache.mu.Lock()
 	modes, signs := p.modes, p.signs.Signs
@@ -192,7 +193,7 @@ func (p *pane) save() {
 	p.runIfCurrent(control.Sequence(notes...))
 }
 
-// runIfCurrent carries out a command if the pane is still the instance's.
+// runIfCurrent has the server run a command if the pane still belongs to the instance.
 func (p *pane) runIfCurrent(command control.Command) {
 	ctx, cancel := context.WithTimeout(p.cache.ctx, opTimeout)
 	defer cancel()
@@ -202,13 +203,13 @@ func (p *pane) runIfCurrent(command control.Command) {
 	}
 }
 
-// restoreLocked takes over what another process has noted, until the program reports to this
-// one.
+// restoreLocked applies the reports that another process has stored in the pane's options. It ignores those that
+// this process has received from the program itself.
 func (p *pane) restoreLocked(paste, signs string) {
 	if !p.modes.Known {
 		p.modes.Paste = paste == "1"
 	}
-	if p.listened || signs == "" {
+	if p.reported || signs == "" {
 		return
 	}
 	raw, err := base64.StdEncoding.DecodeString(signs)
@@ -218,7 +219,8 @@ func (p *pane) restoreLocked(paste, signs string) {
 	}
 }
 
-// openLog opens the raw log of a session that is known.
+// openLog opens the raw log of a session whose name is known and writes the unclaimed output to it. It does nothing
+// without a log directory, or if this process is not the listener. The caller holds the cache's mutex.
 func (p *pane) openLog() {
 	cfg := p.cache.p.cfg
 	if p.log != nil || cfg.LogDir == "" || p.cache.listener == nil {
@@ -228,11 +230,11 @@ func (p *pane) openLog() {
 	p.unclaimedOutput = nil
 	log, err := rawlog.Open(filepath.Join(cfg.LogDir, p.name+".log"), cfg.LogSize)
 	if err != nil {
-		cfg.Logger.Warn("cannot keep the output of a session", "session", p.name, "error", err)
+		cfg.Logger.Warn("cannot write the output log of a session", "session", p.name, "error", err)
 	}
 	p.log = log
 	if len(early) > 0 {
-		_ = log.Write(early, time.Now()) // as above
+		_ = log.Write(early, time.Now()) // the writer logs a failure itself
 	}
 }
 

@@ -18,24 +18,24 @@ import (
 	"gascity/runtime"
 )
 
-// paneCache is what this process knows of the sessions. It decides nothing: who needs the
-// truth asks the server. It notifies when something has changed.
+// paneCache caches the state of the panes and publishes their changes as events. It may be outdated: code that
+// makes a decision queries the server.
 type paneCache struct {
 	p   *Provider
 	sub *control.Subscription
 	wg  sync.WaitGroup
-	ctx context.Context //nolint:containedctx // the provider's life
+	ctx context.Context //nolint:containedctx // ends at Provider.Close
 
 	seed  maphash.Seed // of digests of screens
 	feeds broadcast.Broadcaster
-	dirty chan struct{} // full when the list of sessions is to be read again
+	dirty chan struct{} // full when the list of sessions must be read again
 
 	mu       sync.Mutex
 	panes    map[string]*pane    // by id
 	sessions map[string]*pane    // by name
-	ended    map[string]struct{} // hashes of instances that are over: none comes back
+	ended    map[string]struct{} // hashes of instances that have ended for good
 	count    uint64              // increases with every session that becomes known
-	listener *os.File            // the lock of the process that keeps logs and answers; nil if another one has it
+	listener *os.File            // the listener lock: its holder writes logs and answers programs; nil if not held
 }
 
 func newPaneCache(p *Provider) *paneCache {
@@ -45,7 +45,7 @@ func newPaneCache(p *Provider) *paneCache {
 	}
 }
 
-// run listens until ctx ends.
+// run starts the goroutines of the cache, which run until ctx ends.
 func (t *paneCache) run(ctx context.Context) {
 	t.ctx = ctx
 	if !statedir.NotExists(t.p.server.Socket()) {
@@ -56,7 +56,7 @@ func (t *paneCache) run(ctx context.Context) {
 	t.wg.Go(t.pollSessions)
 }
 
-// close returns when everything has ended that run began. Its ctx has ended.
+// close waits for the goroutines that run has started and closes the logs. The ctx of run must have ended.
 func (t *paneCache) close() {
 	t.sub.Close()
 	t.wg.Wait()
@@ -67,11 +67,11 @@ func (t *paneCache) close() {
 		pane.close()
 	}
 	if t.listener != nil {
-		_ = t.listener.Close() // which gives the lock back
+		_ = t.listener.Close() // closing releases the lock
 	}
 }
 
-// readNotifications takes the server's notifications.
+// readNotifications processes the server's notifications until ctx ends.
 func (t *paneCache) readNotifications() {
 	for {
 		e, err := t.sub.Next(t.ctx)
@@ -96,7 +96,7 @@ func (t *paneCache) readNotifications() {
 	}
 }
 
-// markDirty has the list read again.
+// markDirty causes pollSessions to read the list of sessions again.
 func (t *paneCache) markDirty() {
 	select {
 	case t.dirty <- struct{}{}:
@@ -104,7 +104,7 @@ func (t *paneCache) markDirty() {
 	}
 }
 
-// bump makes every screen one that may have changed.
+// bump marks every screen as possibly changed.
 func (t *paneCache) bump() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +130,8 @@ func (t *paneCache) paneLocked(id string) *pane {
 	return pane
 }
 
-// serverLost records that the server has ended.
+// serverLost handles the exit of the server: it ends all sessions and removes all panes. why is the reason for the
+// log and the event.
 func (t *paneCache) serverLost(why string) {
 	t.endLostSessions(math.MaxUint64, why)
 	t.mu.Lock()
@@ -142,8 +143,8 @@ func (t *paneCache) serverLost(why string) {
 	}
 }
 
-// endLostSessions ends the first known sessions, whose server is gone: that is one line in the log and
-// one event, whichever process finds it out first.
+// endLostSessions marks the sessions with a number up to known as ended, because their server is gone. It publishes
+// one ServerLost event and one log line for all of them.
 func (t *paneCache) endLostSessions(known uint64, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -162,8 +163,8 @@ func (t *paneCache) endLostSessions(known uint64, why string) {
 	}
 }
 
-// pollShare bounds what surveys take of the server's time, while many sessions come or go:
-// each is followed by a pause of so many times what it took.
+// pollShare limits the load on the server while many sessions start or stop. After each poll, pollSessions pauses
+// for pollShare times the duration of the poll, at most outputPause.
 const pollShare = 4
 
 // pollSessions reads the list of sessions whenever it may have changed.
@@ -196,11 +197,11 @@ func (t *paneCache) pollSessions() {
 		}
 		if err == nil {
 			t.listen()
-			t.compare(list, began)
+			t.applyList(list, began)
 			t.p.server.RestoreSizes(ctx, list)
 			t.p.server.Sweep(ctx, strays)
 			if err := t.p.server.RemoveStaleClients(ctx); err != nil && !server.Absent(err) && t.ctx.Err() == nil {
-				t.p.cfg.Logger.Debug("cannot tidy up the clients of tmux", "error", err)
+				t.p.cfg.Logger.Debug("cannot remove stale tmux clients", "error", err)
 			}
 		}
 		cancel()
@@ -208,8 +209,9 @@ func (t *paneCache) pollSessions() {
 	}
 }
 
-// compare takes a whole list that was asked for when began sessions had become known.
-func (t *paneCache) compare(list []server.State, began uint64) {
+// applyList updates the cache by a complete list of sessions. began is the value of count when the list was
+// queried. Sessions with a larger number may be missing in the list.
+func (t *paneCache) applyList(list []server.State, began uint64) {
 	there := map[string]bool{}
 	for _, s := range list {
 		there[s.Hash] = true
@@ -224,20 +226,21 @@ func (t *paneCache) compare(list []server.State, began uint64) {
 	}
 }
 
-// update takes the state of one session and returns its pane.
+// update updates the cache by the state of one session and returns the session's pane.
 func (t *paneCache) update(r *record, s server.State) *pane {
 	t.publishChanges(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	pane := t.panes[r.Pane]
-	if pane == nil { // it has just ended
+	if pane == nil { // the instance has just ended
 		pane = newPane(t, r.Pane)
 		pane.name, pane.hash = r.Name, r.hash()
 	}
 	return pane
 }
 
-// publishChanges compares one state with what is known and reports what has changed.
+// publishChanges compares the state of a pane with the cached one, updates the cache and publishes an event for each
+// change.
 func (t *paneCache) publishChanges(s server.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,11 +268,11 @@ func (t *paneCache) publishChanges(s server.State) {
 	if known.attached != s.Attached {
 		known.attached = s.Attached
 		known.bumpLocked()
-		t.markDirty() // a tmux before 3.2 does not report that somebody left; what they shrank is to be fitted
+		t.markDirty() // tmux before 3.2 does not report a detach; the poll restores the window's size
 		t.feeds.Publish(runtime.Event{Kind: runtime.EventAttached, Session: s.Name, Time: now, Attached: s.Attached})
 	}
 	switch {
-	case s.Dead && !s.Collected: // who waits for its end asks again
+	case s.Dead && !s.Collected: // awaitEnd queries again
 	case s.Dead && !known.dead:
 		known.dead = true
 		known.bumpLocked()
@@ -283,8 +286,8 @@ func (t *paneCache) publishChanges(s server.State) {
 	}
 }
 
-// replaceLocked records that another instance has come in the place of one. In its
-// warm box it is not gone before.
+// replaceLocked removes an instance that another one has replaced. It publishes no Gone event for a relaunch, which
+// keeps the pane.
 func (t *paneCache) replaceLocked(known *pane, s server.State) {
 	if known.id != s.Pane {
 		t.endLocked(known)
@@ -293,12 +296,13 @@ func (t *paneCache) replaceLocked(known *pane, s server.State) {
 	t.removeLocked(known)
 }
 
-// endLocked records that an instance is over.
+// endLocked removes an instance that has ended and publishes a Gone event.
 func (t *paneCache) endLocked(pane *pane) {
 	t.removeLocked(pane)
 	t.feeds.Publish(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
 }
 
+// removeLocked removes an instance from the cache and marks it as ended.
 func (t *paneCache) removeLocked(pane *pane) {
 	t.ended[pane.hash] = struct{}{}
 	t.p.server.InvalidateSessions()
@@ -314,7 +318,7 @@ func (t *paneCache) removeLocked(pane *pane) {
 	pane.close()
 }
 
-// recordStopped records that this process has ended an instance.
+// recordStopped removes an instance that this process has stopped.
 func (t *paneCache) recordStopped(name, hash string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -325,11 +329,11 @@ func (t *paneCache) recordStopped(name, hash string) {
 	t.p.server.InvalidateSessions()
 }
 
-// reapLimit bounds how long the server takes to notice the end of a process of its own.
+// reapLimit is the longest time that awaitEnd waits for the server to collect a pane's process.
 const reapLimit = 15 * time.Second
 
-// awaitEnd waits until the pane's process has ended, and then until the server has
-// collected it: only then it knows how.
+// awaitEnd waits until the pane's process has exited and the server has collected it, and publishes the exit. The
+// server knows the exit status only then.
 func (t *paneCache) awaitEnd(pane *pane, pid int) {
 	info, err := proc.Stat(pid)
 	if err == nil {
@@ -340,7 +344,7 @@ func (t *paneCache) awaitEnd(pane *pane, pid int) {
 		return
 	}
 	if err != nil && !errors.Is(err, proc.ErrGone) {
-		t.p.cfg.Logger.Warn("cannot wait for the end of an agent", "session", pane.name, "error", err)
+		t.p.cfg.Logger.Warn("cannot wait for the exit of an agent", "session", pane.name, "error", err)
 		return
 	}
 	end := time.Now().Add(reapLimit)
@@ -367,8 +371,8 @@ func (t *paneCache) awaitEnd(pane *pane, pid int) {
 	}
 }
 
-// listen makes this process the one that keeps the logs and answers programs, if no
-// other process is.
+// listen acquires the listener lock and opens the logs. The holder of the lock writes the logs and answers programs.
+// listen does nothing if another process holds the lock.
 func (t *paneCache) listen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -377,7 +381,7 @@ func (t *paneCache) listen() {
 	}
 	file, err := server.TryLock(t.lock())
 	if err != nil {
-		return // the next survey tries again
+		return // the next poll tries again
 	}
 	t.listener = file
 	for _, pane := range t.sessions {
@@ -385,7 +389,8 @@ func (t *paneCache) listen() {
 	}
 }
 
-// releaseListener lets another process keep the logs, unless this one is connected: it hears nothing.
+// releaseListener releases the listener lock if this process is not connected to the server and so receives no
+// output.
 func (t *paneCache) releaseListener() {
 	_, _, connected := t.p.server.Client().Server()
 	t.mu.Lock()
@@ -396,14 +401,15 @@ func (t *paneCache) releaseListener() {
 	}
 }
 
+// lock returns the path of the listener lock.
 func (t *paneCache) lock() string { return filepath.Join(t.p.cfg.Dir, "listener.lock") }
 
-// unlisten is the end of that, when no session is left.
-func (t *paneCache) unlisten() {
+// stopListening releases the listener lock and removes its file if no session is left.
+func (t *paneCache) stopListening() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.listener != nil && len(t.sessions) == 0 {
-		_ = os.Remove(t.lock()) // while it is ours
+		_ = os.Remove(t.lock()) // while this process holds the lock
 		_ = t.listener.Close()  // nothing was written
 		t.listener = nil
 	}

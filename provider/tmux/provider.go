@@ -1,21 +1,21 @@
-// Package tmux is the driver that runs each agent in a session of a tmux server that
-// belongs to the city alone: own socket, own configuration, the user's tmux untouched.
-// One control client answers all questions and hears all output; nothing is forked for
-// an operation.
+// Package tmux implements the runtime provider that runs each agent in a session of a tmux server. The server
+// belongs to one city: it has its own socket and its own configuration, and the user's tmux is not touched. One
+// control client sends all commands and receives all output, so an operation starts no process.
 //
-// # What is where
+// # Where data is stored
 //
-// A session is one tmux session of the same name with one pane of ours. The pane carries a hash of
-// the instance token (@gc_instance); every act that types or destroys is carried out by the server
-// under the condition that the pane still has it. Metadata are hidden variables of the session. The
-// window is linked into the hub, the session of the control client, or its output could not be read.
+// A session is one tmux session of the same name with one pane of gc. The option @gc_instance of the pane contains
+// a hash of the instance token. Every command that types or destroys something has the condition that the
+// option still has this value, and the server checks the condition. Metadata are hidden variables of the session.
+// The window is also linked into the hub, the session of the control client, which receives output only from its
+// own windows.
 //
-// What must not be read from tmux lies in a private folder (0700) for each session: the
-// token, the record of what was started, and the account of deliveries. The agent's
-// environment travels by a file there that removes itself when it is read.
+// Data that must not be readable through tmux is in a private directory (mode 0700) for each session: the token, the
+// record of what was started, and the delivery log. The agent gets its environment from a script in that
+// directory. The script removes itself when it runs.
 //
-// The server, its sessions and that account outlive this process. Nothing but Start
-// starts a server.
+// The server, its sessions and the delivery logs continue to exist after this process exits. Only Start starts a
+// server.
 package tmux
 
 import (
@@ -36,56 +36,54 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the driver needs. Dir is required.
+// Config configures a Provider. Dir is required.
 type Config struct {
-	// Dir holds socket, configuration and the records of the sessions: private (0700),
-	// one for each city.
+	// Dir is the directory of the socket, the configuration and the sessions' records: private (0700), one
+	// for each city.
 	Dir string
-	// LogDir holds the raw output of each session as <name>.log, for as long as a
-	// process listens. Empty keeps none.
+	// LogDir is the directory of the raw output of each session, <name>.log. A log is written while a process
+	// holds the listener lock. Empty means no logs.
 	LogDir string
-	// LogSize is how many bytes a log grows to before it is rotated; zero means
-	// rawlog.DefaultSize.
+	// LogSize is the size in bytes at which a log is rotated; zero means rawlog.DefaultSize.
 	LogSize int64
-	// WorkDir is where agents without one run. Empty means the process's own.
+	// WorkDir is the working directory of agents that configure none. Empty means that of this process.
 	WorkDir string
 	// Env is the base environment of agents and set-up commands, "K=V".
 	Env []string
-	// Environ is the environment of a person's tmux client, and says where tmux is: gc's
-	// own. Nil means Env.
+	// Environ is the environment of gc itself. A person's tmux client runs in it, and its PATH is searched for
+	// tmux. Nil means Env.
 	Environ []string
-	// Socket is the name of the server's socket in Dir; empty means "s". An absolute path is
-	// taken as it is.
+	// Socket is the name of the server's socket in Dir, or an absolute path; empty means "s".
 	Socket string
-	// Binary is the program: a name that is looked up in PATH of Environ, or a path. Empty
-	// means "tmux".
+	// Binary is the tmux program: a name that is searched for in PATH of Environ, or a path. Empty means
+	// "tmux".
 	Binary string
-	// Profiles is what is known of agent CLIs; nil means the built-in set.
+	// Profiles are the profiles of the known agent CLIs; nil means the built-in set.
 	Profiles *agentcli.Set
-	// SetupTimeout bounds each pre_start and set-up command; zero means launch's.
+	// SetupTimeout is the limit of each pre_start and set-up command; zero means the default of package startup.
 	SetupTimeout time.Duration
-	// StopGrace is how long agents get to end by themselves; zero means 5 s.
+	// StopGrace is the time that agents have to exit after SIGTERM; zero means 5 s.
 	StopGrace time.Duration
-	// HumanQuiet is how long prompts wait after the last key of a person who is
-	// attached; zero means screen.DefaultHumanQuiet.
+	// HumanQuiet is the time that prompts wait after the last key of an attached person; zero means
+	// screen.DefaultHumanQuiet.
 	HumanQuiet time.Duration
-	// Logger gets warnings that fail nothing; nil drops them.
+	// Logger gets warnings about problems that fail no operation; nil discards them.
 	Logger *slog.Logger
 }
 
-// defaultGrace is how long agents get to end by themselves.
+// defaultGrace is the default of Config.StopGrace.
 const defaultGrace = 5 * time.Second
 
 // Provider runs agents in the sessions of one city's tmux server. It is safe for
-// concurrent use; several may be open over one folder, in one process or many.
+// concurrent use. Several Providers may be open for one directory, in one process or in several.
 type Provider struct {
 	cfg    Config
 	server *server.Server
 	panes  *paneCache
-	// records are those that were read.
+	// records caches the records that were read.
 	records recordCache
 	memory  screen.Memory
-	// restorer says which sessions without a record may run.
+	// restorer decides which sessions without a record are searched for.
 	restorer restorer
 	searcher envscan.Searcher
 
@@ -114,7 +112,8 @@ var (
 	_ runtime.InteractionProvider         = (*Provider)(nil)
 )
 
-// Open opens the sessions below cfg.Dir. It starts no server.
+// Open returns a Provider for the sessions in cfg.Dir. It creates the directory and starts no server. The caller
+// must call Close.
 func Open(cfg Config) (*Provider, error) {
 	if cfg.Profiles == nil {
 		cfg.Profiles = agentcli.Builtin()
@@ -138,13 +137,13 @@ func Open(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	p.panes = newPaneCache(p)
-	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // the provider's life: Close ends it
+	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // Close cancels it
 	p.end = end
 	p.panes.run(ctx)
 	return p, nil
 }
 
-// Close ends what this process does for the sessions. They go on.
+// Close disconnects from the server and stops the provider's goroutines. The sessions continue to run.
 func (p *Provider) Close() error {
 	p.end()
 	ctx, cancel := bounded()
@@ -154,25 +153,24 @@ func (p *Provider) Close() error {
 	return err
 }
 
-// Capabilities says that everything is known.
+// Capabilities implements runtime.Provider.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
 }
 
-// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider: a
-// terminal is the only transport.
+// SupportsTransport implements runtime.TransportCapabilityProvider. A terminal, named "", is the only transport.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
-// opTimeout bounds the operations of the contract that have no context.
+// opTimeout is the limit of operations whose signature has no context.
 const opTimeout = 30 * time.Second
 
-// bounded returns the context of an operation whose signature has none.
+// bounded returns a context with opTimeout, for an operation whose signature has no context.
 func bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), opTimeout) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// fold names operation and session and puts the contract's sentinels in the place of
-// those of the packages below.
+// fold returns err as a *runtime.Error with the operation and the session's name. It translates errors of internal
+// packages to the errors of package runtime. It returns nil for nil.
 func fold(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -183,6 +181,8 @@ func fold(op, name string, err error) error {
 	return &runtime.Error{Op: op, Session: name, Err: translate(err)}
 }
 
+// translate returns an error that matches the error of package runtime that corresponds to err, or err itself if
+// none corresponds.
 func translate(err error) error {
 	for _, pair := range []struct{ from, to error }{
 		{statedir.ErrLocked, runtime.ErrSessionExists},
@@ -202,7 +202,7 @@ func translate(err error) error {
 	return err
 }
 
-// translated is an error that is the contract's sentinel to [errors.Is].
+// translated is an error that matches both sentinel, an error of package runtime, and err in [errors.Is].
 type translated struct{ sentinel, err error }
 
 func (t *translated) Error() string {
@@ -210,12 +210,13 @@ func (t *translated) Error() string {
 	case errors.Is(t.err, statedir.ErrLocked):
 		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
 	case errors.Is(t.sentinel, runtime.ErrSessionExists):
-		return t.err.Error() // which says what runs
+		return t.err.Error() // it names the processes that run
 	}
 	return t.sentinel.Error()
 }
 func (t *translated) Unwrap() []error { return []error{t.sentinel, t.err} }
 
+// workDir returns the working directory of agents that configure none.
 func (p *Provider) workDir() (string, error) {
 	if p.cfg.WorkDir != "" {
 		return p.cfg.WorkDir, nil
@@ -223,8 +224,8 @@ func (p *Provider) workDir() (string, error) {
 	return os.Getwd()
 }
 
-// sessions returns the folder of the sessions' folders.
+// sessions returns the directory that contains the sessions' directories.
 func (p *Provider) sessions() string { return filepath.Join(p.cfg.Dir, "sessions") }
 
-// dir returns the session's own folder.
+// dir returns the directory of the named session.
 func (p *Provider) dir(name string) statedir.Folder { return statedir.For(p.sessions(), name) }

@@ -14,12 +14,11 @@ import (
 	"gascity/internal/statedir"
 )
 
-// markKey is the variable that marks every process of an instance. Its value is the
-// instance token.
+// markKey is the environment variable that every process of an instance has. Its value is the instance token.
 const markKey = "GC_INSTANCE_TOKEN"
 
-// record is what later processes need to know of an instance. The token is in a file of
-// its own.
+// record describes an instance for later gc processes. It is stored as JSON, except the token, which has its own
+// file.
 type record struct {
 	Version      int               `json:"version"`
 	Name         string            `json:"name"`
@@ -28,27 +27,28 @@ type record struct {
 	ProcessNames []string          `json:"process_names,omitempty"`
 	StartedAt    time.Time         `json:"started_at"`
 	Boot         string            `json:"boot"`
-	Root         proc.ID           `json:"root"`              // the process that was started: the pane's
+	Root         proc.ID           `json:"root"`              // the process of the pane
 	Waits        bool              `json:"waits,omitempty"`   // Root is the [waiter], which runs the agent's command
-	Child        proc.ID           `json:"child,omitzero"`    // what the waiter runs; zero until it is known
-	Agent        proc.ID           `json:"agent"`             // the agent, as far as it is known: Root at first
-	Session      string            `json:"session,omitempty"` // as the server calls it: "$1", "@1" and "%1"
-	Window       string            `json:"window,omitempty"`
-	Pane         string            `json:"pane,omitempty"`
-	Server       int               `json:"server,omitempty"` // the pid of the server
-	Launches     int               `json:"launches"`         // how often an agent was started in this box
-	Answered     uint64            `json:"answered"`         // how many questions were
-	Last         []string          `json:"last,omitempty"`   // the last of them, see [screen.Life]
+	Child        proc.ID           `json:"child,omitzero"`    // the process that the waiter runs; zero until it is known
+	Agent        proc.ID           `json:"agent"`             // the agent's process; Root until the agent's process is known
+	Session      string            `json:"session,omitempty"` // the server's id of the session, such as "$1"
+	Window       string            `json:"window,omitempty"`  // the id of the window, such as "@1"
+	Pane         string            `json:"pane,omitempty"`    // the id of the pane, such as "%1"
+	Server       int               `json:"server,omitempty"`  // the pid of the server
+	Launches     int               `json:"launches"`          // how often an agent was started in this pane
+	Answered     uint64            `json:"answered"`          // the number of answered questions
+	Last         []string          `json:"last,omitempty"`    // the last answered questions, see [screen.Life]
 
 	token string
 }
 
 const recordVersion = 1
 
-// target names the pane in its session, whatever a person calls that.
+// target returns the tmux target of the pane. It consists of ids, so it is valid even if a person renames the
+// session.
 func (r *record) target() string { return r.Session + ":" + r.Window + "." + r.Pane }
 
-// hash stands for the token where everybody may read it.
+// hash returns a hash of the token, for data that is not private.
 func (r *record) hash() string { return hashOf(r.token) }
 
 func hashOf(token string) string {
@@ -56,8 +56,8 @@ func hashOf(token string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// readRecord returns what is on the disk; nil if the session does not exist, or was begun
-// and never came to be.
+// readRecord reads the record of a session from its directory. It returns nil if there is no record or no token:
+// the session does not exist or is being removed.
 func readRecord(dir statedir.Folder) (*record, error) {
 	r := &record{}
 	err := statedir.ReadJSON(dir.Record(), r)
@@ -71,7 +71,7 @@ func readRecord(dir statedir.Folder) (*record, error) {
 		return nil, fmt.Errorf("%s was written by a newer gc (format %d); upgrade this one", dir.Record(), r.Version)
 	}
 	r.token, err = dir.Token()
-	if errors.Is(err, fs.ErrNotExist) { // it is being removed
+	if errors.Is(err, fs.ErrNotExist) { // the session is being removed
 		return nil, nil
 	}
 	return r, err
@@ -79,19 +79,19 @@ func readRecord(dir statedir.Folder) (*record, error) {
 
 func (r *record) write(dir statedir.Folder) error { return statedir.WriteJSON(dir.Record(), r) }
 
-// accountFile returns the file of the account of deliveries.
-func accountFile(dir statedir.Folder) string { return filepath.Join(string(dir), "account.json") }
+// deliveryLogFile returns the path of the session's delivery log.
+func deliveryLogFile(dir statedir.Folder) string { return filepath.Join(string(dir), "account.json") }
 
-// removePrevious removes what a previous instance left, all but the lock.
+// removePrevious removes the files of a previous instance, except the lock.
 func removePrevious(dir statedir.Folder) error {
-	err := os.Remove(accountFile(dir))
+	err := os.Remove(deliveryLogFile(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	return errors.Join(err, dir.Clear())
 }
 
-// command returns the process that runs the agent's command, as far as it is known.
+// command returns the process that runs the agent's command: the waiter's child, or Root if the child is not known.
 func (r *record) command() proc.ID {
 	if r.Child.PID != 0 {
 		return r.Child
@@ -99,16 +99,17 @@ func (r *record) command() proc.ID {
 	return r.Root
 }
 
-// sameBoot reports whether identities of processes in the record still mean something.
+// sameBoot reports whether the machine has not restarted since the record was written, so its process ids are
+// valid. It returns true if that cannot be determined.
 func (r *record) sameBoot() bool {
 	boot, err := proc.BootID()
 	return err != nil || boot == r.Boot
 }
 
-// errOrphans reports processes of a session whose server is gone.
+// errOrphans reports that processes of a lost session still run.
 var errOrphans = errors.New("processes of a lost session still run")
 
-// orphans returns the processes that carry the instance's token.
+// orphans returns the pids of all processes that have the instance's token in their environment.
 func (r *record) orphans() ([]int, error) {
 	if !r.sameBoot() {
 		return nil, nil

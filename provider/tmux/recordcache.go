@@ -9,9 +9,9 @@ import (
 	"gascity/internal/statedir"
 )
 
-// recordCache are the records that this process has read. Each is believed as long as its file
-// is the same one; who acts on it acts under the fence of its instance, so that a record
-// that is over does nothing. The records are shared: they must not be changed.
+// recordCache caches the records that this process has read. A cached record is valid as long as its file has not
+// changed. Commands that use it have the fence of its instance as a condition, so an outdated record has no effect.
+// The records are shared and must not be changed.
 type recordCache struct {
 	mu   sync.Mutex
 	read map[statedir.Folder]cachedRecord
@@ -22,7 +22,8 @@ type cachedRecord struct {
 	record *record
 }
 
-// load is [readRecord] for those who only read the record.
+// load returns the record as [readRecord] does, from the cache if the file has not changed. The caller must not
+// change the record.
 func (c *recordCache) load(dir statedir.Folder) (*record, error) {
 	file, err := os.Stat(dir.Record())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,6 +52,7 @@ func (c *recordCache) load(dir statedir.Folder) (*record, error) {
 	return r, nil
 }
 
+// drop removes a record from the cache.
 func (c *recordCache) drop(dir statedir.Folder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

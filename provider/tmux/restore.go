@@ -17,18 +17,18 @@ import (
 	"gascity/runtime"
 )
 
-// The folders of the sessions can be removed while the server and its sessions live. The pane keeps
-// a copy of the record, without the token, which stands in the environment of the pane's process.
-// See docs/adr/0027.
+// Somebody can remove the sessions' directories while the server and the sessions run. Therefore an option of the
+// pane contains a copy of the record without the token. The token is in the environment of the pane's process. See
+// docs/adr/0027.
 
-// restorer says when a session without a record is worth a search.
+// restorer decides when to search the server for a session that has no record.
 type restorer struct {
 	mu       sync.Mutex
 	searched bool
-	roots    map[statedir.Folder]proc.ID // the first process of each session that was seen to run
+	roots    map[statedir.Folder]proc.ID // the first process of each session that was observed as running
 }
 
-// recordRunning remembers that a session runs.
+// recordRunning stores the first process of a running session.
 func (c *restorer) recordRunning(dir statedir.Folder, root proc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,8 +38,9 @@ func (c *restorer) recordRunning(dir statedir.Folder, root proc.ID) {
 	c.roots[dir] = root
 }
 
-// mayBeUnrecorded reports whether a session without a record may run: there was no search yet, or its
-// process that was seen last still lives, or the folder of all sessions is missing.
+// mayBeUnrecorded reports whether a session without a record may be running. It returns true at the first call, if
+// the session's last known process still runs, or if the directory all, which contains the sessions' directories, is
+// missing.
 func (c *restorer) mayBeUnrecorded(dir statedir.Folder, all string) bool {
 	c.mu.Lock()
 	root, seen := c.roots[dir]
@@ -56,8 +57,8 @@ func (c *restorer) mayBeUnrecorded(dir statedir.Folder, all string) bool {
 	return alive || err != nil
 }
 
-// restore writes the records again of sessions that run in the server and have none, and has the
-// server make its socket again.
+// restore recreates the records of running sessions that have none. If the server's socket is missing, restore
+// first has the server create the socket again.
 func (p *Provider) restore(ctx context.Context) error {
 	if err := p.server.RestoreSocket(ctx); err != nil {
 		return err
@@ -80,12 +81,12 @@ func (p *Provider) restore(ctx context.Context) error {
 	return err
 }
 
-// restoreOne writes the record of one session again.
+// restoreOne recreates the record of one session. It does nothing if another caller has locked the session.
 func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 	dir := p.dir(s.Name)
 	lock, err := dir.Claim()
 	if errors.Is(err, statedir.ErrLocked) {
-		return nil // somebody is starting or stopping it
+		return nil // another caller is starting or stopping the session
 	}
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 	}
 	r, err := p.recordOf(ctx, s)
 	if err == nil && r != nil {
-		_, err = p.stateOf(ctx, r) // it may have been stopped meanwhile
+		_, err = p.stateOf(ctx, r) // the session may have been stopped meanwhile
 	}
 	if r == nil || errors.Is(err, tmuxserver.ErrNotOurs) {
 		return dir.Remove()
@@ -104,7 +105,7 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 	if err != nil {
 		return err
 	}
-	p.cfg.Logger.Warn("the folder of a running session was removed; it is there again", "session", r.Name)
+	p.cfg.Logger.Warn("the directory of a running session was removed; gc has created it again", "session", r.Name)
 	return errors.Join(
 		statedir.WriteFile(dir.Input(), nil),
 		statedir.WriteFile(dir.Instance(), []byte(r.token)),
@@ -112,8 +113,8 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 	)
 }
 
-// recordOf rebuilds the record of a session from its pane and the environment of the pane's process;
-// nil if these do not belong together.
+// recordOf rebuilds the record of a session from its pane's options and the environment of the pane's process. It
+// returns nil if the token in the environment does not match the pane.
 func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, error) {
 	env, err := proc.Environ(s.PID)
 	if err != nil {
@@ -129,7 +130,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 		return nil, err
 	}
 	text, err := hex.DecodeString(string(reply.Output))
-	if err != nil || len(text) == 0 || json.Unmarshal(text, r) != nil || r.Name != s.Name { // of an earlier release
+	if err != nil || len(text) == 0 || json.Unmarshal(text, r) != nil || r.Name != s.Name { // the session was started by an earlier release
 		*r = record{
 			Version: recordVersion, Name: s.Name, WorkDir: tmuxserver.Value(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
 			Labels: screen.Labels(runtime.Config{ProviderName: tmuxserver.Value(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxserver.Value(env, "GC_READY_PROMPT_PREFIX")}),
@@ -145,19 +146,20 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	return r, nil
 }
 
-// optionRecord is the option of a pane that has a copy of the record, in hexadecimal digits.
+// optionRecord is the option of a pane that contains a copy of the record: JSON in hexadecimal digits.
 const optionRecord = "gc_record"
 
-// copied returns the record for its pane.
-func (r *record) copied() string {
+// encodeForPane returns the value of optionRecord for the record. The token is not in it.
+func (r *record) encodeForPane() string {
 	text, err := json.Marshal(r)
 	if err != nil {
-		return "" // which reads as none
+		return "" // readers treat it as no copy
 	}
 	return hex.EncodeToString(text)
 }
 
-// checkNotRunning ensures, before a session without a record on disk is started, that it does not run.
+// checkNotRunning checks, before a session without a record is started, that the session does not run already. It
+// returns an error that matches runtime.ErrSessionExists if processes of the session run.
 func (p *Provider) checkNotRunning(ctx context.Context, name, city string) error {
 	if err := p.restore(ctx); err != nil {
 		return err
@@ -167,7 +169,7 @@ func (p *Provider) checkNotRunning(ctx context.Context, name, city string) error
 	}
 	live, err := p.searcher.Agents(city, name)
 	if err == nil && len(live) == 0 {
-		live, err = p.searcher.Leaderless(city, name) // the waiter ends with its terminal, and the agent may not
+		live, err = p.searcher.Leaderless(city, name) // the waiter exits with its terminal, but the agent may continue to run
 	}
 	if err != nil || len(live) == 0 {
 		return err

@@ -31,8 +31,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	return nil
 }
 
-// Relaunch implements runtime.RelaunchProvider: the pane, what has scrolled off
-// its screen, its metadata and the token stay.
+// Relaunch implements runtime.RelaunchProvider. It keeps the pane, its scrollback and the session's metadata.
 func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	s, err := p.observeOp(ctx, "relaunch", name)
 	if err != nil {
@@ -41,7 +40,7 @@ func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config
 	if s.state == nil {
 		return &runtime.Error{Op: "relaunch", Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	b := &sessionBackend{provider: p, name: name, cfg: cfg, again: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
+	b := &sessionBackend{provider: p, name: name, cfg: cfg, existing: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
 	if err := p.sequence(b).Relaunch(ctx, name, cfg); err != nil {
 		return fold("relaunch", name, err)
 	}
@@ -58,10 +57,11 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	if err != nil {
 		return err
 	}
-	b := &sessionBackend{provider: p, name: name, cfg: cfg, again: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
+	b := &sessionBackend{provider: p, name: name, cfg: cfg, existing: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
 	return fold(op, name, p.sequence(b).Live(ctx, name, cfg))
 }
 
+// sequence returns the start sequence for a session. Its warnings go to the log and to the session's metadata.
 func (p *Provider) sequence(b *sessionBackend) startup.Sequence {
 	var warnings []string
 	return startup.Sequence{
@@ -74,14 +74,14 @@ func (p *Provider) sequence(b *sessionBackend) startup.Sequence {
 			p.cfg.Logger.Warn("start continued after a failure", "session", b.name, "error", err)
 			warnings = append(warnings, startup.Brief(err))
 			if err := p.SetMeta(b.name, startup.MetaWarning, strings.Join(warnings, "\n")); err != nil {
-				p.cfg.Logger.Warn("cannot note what the start left open", "session", b.name, "error", err)
+				p.cfg.Logger.Warn("cannot save the start warnings in the session metadata", "session", b.name, "error", err)
 			}
 		},
 	}
 }
 
-// stageFiles puts overlays and files into the working directory. What it kept instead of
-// overwriting goes to the log.
+// stageFiles copies overlays and files into the working directory. It logs a warning for each file that it did not
+// overwrite.
 func (p *Provider) stageFiles(ctx context.Context, cfg runtime.Config) error {
 	dirs := append(append([]string{}, cfg.PackOverlayDirs...), cfg.OverlayDir)
 	report, err := overlay.Stage(ctx, overlay.Request{
@@ -106,7 +106,8 @@ func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return fold("stop", name, p.stop(ctx, name, &token, p.cfg.StopGrace))
 }
 
-// stop stops the instance with the token, any without one.
+// stop stops the instance with the given token and removes its files. A nil token means any instance. It returns
+// runtime.ErrStaleInstance if another instance runs, and nil if there is no session.
 func (p *Provider) stop(ctx context.Context, name string, token *string, grace time.Duration) error {
 	if runtime.ValidateName(name) != nil {
 		return nil // such a session cannot exist
@@ -124,7 +125,7 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 	if r, err = readRecord(dir); err != nil {
 		return err
 	}
-	if r == nil { // another one has stopped it
+	if r == nil { // another caller has stopped the session
 		return dir.Remove()
 	}
 	if token != nil && *token != r.token {
@@ -136,14 +137,15 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 	return dir.Remove()
 }
 
-// claimFolder waits for the session's lock: somebody may be starting or stopping it.
+// claimFolder acquires the lock of the session's directory. It waits while another caller starts or stops the
+// session.
 func claimFolder(ctx context.Context, dir statedir.Folder) (lock *os.File, err error) {
 	err = server.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrLocked)
 	return lock, err
 }
 
-// killInstance ends the processes of an instance and takes its window out of the server. The
-// caller has the session's lock.
+// killInstance stops the processes of an instance and removes its window from the server. A negative grace kills
+// without SIGTERM. The caller holds the session's lock.
 func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Duration) error {
 	if err := r.endTree(ctx, grace); err != nil {
 		return err
@@ -153,14 +155,14 @@ func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Durat
 		return err
 	}
 	for _, s := range strays {
-		s.Session = "" // it is the hub's
+		s.Session = "" // the window is in no session but the hub
 		list = append(list, s)
 	}
 	for _, s := range list {
 		if s.Name != r.Name {
 			continue
 		}
-		if s.Hash != r.hash() && !s.Dead { // its starter was killed before it could note it
+		if s.Hash != r.hash() && !s.Dead { // the process that started it was killed before it wrote the record
 			if _, err := proc.KillTree(ctx, server.Identify(s.PID), &proc.KillOptions{Grace: grace}); err != nil {
 				return err
 			}
@@ -175,16 +177,16 @@ func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Durat
 	return nil
 }
 
-// endTree ends every process of the instance. A negative grace sends no request
-// first.
+// endTree stops every process of the instance: SIGTERM first and SIGKILL after grace. A negative grace means SIGKILL at
+// once. It does nothing if the machine has restarted.
 func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 	if !r.sameBoot() || r.Root.PID == 0 && r.token == "" {
 		return nil
 	}
 	opts := &proc.KillOptions{Grace: grace, MarkKey: markKey, MarkValue: r.token}
 	root := r.Root
-	if root.PID <= 1 { // only the mark is known
-		root = proc.ID{PID: 1 << 30}
+	if root.PID <= 1 { // the root is not known: KillTree searches by the token
+		root = proc.ID{PID: 1 << 30} // no process has this pid
 	}
 	if grace >= 0 {
 		tree, err := r.tree()
@@ -193,7 +195,7 @@ func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 		}
 		for _, info := range tree {
 			if info.StopsOnlyOnHangup() {
-				_ = proc.Signal(info.ID, syscall.SIGHUP) // gone is what we want
+				_ = proc.Signal(info.ID, syscall.SIGHUP) // fails only if the process has exited
 			}
 		}
 	}
@@ -217,6 +219,7 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 	return p.interrupt(ctx, name, &token)
 }
 
+// interrupt interrupts the agent under a lease. token has the meaning of drive's token.
 func (p *Provider) interrupt(ctx context.Context, name string, token *string) error {
 	return p.drive(ctx, "interrupt", name, token, func(s drivenSession) error {
 		l, err := s.lease(ctx)

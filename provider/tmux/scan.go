@@ -8,8 +8,8 @@ import (
 	"gascity/runtime"
 )
 
-// FindRuntimesBySessionID implements runtime.ProcessTableScanner. The server
-// collects its processes itself: as long as it lists one, the number is that one's.
+// FindRuntimesBySessionID implements runtime.ProcessTableScanner. A pid that the server lists is valid, because the
+// system reuses a pid only after the server has collected the process.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	ctx, cancel := bounded()
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"gascity/runtime"
 )
 
-// ConfigureServer implements runtime.ServerLifecycleProvider: the present
-// configuration is applied to a server that runs.
+// ConfigureServer implements runtime.ServerLifecycleProvider. It applies the current configuration to the server, if
+// it runs.
 func (p *Provider) ConfigureServer() error {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -20,22 +20,22 @@ func (p *Provider) ConfigureServer() error {
 	return fold("configure the server of", "", err)
 }
 
-// RetireServer ends the server if there is no session in it, neither one that runs nor one whose agent
-// has exited. Otherwise, and without a server, it does nothing.
+// RetireServer stops the server if it has no sessions. A session whose agent has exited counts as a session.
+// RetireServer does nothing if the server has sessions or does not run.
 func (p *Provider) RetireServer() error {
 	ctx, cancel := bounded()
 	defer cancel()
 	ended, err := p.server.Retire(ctx)
 	if err != nil || !ended {
-		return fold("end the server of", "", err)
+		return fold("stop the server of", "", err)
 	}
-	p.panes.unlisten()
-	_ = os.Remove(p.sessions()) // what was lost has a record in it
+	p.panes.stopListening()
+	_ = os.Remove(p.sessions()) // fails if it contains the record of a lost session
 	return nil
 }
 
-// TeardownServer implements runtime.ServerLifecycleProvider. A server with
-// sessions that run is refused. Nothing is left but the folder.
+// TeardownServer implements runtime.ServerLifecycleProvider. It refuses to stop a server with running sessions. It
+// removes all files except the directory itself and the records of lost sessions.
 func (p *Provider) TeardownServer() error {
 	const op = "tear down the server of"
 	ctx, cancel := bounded()
@@ -55,8 +55,8 @@ func (p *Provider) TeardownServer() error {
 		err = p.server.RemoveFiles(ctx)
 	}
 	if err == nil {
-		p.panes.unlisten()
-		_ = os.Remove(p.sessions()) // what was lost has a record in it
+		p.panes.stopListening()
+		_ = os.Remove(p.sessions()) // fails if it contains the record of a lost session
 	}
 	return fold(op, "", err)
 }

@@ -9,6 +9,6 @@ import (
 // Watch implements runtime.Watcher.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	events := p.panes.feeds.Subscribe(ctx, p.panes.ctx)
-	p.panes.markDirty() // which takes up a server that runs
+	p.panes.markDirty() // connects to a running server
 	return events, nil
 }
