@@ -77,7 +77,7 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	return func() { l.release(ctx, k) }, nil
 }
 
-// heartbeat returns the command that tells the server that the holder of the lock id still runs.
+// heartbeat returns the command that records in the server that the holder of the lock id still runs.
 func (l *lease) heartbeat(id string) control.Command {
 	return control.Cmd("set-environment", "-h", "-t", l.record.Session, server.HeartbeatVariable, id)
 }

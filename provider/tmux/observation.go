@@ -23,7 +23,7 @@ type observation struct {
 // isLive reports whether the session runs.
 func (s observation) isLive() bool { return s.state != nil && !s.state.Dead }
 
-// isLost reports whether the session has a record and no pane, and nobody is starting or stopping it. Then its
+// isLost reports whether the session has a record and no pane, and no caller is starting or stopping it. Then its
 // server has exited, or somebody has closed the session inside tmux.
 func (s observation) isLost() bool { return s.record != nil && s.state == nil && !s.busy }
 

@@ -7,22 +7,23 @@ import (
 
 // batch collects the replies of one call of Do.
 type batch struct {
-	// done is closed when all replies are there.
+	// done is closed when the batch has all replies.
 	done chan struct{}
 	// replies are written by the reader of the connection, each once, before done is closed.
 	replies []Reply
-	left    atomic.Int64
-	// reminds: it is a reminder, and no sign that something goes on. Constant once sent.
-	reminds bool
+	left    atomic.Int64 // the number of missing replies
+	// keepAlive: the batch is a keep-alive command, which does not count as activity. Constant once sent.
+	keepAlive bool
 }
 
+// newBatch returns a batch that waits for size replies.
 func newBatch(size int) *batch {
 	b := &batch{done: make(chan struct{}), replies: make([]Reply, size)}
 	b.left.Store(int64(size))
 	return b
 }
 
-// complete stores a reply. A nil batch has no waiter.
+// complete stores the reply with the given index. On a nil batch it does nothing.
 func (b *batch) complete(index int, reply Reply) {
 	if b == nil {
 		return
@@ -33,7 +34,7 @@ func (b *batch) complete(index int, reply Reply) {
 	}
 }
 
-// answered reports whether all replies are there.
+// answered reports whether the batch has all replies.
 func (b *batch) answered() bool {
 	select {
 	case <-b.done:
@@ -43,7 +44,8 @@ func (b *batch) answered() bool {
 	}
 }
 
-// wait returns the replies and the first of their errors.
+// wait waits for all replies and returns them with the first of their errors. It returns the cause of ctx if ctx ends
+// first.
 func (b *batch) wait(ctx context.Context) ([]Reply, error) {
 	select {
 	case <-b.done:

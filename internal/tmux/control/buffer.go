@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 )
 
-// LoadBuffer puts the text into a new paste buffer and returns its name. The text goes
-// through a file of mode 0600 beside the socket that is removed at once, never through
-// arguments. Paste it with Cmd("paste-buffer", "-p", "-d", "-b", name, "-t", pane), or
-// give it up with Cmd("delete-buffer", "-b", name). An empty text and a NUL byte are
-// ErrWord. Errors as for Do.
+// LoadBuffer stores the text in a new paste buffer and returns its name. The text goes through a file with mode 0600
+// beside the socket, which is removed at once, and never through arguments. Paste the buffer with
+// Cmd("paste-buffer", "-p", "-d", "-b", name, "-t", pane), or delete it with Cmd("delete-buffer", "-b", name). The error
+// is ErrWord if the text is empty or contains a NUL byte. Other errors are those of Do.
 func (c *Client) LoadBuffer(ctx context.Context, text []byte) (name string, err error) {
 	_, err = c.WithBuffer(ctx, text, func(buffer string) Command {
 		name = buffer
@@ -25,11 +24,12 @@ func (c *Client) LoadBuffer(ctx context.Context, text []byte) (name string, err 
 	return name, nil
 }
 
-// WithBuffer is LoadBuffer and, in the same line, the command that use makes for the buffer; it
-// returns what that command printed. The command must do away with the buffer, as paste-buffer -d does.
+// WithBuffer loads the text into a new paste buffer, as LoadBuffer does, and in the same line runs the command that use
+// returns for the buffer's name. It returns the output of that command. The command must delete the buffer, as
+// paste-buffer -d does.
 func (c *Client) WithBuffer(ctx context.Context, text []byte, use func(buffer string) Command) ([]byte, error) {
 	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
-		return nil, fmt.Errorf("%w: a buffer of %d bytes that is empty or holds a NUL byte", ErrWord, len(text))
+		return nil, fmt.Errorf("%w: the text of %d bytes is empty or contains a NUL byte", ErrWord, len(text))
 	}
 	if _, err := c.ready(ctx); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (c *Client) WithBuffer(ctx context.Context, text []byte, use func(buffer st
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // what is left lies in a private folder
+	defer func() { _ = os.Remove(file.Name()) }() // if this fails, the file remains in a private directory
 	_, err = file.Write(text)
 	if closing := file.Close(); err == nil {
 		err = closing

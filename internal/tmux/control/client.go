@@ -12,13 +12,13 @@ import (
 type Client struct {
 	// Constant after construction.
 	options Options
-	// gate holds one token: its holder connects.
+	// gate has capacity one. The goroutine that has put a value in may connect.
 	gate chan struct{}
 	// closing is closed by Close.
 	closing chan struct{}
-	// changes is what Changes returns.
+	// changes is the result of Changes.
 	changes atomic.Uint64
-	// supervisors are the goroutines that repair connections.
+	// supervisors are the goroutines that run supervise.
 	supervisors sync.WaitGroup
 
 	mu sync.Mutex
@@ -27,33 +27,35 @@ type Client struct {
 	changed chan struct{}
 	// connection is set while connected. Guarded by mu.
 	connection *connection
-	// known is the server, valid while connected or under repair. Guarded by
-	// mu.
+	// known is the server, valid while connected or reconnecting. Guarded by mu.
 	known    Server
 	features Features
-	// lostReason is why there is no server any more. Guarded by mu.
+	// lostReason is the error of calls in the state serverLost. Guarded by mu.
 	lostReason error
-	// lossExpected: the loss of the known server is no surprise. Guarded by mu.
+	// lossExpected: the loss of the known server is logged as debug only. Guarded by mu.
 	lossExpected bool
 	// subscriptions and monitors are guarded by mu.
 	subscriptions map[*queue]struct{}
 	monitors      map[string]Command
 }
 
+// clientState is the state of the connection of a Client.
 type clientState uint8
 
 const (
-	// neverConnected: never connected.
+	// neverConnected: the client has not connected yet.
 	neverConnected clientState = iota
+	// connected: the connection works.
 	connected
-	// reconnecting: the connection broke; whether the server lives is being found out.
+	// reconnecting: the connection broke. It is not known yet whether the server still runs.
 	reconnecting
-	// serverLost: the server has ended.
+	// serverLost: the server has exited.
 	serverLost
+	// closed: Close was called.
 	closed
 )
 
-// New returns a client. It does no I/O. Errors: ErrSocketPath.
+// New returns a client that is not connected. It does no I/O. Errors: ErrSocketPath.
 func New(options Options) (*Client, error) {
 	options, err := options.complete()
 	if err != nil {
@@ -69,25 +71,23 @@ func New(options Options) (*Client, error) {
 	}, nil
 }
 
-// Start takes up the server that listens at the socket, or starts one: a stale socket is replaced, a
-// live one never; two processes that start at once end with one server. It returns when commands are
-// answered, and does nothing when they already are. After ErrServerLost it is the way to begin again.
-// Errors: ErrNoTmux, ErrTooOld, ErrSocketPath, ErrClosed, the cause of ctx, or what tmux said.
+// Start connects to the server that listens at the socket, or starts one. It replaces a stale socket and never a live one.
+// If two processes call Start at the same time, both get the same server. Start returns when the server answers commands,
+// and returns at once if the client is connected. After ErrServerLost it connects to a new server.
+// Errors: ErrNoTmux, ErrTooOld, ErrSocketPath, ErrClosed, the cause of ctx, or the message of tmux.
 func (c *Client) Start(ctx context.Context) (Server, error) { return c.connect(ctx, mayStart) }
 
-// Attach is Start without starting a server: ErrNoServer when no server
-// listens.
+// Attach connects to the server that listens at the socket. It starts no server and returns ErrNoServer if none
+// listens. Other errors are those of Start.
 func (c *Client) Attach(ctx context.Context) (Server, error) { return c.connect(ctx, mustListen) }
 
-// Do sends the commands at once and returns one reply for each, in order. They are
-// independent: one that fails does not stop the next. The error is the first of the
-// replies; the replies are there beside a *CommandError. Any number of goroutines may call it; their
-// commands are interleaved, those of one call keep their order.
+// Do sends the commands together and returns one reply for each, in order. The commands are independent: if one
+// fails, the next still runs. The error is the first error of the replies. If it is a *CommandError, Do also returns
+// the replies. Any number of goroutines may call Do; the commands of one call keep their order.
 //
-// A client that was never connected takes up a server that listens. While the connection
-// is being repaired Do waits, until ctx ends. When ctx ends after the commands were
-// sent, they may still be carried out. Commands that wait (run-shell and if-shell
-// without -b, wait-for, display-popup) hold up everybody: do not send them.
+// If the client was never connected, Do connects to a running server. While the client is reconnecting, Do waits until
+// ctx ends. If ctx ends after the commands were sent, the server may still run them. Do not send commands that
+// wait (run-shell and if-shell without -b, wait-for, display-popup): they block all callers.
 //
 // Errors: *CommandError, ErrWord, ErrNoServer, ErrServerLost, ErrInterrupted, ErrBusy, ErrNoTmux,
 // ErrClosed, the cause of ctx.
@@ -105,7 +105,7 @@ func (c *Client) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		unlock, err := c.waitForOthers(ctx, commands)
+		unlock, err := c.lockForCommands(ctx, commands)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func (c *Client) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
 	}
 }
 
-// Output is Do of one command whose output is wanted.
+// Output calls Do for one command and returns its output.
 func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
 	replies, err := c.Do(ctx, command)
 	if err != nil {
@@ -129,16 +129,16 @@ func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
 	return replies[0].Output, nil
 }
 
-// ExpectLoss says that the known server is about to be ended: its loss is reported as
-// usual, but is no warning in the log. It holds until there is a connection again.
+// ExpectLoss announces that the caller is about to stop the known server. The loss is published as usual, but logged
+// as debug and not as a warning. This applies until the client connects again.
 func (c *Client) ExpectLoss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lossExpected = true
 }
 
-// Server returns the server that this client is connected to and its features. It
-// sends no request; ok is false before the first connection and after a loss.
+// Server returns the server that this client is connected to, and its features. It sends no command. ok is false before
+// the first connection and after the server is lost.
 func (c *Client) Server() (server Server, features Features, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,11 +148,12 @@ func (c *Client) Server() (server Server, features Features, ok bool) {
 	return c.known, c.features, true
 }
 
-// Hub returns the name of our session. A window linked into it (link-window -d -s SOURCE -t
-// "=HUB:") is read. Its first window is ours: leave it alone.
+// Hub returns the name of the client's own session. The client receives the output of windows that are linked into it
+// (link-window -d -s SOURCE -t "=HUB:"). Do not change its first window, which belongs to the client.
 func (c *Client) Hub() string { return c.options.Hub }
 
-// ready returns the connection to use now.
+// ready returns the current connection. It connects if the client was never connected, and waits while the client is
+// reconnecting.
 func (c *Client) ready(ctx context.Context) (*connection, error) {
 	for {
 		c.mu.Lock()
@@ -179,7 +180,7 @@ func (c *Client) ready(ctx context.Context) (*connection, error) {
 	}
 }
 
-// waitForBreak waits until the client knows that the connection broke.
+// waitForBreak waits until broken is no longer the client's current connection.
 func (c *Client) waitForBreak(ctx context.Context, broken *connection) error {
 	for {
 		c.mu.Lock()
@@ -196,7 +197,7 @@ func (c *Client) waitForBreak(ctx context.Context, broken *connection) error {
 	}
 }
 
-// enterLocked sets the state. connection is nil in all states but connected.
+// enterLocked sets the state and wakes the waiters. connection is nil in all states except connected.
 func (c *Client) enterLocked(state clientState, connection *connection) {
 	c.state, c.connection = state, connection
 	c.changes.Add(1)
@@ -204,8 +205,8 @@ func (c *Client) enterLocked(state clientState, connection *connection) {
 	c.changed = make(chan struct{})
 }
 
-// Subscribe begins to listen. Events from now on are delivered in order. It may be
-// called before the client is connected. Close the subscription when done.
+// Subscribe returns a subscription that gets all later events in order. It may be called before the client is
+// connected. The caller must close the subscription.
 func (c *Client) Subscribe(wants Wants) *Subscription {
 	q := newQueue(wants)
 	c.mu.Lock()
@@ -218,21 +219,22 @@ func (c *Client) Subscribe(wants Wants) *Subscription {
 	return &Subscription{queue: q, client: c}
 }
 
-// Changes counts the server's reports of windows and sessions that came, went, or got another name or
-// pane, and the breaks and repairs of the connection. When Do returns, everything is counted that the
-// server reported before it answered: what was asked for before stays true as far as it is about these
-// things, if the count is the same after another reply. The ends of programs whose panes remain are not
-// reported.
+// Changes returns a counter of changes. It counts the server's notifications about windows and sessions that were created,
+// closed or renamed, and about changes of a window's active pane. It also counts each change of the connection's state.
+//
+// When Do returns, Changes has counted every notification that the server sent before its reply. So a cached result is
+// still valid if the counter has the same value after another reply. The server does not report a program that exits while
+// its pane remains.
 func (c *Client) Changes() uint64 { return c.changes.Load() }
 
-// publish gives the event to all subscriptions.
+// publish sends the event to all subscriptions and updates the counter of Changes.
 func (c *Client) publish(event Event) {
-	switch event.Kind { //nolint:exhaustive // the others are no such changes
+	switch event.Kind { //nolint:exhaustive // other kinds do not count as changes
 	case Resync, WindowAdd, WindowClose, WindowRenamed, WindowPane, SessionsChanged, SessionRenamed:
 		c.changes.Add(1)
 	}
 	if event.Kind == Unknown {
-		c.options.Logger.Debug("tmux said something unknown", "line", event.Text)
+		c.options.Logger.Debug("unknown notification of tmux", "line", event.Text)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,11 +243,10 @@ func (c *Client) publish(event Event) {
 	}
 }
 
-// Close ends our process and waits for it and for everything that was started; the
-// server lives on. Calls in flight fail with ErrClosed. When ctx ends first the process is
-// killed without waiting for its farewell. It may be called twice.
+// Close stops the client process and waits for it and for the client's goroutines. The server continues to run. Calls in
+// flight fail with ErrClosed. If ctx ends first, Close kills the process. Close may be called twice.
 func (c *Client) Close(ctx context.Context) error {
-	defer c.waitBeforeClose(ctx)()
+	defer c.lockForClose(ctx)()
 	c.mu.Lock()
 	connection := c.connection
 	if c.state != closed {

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Command is one line for tmux, made by [Cmd], [Sequence] or [If]. The zero Command
-// is refused by [Client.Do], as is one with an unusable word, before anything is sent.
+// Command is one line for tmux, created by [Cmd], [Sequence] or [If]. [Client.Do] returns an error, and sends
+// nothing, for the zero Command and for a command with an invalid word.
 type Command struct {
-	// names are the commands in it as far as they are certain to run in this order.
+	// names are the names of the line's commands that certainly run, in order.
 	names []string
 	line  string
 	err   error
-	// nested: it carries out others, see splitReply.
+	// nested: the line contains a command that runs other commands, see splitReply.
 	nested bool
 }
 
-// Cmd returns one command of tmux: its name and its words. Each word reaches the command
-// byte for byte, whatever it holds: `;`, `#`, `$`, `~`, quotes, newlines, bytes that
-// are not UTF-8. A NUL byte, an empty name and more than 1,000 words are ErrWord.
+// Cmd returns a command of tmux with the given name and arguments. Each word reaches the command unchanged, with any
+// content: `;`, `#`, `$`, `~`, quotes, newlines, bytes that are not UTF-8. [Client.Do] returns ErrWord if a word contains
+// a NUL byte, the name is not valid or there are more than 1,000 words.
 //
-// What the command itself makes of a word is its own matter: a text that may begin
-// with `-` needs a "--" before it, formats need [Literal].
+// The command itself may interpret a word: put "--" before a text that may begin with `-`. Many commands also expand
+// formats (`#{...}`) in their words.
 func Cmd(name string, words ...string) Command {
 	c := Command{names: []string{name}}
 	if len(words) > maxWords {
@@ -50,9 +50,9 @@ func Cmd(name string, words ...string) Command {
 	return c
 }
 
-// Sequence carries out the commands in order, stops at the first that fails, and
-// lets nothing else happen in between. It has one reply: the outputs joined, the error of
-// the one that failed. Of no commands it is the zero Command.
+// Sequence returns a command that runs the commands in order and stops at the first that fails. The server runs nothing
+// else in between. The reply contains the joined outputs and the error of the command that failed. Without commands
+// Sequence returns the zero Command.
 func Sequence(commands ...Command) Command {
 	var all Command
 	lines := make([]string, 0, len(commands))
@@ -70,15 +70,16 @@ func Sequence(commands ...Command) Command {
 	return all
 }
 
-// If evaluates the format inside the server and carries out then when it is neither
-// empty nor "0", otherwise the other; a zero Command does nothing. Check and act are one
-// step: nothing happens in between. Its reply is what the chosen command printed. The
-// format sees the target, or the hub when it is empty. When the target is the id of a pane
-// ("%3") that does not exist, the condition does not hold. Any other target that does not exist
-// is silently the hub: the format must then name something that only the target has.
+// If returns a command that evaluates the format in the server. It runs then if the result is neither empty nor "0",
+// and otherwise if not; a zero Command does nothing. The server runs nothing else in between. The reply is the output
+// of the chosen command.
 //
-// The commands are sent as words, which the server parses when it has chosen: as blocks ("{ }") it
-// would parse both, and print both for its log, which takes it longer than to carry them out.
+// The format is evaluated for the target, or for the hub if target is empty. If the target is the id of a pane ("%3") that
+// does not exist, the condition is false. For any other target that does not exist, tmux uses the hub without an error, so
+// the format must test something that only the target has.
+//
+// The commands are sent as quoted words. The server parses only the chosen one. If they were sent as blocks ("{ }"), the
+// server would parse and log both, which takes longer than running them.
 func If(target, format string, then, otherwise Command) Command {
 	for _, branch := range []Command{then, otherwise} {
 		if branch.err != nil {
@@ -107,10 +108,10 @@ func If(target, format string, then, otherwise Command) Command {
 	return c
 }
 
-// nameAt names the command whose block is the n-th of the reply.
+// nameAt returns the name of the command whose block is the n-th of the reply.
 func (c Command) nameAt(n int) string { return c.names[min(n, len(c.names)-1)] }
 
-// Line returns the command as it is sent, or the reason why it cannot be.
+// Line returns the command line that is sent, or ErrWord if the command is not valid.
 func (c Command) Line() (string, error) {
 	if c.err == nil && c.line == "" {
 		return "", fmt.Errorf("%w: the command is empty", ErrWord)
@@ -120,12 +121,11 @@ func (c Command) Line() (string, error) {
 
 // Reply is the result of one Command.
 type Reply struct {
-	// Output is what tmux printed, without its final newline. It may hold bytes that are not UTF-8.
+	// Output is the output of the command, without its final newline. It may contain bytes that are not UTF-8.
 	Output []byte
-	// Err is nil, a *CommandError, or the reason why there is no reply: ErrInterrupted,
-	// ErrServerLost, ErrClosed.
+	// Err is nil, a *CommandError, or the reason for a missing reply: ErrInterrupted, ErrServerLost, ErrClosed.
 	Err error
 }
 
-// Lines returns the lines of the output; none when it is empty.
+// Lines returns the lines of the output; nil if the output is empty.
 func (r Reply) Lines() []string { return splitLines(r.Output) }

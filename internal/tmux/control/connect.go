@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// startMode says whether connecting may start a server.
+// startMode determines whether connecting may start a server.
 type startMode uint8
 
 const (
@@ -19,17 +19,17 @@ const (
 )
 
 const (
-	// handshakeTime is how long a server may take to answer while a connection is
-	// repaired.
+	// handshakeTime is the limit of one attempt to connect again.
 	handshakeTime = 10 * time.Second
-	// firstPause and longestPause bound the waits between attempts to repair.
+	// firstPause and longestPause are the shortest and the longest pause between attempts to connect again.
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
-	// startAttempts bounds how often a start is tried against a server that is going down or coming up.
+	// startAttempts is the number of attempts to connect while a server is starting or exiting.
 	startAttempts = 5
 )
 
-// connect brings the client into the state connected unless it is.
+// connect connects the client unless it is connected, and returns the server. While the client is reconnecting, connect
+// waits.
 func (c *Client) connect(ctx context.Context, how startMode) (Server, error) {
 	for {
 		server, changed, err := c.tryConnect(ctx, how)
@@ -44,8 +44,8 @@ func (c *Client) connect(ctx context.Context, how startMode) (Server, error) {
 	}
 }
 
-// tryConnect is connect unless the connection is being repaired: then changed is to be waited
-// for.
+// tryConnect connects as connect does, but does not wait while the client is reconnecting: it then returns a channel
+// that is closed at the next change of state. changed is nil otherwise.
 func (c *Client) tryConnect(ctx context.Context, how startMode) (server Server, changed chan struct{}, err error) {
 	select {
 	case c.gate <- struct{}{}:
@@ -77,14 +77,14 @@ func (c *Client) tryConnect(ctx context.Context, how startMode) (server Server, 
 	return made.server, nil, nil
 }
 
-// opened is a connection that answers, and what it answered.
+// opened is a connection whose server has answered, with the server's identity and features.
 type opened struct {
 	connection *connection
 	server     Server
 	features   Features
 }
 
-// open starts a process that is attached to the hub of the server.
+// open starts a client process that is attached to the server's hub. It retries up to startAttempts times.
 func (c *Client) open(ctx context.Context, how startMode) (opened, error) {
 	binary, err := FindProgram(c.options.Binary, c.options.Path)
 	if err != nil {
@@ -106,6 +106,7 @@ func (c *Client) open(ctx context.Context, how startMode) (opened, error) {
 	}
 }
 
+// openOnce makes one attempt to open a connection.
 func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (opened, error) {
 	listens, err := listening(ctx, c.options.Socket)
 	switch {
@@ -117,7 +118,7 @@ func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (op
 		if err := prepareFolder(c.options.Socket); err != nil {
 			return opened{}, err
 		}
-		if err := c.usable(ctx, binary); err != nil {
+		if err := c.checkVersion(ctx, binary); err != nil {
 			return opened{}, err
 		}
 	}
@@ -126,7 +127,7 @@ func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (op
 		return opened{}, err
 	}
 	defer unlock()
-	// The process outlives the call; close and the end of its input end it.
+	// The process continues to run after this call. close stops it.
 	life := context.WithoutCancel(ctx)
 	connection, err := connect(life, binary, c.arguments(how), c.options.Env, c.publish)
 	if err != nil {
@@ -146,9 +147,9 @@ func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (op
 	return made, nil
 }
 
-// arguments attach to the hub or make it. Its program reads what Signal types there; the terminal
-// echoes it, and the echo is reported. new-session starts a server that has ended since it was
-// asked for; behind if-shell it never does.
+// arguments returns the arguments of tmux that attach to the hub, or create it. The program in the hub discards its input.
+// The terminal echoes what Signal types there, and tmux reports the echo as output. The command new-session starts a
+// server if none runs. Inside if-shell it does not.
 func (c *Client) arguments(how startMode) []string {
 	hub := []string{
 		"-A", "-s", c.options.Hub, "-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
@@ -161,15 +162,16 @@ func (c *Client) arguments(how startMode) []string {
 	return append(args, "if-shell", "-F", "1", line)
 }
 
-// signalOption holds the id of the pane that signals are typed into.
+// signalOption is the option that contains the id of the pane that signals are typed into.
 const signalOption = "@tmuxctl_signal"
 
-// identifyServer asks who answers, what it can do, and where signals are to be typed.
+// identifyServer queries the server's identity, its features and the signal pane. It then enables pauses, if the server
+// supports them, and repeats the client's monitors.
 func (c *Client) identifyServer(ctx context.Context, connection *connection) (opened, error) {
 	hub := "=" + c.options.Hub + ":"
-	replies, err := c.askNew(ctx, connection,
+	replies, err := c.requestUnadopted(ctx, connection,
 		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
-		Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}"), // all: 3.0 knows no single one
+		Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}"), // lists all commands: tmux 3.0 cannot list a single one
 		If(hub, "#{"+signalOption+"}", Command{}, Cmd("set-option", "-F", "-t", hub, signalOption, "#{pane_id}")),
 		Cmd("display-message", "-p", "-t", hub, "#{"+signalOption+"}"),
 	)
@@ -186,15 +188,15 @@ func (c *Client) identifyServer(ctx context.Context, connection *connection) (op
 		connection.canPause.Store(true)
 		set = append(set, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
 	}
-	set = append(set, c.monitorsNow()...)
+	set = append(set, c.monitorCommands()...)
 	if len(set) > 0 {
-		_, err = c.askNew(ctx, connection, set...)
+		_, err = c.requestUnadopted(ctx, connection, set...)
 	}
 	return made, err
 }
 
-// askNew asks on a connection without an owner yet.
-func (c *Client) askNew(ctx context.Context, connection *connection, commands ...Command) ([]Reply, error) {
+// requestUnadopted sends commands on a connection that is not adopted yet and returns the replies.
+func (c *Client) requestUnadopted(ctx context.Context, connection *connection, commands ...Command) ([]Reply, error) {
 	b := newBatch(len(commands))
 	if err := connection.send(b, commands...); err != nil {
 		return nil, err
@@ -211,10 +213,11 @@ func (c *Client) askNew(ctx context.Context, connection *connection, commands ..
 	}
 }
 
+// parseServer parses "PID START_TIME VERSION".
 func parseServer(text string) (Server, error) {
 	words := strings.Fields(text)
 	if len(words) != 3 {
-		return Server{}, fmt.Errorf("%w: it calls itself %q", errProtocol, text)
+		return Server{}, fmt.Errorf("%w: it identifies itself as %q", errProtocol, text)
 	}
 	pid, err := strconv.Atoi(words[0])
 	started, err2 := strconv.ParseInt(words[1], 10, 64)
@@ -224,25 +227,26 @@ func parseServer(text string) (Server, error) {
 	return Server{PID: pid, Started: time.Unix(started, 0), Version: words[2]}, nil
 }
 
-// featuresOf reads the usage of commands.
+// featuresOf returns the features of a server, by the usage lines of its commands.
 func featuresOf(usages Reply) Features {
-	says := func(command, words string) bool {
+	hasUsage := func(command, words string) bool {
 		return slices.ContainsFunc(usages.Lines(), func(line string) bool {
 			return strings.HasPrefix(line, command+" ") && strings.Contains(line, words)
 		})
 	}
-	flags := says("refresh-client", "[-f flags]")
+	flags := hasUsage("refresh-client", "[-f flags]")
 	return Features{
-		Pause:      flags && says("refresh-client", "[-A pane:state]"),
+		Pause:      flags && hasUsage("refresh-client", "[-A pane:state]"),
 		IgnoreSize: flags,
-		Monitors:   says("refresh-client", "[-B name:what:format]"),
-		PaneHooks:  says("set-hook", "target-pane"),
-		SessionEnv: says("new-session", "[-e environment]"),
-		HiddenEnv:  says("set-environment", "[-Fh"),
+		Monitors:   hasUsage("refresh-client", "[-B name:what:format]"),
+		PaneHooks:  hasUsage("set-hook", "target-pane"),
+		SessionEnv: hasUsage("new-session", "[-e environment]"),
+		HiddenEnv:  hasUsage("set-environment", "[-Fh"),
 	}
 }
 
-// adopt makes the connection that of the client and begins to keep it.
+// adopt makes the connection the client's current one and starts to supervise it. If resync is true, each subscription
+// gets a Resync. It closes the connection and returns ErrClosed if the client is closed.
 func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
 	made.connection.adopted.Store(true)
 	c.mu.Lock()
@@ -267,8 +271,8 @@ func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
 	return nil
 }
 
-// supervise waits until the connection breaks and finds out whether the server is
-// gone.
+// supervise waits until the connection breaks. It then marks the server as lost if no server listens, and connects again
+// otherwise.
 func (c *Client) supervise(ctx context.Context, connection *connection) {
 	<-connection.done
 	c.mu.Lock()
@@ -293,11 +297,12 @@ func (c *Client) supervise(ctx context.Context, connection *connection) {
 		return
 	}
 	connection.fail(ErrInterrupted)
-	c.options.Logger.Info("the connection to tmux broke", "socket", c.options.Socket, "said", connection.last())
+	c.options.Logger.Info("the connection to tmux broke", "socket", c.options.Socket, "reason", connection.last())
 	c.reconnect(ctx, known)
 }
 
-// reconnect connects again to the known server, or finds that it is lost.
+// reconnect connects to the known server again. It marks the server as lost if no server or another one listens. It
+// retries other errors until the client is closed.
 func (c *Client) reconnect(ctx context.Context, known Server) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		limited, cancel := context.WithTimeout(ctx, handshakeTime)
@@ -316,7 +321,7 @@ func (c *Client) reconnect(ctx context.Context, known Server) {
 			c.markLost(fmt.Sprintf("another server listens at %s, process %d instead of %d", c.options.Socket, made.server.PID, known.PID))
 			return
 		case err == nil:
-			_ = c.adopt(ctx, made, true) // it fails only when the client was closed
+			_ = c.adopt(ctx, made, true) // fails only if the client was closed
 			return
 		}
 		c.options.Logger.Warn("cannot connect to tmux again", "socket", c.options.Socket, "error", err)
@@ -328,7 +333,7 @@ func (c *Client) reconnect(ctx context.Context, known Server) {
 	}
 }
 
-// markLost enters the state serverLost and reports it once.
+// markLost sets the state serverLost and publishes one ServerLost event with the reason why.
 func (c *Client) markLost(why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -344,9 +349,9 @@ func (c *Client) markLost(why string) {
 	for q := range c.subscriptions {
 		q.push(Event{Kind: ServerLost, Text: why})
 	}
-	tell := c.options.Logger.Warn
+	log := c.options.Logger.Warn
 	if c.lossExpected {
-		tell = c.options.Logger.Debug
+		log = c.options.Logger.Debug
 	}
-	tell("the tmux server is lost", "socket", c.options.Socket, "why", why)
+	log("the tmux server is lost", "socket", c.options.Socket, "why", why)
 }

@@ -18,71 +18,72 @@ import (
 	"time"
 )
 
-// maxOpen bounds the requests that await a reply: a server that is stopped must not fill our memory.
+// maxOpen is the limit of requests that wait for a reply, so a suspended server cannot fill the memory of gc.
 const maxOpen = 1 << 16
 
-// secretLength is how many random characters, of 5 bits each, a token has. The server takes
-// its time for each.
+// secretLength is the number of random characters of a token, of 5 bits each. A longer token costs the server more
+// time.
 const secretLength = 20
 
 // errNotSent reports that the connection was broken before the commands were
 // sent.
 var errNotSent = errors.New("not sent")
 
-// connection is one process of tmux in control mode. Three goroutines belong to it: one reads,
-// one writes what the process does not take at once, and its opener waits for done.
+// connection is one process of tmux in control mode. It has two goroutines: one reads, and one writes what the process
+// does not accept at once. The opener waits for done.
 type connection struct {
 	// Constant after construction.
 	process *exec.Cmd
 	stdin   *os.File
 	raw     syscall.RawConn // of stdin
 	stdout  io.ReadCloser
-	stderr  *tail
+	stderr  *stderrText
 	secret  string
 	publish func(Event)
-	// wake has room for one: there is something for the writer to do.
+	// wake has capacity one. A value means that the writer has something to do.
 	wake chan struct{}
-	// done is closed when the process was waited for and both goroutines have ended.
+	// done is closed when the process has exited and both goroutines have returned.
 	done chan struct{}
 
-	// adopted: events are for the subscriptions.
+	// adopted: events go to the subscriptions.
 	adopted atomic.Bool
-	// signalPane is the pane whose output is signals. Constant once adopted.
+	// signalPane is the pane that signals are typed into. Constant once adopted.
 	signalPane string
-	// canPause: the server pauses panes, from the request on. Before 3.2 it cannot, and what it
-	// sends of a flood is only dropped by the subscriptions.
+	// canPause: the server can pause panes (tmux 3.2 or newer). Before 3.2 only the subscriptions limit a
+	// flood of output, by dropping it.
 	canPause atomic.Bool
-	// signalled is the beginning of a line of the signal pane. Owned by the reader.
+	// signalled is the incomplete last line of the signal pane. Owned by the reader.
 	signalled []byte
 	throttle  throttle
 	activity  activity
 
 	mu sync.Mutex
-	// outgoing are the bytes to write, spare is room for the next ones. Guarded by mu.
+	// outgoing are the bytes to write, spare is an empty buffer for the next bytes. Guarded by mu.
 	outgoing, spare []byte
-	// writing: somebody writes, and goes on until outgoing is empty. Guarded by mu.
+	// writing: a goroutine writes until outgoing is empty. Guarded by mu.
 	writing bool
-	// left is what the process did not take at once; the writer has writing then. Guarded by mu.
+	// left are the bytes that the process did not accept at once. The writer goroutine writes them, and writing
+	// stays true meanwhile. Guarded by mu.
 	left []byte
 	// open are the requests whose replies have not begun, oldest first. Guarded by mu.
 	open []*request
-	// pauseCounts counts, by pane, who wants it paused for now. Guarded by mu.
+	// pauseCounts is, for each pane, the number of callers that have paused it. Guarded by mu.
 	pauseCounts map[string]int
-	// pausedPanes are the panes that were paused by us, the first to be continued first. Guarded by mu.
+	// pausedPanes are the panes that the throttle has paused, in the order of their continuation. Guarded by mu.
 	pausedPanes []pausedGroup
 	// sent counts the requests. Guarded by mu.
 	sent uint64
 	// broken: nothing more is sent. Guarded by mu.
 	broken bool
-	// endText is what tmux said at the end. Guarded by mu.
+	// endText is the reason that tmux has printed for its exit. Guarded by mu.
 	endText string
 }
 
-// connect starts tmux with the arguments. Ending ctx kills it.
+// connect starts tmux with the arguments and returns the connection to it. When ctx ends, the process is killed.
 func connect(ctx context.Context, binary string, args, env []string, publish func(Event)) (*connection, error) {
 	c := &connection{
 		process: exec.CommandContext(ctx, binary, args...),
-		stderr:  &tail{},
+		stderr:  &stderrText{},
 		secret:  rand.Text()[:secretLength] + "-",
 		publish: publish,
 		wake:    make(chan struct{}, 1),
@@ -91,7 +92,7 @@ func connect(ctx context.Context, binary string, args, env []string, publish fun
 	c.process.Env = env
 	c.process.Dir = "/"
 	c.process.Stderr = c.stderr
-	c.process.WaitDelay = time.Second // for its standard error, should anybody hold it open
+	c.process.WaitDelay = time.Second // in case another process keeps its standard error open
 	c.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := c.start(); err != nil {
 		return nil, err
@@ -105,14 +106,14 @@ func connect(ctx context.Context, binary string, args, env []string, publish fun
 		defer close(c.done)
 		c.read()
 		close(stop)
-		_ = c.stdin.Close() // unblocks the writer; the process is ending
+		_ = c.stdin.Close() // unblocks the writer; the process is exiting
 		<-written
-		_ = c.process.Wait() // how a client ends does not matter: it ends with its connection
+		_ = c.process.Wait() // the exit status of a client does not matter
 	}()
 	return c, nil
 }
 
-// start starts the process with our ends of its pipes.
+// start starts the process and creates its pipes.
 func (c *connection) start() error {
 	input, ours, err := os.Pipe()
 	if err != nil {
@@ -132,7 +133,7 @@ func (c *connection) start() error {
 	return err
 }
 
-// send passes the commands; their replies go to the batch, which may be nil.
+// send sends the commands. Their replies go to the batch; nil discards them.
 func (c *connection) send(b *batch, commands ...Command) error {
 	first, err := c.queue(b, commands)
 	if first {
@@ -141,15 +142,15 @@ func (c *connection) send(b *batch, commands ...Command) error {
 	return err
 }
 
-// queue appends the commands to what is to be written; if first, the caller writes it.
+// queue appends the commands to outgoing. If first is true, no goroutine is writing and the caller must call drain.
 func (c *connection) queue(b *batch, commands []Command) (first bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken {
 		return false, errNotSent
 	}
-	asks := b != nil && !b.reminds
-	if asks && len(c.open)+len(commands) > maxOpen { // ours are few, and have waiting replies come
+	asks := b != nil && !b.keepAlive
+	if asks && len(c.open)+len(commands) > maxOpen { // commands of this package are few, and release waiting replies
 		return false, fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
 	}
 	for i, command := range commands {
@@ -169,7 +170,8 @@ func (c *connection) queue(b *batch, commands []Command) (first bool, err error)
 	return first, nil
 }
 
-// drain writes until nothing is left or write does not take all: the rest is the writer's then.
+// drain writes outgoing until it is empty. If write does not accept all bytes, drain gives the rest to the writer
+// goroutine.
 func (c *connection) drain(write func(p []byte) (n int, err error)) {
 	var done []byte
 	for {
@@ -187,7 +189,7 @@ func (c *connection) drain(write func(p []byte) (n int, err error)) {
 		c.mu.Unlock()
 		n, err := write(p)
 		if err != nil {
-			return // the process ends or closed its input; the reader sees its end
+			return // the process has exited or closed its input; the reader handles the exit
 		}
 		if n < len(p) {
 			c.mu.Lock()
@@ -200,8 +202,8 @@ func (c *connection) drain(write func(p []byte) (n int, err error)) {
 	}
 }
 
-// writeNow writes what the process takes at once. The sender does it itself: handing each
-// line to another goroutine takes as long as all else of a small command does on this side.
+// writeNow writes the bytes that the process accepts at once. The sender itself calls it, because passing each line to
+// another goroutine would double the cost of a small command.
 func (c *connection) writeNow(p []byte) (n int, err error) {
 	var refused error
 	err = c.raw.Write(func(fd uintptr) bool {
@@ -217,7 +219,7 @@ func (c *connection) writeNow(p []byte) (n int, err error) {
 func (c *connection) wakeWriter() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // it is awake already
+	default: // a wake-up is pending already
 	}
 }
 
@@ -230,7 +232,8 @@ func (c *connection) request(ctx context.Context, commands ...Command) ([]Reply,
 	return b.wait(ctx)
 }
 
-// write writes what was left, lets panes go on that have rested, and reminds the server, until stop.
+// write is the writer goroutine. Until stop is closed it writes the bytes in left, continues paused panes and sends
+// keep-alive commands.
 func (c *connection) write(stop <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -238,8 +241,8 @@ func (c *connection) write(stop <-chan struct{}) {
 	for {
 		now := time.Now()
 		next, some := c.resumePaused(now)
-		if silent, watched := c.sendKeepAlive(&r, now); watched && (!some || silent < next) {
-			next, some = silent, true
+		if keepAlive, watched := c.sendKeepAlive(&r, now); watched && (!some || keepAlive < next) {
+			next, some = keepAlive, true
 		}
 		if some {
 			timer.Reset(next)
@@ -259,13 +262,13 @@ func (c *connection) write(stop <-chan struct{}) {
 			continue
 		}
 		if _, err := c.stdin.Write(left); err != nil {
-			return // as in drain
+			return // the process has exited, as in drain
 		}
 		c.drain(c.stdin.Write)
 	}
 }
 
-// read takes all lines until the process ends or breaks the protocol.
+// read is the reader goroutine. It processes all lines until the process exits or violates the protocol.
 func (c *connection) read() {
 	t := &transcript{next: c.oldest, event: c.handle}
 	input := bufio.NewReaderSize(c.stdout, 64<<10)
@@ -287,7 +290,7 @@ func (c *connection) read() {
 		}
 		asked := t.request
 		err = t.feed(bytes.TrimSuffix(line, []byte("\n")))
-		if asked != nil && t.request == nil && asked.batch != nil && !asked.batch.reminds {
+		if asked != nil && t.request == nil && asked.batch != nil && !asked.batch.keepAlive {
 			c.recordActivity()
 		}
 		if cap(long) > 1<<20 {
@@ -295,14 +298,14 @@ func (c *connection) read() {
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		_ = c.process.Process.Kill() // it has not been waited for, so it is ours
+		_ = c.process.Process.Kill() // Wait was not called yet, so the pid is valid
 		c.addEndText(err.Error())
 	}
 	c.addEndText(string(t.errorText))
 	c.end(t.request)
 }
 
-// oldest takes the request whose reply begins.
+// oldest removes the oldest open request and returns it; nil if there is none.
 func (c *connection) oldest() *request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,7 +318,7 @@ func (c *connection) oldest() *request {
 	return first
 }
 
-// handle receives a notification from the transcript.
+// handle processes one notification from the transcript.
 func (c *connection) handle(event Event) {
 	c.recordActivity()
 	switch {
@@ -323,9 +326,9 @@ func (c *connection) handle(event Event) {
 		c.addEndText(event.Text)
 	case event.Kind == paused:
 		if c.isPaused(event.Pane) {
-			return // it is continued when the hold ends
+			return // resume continues the pane
 		}
-		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // a broken connection needs no continuing
+		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // an error means that the connection is broken: nothing to continue
 		c.publishEvent(Event{Kind: Output, Pane: event.Pane, Gap: true})
 	case event.Kind == continued:
 	case event.Kind == Output && c.adopted.Load():
@@ -335,7 +338,7 @@ func (c *connection) handle(event Event) {
 	}
 }
 
-// output receives what a pane printed.
+// output processes output of a pane: it publishes the output and pauses panes that print too much.
 func (c *connection) output(event Event) {
 	if event.Pane == c.signalPane {
 		c.signal(event.Data)
@@ -351,13 +354,14 @@ func (c *connection) output(event Event) {
 	}
 }
 
+// publishEvent publishes an event if the connection is adopted.
 func (c *connection) publishEvent(event Event) {
 	if c.adopted.Load() {
 		c.publish(event)
 	}
 }
 
-// signal reads the echo of the signal pane: each line is a signal.
+// signal processes output of the signal pane, which is the echo of typed signals. It publishes each line as a Signal.
 func (c *connection) signal(data []byte) {
 	c.signalled = append(c.signalled, data...)
 	for {
@@ -375,7 +379,7 @@ func (c *connection) signal(data []byte) {
 	}
 }
 
-// addEndText adds to what is known of the end.
+// addEndText appends text to endText.
 func (c *connection) addEndText(text string) {
 	if text = string(bytes.TrimSpace([]byte(text))); text == "" {
 		return
@@ -388,7 +392,8 @@ func (c *connection) addEndText(text string) {
 	c.endText += text
 }
 
-// end lets nothing more be sent. The request that is being answered stays open.
+// end marks the connection as broken, so nothing more is sent. current is the request whose reply has begun, nil if
+// none; it is open again.
 func (c *connection) end(current *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -398,7 +403,7 @@ func (c *connection) end(current *request) {
 	}
 }
 
-// last returns what tmux said at the end, to be called after done.
+// last returns the reason that tmux has printed for its exit. It may be called only after done is closed.
 func (c *connection) last() string {
 	c.addEndText(c.stderr.String())
 	c.mu.Lock()
@@ -406,7 +411,7 @@ func (c *connection) last() string {
 	return c.endText
 }
 
-// fail answers all requests that are still open, to be called after done.
+// fail completes all open requests with err. It may be called only after done is closed.
 func (c *connection) fail(err error) {
 	c.mu.Lock()
 	open := c.open
@@ -417,11 +422,11 @@ func (c *connection) fail(err error) {
 	}
 }
 
-// close ends the process: by closing its input, by force when ctx ends. It returns
-// when everything of the connection has ended.
+// close stops the process by closing its input, and kills it when ctx ends. It returns when the process has exited and
+// the goroutines have returned.
 func (c *connection) close(ctx context.Context) {
-	// A server does not close a client with waiting lines, see keepalive.go: a client that has an
-	// answer has the lines before it.
+	// A server does not close a client that has unsent lines, see keepalive.go. When the client has the reply to
+	// a command, it also has all lines before the reply.
 	if b := newBatch(1); c.send(b, Cmd("display-message", "-p", "")) == nil {
 		select {
 		case <-b.done:
@@ -432,30 +437,32 @@ func (c *connection) close(ctx context.Context) {
 	c.mu.Lock()
 	c.broken = true
 	c.mu.Unlock()
-	_ = c.stdin.Close() // a second close does no harm
+	_ = c.stdin.Close() // a second Close is harmless
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-		_ = c.process.Process.Kill() // an error says that it has ended already
-		_ = c.stdout.Close()         // the server holds the other end too
+		_ = c.process.Process.Kill() // an error means that it has exited already
+		_ = c.stdout.Close()         // the server may keep the other end open
 		<-c.done
 	}
 }
 
-// tail keeps the beginning of what a process writes to its standard error.
-type tail struct {
+// stderrText stores the first maxErrorText bytes that a process writes to its standard error.
+type stderrText struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+// Write implements io.Writer. It never fails and discards bytes above the limit.
+func (t *stderrText) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p[:min(len(p), maxErrorText-len(t.text))]...)
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+// String returns the stored text.
+func (t *stderrText) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.text)

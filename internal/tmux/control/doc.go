@@ -1,31 +1,31 @@
-// Package control speaks the control mode of tmux: one lasting client process
-// for each server, any number of commands in flight, and the notifications that
-// the server sends. It knows the language only: no agents, no names of sessions
-// other than its own hub, no policy.
+// Package control implements a client of the control mode of tmux. It runs one
+// client process for each server, sends any number of commands at the same time,
+// and receives the notifications of the server. It implements the protocol only:
+// it knows no agents, no session names except its own hub, and no policy.
 //
 // # Server and client
 //
-// A [Client] belongs to one socket path. It starts nothing by itself: [Client.Start]
-// starts the server or takes up the one that listens, [Client.Attach] and a first
-// [Client.Do] only take up one that listens. The server outlives the client;
-// [Client.Close] ends our process, never the server.
+// A [Client] belongs to one socket path. [Client.Start] connects to the server or
+// starts it. [Client.Attach] and the first [Client.Do] connect only to a running
+// server. The server continues to run when the client exits: [Client.Close] stops
+// the client process, never the server.
 //
-// The control client is attached to a session of its own, the hub. tmux sends a
-// control client output only in windows of the session it is attached to. To
-// get the output of a window, link it into the hub: see [Client.Hub].
+// The control client is attached to a session of its own, the hub. tmux sends to a
+// control client only the output of windows of its session. To receive the output
+// of a window, link it into the hub: see [Client.Hub].
 //
-// # Losing things
+// # Lost connections and servers
 //
-// When our process dies and the server lives, the client connects again, repeats
-// its monitors, and each subscription gets one [Resync]. Commands in flight fail
-// with [ErrInterrupted]: whether they were carried out is unknown. When the server
-// dies, each subscription gets one [ServerLost] and every call fails with
-// [ErrServerLost] until somebody calls Start or Attach. Another server at the same
-// path is never taken for the old one: pid and start time are compared.
+// If the client process exits and the server still runs, the client connects again
+// and repeats its monitors, and each subscription gets one [Resync]. Commands in
+// flight fail with [ErrInterrupted]: whether the server ran them is unknown. If the
+// server exits, each subscription gets one [ServerLost], and every call fails with
+// [ErrServerLost] until somebody calls Start or Attach. The client compares pid and
+// start time, so it detects another server at the same path.
 //
-// # Text of others
+// # Text that looks like the protocol
 //
-// What programs in panes print can look like the protocol. The end of a reply is
-// therefore never taken from its text alone: commands that may print such text are
-// followed by a fence that cannot be guessed.
+// Programs in panes can print text that looks like the protocol. Therefore the
+// client does not recognize the end of a reply by its text alone. It sends a fence
+// after each command: a command that prints a random token.
 package control

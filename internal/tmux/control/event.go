@@ -5,16 +5,16 @@ type Kind uint8
 
 // The kinds of events. Fields that a kind does not name are empty.
 const (
-	// Resync: events may have been missed; look at everything again. Sent after each
-	// reconnection and when a subscription was not read for too long.
+	// Resync: events may have been lost; the receiver must query the state of everything again. It is sent after each
+	// reconnection and when too many events wait in a subscription.
 	Resync Kind = iota + 1
-	// ServerLost: the server ended. Text is why. Nothing follows until Start or Attach, after
-	// which a Resync comes first.
+	// ServerLost: the server has exited. Text is the reason. No event follows until Start or Attach. Then the first
+	// event is a Resync.
 	ServerLost
-	// Output: a pane printed. Pane, Data (as far as wanted), Gap.
+	// Output: a pane printed something. Pane, Data (for OutputData only), Gap.
 	Output
-	// WindowAdd, WindowClose, WindowRenamed: Window, and the new name in Text. A window that is
-	// not linked to the hub has Unlinked set.
+	// WindowAdd, WindowClose, WindowRenamed: a window was created, closed or renamed. Window, Unlinked, and for
+	// WindowRenamed the new name in Text.
 	WindowAdd
 	WindowClose
 	WindowRenamed
@@ -24,36 +24,36 @@ const (
 	Layout
 	// PaneMode: a pane entered or left a mode, such as copy mode. Pane.
 	PaneMode
-	// SessionsChanged: a session was made or ended.
+	// SessionsChanged: a session was created or ended.
 	SessionsChanged
-	// SessionChanged: our client is now attached to another session. Session, Text is its name.
+	// SessionChanged: this client is now attached to another session. Session, Text is its name.
 	SessionChanged
-	// SessionRenamed: Session, Text is the new name.
+	// SessionRenamed: a session was renamed. Session, Text is the new name.
 	SessionRenamed
 	// SessionWindow: another window of a session became current. Session, Window.
 	SessionWindow
 	// ClientSession: a client changed its session. Client, Session, Text is its name.
 	ClientSession
-	// ClientDetached: Client.
+	// ClientDetached: a client has detached. Client.
 	ClientDetached
-	// BufferChanged, BufferDeleted: a paste buffer. Text is its name.
+	// BufferChanged, BufferDeleted: a paste buffer was changed or deleted. Text is its name.
 	BufferChanged
 	BufferDeleted
-	// Monitored: the value of a monitor changed. Monitor, Session, Window, Pane (as far as it has
-	// them), Text is the value.
+	// Monitored: the value of a monitor changed. Monitor, Text is the value. Session, Window and Pane are set if the
+	// monitor has them.
 	Monitored
 	// ConfigError: an error in the configuration file. Text.
 	ConfigError
-	// Message: a message for our client, such as of display-message. Text.
+	// Message: a message for this client, for example from display-message. Text.
 	Message
-	// Signal: tmux carried out a command of [Client.Signal]. Text.
+	// Signal: tmux ran a command of [Client.Signal]. Text.
 	Signal
 	// Unknown: a notification that this package does not know. Text is the whole line.
 	Unknown
 )
 
-// Event is one thing that happened. Ids are as tmux writes them: "$1" a session, "@1"
-// a window, "%1" a pane; they are never used again within one server.
+// Event is one notification. Ids have the form of tmux: "$1" is a session, "@1" a window, "%1" a pane. A server does not
+// reuse ids.
 type Event struct {
 	Kind Kind
 	// Session, Window, Pane are ids.
@@ -64,10 +64,10 @@ type Event struct {
 	Monitor string
 	// Text is the name, value, message or reason.
 	Text string
-	// Data is what the pane printed, in order, several notifications joined. The receiver owns it.
+	// Data is the output of the pane, in order. It may join several notifications. The receiver owns it.
 	Data []byte
-	// Gap says that bytes of this pane before or within Data were left out.
+	// Gap: some bytes of this pane before or within Data are missing.
 	Gap bool
-	// Unlinked says that the window is not linked to the hub.
+	// Unlinked: the window is not linked into the hub.
 	Unlinked bool
 }

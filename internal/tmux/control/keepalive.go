@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// A server that pauses the last pane whose output waits, because we or it were slow for a second,
-// leaves the lines that wait behind that output where they are until it says something else:
-// replies, notifications, and that the pane is paused (seen with 3.3a, whose control_write_callback
-// disables its own event). So once it has been silent after a request or a report, it is asked for
-// a word. A connection on which nothing happens is not: if a server is that slow just then,
-// notifications wait for the next thing that happens.
+// tmux pauses a pane for a client if the pane's output has waited for a second. If this is the last pane with waiting
+// output, the server does not send the lines queued after that output: replies, notifications and the report of the
+// pause. It sends them only with its next line (seen with tmux 3.3a, whose control_write_callback disables its own event).
+//
+// Therefore the client sends a keep-alive command if the server is silent after a request or a notification. It sends none
+// on an idle connection. If the problem occurs there, notifications wait for the next activity.
 
 const (
-	// keepAliveAfter is how long nothing is received before the server is reminded, and how often
-	// the writer looks until then.
+	// keepAliveAfter is the time without activity after which a keep-alive command is sent. It is also the interval at
+	// which the writer checks for activity.
 	keepAliveAfter = 500 * time.Millisecond
-	// maxKeepAlivePause bounds how long it is until the next reminder of a server that does not
-	// answer: the time to it doubles.
+	// maxKeepAlivePause is the longest pause between keep-alive commands to a server that does not reply. The pause
+	// doubles each time.
 	maxKeepAlivePause = 8 * time.Second
 )
 
-// activity counts notifications, requests that somebody waits for, and the ends of their replies. It
-// wakes the writer where that waits for nothing.
+// activity counts notifications, requests that somebody waits for, and the ends of their replies.
 type activity struct {
 	count atomic.Uint64
-	// watched: the writer looks at count until the server has been silent and reminded.
+	// watched: the writer checks count periodically, until a keep-alive command is answered without new activity.
 	watched atomic.Bool
 }
 
+// recordActivity counts one activity and wakes the writer if it does not check count. It does nothing if the server
+// cannot pause panes.
 func (c *connection) recordActivity() {
 	if !c.canPause.Load() {
 		return
@@ -39,16 +40,16 @@ func (c *connection) recordActivity() {
 	}
 }
 
-// keepAliveState is what the writer knows of the server's silence. Owned by the writer.
+// keepAliveState is the state of the keep-alive commands. Owned by the writer.
 type keepAliveState struct {
-	count uint64        // as it was at the last request or report
-	due   time.Time     // when the server is to be reminded
-	pause time.Duration // from that to the next time
-	asked *batch        // the last reminder; nil if there was none since count
+	count uint64        // the activity count at the last check
+	due   time.Time     // the time of the next keep-alive command
+	pause time.Duration // the pause between it and the one after it
+	asked *batch        // the last keep-alive command since count; nil if there was none
 }
 
-// sendKeepAlive reminds the server if it is time, and returns when to look again. A reminder that is
-// answered has brought all that waited before it.
+// sendKeepAlive sends a keep-alive command if it is due, and returns the time until the next check. some is false if no
+// check is necessary. The reply to a keep-alive command comes after all lines that waited in the server.
 func (c *connection) sendKeepAlive(r *keepAliveState, now time.Time) (next time.Duration, some bool) {
 	if !c.activity.watched.Load() {
 		return 0, false
@@ -60,13 +61,13 @@ func (c *connection) sendKeepAlive(r *keepAliveState, now time.Time) (next time.
 	case r.asked != nil && r.asked.answered():
 		c.activity.watched.Store(false)
 		if c.activity.count.Load() == count || !c.activity.watched.CompareAndSwap(false, true) {
-			return 0, false // or somebody has woken the writer
+			return 0, false // later activity wakes the writer
 		}
 		*r = keepAliveState{count: count, due: now.Add(keepAliveAfter), pause: keepAliveAfter}
 	case !now.Before(r.due):
 		r.asked = newBatch(1)
-		r.asked.reminds = true
-		_ = c.send(r.asked, Cmd("display-message", "-p", "")) // it fails on a broken connection, which ends
+		r.asked.keepAlive = true
+		_ = c.send(r.asked, Cmd("display-message", "-p", "")) // fails only on a broken connection
 		r.due, r.pause = now.Add(r.pause), min(2*r.pause, maxKeepAlivePause)
 	}
 	return min(r.due.Sub(now), keepAliveAfter), true

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Signal returns a command for a hook (set-hook) or a key: when tmux carries it out, each
-// subscription gets a Signal with the text. It works in all versions, within
-// milliseconds, and in hooks, whose commands otherwise cause no notifications. The text is 1 to 200 printable ASCII
-// characters. The command holds for the server that the client is connected to; without one it
-// is ErrNoServer.
+// Signal returns a command for a hook (set-hook) or a key binding. When tmux runs the command, each subscription gets a
+// Signal event with the text within milliseconds. It works in all versions of tmux, and also in hooks, whose commands
+// otherwise cause no notifications. The text must have 1 to 200 printable ASCII characters. The command is valid only for
+// the server that the client is connected to. Without a connection the command's error is ErrNoServer.
 func (c *Client) Signal(text string) Command {
 	if text == "" || len(text) > 200 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return Command{err: fmt.Errorf("%w: %q cannot be a signal", ErrWord, text)}
@@ -20,7 +19,7 @@ func (c *Client) Signal(text string) Command {
 	connection := c.connection
 	c.mu.Unlock()
 	if connection == nil {
-		return Command{err: fmt.Errorf("%w: a signal needs one", ErrNoServer)}
+		return Command{err: fmt.Errorf("%w: a signal needs a connection to one", ErrNoServer)}
 	}
 	return Sequence(
 		Cmd("send-keys", "-t", connection.signalPane, "-l", "--", text),
@@ -28,11 +27,10 @@ func (c *Client) Signal(text string) Command {
 	)
 }
 
-// Monitor watches a format: a Monitored event comes with its first value and within
-// about a second of each change. The target is a pane ("%1"), a window ("@1"), "%*"
-// all panes, "@*" all windows of the hub, or "" the hub. Monitors outlive reconnections, not the
-// server. The name holds letters, digits, `-` and `_`. Errors: ErrUnknown where Features.Monitors is
-// false, ErrWord, and those of Do.
+// Monitor monitors the value of a format. Subscriptions get a Monitored event with the first value, and one within about
+// a second of each change. The target is a pane ("%1"), a window ("@1"), "%*" for all panes and "@*" for all windows of
+// the hub, or "" for the hub itself. A monitor remains active after a reconnection, until the server is lost. The name
+// consists of letters, digits, `-` and `_`. Errors: ErrUnknown if Features.Monitors is false, ErrWord, and those of Do.
 func (c *Client) Monitor(ctx context.Context, name, target, format string) error {
 	if !isName(name) {
 		return fmt.Errorf("%w: %q cannot name a monitor", ErrWord, name)
@@ -47,7 +45,7 @@ func (c *Client) Monitor(ctx context.Context, name, target, format string) error
 	return nil
 }
 
-// Unmonitor ends a monitor; one that is not there is no error.
+// Unmonitor removes a monitor. It returns nil if the monitor does not exist.
 func (c *Client) Unmonitor(ctx context.Context, name string) error {
 	if !isName(name) {
 		return fmt.Errorf("%w: %q cannot name a monitor", ErrWord, name)
@@ -62,7 +60,8 @@ func (c *Client) Unmonitor(ctx context.Context, name string) error {
 	return err
 }
 
-func (c *Client) monitorsNow() []Command {
+// monitorCommands returns the commands that set all current monitors.
+func (c *Client) monitorCommands() []Command {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make([]Command, 0, len(c.monitors))
@@ -72,6 +71,7 @@ func (c *Client) monitorsNow() []Command {
 	return all
 }
 
+// isName reports whether name is a valid name of a monitor.
 func isName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'

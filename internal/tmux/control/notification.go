@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// shape says how the words of a notification are read.
+// shape describes the words of a notification.
 type shape struct {
 	kind Kind
-	// fields says what each word is: $ session, @ window, % pane, c client, - nothing, t all the rest.
+	// fields has one character for each word: $ session, @ window, % pane, c client, t the rest of the line.
 	fields string
-	// unlinked: the window is not linked to the hub.
+	// unlinked: the window is not linked into the hub.
 	unlinked bool
 }
 
-// shapes are the notifications of all versions. Output, pauses, monitors and the end are
-// read apart.
+// shapes are the notifications of all versions of tmux, by name. Output and monitors have their own parsers.
 var shapes = map[string]shape{
 	"window-add":              {kind: WindowAdd, fields: "@"},
 	"window-close":            {kind: WindowClose, fields: "@"},
@@ -41,15 +40,15 @@ var shapes = map[string]shape{
 	"continue":                {kind: continued, fields: "%"},
 }
 
-// Kinds that are ours alone and reach no subscription.
+// Kinds that only this package uses. Subscriptions do not get them.
 const (
 	exited Kind = iota + 200
 	paused
 	continued
 )
 
-// parseNotification reads a line that stands outside of replies, without its newline. It
-// uses the memory of the line for Data. A line that it cannot read is an Unknown.
+// parseNotification parses a notification line without its newline. Data of the event shares the memory of the line. For
+// a line that it cannot parse it returns an event of kind Unknown.
 func parseNotification(line []byte) Event {
 	name, rest, _ := bytes.Cut(line, []byte(" "))
 	if len(name) < 2 || name[0] != '%' {
@@ -67,7 +66,7 @@ func parseNotification(line []byte) Event {
 		event, ok = parseMonitored(rest)
 	default:
 		if shape, known := shapes[string(name)]; known {
-			event, ok = shape.read(string(rest))
+			event, ok = shape.parse(string(rest))
 		}
 	}
 	if !ok {
@@ -76,8 +75,8 @@ func parseNotification(line []byte) Event {
 	return event
 }
 
-// read fills an event with the words.
-func (s shape) read(words string) (Event, bool) {
+// parse returns the event for the words of a notification; false if a word has the wrong form.
+func (s shape) parse(words string) (Event, bool) {
 	event := Event{Kind: s.kind, Unlinked: s.unlinked}
 	for i := range len(s.fields) {
 		if s.fields[i] == 't' {
@@ -93,7 +92,7 @@ func (s shape) read(words string) (Event, bool) {
 	return event, true
 }
 
-// set stores one word; false when it is not of its kind.
+// set stores one word in the field of the event; it returns false if the word does not have the form of the field.
 func (e *Event) set(field byte, word string) bool {
 	if word == "" || field != 'c' && word[0] != field {
 		return false
@@ -111,7 +110,7 @@ func (e *Event) set(field byte, word string) bool {
 	return true
 }
 
-// parseOutput reads "%PANE TEXT".
+// parseOutput parses "%PANE TEXT".
 func parseOutput(rest []byte) (Event, bool) {
 	pane, text, ok := bytes.Cut(rest, []byte(" "))
 	if !ok || len(pane) < 2 || pane[0] != '%' {
@@ -120,7 +119,7 @@ func parseOutput(rest []byte) (Event, bool) {
 	return Event{Kind: Output, Pane: string(pane), Data: unescape(text)}, true
 }
 
-// parseExtendedOutput reads "%PANE AGE [MORE...] : TEXT".
+// parseExtendedOutput parses "%PANE AGE [MORE...] : TEXT".
 func parseExtendedOutput(rest []byte) (Event, bool) {
 	head, text, ok := bytes.Cut(rest, []byte(" : "))
 	if !ok {
@@ -135,8 +134,8 @@ func parseExtendedOutput(rest []byte) (Event, bool) {
 	return Event{Kind: Output, Pane: string(pane), Data: unescape(text)}, true
 }
 
-// parseMonitored reads "NAME $SESSION @WINDOW INDEX %PANE [MORE...] : VALUE", with "-" for what a
-// monitor does not have.
+// parseMonitored parses "NAME $SESSION @WINDOW INDEX %PANE [MORE...] : VALUE". A field that the monitor does not have is
+// "-".
 func parseMonitored(rest []byte) (Event, bool) {
 	head, value, ok := strings.Cut(string(rest), " : ")
 	if !ok {
@@ -157,8 +156,7 @@ func parseMonitored(rest []byte) (Event, bool) {
 	return event, true
 }
 
-// unescape turns the octal escapes of output (\ooo) into bytes, in place. A backslash that
-// begins none stands for itself.
+// unescape replaces the octal escapes of output (\ooo) by their bytes, in place. Other backslashes remain.
 func unescape(text []byte) []byte {
 	first := bytes.IndexByte(text, '\\')
 	if first < 0 {
@@ -176,7 +174,7 @@ func unescape(text []byte) []byte {
 	return out
 }
 
-// isOctal reports whether three digits are the number of a byte.
+// isOctal reports whether three characters are an octal number of at most 255.
 func isOctal(digits []byte) bool {
 	return digits[0] >= '0' && digits[0] <= '3' && digits[1] >= '0' && digits[1] <= '7' && digits[2] >= '0' && digits[2] <= '7'
 }

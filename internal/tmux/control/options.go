@@ -10,62 +10,63 @@ import (
 	"time"
 )
 
-// Options of a client. Only Socket is required.
+// Options are the options of a Client. Only Socket is required.
 type Options struct {
-	// Socket is the absolute path of the server's socket, at most 103 bytes. Its folder is made
-	// with mode 0700 when the server is started; one that others may enter is refused.
+	// Socket is the absolute path of the server's socket, at most 103 bytes. Starting the server creates the socket's
+	// directory with mode 0700, and fails if other users may enter the directory.
 	Socket string
-	// Binary is the program: a path, or a name that is looked up in Path. Default "tmux".
+	// Binary is the tmux program: a path, or a name that is searched for in Path. Default "tmux".
 	Binary string
-	// Path is the list of folders for Binary, as in PATH. Default: PATH of Env.
+	// Path is the list of directories for Binary, in the form of PATH. Default: PATH of Env.
 	Path string
-	// Config is the configuration file of the server. Default: none, not the user's.
+	// Config is the configuration file of the server. Default: none. The user's file is not read.
 	Config string
-	// Env is the whole environment of the server and of our client; nothing is inherited. Panes
-	// get it too, so it must hold no secret. TMUX and TMUX_PANE are left out.
+	// Env is the complete environment of the server and of the client process; they inherit nothing else. Panes get it
+	// too, so it must contain no secret. TMUX and TMUX_PANE are removed from it.
 	Env []string
-	// Hub is the name of our own session. Default "gc-hub".
+	// Hub is the name of the client's own session. Default "gc-hub".
 	Hub string
 	// Width and Height are the size of the hub. Default 200x50.
 	Width, Height int
-	// Logger gets connections, losses and unknown notifications. Default: none.
+	// Logger logs connections, losses and unknown notifications. Default: none.
 	Logger *slog.Logger
 }
 
-// Server identifies one life of a server.
+// Server identifies one server process.
 type Server struct {
-	// PID is its process.
+	// PID is the process id.
 	PID int
-	// Started is when it says it was started, to the second.
+	// Started is the start time that the server reports, with a resolution of one second.
 	Started time.Time
-	// Version is what it calls itself, such as "3.3a". Branch on Features instead.
+	// Version is the version that the server reports, such as "3.3a". To decide what the server supports, use
+	// Features.
 	Version string
 }
 
-// Features is what a server can do, found by asking it.
+// Features are the features that a server supports. In parentheses is the first version of tmux.
 type Features struct {
-	// Pause: panes that print faster than we read are paused and continued (3.2).
+	// Pause: the server can pause and continue the output of panes for a client (3.2).
 	Pause bool
 	// Monitors: Monitor works (3.2).
 	Monitors bool
-	// IgnoreSize: our client has no say in the size of windows by its own flag (3.2).
+	// IgnoreSize: a client can have a flag that makes the server ignore its size (3.2).
 	IgnoreSize bool
 	// PaneHooks: pane-died and pane-exited are hooks of windows and panes (set-hook -gw), not of
 	// sessions (set-hook -g) (3.2).
 	PaneHooks bool
-	// SessionEnv: new-session and respawn-pane know -e (3.2, 3.0).
+	// SessionEnv: new-session has the flag -e (3.2).
 	SessionEnv bool
-	// HiddenEnv: a session keeps variables that its programs do not get (3.2).
+	// HiddenEnv: a session can have hidden variables, which its programs do not inherit (3.2).
 	HiddenEnv bool
 }
 
-// maxSocket is the longest path of a socket that all systems take, in bytes.
+// maxSocket is the longest socket path in bytes that all systems allow.
 const maxSocket = 103
 
-// complete returns the options with their defaults. Errors: ErrSocketPath.
+// complete returns the options with defaults for empty fields. Errors: ErrSocketPath.
 func (o Options) complete() (Options, error) {
 	if !filepath.IsAbs(o.Socket) || len(o.Socket) > maxSocket || strings.ContainsAny(o.Socket, "\x00\n") {
-		return o, fmt.Errorf("%w: %q must be absolute and at most %d bytes, it has %d", ErrSocketPath, o.Socket, maxSocket, len(o.Socket))
+		return o, fmt.Errorf("%w: %q (%d bytes) must be an absolute path of at most %d bytes", ErrSocketPath, o.Socket, len(o.Socket), maxSocket)
 	}
 	o.Binary = cmp.Or(o.Binary, "tmux")
 	o.Config = cmp.Or(o.Config, "/dev/null")

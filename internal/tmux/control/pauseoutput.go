@@ -5,12 +5,13 @@ import (
 	"errors"
 )
 
-// PauseOutput pauses a pane for this client until resume is called: the server sends none of its output, and
-// nothing of it waits for this client when Quiet returns. Whatever starts another program in a pane
-// (respawn-pane) does so within Quiet: tmux 3.3a goes on with its place in the output of the previous
-// program where a control client had not read all of that, and crashes. The output of the meantime is
-// lost to this client; an event with Gap says so. A server without pauses needs none, and there it
-// does nothing. Errors as for Do.
+// PauseOutput pauses a pane for this client until resume is called. The server sends no output of the pane, and when
+// PauseOutput returns, no output of the pane waits in the server for this client. The output during the pause is lost to
+// this client, and resume publishes an Output event with Gap. If the server does not support pauses, PauseOutput does
+// nothing. Errors are those of Do.
+//
+// A caller that starts another program in a pane (respawn-pane) must pause the pane first. Otherwise tmux 3.3a crashes if
+// a control client has not read all output of the previous program.
 func (c *Client) PauseOutput(ctx context.Context, pane string) (resume func(), err error) {
 	connection, err := c.ready(ctx)
 	if err != nil {
@@ -19,17 +20,17 @@ func (c *Client) PauseOutput(ctx context.Context, pane string) (resume func(), e
 	if !connection.canPause.Load() {
 		return func() {}, nil
 	}
-	connection.pauseOutput(pane, 1)
+	connection.addPause(pane, 1)
 	resume = func() {
-		connection.pauseOutput(pane, -1)
+		connection.addPause(pane, -1)
 		if connection.isPaused(pane) {
-			return // somebody else has quieted it too
+			return // another caller has paused it too
 		}
-		_ = connection.send(nil, toEach([]string{pane}, "continue")...) // a broken connection needs none
+		_ = connection.send(nil, toEach([]string{pane}, "continue")...) // an error means that the connection is broken: nothing to continue
 		connection.publishEvent(Event{Kind: Output, Pane: pane, Gap: true})
 	}
-	// The server drops what waits when it pauses, and looks at what its clients have read before it
-	// answers the second.
+	// The first command drops the waiting output. Before the server replies to the second one, it updates the positions of
+	// its clients in the output.
 	for _, command := range []Command{toEach([]string{pane}, "pause")[0], Cmd("display-message", "-p", ".")} {
 		if _, err = connection.request(ctx, command); err != nil {
 			break
@@ -45,8 +46,8 @@ func (c *Client) PauseOutput(ctx context.Context, pane string) (resume func(), e
 	return resume, nil
 }
 
-// pauseOutput counts who wants a pane quiet.
-func (c *connection) pauseOutput(pane string, by int) {
+// addPause adds by to the number of callers that have paused the pane.
+func (c *connection) addPause(pane string, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pauseCounts == nil {
@@ -57,7 +58,7 @@ func (c *connection) pauseOutput(pane string, by int) {
 	}
 }
 
-// isPaused reports whether somebody wants a pane quiet.
+// isPaused reports whether a caller of PauseOutput has paused the pane.
 func (c *connection) isPaused(pane string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// QueryOnce is Output by a process of its own, unless this client is connected. It is for who asks
-// once and hears nothing: that process is no control client, so nothing that panes print is sent
-// to it, and no server crashes because it comes or goes, see alone. It starts no server. Errors as
-// for Output.
+// QueryOnce runs one command in a separate tmux process and returns its output. If this client is connected, it calls
+// Output instead. Use it for a single query that needs no notifications. The process is no control client: it receives no
+// output of panes, and cannot cause the crash that lockExclusive describes. It starts no server. Errors are those of
+// Output.
 func (c *Client) QueryOnce(ctx context.Context, command Command) ([]byte, error) {
 	c.mu.Lock()
 	state := c.state
@@ -35,23 +35,23 @@ func (c *Client) QueryOnce(ctx context.Context, command Command) ([]byte, error)
 		return nil, fmt.Errorf("%w at %s", ErrNoServer, c.options.Socket)
 	}
 	process := exec.CommandContext(ctx, binary, "-u", "-S", c.options.Socket, "if-shell", "-F", "1", line)
-	var said tail
-	process.Env, process.Dir, process.Stderr = c.options.Env, "/", &said
+	var stderr stderrText
+	process.Env, process.Dir, process.Stderr = c.options.Env, "/", &stderr
 	output, err := process.Output()
-	switch text := strings.TrimSpace(said.String()); {
+	switch text := strings.TrimSpace(stderr.String()); {
 	case err == nil:
 		return bytes.TrimSuffix(output, []byte("\n")), nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case ended(text):
+	case isServerGone(text):
 		return nil, fmt.Errorf("%w at %s: %s", ErrNoServer, c.options.Socket, text)
 	default:
 		return nil, refusal(command.nameAt(0), text)
 	}
 }
 
-// ended reports whether a process of tmux says that its server has ended, or ended meanwhile.
-func ended(text string) bool {
+// isServerGone reports whether the error text of a tmux process means that there is no server.
+func isServerGone(text string) bool {
 	for _, begin := range []string{"no server running on ", "error connecting to ", "lost server", "server exited"} {
 		if strings.HasPrefix(text, begin) {
 			return true

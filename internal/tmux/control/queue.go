@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// maxOutput bounds the bytes of one pane that wait in one subscription.
+	// maxOutput is the limit in bytes of one pane's output that waits in one subscription.
 	maxOutput = 256 << 10
-	// maxEvents bounds the events that wait in one subscription, output not counted.
+	// maxEvents is the limit of events that wait in one subscription, without output events.
 	maxEvents = 4096
 )
 
-// queue holds the events of one subscription until they are read.
+// queue stores the events of one subscription until they are read.
 type queue struct {
 	// Constant after construction.
 	wants Wants
-	// wake has room for one: something can be read.
+	// wake has capacity one. A value means that an event can be read or the queue was closed.
 	wake chan struct{}
 
 	mu sync.Mutex
-	// waiting is what was not read yet, oldest first. Guarded by mu.
+	// waiting are the unread events, oldest first. Guarded by mu.
 	waiting []*Event
 	// outputs are the Output events in waiting, by pane. Guarded by mu.
 	outputs map[string]*Event
@@ -33,7 +33,8 @@ func newQueue(wants Wants) *queue {
 	return &queue{wants: wants, wake: make(chan struct{}, 1), outputs: map[string]*Event{}}
 }
 
-// push never waits. It copies the Data of the event.
+// push adds an event to the queue without waiting. It copies the Data of the event. If maxEvents events wait, it replaces
+// all by one Resync.
 func (q *queue) push(event Event) {
 	if event.Kind == Output && q.wants == OutputNone {
 		return
@@ -56,12 +57,12 @@ func (q *queue) push(event Event) {
 	q.wakeLocked()
 }
 
-// resyncWaitsLocked reports whether the newest event that waits is a Resync
-// already.
+// resyncWaitsLocked reports whether the newest waiting event is a Resync.
 func (q *queue) resyncWaitsLocked() bool {
 	return len(q.waiting) > 0 && q.waiting[len(q.waiting)-1].Kind == Resync
 }
 
+// pushOutputLocked adds output to the waiting output event of the pane. Above maxOutput it drops the oldest bytes.
 func (q *queue) pushOutputLocked(event Event) {
 	waiting := q.outputs[event.Pane]
 	if waiting == nil {
@@ -75,7 +76,7 @@ func (q *queue) pushOutputLocked(event Event) {
 	}
 	waiting.Data = append(waiting.Data, event.Data...)
 	if excess := len(waiting.Data) - maxOutput; excess > 0 {
-		// Half is given up at once, so that the bytes are not moved for each notification.
+		// Drop half of the limit at once, so that the bytes are not moved for each notification.
 		kept := copy(waiting.Data, waiting.Data[excess+maxOutput/2:])
 		waiting.Data, waiting.Gap = waiting.Data[:kept], true
 	}
@@ -95,10 +96,12 @@ func (q *queue) clearLocked() {
 func (q *queue) wakeLocked() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // it is awake already
+	default: // a wake-up is pending already
 	}
 }
 
+// next removes the oldest event and returns it. It waits until there is one. It returns ErrClosed if the queue is closed
+// and empty.
 func (q *queue) next(ctx context.Context) (Event, error) {
 	for {
 		event, ok, err := q.pop()
@@ -113,6 +116,7 @@ func (q *queue) next(ctx context.Context) (Event, error) {
 	}
 }
 
+// pop removes the oldest event and returns it; ok is false if there is none.
 func (q *queue) pop() (event Event, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -134,7 +138,7 @@ func (q *queue) pop() (event Event, ok bool, err error) {
 	return *first, true, nil
 }
 
-// close lets the reader have what waits and nothing more.
+// close closes the queue. The reader can still read the waiting events; later events are dropped.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

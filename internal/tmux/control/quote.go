@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxWords bounds the words of one command: the parser of tmux puts them all on a stack
-// that overflows at some thousands.
+// maxWords is the limit of words in one command. The parser of tmux puts all words on a stack that overflows at a few
+// thousand.
 const maxWords = 1000
 
-// errNUL reports a word that tmux cannot be given.
-var errNUL = fmt.Errorf("%w: it holds a NUL byte", ErrWord)
+// errNUL reports a word with a NUL byte, which cannot be sent to tmux.
+var errNUL = fmt.Errorf("%w: it contains a NUL byte", ErrWord)
 
-// Quote writes a word so that the command parser of tmux yields it byte for byte, on one
-// line. A NUL byte is ErrWord.
+// Quote returns the word quoted for the command parser of tmux, on one line. The parser restores the word byte for byte.
+// It returns ErrWord if the word contains a NUL byte.
 func Quote(word string) (string, error) {
 	if strings.IndexByte(word, 0) >= 0 {
 		return "", errNUL
@@ -29,7 +29,7 @@ func Quote(word string) (string, error) {
 // appendQuoted appends a word without a NUL byte in double quotes.
 func appendQuoted(to []byte, word string) []byte {
 	to = append(to, '"')
-	start := 0 // of what stands for itself
+	start := 0 // of the bytes that need no escape
 	for i := 0; i < len(word); {
 		if word[i] >= utf8.RuneSelf {
 			if _, size := utf8.DecodeRuneInString(word[i:]); size > 1 {
@@ -47,14 +47,13 @@ func appendQuoted(to []byte, word string) []byte {
 	return append(append(to, word[start:]...), '"')
 }
 
-// isSpecial reports whether an ASCII byte means something else than itself inside double
-// quotes.
+// isSpecial reports whether an ASCII byte must be escaped inside double quotes.
 func isSpecial(c byte) bool {
 	return c < ' ' || c == '"' || c == '\\' || c == '$' || c == '~' || c == 0x7f
 }
 
-// appendEscaped appends a byte for inside double quotes. The tilde is written by its number:
-// tmux expands it behind an opening quote too.
+// appendEscaped appends the escape sequence of a byte inside double quotes. The tilde has an octal escape, because tmux
+// expands a tilde after an opening quote too.
 func appendEscaped(to []byte, c byte) []byte {
 	if c == '"' || c == '\\' || c == '$' {
 		return append(to, '\\', c)
@@ -62,7 +61,7 @@ func appendEscaped(to []byte, c byte) []byte {
 	return append(to, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
 }
 
-// isPlain reports whether the word means itself without quotes.
+// isPlain reports whether the word needs no quotes.
 func isPlain(word string) bool {
 	if word == "" {
 		return false
@@ -80,7 +79,7 @@ func isPlain(word string) bool {
 	return true
 }
 
-// splitLines returns the lines of the text; none when it is empty.
+// splitLines returns the lines of the text; nil if the text is empty.
 func splitLines(text []byte) []string {
 	if len(text) == 0 {
 		return nil

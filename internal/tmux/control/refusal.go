@@ -2,8 +2,8 @@ package control
 
 import "strings"
 
-// refusals are the texts by which tmux says what a caller branches on: all of the text,
-// or its beginning when it ends with a blank. All versions from 3.0 on are in it.
+// refusals maps error texts of tmux to the errors that callers test for. A text that ends with a space is a prefix;
+// others must match completely. The texts cover all versions from 3.0 on.
 var refusals = []struct {
 	text string
 	err  error
@@ -42,7 +42,7 @@ var refusals = []struct {
 	{"parse error: usage: ", ErrUnknown},
 }
 
-// refusal returns the error for what tmux said of a command.
+// refusal returns the error for the text with which tmux has refused a command.
 func refusal(command, text string) *CommandError {
 	err := &CommandError{Command: command, Text: text}
 	for _, known := range refusals {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// listening reports whether a server accepts connections at the socket. Something else than
-// a socket at the path is ErrSocketPath: tmux would remove it.
+// listening reports whether a server accepts connections at the socket. It returns ErrSocketPath if the path is not a
+// socket, because tmux would remove the file, or if the socket belongs to another user.
 func listening(ctx context.Context, socket string) (bool, error) {
 	info, err := os.Lstat(socket)
 	switch {
@@ -32,7 +32,7 @@ func listening(ctx context.Context, socket string) (bool, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	switch {
 	case err == nil:
-		_ = conn.Close() // it said nothing
+		_ = conn.Close() // nothing was sent
 		return true, nil
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -44,8 +44,8 @@ func listening(ctx context.Context, socket string) (bool, error) {
 	return false, fmt.Errorf("%w: %w", ErrSocketPath, err)
 }
 
-// prepareFolder makes the folder of the socket, or makes sure that no other user may enter
-// it.
+// prepareFolder creates the directory of the socket if necessary. It returns ErrSocketPath if the directory belongs to
+// another user or other users may enter it.
 func prepareFolder(socket string) error {
 	folder := filepath.Dir(socket)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -56,52 +56,54 @@ func prepareFolder(socket string) error {
 		return fmt.Errorf("%w: %w", ErrSocketPath, err)
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("%w: the folder %s belongs to user %d", ErrSocketPath, folder, owner.Uid)
+		return fmt.Errorf("%w: the directory %s belongs to user %d", ErrSocketPath, folder, owner.Uid)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%w: others may enter the folder %s, its mode is %#o; make it 0700", ErrSocketPath, folder, info.Mode().Perm())
+		return fmt.Errorf("%w: other users may enter the directory %s, its mode is %#o; run: chmod 0700 %s", ErrSocketPath, folder, info.Mode().Perm(), folder)
 	}
 	return nil
 }
 
-// lockPause is how long to wait before a lock that is held is tried again.
+// lockPause is the pause between attempts to acquire the connection lock.
 const lockPause = 5 * time.Millisecond
 
-// Lock returns the file beside a socket that clients lock while they connect. It stays.
+// Lock returns the path of the file beside a socket that clients lock while they connect. The file is not removed when the
+// lock is released.
 func Lock(socket string) string { return socket + ".connect" }
 
-// lockExclusive waits until no other client of this package connects to the server, none leaves, and none
-// makes, closes or renames a session there, or a paste buffer from 3.4 on. tmux 3.2 to 3.6 at least
-// crashes, with all its sessions, when it has to report that to its control clients while one of
-// them introduces itself; making the hub is such a moment. A person who leaves cannot be kept from
-// it, so who does not need a control client should not be one: see Glance.
+// lockExclusive acquires the connection lock of the server exclusively, for a client that connects. It waits until no
+// other client of this package connects or disconnects, or runs one of structuralCommands.
+//
+// The lock prevents a crash of the server with all its sessions, seen with tmux 3.2 to 3.6. It crashes if it reports such a
+// change to its control clients while one of them is connecting. Creating the hub is such a change. The lock does not
+// cover the clients of people, so code that needs no control client should use QueryOnce.
 func (c *Client) lockExclusive(ctx context.Context) (unlock func(), err error) {
 	return c.lock(ctx, syscall.LOCK_EX)
 }
 
-// structuralCommands are the words of commands that make, close or rename a session, or make a paste
-// buffer. A server reports buffers only from 3.4 on; they count for all.
+// structuralCommands are the names of commands that create, close or rename a session, or create a paste buffer. tmux
+// reports buffers only from 3.4 on, but the lock is used for all versions.
 var structuralCommands = []string{"new-session", "kill-session", "kill-window", "rename-session", "setb", "set-buffer", "load-buffer"}
 
-// waitForOthers is for commands that make, close or rename a session or make a buffer: it waits until no
-// client of this package connects to the server, and lets none. For others it does nothing.
-func (c *Client) waitForOthers(ctx context.Context, commands []Command) (unlock func(), err error) {
+// lockForCommands acquires the connection lock shared if one of the commands is a structural command, so no client of
+// this package connects meanwhile. For other commands it does nothing.
+func (c *Client) lockForCommands(ctx context.Context, commands []Command) (unlock func(), err error) {
 	for _, command := range commands {
-		line, _ := command.Line() // was looked at before
-		holds := func(word string) bool { return strings.Contains(line, word) }
-		if slices.ContainsFunc(structuralCommands, holds) {
+		line, _ := command.Line() // Do has checked the error
+		contains := func(word string) bool { return strings.Contains(line, word) }
+		if slices.ContainsFunc(structuralCommands, contains) {
 			return c.lock(ctx, syscall.LOCK_SH)
 		}
 	}
 	return func() {}, nil
 }
 
-// closeWait is how long a client that leaves waits for those that connect.
+// closeWait is the longest time that Close waits for the connection lock.
 const closeWait = time.Second
 
-// waitBeforeClose is steady for a connection that is closed, which is reported to all control clients
-// too. It does not wait for long.
-func (c *Client) waitBeforeClose(ctx context.Context) (unlock func()) {
+// lockForClose acquires the connection lock shared, because the server reports a closed connection to all control
+// clients. It waits for at most closeWait and then continues without the lock.
+func (c *Client) lockForClose(ctx context.Context) (unlock func()) {
 	c.mu.Lock()
 	there := c.connection != nil
 	c.mu.Unlock()
@@ -115,7 +117,7 @@ func (c *Client) waitBeforeClose(ctx context.Context) (unlock func()) {
 	return func() {}
 }
 
-// lock takes the lock of the server's connections, for itself or with others.
+// lock acquires the connection lock of the server. how is syscall.LOCK_EX or syscall.LOCK_SH.
 func (c *Client) lock(ctx context.Context, how int) (unlock func(), err error) {
 	file, err := os.OpenFile(Lock(c.options.Socket), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -124,10 +126,10 @@ func (c *Client) lock(ctx context.Context, how int) (unlock func(), err error) {
 	for {
 		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil // closing gives the lock back
+			return func() { _ = file.Close() }, nil // closing releases the lock
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			_ = file.Close() // the lock says what is wrong
+			_ = file.Close() // the error of the lock is the one to return
 			return nil, fmt.Errorf("cannot lock %s: %w", file.Name(), err)
 		}
 		select {
@@ -143,8 +145,8 @@ func (c *Client) lock(ctx context.Context, how int) (unlock func(), err error) {
 	}
 }
 
-// FindProgram finds the program in the list of folders. A path is taken as it is. What is not
-// found is [ErrNoTmux].
+// FindProgram returns the path of a program. It searches the list of directories in path, unless binary is a path itself.
+// It returns [ErrNoTmux] if the program is not found or not executable.
 func FindProgram(binary, path string) (string, error) {
 	if strings.ContainsRune(binary, filepath.Separator) {
 		if !runnable(binary) {
@@ -160,6 +162,7 @@ func FindProgram(binary, path string) (string, error) {
 	return "", fmt.Errorf("%w: no %s in PATH %q", ErrNoTmux, binary, path)
 }
 
+// runnable reports whether the file is a regular file that is executable.
 func runnable(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0

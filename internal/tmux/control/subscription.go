@@ -2,33 +2,31 @@ package control
 
 import "context"
 
-// Wants says how much of the output of panes a subscription gets.
+// Wants selects how much of the panes' output a subscription gets.
 type Wants uint8
 
 const (
-	// OutputMarks asks for Output events without Data: that a pane printed.
+	// OutputMarks selects Output events without Data. They only report that a pane has printed something.
 	OutputMarks Wants = iota
-	// OutputData asks for Output events with Data, bounded for each pane.
+	// OutputData selects Output events with Data.
 	OutputData
-	// OutputNone asks for no Output events.
+	// OutputNone selects no Output events.
 	OutputNone
 )
 
-// Subscription is one reader of the events. It never holds up the client or
-// another subscription: output waits joined, one event for each pane, at most 256 KiB of
-// it, then the oldest is left out and Gap is set; of other events at most 4,096 wait,
-// then all are replaced by one Resync.
+// Subscription is one reader of the events. A slow reader does not block the client or other subscriptions. Unread
+// output is joined to one event for each pane. Above 256 KiB the oldest bytes are dropped and Gap is set. If 4,096 other
+// events are unread, one Resync replaces all events.
 type Subscription struct {
 	queue  *queue
 	client *Client
 }
 
-// Next returns the next event and waits for it. Errors: the cause of ctx, ErrClosed
-// after Close of the subscription or of the client, once what waited has been read.
-// One goroutine at a time may call it.
+// Next waits for the next event and returns it. Errors: the cause of ctx, or ErrClosed if the subscription or the client
+// is closed and all waiting events were read. Only one goroutine at a time may call it.
 func (s *Subscription) Next(ctx context.Context) (Event, error) { return s.queue.next(ctx) }
 
-// Close ends the subscription. It may be called twice and from any goroutine.
+// Close closes the subscription. It may be called twice and from any goroutine.
 func (s *Subscription) Close() {
 	s.client.mu.Lock()
 	delete(s.client.subscriptions, s.queue)

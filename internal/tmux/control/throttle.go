@@ -6,28 +6,28 @@ import (
 )
 
 const (
-	// window is the time over which output is counted.
+	// window is the period over which output is counted.
 	window = 250 * time.Millisecond
-	// windowBytes is how much all panes together may print within a window before those that
-	// print most are paused: 1 MiB/s. tmux sends a control client 1 to 4 MB/s of a flood, and
-	// a reply waits behind what is queued.
+	// windowBytes is the number of bytes that all panes together may print within a window, 1 MiB/s. If they
+	// print more, the panes that print most are paused. tmux sends 1 to 4 MB/s to a control client, and a reply waits
+	// until the queued output is sent.
 	windowBytes = 256 << 10
-	// pauseTime is how long a pane stays paused. Its program goes on. Turning panes off instead
-	// (refresh-client -A PANE:off), so that the server does not read them, is no way: 3.3a, 3.5a
-	// and 3.6a crashed soon after such panes were turned on again.
+	// pauseTime is the time that a pane stays paused. Its program continues to run. The alternative, turning a pane
+	// off (refresh-client -A PANE:off), does not work: tmux 3.3a, 3.5a and 3.6a crashed soon after such a pane was
+	// turned on again.
 	pauseTime = 250 * time.Millisecond
 )
 
-// throttle counts the output of panes and says which to pause, so that a flood costs neither
-// the server nor us the time that replies need. Owned by the reader of a connection.
+// throttle counts the output of panes and decides which panes to pause, so that a flood of output does not delay
+// replies. Owned by the reader of a connection.
 type throttle struct {
 	began time.Time
 	total int
 	bytes map[string]int
 }
 
-// add counts output. When the window is full it returns the panes that printed more than half
-// of a fair share of it.
+// add counts size bytes of output of a pane. If the window has reached windowBytes, add resets it and returns the panes
+// to pause: those that printed more than half of an equal share of windowBytes.
 func (t *throttle) add(pane string, size int, now time.Time) []string {
 	if now.Sub(t.began) >= window || t.bytes == nil {
 		t.reset(now)
@@ -46,6 +46,7 @@ func (t *throttle) add(pane string, size int, now time.Time) []string {
 	return loud
 }
 
+// reset begins a new window.
 func (t *throttle) reset(now time.Time) {
 	if t.bytes == nil {
 		t.bytes = map[string]int{}
@@ -54,22 +55,22 @@ func (t *throttle) reset(now time.Time) {
 	t.began, t.total = now, 0
 }
 
-// pausedGroup are panes that were paused together, until they are to be continued.
+// pausedGroup is a group of panes that were paused together and are continued at the time until.
 type pausedGroup struct {
 	panes []string
 	until time.Time
 }
 
-// pause lets panes rest. The reader calls it.
+// pause pauses panes for pauseTime. The reader calls it.
 func (c *connection) pause(panes []string, now time.Time) {
 	c.mu.Lock()
 	c.pausedPanes = append(c.pausedPanes, pausedGroup{panes, now.Add(pauseTime)})
 	c.mu.Unlock()
-	_ = c.send(nil, toEach(panes, "pause")...) // a broken connection needs no pauses
-	c.wakeWriter()                             // which lets them go on
+	_ = c.send(nil, toEach(panes, "pause")...) // an error means that the connection is broken: nothing to pause
+	c.wakeWriter()                             // the writer continues them
 }
 
-// toEach returns the commands that do the action to each pane.
+// toEach returns one command for each pane that applies the action, "pause" or "continue".
 func toEach(panes []string, action string) []Command {
 	commands := make([]Command, 0, len(panes))
 	for _, pane := range panes {
@@ -78,21 +79,22 @@ func toEach(panes []string, action string) []Command {
 	return commands
 }
 
-// resumePaused continues the panes that have rested, and returns how long the next one has to.
+// resumePaused continues the panes whose pause is over. next is the time until the next pause is over; some is false if
+// no pane is paused.
 func (c *connection) resumePaused(now time.Time) (next time.Duration, some bool) {
 	c.mu.Lock()
-	var rested []pausedGroup
+	var due []pausedGroup
 	for len(c.pausedPanes) > 0 && !c.pausedPanes[0].until.After(now) {
-		rested = append(rested, c.pausedPanes[0])
+		due = append(due, c.pausedPanes[0])
 		c.pausedPanes = c.pausedPanes[1:]
 	}
 	if some = len(c.pausedPanes) > 0; some {
 		next = c.pausedPanes[0].until.Sub(now)
 	}
 	c.mu.Unlock()
-	for _, group := range rested {
-		// The report of the pause stands inside the reply to our command, so the gap is reported
-		// here.
+	for _, group := range due {
+		// tmux reports the pause inside the reply to the pause command, so handle does not see it. Therefore the gap is
+		// published here.
 		for _, pane := range group.panes {
 			c.publishEvent(Event{Kind: Output, Pane: pane, Gap: true})
 		}

@@ -6,57 +6,58 @@ import (
 	"fmt"
 )
 
-// maxReply bounds the bytes of one reply. tmux cannot be stopped, so a longer one
-// breaks the connection.
+// maxReply is the limit in bytes of one reply. The client cannot stop a reply, so a longer one breaks the connection.
 const maxReply = 128 << 20
 
-// maxErrorText bounds what is kept of an error that belongs to no line of ours.
+// maxErrorText is the limit in bytes of the stored text of an error that belongs to no request.
 const maxErrorText = 4 << 10
 
-var errProtocol = errors.New("tmux broke its protocol")
+var errProtocol = errors.New("tmux violated its protocol")
 
-// request is one line that was sent and awaits its reply. A fence follows it: a command that
-// prints the token.
+// request is one line that was sent and waits for its reply. Each line is followed by a fence, a command that prints the
+// token.
 type request struct {
 	command Command
 	token   string
-	// batch waits for the reply; nil without a waiter.
+	// batch gets the reply; nil if nobody waits for it.
 	batch *batch
-	// index is the place of the reply in the batch.
+	// index is the index of the reply in the batch.
 	index int
 }
 
-// transcript reads what the server sends: replies to requests and notifications. A reply is
-// collected as it comes until its fence, and only then taken apart: what a pane shows may
-// look like the end of a reply, but the token cannot be guessed.
+// transcript parses the output of the server: replies to requests, and notifications. It collects all lines of a reply
+// until the fence and parses them only then. The content of a pane may look like the end of a reply, but it cannot
+// contain the random token.
 type transcript struct {
-	// next takes the request whose reply begins now; nil when none is open.
+	// next returns the request whose reply begins now; nil if none is open.
 	next func() *request
-	// event takes a notification. Its Data is good until it returns.
+	// event processes a notification. Its Data is valid until event returns.
 	event func(Event)
 
 	state state
-	// request is the one whose reply is collected.
+	// request is the request whose reply is collected.
 	request *request
-	// key is what the end of the open block repeats: time, number and flags.
+	// key is the text that the begin and the end of the open block have in common: time, number and flags.
 	key []byte
 	// raw are the lines since the block of the request began, each with its newline.
 	raw []byte
-	// last is where the last line of raw begins.
+	// last is the offset in raw of the last line.
 	last int
 	// errorText is the text of the last foreign block that failed, cut at maxErrorText.
 	errorText []byte
 }
 
+// state is the position of a transcript in the protocol.
 type state uint8
 
 const (
+	// outside: in no block.
 	outside state = iota
-	// foreign: in a block that is not the reply to a line of ours, such as of a hook.
+	// foreign: in a block that is not the reply to a request of this client, for example the block of a hook.
 	foreign
 	// collecting: between the begin of a reply and its fence.
 	collecting
-	// closing: the token came, its block is to be closed.
+	// closing: the token has arrived; the next line must close its block.
 	closing
 )
 
@@ -66,7 +67,7 @@ var (
 	errorMark = []byte("%error ")
 )
 
-// feed takes one line without its newline.
+// feed processes one line without its newline. An error means that tmux has violated the protocol.
 func (t *transcript) feed(line []byte) error {
 	switch t.state {
 	case outside:
@@ -77,14 +78,14 @@ func (t *transcript) feed(line []byte) error {
 		return t.collect(line)
 	case closing:
 		if !isEnd(line, t.key) {
-			return fmt.Errorf("%w: a fence is followed by %.80q", errProtocol, line)
+			return fmt.Errorf("%w: unexpected line after a fence: %.80q", errProtocol, line)
 		}
 		t.finish()
 	}
 	return nil
 }
 
-// handleForeign takes a line of a foreign block.
+// handleForeign processes a line of a foreign block. It stores the text of a block that failed in errorText.
 func (t *transcript) handleForeign(line []byte) {
 	if isEnd(line, t.key) {
 		t.state = outside
@@ -98,6 +99,7 @@ func (t *transcript) handleForeign(line []byte) {
 	}
 }
 
+// outside processes a line that is in no block: a notification or the begin of a block.
 func (t *transcript) outside(line []byte) error {
 	key, begins := bytes.CutPrefix(line, beginMark)
 	switch {
@@ -107,7 +109,7 @@ func (t *transcript) outside(line []byte) error {
 		t.key, t.state, t.raw = append(t.key[:0], key...), foreign, t.raw[:0]
 	default:
 		if t.request = t.next(); t.request == nil {
-			return fmt.Errorf("%w: a reply to nothing", errProtocol)
+			return fmt.Errorf("%w: a reply without a request", errProtocol)
 		}
 		t.state, t.raw = collecting, t.raw[:0]
 		t.append(line)
@@ -115,6 +117,7 @@ func (t *transcript) outside(line []byte) error {
 	return nil
 }
 
+// collect processes a line of a reply. It recognizes the fence: a block that begins and prints the token.
 func (t *transcript) collect(line []byte) error {
 	if string(line) == t.request.token {
 		if key, ok := bytes.CutPrefix(bytes.TrimSuffix(t.raw[t.last:], []byte("\n")), beginMark); ok && t.last > 0 {
@@ -130,11 +133,13 @@ func (t *transcript) collect(line []byte) error {
 	return nil
 }
 
+// append appends a line to raw.
 func (t *transcript) append(line []byte) {
 	t.last = len(t.raw)
 	t.raw = append(append(t.raw, line...), '\n')
 }
 
+// finish completes the request with its reply and publishes the notifications that were collected with it.
 func (t *transcript) finish() {
 	request, raw := t.request, t.raw
 	t.request, t.state, t.last = nil, outside, 0
@@ -151,9 +156,9 @@ func (t *transcript) finish() {
 	}
 }
 
-// splitReply splits what came between the begin of a reply and its fence into the blocks of
-// its commands and the notifications after the last of them. Sound is false when something
-// stood between blocks that is not certain to come from tmux: it is left out.
+// splitReply splits the lines between the begin of a reply and its fence. It returns the joined blocks of the commands
+// and the notifications after the last block. sound is false if some lines may come from a pane and not from
+// tmux. These lines are dropped.
 func splitReply(command Command, raw []byte) (reply Reply, notes []byte, sound bool) {
 	sound = true
 	var ours, others blocks
@@ -182,13 +187,14 @@ func splitReply(command Command, raw []byte) (reply Reply, notes []byte, sound b
 	return Reply{Output: bytes.TrimSuffix(ours.output, []byte("\n")), Err: ours.failure()}, notes, sound
 }
 
-// blocks joins what blocks say.
+// blocks joins the results of several blocks. err is the error of the last block that failed.
 type blocks struct {
 	count  int
 	output []byte
 	err    *CommandError
 }
 
+// add adds the block that was printed for the next of the command's parts.
 func (b *blocks) add(command Command, one printed) {
 	if one.failed {
 		b.err = refusal(command.nameAt(b.count), string(bytes.TrimSuffix(one.body, []byte("\n"))))
@@ -198,6 +204,7 @@ func (b *blocks) add(command Command, one printed) {
 	b.count++
 }
 
+// failure returns err as an error; nil if no block failed.
 func (b *blocks) failure() error {
 	if b.err == nil {
 		return nil
@@ -205,14 +212,15 @@ func (b *blocks) failure() error {
 	return b.err
 }
 
-// printed is what one command printed, or why it failed, and what follows it.
+// printed is one block: body is the output of a command, or the error text if failed is true, and rest are the lines
+// after the block.
 type printed struct {
 	body, rest []byte
 	failed     bool
 }
 
-// blockOf returns the block that raw begins with, if it is closed. The last line that
-// closes it counts: those before are text.
+// blockOf returns the block at the begin of raw; ok is false if no line closes it. If several lines look like its end,
+// the last one is the end and the others are output.
 func blockOf(raw, key []byte) (b printed, ok bool) {
 	begin := len(beginMark) + len(key) + 1
 	end, size := lastLine(raw, endMark, key)
@@ -226,8 +234,8 @@ func blockOf(raw, key []byte) (b printed, ok bool) {
 	return b, true
 }
 
-// lastLine returns where the last line that consists of mark and key begins, and its size;
-// -1 when there is none.
+// lastLine returns the offset and the size of the last line that consists of mark and key. The offset is -1 if there is
+// none.
 func lastLine(raw, mark, key []byte) (at, size int) {
 	wanted := make([]byte, 0, len(mark)+len(key)+2)
 	wanted = append(append(append(append(wanted, '\n'), mark...), key...), '\n')
@@ -238,8 +246,8 @@ func lastLine(raw, mark, key []byte) (at, size int) {
 	return at + 1, len(wanted) - 1
 }
 
-// afterLastBlock returns the lines after the last that closes a block. Those before may be text
-// of a pane.
+// afterLastBlock returns the lines after the last line that looks like the end of a block. If there is such a line, sound
+// is false: the lines before it may be text of a pane.
 func afterLastBlock(raw []byte) (notes []byte, sound bool) {
 	notes, sound = raw, true
 	for offset := 0; offset < len(raw); {
@@ -252,6 +260,7 @@ func afterLastBlock(raw []byte) (notes []byte, sound bool) {
 	return notes, sound
 }
 
+// firstLine returns the first line of raw without its newline.
 func firstLine(raw []byte) []byte {
 	line, _, _ := bytes.Cut(raw, []byte("\n"))
 	return line
@@ -266,8 +275,7 @@ func isEnd(line, key []byte) bool {
 	return ok && bytes.Equal(rest, key)
 }
 
-// isOurs reports by the flags at the end of the key whether the block answers a line of this
-// client.
+// isOurs reports whether a block is the reply to a line of this client, by the flags at the end of its key.
 func isOurs(key []byte) bool {
 	return len(key) > 0 && (key[len(key)-1]-'0')&1 == 1
 }

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// oldest is the first major version that has all that is done without asking.
-const oldest = 3
+// oldestMajor is the oldest supported major version of tmux.
+const oldestMajor = 3
 
-// versionTime is how long the program may take to say its version.
+// versionTime is the limit of the query for the program's version.
 const versionTime = 10 * time.Second
 
-// usable asks the program for its version before it starts a server: an older one would start it,
-// and then refuse what is asked of it, or end with its usage. A version that is not a number is not
-// refused: it may be a newer one that was built by hand. Errors: ErrTooOld.
-func (c *Client) usable(ctx context.Context, binary string) error {
+// checkVersion returns ErrTooOld if the program is too old. It is called before a start, because an older program would
+// start a server and then refuse its commands. It accepts a version that is not a number, which may be a newer one
+// built from source.
+func (c *Client) checkVersion(ctx context.Context, binary string) error {
 	limited, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	command := exec.CommandContext(limited, binary, "-V")
 	command.Env = c.options.Env
-	said, err := command.Output()
+	output, err := command.Output()
 	if err != nil {
-		return nil // an error in it is reported when it is used
+		return nil // the start of the server reports the error
 	}
-	version := strings.TrimPrefix(strings.TrimSpace(string(said)), "tmux ")
+	version := strings.TrimPrefix(strings.TrimSpace(string(output)), "tmux ")
 	major, _, _ := strings.Cut(version, ".")
-	if number, err := strconv.Atoi(major); err == nil && number < oldest {
-		return fmt.Errorf("%w: %s is version %s, and %d.0 or newer is needed", ErrTooOld, binary, version, oldest)
+	if number, err := strconv.Atoi(major); err == nil && number < oldestMajor {
+		return fmt.Errorf("%w: %s is version %s, and %d.0 or newer is needed", ErrTooOld, binary, version, oldestMajor)
 	}
 	return nil
 }
