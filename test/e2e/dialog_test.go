@@ -191,7 +191,7 @@ func (c *city) interrupted(t *testing.T, i, prompts int) {
 	}
 	for n, r := range receipts {
 		r, err := c.client.Receipt(ctx, r.ID, client.ReceiptConsumed)
-		if r.State == client.ReceiptUnconfirmed && strings.Contains(r.Reason, "a dialog came up") {
+		if r.State == client.ReceiptUnconfirmed && strings.Contains(r.Reason, "a dialog appeared") {
 			unsure++
 		} else if err != nil || r.State != client.ReceiptConsumed {
 			t.Errorf("%s: prompt %d is %s (%s): %v", name(i), n, r.State, r.Reason, err)

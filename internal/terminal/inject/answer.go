@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Answer is an answer to what a session asks. Say delivers a text into its input box.
+// Answer is an answer to the question of a session. Deliver delivers a text into the session's input box.
 type Answer struct {
 	runtime.InteractionResponse
 
@@ -16,12 +16,12 @@ type Answer struct {
 	Deliver    func(ctx context.Context, p Prompt) (runtime.Outcome, error)
 }
 
-// Respond answers the question that stands on the screen, if it is the one that is meant:
-// by a key on one of its options, or by a text, where the program says that it waits for
-// one and shows no options. [runtime.ErrInteractionGone] if another question stands or
-// none, a [*runtime.AnswerError] if it cannot be answered so: then nothing was typed. The caller
-// has the session's input, and adds the returned name of the question, as [screen.Sense]
-// has it, to the session's life afterwards.
+// Respond answers the question on the screen. It selects one of the options with keys. A text is possible only if the
+// program reports that it waits for an answer and shows no options.
+//
+// The error is [runtime.ErrInteractionGone] if there is no question or another one, and a [*runtime.AnswerError] if the
+// answer does not fit the question; in both cases nothing was typed. The caller holds the session's input lock. It must
+// add the returned request, the name of the question in [screen.Sense], to the session's screen.Life.
 func Respond(ctx context.Context, t screen.Terminal, rules screen.Rules, a Answer) (request string, err error) {
 	asked, err := screen.Standing(ctx, t, rules, func(request string) bool {
 		return a.RequestID == "" || a.RequestID == a.InstanceID.Bind(request)
@@ -35,15 +35,16 @@ func Respond(ctx context.Context, t screen.Terminal, rules screen.Rules, a Answe
 	return asked.RequestID, screen.Respond(ctx, t, rules, screen.Response{Request: asked.RequestID, Action: a.Action, Text: a.Text})
 }
 
+// typeText delivers the text of the answer and returns an error unless it was submitted.
 func (a Answer) typeText(ctx context.Context, asked *runtime.PendingInteraction) error {
 	refused := func(why string) error {
 		return &runtime.AnswerError{Action: runtime.ActionText, Text: a.Text, Why: why}
 	}
 	if asked.Metadata[runtime.MetaSource] != string(runtime.SourceStatus) || asked.Kind != runtime.WaitQuestion {
-		return refused("it takes no words: choose one of its options")
+		return refused("the question accepts no text: choose one of its options")
 	}
 	if a.Text == "" {
-		return refused("there is no text")
+		return refused("the text is empty")
 	}
 	out, err := a.Deliver(ctx, Prompt{Text: a.Text, Answer: true})
 	switch {

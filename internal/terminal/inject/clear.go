@@ -14,36 +14,35 @@ import (
 )
 
 const (
-	// clearEffect is how long a program may take to show the effect of keys that remove text.
+	// clearEffect is the longest time that a program may take to show the effect of keys that remove text.
 	clearEffect = 750 * time.Millisecond
-	// clearLimit bounds how long text is removed from an input box.
+	// clearLimit is the longest time that emptyLine tries to empty an input box.
 	clearLimit = 8 * time.Second
-	// maxIdle is how many rounds without an effect are tried at least.
+	// maxIdle is the number of rounds without an effect after which emptyLine may stop.
 	maxIdle = 3
-	// minPairs is how many lines one piece of input removes in the end, and maxPairs bounds that
-	// where a longer text may be in the box.
+	// minPairs is the number of pairs in one piece of input to which emptyLine increases, and maxPairs the limit if the
+	// box may contain a longer text. Each pair removes one line.
 	minPairs = 64
 	maxPairs = 512
-	// maxBackspaces bounds how many characters are removed by one piece of input.
+	// maxBackspaces is the limit of backspaces in one piece of input.
 	maxBackspaces = 2048
 )
 
 // backspace is the key that removes the character before the cursor.
 const backspace = "\x7f"
 
-// clearKey presses the clear key, which deletes nothing that was typed since the account
-// was read.
+// clearKey presses the clear key, unless other input has arrived since the journal was read.
 func (to target) clearKey(ctx context.Context, v screen.Snapshot, rules screen.Rules) error {
-	p, err := clearing(v, rules)
+	p, err := clearKeys(v, rules)
 	if err != nil {
 		return err
 	}
 	return to.input(ctx, inputlog.Clear, p)
 }
 
-// clearing returns the keys that empty the input box.
-func clearing(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
-	end, err := ending(v, rules)
+// clearKeys returns the keys that empty the input box: the end key, if the profile has one, and the clear key.
+func clearKeys(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
+	end, err := endKey(v, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -51,27 +50,26 @@ func clearing(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
 	return append(end, key...), err
 }
 
-// ending returns the key that moves behind what the input box holds, if one is needed.
-func ending(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
+// endKey returns the key that moves the cursor to the end of the input box; nil if the profile has none.
+func endKey(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
 	if rules.Screen.EndKey == "" {
 		return nil, nil
 	}
 	return vt.Key(rules.Screen.EndKey, v.Modes)
 }
 
-// emptyLine removes what the input box c holds, which may be all of text: by the clear key, and
-// where that removes one line or nothing, by backspaces too. It stops when the box is empty,
-// when keys that would have removed all of text have no effect, when a person types, or after
-// clearLimit.
+// emptyLine removes the content of the input box c, which may be the whole text. It uses the clear key, and adds backspaces
+// if the clear key removes only one line or nothing. It stops if the box is empty, if enough keys for the whole text
+// have had no effect, if a person types, or after clearLimit. The caller must check whether the box is empty.
 func (to target) emptyLine(ctx context.Context, w *screen.Watcher, rules screen.Rules, c screen.InputBox, text string) error {
 	human, idle, pairs := w.Snapshot.LastHuman, 0, 0
-	lines, chars := rowsOf(text), utf8.RuneCountInString(text) // no keys have been sent for yet
+	lines, chars := rowsOf(text), utf8.RuneCountInString(text) // lines and characters for which no keys were sent yet
 	if rules.Screen.ClearKey == "" {
 		lines = 0
 	}
 	for end := time.Now().Add(clearLimit); time.Now().Before(end); {
 		before := boxText(w.Snapshot, c)
-		keys, err := removing(w.Snapshot, rules, pairs, idle > 0, max(chars, utf8.RuneCountInString(c.Content)))
+		keys, err := removalKeys(w.Snapshot, rules, pairs, idle > 0, max(chars, utf8.RuneCountInString(c.Content)))
 		if err != nil {
 			return err
 		}
@@ -89,21 +87,21 @@ func (to target) emptyLine(ctx context.Context, w *screen.Watcher, rules screen.
 			idle = 0
 		}
 		if idle >= maxIdle && pairs >= minPairs && lines <= 0 && chars <= 0 {
-			return nil // rows that look alike may hide an effect until the last of them has gone
+			return nil // not earlier: if all rows look alike, removing one of them does not change the screen
 		}
 		pairs = min(max(1, 4*pairs), max(minPairs, min(lines, maxPairs)))
 	}
 	return nil
 }
 
-// removing returns the keys of one round: the clear key, then pairs of backspace and clear
-// key, which join a line to the one above and remove that. With single it begins with
-// a backspace for each of chars characters, for a program that knows no clear key.
-func removing(v screen.Snapshot, rules screen.Rules, pairs int, single bool, chars int) ([]byte, error) {
+// removalKeys returns the keys of one round: the clear key, then pairs of backspace and clear key. A pair joins a line to
+// the one above and removes it. If single is true, the keys begin with a backspace for each of chars characters, for a
+// program that does not know the clear key.
+func removalKeys(v screen.Snapshot, rules screen.Rules, pairs int, single bool, chars int) ([]byte, error) {
 	if rules.Screen.ClearKey == "" {
 		return backspaces(chars), nil
 	}
-	keys, err := clearing(v, rules)
+	keys, err := clearKeys(v, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +112,13 @@ func removing(v screen.Snapshot, rules screen.Rules, pairs int, single bool, cha
 	return keys, nil
 }
 
-// backspaces returns a backspace for each of chars characters, and some more for characters
-// that a box does not show.
+// backspaces returns a backspace for each of chars characters, and 8 more for characters that the box does not show. It
+// returns at most maxBackspaces.
 func backspaces(chars int) []byte {
 	return bytes.Repeat([]byte(backspace), min(max(0, chars)+8, maxBackspaces))
 }
 
-// boxText returns what the box shows, or the whole screen where the box is not on it.
+// boxText returns the content of the box, or the whole screen if the box is not found.
 func boxText(v screen.Snapshot, c screen.InputBox) string {
 	if c.Found {
 		return c.Content
@@ -128,8 +126,8 @@ func boxText(v screen.Snapshot, c screen.InputBox) string {
 	return strings.Join(v.Rows, "\n")
 }
 
-// awaitEffect waits until the box shows something else than before. Input that the program
-// has not read yet is waited for until end.
+// awaitEffect waits until the content of the box differs from before, and returns the box. It waits for clearEffect after
+// the program has read its input, and until end at the latest.
 func awaitEffect(ctx context.Context, w *screen.Watcher, rules screen.Rules, before string, end time.Time) (screen.InputBox, error) {
 	c := w.Snapshot.InputBox(rules.Screen.InputBox)
 	for until := time.Now().Add(clearEffect); time.Now().Before(until) && time.Now().Before(end); {
@@ -147,11 +145,10 @@ func awaitEffect(ctx context.Context, w *screen.Watcher, rules screen.Rules, bef
 	return c, nil
 }
 
-// samplePeriod is how often it is asked what the program has read: that changes without
-// a new frame.
+// samplePeriod is the interval at which step reads the input state, which changes without a new frame.
 const samplePeriod = 40 * time.Millisecond
 
-// step waits for the next frame, or for a moment, and then takes the state of the terminal.
+// step waits for the next frame, for at most samplePeriod, and updates the snapshot.
 func step(ctx context.Context, w *screen.Watcher) error {
 	changed, err := w.Next(ctx, samplePeriod)
 	if err != nil || changed || w.Snapshot.Exited {
@@ -164,10 +161,10 @@ func step(ctx context.Context, w *screen.Watcher) error {
 	return err
 }
 
-// unechoed is how long the last key of a person who has left may take to show.
+// unechoed is the quiet time after the last key of a person who has detached: the key may not be on the screen yet.
 const unechoed = 500 * time.Millisecond
 
-// isHumanActive reports whether a person typed a moment ago.
+// isHumanActive reports whether a person has typed within the quiet time.
 func isHumanActive(v screen.Snapshot, rules screen.Rules, now time.Time) bool {
 	quiet := cmp.Or(rules.HumanQuiet, screen.DefaultHumanQuiet)
 	if v.Attached == 0 {

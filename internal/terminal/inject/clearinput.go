@@ -12,10 +12,9 @@ import (
 	"gascity/runtime"
 )
 
-// ClearInput removes all text from the input box, also what a person typed, and proves that
-// the box is empty. What was left of a delivery that was cut off is withdrawn then. It types
-// nothing while a dialog is up. An error that matches [errors.ErrUnsupported] says that no
-// input box of the program is known.
+// ClearInput removes all text from the input box, also the text of a person, and proves that the box is empty. It then
+// records an interrupted delivery, whose text may have been in the box, as ended. It types nothing while a dialog is on
+// the screen. The error matches [errors.ErrUnsupported] if gc cannot read the program's input box.
 func ClearInput(ctx context.Context, l Lease, rules screen.Rules) error {
 	w, err := screen.NewWatcher(ctx, l)
 	if err != nil {
@@ -35,21 +34,21 @@ func ClearInput(ctx context.Context, l Lease, rules screen.Rules) error {
 		return err
 	}
 	if j.Last != nil {
-		r.entry.Text = j.Last.Text // how much may be in the box
+		r.entry.Text = j.Last.Text // determines the number of keys
 	}
-	if err := r.recall(ctx); err != nil {
+	if err := r.reload(ctx); err != nil {
 		return err
 	}
 	if r.Snapshot.Exited {
 		return screen.ErrExited
 	}
 	if r.Snapshot.Dialog(rules) != nil {
-		return errors.New("a dialog is up, and would get the keys: answer it first")
+		return errors.New("a dialog is up and would get the keys: answer it first")
 	}
 	r.humanInput = r.Snapshot.LastHuman
 	switch _, err := r.clear(ctx, "all"); {
 	case errors.Is(err, inputlog.ErrTouched):
-		return errors.New("a person types")
+		return errors.New(typing)
 	case err != nil:
 		return err
 	case r.Snapshot.Exited:
@@ -61,15 +60,15 @@ func ClearInput(ctx context.Context, l Lease, rules screen.Rules) error {
 	return r.recordCleared(ctx)
 }
 
-// proveCleared says what is left in the box.
+// proveCleared returns an error if the box is not empty, or if that cannot be determined.
 func (r *resolver) proveCleared(ctx context.Context) error {
 	if r.hasInputState() {
-		wait, err := r.atRest(ctx, boxStableFor)
+		wait, err := r.awaitStable(ctx, boxStableFor)
 		switch {
 		case err != nil:
 			return err
 		case wait != "":
-			return errors.New(unrested(wait).Why)
+			return errors.New(notStable(wait).Why)
 		}
 	}
 	c := r.inputBox()
@@ -85,7 +84,7 @@ func (r *resolver) proveCleared(ctx context.Context) error {
 	return nil
 }
 
-// recordCleared ends the delivery whose text may have been in the box, if there is one.
+// recordCleared records that the text of the last delivery is no longer in the box.
 func (r *resolver) recordCleared(ctx context.Context) error {
 	j, err := r.to.journal.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
@@ -94,7 +93,7 @@ func (r *resolver) recordCleared(ctx context.Context) error {
 	e := *j.Last
 	e.Open = false
 	switch {
-	case e.Unsent, !e.Entered && !e.Touched: // who typed behind it may have submitted it
+	case e.Unsent, !e.Entered && !e.Touched: // with other input after it, the text may have been submitted
 		e.Outcome, e.Evidence, e.Final = inputlog.OutcomeWithdrawn, "", true
 	case e.Outcome == "":
 		e.Outcome = string(runtime.OutcomeUnconfirmed)

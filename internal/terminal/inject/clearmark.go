@@ -13,9 +13,10 @@ import (
 
 const mark = inputlog.Mark
 
-// probe types the mark, unless one was typed already, and returns what is before it once it
-// is on the screen. It is not shown where the program has read it and shows something else,
-// or nothing, for markLate. A mark is typed once: one that was not seen may be in the box.
+// probe types the mark, unless it was typed already, and waits until the mark is on the screen. It returns the skeleton of
+// the text before the mark. shown is false if the mark does not appear: the program has read it and the box has not
+// changed for markLate, a dialog is on the screen, or the limit has passed. A mark is typed only once, because a mark
+// that does not show may still be in the box.
 func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err error) {
 	expected := r.entry.Marks
 	if r.entry.Hidden {
@@ -29,7 +30,7 @@ func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err erro
 	}
 	box, since := boxText(r.Snapshot, r.inputBox()), time.Now()
 	for !shown {
-		if r.Snapshot.Exited || r.waitForDialog() || time.Now().After(r.end) {
+		if r.Snapshot.Exited || r.isDialogStable() || time.Now().After(r.end) {
 			return "", false, nil
 		}
 		if r.Snapshot.Input == screen.InputRead && time.Since(since) >= markLate {
@@ -46,14 +47,13 @@ func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err erro
 	return unmarked(r.inputBox()), true, nil
 }
 
-// markLate is how long a mark may take to show once the program has read it and paints
-// nothing.
+// markLate is the longest time that a mark may take to appear, after the program has read it and the box has not changed.
 const markLate = 2 * time.Second
 
-// unmarked returns the skeleton of what a line holds before its marks.
+// unmarked returns the skeleton of the box's content without the marks at its end.
 func unmarked(c screen.InputBox) string { return skeleton(trimMarks(c.Content)) }
 
-// trimMarks returns what a line holds before its marks. They may be wrapped.
+// trimMarks returns the content without the marks at its end. A mark may be wrapped.
 func trimMarks(content string) string {
 	for strings.HasSuffix(skeleton(content), mark) {
 		for left := len(mark); left > 0; {
@@ -67,19 +67,18 @@ func trimMarks(content string) string {
 	return content
 }
 
-// unmark takes the marks away and nothing else. A program may draw each key: the line is
-// itself again when all of the marks have gone. Where the line holds nothing but marks, the
-// clear key is pressed too, for a program that knows no backspace.
+// unmark removes the marks and nothing else, and waits until the box shows the text before them. If the box contains only
+// marks, it also presses the clear key, for a program that does not know backspace.
 func (r *resolver) unmark(ctx context.Context) error {
 	rest := unmarked(r.inputBox())
 	if n := r.marks(); n > 0 {
 		keys := []byte(strings.Repeat(backspace, len(mark)*n))
 		if rest == "" && r.rules.Screen.ClearKey != "" {
-			key, err := clearing(r.Snapshot, r.rules)
+			key, err := clearKeys(r.Snapshot, r.rules)
 			if err != nil {
 				return err
 			}
-			keys = append(keys, key...) // in one piece: no other input comes in between
+			keys = append(keys, key...) // in one piece, so no other input comes in between
 		}
 		if err := r.to.input(ctx, inputlog.Clear, keys); err != nil {
 			return err
@@ -88,15 +87,15 @@ func (r *resolver) unmark(ctx context.Context) error {
 	return r.until(ctx, func() bool { return skeleton(r.inputBox().Content) == rest })
 }
 
-// sendMark types the mark. Behind a text of ours it goes as a paste where the program takes
-// pastes. In a box that may hold what a person typed it goes as keys: a program may show and
-// remove a paste as a whole, and the backspaces of the mark would remove more than the mark.
+// sendMark types the mark at the end of the input box. If paste is true, the mark is sent as a bracketed paste if the
+// program supports it. In a box that may contain a person's text it must be sent as keys: a program may join a paste with
+// the text before it and remove both at once, so removing the mark would remove more than the mark.
 func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 	p := []byte(mark)
 	if paste && r.Snapshot.Modes.BracketedPaste {
 		p = []byte("\x1b[200~" + mark + "\x1b[201~")
 	}
-	end, err := ending(r.Snapshot, r.rules)
+	end, err := endKey(r.Snapshot, r.rules)
 	if err != nil {
 		return err
 	}
@@ -114,15 +113,14 @@ func (r *resolver) marks() (n int) {
 	return n
 }
 
-// proveEmpty proves that all input has been read and the box is empty: by what the terminal
-// reports of its input, or with a mark that is typed and taken away again. The mark is needed
-// too where the box may hide what it holds: a text would stand behind what a person typed, and
-// no key would be known that removes the text and nothing else. It returns a refusal, without
-// a byte sent, if the box is not empty.
+// proveEmpty proves that all input has been read and the box is empty. It uses the input state that the terminal reports.
+// If there is none, or the box may hide its content (mayHide), it types a mark and removes it again. Without this proof a
+// prompt could be appended to a person's text, and no key would remove only the prompt. If the box is not empty, it
+// returns the refusal.
 func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.Rules, mayHide bool) (*runtime.Outcome, error) {
 	r := &resolver{Watcher: w, to: to, rules: rules, end: time.Now().Add(resolveLimit), humanInput: w.Snapshot.LastHuman}
 	if r.hasInputState() {
-		if no, err := r.isEmptyAtRest(ctx); err != nil || no != nil || !mayHide {
+		if no, err := r.refuseUnlessEmpty(ctx); err != nil || no != nil || !mayHide {
 			return no, err
 		}
 	}
@@ -133,7 +131,7 @@ func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.
 	case r.Snapshot.Exited:
 		return &runtime.Outcome{State: runtime.OutcomeAbsent, Detail: screen.ErrExited.Error()}, nil
 	case !shown && r.Snapshot.Dialog(rules) != nil:
-		return refused(runtime.RefusedDialog, "a dialog came up"), nil
+		return refused(runtime.RefusedDialog, "a dialog appeared"), nil
 	case !shown:
 		return refused(runtime.RefusedInputBlocked, "%s", blockedText(resolution{Why: notShown})), nil
 	}
@@ -144,7 +142,7 @@ func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.
 	case rest != "":
 		return refused(runtime.RefusedTyping, readLate), nil
 	case r.Snapshot.Dialog(rules) != nil:
-		return refused(runtime.RefusedDialog, "a dialog came up"), nil
+		return refused(runtime.RefusedDialog, "a dialog appeared"), nil
 	case !r.inputBox().Empty():
 		return refused(runtime.RefusedInputBlocked, "%s", blockedText(resolution{Why: notEmptied})), nil
 	case !mayHide:
@@ -153,14 +151,14 @@ func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.
 	return nil, to.journal.RecordOutcome(ctx, inputlog.Entry{ID: to.id, Open: true, Shows: true})
 }
 
-const readLate = "what a person typed has been read only now"
+const readLate = "the program has only now read what a person typed"
 
-// removeMark removes the mark of a delivery that sent nothing else, and nothing but
-// that: what is before it may be a person's.
+// removeMark removes the mark of a delivery that has sent nothing else. It removes only the mark, because the text before
+// it may belong to a person.
 func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	if r.hasInputState() {
-		if wait, err := r.atRest(ctx, boxStableFor); err != nil || wait != "" {
-			return unrested(wait), err
+		if wait, err := r.awaitStable(ctx, boxStableFor); err != nil || wait != "" {
+			return notStable(wait), err
 		}
 	}
 	rest, shown, err := r.probe(ctx)
@@ -179,7 +177,7 @@ func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	}
 	res, settled := r.resolveMarkless()
 	switch {
-	case !settled: // it shows what a person typed, and no mark
+	case !settled: // the box shows a person's text and no mark
 		return resolution{Verdict: withdrawn, Clean: true}, nil
 	case res.Why == notShown:
 		res.Verdict = withdrawn
@@ -187,33 +185,34 @@ func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	return res, nil
 }
 
-// resolveMarkless returns the resolution of a box in which a mark does not show; settled is false if the
-// program shows its input and has read all of it.
+// resolveMarkless returns the resolution of a box that does not show the mark. settled is false if the program shows its
+// input and has read all of it.
 func (r *resolver) resolveMarkless() (res resolution, settled bool) {
 	why, wait := r.unreadableReason()
 	switch {
 	case why != "":
 		return resolution{Wait: wait, Why: why}, true
 	case r.Snapshot.LastHuman.After(r.humanInput):
-		return unrested(runtime.RefusedTyping), true
+		return notStable(runtime.RefusedTyping), true
 	case r.Snapshot.Input == screen.InputWaiting:
-		return unrested(runtime.RefusedUnready), true
+		return notStable(runtime.RefusedUnready), true
 	case r.inputBox().Empty() || !r.hasInputState():
 		return resolution{Hidden: r.inputBox().Empty(), Why: notShown}, true
 	}
 	return resolution{}, false
 }
 
-// isEmptyAtRest is proveEmpty for a terminal that reports what the program has read.
-func (r *resolver) isEmptyAtRest(ctx context.Context) (*runtime.Outcome, error) {
-	wait, err := r.atRest(ctx, boxStableFor)
+// refuseUnlessEmpty waits until the box is stable, for a terminal that reports the input state. It returns a refusal if the
+// box is not stable or not empty, and nil otherwise.
+func (r *resolver) refuseUnlessEmpty(ctx context.Context) (*runtime.Outcome, error) {
+	wait, err := r.awaitStable(ctx, boxStableFor)
 	switch {
 	case err != nil:
 		return nil, err
 	case r.Snapshot.Exited:
 		return &runtime.Outcome{State: runtime.OutcomeAbsent, Detail: screen.ErrExited.Error()}, nil
 	case wait != "":
-		return refused(wait, "%s", unrested(wait).Why), nil
+		return refused(wait, "%s", notStable(wait).Why), nil
 	case !r.inputBox().Empty():
 		return refused(runtime.RefusedTyping, readLate), nil
 	}

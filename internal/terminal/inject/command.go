@@ -11,26 +11,26 @@ import (
 	"gascity/runtime"
 )
 
-// noCommand reports whether the program shows that it knows no such command: Enter would
-// leave the text where it is, before the next prompt.
-func (d *delivery) noCommand() bool {
+// isUnknownCommand reports whether the program shows that the text is a command that it does not know. Enter would then
+// leave the text in the input box.
+func (d *delivery) isUnknownCommand() bool {
 	return d.rules.Screen.ClearKey != "" && d.unknownShown() && d.isCommand()
 }
 
-// isCommand reports whether the program may take the text for a command of its own, perhaps
-// without characters that do not arrive.
+// isCommand reports whether the program may interpret the text as a command of its own, also after the characters that do
+// not arrive are removed.
 func (d *delivery) isCommand() bool {
 	s := d.rules.Screen
 	return s.IsCommand(d.text) || s.IsCommand(textchange.Without(s.Input, d.text))
 }
 
-// unknownShown: what was shown before the text is of an earlier one.
+// unknownShown reports whether the screen shows more messages about an unknown command than before the text.
 func (d *delivery) unknownShown() bool {
 	before := screen.NewSnapshot(d.before).Count(d.rules.Screen.UnknownCommand)
 	return d.Snapshot.Count(d.rules.Screen.UnknownCommand) > before
 }
 
-// unknownLeft reports whether the command is in the input box still.
+// unknownLeft reports whether the unknown command is still in the input box.
 func (d *delivery) unknownLeft() bool {
 	if d.hasKnownInputBox() {
 		return d.compareBox() != matchEmpty
@@ -38,8 +38,8 @@ func (d *delivery) unknownLeft() bool {
 	return d.unknownShown()
 }
 
-// clearUnknownCommand clears a command that the program does not know out of the input box: the
-// program never takes it.
+// clearUnknownCommand removes a command that the program does not know from the input box, and returns a refusal if that
+// succeeds.
 func (d *delivery) clearUnknownCommand(ctx context.Context) (runtime.Outcome, error) {
 	err := d.Hold(ctx)
 	if err == nil {
@@ -55,9 +55,9 @@ func (d *delivery) clearUnknownCommand(ctx context.Context) (runtime.Outcome, er
 	case errors.Is(err, screen.ErrExited), errors.Is(err, errHeld), errors.Is(err, inputlog.ErrTouched):
 		return unconfirmed("%v", err), nil
 	case err != nil:
-		return unconfirmed("given up after the text was sent"), err
+		return unconfirmed("stopped waiting after the text was sent"), err
 	case d.unknownLeft():
-		return unconfirmed("it is not a command that the program knows, and it cannot be taken out of the input box"), nil
+		return unconfirmed("the program does not know this command, and gc could not remove it from the input box"), nil
 	}
-	return *refused(runtime.RefusedContent, "the program knows no such command"), nil
+	return *refused(runtime.RefusedContent, "the program does not know this command"), nil
 }

@@ -14,41 +14,40 @@ import (
 )
 
 const (
-	// emptyConfirm is how long an emptied input box must stay so: it may be in the
-	// middle of a repaint.
+	// emptyConfirm is the time that an input box must stay empty to count as emptied: the program may be redrawing.
 	emptyConfirm = 20 * time.Millisecond
-	// closedConfirm is the same for a closed line: a program that exits closes it too.
+	// closedConfirm is the time that a line must stay closed to count as accepted: a program that exits closes it too.
 	closedConfirm = 100 * time.Millisecond
-	// turnShown is how long a program may take to show a turn, where the next prompt must not be
-	// typed during one.
+	// turnShown is the longest time that a program may take to show a turn. It is used if the next prompt must not be
+	// typed during a turn.
 	turnShown = 3 * time.Second
-	// againPainted and againSilent are how long after Enter it may be repeated,
-	// by whether the program has painted anything since. A program that has not
-	// may be about to, and the second Enter would hit what it paints.
+	// againPainted and againSilent are the times after which Enter may be repeated: againPainted if the program has
+	// drawn something since Enter, againSilent if not. A silent program may be about to draw something that the second
+	// Enter would confirm.
 	againPainted = 400 * time.Millisecond
 	againSilent  = 1500 * time.Millisecond
-	// maxEnter bounds how often Enter is pressed for one prompt.
+	// maxEnter is the limit of Enter keys for one prompt.
 	maxEnter = 3
 )
 
-// pressed is an Enter and what the screen was like before it.
+// pressed is one press of Enter, with the state of the screen before it.
 type pressed struct {
 	at     time.Time
 	frame  screen.Frame
 	busy   bool
 	status string
-	loaded bool // it has loaded since: an empty line proves nothing
+	loaded bool // the program has loaded since: an empty input box proves nothing
 }
 
-// maxLooks bounds how often the screen is read again because it changed before Enter. A
-// program that draws all the time gets its Enter right behind the last reading.
-const maxLooks = 20
+// maxEnterAttempts is the limit of attempts to send Enter for an unchanged screen. For a program that draws all the time
+// the last attempt sends Enter without this condition.
+const maxEnterAttempts = 20
 
-// pressEnter sends Enter, as a piece of its own, right behind a look at the screen: a dialog may
-// have come up since the text came to rest. Where the terminal can bind Enter to the screen that
-// was seen, it does.
+// pressEnter sends Enter as a separate piece of input, directly after it has read the screen again: a dialog may have
+// appeared since the text was stable. If the terminal supports it, Enter is sent only if the screen has not changed
+// since.
 func (d *delivery) pressEnter(ctx context.Context) error {
-	for look := 1; ; look++ {
+	for attempt := 1; ; attempt++ {
 		if err := d.Hold(ctx); err != nil {
 			return err
 		}
@@ -56,7 +55,7 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 		if err == nil {
 			err = d.mayEnter()
 		}
-		if err != nil && look == 1 && d.disturbed() == nil && ctx.Err() == nil { // it may be painting
+		if err != nil && attempt == 1 && d.disturbed() == nil && ctx.Err() == nil { // the program may be drawing
 			if err := d.waitQuiet(ctx, d.rules.Screen.FindSettle(len(d.text))); err != nil {
 				return err
 			}
@@ -65,14 +64,15 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = d.sendEnter(ctx, look < maxLooks)
+		err = d.sendEnter(ctx, attempt < maxEnterAttempts)
 		if !errors.Is(err, inputlog.ErrChanged) {
 			return err
 		}
 	}
 }
 
-// sendEnter sends Enter; seen: only if the screen is the one of the snapshot.
+// sendEnter sends Enter. If seen is true and the journal supports it, Enter is sent only if the screen is still that of
+// the snapshot, and the error is inputlog.ErrChanged otherwise.
 func (d *delivery) sendEnter(ctx context.Context, seen bool) error {
 	before := d.enter
 	d.enter = pressed{
@@ -100,10 +100,11 @@ func (d *delivery) sendEnter(ctx context.Context, seen bool) error {
 	return err
 }
 
-// evidence waits until the screen proves that the agent took the prompt.
+// evidence waits until the screen proves that the agent has accepted the prompt, and returns the outcome. It repeats
+// Enter if the text stays in the input box.
 func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 	switch {
-	case d.silent() && d.echo == matchEmpty, d.collected():
+	case d.silent() && d.echo == matchEmpty, d.isKernelLine():
 		return d.lineRead(ctx)
 	case !d.provable():
 		return d.reaction(ctx)
@@ -127,7 +128,7 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 		if proof != "" {
 			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
 		}
-		if time.Until(end) <= 0 || d.noCommand() {
+		if time.Until(end) <= 0 || d.isUnknownCommand() {
 			return d.noEvidence(), nil
 		}
 		if !changed && d.mayRepeat() {
@@ -138,21 +139,21 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 	}
 }
 
-// signCommand is added to the evidence of an input that the program may have taken for a
-// command of its own: that it was taken does not mean that a turn began.
+// signCommand is added to the evidence of an input that may be a command of the program itself. Such an input may be
+// accepted without starting a turn.
 const signCommand = "command"
 
-// ofCommand adds to the evidence that the input may have been a command. Some programs
-// look busy for a moment at one, so an edge proves nothing.
-func (d *delivery) ofCommand(out runtime.Outcome) runtime.Outcome {
+// addCommandSign adds signCommand to the evidence if the text may be a command. Some programs look busy for a moment
+// when they run a command, so a busy sign does not prove a turn.
+func (d *delivery) addCommandSign(out runtime.Outcome) runtime.Outcome {
 	if out.State == runtime.OutcomeSubmitted && d.isCommand() {
 		out.Evidence += "+" + signCommand
 	}
 	return out
 }
 
-// repeatEnter presses Enter again, unless something has come meanwhile or the last one is
-// unread: a program that reads both at once may take the text twice.
+// repeatEnter presses Enter again. It does nothing if the screen has changed so that Enter must not be repeated, or if
+// the program has not read the last Enter: a program that reads both at once may accept the text twice.
 func (d *delivery) repeatEnter(ctx context.Context) error {
 	if err := d.Hold(ctx); err != nil || !d.mayRepeat() {
 		return err
@@ -164,16 +165,15 @@ func (d *delivery) repeatEnter(ctx context.Context) error {
 	return d.pressEnter(ctx)
 }
 
-// provable reports whether this program's screen can show that a prompt was
-// taken.
+// provable reports whether this program's screen can show that a prompt was accepted.
 func (d *delivery) provable() bool {
 	s := d.rules.Screen
 	return d.hasKnownInputBox() || len(s.TitleBusy) > 0 && d.Snapshot.Title != "" || d.before.Status.Text != "" ||
 		s.InputBox.Frame == "" && len(s.Busy) > 0
 }
 
-// reaction waits until a program about which nothing is known has reacted to
-// Enter, and claims nothing.
+// reaction waits for the reaction of a program whose screen gc cannot interpret. It returns the state unconfirmed unless
+// there is proof.
 func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 	end := time.Now().Add(min(blindQuiet, d.confirm))
 	for {
@@ -190,16 +190,16 @@ func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 		case proof != "":
 			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
 		case !changed:
-			return unconfirmed("nothing is known of this program's screen"), nil
+			return unconfirmed("gc has no profile to interpret this program's screen"), nil
 		}
 	}
 }
 
-// proof returns the evidence that is on the screen, empty if none is.
+// proof returns the evidence on the screen that the prompt was accepted; empty if there is none.
 func (d *delivery) proof(ctx context.Context) (string, error) {
 	edge := d.edge()
 	d.enter.loaded = d.enter.loaded || d.loading()
-	if d.lineClosed() { // the program shows the line that it has accepted until it shows more
+	if d.lineClosed() { // the program may still show the line that it has accepted
 		return d.lasting(ctx, "line_accepted", d.lineClosed, closedConfirm)
 	}
 	if d.hasKnownInputBox() && d.compareBox() == matchOurs {
@@ -218,8 +218,8 @@ func (d *delivery) proof(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// lasting returns the sign if it holds for the whole of wait; a better one that
-// comes meanwhile is added.
+// lasting returns the sign if holds stays true during wait, and "" otherwise. If a turn begins meanwhile, it adds the
+// sign of the turn and returns at once.
 func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, wait time.Duration) (string, error) {
 	for end := time.Now().Add(wait); ; {
 		changed, err := d.Next(ctx, time.Until(end))
@@ -239,15 +239,14 @@ func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, 
 	}
 }
 
-// lineClosed reports whether a program with a plain prompt has stopped reading
-// its line: line editors take bracketed paste back when they accept one, and have the
-// kernel collect lines again.
+// lineClosed reports whether a program with a plain prompt has accepted its line. A line editor turns bracketed paste
+// off when it accepts a line, or turns on the kernel's line editing again.
 func (d *delivery) lineClosed() bool {
 	return d.rules.Screen.InputBox.Frame == agentcli.FrameLine &&
 		(d.enter.frame.Modes.BracketedPaste && !d.Snapshot.Modes.BracketedPaste || d.enter.frame.Line == screen.LineRaw && d.Snapshot.Lines)
 }
 
-// refresh reads who edits a plain line: that changes without a new frame.
+// refresh reads the current frame of a program with a plain prompt, because its line mode changes without a new frame.
 func (d *delivery) refresh(ctx context.Context) error {
 	if d.rules.Screen.InputBox.Frame != agentcli.FrameLine || d.Snapshot.Exited {
 		return nil
@@ -259,8 +258,8 @@ func (d *delivery) refresh(ctx context.Context) error {
 	return err
 }
 
-// edge returns the sign of a turn that was not there before Enter. A turn may be a person's
-// where one has typed since.
+// edge returns the sign of a turn that began after Enter, "status" or "busy"; empty if there is none, or if a person has
+// typed since, because the turn may be the person's.
 func (d *delivery) edge() string {
 	if d.Snapshot.LastHuman.After(d.humanInput) {
 		return ""
@@ -274,21 +273,21 @@ func (d *delivery) edge() string {
 	return ""
 }
 
-// emptied reports whether the input box held the text before Enter and is
-// empty now.
+// emptied reports whether the input box had content before Enter and is empty now.
 func (d *delivery) emptied() bool {
 	c := d.inputBox()
 	return d.hasKnownInputBox() && !d.enter.loaded && d.echo != matchEmpty && c.Found && !c.Above &&
 		!d.Snapshot.LastHuman.After(d.humanInput) && strings.TrimSpace(c.Content) == "" && d.Snapshot.Seq > d.enter.frame.Seq && d.Snapshot.Dialog(d.rules) == nil
 }
 
-// mayRepeat reports whether Enter may be pressed again: the input box still
-// holds exactly our text, and nothing else has happened.
+// mayRepeat reports whether Enter may be pressed again: the input box still contains exactly the text, no person has
+// typed, and enough time has passed.
 func (d *delivery) mayRepeat() bool {
 	return d.typed < maxEnter && !d.lineClosed() && time.Since(d.enter.at) >= d.repeatAfter() &&
 		d.compareBox() == matchOurs && !d.Snapshot.LastHuman.After(d.humanInput)
 }
 
+// repeatAfter returns the time after Enter before it may be repeated.
 func (d *delivery) repeatAfter() time.Duration {
 	if d.Snapshot.Seq > d.enter.frame.Seq {
 		return againPainted
@@ -296,7 +295,7 @@ func (d *delivery) repeatAfter() time.Duration {
 	return againSilent
 }
 
-// untilRepeat returns how long to wait for a frame before Enter may be repeated.
+// untilRepeat returns the time to wait for a frame before Enter may be repeated.
 func (d *delivery) untilRepeat() time.Duration {
 	if left := d.repeatAfter() - time.Since(d.enter.at); left > 0 {
 		return left
@@ -304,6 +303,7 @@ func (d *delivery) untilRepeat() time.Duration {
 	return againPainted
 }
 
+// noEvidence returns the outcome for a prompt without evidence, with the reason.
 func (d *delivery) noEvidence() runtime.Outcome {
 	switch d.compareBox() {
 	case matchOurs:
@@ -318,8 +318,8 @@ func (d *delivery) noEvidence() runtime.Outcome {
 			return unconfirmed("a dialog is up (%s)", dialog.Kind)
 		}
 		if d.Snapshot.LastHuman.After(d.humanInput) {
-			return unconfirmed("a person typed before there was a sign that the agent accepted it")
+			return unconfirmed("a person typed before a signal showed that the agent accepted it")
 		}
-		return unconfirmed("no sign that the agent accepted it within %s", d.confirm)
+		return unconfirmed("no signal that the agent accepted it within %s", d.confirm)
 	}
 }

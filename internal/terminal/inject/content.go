@@ -11,8 +11,8 @@ import (
 	"gascity/internal/terminal/screen"
 )
 
-// skeleton returns the letters, digits and ASCII punctuation of a text: what
-// survives wrapping, indenting and a font's idea of an emoji.
+// skeleton returns the letters, digits and ASCII punctuation of a text. Wrapping, indentation and the width of emojis do
+// not change it. If the text has none of these characters, skeleton returns its characters without spaces.
 func skeleton(s string) string {
 	kept := make([]byte, 0, len(s))
 	for _, r := range s {
@@ -29,24 +29,24 @@ func skeleton(s string) string {
 	return strings.Join(strings.Fields(s), "")
 }
 
-// contentMatch is whose text an input box holds.
+// contentMatch is the result of comparing the content of an input box with the text of a delivery.
 type contentMatch uint8
 
 const (
-	matchEmpty contentMatch = iota
-	matchOurs               // exactly our text, or what stands for it
-	matchMore               // our text and somebody else's
-	matchOther              // unknown content
+	matchEmpty contentMatch = iota // the box is empty
+	matchOurs                      // exactly the text, or a placeholder for it
+	matchMore                      // the text and other content
+	matchOther                     // unknown content
 )
 
-// normalizes reports whether a program may show another form of the text: it has combining
-// characters, which may become a part of the letter before them, or invisible ones.
+// normalizes reports whether a program may show the text in another Unicode form: the text has combining or invisible
+// characters.
 func normalizes(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.In(r, unicode.M, unicode.Cf) })
 }
 
-// plain returns the visible ASCII characters of a text that no combining character follows:
-// what every normal form of it has in common.
+// plain returns the visible ASCII characters of a text, without those that a combining character follows. All Unicode
+// normal forms of the text have them in common.
 func plain(text string) string {
 	kept, last := make([]byte, 0, len(text)), false // whether the character before was kept
 	for _, r := range text {
@@ -60,8 +60,8 @@ func plain(text string) string {
 	return string(kept)
 }
 
-// resembles reports whether what a box holds may be a changed form of the text: it begins
-// with the text's beginning or holds the whole, as after a completion.
+// resembles reports whether the content of a box may be a changed form of the text: both begin alike, or the content is a
+// part of the text.
 func resembles(content, text string) bool {
 	got, want := plain(content), plain(text)
 	if got == "" || want == "" {
@@ -74,16 +74,17 @@ func resembles(content, text string) bool {
 	return same >= min(len(want), max(4, len(want)/2)) || len(got) >= minPart && strings.Contains(want, got)
 }
 
-// minPart is the least visible part of a long text that identifies it.
+// minPart is the smallest number of visible characters that identify a long text.
 const minPart = 16
 
-// wanted is a text with which what boxes hold is compared. What is compared is worked out when
-// it is needed first: a text may be a megabyte long, and each frame is compared with it.
+// wanted contains the forms of a text that are compared with the content of input boxes. Each form is computed once, at
+// its first use: a text may be a megabyte long, and it is compared with each frame.
 type wanted struct {
 	skeleton, plain func() string
 	normalizes      func() bool
 }
 
+// want returns the wanted forms of a text.
 func want(text string) wanted {
 	return wanted{
 		skeleton:   sync.OnceValue(func() string { return skeleton(text) }),
@@ -116,7 +117,7 @@ func compareContent(c screen.InputBox, text wanted, rules agentcli.InputBox) con
 	return matchOther
 }
 
-// comparePasted is holds for content with n placeholders.
+// comparePasted compares content that has n placeholders with the skeleton want.
 func comparePasted(content, want string, n int, rules agentcli.InputBox) contentMatch {
 	before, after := content, ""
 	for _, p := range rules.Pasted {
@@ -136,10 +137,10 @@ func comparePasted(content, want string, n int, rules agentcli.InputBox) content
 	return matchMore
 }
 
-// bracketed is how programs write what stands for a paste.
+// bracketed matches text in brackets, the usual form of a placeholder for a paste.
 var bracketed = regexp.MustCompile(`\[[^\[\]]*\]`)
 
-// placeholders counts what stands for a paste.
+// placeholders returns the number of placeholders for pastes in the content.
 func placeholders(content string, rules agentcli.InputBox) (n int) {
 	for _, part := range bracketed.FindAllString(content, -1) {
 		if agentcli.MatchAny(rules.Pasted, part) {
@@ -152,6 +153,7 @@ func placeholders(content string, rules agentcli.InputBox) (n int) {
 	return n
 }
 
+// replaceAll removes all matches of the patterns from s.
 func replaceAll(patterns []agentcli.Pattern, s string) string {
 	for _, p := range patterns {
 		s = p.Replace(s, "")

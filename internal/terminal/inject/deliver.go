@@ -8,14 +8,13 @@ import (
 	"gascity/runtime"
 )
 
-// Deliver brings one prompt to the agent under the given ID, which [inputlog.ID] makes.
-// What was left of the delivery before it, if it was cut off, is settled first. The
-// outcome says how the delivery ended; a refusal means that the agent provably never
-// got a byte of it and never will.
+// Deliver types one prompt into the terminal, submits it and returns the outcome. id is the ID of the delivery, see [inputlog.ID]. If the
+// delivery before it was interrupted, Deliver resolves that one first. A refusal means that the agent got no byte
+// of the prompt and never will.
 //
-// An agent that has exited is an outcome (absent before the first byte, unconfirmed after
-// it). An error is a failure of the terminal or the end of ctx; the outcome beside it says
-// what may have happened. Empty text is submitted without doing anything.
+// If the agent has exited, the state of the outcome is absent before the first byte and unconfirmed after it. An error
+// means that the terminal failed or ctx ended; the outcome then describes what may have happened. For an empty text
+// Deliver does nothing and returns the state submitted.
 func Deliver(ctx context.Context, l Lease, id string, p Prompt, rules screen.Rules) (runtime.Outcome, error) {
 	to := target{l, l, id}
 	if p.Text == "" {
@@ -32,8 +31,8 @@ func Deliver(ctx context.Context, l Lease, id string, p Prompt, rules screen.Rul
 	return to.recordOutcome(ctx, rules, out, err)
 }
 
-// Unsent returns the outcome of an attempt that failed before its first byte, as by having got
-// no [Lease].
+// Unsent returns the outcome of an attempt that failed with err before its first byte, for example because it could not
+// acquire a [Lease].
 func Unsent(err error) (runtime.Outcome, error) {
 	if errors.Is(err, screen.ErrExited) {
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: err.Error()}, nil
@@ -41,15 +40,14 @@ func Unsent(err error) (runtime.Outcome, error) {
 	return NeverSent("not a byte was sent: " + err.Error()), nil
 }
 
-// NeverSent returns the outcome of a text that was provably not sent, not even in part, and never
-// will be.
+// NeverSent returns the outcome of a text of which certainly no byte was sent and none will be.
 func NeverSent(why string) runtime.Outcome {
 	out := Withdrawn(why)
 	out.Unsent = true
 	return out
 }
 
-// Withdrawn returns the outcome of a text that the agent provably never took and never will.
+// Withdrawn returns the outcome of a text that the agent certainly did not accept and never will.
 func Withdrawn(why string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Detail: why}
 }

@@ -1,13 +1,12 @@
-// Package inject writes to an interactive terminal: one prompt with its confirmation, its
-// way back out of the input box where it was cut off, and the account of all that. It is
-// written once, for every driver that has a terminal; what is on the screen is read by
-// package screen.
+// Package inject types prompts into an interactive terminal and confirms that the agent has accepted them. If a
+// delivery was interrupted, the package finds out its outcome and removes its text from the input box. It logs these
+// steps in a journal. All drivers with a terminal use it. Package screen interprets the screen.
 //
-// A driver brings a [Lease] and calls [Deliver] and [ResolveDelivery] with it:
+// A driver acquires a [Lease] and calls [Deliver] and [ResolveDelivery] with it:
 //
 //	lease := ... // no other caller or process delivers into this session now
-//	defer ...    // and gives it back
+//	defer ...    // release the lease
 //	outcome, err := inject.Deliver(ctx, lease, inputlog.ID(d.ID, text), inject.Prompt{Text: text}, rules)
 //
-// Nothing here waits for a fixed time. Every wait is for the next frame, with a deadline.
+// There are no fixed sleeps. Every wait is for the next frame, with a deadline.
 package inject

@@ -12,18 +12,17 @@ import (
 )
 
 const (
-	// interruptEcho bounds the wait for an interrupted prompt to come back, from when the
-	// program has read the keys and shows no turn any more.
+	// interruptEcho is the longest wait for an interrupted prompt to appear in the input box again, after the program has
+	// read the keys and shows no turn.
 	interruptEcho = time.Second
-	// interruptRead bounds the wait for that.
+	// interruptRead is the longest wait for the program to read the keys and end the turn.
 	interruptRead = 5 * time.Second
 )
 
-// Interrupt sends the keys that abandon a turn. If the agent is known to put
-// the interrupted prompt back into its input box, and that line held nothing but ours
-// before, it is emptied again, or the next prompt would be glued to it. What may be a
-// person's stays: what they typed since the last prompt of ours, also if it was the turn.
-// What comes back later is taken out before the next prompt.
+// Interrupt sends the keys that interrupt a turn. Some programs put the interrupted prompt back into the input box, where
+// the next prompt would be joined with it. For such a program Interrupt empties the box, if the box contained only text
+// of gc before. It does not remove what a person has typed since the last prompt of gc. A prompt that appears later is
+// removed before the next delivery.
 func Interrupt(ctx context.Context, l Lease, rules screen.Rules) error {
 	w, err := screen.NewWatcher(ctx, l)
 	if err != nil {
@@ -46,16 +45,16 @@ func Interrupt(ctx context.Context, l Lease, rules screen.Rules) error {
 			return err
 		}
 	}
-	ours := strings.TrimSpace(before.Content) == "" && !j.Unread || returned(j) // a slow program still shows what it has taken
+	ours := strings.TrimSpace(before.Content) == "" && !j.Unread || returned(j) // a slow program may still show the prompt that it has accepted
 	if !ours || !clearsReturned(rules) || !before.Found {
 		return nil
 	}
-	return emptyAgain(ctx, l, w, rules, human)
+	return removeReturned(ctx, l, w, rules, human)
 }
 
-// emptyAgain removes the prompt from the input box that comes back into it. human is when
-// a person had last typed.
-func emptyAgain(ctx context.Context, l Lease, w *screen.Watcher, rules screen.Rules, human time.Time) error {
+// removeReturned waits for an interrupted prompt to appear in the input box and removes it. It stops if a person has typed
+// after the time human.
+func removeReturned(ctx context.Context, l Lease, w *screen.Watcher, rules screen.Rules, human time.Time) error {
 	began := time.Now()
 	for end := began.Add(interruptEcho); ; {
 		changed, err := w.Next(ctx, time.Until(end))
@@ -82,22 +81,21 @@ func emptyAgain(ctx context.Context, l Lease, w *screen.Watcher, rules screen.Ru
 	}
 }
 
-// clearsReturned reports whether the program puts an interrupted prompt back into its
-// input box, and has a key to empty it.
+// clearsReturned reports whether the program puts an interrupted prompt back into its input box and has a key to empty
+// the box.
 func clearsReturned(rules screen.Rules) bool {
 	return rules.Screen.RestoresPrompt && rules.Screen.ClearKey != ""
 }
 
-// returned reports whether what the input box holds can only be a prompt that has come
-// back: no person has typed since the last one of ours was submitted, from an empty
-// line.
+// returned reports whether the content of the input box can only be an interrupted prompt of gc: the last delivery was
+// submitted, and no person has typed since.
 func returned(j inputlog.Account) bool {
 	return !j.Unread && j.Last != nil && j.Last.Entered && j.Last.Outcome == string(runtime.OutcomeSubmitted)
 }
 
-// withoutReturned removes a prompt that has come back from the input box that a delivery
-// was refused for, and looks again whether it can be taken.
-func (to target) withoutReturned(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
+// prepareWithoutReturned calls prepare. If the refusal is a draft that can only be an interrupted prompt, it removes that
+// prompt and calls prepare again.
+func (to target) prepareWithoutReturned(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
 	no, err := prepare(ctx, w, p, rules)
 	if err != nil || no == nil || no.Reason != runtime.RefusedDraft || to.journal == nil || !clearsReturned(rules) {
 		return no, err

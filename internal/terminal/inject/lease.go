@@ -7,43 +7,41 @@ import (
 	"gascity/internal/terminal/screen"
 )
 
-// Lease is a terminal into which one caller at a time delivers prompts, and the account of
-// what it does: nothing of a caller that was cut off arrives later. A Lease is for one
-// goroutine. One that can keep back what people type is a [screen.Holder], too.
+// Lease is the exclusive right to deliver prompts into a terminal, together with the journal of deliveries. Input of
+// a caller that has lost its lease never arrives. A Lease is for one goroutine. A Lease that can hold the keys of
+// people also implements [screen.Holder].
 //
-// Its methods return an error that matches [screen.ErrExited] when the agent has exited.
+// Its methods return an error that matches [screen.ErrExited] if the agent has exited.
 type Lease interface {
-	// Frame and Send keep the contract of Terminal. What Send writes is [inputlog.Keys].
+	// Frame and Send implement screen.Terminal. Input of Send counts as [inputlog.Keys].
 	screen.Terminal
 	Journal
 }
 
-// Journal is the account of the deliveries of one instance, see [inputlog.Deliveries] for its
-// rules. It outlives its writer: the next delivery reads the outcome of the last one.
+// Journal is the persistent log of the deliveries to one instance. Its rules are those of [inputlog.Deliveries]. The
+// next delivery, also in another process, reads the outcome of the last one.
 type Journal interface {
-	// Begin notes a delivery before its first byte is sent. undo are the keys that take
-	// the text out of the input box, to be sent before other input is accepted while
-	// the text is not submitted; none if there are no such keys.
+	// Begin records a delivery before its first byte is sent. undo are the keys that remove the text from the
+	// input box; empty if there are no such keys. While the text is not submitted, these keys must be sent before
+	// any other input.
 	Begin(ctx context.Context, id, text string, undo []byte) error
-	// Type writes input in one piece, as Send does, and notes what it means to the delivery
-	// that was begun last. Note and input are one step: input of others comes before both
-	// or after both. An error that matches [inputlog.ErrTouched] says that it came before,
-	// see [inputlog.Input], so that nothing was written.
+	// Type writes input in one piece, as Send does, and records its kind for the delivery that was begun last. Both
+	// are one step: input of others comes before both or after both. An error that matches [inputlog.ErrTouched]
+	// means that other input came before, see [inputlog.Input], and nothing was written.
 	Type(ctx context.Context, in inputlog.Input, p []byte) error
-	// Account returns the account, and of the delivery with the given ID. What is marked
-	// or deleted later relies on it: see [inputlog.Input].
+	// Account returns the current log and the entry of the delivery with the given ID. Later input of the kinds
+	// Probe and Clear relies on what was returned: see [inputlog.Input].
 	Account(ctx context.Context, id string) (inputlog.Account, error)
-	// RecordOutcome notes how a delivery ended or what is known of it: the ID, Outcome, Evidence
-	// and Open of e.
+	// RecordOutcome records the outcome of a delivery, or the state of its resolution, from the fields of e.
 	RecordOutcome(ctx context.Context, e inputlog.Entry) error
 }
 
-// SeenJournal is a Journal that can bind input to a screen.
+// SeenJournal is a Journal that can write input on the condition that the screen has not changed.
 type SeenJournal interface {
 	Journal
 
-	// TypeSeen is Type for input that is only for the frame with the number seen. An error that
-	// matches [inputlog.ErrChanged] says that the terminal has changed since, or has output that
-	// is not in a frame yet, and that nothing was written.
+	// TypeSeen calls Type if the frame with the sequence number seen is still current. An error that matches
+	// [inputlog.ErrChanged] means that the terminal has changed since, or has output that is not in a frame yet,
+	// and nothing was written.
 	TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error
 }

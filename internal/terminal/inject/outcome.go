@@ -10,27 +10,26 @@ import (
 	"gascity/runtime"
 )
 
-// takenEvidence is the evidence of a text that was in the input box before Enter, and was
-// not any more after it.
+// takenEvidence is the evidence of a text that was in the input box before Enter and not after it.
 const takenEvidence = "composer_emptied"
 
-// concluding bounds what is done for a delivery whose ctx may have ended.
-const concluding = 15 * time.Second
+// recordTimeout is the limit of recordOutcome, which does not end with the ctx of the delivery.
+const recordTimeout = 15 * time.Second
 
-// recordOutcome records how a delivery ended. One that held back its Enter takes its text out of
-// the line again.
+// recordOutcome records the outcome of a delivery and returns the final outcome. If the text was sent and Enter was not, it
+// also resolves the delivery, which removes the text from the input box.
 func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concluding)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	j, err := to.journal.Account(ctx, to.id)
 	if err != nil || j.Asked == nil || !j.Asked.Open {
 		return out, cause
 	}
 	e := *j.Asked
-	if out.State == runtime.OutcomeRefused && !e.Unsent { // it was taken back
+	if out.State == runtime.OutcomeRefused && !e.Unsent { // the text was removed again
 		return out, to.journal.RecordOutcome(ctx, inputlog.Entry{ID: e.ID, Outcome: inputlog.OutcomeWithdrawn})
 	}
-	if e.Unsent { // marks that are left are taken away by who comes next
+	if e.Unsent { // the next delivery removes a remaining mark
 		end := inputlog.Entry{ID: e.ID, Outcome: inputlog.OutcomeWithdrawn, Open: e.Marks > 0}
 		if out.Reason == runtime.RefusedInputBlocked {
 			end.Open, end.Blocked, end.Hidden = true, out.Detail, e.Marks > 0
@@ -39,29 +38,28 @@ func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runt
 		return out, cause
 	}
 	e.Outcome, e.Evidence, e.Open = string(out.State), out.Evidence, out.State != runtime.OutcomeSubmitted
-	// What is not noted is found out by who comes next.
+	// If this fails, the next delivery resolves this one.
 	_ = to.journal.RecordOutcome(ctx, e)
 	if out.State == runtime.OutcomeSubmitted || e.Entered || cause != nil {
 		return out, cause
 	}
 	if _, err := to.resolvePrevious(ctx, rules); err != nil {
-		return out, nil // who comes next resolves it
+		return out, nil // the next delivery resolves it
 	}
 	if j, err = to.journal.Account(ctx, to.id); err == nil && j.Asked != nil {
-		switch told, ok := FinalOutcome(j); {
-		case ok && told.State == runtime.OutcomeRefused:
+		switch final, ok := FinalOutcome(j); {
+		case ok && final.State == runtime.OutcomeRefused:
 			return Withdrawn(out.Detail), nil
-		case ok && told.Reason == runtime.RefusedInputBlocked:
-			return told, nil
+		case ok && final.Reason == runtime.RefusedInputBlocked:
+			return final, nil
 		}
 	}
 	return out, nil
 }
 
-// resolvePrevious settles the last delivery if its text may still be in the input box. It returns
-// the refusal of another delivery, if the box is not clean. A box that cannot be proved
-// clean, for a reason that does not end by itself, is blocked: from then on nothing is typed
-// into it until it is seen to be empty.
+// resolvePrevious resolves the last delivery if its text may still be in the input box, and records the result. If the box
+// is not clean afterwards, it returns the refusal for the next delivery. If the reason does not end by itself, the box is
+// recorded as blocked: nothing is typed into it until the screen shows that it is empty.
 func (to target) resolvePrevious(ctx context.Context, rules screen.Rules) (*runtime.Outcome, error) {
 	j, err := to.journal.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
@@ -105,20 +103,19 @@ func (to target) resolvePrevious(ctx context.Context, rules screen.Rules) (*runt
 	case blocked:
 		return refused(runtime.RefusedInputBlocked, "%s", e.Blocked), nil
 	case e.Open:
-		return refused(res.Wait, "a text that was cut off may be in the input box: %s", res.Why), nil
+		return refused(res.Wait, "an incomplete text may be in the input box: %s", res.Why), nil
 	}
 	return nil, nil
 }
 
-// blockedText returns what is in the way of prompts, and what to do.
+// blockedText returns the message for people about a blocked input box, with the fix.
 func blockedText(res resolution) string {
 	return "text of gc that was not submitted may be in the input box: " + res.Why +
 		"; empty the box by hand or with: gc keys AGENT --clear-input, or restart the agent"
 }
 
-// stillBlocked looks whether the blocked box is empty now, and types nothing. It returns the
-// refusal of another delivery if it is not; again says that the box shows what it did not
-// show before, so that it can be resolved now.
+// stillBlocked checks whether a blocked box is empty now. It types nothing. If the box is not empty, it returns the refusal
+// for the next delivery. again is true if the box now shows content that it did not show before, so it can be resolved.
 func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j inputlog.Account) (no *runtime.Outcome, again bool, err error) {
 	e := *j.Last
 	no = refused(runtime.RefusedInputBlocked, "%s", e.Blocked)
@@ -136,7 +133,7 @@ func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j inputlo
 	if why, _ := r.unreadableReason(); why != "" {
 		return no, false, nil
 	}
-	wait, err := r.atRest(ctx, boxStableFor)
+	wait, err := r.awaitStable(ctx, boxStableFor)
 	if why, _ := r.unreadableReason(); err != nil || wait != "" || why != "" {
 		return no, false, err
 	}
@@ -151,10 +148,10 @@ func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j inputlo
 	return no, false, nil
 }
 
-// ResolveDelivery finds out the outcome of the delivery with the given ID. It resolves one that was
-// cut off: its text is taken out of the input box, or is found to have been taken. An outcome
-// that is unconfirmed and has a Reason may be another one soon, see [RetryUntilKnown]; with
-// [runtime.RefusedInputBlocked] it is final, and nothing can be typed any more.
+// ResolveDelivery returns the outcome of the delivery with the given ID. If the delivery was interrupted, it resolves it:
+// it removes the text from the input box, or finds that the agent has accepted it. An outcome that is unconfirmed and has
+// a Reason may change soon, see [RetryUntilKnown]. The exception is [runtime.RefusedInputBlocked]: this outcome is final,
+// and gc types no more prompts until the box is empty.
 func ResolveDelivery(ctx context.Context, l Lease, id string, rules screen.Rules) (runtime.Outcome, error) {
 	to := target{l, l, id}
 	open := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
@@ -182,25 +179,25 @@ func ResolveDelivery(ctx context.Context, l Lease, id string, rules screen.Rules
 	return open, nil
 }
 
-// FinalOutcome returns the outcome of the delivery that was asked for by the account alone; ok is false
-// if its text may still be in the input box or on its way there.
+// FinalOutcome returns the outcome of the delivery j.Asked by the journal alone. ok is false if its text may still be in
+// the input box or in unread input.
 func FinalOutcome(j inputlog.Account) (out runtime.Outcome, ok bool) {
 	e := j.Asked
 	switch {
 	case e == nil && j.Forgot:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "too long ago: the session does not remember it"}, true
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the delivery is too old: it is no longer in the session's log"}, true
 	case e == nil:
-		return NeverSent("not a byte of it was sent"), true
+		return NeverSent("not a byte was sent"), true
 	case e.Unsent && !e.Entered:
-		return NeverSent("not a byte of it was sent"), true
+		return NeverSent("not a byte was sent"), true
 	case e.Outcome == inputlog.OutcomeWithdrawn && (!e.Open || e.Final):
-		return Withdrawn("it was taken out of the input box"), true
+		return Withdrawn("the text was removed from the input box"), true
 	case e.Outcome == string(runtime.OutcomeSubmitted):
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: e.Evidence}, true
 	case e.Open && e.Blocked != "":
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedInputBlocked, Detail: e.Blocked}, true
 	case (!e.Open || e.Final) && !e.Entered:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "its hand-over was cut off before Enter, and other input came after it"}, true
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the delivery was interrupted before Enter, and other input arrived after it"}, true
 	case !e.Open, e.Final:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "Enter was pressed, and no signal shows the outcome"}, true
 	}
@@ -208,15 +205,14 @@ func FinalOutcome(j inputlog.Account) (out runtime.Outcome, ok bool) {
 }
 
 const (
-	// resolveTimeout is how long the outcome of a delivery is looked for, resolveRetry how
-	// long the input is left to others in between: a dialog that is in the way may be
-	// answered, a person stop typing.
+	// resolveTimeout is the longest time that RetryUntilKnown tries to find out an outcome. resolveRetry is the pause
+	// between attempts, in which others can use the input, for example to answer a dialog.
 	resolveTimeout = 15 * time.Second
 	resolveRetry   = 200 * time.Millisecond
 )
 
-// RetryUntilKnown calls once until it returns the outcome of a delivery, or for 15 s. once
-// takes the session's input, calls [ResolveDelivery] and releases it again.
+// RetryUntilKnown calls once until it returns a final outcome, for at most 15 s, and returns the last result. once must
+// acquire the session's input lock, call [ResolveDelivery] and release the lock.
 func RetryUntilKnown(ctx context.Context, once func() (runtime.Outcome, error)) (runtime.Outcome, error) {
 	for end := time.Now().Add(resolveTimeout); ; {
 		out, err := once()

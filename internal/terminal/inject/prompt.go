@@ -18,30 +18,28 @@ import (
 	"gascity/runtime"
 )
 
-// DefaultConfirm bounds the wait for evidence after Enter.
+// DefaultConfirm is the default of Prompt.Confirm.
 const DefaultConfirm = 5 * time.Second
 
-// Prompt is a text on its way to the agent.
+// Prompt is a text to deliver.
 type Prompt struct {
 	Text string
-	// Confirm bounds the wait for evidence after Enter; zero is DefaultConfirm.
+	// Confirm is the longest wait for evidence after Enter; zero means DefaultConfirm.
 	Confirm time.Duration
-	// Answer: the text is the answer that the program's own report waits for, which
-	// otherwise holds every prompt up.
+	// Answer: the text is the answer that the program waits for, by its own report. Other prompts are refused then.
 	Answer bool
-	// AllowChanges sends a text that the program's input box changes in a way that may alter
-	// its meaning.
+	// AllowChanges delivers a text even if the program's input box changes it in a way that may alter its meaning.
 	AllowChanges bool
 }
 
-// target is where a delivery goes.
+// target is the terminal and the journal of one delivery.
 type target struct {
 	terminal screen.Terminal
-	journal  Journal // nil: no account is kept
-	id       string  // of the delivery in it
+	journal  Journal // nil: the delivery is not logged
+	id       string  // the ID of the delivery in the journal
 }
 
-// input writes input in one piece, noted as what it means.
+// input writes input in one piece and records its kind in the journal.
 func (to target) input(ctx context.Context, in inputlog.Input, p []byte) error {
 	if to.journal == nil {
 		return to.terminal.Send(ctx, p)
@@ -49,20 +47,18 @@ func (to target) input(ctx context.Context, in inputlog.Input, p []byte) error {
 	return to.journal.Type(ctx, in, p)
 }
 
-// Type delivers a prompt to the agent without an account: if the caller is cut off, the
-// outcome cannot be found out. What a delivery left that was cut off must be out of the
-// line and out of what is on its way to the program. Outcome and error are those of
-// [Deliver].
+// Type delivers a prompt without a journal: if the caller is interrupted, the outcome remains unknown. The input box and
+// the unread input must not contain text of an interrupted delivery. Outcome and error are those of [Deliver].
 func Type(ctx context.Context, t screen.Terminal, p Prompt, rules screen.Rules) (runtime.Outcome, error) {
 	return target{terminal: t}.deliver(ctx, p, rules)
 }
 
-// deliver looks whether the prompt can be taken now, pastes it in one piece, waits until
-// the paste is on the screen, presses Enter as the profile settles it, and waits for
-// evidence. A refusal means that not a byte was sent. The text is sent once, whatever
-// happens; Enter is pressed only while no other sender can have put anything into the
-// input box, and repeated only while it holds exactly our text. The wait for the paste
-// ends with its progress, and after echoLimit at the latest.
+// deliver checks whether the program accepts the prompt now, pastes it in one piece, waits until the paste is on the
+// screen, presses Enter and waits for evidence. A refusal means that nothing was sent.
+//
+// The text is sent only once. Enter is pressed only while no other sender can have put anything into the input box. It is
+// repeated only while the box contains exactly the text. The wait for the paste ends when it makes no progress, and
+// after echoLimit at the latest.
 func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
@@ -72,16 +68,16 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 		return Unsent(err)
 	}
 	defer w.Release()
-	no, err := to.withoutReturned(ctx, w, p, rules)
+	no, err := to.prepareWithoutReturned(ctx, w, p, rules)
 	if err != nil {
 		return Unsent(err)
 	}
 	line, harmless := rules.Screen.Prompt(p.Text)
 	if p.AllowChanges && line == p.Text && rules.Screen.IsShell(textchange.Without(rules.Screen.Input, p.Text)) {
-		harmless = false // its first characters do not arrive
+		harmless = false // without the characters that do not arrive, it is a shell command
 	}
 	if p.Answer {
-		line, harmless = p.Text, true // not for the input box
+		line, harmless = p.Text, true // it does not go into the input box
 	}
 	paste, odd := encode(w.Snapshot, line)
 	changes := p.changes(rules.Screen)
@@ -107,8 +103,8 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 	return out, err
 }
 
-// changes returns what the program's input box makes of the prompt. An answer does not go
-// into it.
+// changes returns the changes that the program's input box makes to the prompt. It returns none for an answer, which does
+// not go into the input box.
 func (p Prompt) changes(s agentcli.Screen) []textchange.Change {
 	if p.Answer {
 		return nil
@@ -120,20 +116,20 @@ func (p Prompt) changes(s agentcli.Screen) []textchange.Change {
 	return out
 }
 
-// prepare looks whether a prompt may be delivered now and then keeps back what people type.
-// A refusal that can be seen at once delays no other input.
+// prepare checks whether a prompt may be delivered now, holds the keys of people and checks again. It returns the refusal,
+// or nil. A refusal by the first check does not delay people's keys.
 func prepare(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
-	no, err := refuseFirmly(ctx, w, p, rules)
+	no, err := refuseStable(ctx, w, p, rules)
 	if err != nil || no != nil {
 		return no, err
 	}
 	if err := w.Hold(ctx); err != nil {
 		return nil, err
 	}
-	return refuseFirmly(ctx, w, p, rules)
+	return refuseStable(ctx, w, p, rules)
 }
 
-// delivery is one prompt between its first byte and its outcome.
+// delivery is the delivery of one prompt, from its first byte to its outcome.
 type delivery struct {
 	*screen.Watcher
 	to      target
@@ -142,13 +138,14 @@ type delivery struct {
 	want    wanted // the text
 	confirm time.Duration
 
-	before     screen.Frame // when the paste was sent
-	humanInput time.Time    // when a person had last typed then
-	echo       contentMatch // what the input box held when it had settled
+	before     screen.Frame // the frame before the paste
+	humanInput time.Time    // the time of a person's last input in that frame
+	echo       contentMatch // the content of the input box before Enter
 	enter      pressed      // the last Enter
-	typed      int          // how many there were
+	typed      int          // the number of Enter keys that were sent
 }
 
+// run logs the delivery, sends the paste, presses Enter and returns the outcome.
 func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, error) {
 	d.before, d.humanInput = d.Snapshot.Frame, d.Snapshot.LastHuman
 	switch no, err := d.begin(ctx); {
@@ -161,10 +158,10 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	case errors.Is(err, inputlog.ErrTouched):
 		return *refused(runtime.RefusedTyping, "%v", err), nil
 	case err != nil:
-		return unconfirmed("the terminal did not take all of the text"), err
+		return unconfirmed("the terminal did not accept all of the text"), err
 	}
 	err := d.waitForEcho(ctx)
-	if err == nil && d.noCommand() {
+	if err == nil && d.isUnknownCommand() {
 		return d.clearUnknownCommand(ctx)
 	}
 	if err == nil {
@@ -173,11 +170,11 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	var outcome runtime.Outcome
 	if err == nil {
 		outcome, err = d.evidence(ctx)
-		outcome = d.ofCommand(outcome)
+		outcome = d.addCommandSign(outcome)
 	}
 	switch {
-	case err == nil && outcome.State == runtime.OutcomeUnconfirmed && d.noCommand():
-		return d.clearUnknownCommand(ctx) // it was drawn behind Enter
+	case err == nil && outcome.State == runtime.OutcomeUnconfirmed && d.isUnknownCommand():
+		return d.clearUnknownCommand(ctx) // the program showed it only after Enter
 	case err == nil:
 		return outcome, nil
 	case errors.Is(err, screen.ErrExited), errors.Is(err, errHeld):
@@ -185,12 +182,13 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	case errors.Is(err, inputlog.ErrTouched):
 		return unconfirmed("%v: %v", errHeld, err), nil
 	default:
-		return unconfirmed("given up after the text was sent"), err
+		return unconfirmed("stopped waiting after the text was sent"), err
 	}
 }
 
-// begin records the delivery. Where a person typed since the last one, an input box that
-// looks empty may be an old picture, or hide what the person typed: it is proved to be empty.
+// begin records the delivery in the journal. If a person has typed since the last delivery, begin also proves that the
+// input box is empty: the screen may be outdated, or the box may hide what the person has typed. It returns the refusal, or
+// nil.
 func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 	if d.to.journal == nil {
 		return nil, nil
@@ -213,20 +211,20 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 		return refused(runtime.RefusedTyping, "%v", err), nil
 	}
 	if no == nil && err == nil {
-		err = d.Renew(ctx) // text and Enter in one hold; who types in between is noticed with the text
+		err = d.Renew(ctx) // one hold for text and Enter; input in between is noticed when the text is sent
 	}
 	d.before, d.humanInput = d.Snapshot.Frame, d.Snapshot.LastHuman
 	return no, err
 }
 
-// undo returns the keys that take the text out of the box again, none if that could do
-// anything else: backspaces for a program that knows no clear key, the clear key, and pairs
-// of backspace and clear key for one that removes a line at a time.
+// undo returns the keys that remove the text from the input box: backspaces for a program without a clear key, the clear
+// key, and pairs of backspace and clear key for a program whose clear key removes one line. It returns none if the
+// keys could have another effect.
 func (d *delivery) undo() []byte {
 	if d.rules.Screen.ClearKey == "" || isBlind(d.rules) {
 		return nil
 	}
-	key, err := clearing(d.Snapshot, d.rules)
+	key, err := clearKeys(d.Snapshot, d.rules)
 	if err != nil {
 		return nil
 	}
@@ -237,45 +235,44 @@ func (d *delivery) undo() []byte {
 }
 
 const (
-	// completion is how many characters a completion may add to a text.
+	// completion is the largest number of characters that a completion of the program may add to a text.
 	completion = 256
-	// minColumns is how many bytes of a text fill a row of an input box at least.
+	// minColumns is the smallest number of bytes of a text in a full row of an input box.
 	minColumns = 40
-	// maxUndo bounds how often the clear key is sent unseen: a longer text is shown by
-	// something that goes at once, or in part.
+	// maxUndo is the limit of clear keys that are sent without a look at the screen. Programs show a longer text as a
+	// placeholder, which one key removes, or in part.
 	maxUndo = 200
 )
 
-// rowsOf returns how many rows a text may fill in an input box.
+// rowsOf returns the number of rows that a text may fill in an input box.
 func rowsOf(text string) int { return 1 + strings.Count(text, "\n") + len(text)/minColumns }
 
+// unconfirmed returns an outcome with the state unconfirmed and the formatted detail.
 func unconfirmed(format string, args ...any) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf(format, args...)}
 }
 
 const (
-	// echoQuiet is how long a program that has read a paste may take to show
-	// something of it, and longer by echoRate for each byte.
+	// echoQuiet is the longest time without progress after which the wait for a paste ends, plus echoRate for each
+	// byte.
 	echoQuiet = 2 * time.Second
 	echoRate  = time.Second / (64 << 10)
-	// echoLimit bounds the wait for a text that does not come up, beyond that.
+	// echoLimit is the limit of the whole wait for a paste, in addition to echoQuiet and echoRate.
 	echoLimit = time.Minute
-	// blindQuiet is the same for a program whose input box is not known: it may
-	// show nothing at all.
+	// blindQuiet replaces echoQuiet for a program whose input box is not known: it may show nothing at all.
 	blindQuiet = 500 * time.Millisecond
-	// maxScreenWait bounds the wait for a screen that never rests, in multiples of
-	// the rest that is waited for.
+	// maxScreenWait limits the wait for a screen that always changes, as a multiple of the required quiet time.
 	maxScreenWait = 8
 )
 
-// waitForEcho waits until the paste is on the screen and has rested there as the
-// profile says.
+// waitForEcho waits until the paste is on the screen and the screen has not changed for the time in the profile. It
+// returns an error if Enter must not be pressed.
 func (d *delivery) waitForEcho(ctx context.Context) error {
 	if d.silent() {
 		if err := step(ctx, d.Watcher); err != nil {
 			return err
 		}
-		if d.silent() { // nothing will show
+		if d.silent() { // the terminal does not echo
 			return d.disturbed()
 		}
 	}
@@ -302,18 +299,17 @@ func (d *delivery) waitForEcho(ctx context.Context) error {
 	if err := d.waitQuiet(ctx, d.rules.Screen.FindSettle(len(d.text))); err != nil || !d.loading() {
 		return err
 	}
-	return d.loaded(ctx)
+	return d.awaitLoaded(ctx)
 }
 
-// loading reports whether the program may lose what is typed now.
+// loading reports whether the program is loading: it may lose what is typed now.
 func (d *delivery) loading() bool { return d.Snapshot.Shows(d.rules.Screen.Loading) }
 
-// loadLimit is how long a text waits for its Enter while the program loads.
+// loadLimit is the longest time that Enter is delayed while the program loads.
 const loadLimit = 15 * time.Second
 
-// loaded waits until the program does not load any more and has come to rest: the text may
-// be gone then.
-func (d *delivery) loaded(ctx context.Context) error {
+// awaitLoaded waits until the program has finished loading and its screen is stable. The text may be lost then.
+func (d *delivery) awaitLoaded(ctx context.Context) error {
 	for end := time.Now().Add(loadLimit); d.loading(); {
 		if time.Now().After(end) {
 			return fmt.Errorf("%w: the program is loading", errHeld)
@@ -340,10 +336,10 @@ func (d *delivery) echoed() bool {
 	}
 }
 
-// waitQuiet waits for delay, and until what matters has not changed for quiet.
+// waitQuiet waits for the rule's delay, and until the visible content has not changed for the rule's quiet time.
 func (d *delivery) waitQuiet(ctx context.Context, rule agentcli.Settle) error {
 	delay, quiet := time.Duration(rule.DelayMs)*time.Millisecond, time.Duration(rule.QuietMs)*time.Millisecond
-	if d.compareBox() == matchOther && quiet == 0 { // it may still be painting
+	if d.compareBox() == matchOther && quiet == 0 { // the program may still be drawing
 		quiet = time.Duration(agentcli.DefaultSettle().QuietMs) * time.Millisecond
 	}
 	began := time.Now()
@@ -370,8 +366,7 @@ func (d *delivery) waitQuiet(ctx context.Context, rule agentcli.Settle) error {
 	}
 }
 
-// visibleContent returns what must come to rest: the content of the input box, or the
-// screen if that cannot be read.
+// visibleContent returns the content of the input box, or the whole screen if the box is not found.
 func (d *delivery) visibleContent() string {
 	if c := d.inputBox(); c.Found {
 		return c.Content
@@ -379,8 +374,10 @@ func (d *delivery) visibleContent() string {
 	return strings.Join(d.Snapshot.Rows, "\n")
 }
 
+// inputBox returns the input box of the current snapshot.
 func (d *delivery) inputBox() screen.InputBox { return d.Snapshot.InputBox(d.rules.Screen.InputBox) }
 
+// compareBox compares the content of the input box with the text.
 func (d *delivery) compareBox() contentMatch {
 	return compareContent(d.inputBox(), d.want, d.rules.Screen.InputBox)
 }
@@ -392,7 +389,8 @@ func (d *delivery) hasKnownInputBox() bool {
 	return c.Found && !c.Above
 }
 
-// disturbed says what has come between the text and its Enter; nil if nothing.
+// disturbed returns an error if something happened after the text was sent: the program has exited, a person has typed or
+// a dialog has appeared. Otherwise it returns nil.
 func (d *delivery) disturbed() error {
 	switch {
 	case d.Snapshot.Exited:
@@ -400,16 +398,16 @@ func (d *delivery) disturbed() error {
 	case d.Snapshot.LastHuman.After(d.humanInput):
 		return fmt.Errorf("%w: a person typed in between", errHeld)
 	case d.compareBox() == matchOurs:
-		return nil // what looks like a menu is our own text
+		return nil // the text itself may look like a menu
 	}
 	if dialog := d.Snapshot.Dialog(d.rules); dialog != nil {
-		return fmt.Errorf("%w: a dialog came up (%s)", errHeld, dialog.Kind)
+		return fmt.Errorf("%w: a dialog appeared (%s)", errHeld, dialog.Kind)
 	}
 	return nil
 }
 
-// mayEnter says why Enter must not be pressed; nil if it may. It may if the
-// input box holds our text, or if only gc can have put anything there.
+// mayEnter returns an error with the reason if Enter must not be pressed, and nil otherwise. Enter may be pressed if the
+// input box contains the text, or if only gc can have put anything into it.
 func (d *delivery) mayEnter() error {
 	if err := d.disturbed(); err != nil {
 		return err

@@ -15,19 +15,18 @@ import (
 	"gascity/runtime"
 )
 
-// refused returns the outcome of a prompt without a byte sent.
+// refused returns the outcome of a prompt that was refused before anything was sent.
 func refused(reason runtime.RefusalReason, format string, args ...any) *runtime.Outcome {
 	return &runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
 
-// encode returns the bytes of a paste, or the refusal of a text that cannot
-// arrive unchanged.
+// encode returns the bytes that paste the text, or a refusal if the text could not arrive unchanged.
 func encode(v screen.Snapshot, text string) ([]byte, *runtime.Outcome) {
 	if !utf8.ValidString(text) {
 		return nil, refused(runtime.RefusedContent, "%v", vt.ErrNotText)
 	}
 	if strings.IndexFunc(text, visible) < 0 {
-		return nil, refused(runtime.RefusedContent, "nothing of it would show on a screen, so its arrival could not be verified")
+		return nil, refused(runtime.RefusedContent, "the text has no visible character, so gc could not verify its arrival")
 	}
 	if !v.Modes.BracketedPaste {
 		if no := checkLine(v, text); no != nil {
@@ -41,29 +40,29 @@ func encode(v screen.Snapshot, text string) ([]byte, *runtime.Outcome) {
 	return p, nil
 }
 
-// visible reports whether a character leaves a mark of its own on a screen. A text
-// without any would stay in the input box unseen, and the next one be glued to it.
+// visible reports whether a character is visible on a screen. A text without visible characters could stay in the input box
+// unnoticed and be joined with the next prompt.
 func visible(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 }
 
-// checkLine refuses what a program without bracketed paste would take for
-// several inputs, for keys, or not as a whole.
+// checkLine returns a refusal for a text that a program without bracketed paste would not get as one input: it has several
+// lines, a tab that acts as a key, or too many bytes. It returns nil for other texts.
 func checkLine(v screen.Snapshot, text string) *runtime.Outcome {
 	if strings.ContainsAny(text, "\r\n") {
-		return refused(runtime.RefusedContent, "the program takes a single line: it did not ask for bracketed paste")
+		return refused(runtime.RefusedContent, "the program accepts a single line only: it did not turn on bracketed paste")
 	}
 	if strings.Contains(text, "\t") && v.Line != screen.LineCooked {
-		return refused(runtime.RefusedContent, "a tab would act as a key: the program did not ask for bracketed paste")
+		return refused(runtime.RefusedContent, "a tab would act as a key: the program did not turn on bracketed paste")
 	}
 	if len(text) > screen.MaxCookedLine && v.Line != screen.LineRaw {
-		return refused(runtime.RefusedContent, "the line has %d bytes; the terminal carries at most %d", len(text), screen.MaxCookedLine)
+		return refused(runtime.RefusedContent, "the line has %d bytes; the terminal accepts at most %d", len(text), screen.MaxCookedLine)
 	}
 	return nil
 }
 
-// refuse returns why a prompt cannot be delivered onto this screen; nil if it can. answers:
-// it is the answer that the program says it waits for.
+// refuse returns the refusal of a prompt that cannot be delivered while the program shows this screen; nil if it can.
+// answers means that the prompt is the answer for which the program waits.
 func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) *runtime.Outcome {
 	if isHumanActive(v, rules, now) {
 		return refused(runtime.RefusedTyping, "a person typed %s ago", now.Sub(v.LastHuman).Round(time.Millisecond))
@@ -72,7 +71,7 @@ func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) 
 		return refused(runtime.RefusedDialog, "%s: %s", d.Kind, d.Why)
 	}
 	if v.Program().State == "blocked" && !answers && !v.NeedsLogin(rules) {
-		return refused(runtime.RefusedDialog, "the program says that it waits for an answer")
+		return refused(runtime.RefusedDialog, "the program reports that it waits for an answer")
 	}
 	if v.Unready(rules) {
 		return refused(runtime.RefusedUnready, "the input box is not on the screen")
@@ -83,32 +82,32 @@ func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) 
 	case s.EnterWhileBusy == agentcli.BusyIgnores && busy != "":
 		return refused(runtime.RefusedBusy, "the program accepts no input during a turn")
 	case s.EnterWhileBusy == agentcli.BusyMerges && busy != "":
-		return refused(runtime.RefusedBusy, "the program would make one prompt of all that it gets during a turn (%s)", busy)
+		return refused(runtime.RefusedBusy, "the program would join all input during a turn into one prompt (%s)", busy)
 	case s.EnterWhileBusy == agentcli.BusyMerges && v.TitleUnknown(s):
-		return refused(runtime.RefusedBusy, "the title %q does not say whether a turn is in progress", v.Title)
+		return refused(runtime.RefusedBusy, "the title %q does not show whether a turn is in progress", v.Title)
 	}
 	if c.Above && len(s.InputBox.Marks) > 0 {
-		return refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
+		return refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: the text between may be a draft")
 	}
 	if c.Found && !c.Above && strings.TrimSpace(c.Content) != "" {
-		return refused(runtime.RefusedDraft, "the input box holds %d characters", utf8.RuneCountInString(c.Content))
+		return refused(runtime.RefusedDraft, "the input box contains %d characters", utf8.RuneCountInString(c.Content))
 	}
 	return nil
 }
 
 const (
-	// repaintTime is how old output must be for a screen to be whole.
+	// repaintTime is the time since the last output after which a screen counts as completely drawn.
 	repaintTime = 20 * time.Millisecond
-	// refusalStableFor is how long a reason to refuse must hold: a screen that is
-	// being painted may lack its input box.
+	// refusalStableFor is the time that a refusal must remain valid. While a program draws, its input box may be missing
+	// for a moment.
 	refusalStableFor = 100 * time.Millisecond
-	// maxRefusal bounds the wait for it on a screen that never rests.
+	// maxRefusal limits this wait for a screen that always changes.
 	maxRefusal = time.Second
 )
 
-// refuseFirmly is refuse for a screen that may be in motion: the answer
-// must hold for a moment.
-func refuseFirmly(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
+// refuseStable calls refuse until the screen has not changed for repaintTime, or for refusalStableFor if there is a refusal.
+// It returns the last result.
+func refuseStable(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
 	for end := time.Now().Add(maxRefusal); ; {
 		no := refuse(w.Snapshot, rules, p.Answer, time.Now())
 		wait := repaintTime - time.Since(w.Snapshot.LastOutput)
@@ -122,5 +121,5 @@ func refuseFirmly(ctx context.Context, w *screen.Watcher, p Prompt, rules screen
 	}
 }
 
-// errHeld reports that the text is in the terminal but Enter must not follow.
+// errHeld reports that the text was sent and Enter must not be pressed.
 var errHeld = errors.New("the text was sent, Enter was not")

@@ -15,51 +15,52 @@ import (
 	"gascity/runtime"
 )
 
-// verdict is the result for a text. It is the Outcome of its entry.
+// verdict is the result of a resolution for the text of a delivery. It is stored as the Outcome of the entry.
 type verdict string
 
 // The verdicts.
 const (
 	unknown   verdict = ""
-	withdrawn verdict = inputlog.OutcomeWithdrawn // the program never took it and never will
+	withdrawn verdict = inputlog.OutcomeWithdrawn // the program did not accept the text and never will
 	accepted          = verdict(runtime.OutcomeSubmitted)
 )
 
-// resolution is what came of a delivery that was cut off.
+// resolution is the result of resolving an interrupted delivery.
 type resolution struct {
 	Verdict verdict
-	// Clean: nothing of the text is in the input box or on its way there any more.
+	// Clean: no part of the text is in the input box or in unread input.
 	Clean bool
-	Why   string // if it is not clean or not known
-	// Evidence of a text that was taken; empty: the box was emptied.
+	Why   string // the reason if Clean is false or Verdict is unknown
+	// Evidence is the evidence of an accepted text; empty means that the input box was emptied.
 	Evidence string
-	// Wait is why the box could not be read now, if that ends by itself. One that is neither
-	// Clean nor has a Wait is blocked.
+	// Wait is the reason why the input box could not be read now, if this reason ends by itself. A resolution that
+	// is not Clean and has no Wait means that the input box is blocked.
 	Wait runtime.RefusalReason
-	// Hidden: the box did not show what was sent to it.
+	// Hidden: the input box did not show what was sent to it.
 	Hidden bool
 }
 
 const (
-	// resolveLimit bounds how long a program has to show what is in its input box.
+	// resolveLimit is the longest time that a program has to show the content of its input box.
 	resolveLimit = 10 * time.Second
-	// unmarkedStableFor is how long a line must show the same to be judged without a mark.
+	// unmarkedStableFor is the time that a line must not change before it is read without a mark.
 	unmarkedStableFor = 300 * time.Millisecond
-	// boxStableFor is how long a box must show the same, with all input read, to be believed.
+	// boxStableFor is the time that an input box must not change, with all input read, before its content counts.
 	boxStableFor = 500 * time.Millisecond
-	// screenStableFor is the same for a screen without an input box.
+	// screenStableFor replaces boxStableFor for a screen without an input box.
 	screenStableFor = 2 * time.Second
 )
 
-// resolve finds out the outcome of a delivery that did not finish, and takes its text out
-// of the input box: it may be there in part, as a whole or not at all, or still be on its
-// way; nothing of it is sent any more, and nothing of another delivery since. Where the
-// terminal reports what the program has read, a box that has come to rest with all input
-// read is believed. Otherwise, and where a key that submits was sent, a mark is typed
-// behind everything that may be on its way: when it is on the screen, what is before it is
-// all there is. A mark is typed once. All that is in a box without other input is the
-// text's, whatever it looks like. A person's text is never touched: nothing is marked or
-// removed once other input has come.
+// resolve finds out the outcome of an interrupted delivery and removes its text from the input box. The text may be there
+// in part, completely or not at all, or may be input that the program has not read yet. No other delivery has sent
+// anything since.
+//
+// If the terminal reports whether the program has read all input, resolve waits until all input is read and the box is
+// stable. Otherwise, and in some cases after a submit key, it types a mark. When the mark is on the screen, all input before
+// it has been read, and the box contains the rest of the text before the mark. A mark is typed only once.
+//
+// If there was no other input, everything in the box belongs to the text. After other input, resolve does not touch the
+// text of a person: it then types no mark and removes nothing.
 func (to target) resolve(ctx context.Context, rules screen.Rules, e inputlog.Entry) (resolution, error) {
 	if e.Unsent && e.Marks == 0 {
 		return resolution{Verdict: withdrawn, Clean: true}, nil
@@ -77,19 +78,20 @@ func (to target) resolve(ctx context.Context, rules screen.Rules, e inputlog.Ent
 	return res, err
 }
 
-const typing = "a person types"
+const typing = "a person is typing"
 
+// resolve selects the way of resolution by the type of the input box, the reports of the terminal and the entry.
 func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 	switch {
 	case r.isBlind():
 		return r.resolveBlind(ctx)
 	case silent(r.Snapshot, r.rules) && !r.entry.Seen:
-		return r.unseenText(ctx)
+		return r.resolveSilent(ctx)
 	}
 	if !r.entry.Unsent && !r.hasInputState() && strings.HasSuffix(skeleton(string(r.entry.Text)), mark) {
 		return resolution{Why: "the text ends like a mark"}, nil
 	}
-	why, wait, err := r.open(ctx)
+	why, wait, err := r.awaitInputBox(ctx)
 	switch {
 	case err != nil:
 		return resolution{}, err
@@ -102,27 +104,28 @@ func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 	case r.entry.Unsent:
 		return r.removeMark(ctx)
 	case r.hasInputState():
-		return r.read(ctx)
+		return r.resolveRead(ctx)
 	}
 	return r.resolveOwn(ctx)
 }
 
-// hasInputState reports whether the terminal shows what the program has read.
+// hasInputState reports whether the terminal reports that the program has read its input.
 func (r *resolver) hasInputState() bool { return r.Snapshot.Input != screen.InputUnknown }
 
-// resolveBlind resolves a text in a program without a known input box. A line that the
-// kernel collects is removed by the kernel.
+// resolveBlind resolves the text in a program whose input box cannot be read. If the kernel edits the line, the kill
+// character removes it.
 func (r *resolver) resolveBlind(ctx context.Context) (resolution, error) {
 	switch {
 	case r.entry.Entered || r.entry.Touched:
-		return resolution{Clean: true, Why: "nothing is known of this program's input box"}, nil
+		return resolution{Clean: true, Why: "gc cannot read this program's input box"}, nil
 	case r.Snapshot.Line == screen.LineCooked:
 		err := r.to.input(ctx, inputlog.Clear, []byte{tty.KillLine})
 		return resolution{Verdict: withdrawn, Clean: err == nil}, err
 	}
-	return resolution{Hidden: true, Why: "a text that was cut off may be in its input box, and nothing is known of that"}, nil
+	return resolution{Hidden: true, Why: "an incomplete text may be in the program's input box, which gc cannot read"}, nil
 }
 
+// resolver resolves one interrupted delivery.
 type resolver struct {
 	*screen.Watcher
 	to         target
@@ -130,12 +133,13 @@ type resolver struct {
 	entry      inputlog.Entry
 	end        time.Time
 	humanInput time.Time
-	shows      bool      // the box shows what is sent to it
-	asked      time.Time // since when a dialog has been up; zero: none is
+	shows      bool      // the input box shows what is sent to it
+	asked      time.Time // the time since when a dialog has been on the screen; zero if none is
 }
 
-// waitForDialog reports whether a dialog is up and stays: its answer needs the input.
-func (r *resolver) waitForDialog() bool {
+// isDialogStable reports whether a dialog has been on the screen for dialogStays. The resolution must then end, because
+// the answer to the dialog needs the input.
+func (r *resolver) isDialogStable() bool {
 	if r.Snapshot.Dialog(r.rules) == nil {
 		r.asked = time.Time{}
 	} else if r.asked.IsZero() {
@@ -144,22 +148,24 @@ func (r *resolver) waitForDialog() bool {
 	return !r.asked.IsZero() && time.Since(r.asked) > dialogStays
 }
 
-// dialogStays is how long a dialog must be up to be waited for no more.
+// dialogStays is the time after which a dialog ends the resolution.
 const dialogStays = 300 * time.Millisecond
 
 // isBlind reports whether this program's input box cannot be read.
 func (r *resolver) isBlind() bool { return isBlind(r.rules) }
 
+// isBlind reports whether the rules do not describe an input box that can be read.
 func isBlind(rules screen.Rules) bool {
 	c := rules.Screen.InputBox
 	return c.Frame == "" || c.Frame == "line" && len(c.Marks) == 0
 }
 
+// inputBox returns the input box of the current snapshot.
 func (r *resolver) inputBox() screen.InputBox { return r.Snapshot.InputBox(r.rules.Screen.InputBox) }
 
-// open waits until the input box is on the screen and keeps back what people type. It
-// returns why it is not, and why that may end by itself.
-func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalReason, err error) {
+// awaitInputBox waits until the input box can be read and then holds the keys of people. If the box cannot be read, it
+// returns the reason in why, and in wait the reason for the caller.
+func (r *resolver) awaitInputBox(ctx context.Context) (why string, wait runtime.RefusalReason, err error) {
 	rows, since := r.Snapshot.Rows, time.Now()
 	err = r.until(ctx, func() bool {
 		if !slices.Equal(rows, r.Snapshot.Rows) {
@@ -167,7 +173,7 @@ func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalRe
 		}
 		why, wait = r.unreadableReason()
 		gone := why == offScreen && r.hasInputState() && time.Since(since) >= r.remainingRest(screenStableFor)
-		return why == "" && time.Since(r.Snapshot.LastOutput) >= repaintTime || r.waitForDialog() || gone
+		return why == "" && time.Since(r.Snapshot.LastOutput) >= repaintTime || r.isDialogStable() || gone
 	})
 	if err != nil || why != "" && why != offScreen {
 		return why, wait, err
@@ -175,7 +181,7 @@ func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalRe
 	if err := r.Hold(ctx); err != nil {
 		return "", "", err
 	}
-	if err := r.recall(ctx); err != nil {
+	if err := r.reload(ctx); err != nil {
 		return "", "", err
 	}
 	r.humanInput = r.Snapshot.LastHuman
@@ -183,8 +189,8 @@ func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalRe
 	return why, wait, nil
 }
 
-// recall reads the account again, and then the screen: other input may have come since.
-func (r *resolver) recall(ctx context.Context) error {
+// reload reads the journal and then the screen again, because other input may have arrived.
+func (r *resolver) reload(ctx context.Context) error {
 	if r.to.journal == nil {
 		return nil
 	}
@@ -203,11 +209,11 @@ func (r *resolver) recall(ctx context.Context) error {
 	return err
 }
 
-// offScreen is why an input box cannot be read that is not there.
+// offScreen is the reason if the screen shows no input box.
 const offScreen = "the input box is not on the screen"
 
-// unreadableReason returns why the input box cannot be read, and why that may end by itself; empty if it
-// can.
+// unreadableReason returns the reason why the input box cannot be read now, as text and as a refusal reason. Both are
+// empty if it can be read.
 func (r *resolver) unreadableReason() (string, runtime.RefusalReason) {
 	c := r.inputBox()
 	switch {
@@ -225,23 +231,23 @@ func (r *resolver) unreadableReason() (string, runtime.RefusalReason) {
 	return "", ""
 }
 
-// until waits for frames until done, or the limit has passed.
+// until waits for frames until done returns true, the program has exited or r.end has passed.
 func (r *resolver) until(ctx context.Context, done func() bool) error {
 	for !done() {
 		left := time.Until(r.end)
 		if left <= 0 || r.Snapshot.Exited {
 			return nil
 		}
-		if _, err := r.Next(ctx, min(left, repaintTime)); err != nil { // a person's rest changes no frame
+		if _, err := r.Next(ctx, min(left, repaintTime)); err != nil { // the end of a person's typing causes no new frame
 			return err
 		}
 	}
 	return nil
 }
 
-// atRest waits until the program has read all of its input and the input box, or the screen
-// without one, has shown the same for the given time. It returns why that did not come.
-func (r *resolver) atRest(ctx context.Context, rest time.Duration) (wait runtime.RefusalReason, err error) {
+// awaitStable waits until the program has read all input, and the input box, or the screen if there is no box, has not
+// changed for the time rest. It returns the refusal reason if this did not happen, and "" otherwise.
+func (r *resolver) awaitStable(ctx context.Context, rest time.Duration) (wait runtime.RefusalReason, err error) {
 	shown, since := boxText(r.Snapshot, r.inputBox()), time.Now()
 	for time.Since(since) < rest {
 		if time.Now().After(r.end) {
@@ -253,7 +259,7 @@ func (r *resolver) atRest(ctx context.Context, rest time.Duration) (wait runtime
 		switch now := boxText(r.Snapshot, r.inputBox()); {
 		case r.Snapshot.Exited:
 			return runtime.RefusedUnready, nil
-		case r.waitForDialog():
+		case r.isDialogStable():
 			return runtime.RefusedDialog, nil
 		case r.Snapshot.LastHuman.After(r.humanInput):
 			return runtime.RefusedTyping, nil
@@ -264,9 +270,9 @@ func (r *resolver) atRest(ctx context.Context, rest time.Duration) (wait runtime
 	return "", nil
 }
 
-// remainingRest returns how long the screen must be seen at rest to have rested for d: it has shown the same
-// since the last output. It is at least settles, because the program may have read its input
-// only now. A short wait matters where controllers are killed one after the other.
+// remainingRest returns the time that the screen must still be stable to have been stable for d, counted from the last
+// output. It is at least boxStableFor, because the program may have read its input only now. The wait is short so that
+// a resolution can finish even if controllers are killed often.
 func (r *resolver) remainingRest(d time.Duration) time.Duration {
 	if r.Snapshot.LastOutput.IsZero() {
 		return d
@@ -274,11 +280,11 @@ func (r *resolver) remainingRest(d time.Duration) time.Duration {
 	return min(d, max(boxStableFor, d-time.Since(r.Snapshot.LastOutput)))
 }
 
-// unread is why a box is not judged whose program does not read.
+// unread is the reason if the program does not read its input.
 const unread = "the program has not read what it was sent"
 
-// unrested returns the resolution of a box that did not come to rest.
-func unrested(wait runtime.RefusalReason) resolution {
+// notStable returns the resolution for the refusal reason that awaitStable has returned.
+func notStable(wait runtime.RefusalReason) resolution {
 	switch wait {
 	case runtime.RefusedDialog:
 		return resolution{Wait: wait, Why: "a dialog is up"}
@@ -289,19 +295,18 @@ func unrested(wait runtime.RefusalReason) resolution {
 	}
 }
 
-// read resolves a box without other input, of a program that is known to have read all of
-// its input.
-func (r *resolver) read(ctx context.Context) (resolution, error) {
-	wait, err := r.atRest(ctx, boxStableFor)
+// resolveRead resolves a box without other input, if the terminal reports whether the program has read its input.
+func (r *resolver) resolveRead(ctx context.Context) (resolution, error) {
+	wait, err := r.awaitStable(ctx, boxStableFor)
 	if err != nil || wait != "" {
-		return unrested(wait), err
+		return notStable(wait), err
 	}
 	c := r.inputBox()
 	switch {
 	case !c.Found:
 		return r.resolveOffScreen(ctx)
 	case c.Empty() && !r.shows && !r.entry.Seen:
-		return r.resolveOwn(ctx) // it may hide what it holds
+		return r.resolveOwn(ctx) // the box may hide its content
 	case !r.entry.Entered:
 		return r.cleared(ctx, resolution{Verdict: withdrawn}, c.Content)
 	case r.previousVerdict() != unknown:
@@ -310,30 +315,30 @@ func (r *resolver) read(ctx context.Context) (resolution, error) {
 		return r.cleared(ctx, resolution{Verdict: accepted}, "")
 	case c.Empty():
 		return r.cleared(ctx, resolution{}, "")
-	case r.literal():
-		return r.resolveOwn(ctx) // the key that submits may be about to act
+	case r.showsText():
+		return r.resolveOwn(ctx) // the submit key may still take effect
 	}
 	return r.cleared(ctx, resolution{Why: changedText}, c.Content)
 }
 
-const changedText = "Enter was pressed, and the input box held another text afterwards"
+const changedText = "Enter was pressed, and the input box contained another text afterwards"
 
-// literal reports whether the box shows the text in words, or by what the profile says that
-// it shows for a paste: it shows a mark, too.
-func (r *resolver) literal() bool {
+// showsText reports whether the box shows the text itself or the placeholder that the profile describes. Such a box also
+// shows a mark.
+func (r *resolver) showsText() bool {
 	return resembles(r.inputBox().Content, string(r.entry.Text)) || r.isOnlyOurs()
 }
 
-// resolveOffScreen resolves a text whose input box is not on the screen, as one that is taller than
-// the screen. Keys that remove text are pressed there once.
+// resolveOffScreen resolves a text whose input box is not on the screen, for example because it is taller than the screen.
+// It sends the keys that remove the text once.
 func (r *resolver) resolveOffScreen(ctx context.Context) (resolution, error) {
 	r.end = time.Now().Add(resolveLimit)
-	wait, err := r.atRest(ctx, r.remainingRest(screenStableFor))
+	wait, err := r.awaitStable(ctx, r.remainingRest(screenStableFor))
 	if err != nil || wait != "" {
-		return unrested(wait), err
+		return notStable(wait), err
 	}
 	if r.inputBox().Found {
-		return resolution{Wait: runtime.RefusedUnready, Why: "the input box came back only now"}, nil
+		return resolution{Wait: runtime.RefusedUnready, Why: "the input box has just appeared again"}, nil
 	}
 	if r.entry.Touched {
 		return resolution{Wait: runtime.RefusedUnready, Why: offScreen}, nil
@@ -344,13 +349,13 @@ func (r *resolver) resolveOffScreen(ctx context.Context) (resolution, error) {
 	}
 	res, err = r.cleared(ctx, res, "")
 	if !res.Clean {
-		// Where Enter was sent, a box that comes back empty is empty.
+		// If Enter was sent, a box that appears again and looks empty is empty.
 		res.Verdict, res.Hidden, res.Why = unknown, !r.entry.Entered, offScreen
 	}
 	return res, err
 }
 
-// resolveOwn resolves a line without other input, by a mark.
+// resolveOwn resolves a box without other input by typing a mark.
 func (r *resolver) resolveOwn(ctx context.Context) (resolution, error) {
 	rest, shown, err := r.probe(ctx)
 	if err != nil {
@@ -360,7 +365,7 @@ func (r *resolver) resolveOwn(ctx context.Context) (resolution, error) {
 		return r.resolveUnmarked(ctx)
 	}
 	if !r.hasInputState() && !r.isOnlyOurs() {
-		return resolution{Why: "the input box holds more than the text"}, r.unmark(ctx)
+		return resolution{Why: "the input box contains more than the text"}, r.unmark(ctx)
 	}
 	res := resolution{Verdict: withdrawn}
 	switch {
@@ -376,44 +381,45 @@ func (r *resolver) resolveOwn(ctx context.Context) (resolution, error) {
 	return r.cleared(ctx, res, rest)
 }
 
-// resolveUnmarked resolves a box in which the mark that was typed does not show.
+// resolveUnmarked resolves a box that does not show the typed mark.
 func (r *resolver) resolveUnmarked(ctx context.Context) (resolution, error) {
 	why, wait := r.unreadableReason()
 	switch {
 	case why != "":
 		return resolution{Wait: wait, Why: why}, nil
 	case r.Snapshot.LastHuman.After(r.humanInput):
-		return unrested(runtime.RefusedTyping), nil
+		return notStable(runtime.RefusedTyping), nil
 	case r.Snapshot.Input == screen.InputWaiting:
-		return unrested(runtime.RefusedUnready), nil
+		return notStable(runtime.RefusedUnready), nil
 	}
 	hidden := r.inputBox().Empty()
 	res := resolution{Verdict: withdrawn}
 	if r.entry.Entered {
 		res.Verdict = r.previousVerdict()
 	}
-	if r.to.journal != nil && hidden { // before the keys that remove the mark: none is typed again
+	if r.to.journal != nil && hidden { // recorded before the mark is removed, so no second mark is typed
 		e := inputlog.Entry{ID: r.entry.ID, Outcome: r.entry.Outcome, Evidence: r.entry.Evidence, Final: r.entry.Final, Open: true, Hidden: true}
 		if err := r.to.journal.RecordOutcome(ctx, e); err != nil {
 			return resolution{}, err
 		}
 	}
-	if hidden && r.entry.Behind { // what a person typed may be in it, too: nothing is removed
+	if hidden && r.entry.Behind { // the box may also contain a person's text: remove nothing
 		return resolution{Hidden: true, Why: notShown}, nil
 	}
 	r.end = time.Now().Add(resolveLimit)
 	res, err := r.cleared(ctx, res, "")
-	if hidden { // what it holds cannot be seen, so that it is gone cannot, either
+	if hidden { // the box hides its content, so a successful removal cannot be seen either
 		res.Clean, res.Hidden, res.Why = false, true, notShown
 		res.Verdict = unknown
 	}
 	return res, err
 }
 
-// cleared returns a resolution of a line that holds what is ours and nothing else.
+// cleared empties a box that contains only the text of the delivery, and returns res with the result. It records the
+// verdict before.
 func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (resolution, error) {
 	if r.entry.Entered {
-		if err := r.found(ctx, res.Verdict); err != nil {
+		if err := r.recordVerdict(ctx, res.Verdict); err != nil {
 			return resolution{}, err
 		}
 	}
@@ -432,13 +438,13 @@ func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (re
 		res.Why = notEmptied
 	}
 	if !clean && res.Verdict == withdrawn && (res.Wait == "" || !r.entry.Entered) {
-		res.Verdict = unknown // it may be submitted by somebody else
+		res.Verdict = unknown // another sender may submit the text
 	}
 	return res, err
 }
 
-// isOnlyOurs reports whether the line holds the text, a part of it or nothing, except
-// marks. A line that is not as tall as the text shows a part, whatever is known of it.
+// isOnlyOurs reports whether the box contains only the text, a part of it or nothing, apart from marks. It treats every box
+// as one that scrolls, so a visible part of the text is enough.
 func (r *resolver) isOnlyOurs() bool {
 	c, text := r.inputBox(), string(r.entry.Text)
 	c.Content = trimMarks(c.Content)
@@ -448,7 +454,7 @@ func (r *resolver) isOnlyOurs() bool {
 	return h == matchEmpty || h == matchOurs || strings.HasPrefix(skeleton(text), skeleton(c.Content))
 }
 
-// previousVerdict returns what a resolver found that was cut off itself.
+// previousVerdict returns the verdict that an interrupted earlier resolution has recorded; unknown if there is none.
 func (r *resolver) previousVerdict() verdict {
 	if v := verdict(r.entry.Outcome); v == withdrawn || v == accepted {
 		return v
@@ -456,8 +462,8 @@ func (r *resolver) previousVerdict() verdict {
 	return unknown
 }
 
-// found records a verdict before the box is changed.
-func (r *resolver) found(ctx context.Context, v verdict) error {
+// recordVerdict records a verdict in the journal before the box is changed.
+func (r *resolver) recordVerdict(ctx context.Context, v verdict) error {
 	if r.to.journal == nil {
 		return nil
 	}
@@ -465,18 +471,18 @@ func (r *resolver) found(ctx context.Context, v verdict) error {
 	switch v {
 	case accepted:
 		e.Evidence = takenEvidence
-	case unknown: // an empty box proves nothing afterwards
+	case unknown: // final, because an empty box proves nothing later
 		e.Outcome, e.Final = string(runtime.OutcomeUnconfirmed), true
 	case withdrawn:
 	}
 	return r.to.journal.RecordOutcome(ctx, e)
 }
 
-// resolveShared resolves a line into which a person or somebody's keys may have put something.
+// resolveShared resolves a box that may contain text of a person or keys of another sender.
 func (r *resolver) resolveShared(ctx context.Context) (resolution, error) {
 	if r.hasInputState() {
-		if wait, err := r.atRest(ctx, boxStableFor); err != nil || wait != "" {
-			return unrested(wait), err
+		if wait, err := r.awaitStable(ctx, boxStableFor); err != nil || wait != "" {
+			return notStable(wait), err
 		}
 	} else if err := r.waitStable(ctx); err != nil {
 		return resolution{}, err
@@ -487,21 +493,21 @@ func (r *resolver) resolveShared(ctx context.Context) (resolution, error) {
 	}
 	switch c := r.inputBox(); {
 	case r.hasInputState():
-		// A box that hides its content cannot be distinguished from an empty one. Nothing is
-		// submitted in it that does not show.
+		// A box that hides its content looks like an empty one. gc does not submit text that the box does not
+		// show.
 		if !c.Empty() && ours() {
 			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: movedReason}, c.Content)
 		}
 		if c.Empty() && r.entry.Undone && !r.entry.Entered && r.previousVerdict() != accepted && !r.measured() && !r.entry.Marked {
-			return r.provesUndone(ctx)
+			return r.testUndoKeys(ctx)
 		}
 		if c.Empty() && r.entry.Behind {
-			return r.sharedShows(ctx, want)
+			return r.resolveSharedEmpty(ctx, want)
 		}
 		if got := skeleton(c.Content); got != "" && r.entry.Marked && strings.HasPrefix(mark, got) {
-			return r.cleared(ctx, resolution{Why: movedReason}, c.Content) // who typed the mark was cut off
+			return r.cleared(ctx, resolution{Why: movedReason}, c.Content) // the typing of the mark was interrupted
 		}
-	case c.Empty() || ours(): // no draft is seen: what is on its way can be waited for
+	case c.Empty() || ours(): // no draft is visible: a mark shows when all input is read
 		rest, shown, err := r.probe(ctx)
 		if err != nil {
 			return resolution{}, err
@@ -519,9 +525,9 @@ func (r *resolver) resolveShared(ctx context.Context) (resolution, error) {
 	return r.sharedVerdict(want), nil
 }
 
-// sharedShows resolves a shared box that looks empty and has shown no text of ours yet: with
-// a mark, unless one was typed before.
-func (r *resolver) sharedShows(ctx context.Context, want string) (resolution, error) {
+// resolveSharedEmpty resolves a shared box that looks empty and has not shown a text of gc yet. It types a mark, unless one
+// was typed before.
+func (r *resolver) resolveSharedEmpty(ctx context.Context, want string) (resolution, error) {
 	if r.entry.Marked {
 		return resolution{Hidden: true, Why: notShown}, nil
 	}
@@ -538,16 +544,17 @@ func (r *resolver) sharedShows(ctx context.Context, want string) (resolution, er
 	return r.sharedVerdict(want), nil
 }
 
-// sharedUnmarked resolves a shared box, which looked empty, in which the mark does not show.
+// sharedUnmarked resolves a shared box that looked empty and does not show the typed mark.
 func (r *resolver) sharedUnmarked(ctx context.Context) (resolution, error) {
 	if res, settled := r.resolveMarkless(); settled {
 		return res, nil
 	}
-	// The program had read everything and the box was empty: it shows something for the mark.
+	// The box was empty when the program had read all input, so what it shows now stands for the mark.
 	return r.cleared(ctx, resolution{Why: movedReason}, "")
 }
 
-// sharedVerdict returns the resolution of a shared box which shows all that was sent to it.
+// sharedVerdict returns the resolution of a shared box that shows everything that was sent to it. want is the skeleton of
+// the text.
 func (r *resolver) sharedVerdict(want string) resolution {
 	c := r.inputBox()
 	if !c.Found || r.Snapshot.LastHuman.After(r.humanInput) {
@@ -559,28 +566,27 @@ func (r *resolver) sharedVerdict(want string) resolution {
 		res.Clean, res.Why = false, notEmptied
 	}
 	switch before := r.previousVerdict(); {
-	case before == accepted, before == withdrawn && r.undone(): // or a person has submitted it since
+	case before == accepted, before == withdrawn && r.undone(): // otherwise a person may have submitted it
 		res.Verdict = before
 	case before == unknown && r.entry.Undone && !r.entry.Entered && r.undone() && !strings.Contains(got, want) && placeholders(c.Content, r.rules.Screen.InputBox) == 0:
-		res.Verdict = withdrawn // what is there is somebody's
+		res.Verdict = withdrawn // the content belongs to another sender
 	}
 	return res
 }
 
-// undone reports whether the keys that were sent to remove the text did so: those of a
-// profile do. What another program shows afterwards proves nothing: it may show something
-// unknown for the text. Nor does a profile where only backspaces were sent.
+// undone reports whether the undo keys certainly removed the text. The keys of a profile with a measured input box do.
+// For other programs with an input state, the screen afterwards proves nothing, because the program may show an unknown
+// placeholder. If only backspaces were sent, the removal is not certain either.
 func (r *resolver) undone() bool {
 	return !r.entry.Behind && (!r.hasInputState() || r.measured())
 }
 
-// measured reports whether a profile of the program has its keys.
+// measured reports whether the program has a profile with a framed input box, whose keys were tested.
 func (r *resolver) measured() bool { return r.rules.Screen.InputBox.Frame != agentcli.FrameLine }
 
-// provesUndone finds out whether the keys that were sent to remove the text, before somebody
-// else's input came, work in this program: it types a mark into the empty box and removes it
-// by them.
-func (r *resolver) provesUndone(ctx context.Context) (resolution, error) {
+// testUndoKeys finds out whether the undo keys work in this program, to know whether they removed the text before other
+// input arrived. It types a mark into the empty box and removes it with these keys.
+func (r *resolver) testUndoKeys(ctx context.Context) (resolution, error) {
 	rest, shown, err := r.probe(ctx)
 	switch {
 	case err != nil:
@@ -596,7 +602,7 @@ func (r *resolver) provesUndone(ctx context.Context) (resolution, error) {
 		return resolution{}, err
 	}
 	clears := false
-	if key, err := clearing(r.Snapshot, r.rules); err == nil && r.rules.Screen.ClearKey != "" {
+	if key, err := clearKeys(r.Snapshot, r.rules); err == nil && r.rules.Screen.ClearKey != "" {
 		if clears, err = r.effective(ctx, key, func() bool { return r.inputBox().Empty() }); err != nil {
 			return resolution{}, err
 		}
@@ -618,7 +624,7 @@ func (r *resolver) provesUndone(ctx context.Context) (resolution, error) {
 	return res, err
 }
 
-// effective sends keys that remove text and reports whether they came to what is expected.
+// effective sends keys that remove text and reports whether expected became true.
 func (r *resolver) effective(ctx context.Context, keys []byte, expected func() bool) (bool, error) {
 	if err := r.to.input(ctx, inputlog.Clear, keys); err != nil {
 		return false, err
@@ -638,13 +644,13 @@ func (r *resolver) effective(ctx context.Context, keys []byte, expected func() b
 }
 
 const (
-	notShown    = "the program does not show what it is sent"
-	movedReason = "other input came after it"
+	notShown    = "the program does not show its input"
+	movedReason = "other input arrived after it"
 )
 
-const notEmptied = "its input box cannot be emptied"
+const notEmptied = "the input box could not be emptied"
 
-// waitStable waits until the line shows the same for a moment.
+// waitStable waits until the input box has not changed for unmarkedStableFor.
 func (r *resolver) waitStable(ctx context.Context) error {
 	state := r.inputBox().Content
 	for calm := time.Now().Add(unmarkedStableFor); time.Now().Before(calm); {
@@ -658,7 +664,7 @@ func (r *resolver) waitStable(ctx context.Context) error {
 	return nil
 }
 
-// clear empties the box; it reports whether it is empty and stays so.
+// clear empties the box and reports whether the box stays empty. rest is the known content of the box.
 func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
 	if err := r.Hold(ctx); err != nil || r.Snapshot.LastHuman.After(r.humanInput) {
 		return false, err
@@ -672,21 +678,20 @@ func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
 		if !r.inputBox().Empty() {
 			return false, nil
 		}
-		wait, err := r.atRest(ctx, emptyStableFor)
+		wait, err := r.awaitStable(ctx, emptyStableFor)
 		return wait == "" && r.inputBox().Empty() && !r.Snapshot.LastHuman.After(r.humanInput), err
 	}
-	// A program that reads late shows the effect of its keys late, too.
+	// A program that reads its input late also shows the effect of the keys late.
 	if err := r.until(ctx, func() bool { return r.inputBox().Empty() }); err != nil {
 		return false, err
 	}
 	return r.isStillEmpty(ctx)
 }
 
-// emptyStableFor is how long a box must look empty, with all input read, after keys that
-// removed its text.
+// emptyStableFor is the time that a box must stay empty, with all input read, to count as cleared.
 const emptyStableFor = 200 * time.Millisecond
 
-// isStillEmpty reports whether the line is empty and remains so for a moment.
+// isStillEmpty reports whether the box is empty and stays empty for closedConfirm.
 func (r *resolver) isStillEmpty(ctx context.Context) (bool, error) {
 	for end := time.Now().Add(closedConfirm); ; {
 		if r.Snapshot.Exited || r.Snapshot.LastHuman.After(r.humanInput) || !r.inputBox().Empty() {

@@ -72,7 +72,7 @@ func TestEnterIsBoundToTheScreen(t *testing.T) {
 				agent := terminal.NewAgent(f)
 				s := lease{&surprising{Fake: agent.T, agent: agent, text: "hello", atSend: atSend}}
 				out, err := target{s, s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
-				if err != nil || out.State != runtime.OutcomeUnconfirmed || !strings.Contains(out.Detail, "a dialog came up") {
+				if err != nil || out.State != runtime.OutcomeUnconfirmed || !strings.Contains(out.Detail, "a dialog appeared") {
 					t.Errorf("%+v, %v; want unconfirmed because of the dialog", out, err)
 				}
 				if !s.shown || strings.Contains(s.Input(), "\r") {
@@ -92,7 +92,7 @@ func TestEnterReachesAProgramThatDrawsAllTheTime(t *testing.T) {
 		s := restless{lease{&surprising{Fake: agent.T, agent: agent, text: "hello"}}}
 		s.shown = true // no dialog
 		out, err := target{s, s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
-		if err != nil || out.State != runtime.OutcomeSubmitted || s.tries != maxLooks-1 {
+		if err != nil || out.State != runtime.OutcomeSubmitted || s.tries != maxEnterAttempts-1 {
 			t.Errorf("%+v, %v after %d tries", out, err, s.tries)
 		}
 	})

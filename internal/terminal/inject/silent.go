@@ -12,38 +12,36 @@ import (
 	"gascity/runtime"
 )
 
-// A program may take lines that the kernel collects. Then the kernel proves what no screen
-// does: Enter ends the line, the program gets a finished line as a whole, and the kernel counts
-// the lines that the program has not read. The kernel may show nothing of them, as after
-// "stty -echo".
+// A program may read lines that the kernel edits (canonical mode). Enter finishes such a line, the program gets it as a
+// whole, and the kernel reports whether finished lines are unread. This is proof of delivery even if the terminal does not
+// echo, as after "stty -echo".
 
-// lineReadEvidence is the evidence of a line that the kernel has handed to the program.
+// lineReadEvidence is the evidence of a line that the program has read from the kernel.
 const lineReadEvidence = "line_read"
 
-// unseenLine is why nothing is typed behind an unfinished line that is not
-// visible.
+// unseenLine is the reason of the refusal if an invisible unfinished line may be in the terminal.
 const unseenLine = "a person typed, and the terminal does not show whether the line is finished: " +
 	"press Enter there, or remove the line with: gc keys AGENT --clear-input"
 
-// lineStableFor is how long no finished line must wait: what was written a moment ago may not
-// be counted yet.
+// lineStableFor is the time that no finished line must wait. The kernel may not report a line yet that was written a moment
+// ago.
 const lineStableFor = 200 * time.Millisecond
 
-// silent reports whether the kernel collects the line of a program whose empty input box was
-// seen, and shows nothing of it.
+// silent reports whether the kernel edits the line without echo, in a program whose input box was found before the paste.
 func (d *delivery) silent() bool { return silent(d.Snapshot, d.rules) && d.hasKnownInputBox() }
 
+// silent reports whether the kernel edits the line without echo, in a program with a plain prompt.
 func silent(v screen.Snapshot, rules screen.Rules) bool {
 	return v.Silent && rules.Screen.InputBox.Frame == agentcli.FrameLine
 }
 
-// collected reports whether the kernel collected the line that Enter has ended. The screen may
-// show that line for as long as the program works on it.
-func (d *delivery) collected() bool {
+// isKernelLine reports whether the kernel edited the line that Enter has finished. The screen may show that line while the
+// program works on it.
+func (d *delivery) isKernelLine() bool {
 	return d.enter.frame.Lines && d.rules.Screen.InputBox.Frame == agentcli.FrameLine && d.hasKnownInputBox()
 }
 
-// lineRead waits until the program has read the line that Enter has ended.
+// lineRead waits until the program has read the line that Enter has finished, and returns the outcome.
 func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
 	read, err := awaitLineRead(ctx, d.Watcher, time.Now().Add(d.confirm))
 	switch {
@@ -61,8 +59,8 @@ func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
 	return out, nil
 }
 
-// awaitLineRead waits until no finished line has waited for lineStableFor, until end at the
-// latest.
+// awaitLineRead waits until no finished line has been unread for lineStableFor. It returns false if the program has exited
+// or end has passed.
 func awaitLineRead(ctx context.Context, w *screen.Watcher, end time.Time) (bool, error) {
 	for since := time.Now(); time.Since(since) < lineStableFor; {
 		if w.Snapshot.Exited || time.Now().After(end) {
@@ -78,10 +76,10 @@ func awaitLineRead(ctx context.Context, w *screen.Watcher, end time.Time) (bool,
 	return !w.Snapshot.Exited, nil
 }
 
-// unseenText resolves a text in a line that shows nothing. One that was not ended is
-// removed by the kernel; one that was ended is the program's once it is read. Behind a
-// person's key nothing is removed.
-func (r *resolver) unseenText(ctx context.Context) (resolution, error) {
+// resolveSilent resolves a text in a line that the kernel edits without echo. If Enter was sent, the text is accepted when
+// the program has read the line. Otherwise the kill character removes the line, unless other input has arrived after the
+// text.
+func (r *resolver) resolveSilent(ctx context.Context) (resolution, error) {
 	if r.entry.Entered {
 		read, err := awaitLineRead(ctx, r.Watcher, r.end)
 		switch {
@@ -101,7 +99,7 @@ func (r *resolver) unseenText(ctx context.Context) (resolution, error) {
 	if err := r.Hold(ctx); err != nil {
 		return resolution{}, err
 	}
-	if err := r.recall(ctx); err != nil {
+	if err := r.reload(ctx); err != nil {
 		return resolution{}, err
 	}
 	switch {
@@ -112,7 +110,7 @@ func (r *resolver) unseenText(ctx context.Context) (resolution, error) {
 	}
 	err := r.to.input(ctx, inputlog.Clear, []byte{tty.KillLine})
 	if errors.Is(err, inputlog.ErrTouched) {
-		return unrested(runtime.RefusedTyping), nil
+		return notStable(runtime.RefusedTyping), nil
 	}
 	return resolution{Verdict: withdrawn, Clean: err == nil}, err
 }

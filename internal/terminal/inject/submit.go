@@ -8,12 +8,11 @@ import (
 	"gascity/runtime"
 )
 
-// Submit puts the files of a delivery into the session's working directory and calls deliver with
-// the prompt that refers to them, and its ID in the account. What cannot be handed over is
-// refused.
+// Submit copies the files of a delivery into the session's working directory. It then calls deliver with the prompt, which
+// names the files, and the ID of the delivery. It returns a refusal if the content cannot be delivered.
 func Submit(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) (runtime.Outcome, error)) (runtime.Outcome, error) {
 	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text is typed here, and the agent CLI may take it for a command"}, nil
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text would be typed, and the agent CLI may run it as a command"}, nil
 	}
 	message, err := overlay.MessageOf(d.Content)
 	var places []string
@@ -21,15 +20,15 @@ func Submit(d runtime.Delivery, workDir string, deliver func(id string, p Prompt
 		places, err = message.Stage(workDir)
 	}
 	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}, nil //nolint:nilerr // the outcome says it
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}, nil //nolint:nilerr // the outcome contains the error
 	}
 	out, err := deliver(inputlog.ID(d.ID, message.Text), Prompt{Text: message.Text, Confirm: d.Confirm, AllowChanges: d.AllowChanges})
 	out.Staged = places
 	return out, err
 }
 
-// DeliveryResult returns what [runtime.Deliverer] returns when [Submit] returned out, or was not called
-// because of err: a session that is not there is no failure.
+// DeliveryResult returns the result of [runtime.Deliverer] for the result of [Submit], or for the error that prevented the
+// call. A session that does not exist is no error, but an outcome with the state absent.
 func DeliveryResult(out runtime.Outcome, err error) (runtime.Outcome, error) {
 	switch {
 	case err == nil || out.State != "":

@@ -19,7 +19,7 @@ var errProtocol = errors.New("tmux violated its protocol")
 type request struct {
 	command Command
 	token   string
-	// batch gets the reply; nil if nobody waits for it.
+	// batch gets the reply; nil if no caller waits for it.
 	batch *batch
 	// index is the index of the reply in the batch.
 	index int
