@@ -14,22 +14,22 @@ var ErrUnknownLayout = errors.New("dialog has an unknown layout")
 
 // Dialog is a dialog or menu on a screen.
 type Dialog struct {
-	Rule    string // the ID of the rule that knows it; empty if none does
+	Rule    string // the ID of the matching rule; empty if none matches
 	Kind    agentcli.DialogKind
 	Options []Option
-	At      int    // index of the highlighted option, -1 if that is not known
-	Want    int    // index of the option to choose, -1 if no option is to be chosen
-	Why     string // why it gets no keys; empty if it may be answered
-	Text    string // the screen
+	At      int    // the index of the highlighted option; -1 if not known
+	Want    int    // the index of the option to choose; -1 if none
+	Why     string // the reason why gc does not answer the dialog; empty if it may
+	Text    string // the text of the screen
 
-	rule *agentcli.Dialog // nil if none knows it
+	rule *agentcli.Dialog // the matching rule; nil if none matches
 }
 
-// screenText is how many rows of a screen are kept with a dialog.
+// screenText is the largest number of screen rows in Dialog.Text.
 const screenText = 40
 
-// Dialog returns the dialog that is on the screen, nil if none is. A menu that no rule
-// knows, or a known dialog whose options are not as the rule says, is a Dialog with Why.
+// Dialog returns the dialog on the screen; nil if there is none. Why is set for a menu without a matching rule, and for a
+// dialog whose options differ from its rule.
 func (v Snapshot) Dialog(rules Rules) *Dialog {
 	if d := v.matchDialog(rules); d != nil {
 		return d
@@ -40,8 +40,7 @@ func (v Snapshot) Dialog(rules Rules) *Dialog {
 	return v.attention(rules)
 }
 
-// matchDialog returns the lowest dialog that a rule knows: one that is over may still stand
-// above it.
+// matchDialog returns the lowest dialog on the screen that matches a rule. A finished dialog may still be visible above it.
 func (v Snapshot) matchDialog(rules Rules) (lowest *Dialog) {
 	folded := v.folded()
 	at := -1
@@ -60,12 +59,11 @@ func (v Snapshot) matchDialog(rules Rules) (lowest *Dialog) {
 	return lowest
 }
 
-// dialogOf reads the dialog of a rule whose words are on the screen; nil if they are in the
-// conversation.
+// dialogOf returns the dialog for a rule whose words are on the screen; nil if the words are a part of the conversation.
 func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 	d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText), rule: rule}
 	m, ok := v.findMenu(rule.Glyphs)
-	why := "its options could not be read"
+	why := "gc could not read the options of the dialog"
 	if rule.IsForm() {
 		m, ok = v.form(*rule)
 		d.Text, why = strings.Join(v.formLines(m), "\n"), "its field is empty; "+rule.Remedy
@@ -85,7 +83,7 @@ func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 	return d
 }
 
-// lastRow returns the lowest row on which the words begin, -1 if none is.
+// lastRow returns the lowest row on which the words begin; -1 if there is none.
 func (v Snapshot) lastRow(words string) int {
 	for y, row := range slices.Backward(v.rows) {
 		if begins(row, words) {
@@ -95,8 +93,8 @@ func (v Snapshot) lastRow(words string) int {
 	return -1
 }
 
-// form finds a form by its first words and reads it as a menu of one option; ok is false if
-// its field is empty.
+// form finds a form by the first words of its rule and returns it as a menu with one option. ok is false if its field is
+// empty.
 func (v Snapshot) form(rule agentcli.Dialog) (m menu, ok bool) {
 	m.top = max(0, v.lastRow(rule.Match[0]))
 	m.bottom = m.top + 1
@@ -109,7 +107,7 @@ func (v Snapshot) form(rule agentcli.Dialog) (m menu, ok bool) {
 	return m, false
 }
 
-// formLines returns the words of a form above its field, which may hold a secret.
+// formLines returns the text of a form above its field. It leaves out the field, which may contain a secret.
 func (v Snapshot) formLines(m menu) []string {
 	end := m.top
 	for ; end < len(v.rows); end++ {
@@ -120,6 +118,7 @@ func (v Snapshot) formLines(m menu) []string {
 	return trimBlank(dedent(v.rows[m.top:end]))
 }
 
+// setMenu sets the options and the highlighted option of the dialog.
 func (d *Dialog) setMenu(m menu) {
 	d.Options, d.At = m.options, m.at
 	if m.ambiguous {
@@ -127,28 +126,28 @@ func (d *Dialog) setMenu(m menu) {
 	}
 }
 
-// judge decides what to choose in a known dialog.
+// judge sets Want to the option to choose in a known dialog, or Why to the reason why none can be chosen.
 func (d *Dialog) judge(m menu, rule agentcli.Dialog, want []string) {
 	switch {
 	case d.Why != "":
 	case len(want) == 0:
 		d.Why = "a person has to answer it"
 	case m.cut:
-		d.Why = "its list of options begins off the screen"
+		d.Why = "the beginning of the list of options is not on the screen"
 	case rule.Numbered && m.options[0].Number == 0:
-		d.Why = "its options have no numbers"
+		d.Why = "the options have no numbers"
 	default:
 		i, ok := m.find(want)
 		if !ok {
-			d.Why = fmt.Sprintf("none or more than one of its options is %q", want)
+			d.Why = fmt.Sprintf("no option, or more than one, has the label %q", want)
 			return
 		}
 		d.Want = i
 	}
 }
 
-// inputBoxBelow reports whether the program's input box is below the menu, or
-// there at all without one: then no dialog is up.
+// inputBoxBelow reports whether the program's input box is below the menu, or on the screen if there is no menu. Then the
+// matching text is not an open dialog.
 func (v Snapshot) inputBoxBelow(rules Rules, m menu, isMenu bool) bool {
 	c := v.InputBox(rules.Screen.InputBox)
 	if !c.Found || c.Above {
@@ -162,14 +161,14 @@ func (v Snapshot) inputBoxBelow(rules Rules, m menu, isMenu bool) bool {
 	return around || c.top >= m.bottom
 }
 
-// readyBelow reports whether a program whose input box cannot be recognised shows from row y on
-// that it reads input: what is above is its conversation.
+// readyBelow reports, for a program without a known input box, whether a row from y on shows that it reads input. The text
+// above is then a part of the conversation.
 func (v Snapshot) readyBelow(rules Rules, y int) bool {
 	return rules.Screen.InputBox.Frame == "" && v.anyRow(rules.Screen.Ready, y, len(v.rows))
 }
 
-// unknownMenu finds a menu that no rule knows: a list of numbered options, or
-// one with a line that says how to choose.
+// unknownMenu finds a menu without a matching rule: a list of numbered options, or a list with a line that explains how to
+// choose.
 func (v Snapshot) unknownMenu(rules Rules) *Dialog {
 	m, ok := v.findMenu(glyphsOf(rules))
 	if !ok || v.inputBoxBelow(rules, m, true) {
@@ -185,13 +184,13 @@ func (v Snapshot) unknownMenu(rules Rules) *Dialog {
 	return d
 }
 
-// atPrompt reports whether the highlighted row is rather the row of a plain
-// program's prompt with a list typed into it.
+// atPrompt reports whether the highlighted row is the prompt of a plain program, into which somebody has typed a list.
 func (v Snapshot) atPrompt(rules Rules, m menu) bool {
 	c := v.InputBox(rules.Screen.InputBox)
 	return c.Found && rules.Screen.InputBox.Frame == agentcli.FrameLine && c.top == m.options[m.at].Row
 }
 
+// glyphsOf returns the glyphs that can mark the highlighted row of an unknown menu.
 func glyphsOf(rules Rules) []string {
 	var glyphs []string
 	for _, rule := range rules.Dialogs {
@@ -203,7 +202,7 @@ func glyphsOf(rules Rules) []string {
 	return append(glyphs, "❯", "›")
 }
 
-// attention finds a question that the profile knows by its words alone.
+// attention finds a question that the profile describes only by a title or by text on the screen.
 func (v Snapshot) attention(rules Rules) *Dialog {
 	if !agentcli.MatchAny(rules.Screen.TitleAttention, v.Title) {
 		c := v.InputBox(rules.Screen.InputBox)
@@ -218,7 +217,7 @@ func (v Snapshot) attention(rules Rules) *Dialog {
 	}
 }
 
-// lowestRow returns the lowest row that one of the patterns matches, -1 if none does.
+// lowestRow returns the lowest row that one of the patterns matches; -1 if there is none.
 func (v Snapshot) lowestRow(patterns []agentcli.Pattern) int {
 	for y, row := range slices.Backward(v.rows) {
 		if agentcli.MatchAny(patterns, strings.TrimSpace(row)) {
@@ -228,6 +227,7 @@ func (v Snapshot) lowestRow(patterns []agentcli.Pattern) int {
 	return -1
 }
 
+// matches reports whether the folded screen contains all words of the rule.
 func matches(rule agentcli.Dialog, folded string) bool {
 	for _, text := range rule.Match {
 		if !containsFolded(folded, text) {
@@ -237,14 +237,14 @@ func matches(rule agentcli.Dialog, folded string) bool {
 	return true
 }
 
-// fold makes texts comparable over line breaks, letter case and apostrophes.
+// fold normalizes a text for comparison: it joins white space, converts to lower case and uses straight apostrophes.
 func fold(s string) string {
 	s = strings.ReplaceAll(s, "’", "'")
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
 }
 
-// containsFolded reports whether a folded text contains the words, folded too. Words of ASCII
-// with single blanks, as rules have them, are compared without a copy.
+// containsFolded reports whether a folded text contains the folded words. It compares ASCII words with single spaces, the
+// usual form in rules, without a copy.
 func containsFolded(folded, words string) bool {
 	if words == "" || !plainWords(words) {
 		return strings.Contains(folded, fold(words))
@@ -265,6 +265,7 @@ func containsFolded(folded, words string) bool {
 	}
 }
 
+// lower returns the ASCII lower case of c.
 func lower(c byte) byte {
 	if c >= 'A' && c <= 'Z' {
 		c += 'a' - 'A'
@@ -272,7 +273,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// plainWords reports whether fold changes nothing but the case of letters.
+// plainWords reports whether fold would change only the case of letters in s.
 func plainWords(s string) bool {
 	last := byte(' ')
 	for i := range len(s) {
@@ -284,13 +285,13 @@ func plainWords(s string) bool {
 	return last != ' '
 }
 
+// below reports whether the rows below the menu contain the text.
 func (v Snapshot) below(m menu, text string) bool {
 	return strings.Contains(fold(strings.Join(v.rows[m.bottom:], " ")), fold(text))
 }
 
-// NextKey returns the one key that brings the dialog nearer to its wanted
-// option; done says that it is the confirming one. The caller looks at a new
-// frame after each key. [ErrUnknownLayout] if the dialog must not get keys.
+// NextKey returns the next key toward the wanted option. done reports that it is the confirming key. After each key the
+// caller must read a new frame. It returns [ErrUnknownLayout] if the dialog must not get keys.
 func (d *Dialog) NextKey() (key string, done bool, err error) {
 	switch {
 	case d.Why != "":
@@ -315,8 +316,7 @@ func (d *Dialog) unanswered() *Unanswered {
 	return u
 }
 
-// state names what the dialog looks like: it changes with every option, label
-// and move of the highlighted row.
+// state returns a text that changes with every change of the options, their labels or the highlighted row.
 func (d *Dialog) state() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %d", d.Rule, d.Kind, d.At)

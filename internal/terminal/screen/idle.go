@@ -8,17 +8,16 @@ import (
 	"gascity/runtime"
 )
 
-// Idle waits until the agent waits for input: its prompt is on the screen, no
-// sign of a turn or dialog is, and that has been so for 200 ms. The end of
-// timeout is an error matching [context.DeadlineExceeded] that says what was
-// seen last; [ErrExited] if the agent exited.
+// Idle waits until the agent has been idle for 200 ms: its prompt is on the screen, and no sign of a turn or dialog. After
+// timeout it returns an error that matches [context.DeadlineExceeded] and contains the last activity. It returns [ErrExited]
+// if the agent has exited.
 func Idle(ctx context.Context, t Terminal, rules Rules, timeout time.Duration) error {
 	end := time.Now().Add(timeout)
 	w, err := NewWatcher(ctx, t)
 	if err != nil {
 		return err
 	}
-	var since time.Time // when the agent was first seen at rest
+	var since time.Time // the time since when the agent has been idle
 	for {
 		if w.Snapshot.Exited {
 			return ErrExited

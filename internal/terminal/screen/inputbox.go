@@ -8,22 +8,22 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// InputBox is a program's input box as it stands on a screen.
+// InputBox is the input box of a program on a screen.
 type InputBox struct {
 	Found bool
-	// Above: the cursor has left the row with the mark, so the rows between may
-	// be content or output. Only for [agentcli.FrameLine].
+	// Above: the row with the mark is above the cursor, so the rows between may be content or output. Only for
+	// [agentcli.FrameLine].
 	Above   bool
-	Content string // what somebody put in; empty if it shows only suggestions
+	Content string // the entered text; empty if the box shows only suggestions
 
 	top, bottom int  // its rows, [top, bottom)
-	plain       bool // its edges hold no text
+	plain       bool // its edges contain no text
 }
 
-// Empty reports whether the input box is provably empty.
+// Empty reports whether the input box was found and is certainly empty.
 func (c InputBox) Empty() bool { return c.Found && !c.Above && strings.TrimSpace(c.Content) == "" }
 
-// InputBox finds the program's input box, the lowest one on the screen.
+// InputBox returns the lowest input box on the screen. Its Found is false if there is none.
 func (v Snapshot) InputBox(rules agentcli.InputBox) InputBox {
 	var c InputBox
 	switch rules.Frame {
@@ -40,8 +40,8 @@ func (v Snapshot) InputBox(rules agentcli.InputBox) InputBox {
 	return c
 }
 
-// cursorBehind reports whether the cursor stands behind the first character of what the input box
-// shows. While a program shows a suggestion in its empty box, the cursor is at its beginning.
+// cursorBehind reports whether the cursor is after the first character in the input box. In an empty box with a suggestion
+// the cursor is at the beginning.
 func (v Snapshot) cursorBehind(c InputBox, rules agentcli.InputBox) bool {
 	if v.Cells == nil || v.Cursor.Y < c.top || v.Cursor.Y >= c.bottom {
 		return false
@@ -60,7 +60,7 @@ func (v Snapshot) framed(rules agentcli.InputBox) InputBox {
 	for y, v0 := range slices.Backward(v.rows) {
 		rule, plain := ruleRow(v0)
 		if !rule || rules.Frame == agentcli.FrameRules && len(rules.Marks) == 0 && cornered(v0) {
-			continue // without a mark, any box could be one
+			continue // without a mark, any box could match
 		}
 		if lower > y+1 && v.marked(y+1, rules.Marks) {
 			return InputBox{
@@ -80,7 +80,7 @@ func (v Snapshot) marked(y int, marks []string) bool {
 	return ok || len(marks) == 0
 }
 
-// mark returns the rest of row y behind its mark.
+// mark returns the text of row y after its mark; ok is false if it has none.
 func (v Snapshot) mark(y int, marks []string) (rest string, ok bool) {
 	for _, mark := range marks {
 		if rest, ok := cutMark(v.rows[y], mark); ok {
@@ -90,8 +90,8 @@ func (v Snapshot) mark(y int, marks []string) (rest string, ok bool) {
 	return "", false
 }
 
-// open finds an input box without a frame: the lowest row with a mark, and what
-// follows it up to a blank row below the cursor, or a rule.
+// open finds an input box without a frame: the lowest row with a mark, and the rows after it up to a rule or a blank row
+// below the cursor.
 func (v Snapshot) open(rules agentcli.InputBox) InputBox {
 	for y := range slices.Backward(v.rows) {
 		if _, ok := v.mark(y, rules.Marks); !ok {
@@ -109,7 +109,7 @@ func (v Snapshot) open(rules agentcli.InputBox) InputBox {
 	return InputBox{}
 }
 
-// line finds the row of the cursor, or the nearest one above it with a mark.
+// line finds the input line: the row of the cursor, or the nearest row above it, that has a mark.
 func (v Snapshot) line(rules agentcli.InputBox) InputBox {
 	if v.Cursor.Y >= len(v.rows) {
 		return InputBox{}
@@ -126,9 +126,8 @@ func (v Snapshot) line(rules agentcli.InputBox) InputBox {
 	return InputBox{}
 }
 
-// content returns the text of rows [top, bottom) behind the mark, without
-// suggestions and without blank rows at its end. What stands for a paste is
-// content, however it is drawn.
+// content returns the text of rows [top, bottom) after the mark, without suggestions and without blank rows at the end. A
+// placeholder for a paste is content, whatever its style.
 func (v Snapshot) content(top, bottom int, rules agentcli.InputBox) string {
 	lines := make([]string, 0, bottom-top)
 	for y := top; y < bottom; y++ {
@@ -146,8 +145,7 @@ func (v Snapshot) content(top, bottom int, rules agentcli.InputBox) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// withoutPlaceholders returns the part of row y that shows text, the end of that row,
-// as somebody typed it.
+// withoutPlaceholders returns text, which is the end of row y, without the program's suggestions.
 func (v Snapshot) withoutPlaceholders(y int, text string) string {
 	before := strings.TrimSuffix(v.rows[y], text)
 	typed := v.typed(y, columnsOf(v.Cells(y), utf8.RuneCountInString(before)))

@@ -11,11 +11,10 @@ import (
 	"gascity/runtime"
 )
 
-// limitRows is how many rows above the input box may name a limit that holds; a
-// limit further up is over.
+// limitRows is the number of rows above the input box in which a limit counts. A limit further up is over.
 const limitRows = 4
 
-// limited returns the row that names a limit, and what it says of its end.
+// limited returns the row that reports a usage limit, and the part of its text about the end of the limit.
 func (v Snapshot) limited(s agentcli.Screen) (row, until string, ok bool) {
 	bottom, seen := len(v.rows), 0
 	if c := v.InputBox(s.InputBox); c.Found {
@@ -44,9 +43,8 @@ func (v Snapshot) promptEcho(row string, c agentcli.InputBox) bool {
 	})
 }
 
-// inPrompt reports whether row y is a part of a prompt that was submitted: it has the mark of the
-// input box, or is an indented row below such a row. What a program says of its own begins at the edge
-// or with "⎿".
+// inPrompt reports whether row y is a part of a submitted prompt: it has the mark of the input box, or is an indented row
+// below such a row. The program's own text begins in the first column or with "⎿".
 func (v Snapshot) inPrompt(y int, c agentcli.InputBox) bool {
 	for i, row := range slices.Backward(v.rows[:y+1]) {
 		text := strings.TrimLeft(row, " ")
@@ -61,15 +59,15 @@ func (v Snapshot) inPrompt(y int, c agentcli.InputBox) bool {
 	return false
 }
 
-// limitIn reports whether one row names a limit. A program that tries again by
-// itself is busy.
+// limitIn reports whether one row reports a limit, and returns its text about the end. A row of a program that retries by
+// itself is no limit.
 func limitIn(row string, s agentcli.Screen) (until string, ok bool) {
 	if agentcli.MatchAny(s.Busy, row) {
 		return "", false
 	}
 	for _, p := range s.Limit {
 		if text, ok := p.Find(row); ok {
-			if text == row { // no group, or one that took all
+			if text == row { // the pattern has no group, or the group matched everything
 				text = ""
 			}
 			return text, true
@@ -78,9 +76,8 @@ func limitIn(row string, s agentcli.Screen) (until string, ok bool) {
 	return "", false
 }
 
-// LimitIn reports whether the last lines of a program's output say that the model provider serves
-// nothing for now, and until when; zero if they do not say that. at is when they were
-// printed. It is pure.
+// LimitIn reports whether the last lines of a program's output report a usage limit of the model provider. It returns the
+// end of the limit, zero if not known, and the line. at is the time of the output. It is a pure function.
 func LimitIn(text string, rules Rules, at time.Time) (until time.Time, line string, ok bool) {
 	seen := 0
 	for _, row := range slices.Backward(strings.Split(text, "\n")) {
@@ -98,19 +95,19 @@ func LimitIn(text string, rules Rules, at time.Time) (until time.Time, line stri
 	return time.Time{}, "", false
 }
 
-// Last returns what the last lines of a program that has ended say: that the model provider serves
-// nothing for now. Nil if they do not. at is when it ended.
+// Last returns the evidence of a usage limit in the last lines of a program that has exited; nil if there is none. at is the
+// time of the exit.
 func Last(text string, rules Rules, at time.Time) *runtime.Evidence {
 	until, line, ok := LimitIn(text, rules, at)
 	if !ok {
 		return nil
 	}
-	e := drawn(runtime.ActivityLimited, "%s", line)
+	e := evidenceFromScreen(runtime.ActivityLimited, "%s", line)
 	e.Until, e.Since, e.At = until, at, at
 	return &e
 }
 
-// lastRows is how many rows of a program that has ended may say why.
+// lastRows is the number of last rows in which LimitIn searches.
 const lastRows = 12
 
 var (
@@ -121,9 +118,8 @@ var (
 	zone     = sync.OnceValue(pattern(`\(([A-Za-z]+(?:/[A-Za-z_]+)*)\)|\b(UTC|GMT)\b`))
 )
 
-// parseUntil reads when a limit ends from what a program says about it: a timestamp, a
-// time to wait, or a time of day, with or without its day. Relative words count from at, a
-// time of day is the next one after it. What cannot be read is zero.
+// parseUntil parses the end of a limit: a timestamp, a duration, or a time of day with or without a date. A duration counts
+// from at. A time of day is the next one after at. It returns the zero time if it cannot parse the text.
 func parseUntil(text string, at time.Time) time.Time {
 	if at.IsZero() || strings.TrimSpace(text) == "" {
 		return time.Time{}
@@ -143,6 +139,7 @@ func parseUntil(text string, at time.Time) time.Time {
 	return parseClock(text, at.In(place))
 }
 
+// parseTimestamp parses an ISO 8601 timestamp. place is its time zone if it has none.
 func parseTimestamp(text string, place *time.Location) time.Time {
 	text = strings.Replace(text, " ", "T", 1)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
@@ -153,6 +150,7 @@ func parseTimestamp(text string, place *time.Location) time.Time {
 	return time.Time{}
 }
 
+// parseWait returns the sum of all durations in the text, such as "1h 30m"; zero if there are none.
 func parseWait(text string) (sum time.Duration) {
 	for _, m := range duration().FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(m[1])
@@ -165,8 +163,7 @@ func parseWait(text string) (sum time.Duration) {
 	return sum
 }
 
-// parseClock reads a time of day after a moment, on the day that is named, or the next on
-// which it comes.
+// parseClock parses a time of day, with or without a date, and returns its next occurrence after at.
 func parseClock(text string, at time.Time) time.Time {
 	year, month, day := at.Date()
 	dated := monthDay().FindStringSubmatch(text)
@@ -197,7 +194,7 @@ func parseClock(text string, at time.Time) time.Time {
 	return t
 }
 
-// timeOfDay reads "3pm", "3:30 pm" or "15:04"; a bare number is none.
+// timeOfDay parses "3pm", "3:30 pm" or "15:04". ok is false for a number alone.
 func timeOfDay(text string) (hour, minute int, ok bool) {
 	m := clock().FindStringSubmatch(text)
 	if m == nil || m[2] == "" && m[3] == "" {

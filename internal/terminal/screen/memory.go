@@ -10,22 +10,20 @@ import (
 	"gascity/runtime"
 )
 
-// Life is one instance of a session, and the questions that were answered in it.
+// Life identifies one instance of a session, together with the questions that were answered in it.
 type Life struct {
-	Name     string   // differs between instances
+	Name     string   // unique for each instance
 	Answered uint64   // the number of answers
-	Last     []string // the RequestID by [Sense] of each of the last answered questions, the newest last; empty if they are not known
+	Last     []string // the RequestIDs from [Sense] of the last answered questions, the newest last; empty if not known
 }
 
-// maxLast bounds the answered questions that are remembered by name.
+// maxLast is the limit of Life.Last.
 const maxLast = 32
 
-// Bind returns the RequestID of a question of this life, for a RequestID by [Sense]. It is
-// another one after the question was answered: one that comes again in the same words is
-// another question. The answer to another question does not change it, so a dialog that
-// stands before that answer is counted is the same afterwards.
+// Bind returns the RequestID that users see, for a RequestID from [Sense]. After the question was answered, Bind returns
+// another ID, because the same text then is a new question. An answer to another question does not change the ID.
 func (l Life) Bind(request string) string {
-	nth := l.Answered // each may have been answered
+	nth := l.Answered // without Last any question may have been answered
 	if len(l.Last) > 0 {
 		nth = 0
 		for i, answered := range l.Last {
@@ -38,18 +36,18 @@ func (l Life) Bind(request string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// Add returns the life after another answer, to the question of the RequestID by [Sense].
+// Add returns the life after one more answer. request is the RequestID from [Sense] of the answered question.
 func (l Life) Add(request string) Life {
 	l.Answered++
 	l.Last = append(slices.Clone(l.Last[max(0, len(l.Last)-maxLast+1):]), request)
 	return l
 }
 
-// String names the life between two answers.
+// String returns a name that changes with the instance and with each answer.
 func (l Life) String() string { return l.Name + " " + strconv.FormatUint(l.Answered, 10) }
 
-// Memory is what the screens of sessions said when they were looked at last. It is safe
-// for concurrent use; the zero value is empty.
+// Memory stores the results of the last readings of sessions' screens. It is safe for concurrent use. The zero value is
+// empty.
 type Memory struct {
 	mu    sync.Mutex
 	seen  map[string]seen   // by session
@@ -57,13 +55,15 @@ type Memory struct {
 	asked map[string]asked  // by session
 }
 
+// seen is the last evidence of a session's screen.
 type seen struct {
 	life string
 	runtime.Evidence
 }
 
-// Recall gives evidence of the screen that says the same as before, in the same life, its
-// age, and the end of a limit that was given in relative words.
+// Recall corrects the screen's evidence in the slice by the last reading of the same life. If the activity is the same, it
+// restores Since. If the text of a limit is the same, it also restores Until, which may have been computed from a relative
+// time.
 func (m *Memory) Recall(session, life string, evidence []runtime.Evidence) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +86,7 @@ func (m *Memory) Recall(session, life string, evidence []runtime.Evidence) {
 	}
 }
 
-// Forget forgets a session that has ended.
+// Forget removes the data of a session that has ended.
 func (m *Memory) Forget(session string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -24,7 +24,7 @@ type menu struct {
 	ambiguous   bool // more than one row is highlighted
 }
 
-// commonGlyphs mark the highlighted row of a menu that no rule describes.
+// commonGlyphs are the usual marks of the highlighted row, for menus without a rule.
 var commonGlyphs = []string{"❯", "›", "●", "◉", "▶", "▸", "→", ">"}
 
 var (
@@ -32,7 +32,7 @@ var (
 	menuHints = sync.OnceValue(pattern(`(?i)\b(enter to (confirm|select|continue|choose)|press enter|esc to (cancel|exit|go back)|arrow keys|use ↑|\(y/n\))|↑/↓|↑↓`))
 )
 
-// gap is how many rows of description may stand between two numbered options.
+// gap is the largest number of description rows between two numbered options.
 const gap = 3
 
 // findMenu returns the lowest menu whose highlighted row begins with one of the
@@ -57,7 +57,7 @@ func (v Snapshot) findMenu(glyphs []string) (menu, bool) {
 	return menu{}, false
 }
 
-// cutGlyph splits a row into glyph and text; column is where the text begins.
+// cutGlyph returns the text after the glyph at the beginning of a row, and the column of the text.
 func cutGlyph(row string, glyphs []string) (text string, column int, ok bool) {
 	trimmed := strings.TrimLeft(row, " ")
 	for _, glyph := range glyphs {
@@ -69,6 +69,7 @@ func cutGlyph(row string, glyphs []string) (text string, column int, ok bool) {
 	return "", 0, false
 }
 
+// cutNumber splits "1. label" or "1) label" into number and label.
 func cutNumber(text string) (n int, label string, ok bool) {
 	found := numbered().FindStringSubmatch(text)
 	if found == nil {
@@ -78,7 +79,7 @@ func cutNumber(text string) (n int, label string, ok bool) {
 	return n, found[2], err == nil
 }
 
-// numberedMenu collects the options around the highlighted row by their numbers.
+// numberedMenu returns the menu of the numbered options around the highlighted row y.
 func (v Snapshot) numberedMenu(y, number int, label string) menu {
 	m := menu{options: []Option{{Label: label, Number: number, Row: y}}, top: y, bottom: y + 1}
 	for n, row := number-1, y-1; n >= 1; n-- {
@@ -104,8 +105,8 @@ func (v Snapshot) numberedMenu(y, number int, label string) menu {
 	return m
 }
 
-// numberedRow searches for option n from row y on, in the given direction, past
-// blank rows and descriptions. It returns its row, or -1.
+// numberedRow searches for option n from row y on, in the direction of step, and skips up to gap other rows. It returns the
+// row, or -1.
 func (v Snapshot) numberedRow(n, y, step int) int {
 	for range gap + 1 {
 		if y < 0 || y >= len(v.rows) {
@@ -122,8 +123,8 @@ func (v Snapshot) numberedRow(n, y, step int) int {
 	return -1
 }
 
-// plainMenu collects the rows next to the highlighted one whose labels begin in the same
-// column. The option that is set may have a check mark in front of its label.
+// plainMenu returns the menu of the rows around the highlighted row y whose labels begin in the same column. A check mark
+// may precede a label.
 func (v Snapshot) plainMenu(y, column int) menu {
 	rest := string([]rune(v.rows[y])[column:])
 	label, mark := cutCheckMark(rest)
@@ -149,16 +150,14 @@ func (v Snapshot) plainMenu(y, column int) menu {
 	return m
 }
 
-// labelAt returns the text of a row whose label begins in the given column, after nothing but
-// blanks and perhaps a check mark.
+// labelAt returns the label of a row, if it begins in the given column and only spaces and a check mark precede it.
 func labelAt(row string, column int) (label string, ok bool) {
 	text := strings.TrimLeft(row, " ")
 	label, mark := cutCheckMark(text)
 	return label, text != "" && len(row)-len(text)+mark == column
 }
 
-// cutCheckMark returns a label without a check mark in front of it, and the columns that the
-// mark takes.
+// cutCheckMark removes a check mark before a label. It also returns the number of removed columns.
 func cutCheckMark(text string) (label string, columns int) {
 	for _, mark := range []string{"✔", "✓"} {
 		if rest, ok := strings.CutPrefix(text, mark+" "); ok {
@@ -169,8 +168,7 @@ func cutCheckMark(text string) (label string, columns int) {
 	return text, 0
 }
 
-// otherGlyph reports whether a second row of the menu is highlighted, as in the
-// middle of a repaint.
+// otherGlyph reports whether more than one row of the menu is highlighted, for example while the program redraws.
 func (v Snapshot) otherGlyph(m menu, glyphs []string) bool {
 	seen := 0
 	for y := m.top - 1; y <= m.bottom; y++ {
@@ -184,13 +182,13 @@ func (v Snapshot) otherGlyph(m menu, glyphs []string) bool {
 	return seen > 1
 }
 
-// hinted reports whether the screen says near the menu how to use it.
+// hinted reports whether a row from the menu on explains how to use the menu.
 func (v Snapshot) hinted(m menu) bool {
 	return slices.ContainsFunc(v.rows[m.top:], menuHints().MatchString)
 }
 
-// find returns the index of the first wanted label that is in the menu; ok is
-// false if none is, or if it is there twice.
+// find returns the index of the first wanted label in the menu. ok is false if no label is in the menu, or if this one is
+// there twice.
 func (m menu) find(want []string) (index int, ok bool) {
 	for _, label := range want {
 		index, seen := -1, 0
@@ -212,8 +210,8 @@ var (
 	columns = sync.OnceValue(pattern(` {2,}.*$`))
 )
 
-// canonical makes labels comparable: no description column, no trailing
-// parentheses and check marks, straight apostrophes, lower case.
+// canonical normalizes a label for comparison: it removes the description column and trailing parentheses and check marks,
+// uses straight apostrophes and converts to lower case.
 func canonical(label string) string {
 	label = strings.ReplaceAll(strings.TrimSpace(label), "’", "'")
 	label = columns().ReplaceAllString(label, "")

@@ -10,8 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// obstacle returns what keeps the agent from making progress by the rows above the input
-// box: in a turn, a request that is repeated; else the error that ended the last turn.
+// obstacle returns the problem that keeps the agent from making progress, by the rows above the input box. During a turn it
+// is a request that is retried, otherwise the error that ended the last turn.
 func (v Snapshot) obstacle(s agentcli.Screen, c InputBox, busy bool) runtime.Obstacle {
 	if busy {
 		return v.retrying(s, c)
@@ -24,8 +24,8 @@ func (v Snapshot) obstacle(s agentcli.Screen, c InputBox, busy bool) runtime.Obs
 	return runtime.Obstacle{}
 }
 
-// retrying returns the request that is repeated, by the rows of the live part of the screen.
-// Where such a row does not have the error, the one above it that says that something failed has.
+// retrying returns the obstacle for a request that is retried, by the rows of the live part of the screen. If the row of the
+// retry does not contain the error, a row above it that reports a failure does.
 func (v Snapshot) retrying(s agentcli.Screen, c InputBox) (o runtime.Obstacle) {
 	for _, row := range slices.Backward(v.rows[max(0, v.liveTop(c)):]) {
 		row = strings.TrimSpace(row)
@@ -59,8 +59,8 @@ func (v Snapshot) retrying(s agentcli.Screen, c InputBox) (o runtime.Obstacle) {
 	return o
 }
 
-// last returns the rows of the last paragraph above the input box, the lowest first. What is
-// further up was overcome: an attempt of the same turn may have succeeded.
+// last returns the rows of the last paragraph above the input box, the lowest first. Errors further up do not count, because
+// a later attempt may have succeeded.
 func (v Snapshot) last(s agentcli.Screen, c InputBox) (rows []string) {
 	bottom := len(v.rows)
 	if c.Found {
@@ -83,9 +83,10 @@ func (v Snapshot) last(s agentcli.Screen, c InputBox) (rows []string) {
 	return rows
 }
 
-// failedRows is how many rows above the input box may say how the last turn ended.
+// failedRows is the number of rows above the input box in which an error of the last turn counts.
 const failedRows = 6
 
+// failedIn reports whether a row reports a failure, and returns its detail.
 func failedIn(row string, s agentcli.Screen) (detail string, ok bool) {
 	for _, p := range s.Failed {
 		if groups, ok := p.Groups(row); ok {
@@ -95,8 +96,8 @@ func failedIn(row string, s agentcli.Screen) (detail string, ok bool) {
 	return "", false
 }
 
-// NeedsLogin reports whether the program says that it waits for a login, and shows its input
-// box and no dialog: there is nothing to answer. The next prompt may succeed.
+// NeedsLogin reports whether the program reports that it waits for a login, but shows its input box and no dialog. There is
+// nothing to answer then, and the next prompt may succeed.
 func (v Snapshot) NeedsLogin(rules Rules) bool {
 	s := v.Program()
 	return s.State == "blocked" && statusKind(s.Kind) == runtime.WaitLogin && v.Dialog(rules) == nil && v.InputBox(rules.Screen.InputBox).Found

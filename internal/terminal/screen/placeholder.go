@@ -6,7 +6,7 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// The grey tones in which programs draw what they only suggest.
+// The gray tones in which programs draw suggestions.
 const (
 	greyDark, greyLight = 0x40, 0xb0 // brightest component of a 24-bit grey
 	greySpread          = 0x20       // difference of its components
@@ -30,9 +30,8 @@ func isPlaceholder(s vt.Style) bool {
 	return high >= greyDark && high <= greyLight && high-low <= greySpread
 }
 
-// typed returns the text of row y from column x on that is not a suggestion of
-// the program. A program draws its cursor as one reversed cell, also over a
-// suggestion: such a cell alone counts as one too.
+// typed returns the text of row y from column x on without the program's suggestions. A program may draw its cursor as one
+// reversed cell over a suggestion. If this is the only cell that is not suggested, it counts as a suggestion too.
 func (v Snapshot) typed(y, x int) string {
 	cells := v.Cells(y)
 	var b strings.Builder
@@ -62,7 +61,7 @@ func (v Snapshot) typed(y, x int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// columnsOf returns the column behind the first n characters of a row.
+// columnsOf returns the column after the first n characters of a row.
 func columnsOf(cells []vt.Cell, n int) int {
 	x := 0
 	for x < len(cells) && n > 0 {

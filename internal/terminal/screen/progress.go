@@ -10,10 +10,10 @@ import (
 	"gascity/runtime"
 )
 
-// maxShown bounds how many different rows of one session are remembered.
+// maxShown is the limit of stored rows of one session.
 const maxShown = 4096
 
-// shown is what the screen of one session has shown so far.
+// shown stores hashes of the rows that the screen of one session has shown.
 type shown struct {
 	life string
 	seed maphash.Seed
@@ -21,9 +21,8 @@ type shown struct {
 	last runtime.Progress
 }
 
-// Progress returns when the screen of a session last showed a row that it had not shown
-// before in the same life. Spinners, clocks and counters of seconds are no news: see [words].
-// The first screen of a life is news.
+// Progress returns the time when the screen of a session last showed a new row in the same life. Spinners, clocks and
+// counters of seconds do not make a row new, see [words]. The first screen of a life counts as new.
 func (m *Memory) Progress(session, life string, f Frame, rules Rules, now time.Time) runtime.Progress {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +41,7 @@ func (m *Memory) Progress(session, life string, f Frame, rules Rules, now time.T
 	return s.last
 }
 
-// add reports whether one of the rows is new.
+// add stores the rows and reports whether one of them is new.
 func (s *shown) add(rows []string, busy []agentcli.Pattern) (news bool) {
 	if len(s.rows) > maxShown {
 		clear(s.rows)
@@ -60,9 +59,9 @@ func (s *shown) add(rows []string, busy []agentcli.Pattern) (news bool) {
 	return news
 }
 
-// words returns what of a row can be a sign of progress: its letters, and the numbers before a
-// percent sign or the word token. A clock and a counter of seconds change other numbers only. Of
-// the row of a running turn, which the agent CLI redraws with other words, the numbers count alone.
+// words returns the parts of a row that show progress: its letters, and the numbers before a percent sign or the word token.
+// Clocks and counters of seconds change only other numbers. For the row of a running turn, which the agent CLI redraws with
+// changing words, it returns only the numbers.
 func words(row string, turn bool) string {
 	turn = turn || spins(row)
 	var out strings.Builder
@@ -85,7 +84,7 @@ func words(row string, turn bool) string {
 	return out.String()
 }
 
-// counts reports whether a number before the text measures work and no time.
+// counts reports whether a number before the text measures work and not time.
 func counts(after string) bool {
 	if strings.HasPrefix(after, "%") {
 		return true

@@ -21,14 +21,13 @@ var (
 	durationPhrase = sync.OnceValue(pattern(`(?i)\b(?:in|waiting|waited|waiting for)\s+` + span + `|` + span + `\s+(?:left|remaining|elapsed|ago|to go)\b`))
 )
 
-// pattern compiles a pattern when it is needed: most commands read no screen.
+// pattern returns a function that compiles a pattern at its first use, because most commands read no screen.
 func pattern(text string) func() *regexp.Regexp {
 	return func() *regexp.Regexp { return regexp.MustCompile(text) }
 }
 
-// withoutClock returns the text without what a clock changes in it while the question stays the
-// same: times written as such, and every number beside a time in brackets. Other numbers
-// make another question, such as a command's own.
+// withoutClock replaces the parts of a text that change with time by "#": durations, and all numbers in brackets that
+// contain a duration. Other numbers stay, because they can distinguish questions.
 func withoutClock(text string) string {
 	text = aside().ReplaceAllStringFunc(text, func(s string) string {
 		if !spanned().MatchString(s) {

@@ -12,12 +12,12 @@ import (
 	"gascity/runtime"
 )
 
-// question is what blocks an agent.
+// question is a question that blocks an agent.
 type question struct {
-	dialog  *Dialog // nil: only the program's own report says it
+	dialog  *Dialog // nil if only the program's own report shows the question
 	kind    string
 	text    string
-	name    string // its text without what changes while it is the same question
+	name    string // the text without the parts that change while the question stays the same
 	source  runtime.Source
 	why     string
 	tool    string
@@ -26,15 +26,14 @@ type question struct {
 }
 
 const (
-	// questionRows is how far above its options a question may begin.
+	// questionRows is the largest number of rows of a question above its options.
 	questionRows = 30
-	// looseRows is the same where nothing marks its beginning.
+	// looseRows replaces questionRows if nothing marks the beginning of the question.
 	looseRows = 12
 )
 
-// asked returns what blocks the agent: the dialog that is drawn, else what the program
-// reports. A question whose options are drawn is named by its words; the report adds its
-// kind where no rule knows it.
+// asked returns the question that blocks the agent: the dialog on the screen, or else the program's own report. The text
+// identifies a question on the screen. The report adds the kind if no rule matches. ok is false if there is no question.
 func (v Snapshot) asked(rules Rules) (question, bool) {
 	report := v.Program()
 	blocked := report.State == "blocked" && !v.NeedsLogin(rules)
@@ -45,7 +44,7 @@ func (v Snapshot) asked(rules Rules) (question, bool) {
 		}
 		q := question{
 			kind: statusKind(report.Kind), text: report.Message, source: runtime.SourceStatus,
-			episode: v.Status.Since.UTC().String(), why: "the program says that it waits for an answer",
+			episode: v.Status.Since.UTC().String(), why: "the program reports that it waits for an answer",
 		}
 		if q.text == "" {
 			q.text = strings.Join(trimBlank(dedent(v.live(rules))), "\n")
@@ -65,8 +64,8 @@ func (v Snapshot) asked(rules Rules) (question, bool) {
 	return q, true
 }
 
-// belowArt returns the lines of a question without the picture above them: a logo that is drawn
-// with Braille patterns or blocks, and may move. Only rows without a word are left out.
+// belowArt returns the lines of a question without a picture above them: a logo of Braille patterns or block characters,
+// which may be animated. It removes only rows without letters and digits.
 func belowArt(lines []string) []string {
 	first := 0
 	for i, line := range lines {
@@ -112,9 +111,8 @@ func (v Snapshot) live(rules Rules) []string {
 	return rows[max(0, len(rows)-neighbourhood):]
 }
 
-// questionLines returns the lines of a question as they are drawn, without what is around
-// them: they begin below a rule, else with the paragraph that the dialog is known by, else
-// where nothing else can be meant.
+// questionLines returns the lines of the question above the dialog's options. The question begins below a horizontal rule,
+// else with the paragraph that contains the words of the dialog's rule, else after a gap of two blank rows.
 func (v Snapshot) questionLines(d *Dialog) []string {
 	if d.rule != nil && d.rule.IsForm() {
 		return strings.Split(d.Text, "\n")
@@ -151,7 +149,7 @@ func (v Snapshot) boxed(y int) bool {
 	return row != "" && strings.ContainsRune(borders, first) && strings.ContainsRune(borders, last)
 }
 
-// unboxed returns the words on rows [top, bottom): a box among them is a paragraph.
+// unboxed returns the text of rows [top, bottom) without the lines of boxes.
 func (v Snapshot) unboxed(top, bottom int) []string {
 	lines := make([]string, bottom-top)
 	for i, row := range v.rows[top:bottom] {
@@ -162,8 +160,8 @@ func (v Snapshot) unboxed(top, bottom int) []string {
 	return trimBlank(dedent(lines))
 }
 
-// paragraphAbove returns the rows above bottom from the paragraph on that holds the words of the
-// dialog's rule; without a rule, the last ones.
+// paragraphAbove returns the rows above bottom, from the paragraph that contains the words of the dialog's rule. Without a
+// rule it returns the last looseRows rows.
 func (v Snapshot) paragraphAbove(d *Dialog, bottom int) []string {
 	if d.rule == nil {
 		return v.rows[max(0, bottom-looseRows):bottom]
@@ -183,7 +181,7 @@ func (v Snapshot) paragraphAbove(d *Dialog, bottom int) []string {
 	return v.rows[max(0, bottom-looseRows):bottom]
 }
 
-// begins reports whether the row holds the words, or their beginning at its end.
+// begins reports whether the row contains the words, or ends with the beginning of the words.
 func begins(row, words string) bool {
 	row, words = fold(row), fold(words)
 	if strings.Contains(row, words) {
@@ -197,7 +195,7 @@ func begins(row, words string) bool {
 	return false
 }
 
-// toolOf returns what is to run and with which input, as far as the rule says.
+// toolOf returns the tool that the question is about and its input, by the patterns of the rule; empty if not known.
 func toolOf(rule *agentcli.Dialog, lines []string) (tool, input string) {
 	if rule == nil {
 		return "", ""
@@ -218,7 +216,7 @@ func toolOf(rule *agentcli.Dialog, lines []string) (tool, input string) {
 	return tool, strings.Join(inputs, "\n")
 }
 
-// between returns the lines above the one on which the words begin; without one, the first
+// between returns the lines above the line on which the words begin. If there is no such line, it returns the first
 // paragraph.
 func between(lines []string, words string) []string {
 	lines = trimBlank(lines)
@@ -258,7 +256,7 @@ func trimBlank(lines []string) []string {
 	return lines
 }
 
-// options returns the labels in their order.
+// options returns the labels of the options in order; nil without a dialog.
 func (q question) options() []string {
 	if q.dialog == nil {
 		return nil
@@ -270,8 +268,8 @@ func (q question) options() []string {
 	return labels
 }
 
-// digest names the question: another one has other words or options. Neither the highlighted
-// row nor a clock matters.
+// digest returns the RequestID of the question, a hash of its text and options. The highlighted row and clocks do not change
+// it.
 func (q question) digest() string {
 	words := []string{q.name, q.tool, q.input}
 	for _, option := range q.options() {
@@ -284,6 +282,7 @@ func (q question) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// interaction returns the question as a runtime.PendingInteraction.
 func (q question) interaction() *runtime.PendingInteraction {
 	p := &runtime.PendingInteraction{
 		RequestID: q.digest(), Kind: q.kind, Prompt: q.text, Options: q.options(),
@@ -307,8 +306,7 @@ func (q question) interaction() *runtime.PendingInteraction {
 	return p
 }
 
-// harmless returns the option by which a known dialog lets the program go on, if the dialog
-// is of a kind that grants nothing.
+// harmless returns the option with which the program continues, for a known dialog of a kind that grants no permission.
 func (d *Dialog) harmless() (label string, ok bool) {
 	switch d.Kind {
 	case agentcli.DialogTheme, agentcli.DialogNotice, agentcli.DialogResume, agentcli.DialogModel, agentcli.DialogLimit:
@@ -322,6 +320,5 @@ func (d *Dialog) harmless() (label string, ok bool) {
 	return d.Options[i].Label, true
 }
 
-// MetaRule is the key of a pending question's metadata for the rule that knows the
-// dialog.
+// MetaRule is the metadata key of a pending question for the ID of the dialog's rule.
 const MetaRule = "rule"

@@ -9,31 +9,29 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// ReadyState is how a wait for readiness ended.
+// ReadyState is the result of a wait for readiness.
 type ReadyState string
 
-// The ends.
+// The results.
 const (
-	ReadyPrompt  ReadyState = "prompt"  // the prompt is on the screen and no dialog is
-	ReadyDelay   ReadyState = "delay"   // no prompt is known, the delay has passed
-	ReadyTimeout ReadyState = "timeout" // the limit has passed without the prompt; the agent lives
-	ReadyBlocked ReadyState = "blocked" // the limit has passed with an unanswered dialog up
+	ReadyPrompt  ReadyState = "prompt"  // the prompt is on the screen, and no dialog
+	ReadyDelay   ReadyState = "delay"   // no prompt is known; the delay has passed
+	ReadyTimeout ReadyState = "timeout" // the limit has passed without the prompt; the agent runs
+	ReadyBlocked ReadyState = "blocked" // the limit has passed with an unanswered dialog on the screen
 )
 
-// Readiness is what a wait for readiness saw.
+// Readiness describes the result of a wait for readiness.
 type Readiness struct {
 	State ReadyState
 	Seen  string        // the row with the prompt
-	After time.Duration // how long it took
+	After time.Duration // the duration of the wait
 	Dialogs
 }
 
-// Ready waits until the agent's prompt is on the screen and no dialog is,
-// judging each frame as it comes; without a ReadyPrefix it waits for the
-// profile's input box, at most for the ReadyDelay. With AnswerDialogs, known
-// dialogs are answered on the way. The wait ends limit after its beginning, or after the
-// last answer; zero means rules.ReadyLimit(). That end is no error, see [Readiness.State]. The error
-// matches [ErrExited] if the agent exited, and ctx's error if that ended.
+// Ready waits until the agent's prompt is on the screen and no dialog is. Without a ReadyPrefix it waits for the profile's
+// input box, at most for ReadyDelay. With AnswerDialogs it answers known dialogs. The wait ends after limit, counted from
+// its beginning or from the last answer; zero means rules.ReadyLimit(). A timeout is no error, see [Readiness.State]. The
+// error matches [ErrExited] if the agent has exited, and ctx's error if ctx has ended.
 func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (Readiness, error) {
 	began := time.Now()
 	var blank time.Time
@@ -62,9 +60,8 @@ func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (R
 	return r, err
 }
 
-// Dismiss answers the known dialogs that are up or come up, until the prompt is
-// on the screen or budget has passed. An unknown dialog gets no keys and is
-// reported. Errors are those of [Ready].
+// Dismiss answers known dialogs until the prompt is on the screen or budget has passed. It reports an unknown dialog and
+// presses no key in it. Errors are those of [Ready].
 func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration) (Dialogs, error) {
 	rules.AnswerDialogs = true
 	end := time.Now().Add(budget)
@@ -76,7 +73,7 @@ func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration)
 	return g.report(), err
 }
 
-// ready returns the row that shows that the agent is ready, empty if none does.
+// ready returns the row that shows that the agent is ready; empty if there is none.
 func (v Snapshot) ready(rules Rules) string {
 	s := rules.Screen
 	if rules.ReadyPrefix != "" {
@@ -90,7 +87,7 @@ func (v Snapshot) ready(rules Rules) string {
 		return v.firstRow(s.Ready)
 	}
 	if s.InputBox.Frame == agentcli.FrameLine {
-		return "" // nothing is known of it
+		return "" // a plain program without a known prompt
 	}
 	if c := v.InputBox(s.InputBox); c.Found {
 		return strings.TrimSpace(v.rows[c.top]) + " "
@@ -98,8 +95,8 @@ func (v Snapshot) ready(rules Rules) string {
 	return ""
 }
 
-// readyRow returns the row with the prompt. Where that is a mark of the input box, every mark of it
-// is: a program draws another one in another mode.
+// readyRow returns the row with the prompt. If ReadyPrefix is a mark of the input box, any other mark of the box counts too,
+// because a program shows another mark in another mode.
 func (v Snapshot) readyRow(rules Rules) (string, bool) {
 	if row, ok := v.prefixRow(rules.ReadyPrefix); ok {
 		return row, true
@@ -112,27 +109,27 @@ func (v Snapshot) readyRow(rules Rules) (string, bool) {
 	return strings.TrimSpace(v.rows[c.top]), true
 }
 
-// inputLine reports whether the program's input box is there, or cannot be
-// looked for.
+// inputLine reports whether the program's input box is on the screen. It also returns true if the box cannot be recognized.
 func (v Snapshot) inputLine(s agentcli.Screen) bool {
 	return s.InputBox.Frame == "" || s.InputBox.Frame == agentcli.FrameLine || v.InputBox(s.InputBox).Found
 }
 
-// IsNotReadingKeys reports whether the kernel collects lines for a program that is known to read keys:
-// what is sent now is printed into its screen, and may be dropped.
+// IsNotReadingKeys reports whether the kernel edits lines for a program that normally reads keys. Input is then echoed into
+// its screen and may be dropped.
 func (v Snapshot) IsNotReadingKeys(rules Rules) bool {
 	frame := rules.Screen.InputBox.Frame
 	return v.Line == LineCooked && frame != "" && frame != agentcli.FrameLine
 }
 
-// Unready reports whether what takes prompts is not on the screen, as far as the rules
-// say what that is.
+// Unready reports whether the program certainly does not accept prompts now: by the rules, its input box or ready sign is
+// missing, or it is loading.
 func (v Snapshot) Unready(rules Rules) bool {
 	s := rules.Screen
 	return v.IsNotReadingKeys(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.InputBox.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
 		rules.ReadyPrefix != "" && v.blank()
 }
 
+// firstRow returns the first row that one of the patterns matches; empty if there is none.
 func (v Snapshot) firstRow(patterns []agentcli.Pattern) string {
 	for _, row := range v.rows {
 		if text := strings.TrimSpace(row); text != "" && agentcli.MatchAny(patterns, text) {
@@ -142,10 +139,10 @@ func (v Snapshot) firstRow(patterns []agentcli.Pattern) string {
 	return ""
 }
 
-// promptEnds end the row of almost any program that waits for a line.
+// promptEnds are the usual last characters of a prompt.
 const promptEnds = ">$%#❯›"
 
-// prompting is ready with what is common to prompts of any program.
+// prompting returns the row of ready, or else the cursor's row if it ends like a usual prompt; empty if there is none.
 func (v Snapshot) prompting(rules Rules) string {
 	if row := v.ready(rules); row != "" {
 		return row

@@ -16,29 +16,28 @@ import (
 
 // Response answers one question.
 type Response struct {
-	Request string // the RequestID by [Sense] of the question that is meant
-	Action  string // a runtime Action word
+	Request string // the RequestID from [Sense] of the question
+	Action  string // one of the runtime.Action constants, or the label of an option
 	Text    string
 }
 
-// errUnanswered reports that keys were pressed, and that the question still stands.
+// errUnanswered reports that keys were pressed and the question may still be on the screen.
 var errUnanswered = errors.New("the question did not react and may still stand")
 
 const (
-	// keyEffect is how long an arrow key may take to show, answerEffect is the same for
-	// the key that answers.
+	// keyEffect is the longest wait for the effect of an arrow key, answerEffect for that of the confirming key.
 	keyEffect    = 2 * time.Second
 	answerEffect = 5 * time.Second
-	// maxSteady bounds the wait for a question that never stands still.
+	// maxSteady is the limit of the wait for a question that always changes.
 	maxSteady = 500 * time.Millisecond
 )
 
-// Respond answers the question that stands on the screen: it moves to the option by its
-// label, one verified key after the other, and confirms only the one that is meant. Every
-// key is pressed onto the question that was asked for; [runtime.ErrInteractionGone] if
-// another one stands or none, and [runtime.AnswerError] if it cannot be answered so: then
-// no key was pressed. Any other error says that keys were, and that the question may still
-// stand. [runtime.ActionText] is not for here.
+// Respond answers the question on the screen. It moves to the option with arrow keys, verifies the effect of each key, and
+// confirms only the requested option. Before each key it checks that the requested question is still on the screen.
+//
+// The error is [runtime.ErrInteractionGone] if there is no question or another one, and [runtime.AnswerError] if the answer
+// does not fit the question; then no key was pressed. Any other error means that keys were pressed and the question may
+// still be on the screen. Respond does not support [runtime.ActionText].
 func Respond(ctx context.Context, t Terminal, rules Rules, a Response) error {
 	w, err := NewWatcher(ctx, t)
 	if err != nil {
@@ -63,13 +62,14 @@ func Respond(ctx context.Context, t Terminal, rules Rules, a Response) error {
 	return r.choose(ctx, want)
 }
 
+// responder answers one question.
 type responder struct {
 	*Watcher
 	rules   Rules
 	request string
 }
 
-// question returns the one that is meant, if it stands.
+// question returns the requested question if it is on the screen, and ErrInteractionGone otherwise.
 func (r *responder) question() (question, error) {
 	if r.Snapshot.Exited {
 		return question{}, ErrExited
@@ -81,8 +81,8 @@ func (r *responder) question() (question, error) {
 	return q, nil
 }
 
-// standing is question for a program that draws its screen again, part after part: one that
-// is not whole may be so in a moment.
+// standing returns the requested question. It waits up to maxSteady for the question, because the program may be
+// redrawing its screen.
 func (r *responder) standing(ctx context.Context) (question, error) {
 	stands := func() bool { _, err := r.question(); return !errors.Is(err, runtime.ErrInteractionGone) }
 	if _, err := r.until(ctx, maxSteady, stands); err != nil {
@@ -91,8 +91,7 @@ func (r *responder) standing(ctx context.Context) (question, error) {
 	return r.question()
 }
 
-// steady waits until the question stands still for the given time, with its highlighted row,
-// and returns it.
+// steady waits until the question and its highlighted row have not changed for the time still, and returns the question.
 func (r *responder) steady(ctx context.Context, still time.Duration) (question, error) {
 	state := ""
 	for end := time.Now().Add(max(maxSteady, 2*still)); ; {
@@ -154,14 +153,13 @@ func (r *responder) choose(ctx context.Context, want int) error {
 	return errUnanswered
 }
 
-// unsettled returns how long the screen must still rest before the first key. A program may
-// draw a new dialog twice, and highlight its first option again the second time.
+// unsettled returns the time that the screen must still be unchanged before the first key. A program may draw a new dialog
+// twice and highlight its first option again.
 func (r *responder) unsettled() time.Duration {
 	return max(steady, settleTime-time.Since(r.Snapshot.LastOutput))
 }
 
-// afterKeys distinguishes an error before the first key from one after it: moving the
-// highlighted row answers nothing, but is not nothing.
+// afterKeys adds errUnanswered to an error if keys were pressed before it.
 func afterKeys(err error, pressed int) error {
 	if pressed > 0 && !errors.Is(err, runtime.ErrInteractionGone) {
 		return fmt.Errorf("%w: %w", errUnanswered, err)
@@ -169,10 +167,9 @@ func afterKeys(err error, pressed int) error {
 	return err
 }
 
-// confirm presses the key that answers, and waits until the question is gone, and not only for
-// the moment in which a program that redraws shows a part of its screen. One with the
-// same words may follow at once: it stands below something new, is highlighted elsewhere, or
-// was reported later.
+// confirm presses the confirming key and waits until the question has disappeared and does not appear again at once, as
+// during a redraw. A new question with the same text also ends the wait. It differs in the text above it, in the
+// highlighted row or in the program's report.
 func (r *responder) confirm(ctx context.Context, q question, name string) error {
 	before := r.Snapshot
 	if err := r.Key(ctx, name); err != nil {
@@ -196,7 +193,7 @@ func (r *responder) confirm(ctx context.Context, q question, name string) error 
 	}
 }
 
-// above returns what stands above a dialog's options.
+// above returns the text above a dialog's options.
 func (v Snapshot) above(d *Dialog) string {
 	if len(d.Options) == 0 {
 		return ""
@@ -204,9 +201,10 @@ func (v Snapshot) above(d *Dialog) string {
 	return strings.Join(trimBlank(v.rows[:d.Options[0].Row]), "\n")
 }
 
+// cancel presses the key by which the dialog's rule closes the dialog without an answer.
 func (r *responder) cancel(ctx context.Context, q question, a Response) error {
 	if q.dialog == nil || q.dialog.rule == nil || q.dialog.rule.Cancel == "" {
-		return &runtime.AnswerError{Action: a.Action, Why: "no key is known that leaves it without an answer"}
+		return &runtime.AnswerError{Action: a.Action, Why: "gc knows no key that closes this dialog without an answer"}
 	}
 	q, err := r.steady(ctx, r.unsettled())
 	if err != nil {
@@ -215,7 +213,7 @@ func (r *responder) cancel(ctx context.Context, q question, a Response) error {
 	return r.confirm(ctx, q, q.dialog.rule.Cancel)
 }
 
-// until follows the screen until ok is true or limit has passed.
+// until waits for frames until ok returns true. It returns false when limit has passed.
 func (r *responder) until(ctx context.Context, limit time.Duration, ok func() bool) (bool, error) {
 	for end := time.Now().Add(limit); !ok(); {
 		changed, err := r.Next(ctx, time.Until(end))
@@ -229,18 +227,18 @@ func (r *responder) until(ctx context.Context, limit time.Duration, ok func() bo
 	return true, nil
 }
 
-// The labels by which programs that no rule describes let something happen once, or not.
+// The usual labels for allowing something once and for denying it, for dialogs without a rule.
 var (
 	onceLabels = []string{"yes", "allow once", "allow", "approve", "proceed", "yes, proceed", "accept", "ok"}
 	denyLabels = []string{"no", "deny", "reject", "decline", "don't allow", "do not allow", "cancel"}
 )
 
-// option returns the index of the option that is meant, or why none is.
+// option returns the index of the option for the response, or the reason why there is none.
 func (q question) option(a Response) (index int, why string) {
 	d := q.dialog
 	switch {
 	case d == nil || len(d.Options) == 0:
-		return -1, "no options are drawn that could be chosen"
+		return -1, "the question shows no options to choose from"
 	case d.At < 0:
 		return -1, "the highlighted option is not known"
 	}
@@ -253,17 +251,17 @@ func (q question) option(a Response) (index int, why string) {
 	case runtime.ActionDeny:
 		labels = d.policy(agentcli.PolicyDeny, agentcli.PolicyDecline, denyLabels)
 	default:
-		return d.labelled(a.Action) // the word of an option, as older callers have it
+		return d.labelled(a.Action) // older callers send the label of an option as the action
 	}
 	index, ok := menu{options: d.Options}.find(labels)
 	if !ok {
-		return -1, "none or more than one of its options is known to mean that"
+		return -1, "no option, or more than one, is known to have this meaning; choose an option by its number"
 	}
 	return index, ""
 }
 
-// policy returns the labels that the dialog's rule has for an answer, else those for a
-// start-up dialog, else common ones.
+// policy returns the labels for an answer: those of the dialog's rule for answer, else those for startup. Without a rule it
+// returns common.
 func (d *Dialog) policy(answer, startup agentcli.Policy, common []string) []string {
 	if d.rule == nil {
 		return common
@@ -274,13 +272,13 @@ func (d *Dialog) policy(answer, startup agentcli.Policy, common []string) []stri
 	return d.rule.Want[startup]
 }
 
-// labelled returns the index of the option with the label: as it is drawn, else without
-// what labels differ in, else by its number.
+// labelled returns the index of the option with the label. It compares the exact label first, then the canonical label,
+// then the number of the option.
 func (d *Dialog) labelled(label string) (index int, why string) {
 	same := func(o Option) bool { return o.Label == label }
 	if i := slices.IndexFunc(d.Options, same); i >= 0 {
 		if slices.ContainsFunc(d.Options[i+1:], same) {
-			return -1, "more than one option is labelled so"
+			return -1, "more than one option has this label"
 		}
 		return i, ""
 	}
@@ -290,10 +288,10 @@ func (d *Dialog) labelled(label string) (index int, why string) {
 	}
 	n, err := strconv.Atoi(label)
 	if err != nil || n < 1 || n > len(d.Options) {
-		return -1, "no option, or more than one, is labelled so"
+		return -1, "no option, or more than one, has this label"
 	}
 	if first := d.Options[0].Number; first > 1 {
-		return -1, "the list of options begins off the screen, so numbers cannot be relied on"
+		return -1, "the beginning of the list of options is not on the screen, so numbers are not reliable"
 	}
 	return n - 1, ""
 }

@@ -8,11 +8,10 @@ import (
 	"gascity/runtime"
 )
 
-// DefaultHumanQuiet is how long a person must not have typed before a prompt is
-// delivered into the terminal that they are attached to.
+// DefaultHumanQuiet is the time without input of an attached person after which a prompt may be delivered.
 const DefaultHumanQuiet = 3 * time.Second
 
-// The bounds of the wait for a ready prompt.
+// The limits of the wait for a ready prompt.
 const (
 	minReady     = 5 * time.Second
 	defaultReady = 15 * time.Second
@@ -20,31 +19,28 @@ const (
 	readyMargin  = 5 * time.Second
 )
 
-// Rules are what is known of the program on a terminal. The zero value knows
-// nothing and is safe: no dialog is answered, no idleness is claimed.
+// Rules describe the program on a terminal. The zero value is safe: it answers no dialog and reports no idle state.
 type Rules struct {
 	Screen  agentcli.Screen
 	Dialogs []agentcli.Dialog
-	Version string // of the agent CLI; empty if unknown, then every rule may apply
+	Version string // the version of the agent CLI; empty if unknown, then every rule may apply
 
-	// ReadyPrefix begins the row that shows that the agent is ready. Empty: no
-	// such row is known.
+	// ReadyPrefix is the prefix of the row that shows that the agent is ready. Empty: no such row is known.
 	ReadyPrefix string
-	// ReadyDelay is the wait without ReadyPrefix, and stretches the one with it.
+	// ReadyDelay is the longest wait of [Ready] without ReadyPrefix. With ReadyPrefix it extends the wait.
 	ReadyDelay time.Duration
 
-	// AnswerDialogs lets [Ready] answer known dialogs.
+	// AnswerDialogs allows [Ready] to answer known dialogs.
 	AnswerDialogs bool
-	// Policies choose the answer of a kind of dialog; a missing kind is accepted.
+	// Policies are the answers to kinds of dialogs. A kind that is missing is accepted.
 	Policies map[agentcli.DialogKind]agentcli.Policy
 
-	// HumanQuiet is DefaultHumanQuiet if zero.
+	// HumanQuiet is the time without input of an attached person before a prompt; zero means DefaultHumanQuiet.
 	HumanQuiet time.Duration
 }
 
-// RulesFor returns the rules for a session started with cfg: the profile of its
-// concrete provider, else of its family, else what holds for any program, with
-// the hints of cfg on top.
+// RulesFor returns the rules for a session started with cfg. It uses the profile of the concrete provider, else the profile
+// of its family, else the general profile, and then applies the hints of cfg.
 func RulesFor(cfg runtime.Config, set *agentcli.Set) Rules {
 	p := set.Resolve(cfg.ProviderOverlayName, cfg.ProviderName)
 	r := Rules{
@@ -67,13 +63,12 @@ const (
 	labelReady    = "ready"
 )
 
-// Labels returns what is stored with a session of its configuration, so that a later driver
-// gets its rules from [RulesOf].
+// Labels returns the parts of cfg that a driver stores with the session. [RulesOf] returns the rules for them.
 func Labels(cfg runtime.Config) map[string]string {
 	return map[string]string{labelProvider: cfg.ProviderName, labelOverlay: cfg.ProviderOverlayName, labelReady: cfg.ReadyPromptPrefix}
 }
 
-// HintedLabels returns the labels of a session with other hints. The ones given stay as they are.
+// HintedLabels returns a copy of the labels with the given hints.
 func HintedLabels(labels map[string]string, hints runtime.Hints) map[string]string {
 	out := maps.Clone(labels)
 	if out == nil {
@@ -83,17 +78,15 @@ func HintedLabels(labels map[string]string, hints runtime.Hints) map[string]stri
 	return out
 }
 
-// RulesOf returns the rules for a session that was started, from its [Labels]: without
-// what matters for a start only.
+// RulesOf returns the rules for a running session from its [Labels]. They do not contain the settings for a start.
 func RulesOf(labels map[string]string, set *agentcli.Set) Rules {
 	return RulesFor(runtime.Config{
 		ProviderName: labels[labelProvider], ProviderOverlayName: labels[labelOverlay], ReadyPromptPrefix: labels[labelReady],
 	}, set)
 }
 
-// ReadyLimit returns how long [Ready] waits when it is given no limit: 15 s for a
-// prompt, with a ReadyDelay that and 5 s more, between 5 s and 60 s; without a
-// ReadyPrefix the delay alone.
+// ReadyLimit returns the default limit of [Ready]. With a ReadyPrefix it is 15 s, or ReadyDelay plus 5 s, between 5 s and
+// 60 s, if ReadyDelay is set. Without a ReadyPrefix it is ReadyDelay, at most 60 s.
 func (r Rules) ReadyLimit() time.Duration {
 	switch {
 	case r.ReadyPrefix == "":

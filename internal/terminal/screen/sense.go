@@ -7,18 +7,19 @@ import (
 	"gascity/runtime"
 )
 
-// Sense returns what the frame shows of the agent's activity, each source for itself, and
-// what blocks it. It is pure: now is the time to which ages are measured. A screen that is
-// not as the rules say is [runtime.ActivityUnknown], never idle. What only others know is
-// missing: facts about processes, the instance in the pending question's RequestID, and
-// how long the screen has said so, for which Since is the last output.
+// Sense returns the evidence of the agent's activity in a frame, one entry for each source, and the question that blocks
+// the agent. It is a pure function: ages are measured to now. A screen that does not match the rules is
+// [runtime.ActivityUnknown], never idle.
+//
+// The caller must add what a frame does not contain: evidence of processes and the instance in the RequestID of the
+// pending question. Since of the screen's evidence is the time of the last output.
 func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 	r := runtime.Reading{At: now}
 	if f.Exited {
 		return r
 	}
 	if !f.LastOutput.IsZero() {
-		f.LastOutput = f.LastOutput.In(now.Location()) // a time of day that is drawn is the reader's
+		f.LastOutput = f.LastOutput.In(now.Location()) // a time of day on the screen is in the reader's time zone
 	}
 	v := NewSnapshot(f)
 	reported := func() (runtime.Evidence, bool) { return v.report(rules) }
@@ -35,7 +36,7 @@ func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 	r.Again = again
 	if asked, ok := v.asked(rules); ok {
 		if due := v.Status.Since.Add(askedRests); asked.source == runtime.SourceStatus && now.Before(due) {
-			r.Again = due // its words may follow
+			r.Again = due // the text of the question may still be drawn
 		} else {
 			r.Pending = asked.interaction()
 		}
@@ -43,12 +44,11 @@ func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 	return r
 }
 
-// askedRests is how long after a program's report that it waits for an answer the question
-// may take to be drawn.
+// askedRests is the time that a program has to draw a question after it has reported that it waits for an answer.
 const askedRests = 300 * time.Millisecond
 
-// aged judges evidence of the screen by the age of the last output, and says when that
-// will change although nothing is printed.
+// aged corrects the screen's evidence by the age of the last output. It also returns the time at which the result will
+// change without new output; zero if it will not.
 func (v Snapshot) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Time) {
 	e.Since = v.LastOutput
 	if v.LastOutput.IsZero() {
@@ -68,34 +68,34 @@ func (v Snapshot) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, tim
 }
 
 const (
-	// wholeAfter is how old the last output must be for a screen to be taken as it is.
+	// wholeAfter is the time since the last output after which a screen counts as completely drawn.
 	wholeAfter = 20 * time.Millisecond
-	// maxFrames bounds the looks at a screen that never rests.
+	// maxFrames is the limit of frames that Whole reads of a screen that always changes.
 	maxFrames = 4
 )
 
-// asked is what blocked a session when it was looked at last; zero: nothing did.
+// asked is the question that blocked a session at the last reading; the zero value means none.
 type asked struct {
 	life, request string
-	bound         string // the request by [Life.Bind]
+	bound         string // the result of [Life.Bind] for the request
 
-	next      string    // another request, seen since then without a break; empty: none is asked
-	since     time.Time // zero: the request is on the screen
-	unsettled time.Time // when it was not on the screen first
+	next      string    // another request that was seen at all readings since then; empty means no question
+	since     time.Time // the time of the first reading with next; zero if request is on the screen
+	unsettled time.Time // the time of the first reading in which request was not on the screen
 }
 
 const (
-	// stands is how long a question must be on the screen, or missing there, until that is
-	// true: a program that redraws its screen may show a part of it in between.
+	// stands is the time that a question must be on the screen, or missing, before this counts. A program that redraws its
+	// screen may show a part of it in between.
 	stands = 100 * time.Millisecond
-	// maxUnsettled bounds the wait for a screen that shows another question with each look.
+	// maxUnsettled is the limit of this wait for a screen that shows another question at each reading.
 	maxUnsettled = time.Second
 )
 
-// Sense returns the function of this name for the newest frame of a session, which it returns
-// too. A question blocks the agent if it did when the session was read last, or has stood
-// for a moment. Until then a question that appears is a reading without it that says when
-// to read again; for one that changes or disappears Sense waits.
+// Sense reads the newest frame of a session and returns it with the reading of the function [Sense]. A question counts if
+// it blocked the session at the last reading, or has been on the screen for a moment (stands). For a new question that is
+// too recent, Sense returns a reading without the question, and with the time to read again. If a question changes or
+// disappears, Sense waits until the change counts.
 func (m *Memory) Sense(ctx context.Context, session string, life Life, t Terminal, rules Rules) (Frame, runtime.Reading, error) {
 	for {
 		f, err := Whole(ctx, t)
@@ -123,8 +123,8 @@ func (m *Memory) Sense(ctx context.Context, session string, life Life, t Termina
 	}
 }
 
-// unsettled returns a reading of a screen on which a question appears: the agent waits, and the next
-// reading says for what.
+// unsettled returns the reading for a screen on which a question has just appeared: the agent waits, and the next reading
+// contains the question.
 func unsettled(r runtime.Reading, now time.Time) runtime.Reading {
 	for i, e := range r.Evidence {
 		if e.Source == runtime.SourceScreen {
@@ -136,9 +136,9 @@ func unsettled(r runtime.Reading, now time.Time) runtime.Reading {
 	return r
 }
 
-// settles reports whether the request blocks the session: it did before, or has stood for a moment.
-// Empty means that nothing does. An answered question may disappear at once. before is the request that blocked
-// the session until now.
+// settles reports whether the request counts: it blocked the session before, or has been on the screen for a moment. An
+// empty request means no question. An answered question may disappear at once. before is the request that has counted
+// until now.
 func (m *Memory) settles(session string, life Life, request string, lastOutput, now time.Time) (settled bool, before string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,8 +165,8 @@ func (m *Memory) settles(session string, life Life, request string, lastOutput, 
 	return true, was.request
 }
 
-// Standing returns the question that is meant, by its RequestID. One that is not on the screen
-// may be so in a moment: the program redraws. [runtime.ErrInteractionGone] if it is not.
+// Standing returns the question on the screen whose RequestID meant accepts. It waits a moment for the question, because
+// the program may be redrawing. It returns [runtime.ErrInteractionGone] if the question is not on the screen.
 func Standing(ctx context.Context, t Terminal, rules Rules, meant func(request string) bool) (*runtime.PendingInteraction, error) {
 	for began := time.Now(); ; {
 		f, err := Whole(ctx, t)
@@ -188,8 +188,8 @@ func Standing(ctx context.Context, t Terminal, rules Rules, meant func(request s
 	}
 }
 
-// Whole returns a frame of a screen that is not in the middle of being painted, or the
-// newest after a moment.
+// Whole returns a frame of a completely drawn screen. If the screen always changes, it returns the newest frame after a
+// moment.
 func Whole(ctx context.Context, t Terminal) (Frame, error) {
 	for n := 1; ; n++ {
 		f, err := t.Frame(ctx, 0)

@@ -7,7 +7,7 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// Dialogs is the result of the dialogs that came up.
+// Dialogs lists the dialogs that appeared during a wait.
 type Dialogs struct {
 	Answered   []Answer
 	Unanswered *Unanswered // still on the screen at the end; nil if none is
@@ -17,11 +17,10 @@ type Dialogs struct {
 type Answer struct {
 	Rule  string // the rule's ID
 	Kind  agentcli.DialogKind
-	Label string // the option that was chosen
+	Label string // the chosen option
 }
 
-// Unanswered is a dialog that got no keys: its layout is unknown, or no rule
-// says what to choose. It is material for a pending question.
+// Unanswered is a dialog that was not answered, with the reason in Why. Callers report it as a pending question.
 type Unanswered struct {
 	Kind    agentcli.DialogKind
 	Text    string // the screen, without empty rows
@@ -29,53 +28,50 @@ type Unanswered struct {
 	Why     string
 }
 
-// startupHandler sees an agent through its start: it answers dialogs and stops at the
-// prompt.
+// startupHandler answers the dialogs of an agent that starts, until its prompt is on the screen.
 //
-// A key is pressed only if the program reads keys, has read all that was sent to it, and
-// the dialog has stood still for a while: a program draws its first dialog before it acts
-// on keys, and drops those that come between. So a key that only moves the highlight is
-// pressed again if the program has read it and shows nothing of it for long. The key that
-// confirms only is where the rule says so: a second one may reach the next dialog, whatever is
-// highlighted there.
+// It presses a key only if the program reads keys, has read all earlier input, and the dialog has not changed for a while.
+// A program may draw its first dialog before it handles keys, and drop keys until then. Therefore a key that moves the
+// highlight is repeated if the program has read it and the screen does not change for lostAfter. The confirming key is
+// repeated only if the rule allows it, because a second one could confirm the next dialog.
 type startupHandler struct {
 	*Watcher
 	rules  Rules
 	prompt func(Snapshot, Rules) string
-	more   time.Duration // that is left at least after each answer
-	blank  time.Time     // how long the end is put off while nothing is on the screen
+	more   time.Duration // the minimum time until the end after each answer
+	blank  time.Time     // the time until which the end is postponed while the screen is empty
 	dialogs
 }
 
-// dialogs is the greeter's memory.
+// dialogs is the state of a startupHandler.
 type dialogs struct {
 	end      time.Time
-	now      *Dialog // on the screen
-	pressed  string  // the state that last got a key
-	rule     string  // the dialog that it was in
-	final    bool    // it was the confirming key
-	read     bool    // the program was seen to have read it
-	repeats  int     // how often the key of this dialog was pressed again
-	keys     int
+	now      *Dialog // the dialog on the screen; nil if none
+	pressed  string  // the state of the dialog at the last key
+	rule     string  // the rule of that dialog
+	final    bool    // the last key was the confirming one
+	read     bool    // the program has read the last key
+	repeats  int     // the number of repeated keys in this dialog
+	keys     int     // the number of all keys
 	answered []Answer
 }
 
 const (
-	// settleTime is how long a dialog must stand still before its first key.
+	// settleTime is the time that a dialog must not change before its first key.
 	settleTime = 300 * time.Millisecond
-	// steady is the same for one that has reacted to a key: it may be half painted.
+	// steady replaces settleTime for a dialog that has reacted to a key: it may be half drawn.
 	steady = 50 * time.Millisecond
-	// lostAfter is how long a program that was seen to have read a key may show nothing of it
-	// before that key counts as dropped. It is looked at as often.
+	// lostAfter is the time without a change after which a key that the program has read counts as dropped. It is also the
+	// interval of these checks.
 	lostAfter = 1500 * time.Millisecond
-	// goneAfter is how long a dialog must be off the screen before the same one
-	// counts as a new one and not as a repaint.
+	// goneAfter is the time that a dialog must be off the screen before the same dialog counts as a new one.
 	goneAfter = 300 * time.Millisecond
-	// maxKeys bounds the keys of one start, maxRepeats those that are pressed again in
-	// one dialog.
+	// maxKeys is the limit of keys in one start, maxRepeats the limit of repeated keys in one dialog.
 	maxKeys    = 64
 	maxRepeats = 3
 )
+
+// newStartupHandler returns a startupHandler. prompt returns the row that shows that the agent is ready; empty if it is not.
 
 func newStartupHandler(ctx context.Context, t Terminal, rules Rules, prompt func(Snapshot, Rules) string) (*startupHandler, error) {
 	w, err := NewWatcher(ctx, t)
@@ -85,8 +81,8 @@ func newStartupHandler(ctx context.Context, t Terminal, rules Rules, prompt func
 	return &startupHandler{Watcher: w, rules: rules, prompt: prompt}, nil
 }
 
-// until follows the screen until the prompt is seen, whose row it returns, or
-// end has come.
+// until answers dialogs until the prompt is on the screen, and returns the row of the prompt. It returns "" when end has
+// passed.
 func (g *startupHandler) until(ctx context.Context, end time.Time) (seen string, err error) {
 	g.end = end
 	for {
@@ -105,7 +101,7 @@ func (g *startupHandler) until(ctx context.Context, end time.Time) (seen string,
 			case g.pressed != "":
 				wait = min(wait, goneAfter)
 			}
-		} else if g.answers() {
+		} else if g.mayAnswer() {
 			wait = min(wait, g.rest())
 		}
 		if wait <= 0 {
@@ -118,14 +114,13 @@ func (g *startupHandler) until(ctx context.Context, end time.Time) (seen string,
 		if changed {
 			continue
 		}
-		if err := g.still(ctx); err != nil {
+		if err := g.pressKey(ctx); err != nil {
 			return "", err
 		}
 	}
 }
 
-// left returns the time until the end, which does not begin to run before the program has
-// drawn something.
+// left returns the time until the end. While the screen is empty, the end is postponed up to blank.
 func (g *startupHandler) left() time.Duration {
 	if g.blank.IsZero() {
 		return time.Until(g.end)
@@ -140,8 +135,8 @@ func (g *startupHandler) left() time.Duration {
 	return time.Until(g.end)
 }
 
-// answers reports whether the dialog on the screen is to get a key.
-func (g *startupHandler) answers() bool {
+// mayAnswer reports whether the dialog on the screen may get a key.
+func (g *startupHandler) mayAnswer() bool {
 	if !g.rules.AnswerDialogs || g.now.Why != "" || g.keys >= maxKeys {
 		return false
 	}
@@ -149,7 +144,7 @@ func (g *startupHandler) answers() bool {
 	return g.now.state() != g.pressed || again && g.repeats < maxRepeats
 }
 
-// rest returns how long the dialog must stand still before its next key.
+// rest returns the time that the dialog must not change before its next key.
 func (g *startupHandler) rest() time.Duration {
 	switch {
 	case g.now.state() == g.pressed:
@@ -161,14 +156,14 @@ func (g *startupHandler) rest() time.Duration {
 	}
 }
 
-// still is called when the screen has not changed for a while.
-func (g *startupHandler) still(ctx context.Context) error {
+// pressKey presses the next key of the dialog, if it may. It is called when the screen has not changed for the time in rest.
+func (g *startupHandler) pressKey(ctx context.Context) error {
 	if g.now == nil {
 		g.pressed, g.rule, g.repeats = "", "", 0
-		_, err := g.refresh(ctx) // what it reads may have changed without a new frame
+		_, err := g.refresh(ctx) // the input state may have changed without a new frame
 		return err
 	}
-	if !g.answers() {
+	if !g.mayAnswer() {
 		return nil
 	}
 	state := g.now.state()
@@ -178,7 +173,7 @@ func (g *startupHandler) still(ctx context.Context) error {
 	name, done, err := g.now.NextKey()
 	if err != nil {
 		g.now.Why = err.Error()
-		return nil //nolint:nilerr // it becomes the reason in the report
+		return nil //nolint:nilerr // report contains the error as the reason
 	}
 	if g.now.Rule != g.rule {
 		g.repeats = 0
@@ -198,7 +193,7 @@ func (g *startupHandler) still(ctx context.Context) error {
 	return g.Key(ctx, name)
 }
 
-// refresh takes the present frame, for what changes without a new one, and returns its dialog.
+// refresh reads the current frame and returns its dialog, because some state changes without a new frame.
 func (g *startupHandler) refresh(ctx context.Context) (*Dialog, error) {
 	f, err := g.Terminal.Frame(ctx, 0)
 	if err != nil {
@@ -208,8 +203,8 @@ func (g *startupHandler) refresh(ctx context.Context) (*Dialog, error) {
 	return g.Snapshot.Dialog(g.rules), nil
 }
 
-// acceptsKeys reports whether a key would reach the dialog, and it alone. One is pressed again
-// only if it is known that the program has read the last.
+// acceptsKeys reports whether a key would reach this dialog and nothing else. A repeated key requires that the program has
+// read the last one at two checks.
 func (g *startupHandler) acceptsKeys() bool {
 	if g.Snapshot.Exited || g.Snapshot.Modes.Synchronized || g.Snapshot.IsNotReadingKeys(g.rules) {
 		return false
@@ -222,6 +217,7 @@ func (g *startupHandler) acceptsKeys() bool {
 	return before && g.read
 }
 
+// report returns the answered dialogs and the unanswered one on the screen.
 func (g *startupHandler) report() Dialogs {
 	d := Dialogs{Answered: g.answered}
 	if g.now == nil {
@@ -231,11 +227,11 @@ func (g *startupHandler) report() Dialogs {
 	switch {
 	case d.Unanswered.Why != "":
 	case !g.rules.AnswerDialogs:
-		d.Unanswered.Why = "dialogs are not to be answered"
+		d.Unanswered.Why = "gc is configured not to answer dialogs"
 	case g.now.state() == g.pressed:
-		d.Unanswered.Why = "it did not react to a key"
+		d.Unanswered.Why = "the dialog did not react to a key"
 	default:
-		d.Unanswered.Why = "its program does not read keys"
+		d.Unanswered.Why = "the program does not read keys"
 	}
 	return d
 }

@@ -8,13 +8,13 @@ import (
 	"gascity/runtime"
 )
 
-// Program returns the program's own report; its State is empty if there is none.
+// Program returns the status that the program has reported. Its State is empty if there is none.
 func (f Frame) Program() vt.Status {
 	s, _ := vt.ParseStatus(f.Status.Text)
 	return s
 }
 
-// statusKind maps a kind of the program status protocol.
+// statusKind converts a kind of the program status protocol to a runtime kind of wait.
 func statusKind(kind string) string {
 	switch kind {
 	case "permission":
@@ -28,7 +28,7 @@ func statusKind(kind string) string {
 	}
 }
 
-// dialogKind maps a kind of dialog.
+// dialogKind converts a kind of dialog to a runtime kind of wait.
 func dialogKind(kind agentcli.DialogKind) string {
 	switch kind {
 	case agentcli.DialogTool, agentcli.DialogTrust, agentcli.DialogBypass, agentcli.DialogMCP, agentcli.DialogHooks, agentcli.DialogImports:
@@ -42,7 +42,8 @@ func dialogKind(kind agentcli.DialogKind) string {
 	}
 }
 
-// reported returns what the program says itself. A turn that ended badly has ended too.
+// reported returns the evidence of the program's own status. A turn that ended with an error counts as idle, with an
+// obstacle.
 func (f Frame) reported() (runtime.Evidence, bool) {
 	s := f.Program()
 	e := runtime.Evidence{Source: runtime.SourceStatus, Since: f.Status.Since, Detail: "status " + s.State}
@@ -67,8 +68,8 @@ func (f Frame) reported() (runtime.Evidence, bool) {
 	return e, true
 }
 
-// report is [Frame.reported] in view of the screen: a program that waits for a login, and shows
-// no dialog for it, takes prompts.
+// report returns the evidence of [Frame.reported], corrected by the screen. A program that waits for a login and shows no
+// dialog counts as idle, because it accepts prompts.
 func (v Snapshot) report(rules Rules) (runtime.Evidence, bool) {
 	e, ok := v.reported()
 	if ok && v.NeedsLogin(rules) {
@@ -81,8 +82,7 @@ func (v Snapshot) report(rules Rules) (runtime.Evidence, bool) {
 	return e, ok
 }
 
-// progress returns what OSC 9;4 says: something goes on. That it ended badly, or is over, says
-// nothing of what comes next.
+// progress returns the evidence of OSC 9;4: the program is busy. A report that progress has ended or failed is no evidence.
 func (f Frame) progress() (runtime.Evidence, bool) {
 	text := f.Progress.Text
 	if text == "" || text[0] == '0' || text[0] == '2' {
@@ -93,7 +93,7 @@ func (f Frame) progress() (runtime.Evidence, bool) {
 	}, true
 }
 
-// marked is what the marks of shell integration say.
+// shellMark returns the evidence of the shell integration marks (OSC 133).
 func (f Frame) shellMark() (runtime.Evidence, bool) {
 	e := runtime.Evidence{Source: runtime.SourceMark, Since: f.Mark.Since, Detail: "mark " + f.Mark.Text}
 	switch f.Mark.Text {

@@ -1,10 +1,8 @@
-// Package screen reads an interactive terminal: when an agent is ready, what it does,
-// what it asks, when a turn is over; and it answers dialogs. It is written once, against
-// screens, keys and events, for every driver that has a terminal. What types prompts is
-// package inject.
+// Package screen interprets the screen of an interactive terminal: whether an agent is ready, its activity, its
+// questions and the end of a turn. It also answers dialogs. All drivers with a terminal use it. Package inject types
+// prompts.
 //
-// Nothing here waits for a fixed time. Every wait is for the next frame, with a
-// deadline.
+// There are no fixed sleeps. Every wait is for the next frame, with a deadline.
 package screen
 
 import (
@@ -15,23 +13,18 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// ErrExited reports that the agent exited while something was expected of it.
+// ErrExited reports that the agent has exited during an operation.
 var ErrExited = errors.New("agent has exited")
 
-// Terminal is a session's terminal as the rules of this package see it. All
-// methods are safe for concurrent use. One call of this package's functions at
-// a time, or of package inject's, may send to a terminal: the driver holds its input
-// lock around them.
+// Terminal is the terminal of a session. All methods are safe for concurrent use. Only one function of this package or of
+// package inject at a time may send to a terminal: the driver holds its input lock around the call.
 type Terminal interface {
-	// Frame returns the terminal's state. It waits until its sequence number is
-	// greater than after, or the agent has exited, or ctx ends; zero returns at
-	// once. Changes in between are coalesced: it is always the newest. The end
-	// of ctx is the only way to learn that nothing changed, so it must be
-	// honoured at once and the error must match ctx.Err().
+	// Frame returns the newest state of the terminal. It waits until the sequence number is greater than after, the agent
+	// has exited or ctx ends; if after is zero, it returns at once. Intermediate states are skipped. If ctx ends, Frame
+	// must return at once with an error that matches ctx.Err(): callers detect in this way that nothing has changed.
 	Frame(ctx context.Context, after uint64) (Frame, error)
-	// Send writes input bytes in one piece: no other sender's bytes come in
-	// between. It returns when all are accepted by the terminal, and blocks for
-	// as long as the program does not read.
+	// Send writes input bytes in one piece: no bytes of other senders come in between. It returns when the terminal has
+	// accepted all bytes, and blocks while the program does not read.
 	Send(ctx context.Context, p []byte) error
 }
 
@@ -43,71 +36,67 @@ type Frame struct {
 	Modes  vt.Modes
 	Title  string
 
-	// What the program reports about itself: its status (OSC 7501), its progress (OSC
-	// 9;4) and its mark of shell integration (OSC 133).
+	// The reports of the program about itself: its status (OSC 7501), its progress (OSC 9;4) and its mark of shell
+	// integration (OSC 133).
 	Status, Progress, Mark Sign
 
-	// Cells returns visible row y with styles, asked for only where a style
-	// decides; nil when the driver has none. It reads this frame, whatever comes
-	// later.
+	// Cells returns visible row y with styles, for decisions that depend on a style; nil if the driver has no styles. It
+	// always reads this frame, also after later output.
 	Cells func(y int) []vt.Cell
 
 	Line       LineMode
 	Input      InputState
-	Lines      bool      // the kernel collects a line, and Enter ends it; Input is InputWaiting until finished lines are read
-	Silent     bool      // Lines, and the kernel shows nothing of a line
-	LastOutput time.Time // when the last output byte came
-	LastHuman  time.Time // when a person last typed through an attached terminal; zero if never
-	Attached   int       // attached terminals with input
-	Exited     bool      // the agent has exited; nothing will change any more
+	Lines      bool      // the kernel edits the line and Enter finishes it; Input is InputWaiting until finished lines are read
+	Silent     bool      // Lines is true and the kernel does not echo
+	LastOutput time.Time // the time of the last output byte
+	LastHuman  time.Time // the time of a person's last input through an attached terminal; zero if never
+	Attached   int       // the number of attached terminals with input
+	Exited     bool      // the agent has exited; the frame is final
 }
 
-// Sign is one report of a program about itself. Text is empty if it says nothing.
+// Sign is one report of a program about itself. Text is empty if there is none.
 type Sign struct {
 	Text  string
-	Since time.Time // when it began to say so
+	Since time.Time // the time of the first report with this text
 }
 
-// Holder is a Terminal that can keep back what people type.
+// Holder is a Terminal that can hold the keys of people.
 type Holder interface {
-	// Hold keeps it back until release is called, for at most [HoldLimit] from the first key
-	// on. Release is nil if there is no person to hold, or no way: nothing is kept back
-	// then.
+	// Hold delays the keys of people until release is called, for at most [HoldLimit] from the first key on. release is
+	// nil if no keys are held: no person is attached, or holding is not possible.
 	Hold(ctx context.Context) (release func(), err error)
 }
 
-// LimitedHolder is a Holder whose holds last longer while their holder lives.
+// LimitedHolder is a Holder whose holds can last longer than HoldLimit.
 type LimitedHolder interface {
 	Holder
 
-	// MaxHold is how long the present hold lasts from its beginning, also while a
-	// person types.
+	// MaxHold returns the longest duration of the current hold, from its beginning, also while a person types.
 	MaxHold() time.Duration
 }
 
-// HoldLimit is how long a [Holder] keeps people's input back.
+// HoldLimit is the longest time for which a [Holder] holds keys.
 const HoldLimit = 2 * time.Second
 
-// LineMode is who edits the input box.
+// LineMode is the editor of the input line: the kernel or the program.
 type LineMode uint8
 
 // The line modes.
 const (
 	LineUnknown LineMode = iota
 	LineRaw              // the program reads keys
-	LineCooked           // the kernel collects a line (termios ICANON) of at most [MaxCookedLine] bytes
+	LineCooked           // the kernel edits a line (termios ICANON) of at most [MaxCookedLine] bytes
 )
 
-// MaxCookedLine is the longest line, without its Enter, that a terminal in
-// cooked mode can carry; the kernel drops what is beyond.
+// MaxCookedLine is the longest line in bytes, without its Enter, in cooked mode. The kernel drops further bytes.
 const MaxCookedLine = 4095
 
-// InputState is the outcome of the input that was sent. It may change without a new frame.
+// InputState is the state of the input that was sent: read by the program or not. It may change without a new frame.
 type InputState uint8
 
 // The states.
 const (
 	InputUnknown InputState = iota
-	InputRead               // the program has read all of it
-	InputWaiting            // the program has not: what it shows does not count the rest
+	InputRead               // the program has read all input
+	InputWaiting            // some input is unread, so the screen does not show its effect yet
 )

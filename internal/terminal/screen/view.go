@@ -9,17 +9,16 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// Snapshot is a frame as it is read by the rules of a program: NBSP is a space, box borders
-// are blanks, there are no trailing spaces. Columns stay where they were.
+// Snapshot is a frame with normalized rows: NBSP and box borders are replaced by spaces, and trailing spaces are removed.
+// Columns do not change.
 type Snapshot struct {
 	Frame
 	rows []string
 
-	folded func() string // the rows as one text that is folded, worked out once
+	folded func() string // the rows as one folded text, computed once
 }
 
-// Update returns the view of a newer frame, which shows the same rows where its sequence number
-// is the same.
+// Update returns the snapshot of a newer frame. It reuses the rows if the sequence number is the same.
 func (v Snapshot) Update(f Frame) Snapshot {
 	if f.Seq != v.Seq {
 		return NewSnapshot(f)
@@ -28,7 +27,7 @@ func (v Snapshot) Update(f Frame) Snapshot {
 	return v
 }
 
-// NewSnapshot reads a frame.
+// NewSnapshot returns the snapshot of a frame.
 func NewSnapshot(f Frame) Snapshot {
 	v := Snapshot{Frame: f, rows: make([]string, len(f.Rows))}
 	for i, row := range f.Rows {
@@ -40,6 +39,7 @@ func NewSnapshot(f Frame) Snapshot {
 
 const borders = "│┃║▌▐"
 
+// clean returns a row with spaces for NBSP and for box borders at its ends, without trailing spaces.
 func clean(row string) string {
 	row = strings.TrimRight(strings.ReplaceAll(row, "\u00a0", " "), " ")
 	if head := strings.TrimLeft(row, " "); head != "" {
@@ -53,12 +53,11 @@ func clean(row string) string {
 	return strings.TrimRight(row, " ")
 }
 
-// maxIndent is how far a prompt may be indented, as inside a box.
+// maxIndent is the largest indentation of a prompt, for example inside a box.
 const maxIndent = 2
 
-// cutMark returns what follows the mark at the beginning of a cleaned row. A
-// mark needs a space or the end of the row behind it, so that ">>> " is not
-// "> ".
+// cutMark returns the text after the mark at the beginning of a cleaned row. A space or the end of the row must follow a
+// mark, so ">>> " does not match "> ".
 func cutMark(row, mark string) (rest string, ok bool) {
 	mark = strings.TrimRight(strings.ReplaceAll(mark, "\u00a0", " "), " ")
 	trimmed := strings.TrimLeft(row, " ")
@@ -72,11 +71,11 @@ func cutMark(row, mark string) (rest string, ok bool) {
 	return strings.TrimPrefix(rest, " "), true
 }
 
-// isWordMark reports whether a mark needs a space behind it: one that is a text
-// ("ready>") may be followed by anything.
+// isWordMark reports whether a space must follow the mark. Any text may follow a mark of more than three characters
+// ("ready>").
 func isWordMark(mark string) bool { return utf8.RuneCountInString(mark) <= 3 }
 
-// hasPrefixRow returns the last row that begins with the ready prefix.
+// prefixRow returns the last row that begins with the ready prefix.
 func (v Snapshot) prefixRow(prefix string) (string, bool) {
 	for _, v0 := range slices.Backward(v.rows) {
 		if _, ok := cutMark(v0, prefix); ok {
@@ -89,6 +88,7 @@ func (v Snapshot) prefixRow(prefix string) (string, bool) {
 // minRule is the shortest row of line characters that counts as a rule.
 const minRule = 8
 
+// isLineRune reports whether r is a line drawing character that can be part of a horizontal rule.
 func isLineRune(r rune) bool {
 	switch r {
 	case '│', '┃', '║':
@@ -99,8 +99,7 @@ func isLineRune(r rune) bool {
 	return r >= 0x2500 && r <= 0x257f
 }
 
-// ruleRow reports whether a row is a horizontal rule or the edge of a box, and
-// whether it is plain, that is, holds no text.
+// ruleRow reports whether a row is a horizontal rule or the edge of a box. plain reports whether it contains no text.
 func ruleRow(row string) (rule, plain bool) {
 	row = strings.TrimSpace(row)
 	if first, _ := utf8.DecodeRuneInString(row); !isLineRune(first) {
@@ -120,7 +119,7 @@ func ruleRow(row string) (rule, plain bool) {
 	return true, others == 0
 }
 
-// edged reports whether a row begins and ends with line characters.
+// edged reports whether a row begins with two line characters and ends with one.
 func edged(row string) bool {
 	first, n := utf8.DecodeRuneInString(row)
 	second, _ := utf8.DecodeRuneInString(row[n:])
@@ -134,7 +133,7 @@ func cornered(row string) bool {
 	return r >= 0x250c && r <= 0x251b || r >= 0x2552 && r <= 0x255d || r >= 0x256d && r <= 0x2570
 }
 
-// blank reports whether nothing is on the screen.
+// blank reports whether the screen is empty.
 func (v Snapshot) blank() bool {
 	for _, row := range v.rows {
 		if row != "" {
@@ -144,7 +143,7 @@ func (v Snapshot) blank() bool {
 	return true
 }
 
-// text returns the rows that are not empty, at most the last n.
+// text returns the last n rows that are not empty.
 func (v Snapshot) text(n int) string {
 	var kept []string
 	for _, row := range v.Rows {

@@ -8,21 +8,19 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// repaint is how long a program may take between the announced begin and the
-// end of a repaint before its half-painted screen is judged.
+// repaint is the longest wait for the end of a synchronized update before the half-drawn screen is used.
 const repaint = 100 * time.Millisecond
 
-// Watcher follows the frames of a terminal, and holds people's input back while something
-// is typed. It is for one goroutine.
+// Watcher reads the frames of a terminal, and can hold people's keys while gc types. It is for one goroutine.
 type Watcher struct {
 	Terminal Terminal
-	Snapshot Snapshot // of the frame that was taken last
+	Snapshot Snapshot // of the last frame
 
-	release func() // nil: nothing is held
+	release func() // ends the hold; nil if there is none
 	since   time.Time
 }
 
-// NewWatcher takes the present frame.
+// NewWatcher returns a Watcher with the current frame.
 func NewWatcher(ctx context.Context, t Terminal) (*Watcher, error) {
 	w := &Watcher{Terminal: t}
 	if err := w.Refresh(ctx); err != nil {
@@ -31,7 +29,7 @@ func NewWatcher(ctx context.Context, t Terminal) (*Watcher, error) {
 	return w, nil
 }
 
-// Refresh takes the present frame.
+// Refresh reads the current frame.
 func (w *Watcher) Refresh(ctx context.Context) error {
 	f, err := w.Terminal.Frame(ctx, 0)
 	if err != nil {
@@ -44,8 +42,8 @@ func (w *Watcher) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Next waits up to d for a newer frame; changed is false if none came. The end
-// of ctx is an error, the exit of the agent is not: see Frame.Exited.
+// Next waits up to d for a newer frame and reads it; changed is false if there was none. If ctx ends, Next returns an error.
+// The exit of the agent is no error: see Frame.Exited.
 func (w *Watcher) Next(ctx context.Context, d time.Duration) (changed bool, err error) {
 	f, ok, err := w.newer(ctx, d)
 	if err != nil || !ok {
@@ -65,6 +63,7 @@ func (w *Watcher) Next(ctx context.Context, d time.Duration) (changed bool, err 
 	return true, nil
 }
 
+// newer waits up to d for a frame after the current one; false if there is none.
 func (w *Watcher) newer(ctx context.Context, d time.Duration) (Frame, bool, error) {
 	if w.Snapshot.Exited {
 		return Frame{}, false, nil
@@ -72,6 +71,7 @@ func (w *Watcher) newer(ctx context.Context, d time.Duration) (Frame, bool, erro
 	return w.after(ctx, w.Snapshot.Seq, d)
 }
 
+// after waits up to d for a frame with a sequence number greater than seq; false if there is none.
 func (w *Watcher) after(ctx context.Context, seq uint64, d time.Duration) (Frame, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return Frame{}, false, context.Cause(ctx)
@@ -103,12 +103,11 @@ func (w *Watcher) Key(ctx context.Context, name string) error {
 	return w.Terminal.Send(ctx, p)
 }
 
-// holdMargin is how much before its end a hold is no longer relied upon.
+// holdMargin is the time before the end of a hold in which Hold begins a new one.
 const holdMargin = 300 * time.Millisecond
 
-// Hold ensures that people's input is kept back for another moment, until Release, by
-// a terminal that can: see [Holder]. Where it had to be let through for that, the frame
-// is a new one, and what people typed meanwhile shows in it.
+// Hold ensures that people's keys are held for at least holdMargin more, or until Release, if the terminal is a [Holder]. If
+// it must end an old hold and begin a new one, it reads a new frame, which shows what people have typed in between.
 func (w *Watcher) Hold(ctx context.Context) error {
 	holder, ok := w.Terminal.(Holder)
 	if !ok || w.release != nil && time.Since(w.since) < w.maxHold()-holdMargin {
@@ -128,16 +127,16 @@ func (w *Watcher) Hold(ctx context.Context) error {
 	return err
 }
 
-// maxHold returns how long the present hold lasts.
+// maxHold returns the longest duration of the current hold.
 func (w *Watcher) maxHold() time.Duration {
-	if keeper, ok := w.Terminal.(LimitedHolder); ok {
-		return keeper.MaxHold()
+	if holder, ok := w.Terminal.(LimitedHolder); ok {
+		return holder.MaxHold()
 	}
 	return HoldLimit
 }
 
-// Renew begins a hold that has lasted for a while again, before something is typed that must
-// not be interrupted halfway. What people typed meanwhile shows in the frame.
+// Renew replaces a hold that has used half of its time by a new one, before input that must not be interrupted. The frame
+// then shows what people have typed in between.
 func (w *Watcher) Renew(ctx context.Context) error {
 	if w.release == nil || time.Since(w.since) < w.maxHold()/2 {
 		return nil
@@ -146,7 +145,7 @@ func (w *Watcher) Renew(ctx context.Context) error {
 	return w.Hold(ctx)
 }
 
-// Release lets people's input through that was kept back, if any is.
+// Release ends the hold, if there is one, so the held keys go to the program.
 func (w *Watcher) Release() {
 	if w.release != nil {
 		w.release()
