@@ -2,7 +2,7 @@ package inputlog
 
 import "encoding/json"
 
-// stored is the account as JSON.
+// stored is the JSON form of Deliveries.
 type stored struct {
 	Deliveries []storedEntry `json:"deliveries,omitempty"` // in their order
 	Forgot     bool          `json:"forgot,omitempty"`
@@ -12,14 +12,15 @@ type stored struct {
 	Partial    bool          `json:"partial,omitempty"`
 }
 
+// storedEntry is the JSON form of an Entry.
 type storedEntry struct {
 	Entry
 
 	Undo []byte `json:"undo,omitempty"`
 }
 
-// MarshalJSON encodes the account. It holds the text of the last delivery for as long as
-// that is open, and of no other.
+// MarshalJSON implements json.Marshaler. The result contains only the text of the last delivery, and only while that is
+// open.
 func (d *Deliveries) MarshalJSON() ([]byte, error) {
 	s := stored{Forgot: d.forgot, Unread: d.unread, News: d.news, Shows: d.shows, Partial: d.partial}
 	for _, e := range d.order {
@@ -28,7 +29,7 @@ func (d *Deliveries) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON puts an account in the place of this one. Limit stays as it is.
+// UnmarshalJSON implements json.Unmarshaler. It replaces the log and does not change Limit.
 func (d *Deliveries) UnmarshalJSON(data []byte) error {
 	var s stored
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -37,7 +38,7 @@ func (d *Deliveries) UnmarshalJSON(data []byte) error {
 	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, shows: s.Shows, partial: s.Partial, entries: map[string]*Entry{}}
 	for _, stored := range s.Deliveries {
 		e := &stored.Entry
-		e.undo, e.Rest = stored.Undo, max(e.Rest, e.Marks*len(Mark)) // an older account has no Rest
+		e.undo, e.Rest = stored.Undo, max(e.Rest, e.Marks*len(Mark)) // a log of an older gc has no Rest
 		d.entries[e.ID], d.last = e, e
 		d.order = append(d.order, e)
 	}

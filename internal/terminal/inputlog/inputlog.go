@@ -1,7 +1,6 @@
-// Package inputlog is the account of deliveries of prompts into one terminal: what was done
-// to its input box, noted before it is done, so that another process can find out the
-// outcome of a delivery that was cut off. Nothing here acts. The owner of the terminal
-// keeps the account, in memory or stored: [Deliveries] is JSON.
+// Package inputlog implements the log of deliveries of prompts into one terminal. Each input is logged before it is sent,
+// so another process can find out the outcome of an interrupted delivery. The package only stores data and does no I/O.
+// The owner of the terminal keeps the log in memory or stores it: [Deliveries] can be encoded as JSON.
 package inputlog
 
 import (
@@ -13,8 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// ID returns the name of a delivery in the account: its own if it was given one, else its
-// text's.
+// ID returns the ID of a delivery in the log: given, or a hash of the text if given is empty.
 func ID(given, text string) string {
 	if given != "" {
 		return given
@@ -23,94 +21,87 @@ func ID(given, text string) string {
 	return "text " + hex.EncodeToString(sum[:])
 }
 
-// Entry is what is known of one delivery of a prompt. A delivery has none until it is
-// begun; the last one of an ID counts.
+// Entry is the log entry of one delivery of a prompt. It exists from Begin on. If several deliveries have the same ID, the
+// last one counts.
 type Entry struct {
 	ID   string `json:"id"`
-	Text []byte `json:"text,omitempty"` // while Open
-	// Open: the text, or a part of it, may be in the input box or on its way there.
+	Text []byte `json:"text,omitempty"` // set while Open is true
+	// Open: the text, or a part of it, may be in the input box or in unread input.
 	Open bool `json:"open"`
-	// Unsent: not a byte of the text was sent, though marks may have been.
+	// Unsent: not a byte of the text was sent. Marks may have been sent.
 	Unsent bool `json:"unsent,omitempty"`
-	// Marks is how many marks may be in the input box, or on their way there, behind all
-	// else.
+	// Marks is the number of marks that may be at the end of the input box or of the unread input.
 	Marks int `json:"marks,omitempty"`
-	// Rest is how many characters of marks may be at the end of the input box: also those of
-	// marks behind which a key was sent that removes text, which may have had no effect.
+	// Rest is the number of characters of marks that may be at the end of the input box. It includes marks after which a
+	// key that removes text was sent, because the key may have had no effect.
 	Rest int `json:"rest,omitempty"`
-	// Marked: a mark was typed, now or before.
+	// Marked: a mark was typed at some time.
 	Marked bool `json:"marked,omitempty"`
-	// Entered: the key that submits it was sent, or was about to be. Seen: the input box
-	// held the text before that.
+	// Entered: the submit key was sent or was about to be sent. Seen: the input box contained the text before it.
 	Entered bool `json:"entered"`
 	Seen    bool `json:"seen"`
-	// Touched: something else may have reached the input box since it was begun.
-	// Undone: the keys that take the text out of the line were sent before that.
+	// Touched: other input may have reached the input box since Begin. Undone: the keys that remove the text were sent
+	// before that other input.
 	Touched bool `json:"touched"`
 	Undone  bool `json:"undone"`
-	// Behind: other input came before it, and the input box had not shown a text of ours by
-	// then. A box that hides what it holds may hold that input, too.
+	// Behind: other input arrived before the delivery, and the input box had not shown a text of gc by then. A box that
+	// hides its content may contain that input, too.
 	Behind bool `json:"behind,omitempty"`
-	// Outcome is how it ended, in the words of the resolver; empty: it is not
-	// resolved.
+	// Outcome is the outcome of the delivery: a runtime.OutcomeState or OutcomeWithdrawn. Empty means not resolved.
 	Outcome  string `json:"outcome,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
 	// Final: Outcome does not change any more, although the text may be in the input box.
 	Final bool `json:"final,omitempty"`
-	// Blocked says why the input box cannot be used, for people; empty: it can. Only an
-	// open delivery has it.
+	// Blocked is the reason, for people, why the input box cannot be used; empty if it can. Only an open delivery
+	// has it.
 	Blocked string `json:"blocked,omitempty"`
-	// Hidden: the input box did not show what was sent to it. That it looks empty proves
-	// nothing then.
+	// Hidden: the input box did not show what was sent to it, so an empty look proves nothing.
 	Hidden bool `json:"hidden,omitempty"`
-	// Shows, recorded with [Deliveries.RecordOutcome]: the input box has shown a mark. One that looks
-	// empty is empty from then on.
+	// Shows is an argument of [Deliveries.RecordOutcome]: the input box has shown a mark. From then on a box that looks
+	// empty is empty.
 	Shows bool `json:"shows,omitempty"`
 
 	undo []byte
 }
 
-// Account is the state of the deliveries into one instance.
+// Account is the state of the deliveries to one instance.
 type Account struct {
-	// Last is the one that was begun last, nil if none was: only its text can be in the
-	// input box.
+	// Last is the delivery that was begun last; nil if there is none. Only its text can be in the input box.
 	Last *Entry `json:"last,omitempty"`
-	// Asked is the one that was asked for, nil if it was never begun.
+	// Asked is the requested delivery; nil if it is not in the log.
 	Asked *Entry `json:"asked,omitempty"`
-	// Forgot: there were more deliveries than are remembered, so that one that is not
-	// known may have been begun.
+	// Forgot: the log has dropped old entries, so a delivery that is not in it may have been begun.
 	Forgot bool `json:"forgot"`
-	// Unread: other input has come since a text was sent last. Whatever the screen shows,
-	// the program may not have read it yet.
+	// Unread: other input has arrived since a text was sent last. The program may not have read it, whatever the screen
+	// shows.
 	Unread bool `json:"unread,omitempty"`
-	// Partial: other input has come that may be a line which is not finished.
+	// Partial: other input has arrived that may be an unfinished line.
 	Partial bool `json:"partial,omitempty"`
-	// Shows: the input box of this program has shown what was sent to it. One that looks
-	// empty is empty, once the program has read all of its input.
+	// Shows: the input box of this program has shown what was sent to it. If the program has read all input, a box that
+	// looks empty is empty.
 	Shows bool `json:"shows,omitempty"`
 }
 
-// DefaultLimit bounds how many deliveries are remembered.
+// DefaultLimit is the default of Deliveries.Limit.
 const DefaultLimit = 4096
 
-// Deliveries is what is remembered of them. It is not safe for concurrent use; the zero
-// value is empty.
+// Deliveries is the log of the deliveries into one terminal. It is not safe for concurrent use. The zero value is empty.
 type Deliveries struct {
-	// Limit bounds how many are remembered; zero is DefaultLimit.
+	// Limit is the largest number of entries; zero means DefaultLimit.
 	Limit int
 
 	entries map[string]*Entry
 	order   []*Entry
 	last    *Entry
 	forgot  bool
-	unread  bool // other input has come since a text was sent
-	news    bool // and since the account was read
-	shows   bool // the input box has shown a text of ours
-	partial bool // other input has come that may be a line which is not finished
+	unread  bool // other input has arrived since a text was sent
+	news    bool // other input has arrived since Account was called
+	shows   bool // the input box has shown a text of gc
+	partial bool // other input has arrived that may be an unfinished line
 }
 
-// Begin records a delivery before its first byte is sent. undo are the keys that take the
-// text out of the input box; none if there are no such keys.
+// Begin records a delivery before its first byte is sent. undo are the keys that remove the text from the input box; empty
+// if there are no such keys.
 func (d *Deliveries) Begin(id string, text, undo []byte) {
 	if d.entries == nil {
 		d.entries = map[string]*Entry{}
@@ -131,12 +122,12 @@ func (d *Deliveries) Begin(id string, text, undo []byte) {
 	}
 }
 
+// close marks the entry as not open and removes what only an open entry needs.
 func (e *Entry) close() {
 	e.Open, e.Text, e.undo, e.Marks, e.Rest, e.Blocked, e.Hidden = false, nil, nil, 0, 0, "", false
 }
 
-// Restart records that another process reads the terminal now: what was not submitted never
-// will be.
+// Restart records that another process reads the terminal now. A text that was not submitted never will be.
 func (d *Deliveries) Restart() {
 	d.unread, d.shows, d.partial = false, false, false
 	if e := d.last; e != nil && e.Open {
@@ -148,14 +139,12 @@ func (d *Deliveries) Restart() {
 	}
 }
 
-// OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
+// OutcomeWithdrawn is the outcome of a delivery whose text was removed before it was submitted.
 const OutcomeWithdrawn = "withdrawn"
 
-// Touch records that input which is no delivery's is about to be sent. It returns the keys
-// to be sent before it, so that a person's line is never joined with gc's text: those
-// that take the text out of the line, also behind a key that submits, which may have been
-// lost, and those that take marks away. They reach nothing else: no other input has come
-// since the text, or since the marks.
+// Touch records that input outside a delivery is about to be sent. It returns the keys to send before it, so that a
+// person's line is never joined with gc's text. They remove the text, also after a submit key, which may have been lost,
+// and the marks. They remove nothing else, because no other input has arrived since the text or the marks.
 func (d *Deliveries) Touch() []byte {
 	d.unread, d.news, d.partial = true, true, true
 	e := d.last
@@ -170,8 +159,8 @@ func (d *Deliveries) Touch() []byte {
 	return undo
 }
 
-// Typed records the input for which Touch was called, where it is known: a line that was
-// finished, given up or removed is not in the way of the next one.
+// Typed records the input for which Touch was called, if the caller knows it. If the input ends with a key that finishes,
+// interrupts or removes the line, no unfinished line remains.
 func (d *Deliveries) Typed(p []byte) {
 	if n := len(p); n > 0 && bytes.IndexByte([]byte{'\r', '\n', interrupt, killLine}, p[n-1]) >= 0 {
 		d.partial = false
@@ -183,15 +172,15 @@ const (
 	killLine  = 0x15 // Ctrl-U
 )
 
-// Mark is what is typed to learn what a program has read: it stands behind all that was
-// sent before it.
+// Mark is the text that is typed to find out whether a program has read its input. When the mark shows, the program has
+// read everything before it.
 const Mark = "=.="
 
 const backspace = 0x7f
 
-// removal returns the keys that take the text out of the line. What may hide somebody's text
-// before it gets a backspace for each character and nothing else. A box that hides the text as
-// well may have made one piece of it, which one backspace removes: there only marks are removed.
+// removal returns the keys that remove the text from the input box. If other input may be before the text (Behind), they are
+// only backspaces, one for each character. If the box also hides its content, they remove only the marks, because the box may
+// have joined everything to one piece that one backspace removes.
 func (e *Entry) removal() []byte {
 	if !e.Behind {
 		return e.undo
@@ -202,14 +191,14 @@ func (e *Entry) removal() []byte {
 	return append(e.unmark(), bytes.Repeat([]byte{backspace}, utf8.RuneCount(e.Text))...)
 }
 
-// unmark returns the keys that remove what is left of the marks at the end of a line.
+// unmark returns the keys that remove the rest of the marks at the end of the input box.
 func (e *Entry) unmark() []byte {
 	return bytes.Repeat([]byte{backspace}, e.Rest)
 }
 
-// cleared records keys that remove text. Backspaces alone remove as many characters of marks.
-// Of other keys it is not known what they remove. They are sent only where the line holds
-// nothing but what is ours, and a backspace too many does no harm there.
+// cleared records keys that remove text. Backspaces alone remove that many characters of marks. The effect of other keys is
+// not known, so Rest stays. Such keys are sent only if the box contains nothing but gc's text, where additional backspaces
+// are harmless.
 func (e *Entry) cleared(keys []byte) {
 	e.Marks = 0
 	if len(bytes.Trim(keys, "\x7f")) == 0 {
@@ -217,9 +206,8 @@ func (e *Entry) cleared(keys []byte) {
 	}
 }
 
-// Taint notes that other input may have reached the line, as Touch does, where it came
-// without asking: nothing can be taken out first, and marks are not at the end of the line
-// any more. It reports whether that is news.
+// Taint records that other input may already have reached the input box. Unlike with Touch, nothing can be removed before
+// that input, and marks are no longer at the end of the box. It reports whether the last entry has changed.
 func (d *Deliveries) Taint() bool {
 	d.unread, d.news, d.partial = true, true, true
 	e := d.last
@@ -230,7 +218,7 @@ func (d *Deliveries) Taint() bool {
 	return true
 }
 
-// NotSent takes back that a piece of input was sent last: it is known that it was not.
+// NotSent undoes the record of the last piece of input, which certainly was not sent.
 func (d *Deliveries) NotSent(in Input) {
 	e := d.last
 	if e == nil || !e.Open {
@@ -243,39 +231,38 @@ func (d *Deliveries) NotSent(in Input) {
 		e.Entered, e.Seen = false, false
 	case Probe:
 		e.Marks, e.Rest = max(0, e.Marks-1), max(0, e.Rest-len(Mark))
-	case Keys, Clear: // nothing is known by them
+	case Keys, Clear: // their records cannot be undone
 	}
 }
 
-// Input is what a piece of input means to the delivery that sends it.
+// Input is the kind of a piece of input that a delivery sends.
 type Input string
 
-// The inputs. What is sent with Text, Enter or Seen is sent only if no other input has come
-// since the delivery was begun, with Probe or Clear only if none has since the account was
-// read: they never submit, mark or delete the input of another sender.
+// The kinds of input. Text, Enter and Seen are sent only if no other input has arrived since Begin. Probe and Clear are sent
+// only if no other input has arrived since Account was called. So they never submit, mark or delete the input of another
+// sender.
 const (
 	Keys  Input = ""      // keys that submit and delete nothing
-	Text  Input = "text"  // the text: what was sent before is known to have been read
-	Enter Input = "enter" // submits the text
-	Seen  Input = "seen"  // the same, and the input box was seen to hold the text
+	Text  Input = "text"  // the text of the delivery; the program has read all earlier input
+	Enter Input = "enter" // the submit key
+	Seen  Input = "seen"  // the submit key, and the input box showed the text before it
 	Probe Input = "probe" // a [Mark]
-	Clear Input = "clear" // takes marks or text out of the line, also where no delivery is under way
+	Clear Input = "clear" // keys that remove marks or text, also without an open delivery
 )
 
 var (
-	// ErrTouched reports that somebody else's input came before a piece of input; the
-	// piece was not sent.
+	// ErrTouched reports that input of another sender came before a piece of input; the piece was not sent.
 	ErrTouched = errors.New("other input came first")
-	// ErrChanged reports that the screen is another one than was seen; the input was not sent.
+	// ErrChanged reports that the screen has changed since it was read; the input was not sent.
 	ErrChanged = errors.New("the screen has changed")
-	// ErrNoDelivery reports input of a delivery that was not begun, or has ended.
+	// ErrNoDelivery reports input of a delivery that was not begun or has ended.
 	ErrNoDelivery = errors.New("no delivery is under way")
-	// ErrInput reports an input that is none of those known here.
+	// ErrInput reports an unknown kind of input.
 	ErrInput = errors.New("unknown kind of input")
 )
 
-// Send records a piece of input of the last delivery, of these keys, at the moment when it is
-// sent: other input comes before both or after both. With an error it must not be sent.
+// Send records a piece of input of the last delivery. The caller must record and send it in one step: other input comes
+// before both or after both. If Send returns an error, the input must not be sent.
 func (d *Deliveries) Send(in Input, keys []byte) error {
 	e := d.last
 	if e != nil && !e.Open {
@@ -322,10 +309,9 @@ func (d *Deliveries) Send(in Input, keys []byte) error {
 	return nil
 }
 
-// RecordOutcome notes how a delivery ended: the entry's Outcome, Evidence, Final and
-// Open, and of an open one Blocked and Hidden. Its text is forgotten unless it may still be in
-// the input box. Shows is noted of the input box, and is not taken back. It reports whether
-// the delivery is known.
+// RecordOutcome copies Outcome, Evidence, Final, Blocked and Hidden of end to the entry with its ID. If end.Open is false,
+// it closes the entry and drops its text. If end.Shows is true, it records that for the input box permanently. It reports
+// whether the log has such an entry.
 func (d *Deliveries) RecordOutcome(end Entry) bool {
 	e := d.entries[end.ID]
 	if e == nil {
@@ -342,8 +328,8 @@ func (d *Deliveries) RecordOutcome(end Entry) bool {
 	return true
 }
 
-// Account returns the account, and of the delivery with the given ID, to who has the right
-// to deliver.
+// Account returns the state of the deliveries, with Asked set to the delivery with the given ID. The caller must be the one
+// that delivers next.
 func (d *Deliveries) Account(id string) Account {
 	d.news = false
 	j := Account{Forgot: d.forgot, Unread: d.unread, Partial: d.partial, Shows: d.shows}

@@ -1,3 +1,3 @@
-// Package oscstate is what a shim remembers of the program that it runs: the signs that the
-// program gave of itself. Nothing here acts.
+// Package oscstate stores the reports of a program about itself, which it sends to its terminal as OSC sequences. It does
+// no I/O.
 package oscstate

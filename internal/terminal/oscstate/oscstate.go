@@ -7,31 +7,29 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// Sign is one thing that a program reports to its terminal about itself.
+// Sign is one report of a program to its terminal about itself.
 type Sign struct {
 	Text  string    `json:"text"`
-	Since time.Time `json:"since"` // when it began to say so: repeating it changes nothing
+	Since time.Time `json:"since"` // the time of the first report; a repeated report does not change it
 
-	group int // the process group in the foreground that said it; 0 if unknown
+	group int // the foreground process group at the time of the report; 0 if unknown
 }
 
-// Signs are what the program in the foreground says of itself beside what it prints.
-// What a program said that has left the foreground, or has ended, is not among them.
+// Signs are the reports of the program in the foreground about itself. They do not contain reports of a program that has
+// left the foreground or has exited.
 type Signs struct {
 	Status   Sign `json:"status,omitzero"`   // OSC 7501: the newest report
 	Progress Sign `json:"progress,omitzero"` // OSC 9;4 other than "none": state, and percentage after a semicolon
 	Mark     Sign `json:"mark,omitzero"`     // OSC 133: A, B, C or D
 }
 
-// SignTracker is what is remembered of them. It is not safe for concurrent use; the zero value
-// is nothing.
+// SignTracker stores the current Signs. It is not safe for concurrent use. The zero value has no signs.
 type SignTracker struct {
 	Signs
-	prompt int // the group that marked a prompt: the command that follows is another's
+	prompt int // the process group that marked a prompt; the next command belongs to another group
 }
 
-// Record takes a sign. It reports whether that changes what the program says. group is the
-// one in the foreground.
+// Record stores the sign of a notice and reports whether the signs have changed. group is the foreground process group.
 func (s *SignTracker) Record(n vt.Notice, group int, now time.Time) bool {
 	switch n.Kind {
 	case vt.ProgramStatus:
@@ -58,8 +56,7 @@ func (s *SignTracker) Record(n vt.Notice, group int, now time.Time) bool {
 	}
 }
 
-// mark takes a mark of shell integration. At a new prompt nothing of the command before
-// it goes on.
+// mark stores a mark of shell integration. A new prompt removes the signs of the previous command.
 func (s *SignTracker) mark(letter string, group int, now time.Time) bool {
 	switch letter {
 	case "A":
@@ -80,7 +77,7 @@ func (s *SignTracker) mark(letter string, group int, now time.Time) bool {
 	return s.Mark.replace(Sign{letter, now, group}, was == "" || (was == "C") != (letter == "C"))
 }
 
-// replace replaces the sign; one that says the same keeps its age.
+// replace replaces the sign. If the text is the same, Since does not change.
 func (s *Sign) replace(next Sign, differs bool) bool {
 	if !differs {
 		next.Since = s.Since
@@ -90,7 +87,7 @@ func (s *Sign) replace(next Sign, differs bool) bool {
 	return changed
 }
 
-// OfGroup returns what the program in the foreground said.
+// OfGroup returns the signs that belong to the foreground process group.
 func (s Signs) OfGroup(group int) Signs {
 	for _, sign := range []*Sign{&s.Status, &s.Progress, &s.Mark} {
 		if group != 0 && sign.group != 0 && sign.group != group {

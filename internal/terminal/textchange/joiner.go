@@ -16,14 +16,13 @@ const (
 	cancelTag = '\U000E007F'
 )
 
-// joinedScripts are the scripts in which a joiner behind a letter has a meaning.
+// joinedScripts are the scripts in which a joiner after a letter has a meaning.
 var joinedScripts = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya,
 	unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Myanmar, unicode.Khmer, unicode.Tibetan,
 }
 
-// joinsLetters reports whether the joiner at i stands behind a letter of such a script and its
-// marks.
+// joinsLetters reports whether the joiner at i follows a letter of joinedScripts and the letter's combining marks.
 func joinsLetters(runes []rune, i int) bool {
 	for _, r := range slices.Backward(runes[:i]) {
 		if !unicode.Is(unicode.M, r) {
@@ -36,8 +35,7 @@ func joinsLetters(runes []rune, i int) bool {
 	return false
 }
 
-// joinsEmoji reports whether the joiner at i stands between two emoji, the first perhaps with
-// a tone of skin and a selector.
+// joinsEmoji reports whether the joiner at i is between two emoji. The first one may have a skin tone and a selector.
 func joinsEmoji(runes []rune, i int) bool {
 	before := i - 1
 	for n := 0; n < 2 && before >= 0 && (runes[before] == emojiSelector || isSkinTone(runes[before])); n++ {
@@ -46,7 +44,7 @@ func joinsEmoji(runes []rune, i int) bool {
 	return before >= 0 && i+1 < len(runes) && isJoined(runes[before]) && isJoined(runes[i+1])
 }
 
-// selects reports whether the selector at i stands behind an emoji, or within a key cap.
+// selects reports whether the selector at i follows an emoji or is a part of a key cap.
 func selects(runes []rune, i int) bool {
 	if i == 0 {
 		return false

@@ -1,9 +1,8 @@
-// Package textchange predicts what the input box of an agent CLI makes of a text, from what
-// was measured with the real agent CLI (agentcli.Input). It is pure.
+// Package textchange predicts the changes that the input box of an agent CLI makes to a text. The rules were measured with
+// the real agent CLI (agentcli.Input). Its functions are pure.
 //
-// A change is harmless if a reader sees the same text: line ends, tabs as blanks, blanks and
-// line feeds at the edges. Any other change may alter the meaning: a text with one is not
-// typed unless its sender allows it.
+// A change is harmless if a reader sees the same text: other line ends, spaces for tabs, removed spaces and line feeds at the
+// edges. Any other change may alter the meaning. gc types a text with such a change only if its sender allows it.
 package textchange
 
 import (
@@ -16,15 +15,14 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// Change is one kind of change that a text undergoes.
+// Change is one kind of change to a text.
 type Change struct {
 	What     string // for people: "2 invisible characters are removed: U+200B U+200E"
 	Harmless bool   // a reader sees the same text
 	Refused  bool   // the text must not be typed, whatever its sender allows
 }
 
-// Of returns the changes of a text that is pasted into an input box with these rules; nil if
-// it arrives exactly as far as is known.
+// Of returns the changes to a text that is pasted into an input box with these rules; nil if no change is known.
 func Of(rules agentcli.Input, text string) []Change {
 	var out []Change
 	add := func(harmless bool, format string, args ...any) {
@@ -68,7 +66,7 @@ func Harmful(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Harmless })
 }
 
-// Texts returns the changes in words.
+// Texts returns the descriptions of the changes.
 func Texts(changes []Change) []string {
 	var out []string
 	for _, c := range changes {
@@ -132,7 +130,7 @@ func lineFeeds(rules agentcli.Input, text string) (returns bool, others []rune) 
 	return returns, others
 }
 
-// maxNamed is how many characters are named.
+// maxNamed is the largest number of characters that a description names.
 const maxNamed = 8
 
 func names(runes []rune) string {

@@ -1,3 +1,3 @@
-// Package tty reports what can be known of a terminal that another process owns: from the
-// kernel, and from the output that passes. It starts nothing and keeps no state of its own.
+// Package tty reports the state of a terminal that another process owns. It gets it from the kernel and from the program's
+// output. It starts no process and has no global state.
 package tty

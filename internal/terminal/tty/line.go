@@ -2,45 +2,42 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-// Line is who edits the input box of a terminal.
+// Line is the editor of a terminal's input line.
 type Line uint8
 
 // The editors.
 const (
 	Unknown Line = iota
 	Raw          // the program reads keys
-	Cooked       // the kernel collects lines
+	Cooked       // the kernel edits lines
 )
 
 // Input is the state of the input of a terminal.
 type Input uint8
 
-// What may have become of it.
+// The states of input.
 const (
 	InputUnknown Input = iota
 	InputRead          // the program has read all of it
 	InputWaiting       // the program has not read all of it
 )
 
-// State is what the kernel says of a terminal's input.
+// State is the state of a terminal's input, as the kernel reports it.
 type State struct {
 	Line  Line
 	Input Input
-	// Lines: the kernel collects lines, and a carriage return ends one. Input is InputWaiting
-	// for as long as the program has not read every line that is finished.
+	// Lines: the kernel edits lines, and a carriage return finishes one. Input is InputWaiting until the program has read
+	// all finished lines.
 	Lines bool
-	// Silent is Lines where the kernel shows nothing of a line, and [KillLine] removes one that is
-	// not finished.
+	// Silent: Lines is true, the kernel does not echo, and [KillLine] removes an unfinished line.
 	Silent bool
 }
 
-// KillLine is the key that removes the line that the kernel collects.
+// KillLine is the key that removes the line that the kernel edits.
 const KillLine = 0x15
 
-// StateOf asks the kernel who edits the input box of the terminal at path, and whether the
-// program has read its input; of a line that is not finished that is not known. It does not
-// become anybody's controlling terminal by that. Input that was written a moment ago may not
-// be counted yet.
+// StateOf returns the input state of the terminal at path. It opens the terminal without making it a controlling terminal.
+// The kernel does not report whether an unfinished line was read, and may not count yet what was written a moment ago.
 func StateOf(path string) State {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -1,22 +1,21 @@
 package tty
 
-// Modes finds in the output of a program what not every multiplexer reports: whether it
-// takes pastes in brackets, and whether it is in the middle of a repaint. Sequences may be
-// cut anywhere between two calls of Write. The zero value is a program that has said
-// nothing; it is used by one goroutine at a time.
+// Modes reads two modes from the output of a program that not every multiplexer reports: bracketed paste and synchronized
+// update. A sequence may be split between two calls of Write. The zero value is ready for use. Only one goroutine at a time
+// may use it.
 type Modes struct {
 	Paste        bool // 2004
 	Synchronized bool // 2026
-	Known        bool // the program has said something of pastes
+	Known        bool // the program has set or reset bracketed paste
 
 	state  byte   // 0, or the last byte of an unfinished "ESC [ ? n ; n"
 	params []byte // between "?" and the final byte
 }
 
-// maxParams bounds an unfinished sequence.
+// maxParams is the limit in bytes of the parameters of a sequence.
 const maxParams = 64
 
-// Write scans p and reports whether what is known of pastes has changed.
+// Write scans p and reports whether Paste or Known has changed.
 func (m *Modes) Write(p []byte) bool {
 	paste, known := m.Paste, m.Known
 	for _, b := range p {

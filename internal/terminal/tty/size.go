@@ -2,8 +2,8 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-// Resize gives the terminal at path another size; its programs are notified. It does not
-// become anybody's controlling terminal by that.
+// Resize sets the size of the terminal at path. The kernel notifies the terminal's programs. Resize opens the terminal
+// without making it a controlling terminal.
 func Resize(path string, cols, rows uint16) error {
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
