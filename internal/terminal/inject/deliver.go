@@ -40,7 +40,7 @@ func Unsent(err error) (runtime.Outcome, error) {
 	return NeverSent("not a byte was sent: " + err.Error()), nil
 }
 
-// NeverSent returns the outcome of a text of which certainly no byte was sent and none will be.
+// NeverSent returns the outcome of a text if certainly none of its bytes was sent or will be.
 func NeverSent(why string) runtime.Outcome {
 	out := Withdrawn(why)
 	out.Unsent = true

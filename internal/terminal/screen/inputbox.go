@@ -109,7 +109,7 @@ func (v Snapshot) open(rules agentcli.InputBox) InputBox {
 	return InputBox{}
 }
 
-// line finds the input line: the row of the cursor, or the nearest row above it, that has a mark.
+// line finds a plain prompt: the row of the cursor, or the nearest row above it, that has a mark.
 func (v Snapshot) line(rules agentcli.InputBox) InputBox {
 	if v.Cursor.Y >= len(v.rows) {
 		return InputBox{}

@@ -78,7 +78,7 @@ type LimitedHolder interface {
 // HoldLimit is the longest time for which a [Holder] holds keys.
 const HoldLimit = 2 * time.Second
 
-// LineMode is the editor of the input line: the kernel or the program.
+// LineMode is the editor of typed input: the kernel or the program.
 type LineMode uint8
 
 // The line modes.

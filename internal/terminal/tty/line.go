@@ -2,7 +2,7 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-// Line is the editor of a terminal's input line.
+// Line is the editor of a terminal's input: the kernel or the program.
 type Line uint8
 
 // The editors.

@@ -28,7 +28,7 @@ const (
 	modCtrl  = 4
 )
 
-// keyKind says how a named key is encoded.
+// keyKind is the encoding of a named key.
 type keyKind uint8
 
 const (
@@ -146,9 +146,9 @@ func KeyNames() []string {
 	return append(names, "KPEnter")
 }
 
-// Key returns the bytes of a key press for a program with modes m. Names are those of
-// tmux in any case: Enter, Up, F5, KP0, with prefixes C-, M- and S- in any order, or a
-// single character; ^x is C-x. An unknown name is a [*KeyError].
+// Key returns the bytes of a key press for a program with modes m. The names are those of tmux, in upper or lower case:
+// Enter, Up, F5, KP0, or a single character, with prefixes C-, M- and S- in any order; ^x means C-x. For an unknown name it
+// returns a [*KeyError].
 func Key(name string, m Modes) ([]byte, error) {
 	mods, base := splitModifiers(name)
 	code, ok := namedKey(strings.ToLower(base))
@@ -297,7 +297,7 @@ func similarKey(name, base string) string {
 	return strings.TrimSuffix(name, base) + best
 }
 
-// keyAliases are names that people try, in lower case.
+// keyAliases are other usual names of keys, in lower case.
 func keyAliases() map[string]string {
 	return map[string]string{
 		"return": "Enter", "cr": "Enter", "esc": "Escape", "backspace": "BSpace", "bs": "BSpace",

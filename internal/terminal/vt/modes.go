@@ -1,6 +1,6 @@
 package vt
 
-// MouseMode is which mouse events the program wants.
+// MouseMode selects the mouse events that the program receives.
 type MouseMode uint8
 
 // The mouse modes, by DEC private mode.
@@ -12,7 +12,7 @@ const (
 	MouseAny              // 1003
 )
 
-// MouseEncoding is how mouse events are written.
+// MouseEncoding is the encoding of mouse events.
 type MouseEncoding uint8
 
 // The mouse encodings, by DEC private mode.
@@ -41,7 +41,7 @@ type Modes struct {
 	Mouse           MouseMode
 	MouseEncoding   MouseEncoding
 	ModifyOtherKeys uint8 // xterm's CSI > 4 ; n m
-	KittyKeyboard   uint8 // flags of the kitty keyboard protocol in force
+	KittyKeyboard   uint8 // the active flags of the kitty keyboard protocol
 }
 
 func initialModes() Modes { return Modes{AutoWrap: true, CursorVisible: true} }
@@ -60,7 +60,7 @@ const (
 	CursorBar
 )
 
-// Cursor is the place and look of the cursor.
+// Cursor is the position and the look of the cursor.
 type Cursor struct {
 	X, Y        int  // column and row, from 0, always inside the screen
 	PendingWrap bool // the last column was printed: the next character wraps
@@ -109,7 +109,7 @@ func (s *Screen) setPrivateMode(n int, on bool) {
 	}
 }
 
-// modeFlag returns the field behind a private mode that is a plain switch.
+// modeFlag returns the field of a private mode that is only a switch.
 func (s *Screen) modeFlag(n int) *bool {
 	m := &s.modes
 	switch n {
@@ -233,7 +233,7 @@ func (s *Screen) enterAlternate(cursor bool) {
 	s.modes.AltScreen = true
 }
 
-// reset is RIS: everything but scrollback and size goes back to the start.
+// reset executes RIS: it resets everything except scrollback and size.
 func (s *Screen) reset() {
 	if s.modes.AltScreen {
 		s.alternate(false, false)
@@ -250,7 +250,7 @@ func (s *Screen) reset() {
 	s.cx, s.cy = 0, 0
 }
 
-// softReset is DECSTR: modes and pen go back to the start, the screen stays.
+// softReset executes DECSTR: it resets modes and pen and keeps the screen.
 func (s *Screen) softReset() {
 	s.pen, s.charset = cell{}, charset{}
 	s.saved = savedCursor{}

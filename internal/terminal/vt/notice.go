@@ -1,6 +1,6 @@
 package vt
 
-// NoticeKind says what a [Notice] is about.
+// NoticeKind is the kind of a [Notice].
 type NoticeKind uint8
 
 // The kinds of notices.
@@ -28,9 +28,8 @@ func (k NoticeKind) String() string {
 	return "unknown"
 }
 
-// Notice is something a program reports to its terminal beside what it prints. Which
-// fields are set depends on Kind. Strings are valid UTF-8 unless noted; Payload is as
-// received.
+// Notice is a report of a program to its terminal that is not printed. Kind determines which fields are set. Strings are
+// valid UTF-8 unless noted. Payload is unchanged.
 type Notice struct {
 	Kind    NoticeKind
 	Text    string

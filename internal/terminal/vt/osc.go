@@ -10,7 +10,7 @@ import (
 
 const maxTitles = 16 // depth of the title stack
 
-// splitOSC splits an operating system command into its number and what follows.
+// splitOSC splits an operating system command into its number and the rest.
 func splitOSC(data []byte) (number int, rest []byte, ok bool) {
 	i := 0
 	for i < len(data) && data[i]-'0' < 10 && i < 6 {
@@ -134,7 +134,7 @@ func (s *Screen) osc(data []byte) {
 	}
 }
 
-// notifyOSC passes on what the program says beside its output.
+// notifyOSC sends the notice of an operating system command to Options.Notify.
 func (s *Screen) notifyOSC(number int, rest []byte) {
 	if s.opts.Notify == nil {
 		return
@@ -172,7 +172,7 @@ func (s *Screen) setIcon(text []byte) {
 	s.notify(Notice{Kind: IconTitle, Text: s.icon})
 }
 
-// hyperlink handles OSC 8: what is printed next belongs to the link.
+// hyperlink handles OSC 8: the text printed next belongs to the link.
 func (s *Screen) hyperlink(rest []byte) {
 	args, uri, ok := strings.Cut(string(rest), ";")
 	if !ok || !utf8.ValidString(uri) {

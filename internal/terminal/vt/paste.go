@@ -10,8 +10,7 @@ import (
 // ErrNotText is returned for input that is not valid UTF-8.
 var ErrNotText = errors.New("not valid UTF-8 text")
 
-// ControlError is returned for input that holds a character which the program could take
-// for a key or a command instead of text.
+// ControlError is returned for input with a character that the program could interpret as a key or a command.
 type ControlError struct {
 	Offset int  // byte offset in the text
 	Rune   rune // the character
@@ -26,10 +25,9 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// Paste returns the bytes that deliver text as one paste to a program with modes m: in
-// brackets when it asked for bracketed paste, else as [Type] does. In brackets \n, \r and
-// \t are content. What cannot arrive byte for byte is refused with [ErrNotText] or a
-// [*ControlError].
+// Paste returns the bytes that deliver text as one paste to a program with modes m. If the program has turned on bracketed
+// paste, the text is in brackets, where \n, \r and \t are content. Otherwise Paste returns the result of [Type]. For text that
+// could not arrive byte for byte it returns [ErrNotText] or a [*ControlError].
 func Paste(text string, m Modes) ([]byte, error) {
 	if !m.BracketedPaste {
 		return Type(text)
@@ -43,9 +41,8 @@ func Paste(text string, m Modes) ([]byte, error) {
 	return append(out, pasteEnd...), nil
 }
 
-// Type returns the bytes that type text without brackets. As every control character is a
-// key then, only \t is accepted beside text: a \n or \r is refused with a
-// [*ControlError], as it would submit half of the text.
+// Type returns the bytes that type text without brackets. Every control character acts as a key then, so Type accepts only
+// \t. For other control characters it returns a [*ControlError]; \n or \r would submit half of the text.
 func Type(text string) ([]byte, error) {
 	if err := checkText(text, "\t"); err != nil {
 		return nil, err
@@ -53,8 +50,8 @@ func Type(text string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// TypeLines is [Type] for a program that takes each line for itself: \n and \r\n become
-// the Enter key (CR). A lone \r is refused.
+// TypeLines returns the bytes that type text as separate lines. It replaces \n and \r\n by the Enter key (CR). For a \r without
+// \n it returns a [*ControlError].
 func TypeLines(text string) ([]byte, error) {
 	lines := strings.ReplaceAll(text, "\r\n", "\n")
 	if err := checkText(lines, "\t\n"); err != nil {
@@ -63,7 +60,7 @@ func TypeLines(text string) ([]byte, error) {
 	return []byte(strings.ReplaceAll(lines, "\n", "\r")), nil
 }
 
-// checkText reports the first thing in text that is not text; controls in allowed are.
+// checkText returns an error for the first invalid byte or control character in text. It accepts the controls in allowed.
 func checkText(text, allowed string) error {
 	if !utf8.ValidString(text) {
 		return ErrNotText

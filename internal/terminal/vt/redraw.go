@@ -69,7 +69,7 @@ func (s *Screen) paint(b []byte, g *grid) []byte {
 	return s.appendPen(b, &pen, &cell{})
 }
 
-// appendPen appends what turns the style of from into that of to.
+// appendPen appends the sequence that changes the pen from the style of from to the style of to.
 func (s *Screen) appendPen(b []byte, from, to *cell) []byte {
 	old, e := s.extraOf(from.attr), s.extraOf(to.attr)
 	if old.link != e.link || old.id != e.id {
@@ -87,7 +87,7 @@ func (s *Screen) appendPen(b []byte, from, to *cell) []byte {
 	return append(b, 'm')
 }
 
-// setPen appends what makes c's style the pen, whatever it was.
+// setPen appends the sequence that sets the pen to c's style, whatever the previous pen is.
 func (s *Screen) setPen(b []byte, c *cell) []byte {
 	b = append(b, "\x1b[m"...)
 	return s.appendPen(b, &cell{}, c)
@@ -154,7 +154,7 @@ func (s *Screen) redrawTabs(b []byte) []byte {
 	return b
 }
 
-// redrawSaved restores what DECSC saved.
+// redrawSaved restores the state that DECSC has saved.
 func (s *Screen) redrawSaved(b []byte) []byte {
 	if s.saved == (savedCursor{}) {
 		return b

@@ -2,12 +2,11 @@ package vt
 
 import "bytes"
 
-// Renderer draws a screen on a terminal that may have another size, again and
-// again, sending only what changed. The zero value is ready; it belongs to one
-// terminal and one goroutine.
+// Renderer draws a screen on a terminal, which may have another size. Each frame contains only the changes since the last
+// one. The zero value is ready for use. A Renderer is for one terminal and one goroutine.
 //
-// What the terminal sees is the program's screen cut to its size, never the
-// program's own bytes: queries are not repeated, and other sizes do no harm.
+// The terminal gets the program's screen, cropped to the terminal's size, and never the program's own output. Therefore it
+// gets no queries of the program.
 type Renderer struct {
 	begun      bool
 	cols, rows int
@@ -18,10 +17,9 @@ type Renderer struct {
 	buf        []byte
 }
 
-// Frame returns the bytes that bring the terminal from the previous frame to the
-// present screen; the first call begins with the whole screen. Nil means that
-// nothing changed. If the terminal is lower than the screen, the part with the
-// cursor is shown. cols and rows are the terminal's size.
+// Frame returns the bytes that update the terminal from the previous frame to the current screen. The first call draws the
+// whole screen. The result is nil if nothing has changed. If the terminal has fewer rows than the screen, it shows the
+// part with the cursor. cols and rows are the terminal's size.
 func (r *Renderer) Frame(s *Screen, cols, rows int) []byte {
 	b := r.buf[:0]
 	if !r.begun || cols != r.cols || rows != r.rows {
@@ -96,7 +94,7 @@ func (s *Screen) appendRow(b []byte, y, cols int) []byte {
 	return s.appendPen(b, &pen, &cell{})
 }
 
-// frameModes passes on the modes that change what the terminal sends.
+// frameModes returns the sequences for the modes that change the input that the terminal sends.
 func (r *Renderer) frameModes(b []byte, s *Screen) []byte {
 	set := func(now, before bool, code string) {
 		if now == before {
@@ -141,6 +139,6 @@ func (r *Renderer) frameTitle(b []byte, s *Screen) []byte {
 	return append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
 }
 
-// RendererEnd is what to send to a terminal when a [Renderer] leaves it: it undoes
-// every mode that a frame may have set.
+// RendererEnd is the output to send to a terminal after the last frame of a [Renderer]. It resets every mode that a frame may
+// have set.
 const RendererEnd = "\x1b[m\x1b[?2004l\x1b[?1l\x1b[?1004l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015l\x1b>\x1b[0 q\x1b[?25h"

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// Answers to queries. The identity follows tmux, whose behaviour this model has; what
-// it has no answer for follows xterm.
+// Answers to queries. They are those of tmux. For queries that tmux does not answer, they are those of xterm.
 
 const (
 	defaultForeground = "rgb:d8d8/d8d8/d8d8"
@@ -32,7 +31,7 @@ func (s *Screen) deviceAttributes2() { s.reply("\x1b[>84;0;0c") }
 func (s *Screen) deviceAttributes3() { s.reply("\x1bP!|00000000\x1b\\") }
 func (s *Screen) terminalVersion()   { s.reply("\x1bP>|gc\x1b\\") }
 
-// deviceStatus is DSR: 5 asks for the state, 6 for the cursor position.
+// deviceStatus answers DSR: 5 queries the state, 6 the cursor position.
 func (s *Screen) deviceStatus(n int) {
 	switch n {
 	case 5:
@@ -42,7 +41,7 @@ func (s *Screen) deviceStatus(n int) {
 	}
 }
 
-// privateStatus is DECDSR.
+// privateStatus answers DECDSR.
 func (s *Screen) privateStatus(n int) {
 	switch n {
 	case 6:
@@ -62,7 +61,7 @@ func (s *Screen) position() string {
 	return strconv.Itoa(y+1) + ";" + strconv.Itoa(min(s.cx, s.cols-1)+1)
 }
 
-// reportMode is DECRQM.
+// reportMode answers DECRQM.
 func (s *Screen) reportMode(n int) {
 	if s.seq.prefix == '?' {
 		s.reply("\x1b[?", strconv.Itoa(n), ";", strconv.Itoa(s.modeState(n)), "$y")
@@ -78,7 +77,7 @@ func (s *Screen) reportMode(n int) {
 	s.reply("\x1b[", strconv.Itoa(n), ";", strconv.Itoa(state), "$y")
 }
 
-// windowOps is XTWINOPS: size reports and the title stack. The window cannot be moved.
+// windowOps executes XTWINOPS: size reports and the title stack. It ignores requests to move the window.
 func (s *Screen) windowOps() {
 	n, ok := s.seq.params.get(0, 0)
 	if !ok {
@@ -198,7 +197,7 @@ func (s *Screen) dcs() {
 	}
 }
 
-// reportSetting is DECRQSS.
+// reportSetting answers DECRQSS.
 func (s *Screen) reportSetting(what string) {
 	var value string
 	switch what {

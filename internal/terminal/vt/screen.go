@@ -15,11 +15,10 @@ type Options struct {
 	// Scrollback is the number of lines kept above the screen; 0 means
 	// [DefaultScrollback], a negative number none.
 	Scrollback int
-	// Reply gets the answers to queries of the program: bytes to be written to its
-	// input. It is called from Write and must not keep p. nil means no answers.
+	// Reply gets the answers to the program's queries, bytes to write to its input. It is called from Write and must not
+	// keep p. nil means no answers.
 	Reply func(p []byte)
-	// Notify gets titles, bells and other notices. It is called from Write. nil means
-	// that they are ignored.
+	// Notify gets titles, bells and other notices. It is called from Write. nil ignores them.
 	Notify func(Notice)
 }
 
@@ -64,7 +63,7 @@ type charset struct {
 	shift    uint8   // the active set
 }
 
-// lastChar is the character printed last, while nothing came after it.
+// lastChar is the last printed character, as long as no other output follows it.
 type lastChar struct {
 	r      rune
 	ok     bool // REP may repeat it
@@ -104,7 +103,7 @@ func (s *Screen) Title() string { return s.title }
 // IconTitle returns the name set by OSC 0 or 1 or ESC k, empty at first.
 func (s *Screen) IconTitle() string { return s.icon }
 
-// Cursor returns where the cursor is and how it looks.
+// Cursor returns the position and the look of the cursor.
 func (s *Screen) Cursor() Cursor {
 	return Cursor{
 		X: min(s.cx, s.cols-1), Y: s.cy, PendingWrap: s.cx >= s.cols,
@@ -163,7 +162,7 @@ func (s *Screen) rowText(y int) string {
 	return strings.TrimRight(string(buf), " ")
 }
 
-// Wrapped reports whether the text of visible row y goes on in the next row.
+// Wrapped reports whether the text of visible row y continues in the next row.
 func (s *Screen) Wrapped(y int) bool { return y >= 0 && y < s.rows && s.grid.lines[y].wrapped }
 
 // Lines returns the last n lines of scrollback and screen as text, each without trailing

@@ -34,7 +34,7 @@ func (b *scrollback) push(t *interned, cells []cell, l line) {
 	b.trim(b.limit)
 }
 
-// pushStored appends a line in stored form without looking at the limits.
+// pushStored appends a line in stored form. It does not enforce the limits.
 func (b *scrollback) pushStored(stored []byte) {
 	s := b.last()
 	if s == nil || len(s.buf)+len(stored) > cap(s.buf) {
@@ -89,7 +89,7 @@ func (b *scrollback) dropFirst() {
 	}
 }
 
-// release gives up the first slab and keeps it for reuse.
+// release removes the first slab and stores it for reuse.
 func (b *scrollback) release() {
 	s := b.slabs[0]
 	b.bytes -= cap(s.buf)
@@ -103,7 +103,7 @@ func (b *scrollback) release() {
 	b.head = 0
 }
 
-// endLast marks the newest line as not going on in the next.
+// endLast marks the newest line as not continued in the next line.
 func (b *scrollback) endLast() {
 	if s := b.last(); s != nil {
 		s.buf[s.starts[len(s.starts)-1]] &^= lineWrapped
@@ -156,7 +156,7 @@ func (b *scrollback) each(skip int, f func(stored []byte) bool) {
 	}
 }
 
-// drain calls f with every stored line, oldest first, and gives up the memory behind it.
+// drain calls f with every stored line, oldest first, and releases the memory of each slab after its lines.
 func (b *scrollback) drain(f func(stored []byte)) {
 	head := b.head
 	for i, s := range b.slabs {

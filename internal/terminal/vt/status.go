@@ -12,7 +12,7 @@ import (
 // program itself.
 type Status struct {
 	State    string // idle, working, blocked, done, error
-	Kind     string // of blocked: permission, question, auth, or what the program made up
+	Kind     string // for blocked: permission, question, auth, or a word of the program's own
 	Message  string // one line for people
 	Progress int    // percent, -1 if it said none
 }
@@ -23,12 +23,12 @@ const (
 	maxMessage = 2732 // base64
 )
 
-// statusQuery asks whether the terminal reads reports, and is the answer that it does.
+// statusQuery is the query whether the terminal reads reports. The same text is the positive answer.
 const statusQuery = "?"
 
-// ParseStatus reads a report: what follows the number. Its pairs stand between colons;
-// semicolons are taken as well. ok is false for a report that the protocol says to drop,
-// and for one about a child (it has an id). The state "clear" is a Status without State.
+// ParseStatus parses the part of a report after the number. Colons or semicolons separate its pairs. ok is false for a report
+// that must be dropped by the protocol, and for a report about a child, which has an id. The state "clear" gives a Status
+// without State.
 func ParseStatus(report string) (s Status, ok bool) {
 	s.Progress = -1
 	if len(report) > maxStatus {
@@ -59,7 +59,7 @@ func ParseStatus(report string) (s Status, ok bool) {
 	return s.normalize()
 }
 
-// normalize checks the state and takes away what does not belong to it.
+// normalize checks the state and removes the fields that do not belong to it.
 func (s Status) normalize() (Status, bool) {
 	switch s.State {
 	case "clear":
