@@ -14,14 +14,14 @@ func TestALateLookDoesNotTakeTheStartsPlace(t *testing.T) {
 	const session, token = "s", "token"
 	e := New(Options{Events: event.NewMemory(10, 0, time.Now)})
 	late := newLiveRun(e, session, "agent", token) // as loadRun makes it
-	started := e.expect(session, "agent", token)
+	started := e.registerStart(session, "agent", token)
 	e.adopt(late)
-	spoken, err := e.named(workerrun.ID(token))
+	spoken, err := e.runByID(workerrun.ID(token))
 	if err != nil || spoken != started {
 		t.Errorf("who speaks is %p, %v, and what was started %p", spoken, err, started)
 	}
-	e.started(started)
-	if now := e.of(session); now != spoken {
+	e.finishStart(started)
+	if now := e.runOf(session); now != spoken {
 		t.Errorf("what has the session's place is %p, and what spoke %p", now, spoken)
 	}
 	if e.past[started.id] {

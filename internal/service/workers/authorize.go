@@ -17,18 +17,18 @@ import (
 	"gascity/worker"
 )
 
-// Authorize implements workerapi.Guard. A question to a person is waited
-// for, and is a denial without an answer.
+// Authorize implements workerapi.Guard. If the rules require a person, Authorize waits for the
+// answer. The call is denied if no answer arrives in time.
 func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worker.Decision, error) {
 	began := time.Now()
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return worker.Decision{}, err
 	}
 	if c.Tool == "" {
 		return worker.Decision{}, fmt.Errorf("%w: tool is missing", worker.ErrInvalid)
 	}
-	e.proves(a, c)
+	e.recordGuardUse(a, c)
 	verdict := e.judge(a, c)
 	if c.Ask && verdict.Action == guard.Allow && verdict.Rule == "" {
 		verdict.Action, verdict.Reason = guard.Ask, "The agent's own rules want a person to be asked"
@@ -39,8 +39,8 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 	if verdict.Action == guard.Ask {
 		d, answered = e.ask(ctx, a, c, verdict)
 	}
-	if answered || !c.Ask { // what the agent asks a person itself may have been allowed there
-		a.decided(c, d)
+	if answered || !c.Ask { // a person may have allowed the call in the agent CLI's own dialog
+		a.applyDecision(c, d)
 	}
 	e.recordDecision(a, c, d, verdict, took)
 	if c.Allowance {
@@ -49,7 +49,7 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 	return d, nil
 }
 
-// recordDecision puts a decision into the city's time line.
+// recordDecision appends the decision about a tool call to the event log.
 func (e *Engine) recordDecision(a *liveRun, c worker.Call, d worker.Decision, verdict guard.Verdict, took time.Duration) {
 	sum := sha256.Sum256(c.Input)
 	var input [2 * sha256.Size]byte
@@ -60,6 +60,7 @@ func (e *Engine) recordDecision(a *liveRun, c worker.Call, d worker.Decision, ve
 	})
 }
 
+// effectOf returns worker.Allow for guard.Allow and worker.Deny for every other action.
 func effectOf(action guard.Action) worker.Effect {
 	if action == guard.Allow {
 		return worker.Allow
@@ -67,8 +68,8 @@ func effectOf(action guard.Action) worker.Effect {
 	return worker.Deny
 }
 
-// judge decides by rules. What is known of the session counts, not what the caller
-// says of it.
+// judge returns the verdict of the city's rules about a tool call. It uses the city's own data
+// about the session, not the data that the caller sends.
 func (e *Engine) judge(a *liveRun, c worker.Call) guard.Verdict {
 	if c.Tool == worker.Canary {
 		return guard.Verdict{Action: guard.Deny, Rule: worker.Canary, Reason: "the guard is live"}
@@ -87,27 +88,28 @@ func (e *Engine) judge(a *liveRun, c worker.Call) guard.Verdict {
 	return verdict
 }
 
-// The options of a question of the guard.
+// The IDs of the options of a guard question.
 const (
 	optionAllow = "allow"
 	optionDeny  = "deny"
 )
 
-// decided remembers a call that was denied: it must not turn up among those that ran.
-func (a *liveRun) decided(c worker.Call, d worker.Decision) {
+// applyDecision records the progress of the turn, and keeps the IDs of denied calls. A denied call
+// that runs later is a bypass of the guard.
+func (a *liveRun) applyDecision(c worker.Call, d worker.Decision) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.lastReport = a.engine.opts.Now()
 	if d.Allowed && !c.Ask {
-		a.toolStartsLocked(c, a.lastReport)
+		a.recordToolStartLocked(c, a.lastReport)
 	} else {
-		a.signLocked("a call of the tool "+c.Tool, a.lastReport)
+		a.recordProgressLocked("a call of the tool "+c.Tool, a.lastReport)
 		if !d.Allowed {
 			a.progress.tools = slices.DeleteFunc(a.progress.tools, func(t toolCall) bool { return t.id == c.ID })
 		}
 	}
 	switch {
-	case c.ID == "", a.ran.Remove(c.ID): // its bypass is known
+	case c.ID == "", a.ran.Remove(c.ID): // this bypass was already reported
 	case d.Allowed:
 		a.denied.Remove(c.ID)
 	default:
@@ -115,8 +117,8 @@ func (a *liveRun) decided(c worker.Call, d worker.Decision) {
 	}
 }
 
-// patience returns how long a person is waited for.
-func (e *Engine) patience(c worker.Call) time.Duration {
+// askTimeout returns how long to wait for a person's answer about a tool call.
+func (e *Engine) askTimeout(c worker.Call) time.Duration {
 	timeout := e.opts.AskTimeout
 	if e.opts.Asking != nil {
 		timeout = cmp.Or(e.opts.Asking(), timeout)
@@ -127,19 +129,21 @@ func (e *Engine) patience(c worker.Call) time.Duration {
 	return timeout
 }
 
-// ask asks a person. Without an answer the decision is a denial.
+// ask asks a person whether a tool call is allowed. The decision is a denial if no answer arrives
+// in time. answered is false if the question could not be asked, was not answered, or was answered
+// in the agent CLI.
 func (e *Engine) ask(ctx context.Context, a *liveRun, c worker.Call, verdict guard.Verdict) (d worker.Decision, answered bool) {
-	wait := e.patience(c)
+	wait := e.askTimeout(c)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	d = worker.Decision{Effect: worker.Deny, Rule: verdict.Rule}
 	q := a.askPerson(c, verdict, e.opts.Now().Add(wait))
 	if q == nil {
-		d.Reason = verdict.Reason + ": a person has to allow it, and too many questions stand already"
+		d.Reason = verdict.Reason + ": a person has to allow it, and too many questions are open already"
 		return d, false
 	}
 	e.opts.City.Sense(a.session)
-	a.until(ctx, func() bool { return q.answer != nil || q.ended })
+	a.waitUntil(ctx, func() bool { return q.answer != nil || q.ended })
 	a.mu.Lock()
 	reply, over, ran := q.answer, q.ended, q.ran
 	a.forgetQuestionLocked(q)
@@ -165,7 +169,7 @@ func (e *Engine) ask(ctx context.Context, a *liveRun, c worker.Call, verdict gua
 	return d, !over && reply != nil
 }
 
-// askPerson raises a question of the guard; nil if too many stand.
+// askPerson opens a guard question. It returns nil if too many questions are open.
 func (a *liveRun) askPerson(c worker.Call, verdict guard.Verdict, deadline time.Time) *question {
 	about := c.Tool
 	if verdict.Part != "" {
@@ -176,7 +180,8 @@ func (a *liveRun) askPerson(c worker.Call, verdict guard.Verdict, deadline time.
 	if len(a.asked) >= maxQuestions {
 		return nil
 	}
-	// A name that a previous controller has given to another question must not come again.
+	// The request ID is random: it must differ from the request IDs that a previous controller
+	// used.
 	q := &question{guard: true, duplicate: c.Ask, call: c.ID, request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
 		RunID: a.id, Event: worker.Raised, Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
 		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),

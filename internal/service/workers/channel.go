@@ -12,7 +12,8 @@ import (
 	"gascity/worker"
 )
 
-// channel is a session by the stream of its worker, over the provider below.
+// channel is the runtime.Provider of a session whose worker has reported. It uses the worker's
+// stream, and the underlying provider for everything else.
 type channel struct {
 	runtime.Provider
 	run *liveRun
@@ -33,8 +34,8 @@ var (
 // Route implements runtime.Router.
 func (c *channel) Route(string) runtime.Provider { return c.Provider }
 
-// Sense implements runtime.Sensor: what the worker says, beside what the
-// place below shows.
+// Sense implements runtime.Sensor. It adds what the worker reported to the reading of the
+// underlying provider.
 func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	reading, err := runtime.Sense(ctx, c.Provider, name)
 	switch {
@@ -46,11 +47,11 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	case err != nil:
 		return reading, err
 	case reading.Instance != c.run.instance:
-		return reading, nil // another instance has the place
+		return reading, nil // another instance runs in this session
 	}
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
-	c.run.evidenceLocked(&reading)
+	c.run.addEvidenceLocked(&reading)
 	reading.Progress = reading.Progress.Join(c.run.progressLocked())
 	reading.Ended = c.run.life.End()
 	if id := c.run.life.Conversation(); id != "" && reading.Conversation == nil {
@@ -59,22 +60,22 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	return reading, nil
 }
 
-// evidenceLocked adds what the worker says to a reading. What one says that was
-// connected and is gone gets old.
-func (a *liveRun) evidenceLocked(r *runtime.Reading) {
+// addEvidenceLocked adds the worker's reports to a reading. After the worker's stream has closed,
+// the evidence has the time at which it closed.
+func (a *liveRun) addEvidenceLocked(r *runtime.Reading) {
 	a.mergeDuplicatesLocked(r)
 	e, ok := a.life.Evidence(r.At)
 	if ok && e.Activity == runtime.ActivityLimited && a.limited.After(r.At) {
 		e.Until = a.limited
 	}
 	if ok {
-		a.obstacleLocked(&e, r)
+		a.addObstacleLocked(&e, r)
 	}
-	if a.lock.IsActive() && !a.lock.Leaves { // one that is handed over is to end between two turns
+	if a.lock.IsActive() && !a.lock.Leaves { // during a hand-over the agent is not busy: it is stopped between two turns
 		e, ok = recovery.Compacting(a.lock.Since, r.At), true
 	}
-	if standing := a.standingLocked(); len(standing) > 0 {
-		r.Pending, ok = standing[0].interaction(), true
+	if open := a.openQuestionsLocked(); len(open) > 0 {
+		r.Pending, ok = open[0].interaction(), true
 		e = runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityWaiting, Kind: r.Pending.Kind, At: r.At, Detail: "the worker asks"}
 	}
 	if !ok {
@@ -86,8 +87,8 @@ func (a *liveRun) evidenceLocked(r *runtime.Reading) {
 	r.Evidence = append(slices.Clone(r.Evidence), e)
 }
 
-// Observe implements runtime.Observer. Only the provider reports whether the
-// agent has ended; its worker reports how where the provider cannot.
+// Observe implements runtime.Observer. Only the underlying provider reports whether the agent has
+// exited. If it does not report the exit status, Observe adds the status that the worker reported.
 func (c *channel) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	seen, err := runtime.Observe(ctx, c.Provider, name)
 	if err != nil || seen.Agent != runtime.Dead || seen.Exit != nil || seen.InstanceToken != "" && seen.InstanceToken != c.run.instance {
@@ -106,8 +107,8 @@ func (c *channel) StopInstance(ctx context.Context, name, token string) error {
 	return runtime.StopInstance(ctx, c.Provider, name, token)
 }
 
-// InterruptInstance implements runtime.Fencer: by the worker if it ends
-// turns, else by the place.
+// InterruptInstance implements runtime.Fencer. It asks the worker to end its turn if the worker
+// offers that; otherwise it uses the underlying provider.
 func (c *channel) InterruptInstance(ctx context.Context, name, token string) error {
 	a := c.run
 	if token != a.instance {
@@ -118,7 +119,7 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, interruptWithin)
 	defer cancel()
-	l, err := a.order(ctx, worker.InterruptMessage, worker.Interrupt{RunID: a.id})
+	l, err := a.sendAndWait(ctx, worker.InterruptMessage, worker.Interrupt{RunID: a.id})
 	switch {
 	case err != nil:
 	case l == nil:
@@ -131,21 +132,21 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 	return &runtime.Error{Op: "interrupt", Session: name, Err: err}
 }
 
-// WaitForInterruptBoundary implements
-// runtime.InterruptBoundaryWaitProvider: the worker says that it is idle. Where no
-// worker reports turns the provider decides.
+// WaitForInterruptBoundary implements runtime.InterruptBoundaryWaitProvider. It waits until the
+// worker reports that it is ready or idle. If no worker reports turns, the underlying provider
+// decides.
 func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	a := c.run
-	if a.presence() == absent && (!a.reportsTurns() || a.byHook()) {
+	if a.presence() == absent && (!a.reportsTurns() || a.isStateFromHook()) {
 		err := runtime.WaitForInterruptBoundary(ctx, c.Provider, name, since, timeout)
-		if err == nil && a.byHook() {
-			a.cutShort()
+		if err == nil && a.isStateFromHook() {
+			a.recordInterruptedTurn()
 		}
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if a.until(ctx, func() bool {
+	if a.waitUntil(ctx, func() bool {
 		state := a.life.State()
 		return state == worker.Ready || state == worker.Idle
 	}) {
@@ -161,16 +162,16 @@ func (a *liveRun) reportsTurns() bool {
 	return a.life.Reports[worker.Busy].Event != ""
 }
 
-// byHook reports whether a hook reported the present state: an interrupt may have
-// none.
-func (a *liveRun) byHook() bool {
+// isStateFromHook reports whether a hook reported the present state. An agent CLI may run no hook
+// when its turn is interrupted.
+func (a *liveRun) isStateFromHook() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.life.Last().Metadata.Via == worker.ViaHook
 }
 
-// cutShort records the end of a turn that no hook reports.
-func (a *liveRun) cutShort() {
+// recordInterruptedTurn records the end of an interrupted turn. No hook reports this end.
+func (a *liveRun) recordInterruptedTurn() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if last := a.life.Last(); last.Event == worker.Busy {
@@ -179,7 +180,7 @@ func (a *liveRun) cutShort() {
 			Event: worker.Idle, RunID: a.id, Timestamp: now,
 			Metadata: worker.Detail{Reason: worker.TurnInterrupted, Via: worker.ViaHook, ConversationID: last.Metadata.ConversationID},
 		}, now)
-		a.turnLocked(worker.Idle, worker.Busy, now)
+		a.recordTurnLocked(worker.Idle, worker.Busy, now)
 		a.changeLocked()
 	}
 }
@@ -190,13 +191,13 @@ func (c *channel) Pending(name string) (*runtime.PendingInteraction, error) {
 		return p, nil
 	}
 	p, err := runtime.Pending(c.Provider, name)
-	if errors.Is(err, runtime.ErrInteractionUnsupported) || err == nil && c.run.skipsPlaceQuestion(p) {
+	if errors.Is(err, runtime.ErrInteractionUnsupported) || err == nil && c.run.hidesTerminalQuestion(p) {
 		return nil, nil //nolint:nilnil // nothing is asked
 	}
 	return p, err
 }
 
-// answerWithin bounds the wait for a question to go after its answer.
+// answerWithin is how long Respond waits until an answered question is closed.
 const answerWithin = 30 * time.Second
 
 // Respond implements runtime.InteractionProvider.
@@ -215,8 +216,8 @@ func (c *channel) Respond(name string, r runtime.InteractionResponse) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
-	gone := a.until(ctx, func() bool { return !slices.Contains(a.asked, q) || a.mailbox.Find(q.reply).IsDone() })
-	if err := a.answeredBy(q, gone); err != nil {
+	gone := a.waitUntil(ctx, func() bool { return !slices.Contains(a.asked, q) || a.mailbox.Find(q.reply).IsDone() })
+	if err := a.answerResult(q, gone); err != nil {
 		return &runtime.Error{Op: "respond to", Session: name, Err: err}
 	}
 	return nil

@@ -9,10 +9,10 @@ import (
 	"gascity/worker"
 )
 
-// ClaimContext implements workerapi.Reports. What a claim gets is sent
-// neither by the stream nor by a prompt, until it is acknowledged without some of it.
+// ClaimContext implements workerapi.Reports. The sections that it returns are sent neither by the
+// stream nor by a prompt, unless the worker later acknowledges the claim without some of them.
 func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClaim) (worker.Context, error) {
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return worker.Context{}, err
 	}
@@ -23,7 +23,7 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	if e.opts.Sections == nil {
 		return answer, nil
 	}
-	e.begins(a, c)
+	e.startConversation(a, c)
 	mode, ok := e.contextMode(a)
 	if !ok {
 		return answer, fmt.Errorf("%w: the session is not known", worker.ErrUnavailable)
@@ -31,7 +31,7 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	sections := e.sections(a, mode)
 	a.mu.Lock()
 	before := a.contextLog
-	if before.Claim != c.ID { // a later one has its place
+	if before.Claim != c.ID { // a later claim has replaced this one
 		a.mu.Unlock()
 		return answer, nil
 	}
@@ -41,34 +41,35 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	answer.Mode, answer.Epoch = mode, next.Epoch
 	if len(given) > 0 {
 		answer.Sections = given
-		err = a.claimedLocked(c.ID, answer)
+		err = a.addClaimLocked(c.ID, answer)
 	}
 	if err != nil {
 		a.contextLog = before
 	}
 	a.mu.Unlock()
 	if err != nil {
-		return worker.Context{}, full(err)
+		return worker.Context{}, mailboxError(err)
 	}
-	e.saveMemory(a) // if it fails, the same is sent again at worst
+	e.saveMemory(a) // if this fails, a later controller may send the same sections again
 	return answer, nil
 }
 
-// begins takes what a claim says of the conversation, once.
-func (e *Engine) begins(a *liveRun, c worker.ContextClaim) {
+// startConversation records the conversation that a claim names. It does nothing for a claim that
+// is already known.
+func (e *Engine) startConversation(a *liveRun, c worker.ContextClaim) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.contextLog.Claim == c.ID || a.contextLog.Open[c.ID] != nil {
 		return
 	}
 	next, dropped := a.contextLog.Began(c, e.opts.Now())
-	a.briefedLocked(next, dropped)
+	a.replaceContextLogLocked(next, dropped)
 	a.changeLocked()
 }
 
-// claimedLocked keeps a message that a hook has fetched: it is on its way, and not to be
-// sent.
-func (a *liveRun) claimedLocked(id string, c worker.Context) error {
+// addClaimLocked adds the sections of a claim to the mailbox as a message that is already received,
+// so that it is not sent.
+func (a *liveRun) addClaimLocked(id string, c worker.Context) error {
 	if a.mailbox.Find(id) != nil {
 		return nil
 	}

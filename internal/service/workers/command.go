@@ -9,24 +9,26 @@ import (
 )
 
 const (
-	// commandQuiet is how long a terminal must have been at rest after a command before the
-	// command counts as one that changes nothing that the worker reports.
+	// commandQuiet is how long the terminal must be quiet after a typed command. Then gc assumes
+	// that the command has no effect that the worker reports.
 	commandQuiet = 5 * time.Second
-	// commandLimit bounds the wait for the effect of a command whose terminal never rests.
+	// commandLimit is the longest wait for the effect of a command if the terminal is never quiet.
 	commandLimit = 30 * time.Second
-	// commandBlock is how long one attempt waits; the prompt is then tried again later.
+	// commandBlock is how long one delivery attempt waits for the effect of a command. After that
+	// the prompt is refused, and the next attempt is later.
 	commandBlock = 10 * time.Second
 )
 
-// typedCommand is a command of the agent CLI that was typed into its terminal. The agent's
-// worker does not get it, so a prompt by the stream could overtake it.
+// typedCommand is a command of the agent CLI that was typed into its terminal. The agent's worker
+// does not get it, so a prompt on the stream could arrive before its effect.
 type typedCommand struct {
-	began time.Time // before its first byte; zero: there is none
-	ended time.Time // when its delivery ended; zero: it has not
+	began time.Time // the time before its first byte; zero: no command
+	ended time.Time // when its delivery ended; zero: the delivery is not finished
 }
 
-// typeCommand delivers a command by the place. It is noted before its first byte, also for a
-// later controller, and forgotten if the agent provably did not get it.
+// typeCommand delivers a command through the underlying provider. It records the command before the
+// first byte is written, so that a later controller knows it. It removes the record if the agent
+// provably did not get the command.
 func (c *channel) typeCommand(ctx context.Context, below runtime.Provider, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	a.mu.Lock()
@@ -40,24 +42,25 @@ func (c *channel) typeCommand(ctx context.Context, below runtime.Provider, name 
 	case runtime.OutcomeRefused, runtime.OutcomeAbsent, runtime.OutcomeUnsupported:
 		a.command = before
 	default:
-		a.command.ended = a.engine.opts.Now() // of the zero command it means nothing
+		a.command.ended = a.engine.opts.Now() // ignored if no command is recorded
 	}
 	return out, err
 }
 
-// sendCommand is typeCommand after the command was noted.
+// sendCommand saves the record of the command, if the worker has a stream, and then delivers the
+// command.
 func (c *channel) sendCommand(ctx context.Context, below runtime.Provider, name string, d runtime.Delivery, streamed bool) (runtime.Outcome, error) {
-	if streamed { // the prompts of another agent are all typed
-		if err := c.run.remember(c.Provider); err != nil {
+	if streamed { // without a stream all prompts are typed, so none can arrive early
+		if err := c.run.saveMemoryTo(c.Provider); err != nil {
 			return unsent(err), nil
 		}
 	}
 	return runtime.Deliver(ctx, below, name, d)
 }
 
-// commandSeenLocked takes a report that the agent takes prompts, in another conversation, as the
-// effect of the command that was typed before it.
-func (a *liveRun) commandSeenLocked(r worker.Lifecycle, now time.Time) {
+// clearCommandLocked removes the record of a typed command when the worker reports ready after the
+// command was typed: the report is the effect of the command.
+func (a *liveRun) clearCommandLocked(r worker.Lifecycle, now time.Time) {
 	if r.Timestamp.IsZero() {
 		r.Timestamp = now
 	}
@@ -66,9 +69,9 @@ func (a *liveRun) commandSeenLocked(r worker.Lifecycle, now time.Time) {
 	}
 }
 
-// awaitCommand waits until the effect of the command that was typed last is seen, or until the
-// terminal has been at rest for commandQuiet without one. An outcome says that the prompt must
-// not be sent now.
+// awaitCommand waits until the effect of the last typed command is seen, or until the terminal has
+// been quiet for commandQuiet. It returns nil if the prompt may be sent, otherwise the outcome that
+// refuses it.
 func (c *channel) awaitCommand(ctx context.Context, name string) *runtime.Outcome {
 	a := c.run
 	block, cancel := context.WithTimeout(ctx, commandBlock)
@@ -108,7 +111,8 @@ func (c *channel) awaitCommand(ctx context.Context, name string) *runtime.Outcom
 	}
 }
 
-// commandDue returns when a prompt may go although no effect of the command was seen.
+// commandDue returns the time from which a prompt may be sent although no effect of the command was
+// seen.
 func (c *channel) commandDue(ctx context.Context, name string, typed typedCommand) time.Time {
 	quiet, limit := typed.ended, typed.ended.Add(commandLimit)
 	if seen, err := runtime.Observe(ctx, c.Provider, name); err == nil && seen.LastActivity.After(quiet) {

@@ -14,14 +14,15 @@ import (
 	"gascity/worker"
 )
 
-// Context implements workerapi.Orders. A section that this epoch has had with the same
-// content is not sent again in mode full. A worker that takes context gets it by its stream, and any
-// other agent as a prompt before all others.
+// Context implements workerapi.Orders. In mode full it does not send a section that this epoch has
+// already had with the same content. A worker that accepts context gets it by its stream; any other
+// agent gets it as a prompt, before all other prompts.
 func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextAnswer, error) {
 	return e.send(ctx, c, contextlog.Record.Send)
 }
 
-// sendOwnSections gives the city's own sections: each once in an epoch, whatever its content.
+// sendOwnSections sends the city's own sections. Each type is sent once in an epoch, even if its
+// content changes.
 func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context) error {
 	_, err := e.send(ctx, c, func(r contextlog.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextlog.Record, []contextlog.Order, map[string]string, error) {
 		next, orders, err := r.AddCitySections(instance, c, at, alive)
@@ -30,11 +31,12 @@ func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context) error {
 	return err
 }
 
-// sending is one of the ways to note sections as given: [contextlog.Record.Send], or Give.
-type sending func(r contextlog.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextlog.Record, []contextlog.Order, map[string]string, error)
+// addSectionsFunc records sections as sent: [contextlog.Record.Send] or
+// [contextlog.Record.AddCitySections].
+type addSectionsFunc func(r contextlog.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextlog.Record, []contextlog.Order, map[string]string, error)
 
-func (e *Engine) send(ctx context.Context, c worker.Context, how sending) (worker.ContextAnswer, error) {
-	a, err := e.named(c.RunID)
+func (e *Engine) send(ctx context.Context, c worker.Context, how addSectionsFunc) (worker.ContextAnswer, error) {
+	a, err := e.runByID(c.RunID)
 	if err != nil {
 		return worker.ContextAnswer{}, err
 	}
@@ -43,15 +45,15 @@ func (e *Engine) send(ctx context.Context, c worker.Context, how sending) (worke
 	}
 	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil {
-		return worker.ContextAnswer{}, inWords(err)
+		return worker.ContextAnswer{}, workerError(err)
 	}
 	orders, answer, err := a.newOrders(c, how)
 	if err != nil || len(orders) == 0 {
 		return answer, err
 	}
-	if err := a.remember(v.Provider); err != nil { // before a worker can get it, and a later controller give it again
+	if err := a.saveMemoryTo(v.Provider); err != nil { // save first, so that a later controller does not send the sections twice
 		a.retract(orders)
-		return worker.ContextAnswer{}, fmt.Errorf("%w: that the sections are given cannot be kept: %w", worker.ErrUnavailable, err)
+		return worker.ContextAnswer{}, fmt.Errorf("%w: cannot save which sections are sent: %w", worker.ErrUnavailable, err)
 	}
 	for i, o := range orders {
 		if answer.ID, err = e.sendSections(ctx, a, o); err != nil {
@@ -63,15 +65,15 @@ func (e *Engine) send(ctx context.Context, c worker.Context, how sending) (worke
 	return answer, nil
 }
 
-// sendSections gives sections by the stream, or as a prompt where no worker takes context.
+// sendSections sends sections by the worker's stream, or as a prompt if no worker accepts context.
 func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextlog.Order) (id string, err error) {
 	if a.offers(worker.OfferContext) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		_, err := a.putLocked(worker.ContextMessage, o.ID, o.Context)
-		return o.ID, full(err)
+		return o.ID, mailboxError(err)
 	}
-	id, err = e.asPrompt(ctx, a, o.Context)
+	id, err = e.sendContextAsPrompt(ctx, a, o.Context)
 	if err == nil {
 		a.mu.Lock()
 		a.contextLog = a.contextLog.Closed(o.ID)
@@ -81,10 +83,10 @@ func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextlog.Orde
 	return id, err
 }
 
-// newOrders records sections as given, with a nonce each, and leaves out those that need not be sent.
-// Sections of a message that was lost go under its name again. Where nothing is sent, nothing is
-// accepted.
-func (a *liveRun) newOrders(c worker.Context, how sending) ([]contextlog.Order, worker.ContextAnswer, error) {
+// newOrders records sections as sent, with a nonce each, and leaves out the sections that need not
+// be sent. Sections of a lost message are sent again under that message's ID. Accepted is false if
+// nothing is sent.
+func (a *liveRun) newOrders(c worker.Context, how addSectionsFunc) ([]contextlog.Order, worker.ContextAnswer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.RunID = a.id
@@ -105,32 +107,34 @@ func (a *liveRun) newOrders(c worker.Context, how sending) ([]contextlog.Order, 
 	return orders, answer, nil
 }
 
-// retract takes sections for not given.
+// retract records that the sections of orders were not sent.
 func (a *liveRun) retract(orders []contextlog.Order) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.contextLog = a.contextLog.Retract(a.instance, orders)
 }
 
-// compactedLocked begins a new epoch, in which every section is new again. A report
-// of an earlier compaction changes nothing. It reports whether it did.
+// compactedLocked starts a new epoch for a reported compaction and reports whether it did. In a new
+// epoch every section is sent again. A report of an earlier compaction changes nothing.
 func (a *liveRun) compactedLocked(c contextlog.Compaction, now time.Time) bool {
 	next, dropped, ok := a.contextLog.Compact(c, now)
 	next.Pending = next.Pending || ok && a.engine.opts.Sections != nil
-	a.briefedLocked(next, dropped)
+	a.replaceContextLogLocked(next, dropped)
 	return ok
 }
 
-// briefedLocked takes a record over, and takes messages back that say nothing any more.
-func (a *liveRun) briefedLocked(next contextlog.Record, dropped []string) {
+// replaceContextLogLocked replaces the context record and removes the messages that belong to the
+// previous epoch.
+func (a *liveRun) replaceContextLogLocked(next contextlog.Record, dropped []string) {
 	for _, id := range dropped {
 		a.mailbox.Remove(id)
 	}
 	a.contextLog = next
 }
 
-// asPrompt gives context as a prompt; the same sections are one prompt.
-func (e *Engine) asPrompt(ctx context.Context, a *liveRun, c worker.Context) (string, error) {
+// sendContextAsPrompt sends context sections as one prompt and returns the ID of its receipt. A
+// second call with the same sections returns the same receipt.
+func (e *Engine) sendContextAsPrompt(ctx context.Context, a *liveRun, c worker.Context) (string, error) {
 	if e.opts.Prompts == nil {
 		return "", errNoPrompts
 	}
@@ -143,14 +147,14 @@ func (e *Engine) asPrompt(ctx context.Context, a *liveRun, c worker.Context) (st
 		Key: "context " + a.id + " " + c.Sections[0].Nonce,
 	})
 	if err != nil {
-		return "", inWords(err)
+		return "", workerError(err)
 	}
 	return r.ID, nil
 }
 
-// verify looks whether sections that a worker was given have been seen in the
-// conversation. What has not is given as a prompt, once.
-func (e *Engine) verify(ctx context.Context, a *liveRun, id string) error {
+// resendUnseenSections handles the final acknowledgement of a message with sections. It sends the
+// sections that were not seen in the conversation as a prompt, once.
+func (e *Engine) resendUnseenSections(ctx context.Context, a *liveRun, id string) error {
 	a.mu.Lock()
 	_, open := a.contextLog.Open[id]
 	l := a.mailbox.Find(id)
@@ -161,7 +165,7 @@ func (e *Engine) verify(ctx context.Context, a *liveRun, id string) error {
 	data, seen := l.Data, l.Nonces
 	a.mu.Unlock()
 	if len(data) == 0 {
-		return e.verifyLost(ctx, a, id, seen)
+		return e.renewLostSections(ctx, a, id, seen)
 	}
 	var c worker.Context
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -169,8 +173,8 @@ func (e *Engine) verify(ctx context.Context, a *liveRun, id string) error {
 	}
 	c.Sections = slices.DeleteFunc(c.Sections, func(s worker.Section) bool { return slices.Contains(seen, s.Nonce) })
 	if len(c.Sections) > 0 {
-		if _, err := e.asPrompt(ctx, a, c); err != nil {
-			return err // the worker repeats its word, and it is tried again
+		if _, err := e.sendContextAsPrompt(ctx, a, c); err != nil {
+			return err // the worker repeats its report, which tries this again
 		}
 	}
 	a.mu.Lock()
@@ -181,9 +185,10 @@ func (e *Engine) verify(ctx context.Context, a *liveRun, id string) error {
 	return nil
 }
 
-// verifyLost is verify for a message of an earlier controller: what it said is not
-// known any more, and what was not seen counts as not given.
-func (e *Engine) verifyLost(ctx context.Context, a *liveRun, id string, seen []string) error {
+// renewLostSections handles the acknowledgement of a message from an earlier controller. The
+// content of that message is not known now, so the sections that were not seen count as not sent
+// and are sent again.
+func (e *Engine) renewLostSections(ctx context.Context, a *liveRun, id string, seen []string) error {
 	a.mu.Lock()
 	a.contextLog = a.contextLog.Unseen(a.instance, id, seen)
 	a.mu.Unlock()

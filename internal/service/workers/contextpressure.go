@@ -11,9 +11,9 @@ import (
 	"gascity/worker"
 )
 
-// checkPressure looks whether a run's context is too full, and has its worker compact it, or its
-// conversation handed over. What is begun is kept with the session before anybody is
-// asked, so that a later controller goes on with it.
+// checkPressure checks whether the context of a run is too full, and starts a compaction or a
+// hand-over if so. The state is saved with the session before the action starts, so that a later
+// controller continues it.
 func (e *Engine) checkPressure(a *liveRun) {
 	if e.opts.Pressure == nil || e.isStarting(a) {
 		return
@@ -23,16 +23,16 @@ func (e *Engine) checkPressure(a *liveRun) {
 	ends := err != nil || !v.Running || v.Draining || v.Token != a.instance
 	now := e.opts.Now()
 	a.mu.Lock()
-	sight := a.pressureLocked()
-	sight.Ends = ends
+	seen := a.pressureLocked()
+	seen.Ends = ends
 	was := a.lock
-	next, act, again := was.Next(rules, sight, now)
+	next, act, again := was.Next(rules, seen, now)
 	if act == compaction.Compact {
-		a.compaction = compactionOf(next)
+		a.compaction = compactionMessageID(next)
 	}
 	if act == compaction.Freed || act == compaction.Overdue {
-		a.mailbox.Remove(a.compaction) // it is not to be obeyed at another time
-		a.usage = nil                  // reports before it mean nothing any more
+		a.mailbox.Remove(a.compaction) // the worker must not compact later
+		a.usage = nil                  // earlier reports of the usage are out of date
 	}
 	a.lock = next
 	a.changeLocked()
@@ -40,14 +40,14 @@ func (e *Engine) checkPressure(a *liveRun) {
 	if act == compaction.Nothing && next == was {
 		return
 	}
-	if err := a.remember(v.Provider); err != nil && next.IsActive() && !was.IsActive() {
+	if err := a.saveMemoryTo(v.Provider); err != nil && next.IsActive() && !was.IsActive() {
 		a.mu.Lock()
-		a.lock = was // a later look tries again
+		a.lock = was // the next check tries again
 		a.mu.Unlock()
 		return
 	}
 	if act != compaction.Nothing {
-		e.record(a, event.WorkerContext, nil, map[string]string{"step": string(act), "usage": percent(sight.Usage)})
+		e.record(a, event.WorkerContext, nil, map[string]string{"step": string(act), "usage": percent(seen.Usage)})
 	}
 	e.opts.City.Sense(a.session)
 	e.execute(a, act)
@@ -56,12 +56,13 @@ func (e *Engine) checkPressure(a *liveRun) {
 	}
 }
 
-// compactionOf returns the name of the message by which a compaction is asked for.
-func compactionOf(l compaction.State) string {
+// compactionMessageID returns the ID of the message that asks the worker for a compaction.
+func compactionMessageID(l compaction.State) string {
 	return "compact-" + strconv.FormatInt(l.Since.UnixNano(), 36)
 }
 
-// requestHandoff has the city hand a conversation over, until it has, or the run is over.
+// requestHandoff asks the city to hand a conversation over. If that fails, it tries again after
+// handoffRetry, until it succeeds, the hand-over is given up, or the run ends.
 func (e *Engine) requestHandoff(ctx context.Context, a *liveRun) {
 	ctx, cancel := context.WithTimeout(ctx, enforceTimeout)
 	defer cancel()
@@ -78,18 +79,18 @@ func (e *Engine) requestHandoff(ctx context.Context, a *liveRun) {
 	}
 }
 
-// handoffRetry is the pause before a conversation is handed over once more.
+// handoffRetry is the pause before a failed hand-over is tried again.
 const handoffRetry = 5 * time.Second
 
-// execute does what was begun. It may be done again: a worker acts on a message once, and
-// a conversation is handed over once.
+// execute carries out an action. It may be called again for the same action: a worker acts on a
+// message ID once, and a conversation is handed over once.
 func (e *Engine) execute(a *liveRun, act compaction.Act) {
 	switch act {
 	case compaction.Compact:
 		a.mu.Lock()
 		_, err := a.putLocked(worker.CompactMessage, a.compaction, worker.Compact{RunID: a.id, Reason: "its context is " + percent(a.usage) + " full"})
 		a.mu.Unlock()
-		if err != nil { // it fetches nothing: the lock ends in time
+		if err != nil { // no compaction starts; the lock is released at its time limit
 			e.opts.Logger.Warn("a worker did not accept a request to compact its context", "session", a.session, "error", err)
 		}
 	case compaction.Handoff:
@@ -98,15 +99,15 @@ func (e *Engine) execute(a *liveRun, act compaction.Act) {
 		}
 		select {
 		case e.leaving <- a:
-		default: // they are too many: it is tried again
-			time.AfterFunc(recallAgain, func() { e.execute(a, act) })
+		default: // too many hand-overs are queued: try again later
+			time.AfterFunc(loadMemoryRetry, func() { e.execute(a, act) })
 		}
 	case compaction.Nothing, compaction.Warn, compaction.Freed, compaction.Overdue:
 	}
 }
 
-// resume goes on with what an earlier controller had begun.
-func (e *Engine) resume(a *liveRun) {
+// resumeCompaction continues a compaction or a hand-over that an earlier controller started.
+func (e *Engine) resumeCompaction(a *liveRun) {
 	a.mu.Lock()
 	lock := a.lock
 	a.mu.Unlock()
@@ -121,13 +122,13 @@ func (e *Engine) resume(a *liveRun) {
 	time.AfterFunc(max(0, lock.Until.Sub(e.opts.Now())), func() { e.checkPressure(a) })
 }
 
-// pressureLocked returns what is seen of a run's pressure, except whether it is about to end.
+// pressureLocked returns what is known about the context of a run. The field Ends is not set.
 func (a *liveRun) pressureLocked() compaction.Observation {
 	state := a.life.State()
 	l := a.mailbox.Find(a.compaction)
 	s := compaction.Observation{
 		Usage: a.usage, Offers: a.reader != nil && a.life.HasOffer(worker.OfferCompact),
-		Idle: (state == worker.Ready || state == worker.Idle) && len(a.standingLocked()) == 0 && !a.mailbox.HasOpen(worker.PromptMessage),
+		Idle: (state == worker.Ready || state == worker.Idle) && len(a.openQuestionsLocked()) == 0 && !a.mailbox.HasOpen(worker.PromptMessage),
 		Done: a.ended || a.lock.IsActive() && !a.lock.Leaves && (l.IsDone() || a.contextLog.Epoch > a.lock.Epoch), Epoch: a.contextLog.Epoch,
 	}
 	if s.Usage == nil && a.lock == (compaction.State{}) {
@@ -136,6 +137,7 @@ func (a *liveRun) pressureLocked() compaction.Observation {
 	return s
 }
 
+// percent returns a fraction as a percentage such as "83%", or an empty string for nil.
 func percent(usage *float64) string {
 	if usage == nil {
 		return ""

@@ -9,11 +9,12 @@ import (
 	"gascity/worker"
 )
 
-// Push returns the worker of a session a credential, by its stream, and returns for
-// which run. One of the same account that it has not fetched is taken back; the same
-// one again is nothing. A worker that applies no identities is worker.ErrRefused.
+// Push sends a credential to the worker of a session by its stream and returns the ID of the run.
+// It removes an older credential of the same account that the worker has not fetched. It does
+// nothing if the worker was already sent the same credential. It returns worker.ErrRefused if the
+// worker does not apply credentials.
 func (e *Engine) Push(name string, c worker.Credentials) (run string, err error) {
-	a := e.of(name)
+	a := e.runOf(name)
 	if a == nil {
 		return "", fmt.Errorf("%w: no run of session %s is known", worker.ErrNotFound, name)
 	}
@@ -27,10 +28,10 @@ func (e *Engine) Push(name string, c worker.Credentials) (run string, err error)
 	if was == id {
 		return a.id, nil
 	}
-	a.mailbox.Remove(was) // an older one must not come after this
+	a.mailbox.Remove(was) // an older credential must not arrive after this one
 	body := worker.Identity{RunID: a.id, SessionID: a.session, AgentName: a.agent, Credentials: &c}
 	if _, err := a.putLocked(worker.IdentityMessage, id, body); err != nil {
-		return "", full(err)
+		return "", mailboxError(err)
 	}
 	if a.owned == nil {
 		a.owned = map[string]string{}
@@ -39,8 +40,8 @@ func (e *Engine) Push(name string, c worker.Credentials) (run string, err error)
 	return a.id, nil
 }
 
-// credentialID names the message with a credential: the same one has the same name,
-// also for a later controller, and does not reveal the value.
+// credentialID returns the ID of the message with a credential. It is the same for the same
+// credential, also in a later controller, and does not reveal the value.
 func (a *liveRun) credentialID(c worker.Credentials) string {
 	mac := hmac.New(sha256.New, []byte(a.instance))
 	fmt.Fprintf(mac, "credential %q %q", c.Account, string(c.Value))
@@ -50,15 +51,15 @@ func (a *liveRun) credentialID(c worker.Credentials) string {
 	return "credential-" + c.Account + "-" + hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
-// joined says that a run may take credentials.
-func (e *Engine) joined(a *liveRun) {
+// notifyJoined calls Options.Joined: the worker of the run may accept credentials now.
+func (e *Engine) notifyJoined(a *liveRun) {
 	if e.opts.Joined != nil {
 		e.opts.Joined(a.session)
 	}
 }
 
-// expiring passes on a worker's report that its credential expires.
-func (e *Engine) expiring(a *liveRun, events []worker.TelemetryEvent) {
+// notifyExpiring calls Options.Expiring for each event that reports that a credential expires.
+func (e *Engine) notifyExpiring(a *liveRun, events []worker.TelemetryEvent) {
 	for _, t := range events {
 		if t.Type == worker.CredentialExpiring && t.Until != nil && e.opts.Expiring != nil {
 			e.opts.Expiring(a.session, *t.Until)

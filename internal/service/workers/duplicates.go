@@ -7,14 +7,14 @@ import (
 	"gascity/runtime"
 )
 
-// duplicateTimeout is how long the place may show a question after the city has answered
-// it.
+// duplicateTimeout is how long the agent's terminal may still show a question that was answered in
+// the city.
 const duplicateTimeout = 3 * time.Second
 
-// mergeDuplicatesLocked makes one of a question that the agent CLI shows at its own place and
-// that its hook asks the city: answered at the city, it is not asked again while the
-// place still shows it; answered at the place, which has shown it and does not any
-// more, it is over here, for no hook reports that.
+// mergeDuplicatesLocked merges a question that the agent CLI shows in its terminal with the same
+// question that its hook asks the city. After an answer in the city the question in the terminal is
+// hidden for duplicateTimeout. When the terminal has shown the question and does not show it any
+// more, it was answered there; no hook reports that, so the city's question is closed.
 func (a *liveRun) mergeDuplicatesLocked(r *runtime.Reading) {
 	shown := r.Pending != nil
 	for _, q := range a.asked {
@@ -41,37 +41,40 @@ func (a *liveRun) mergeDuplicatesLocked(r *runtime.Reading) {
 	}
 }
 
-// hookDue is how long after a question is on the screen the agent CLI's hook may ask the same.
+// hookDue is how long after a question appears on the screen the agent CLI's hook may ask the same
+// question.
 const hookDue = time.Second
 
-// hookDueLocked reports until when the hook of an agent that reports may still ask what its
-// screen asks: the question is listed once, in the hook's words, which a person can answer as
-// long as it stands. Zero: it is listed as the screen has it.
+// hookDueLocked returns the time until which a hook may still ask the question that the screen
+// shows. Until then the question on the screen is not listed, so that a person sees only the hook's
+// question, which can be answered. A zero time means that the question on the screen is listed now.
 func (a *liveRun) hookDueLocked(p *runtime.PendingInteraction) time.Time {
 	now := a.engine.opts.Now()
 	if p == nil || p.Kind != runtime.WaitPermission {
-		a.drawnAt = time.Time{}
+		a.screenAsksSince = time.Time{}
 		return time.Time{}
 	}
 	if _, reports := a.life.Evidence(now); !reports {
 		return time.Time{}
 	}
-	if a.drawnAt.IsZero() { // a question that is drawn again each second must not wait for ever
-		a.drawnAt = now
+	if a.screenAsksSince.IsZero() { // set once: a question that is redrawn every second must not be hidden for ever
+		a.screenAsksSince = now
 	}
-	if until := a.drawnAt.Add(hookDue); now.Before(until) {
+	if until := a.screenAsksSince.Add(hookDue); now.Before(until) {
 		return until
 	}
 	return time.Time{}
 }
 
-// isJustAnsweredLocked reports whether a question of the place is one that the city has
-// answered a moment ago.
+// isJustAnsweredLocked reports whether p is a question that was answered in the city within
+// duplicateTimeout.
 func (a *liveRun) isJustAnsweredLocked(p *runtime.PendingInteraction) bool {
 	return p != nil && p.Kind == runtime.WaitPermission && a.engine.opts.Now().Before(a.answeredUntil)
 }
 
-func (a *liveRun) skipsPlaceQuestion(p *runtime.PendingInteraction) bool {
+// hidesTerminalQuestion reports whether a question of the underlying provider is not listed,
+// because the hook asks it or it was just answered in the city.
+func (a *liveRun) hidesTerminalQuestion(p *runtime.PendingInteraction) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.isJustAnsweredLocked(p) || !a.hookDueLocked(p).IsZero()

@@ -25,7 +25,7 @@ func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 		a.mu.Lock()
 		a.mergeDuplicatesLocked(&r)
 		a.mu.Unlock()
-		if got := !a.skipsPlaceQuestion(&shown); got != (r.Pending != nil) || got != (len(r.Evidence) == 1) {
+		if got := !a.hidesTerminalQuestion(&shown); got != (r.Pending != nil) || got != (len(r.Evidence) == 1) {
 			t.Errorf("the reading and the question itself say different things: %v, %+v", got, r)
 		}
 		if r.Pending == nil && !r.Again.After(now) {

@@ -13,14 +13,14 @@ import (
 	"gascity/worker"
 )
 
-// The words of what is known of the guard of a session.
+// The states of the guard of a session, see [Engine.GuardOf].
 const (
-	Guarded   = "guarded"   // its worker has asked at least once
-	Unguarded = "unguarded" // it has not
+	Guarded   = "guarded"   // the worker has asked the guard at least once
+	Unguarded = "unguarded" // the worker has not asked the guard yet
 	Bypassed  = "bypassed"  // a tool ran although it was not allowed
 )
 
-// regime returns what the city wants of its guard.
+// regime returns the guard settings of the city.
 func (e *Engine) regime() guard.Regime {
 	if e.opts.Regime == nil {
 		return guard.Regime{}
@@ -28,13 +28,13 @@ func (e *Engine) regime() guard.Regime {
 	return e.opts.Regime()
 }
 
-// GuardOf says in one of the words above what is known of the guard of a session, and
-// more of it for people; empty if nothing is guarded or the session does not run.
+// GuardOf returns the guard state of a session and a detail for people. Both are empty if the guard
+// is off or the session does not run.
 func (e *Engine) GuardOf(name string) (word, detail string) {
 	if !e.regime().On {
 		return "", ""
 	}
-	a := e.of(name)
+	a := e.runOf(name)
 	if a == nil {
 		return "", ""
 	}
@@ -49,7 +49,7 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 	return Unguarded, a.unguardedReasonLocked()
 }
 
-// unguardedReasonLocked returns why a session is unguarded.
+// unguardedReasonLocked returns why a session counts as unguarded, for people.
 func (a *liveRun) unguardedReasonLocked() string {
 	if a.partly {
 		return detailPartly
@@ -63,13 +63,13 @@ const (
 	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts anyway"
 )
 
-// PromptHold returns why a session gets no prompts because of its guard; empty: it may have
-// them. It never blocks for long.
+// PromptHold returns why the guard holds back the prompts of a session, or an empty string if it
+// does not. It does not wait for other programs.
 func (e *Engine) PromptHold(v session.Snapshot) string {
 	if r := e.regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
 		return ""
 	}
-	if a := e.of(v.Session); a != nil && a.instance == v.Token {
+	if a := e.runOf(v.Session); a != nil && a.instance == v.Token {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.proved {
@@ -80,8 +80,8 @@ func (e *Engine) PromptHold(v session.Snapshot) string {
 	return detailUnguarded + remedyUnguarded
 }
 
-// allowance returns what the worker may decide without the city for a while; nil if that is
-// nothing. It is signed with the token that the worker has.
+// allowance returns which tools the worker may use for a while without asking the city, or nil if
+// there are none. It is signed with the token that the worker has.
 func (e *Engine) allowance(a *liveRun) *worker.Allowance {
 	if e.opts.Readers == nil {
 		return nil
@@ -100,8 +100,9 @@ func (e *Engine) allowance(a *liveRun) *worker.Allowance {
 	return &s
 }
 
-// proves records that the worker asks before it uses a tool: any, or those that it hears of.
-func (e *Engine) proves(a *liveRun, c worker.Call) {
+// recordGuardUse records that the worker asks the guard before it uses tools. c.Partial means that
+// it asks only about some tools.
+func (e *Engine) recordGuardUse(a *liveRun, c worker.Call) {
 	a.mu.Lock()
 	first := !a.proved && (!c.Partial || !a.partly)
 	a.proved, a.partly = a.proved || !c.Partial, a.partly || c.Partial
@@ -116,9 +117,10 @@ func (e *Engine) proves(a *liveRun, c worker.Call) {
 	}
 }
 
-// ranUnallowedLocked reports whether a call that ran is one whose question is still open: the
-// hook that asked has ended, or the agent CLI did not wait for it. The question is withdrawn. A
-// question that the agent CLI shows as well was answered there.
+// ranUnallowedLocked reports whether a tool call ran although its guard question was still open.
+// This happens if the hook that asked has exited, or if the agent CLI did not wait for it. The
+// question is closed. A question that the agent CLI shows as well was answered in the terminal, and
+// then the result is false.
 func (a *liveRun) ranUnallowedLocked(call string) bool {
 	at := slices.IndexFunc(a.asked, func(q *question) bool { return q.guard && q.call == call && !q.ended })
 	if at < 0 {
@@ -137,9 +139,10 @@ func (a *liveRun) ranUnallowedLocked(call string) bool {
 	return true
 }
 
-// bypassedBy records that a tool ran although it was not allowed, and has the city act.
-func (e *Engine) bypassedBy(a *liveRun, call worker.ToolCall) {
-	reason := fmt.Sprintf("the guard was bypassed: %s ran at %s although it was not allowed", brief(call.Name), e.opts.Now().UTC().Format(time.RFC3339))
+// handleBypass records that a tool ran although it was not allowed, and queues the session for
+// enforcement if the city's settings require it.
+func (e *Engine) handleBypass(a *liveRun, call worker.ToolCall) {
+	reason := fmt.Sprintf("the guard was bypassed: %s ran at %s although it was not allowed", truncateToolName(call.Name), e.opts.Now().UTC().Format(time.RFC3339))
 	a.mu.Lock()
 	a.bypass = reason
 	a.mu.Unlock()
@@ -154,7 +157,7 @@ func (e *Engine) bypassedBy(a *liveRun, call worker.ToolCall) {
 	}
 }
 
-// violation is a bypass that the city acts on.
+// violation is a guard bypass that is queued for enforcement.
 type violation struct {
 	run    *liveRun
 	reason string
@@ -167,20 +170,22 @@ const (
 	enforceAttempts = 3 // times
 )
 
-// enforce has the city act until it has, a few times.
+// enforce asks the city to stop or interrupt the instance. It tries at most enforceAttempts times,
+// within enforceTimeout in all.
 func (e *Engine) enforce(ctx context.Context, c violation) {
 	ctx, cancel := context.WithTimeout(ctx, enforceTimeout)
 	defer cancel()
 	for range enforceAttempts {
 		err := e.opts.Enforce(ctx, c.run.session, session.PublicInstance(c.run.instance), c.reason, c.act)
 		if err == nil {
-			e.opts.Logger.Warn("a session that bypassed the guard was dealt with", "session", c.run.session, "act", c.act)
+			e.opts.Logger.Warn("a session bypassed the guard, and the configured action was taken", "session", c.run.session, "act", c.act)
 			return
 		}
-		e.opts.Logger.Error("a session that bypassed the guard could not be dealt with", "session", c.run.session, "act", c.act, "error", err)
+		e.opts.Logger.Error("a session bypassed the guard, and the configured action failed", "session", c.run.session, "act", c.act, "error", err)
 	}
 }
 
 const maxToolName = 64
 
-func brief(name string) string { return name[:min(len(name), maxToolName)] }
+// truncateToolName returns at most maxToolName bytes of a tool's name.
+func truncateToolName(name string) string { return name[:min(len(name), maxToolName)] }

@@ -1,16 +1,14 @@
-// Package workers stands between a city and the workers of its runs: it knows
-// which runs there are, who is connected, what is on its way to whom, and what
-// workers have reported.
+// Package workers connects a city with the workers of its runs. It knows the runs, the connected
+// workers, the messages to each worker, and the workers' reports.
 //
-// To the city it is a [runtime.Provider] over another one, see [Engine.WrapProvider]: a
-// session whose worker is connected gets its prompts, interrupts and answers by the
-// worker's stream, and its state from the worker's reports; all else goes to the
-// provider below, and everything does where there is no worker. To the worker API
-// it is the city.
+// For the city the engine is a [runtime.Provider] over another provider, see [Engine.WrapProvider].
+// A session whose worker is connected gets prompts, interrupts and answers by the worker's stream,
+// and its state comes from the worker's reports. Everything else, and every session without a
+// worker, uses the underlying provider. For the worker API the engine is the city.
 //
-// Messages are not durable in themselves. Each follows from something that is, such
-// as a receipt, carries its id, and is sent again until it is acknowledged. By which
-// way a prompt went is kept with its session before its first byte goes.
+// Messages are not stored. Each message follows from durable data, such as a receipt, carries its
+// ID, and is sent again until the worker acknowledges it. The way by which a prompt is sent is
+// saved with the session before its first byte is sent.
 package workers
 
 import (
@@ -31,119 +29,118 @@ import (
 	"gascity/worker"
 )
 
-// City is what the engine knows of the controller. Its methods are called
-// concurrently.
+// City is the controller, as the engine uses it. Its methods may be called concurrently.
 type City interface {
-	// Snapshot returns what is known of a session.
+	// Snapshot returns what the controller knows about a session.
 	Snapshot(name string) (session.Snapshot, error)
-	// Sense asks for a fresh reading of what a session is doing. It does not wait for it.
+	// Sense requests a new reading of the session's activity. It does not wait for the reading.
 	Sense(name string)
-	// HasSynced reports whether every session of the city is known, and [Engine.SessionChanged]
-	// was called for each: until then an unknown token proves nothing.
+	// HasSynced reports whether every session of the city is known and [Engine.SessionChanged] was
+	// called for each. Before that, an unknown token may belong to a run that is not loaded yet.
 	HasSynced() bool
 }
 
-// Prompts is the queue of the city.
+// Prompts is the prompt queue of the city.
 type Prompts interface {
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
-	// Worked takes the word of an instance, by its public name, that a turn has worked
-	// on the prompt of a receipt. It may come repeated, and late.
+	// Worked records that a turn of an instance, given by its public name, has worked on the prompt
+	// of a receipt. It may be called late and more than once.
 	Worked(ctx context.Context, id, instance string) error
-	// RecordHookReport takes a hook's report about the prompts that reach its agent, see
+	// RecordHookReport records a hook's report about prompts that reach its agent, see
 	// [prompt.HookReport].
 	RecordHookReport(ctx context.Context, w prompt.HookReport) error
 }
 
-// Options is what an engine needs. City and Events are required.
+// Options are the dependencies and settings of an engine. City and Events are required.
 type Options struct {
 	City    City
 	Events  event.Log
 	Prompts Prompts // nil: prompts are refused
-	// Judge decides about a call. Nil: nothing is guarded, everything is allowed.
+	// Judge returns the verdict about a tool call. Nil: every call is allowed.
 	Judge func(v session.Snapshot, c worker.Call) guard.Verdict
-	// Regime is what the city wants of its guard. Nil: there is none.
+	// Regime returns the guard settings of the city. Nil: the guard is off.
 	Regime func() guard.Regime
-	// Readers are the tools that a session may use while the city does not answer, and the
-	// texts that must not stand in their inputs. Nil: there are none.
+	// Readers returns the tools that a session may use while the city does not answer, and the
+	// texts that must not be in their inputs. Nil: no tools.
 	Readers func(v session.Snapshot) (tools, except []string)
-	// Ready says that a session has shown that it asks the guard: it may get prompts. It
-	// must not block. Nil: no call.
+	// Ready is called when a session has shown that it asks the guard, so that it may get prompts.
+	// It must not block. Nil: no call.
 	Ready func(session string)
-	// Enforce has the city stop or interrupt an instance, by its public name, that ran
-	// what was denied. Nil: it is only reported.
+	// Enforce stops or interrupts an instance, given by its public name, that ran a tool call that
+	// was not allowed. Nil: the bypass is only reported.
 	Enforce func(ctx context.Context, session, instance, reason string, act guard.Bypass) error
-	// Spend keeps what was spent; it returns how many entries were new or changed.
-	// Nil: it is not kept.
+	// Spend stores usage entries and returns how many of them were new or changed. Nil: usage is
+	// not stored.
 	Spend func(ctx context.Context, entries []usage.Entry) (int, error)
-	// Hide is called with each token that is made or found, before anybody can quote it. Nil: no
-	// call.
+	// Hide is called with each token that the engine creates or loads, before the token can appear
+	// in any text. Nil: no call.
 	Hide func(token string)
-	// Owner is the token of the city's owner; empty: there is none.
+	// Owner is the token of the city's owner. Empty: no owner token.
 	Owner string
-	// Socket is given to agents, and URL to those that cannot use a socket;
-	// empty: not.
+	// Socket is the path of the worker API's socket, and URL its address for agents that cannot use
+	// a socket. Both are passed to agents; an empty value is not passed.
 	Socket, URL string
-	// Announce is called before an agent is started, which fails with its error. Nil:
-	// no call.
+	// Announce is called before an agent is started. If it returns an error, the start fails with
+	// that error. Nil: no call.
 	Announce func(session string) error
-	// Retire is called when the run of a session has ended and no other has its place.
-	// Nil: no call.
+	// Retire is called when the run of a session has ended and no other run has replaced it. Nil:
+	// no call.
 	Retire func(session string)
-	// Joined is called when the worker of a session may take credentials from now on, see
-	// [Engine.Push], and Expiring when one says that its credential ends. Nil: no call.
+	// Joined is called when the worker of a session may accept credentials, see [Engine.Push].
+	// Expiring is called when a worker reports that its credential expires. Nil: no call.
 	Joined   func(session string)
 	Expiring func(session string, until time.Time)
 
-	// Sections are the city's context for an agent in a mode. Nil: nothing.
+	// Sections returns the city's context sections for an agent in a mode. Nil: no sections.
 	Sections func(agent string, mode worker.ContextMode) []worker.Section
-	// Carried are the types of those sections that a fresh start brings by itself: in
-	// the agent's arguments, and as prompts that are typed. Nil: none.
+	// Carried returns the types of the sections that a new start of an agent already includes: in
+	// the agent's arguments, and in prompts that are typed at the start. Nil: none.
 	Carried func(agent string) (argued, typed []string)
-	// Native says that an agent takes prompts by its worker alone. Nil: none does, as far as
-	// anybody knows.
+	// Native reports whether an agent gets prompts only by its worker. Nil: no agent does.
 	Native func(agent string) bool
-	// Pressure returns the policy for an agent whose context fills up. Nil: nothing.
+	// Pressure returns the compaction rules of an agent. Nil: contexts are not checked.
 	Pressure func(agent string) compaction.Rules
-	// Handoff has the city restart an instance, by its public name, in a new conversation
-	// that receives a note about the previous one. It is durable when it returns, and may
-	// be repeated. Nil: nothing is handed over.
+	// Handoff restarts an instance, given by its public name, in a new conversation that receives a
+	// note about the previous one. The request is durable when Handoff returns, and Handoff may be
+	// called again for the same instance. Nil: no hand-overs.
 	Handoff func(ctx context.Context, session, instance string) error
 
-	AskTimeout time.Duration // of a question of the guard; zero is one minute
-	// Asking is AskTimeout where it may change; zero leaves it at that. It may be nil.
+	AskTimeout time.Duration // how long a guard question waits for an answer; zero: one minute
+	// Asking returns the present value of AskTimeout if it can change. Zero means AskTimeout. It
+	// may be nil.
 	Asking func() time.Duration
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// Engine is the exchange of one city. Its methods are safe for concurrent use.
+// Engine manages the worker sessions of one city. Its methods are safe for concurrent use.
 type Engine struct {
 	opts       Options
-	owner      [sha256.Size]byte // the owner's token, folded
-	wakeup     chan struct{}     // has room for one: there is something in pending
+	owner      [sha256.Size]byte // hash of the owner's token
+	wakeup     chan struct{}     // buffer of 1: pending has entries
 	violations chan violation
-	// leaving are runs whose conversations are to be handed over.
+	// leaving are the runs whose conversations are to be handed over.
 	leaving chan *liveRun
 
 	mu         sync.Mutex
-	runs       map[string]*liveRun              // by session
-	byID       map[string]*liveRun              // by run id; also those that are being started
-	tokens     map[[sha256.Size]byte]tokenGrant // of runs that live
-	fenced     map[[sha256.Size]byte]bool       // tokens of runs that have ended
-	order      [][sha256.Size]byte              // of fenced, the oldest first
-	past       map[string]bool                  // ids of runs whose place others have taken
-	pasts      []string                         // of past, the oldest first
-	pending    map[string]bool                  // sessions to look at
-	inProgress map[string]bool                  // sessions that are being looked at
+	runs       map[string]*liveRun              // by session name
+	byID       map[string]*liveRun              // by run ID; includes runs that are being started
+	tokens     map[[sha256.Size]byte]tokenGrant // tokens of active runs, by hash
+	fenced     map[[sha256.Size]byte]bool       // hashes of the tokens of ended runs
+	order      [][sha256.Size]byte              // the keys of fenced, oldest first
+	past       map[string]bool                  // IDs of runs that other runs have replaced
+	pasts      []string                         // the keys of past, oldest first
+	pending    map[string]bool                  // sessions to check
+	inProgress map[string]bool                  // sessions that are being checked
 }
 
-// tokenGrant is for whom a token speaks.
+// tokenGrant is the run that a token authenticates.
 type tokenGrant struct {
 	run   *liveRun
-	until time.Time // zero: as long as the run
+	until time.Time // when the token expires; zero: at the end of the run
 }
 
-// New returns an engine that knows no run.
+// New returns an engine without runs.
 func New(opts Options) *Engine {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -161,26 +158,28 @@ func New(opts Options) *Engine {
 	}
 }
 
-// SessionChanged says that a session has changed. It never blocks.
+// SessionChanged queues a session to be checked. It never blocks.
 func (e *Engine) SessionChanged(name string) {
 	e.mu.Lock()
 	e.pending[name] = true
 	e.mu.Unlock()
-	e.kick()
+	e.wake()
 }
 
-func (e *Engine) kick() {
+// wake makes Run check the pending sessions. It never blocks.
+func (e *Engine) wake() {
 	select {
 	case e.wakeup <- struct{}{}:
-	default: // it will look anyway
+	default: // a wake-up is already queued
 	}
 }
 
-// maxParallel is how many sessions are looked at at a time: one whose place hangs must
-// not hold up the others.
+// maxParallel is how many sessions are checked at the same time, so that a backend that does not
+// answer for one session does not delay the others.
 const maxParallel = 32
 
-// Run works until ctx ends; then every stream is closed. It is called once.
+// Run handles changes of sessions until ctx ends. Then it closes every stream. It must be called
+// once.
 func (e *Engine) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -198,22 +197,23 @@ func (e *Engine) Run(ctx context.Context) error {
 			continue
 		case <-e.wakeup:
 		}
-		for _, name := range e.due() {
+		for _, name := range e.popPending() {
 			work.Go(func() {
 				select {
 				case room <- struct{}{}:
-					e.follow(name)
+					e.syncRun(name)
 					<-room
 				case <-ctx.Done():
 				}
-				e.seen(name)
+				e.finishCheck(name)
 			})
 		}
 	}
 }
 
-// due takes the sessions that are to be looked at; one that is being looked at waits.
-func (e *Engine) due() []string {
+// popPending returns the sessions to check and marks them as in progress. A session that is being
+// checked stays pending.
+func (e *Engine) popPending() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var names []string
@@ -227,19 +227,20 @@ func (e *Engine) due() []string {
 	return names
 }
 
-func (e *Engine) seen(name string) {
+// finishCheck records that the check of a session is done.
+func (e *Engine) finishCheck(name string) {
 	e.mu.Lock()
 	delete(e.inProgress, name)
 	again := e.pending[name]
 	e.mu.Unlock()
 	if again {
-		e.kick()
+		e.wake()
 	}
 }
 
-// hasSynced reports whether every run of the city is known here.
+// hasSynced reports whether the engine knows every run of the city.
 func (e *Engine) hasSynced() bool {
-	if !e.opts.City.HasSynced() { // first: after it every session is pending, looked at, or known
+	if !e.opts.City.HasSynced() { // checked first: after this every session is pending, in progress, or known
 		return false
 	}
 	e.mu.Lock()
@@ -247,6 +248,7 @@ func (e *Engine) hasSynced() bool {
 	return len(e.pending)+len(e.inProgress) == 0
 }
 
+// closeAll closes the stream of every run.
 func (e *Engine) closeAll() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -14,82 +14,83 @@ import (
 	"gascity/worker"
 )
 
-// liveRun is a run that lives.
+// liveRun is an active run.
 type liveRun struct {
 	engine                       *Engine
 	session, agent, instance, id string
 
-	// guarded by Engine.mu
-	starts int       // how many starts of it are under way
-	begun  time.Time // when it was started here; zero if it was not
-	minted time.Time // when that start began
-	seen   bool      // the controller has shown it since
+	// The next fields are guarded by Engine.mu.
+	starts int       // number of starts in progress
+	begun  time.Time // when this controller started it; zero: it did not
+	minted time.Time // when the first start by this controller began
+	seen   bool      // a snapshot has shown the run since its start
 
-	memoryMu   sync.Mutex // held while its memory is written, and before mu
-	lastMemory string     // what was written last; guarded by noting
+	memoryMu   sync.Mutex // held while the memory is written; locked before mu
+	lastMemory string     // the text that was written last; guarded by memoryMu
 
-	mu            sync.Mutex
-	changed       chan struct{} // closed and replaced by each change
-	ended         bool
-	recalled      bool // what an earlier controller knew is known here
-	life          workerrun.History
-	mailbox       workerrun.Mailbox
-	reader        *reader
-	streamed      bool      // its worker has opened a stream at some time
-	leftAt        time.Time // when the last stream ended
-	missedAt      time.Time // when a prompt first found no stream since then
-	asked         []*question
-	answered      []string // the worker's ids of questions that are over, the newest last
-	health        worker.Health
-	usage         *float64 // of the context, as telemetry reported last
-	lock          compaction.State
-	compaction    string           // name of the last compact message
-	limited       time.Time        // the end of the model provider's limit that was reported last
-	failure       failure          // the last one that the worker reported, of the turn that it is in or was in last
-	drawnAt       time.Time        // since when its screen asks for a permission; zero: it does not
-	answeredUntil time.Time        // until then the place may still show a question that was answered
-	denied        workerrun.Recent // the model provider's names of calls that were denied
-	ran           workerrun.Recent // the model provider's names of calls that ran while their question was open
-	proved        bool             // the worker has asked the guard
-	partly        bool             // it has, and not about every tool
-	bypass        string           // what ran although it was denied, the newest
-	lastReport    time.Time        // when the worker last said anything
-	progress      progress         // in the turn, as the worker reports it
-	sent          []string         // names of the prompts that went by the stream, the newest last
-	command       typedCommand     // whose effect was not seen
-	contextLog    contextlog.Record
-	identity      string            // name of the last identity message
-	owned         map[string]string // names of the last messages with credentials, by account
-	counter       int
+	mu              sync.Mutex
+	changed         chan struct{} // closed and replaced by each change
+	ended           bool
+	memoryLoaded    bool // the memory of an earlier controller was read
+	life            workerrun.History
+	mailbox         workerrun.Mailbox
+	reader          *reader
+	streamed        bool      // the worker has opened a stream at least once
+	leftAt          time.Time // when the last stream ended
+	missedAt        time.Time // when a prompt first found no stream after that
+	asked           []*question
+	answered        []string // the worker's IDs of closed questions, newest last
+	health          worker.Health
+	usage           *float64 // used fraction of the context, as last reported
+	lock            compaction.State
+	compaction      string           // ID of the last compact message
+	limited         time.Time        // when the last reported rate limit ends
+	failure         failure          // the last failure that the worker reported in the current or last turn
+	screenAsksSince time.Time        // when the screen began to ask for a permission; zero: it does not ask
+	answeredUntil   time.Time        // until when the terminal may still show an answered question
+	denied          workerrun.Recent // the agent CLI's IDs of denied calls
+	ran             workerrun.Recent // the agent CLI's IDs of calls that ran while their question was open
+	proved          bool             // the worker has asked the guard
+	partly          bool             // the worker has asked, but only about some tools
+	bypass          string           // description of the last guard bypass; empty: none
+	lastReport      time.Time        // when the worker last reported anything
+	progress        progress         // progress in the turn, as the worker reports it
+	sent            []string         // message IDs of the prompts sent by the stream, newest last
+	command         typedCommand     // typed command whose effect was not seen yet
+	contextLog      contextlog.Record
+	identity        string            // ID of the last identity message
+	owned           map[string]string // IDs of the last messages with credentials, by account
+	counter         int
 
-	generation, ackedGeneration int // of tokens: the newest, and the newest that the worker has
+	generation, ackedGeneration int // number of the newest token, and of the newest that the worker acknowledged
 }
 
-// reader is a stream that is open.
+// reader is an open stream of a worker.
 type reader struct {
 	items  chan workerrun.Item
-	closed chan struct{} // closed when it has been replaced or cut off
-	lagged bool          // it was cut off because it was too slow; set before gone is closed
+	closed chan struct{} // closed when the stream is replaced or closed by the engine
+	lagged bool          // it was closed because it was too slow; set before closed is closed
 }
 
-// maxLag is how many items a reader may be behind.
+// maxLag is how many items may wait for a reader. A reader with more is closed.
 const maxLag = 1024
 
+// newLiveRun returns a run that is not registered yet.
 func newLiveRun(e *Engine, name, agent, instance string) *liveRun {
 	return &liveRun{
 		engine: e, session: name, agent: agent, instance: instance, id: workerrun.ID(instance), changed: make(chan struct{}),
 	}
 }
 
-// changeLocked wakes who waits.
+// changeLocked wakes all goroutines in waitUntil.
 func (a *liveRun) changeLocked() {
 	close(a.changed)
 	a.changed = make(chan struct{})
 }
 
-// until waits until done, which is called with the lock, says so; false if ctx or
-// the run ends first.
-func (a *liveRun) until(ctx context.Context, done func() bool) bool {
+// waitUntil waits until done returns true. It returns false if ctx or the run ends first. done is
+// called with mu locked.
+func (a *liveRun) waitUntil(ctx context.Context, done func() bool) bool {
 	for {
 		a.mu.Lock()
 		ok, over, changed := done(), a.ended, a.changed
@@ -108,7 +109,7 @@ func (a *liveRun) until(ctx context.Context, done func() bool) bool {
 	}
 }
 
-// hasReported reports whether a worker has ever spoken for the run.
+// hasReported reports whether a worker has ever connected or reported for the run.
 func (a *liveRun) hasReported() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,20 +121,23 @@ type presence int
 
 const (
 	absent    presence = iota
-	returning          // it did a moment ago
+	returning          // it read the stream less than returnWithin ago
 	present
 )
 
-// returnWithin is how long a worker that was connected is waited for: after a broken
-// connection, or after another controller.
+// returnWithin is how long a prompt waits for a worker to connect again, after a broken connection
+// or a change of the controller.
 const returnWithin = 15 * time.Second
 
+// presence returns the presence of the worker within returnWithin.
 func (a *liveRun) presence() presence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.presenceLocked(returnWithin)
 }
 
+// presenceLocked returns the presence of the worker. returning means that its stream closed less
+// than within ago.
 func (a *liveRun) presenceLocked(within time.Duration) presence {
 	switch {
 	case a.reader != nil:
@@ -144,11 +148,10 @@ func (a *liveRun) presenceLocked(within time.Duration) presence {
 	return absent
 }
 
-// missed is presence for a prompt. A worker that may have lost its way here together with
-// the place, or that has begun to speak, has its time from the first prompt on: what it
-// reads by itself is nothing for its terminal. One whose worker is a set of hooks opens
-// no stream.
-func (a *liveRun) missed() presence {
+// presenceForPrompt returns the presence of the worker for a prompt. If no worker is connected, it
+// returns returning for returnWithin after the first prompt: a worker that is about to connect must
+// not miss a prompt that is typed. If the last report came from a hook, no stream is expected.
+func (a *liveRun) presenceForPrompt() presence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.presenceLocked(returnWithin)
@@ -163,15 +166,15 @@ func (a *liveRun) missed() presence {
 	return returning
 }
 
-// offers reports whether the worker is connected and has offered an ability.
+// offers reports whether the worker is connected and offers an ability.
 func (a *liveRun) offers(ability string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.reader != nil && a.life.HasOffer(ability)
 }
 
-// close ends the run's stream with a last item, if that says anything. With an end
-// the run is over.
+// close closes the run's stream, after a last item if that is not empty. If last.End is set, the
+// run has ended.
 func (a *liveRun) close(last workerrun.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -180,7 +183,7 @@ func (a *liveRun) close(last workerrun.Item) {
 	a.changeLocked()
 }
 
-// cutLocked ends the stream that is open.
+// cutLocked closes the open stream, if there is one, after a last item if that is not empty.
 func (a *liveRun) cutLocked(last workerrun.Item) {
 	r := a.reader
 	if r == nil {
@@ -197,8 +200,8 @@ func (a *liveRun) cutLocked(last workerrun.Item) {
 	close(r.closed)
 }
 
-// putLocked returns a message to the worker, now or when it connects. The same ID is
-// the same message.
+// putLocked queues a message for the worker. It is sent now, or when the worker connects. A second
+// call with the same ID returns the first message.
 func (a *liveRun) putLocked(kind worker.MessageKind, id string, data any) (*workerrun.PendingMessage, error) {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -216,7 +219,7 @@ func (a *liveRun) putLocked(kind worker.MessageKind, id string, data any) (*work
 	return l, nil
 }
 
-// sendLocked queues a message for the reader. One that is too slow is cut off.
+// sendLocked sends a message to the open stream. It closes the stream of a reader that is too slow.
 func (a *liveRun) sendLocked(m worker.Message) {
 	if a.reader == nil {
 		return
@@ -232,38 +235,38 @@ func (a *liveRun) sendLocked(m worker.Message) {
 	}
 }
 
-// sendMessage returns the worker a message with a new name.
+// sendMessage queues a message with a new ID for the worker.
 func (a *liveRun) sendMessage(kind worker.MessageKind, prefix string, data any) (id string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.counter++
 	id = prefix + "-" + strconv.FormatInt(a.engine.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
 	if _, err := a.putLocked(kind, id, data); err != nil {
-		return "", full(err)
+		return "", mailboxError(err)
 	}
 	return id, nil
 }
 
-// order returns the worker a message, waits until it has ended, and takes it back
-// then: who asked is gone, and it must not be obeyed at another time. It returns what
-// was said, nil if nothing was.
-func (a *liveRun) order(ctx context.Context, kind worker.MessageKind, data any) (*workerrun.PendingMessage, error) {
+// sendAndWait sends a message to the worker and waits for its final acknowledgement. Then it
+// removes the message, so that the worker cannot act on it later. It returns nil if there was no
+// acknowledgement before ctx ended.
+func (a *liveRun) sendAndWait(ctx context.Context, kind worker.MessageKind, data any) (*workerrun.PendingMessage, error) {
 	id, err := a.sendMessage(kind, string(kind), data)
 	if err != nil {
 		return nil, err
 	}
-	said := a.until(ctx, func() bool { return a.mailbox.Find(id).IsDone() })
+	said := a.waitUntil(ctx, func() bool { return a.mailbox.Find(id).IsDone() })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.mailbox.Remove(id)
 	if l := a.mailbox.Find(id); said && l != nil {
 		return l, nil
 	}
-	return nil, nil //nolint:nilnil // nothing was said
+	return nil, nil //nolint:nilnil // the worker has not acknowledged it
 }
 
-// remembered appends to a list that keeps its newest items.
-func remembered(list []string, item string, limit int) []string {
+// appendBounded appends an item to a copy of list and keeps the last limit items.
+func appendBounded(list []string, item string, limit int) []string {
 	list = append(list, item)
 	return slices.Clone(list[max(0, len(list)-limit):])
 }

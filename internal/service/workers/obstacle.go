@@ -11,17 +11,17 @@ import (
 // failure is a failure of the model or the runtime that a worker reported.
 type failure struct {
 	text  string
-	retry *worker.Retry // nil: it is not repeated
+	retry *worker.Retry // nil: the request is not repeated
 	at    time.Time
 }
 
-// retryHolds is how long a report of a repeated request counts that says no time of the next
-// one: the worker does not report that it succeeded.
+// retryHolds is how long a report of a repeated request counts after its next try, or after the
+// report if that names no next try. Workers do not report that a repeated request succeeded.
 const retryHolds = time.Minute
 
-// obstacleLocked adds to the worker's evidence what keeps the agent from making progress, by
-// the failures that it reported.
-func (a *liveRun) obstacleLocked(e *runtime.Evidence, r *runtime.Reading) {
+// addObstacleLocked adds to the worker's evidence the failure that keeps the agent from making
+// progress, if there is one.
+func (a *liveRun) addObstacleLocked(e *runtime.Evidence, r *runtime.Reading) {
 	f := &a.failure
 	switch {
 	case e.Activity == runtime.ActivityBusy && f.retry != nil:

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// confirmWithin bounds the wait for a worker's word on a prompt, settleWithin the
-	// wait for it to repeat that.
+	// confirmWithin is how long Deliver waits for the worker's acknowledgement of a prompt, and
+	// settleWithin how long Settle waits for a repeated one.
 	confirmWithin = 30 * time.Second
 	settleWithin  = 10 * time.Second
-	// goneWithin is how long the outcome of a prompt is asked for again after
-	// its worker is gone.
+	// goneWithin is how long after its worker has disconnected the outcome of a prompt can still
+	// become known.
 	goneWithin = 2 * time.Minute
 )
 
-// refused returns an outcome that proves that the agent got nothing.
+// refused returns the outcome of a prompt that the agent provably did not get.
 func refused(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: detail}
 }
 
-// neverSent returns the outcome of a prompt that was provably not sent and never will be.
+// neverSent returns the outcome of a prompt that provably was not sent and never will be.
 func neverSent(detail string) runtime.Outcome {
 	out := refused(runtime.RefusedWithdrawn, detail)
 	out.Unsent = true
@@ -41,27 +41,28 @@ func unsent(err error) runtime.Outcome {
 	return neverSent("not a byte was sent: " + err.Error())
 }
 
+// unconfirmed returns the outcome of a prompt that the agent may have got.
 func unconfirmed(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: reason, Detail: detail}
 }
 
-// Deliver implements runtime.Deliverer. By which way a prompt goes is
-// remembered before its first byte does.
+// Deliver implements runtime.Deliverer. The way by which a prompt is sent is saved before its first
+// byte is sent.
 func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	if d.Instance != "" && d.Instance != a.instance {
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "nudge", Session: name, Err: runtime.ErrStaleInstance}
 	}
-	switch where := a.missed(); {
+	switch where := a.presenceForPrompt(); {
 	case where == absent && d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)):
-		return refused(runtime.RefusedUnready, "the agent's channel is not connected, and the text is not to be typed"), nil
-	case where == absent || a.byHook() && !d.Literal && isCommand(d.Content) && !a.engine.isNative(name):
+		return refused(runtime.RefusedUnready, "the agent's channel is not connected, and the text must not be typed"), nil
+	case where == absent || a.isStateFromHook() && !d.Literal && isCommand(d.Content) && !a.engine.isNative(name):
 		return c.deliverBelow(ctx, name, d)
 	case where == returning:
 		return refused(runtime.RefusedUnready, recovery.Returning), nil
 	}
 	if d.ID == "" {
-		return refused(runtime.RefusedContent, "a prompt by a worker's stream needs an ID"), nil
+		return refused(runtime.RefusedContent, "a prompt that is sent by a worker's stream needs an ID"), nil
 	}
 	if no, ok := a.refusal(); !ok {
 		return no, nil
@@ -69,12 +70,12 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	if no := c.awaitCommand(ctx, name); no != nil {
 		return *no, nil
 	}
-	text, staged, err := c.text(name, d.Content)
+	text, staged, err := c.stagePrompt(name, d.Content)
 	if err != nil {
 		return refused(runtime.RefusedContent, err.Error()), nil
 	}
-	id := a.assignStreamName(d.ID)
-	if err := a.remember(c.Provider); err != nil {
+	id := a.assignMessageID(d.ID)
+	if err := a.saveMemoryTo(c.Provider); err != nil {
 		return unsent(err), nil
 	}
 	if _, err := a.prompt(id, text, d); err != nil {
@@ -84,19 +85,19 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	if confirm <= 0 {
 		confirm = confirmWithin
 	}
-	out := a.await(ctx, id, confirm)
+	out := a.awaitOutcome(ctx, id, confirm)
 	out.Staged = staged
 	return out, nil
 }
 
-// isCommand reports whether a prompt may be a command of the agent CLI's own. What the CLI's
-// extension takes is for the model: a command is typed.
+// isCommand reports whether a prompt may be a command of the agent CLI. Such a prompt is typed,
+// because the CLI's extension passes every text to the model.
 func isCommand(content []runtime.ContentBlock) bool {
 	return len(content) > 0 && prompt.NamesCommand(content[0].Text)
 }
 
-// deliverBelow delivers by the place: nothing of the prompt is with the worker any
-// more, and it is not to be looked for there.
+// deliverBelow delivers a prompt by the underlying provider, unless the worker has or may have it.
+// It first removes the prompt from the list of prompts that were sent by the stream.
 func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	a.mu.Lock()
@@ -104,18 +105,18 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 	if id != "" {
 		if l := a.mailbox.Find(id); l != nil && l.State != worker.Refused {
 			a.mu.Unlock()
-			return outcomeOf(l), nil // the worker has it, or may have
+			return outcomeOf(l), nil // the worker has the prompt, or may have it
 		}
 		a.sent = slices.DeleteFunc(slices.Clone(a.sent), func(s string) bool { return recovery.Newest([]string{s}, d.ID) != "" })
 	}
 	a.mu.Unlock()
 	if id != "" {
-		if err := a.remember(c.Provider); err != nil {
+		if err := a.saveMemoryTo(c.Provider); err != nil {
 			return unsent(err), nil
 		}
 	}
 	below := c.Provider
-	if a.inStartupGrace() { // its worker speaks, and is about to listen
+	if a.inStartupGrace() { // the worker may be about to connect
 		below = &recovery.PendingWorker{Provider: c.Provider}
 	}
 	if d.Literal || !isCommand(d.Content) {
@@ -124,8 +125,8 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 	return c.typeCommand(ctx, below, name, d)
 }
 
-// text returns a prompt's text; its files are staged.
-func (c *channel) text(name string, content []runtime.ContentBlock) (text string, staged []string, err error) {
+// stagePrompt copies the files of a prompt to the session and returns the prompt's text.
+func (c *channel) stagePrompt(name string, content []runtime.ContentBlock) (text string, staged []string, err error) {
 	message, err := overlay.MessageOf(content)
 	if err != nil {
 		return "", nil, err
@@ -134,24 +135,25 @@ func (c *channel) text(name string, content []runtime.ContentBlock) (text string
 	return message.Text, staged, err
 }
 
-// assignStreamName records that a prompt goes by the stream and returns its message's name.
-func (a *liveRun) assignStreamName(id string) string {
+// assignMessageID records that a prompt is sent by the stream and returns the ID of its message. A
+// prompt that the worker refused gets a new ID; any other prompt keeps the ID of its last attempt.
+func (a *liveRun) assignMessageID(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	last := recovery.Newest(a.sent, id)
 	if last == "" {
-		a.sent = remembered(a.sent, id, recovery.MaxSent)
+		a.sent = appendBounded(a.sent, id, recovery.MaxSent)
 		return id
 	}
 	if l := a.mailbox.Find(last); l == nil || l.State != worker.Refused {
-		return last // it was withdrawn before it was sent, or may be with the worker
+		return last // it was withdrawn before it was sent, or the worker may have it
 	}
 	next := recovery.Next(a.sent, id)
-	a.sent = remembered(a.sent, next, recovery.MaxSent)
+	a.sent = appendBounded(a.sent, next, recovery.MaxSent)
 	return next
 }
 
-// prompt sends a prompt, with what its sender said of it.
+// prompt queues a prompt for the worker, with the sender's priority, source and metadata.
 func (a *liveRun) prompt(id, text string, d runtime.Delivery) (*workerrun.PendingMessage, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,28 +162,29 @@ func (a *liveRun) prompt(id, text string, d runtime.Delivery) (*workerrun.Pendin
 	})
 }
 
-// refusal returns why the run takes no prompt now.
+// refusal returns the outcome that refuses a prompt now, and false. It returns true if the run
+// accepts a prompt.
 func (a *liveRun) refusal() (runtime.Outcome, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch state := a.life.State(); {
-	case len(a.standingLocked()) > 0:
+	case len(a.openQuestionsLocked()) > 0:
 		return refused(runtime.RefusedDialog, "the agent waits for an answer"), false
 	case a.lock.IsActive():
-		return refused(runtime.RefusedBusy, "its context is being compacted, or handed over"), false
-	case state == worker.Busy && a.life.Last().Metadata.Via != worker.ViaHook: // an extension asks its CLI
-		return refused(runtime.RefusedBusy, "the worker says that it is busy"), false
+		return refused(runtime.RefusedBusy, "its conversation is being compacted or handed over"), false
+	case state == worker.Busy && a.life.Last().Metadata.Via != worker.ViaHook: // with hooks, the extension asks the CLI itself
+		return refused(runtime.RefusedBusy, "the worker reports that it is busy"), false
 	case state != worker.Ready && state != worker.Idle && state != worker.Busy:
-		return refused(runtime.RefusedUnready, "the worker has not said that it is ready"), false
+		return refused(runtime.RefusedUnready, "the worker has not reported that it is ready"), false
 	}
 	return runtime.Outcome{}, true
 }
 
-// await waits for a worker's word on a prompt.
-func (a *liveRun) await(ctx context.Context, id string, confirm time.Duration) runtime.Outcome {
+// awaitOutcome waits for a worker's acknowledgement of a prompt, for at most confirm.
+func (a *liveRun) awaitOutcome(ctx context.Context, id string, confirm time.Duration) runtime.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, confirm)
 	defer cancel()
-	said := a.until(ctx, func() bool {
+	said := a.waitUntil(ctx, func() bool {
 		l := a.mailbox.Find(id)
 		return l != nil && (l.State == worker.Submitted || l.IsDone())
 	})
@@ -189,18 +192,18 @@ func (a *liveRun) await(ctx context.Context, id string, confirm time.Duration) r
 	defer a.mu.Unlock()
 	switch l := a.mailbox.Find(id); {
 	case l == nil:
-		return unconfirmed("", "the prompt is not known any more")
+		return unconfirmed("", "the prompt is no longer in the worker's mailbox")
 	case said:
 		return outcomeOf(l)
 	case a.mailbox.Withdraw(id):
 		return neverSent("the worker did not fetch it")
 	case a.reader == nil && a.presenceLocked(goneWithin) == returning:
-		return unconfirmed(runtime.RefusedUnready, "the worker may have it, and is not connected")
+		return unconfirmed(runtime.RefusedUnready, "the worker may have it and is not connected")
 	}
-	return unconfirmed("", "the worker has said nothing of it")
+	return unconfirmed("", "the worker has not acknowledged it")
 }
 
-// outcomeOf returns a worker's word in the terms of deliveries.
+// outcomeOf returns the outcome of a delivery from the worker's acknowledgement.
 func outcomeOf(l *workerrun.PendingMessage) runtime.Outcome {
 	switch l.State {
 	case worker.Submitted:
@@ -214,16 +217,16 @@ func outcomeOf(l *workerrun.PendingMessage) runtime.Outcome {
 	return unconfirmed("", l.Detail)
 }
 
-// Settle implements runtime.Settler. A prompt whose fate this controller
-// does not know is sent again under its ID: a worker that has had it repeats its
-// word and does no more.
+// Settle implements runtime.Settler. A prompt that may have been sent by an earlier controller is
+// sent again under its ID. A worker that has had this ID repeats its acknowledgement and does not
+// process the prompt again.
 func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	if d.Instance != "" && d.Instance != a.instance {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, &runtime.Error{Op: "settle a prompt of", Session: name, Err: runtime.ErrStaleInstance}
 	}
-	if err := a.recall(c.Provider); err != nil {
-		return unconfirmed(runtime.RefusedUnready, "by which way it went cannot be read: "+err.Error()), nil //nolint:nilerr // it is asked for again
+	if err := a.loadMemory(c.Provider); err != nil {
+		return unconfirmed(runtime.RefusedUnready, "cannot read how it was sent: "+err.Error()), nil //nolint:nilerr // the caller asks again later
 	}
 	a.mu.Lock()
 	id := recovery.Newest(a.sent, d.ID)
@@ -238,7 +241,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	case where == returning:
 		return unconfirmed(runtime.RefusedUnready, recovery.Returning), nil
 	case where == absent:
-		return unconfirmed("", "its worker is gone"), nil
+		return unconfirmed("", "its worker is not connected"), nil
 	}
 	message, err := overlay.MessageOf(d.Content)
 	if err != nil {
@@ -250,14 +253,15 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	return a.settle(ctx, id, d), nil
 }
 
-// settle waits for a worker's word on a prompt that it has, or may have. One that reads its stream
-// and has said nothing is asked for again: it may be about to read the prompt.
+// settle waits for a worker's acknowledgement of a prompt that it has or may have. If a connected
+// worker has not acknowledged it, the outcome asks for another try: the worker may be about to read
+// the prompt.
 func (a *liveRun) settle(ctx context.Context, id string, d runtime.Delivery) runtime.Outcome {
 	within := settleWithin
 	if d.Confirm > 0 {
 		within = min(within, d.Confirm)
 	}
-	out := a.await(ctx, id, within)
+	out := a.awaitOutcome(ctx, id, within)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if l := a.mailbox.Find(id); l != nil && l.State == "" && a.reader != nil && out.State == runtime.OutcomeUnconfirmed && out.Reason == "" {
@@ -266,8 +270,8 @@ func (a *liveRun) settle(ctx context.Context, id string, d runtime.Delivery) run
 	return out
 }
 
-// promptAgain sends a prompt that an earlier controller may have sent: that no reader
-// of this one has had it proves nothing.
+// promptAgain sends a prompt that an earlier controller may have sent. It marks the message as
+// sent, so that it is never taken for unsent.
 func (a *liveRun) promptAgain(id, text string, d runtime.Delivery) error {
 	l, err := a.prompt(id, text, d)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// The variables by which an agent finds its city.
+// The environment variables by which an agent finds its city.
 const (
 	VariableSocket = "GC_WORKER_SOCKET"
 	VariableURL    = "GC_WORKER_URL"
@@ -22,12 +22,12 @@ const (
 	variableAgent    = "GC_AGENT"
 )
 
-// WrapProvider returns a provider that serves sessions by their workers where these are
-// connected, and by p otherwise.
+// WrapProvider returns a provider that uses the worker of a session if it is connected, and p
+// otherwise.
 func (e *Engine) WrapProvider(p runtime.Provider) runtime.Provider { return &providerWrapper{p, e} }
 
-// providerWrapper is the provider below with starts that give agents the variables of the
-// city.
+// providerWrapper is the provider that WrapProvider returns. Its starts add the city's environment
+// variables.
 type providerWrapper struct {
 	runtime.Provider
 	engine *Engine
@@ -35,12 +35,13 @@ type providerWrapper struct {
 
 var _ runtime.Router = (*providerWrapper)(nil)
 
-// Start implements runtime.Runner. The run is known before its agent can
-// speak.
+// Start implements runtime.Runner. The run is registered before its agent can connect.
 func (o *providerWrapper) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	return o.begin(ctx, name, cfg, func(cfg runtime.Config) error { return o.Provider.Start(ctx, name, cfg) })
 }
 
+// begin registers the run of a start, calls start with the city's environment variables added to
+// cfg, and removes the run if start fails. A cfg without an instance token is started unchanged.
 func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Config, start func(runtime.Config) error) error {
 	instance := cfg.Env[variableInstance]
 	if instance == "" {
@@ -51,7 +52,7 @@ func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Co
 			return err
 		}
 	}
-	a := o.engine.expect(name, cfg.Env[variableAgent], instance)
+	a := o.engine.registerStart(name, cfg.Env[variableAgent], instance)
 	generation, _ := a.generations()
 	cfg.Env = maps.Clone(cfg.Env)
 	cfg.Env[VariableToken], cfg.Env[VariableRun] = workerrun.Token(instance, generation), a.id
@@ -64,21 +65,20 @@ func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Co
 		}
 	}
 	if err := start(cfg); err != nil {
-		o.engine.abandon(a)
+		o.engine.cancelStart(a)
 		return err
 	}
-	o.engine.started(a)
-	if a.hasReported() { // what it has said while it was started could not be kept before
-		if err := a.remember(o.Provider); err != nil {
-			o.engine.opts.Logger.Debug("the reports of a worker are not kept with its session", "session", name, "error", err)
+	o.engine.finishStart(a)
+	if a.hasReported() { // reports that arrived during the start could not be saved before
+		if err := a.saveMemoryTo(o.Provider); err != nil {
+			o.engine.opts.Logger.Debug("cannot save the reports of a worker with its session", "session", name, "error", err)
 		}
 		o.engine.renew(ctx, a)
 	}
 	return nil
 }
 
-// Route implements runtime.Router: a session whose worker has spoken goes
-// by its channel.
+// Route implements runtime.Router. It returns a channel for a session whose worker has reported.
 func (o *providerWrapper) Route(name string) runtime.Provider {
 	below := o.Provider
 	if name == "" {
@@ -90,12 +90,12 @@ func (o *providerWrapper) Route(name string) runtime.Provider {
 	if o.engine.isNative(name) {
 		below = &recovery.WorkerOnly{Provider: below}
 	}
-	switch a := o.engine.of(name); {
+	switch a := o.engine.runOf(name); {
 	case a == nil:
 		return &recovery.UnknownWorker{Provider: below}
 	case a.hasReported():
 		return &channel{below, a}
-	case !a.hasRecalled():
+	case !a.hasLoadedMemory():
 		return &recovery.UnknownWorker{Provider: below}
 	case a.inStartupGrace():
 		return &recovery.PendingWorker{Provider: below}
@@ -103,7 +103,7 @@ func (o *providerWrapper) Route(name string) runtime.Provider {
 	return below
 }
 
-// isNative reports whether the agent of a session takes prompts by its worker alone.
+// isNative reports whether the agent of a session gets prompts only by its worker.
 func (e *Engine) isNative(name string) bool {
 	if e.opts.Native == nil {
 		return false
@@ -112,23 +112,24 @@ func (e *Engine) isNative(name string) bool {
 	return err == nil && e.opts.Native(v.Agent)
 }
 
-// startupGrace is how long after its start an agent may take to speak to its city.
+// startupGrace is how long after its start an agent may take to connect to its city.
 const startupGrace = 30 * time.Second
 
-// inStartupGrace reports whether a worker may be about to speak for the run.
+// inStartupGrace reports whether a worker may be about to connect for the run.
 func (a *liveRun) inStartupGrace() bool {
 	a.engine.mu.Lock()
 	defer a.engine.mu.Unlock()
 	return !a.begun.IsZero() && a.engine.opts.Now().Sub(a.begun) < startupGrace
 }
 
-func (a *liveRun) hasRecalled() bool {
+// hasLoadedMemory reports whether the memory of an earlier controller was read.
+func (a *liveRun) hasLoadedMemory() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.recalled
+	return a.memoryLoaded
 }
 
-// relaunchProvider is a provider below that can launch again.
+// relaunchProvider is an underlying provider that implements runtime.RelaunchProvider.
 type relaunchProvider struct {
 	runtime.Provider
 	outer *providerWrapper

@@ -13,30 +13,30 @@ import (
 	"gascity/worker"
 )
 
-// question is something that holds the agent up: what its worker asks, or what the
-// guard wants to know about a tool.
+// question is a request that blocks the agent: a question of its worker, or a guard question about
+// a tool call.
 type question struct {
 	worker.Interaction
-	request   string        // the name by which it is answered; it is one of this run alone
-	guard     bool          // the guard asks; a worker can neither change nor resolve it
-	duplicate bool          // the agent CLI asks the same at its own place: see mergeDuplicatesLocked
-	shown     bool          // it was seen to
-	ended     bool          // it was answered there, or no caller waits for the answer any more
-	call      string        // of the guard: the name that the agent CLI has for the call
-	ran       bool          // of the guard: the tool ran before it was allowed
+	request   string        // the ID by which it is answered; it is unique to this run
+	guard     bool          // a guard question; a worker can neither change nor resolve it
+	duplicate bool          // the agent CLI asks the same in its terminal: see mergeDuplicatesLocked
+	shown     bool          // duplicate only: the terminal has shown it
+	ended     bool          // it was answered in the terminal, or the tool ran without an answer
+	call      string        // guard only: the agent CLI's ID of the call
+	ran       bool          // guard only: the tool ran before it was allowed
 	answer    *worker.Reply // nil until it is answered
 	reply     string        // the ID of the message with the answer
 }
 
 const (
-	// maxQuestions bounds the questions that stand at once.
+	// maxQuestions is the largest number of open questions of a run.
 	maxQuestions = 64
-	// maxAnswered bounds the questions that are remembered as over.
+	// maxAnswered is how many closed questions are remembered.
 	maxAnswered = 256
 )
 
-// raiseLocked records what a worker asks. One that stands already is brought up to date.
-// The oldest gives way if there are too many.
+// raiseLocked records a question of the worker. A question with a known ID is updated. If there are
+// too many questions, the oldest is closed.
 func (a *liveRun) raiseLocked(q worker.Interaction) *question {
 	q.RunID = a.id
 	if at := a.askedLocked(q.ID); at >= 0 {
@@ -55,22 +55,22 @@ func (a *liveRun) raiseLocked(q worker.Interaction) *question {
 	return asked
 }
 
-// requestOf returns the name of a question of this run.
+// requestOf returns the request ID of a question of this run.
 func (a *liveRun) requestOf(text string) string {
 	sum := sha256.Sum256([]byte(a.instance + " " + text))
 	return hex.EncodeToString(sum[:12])
 }
 
-// askedLocked finds what the worker asks under an ID of its own.
+// askedLocked returns the index of the worker's question with an ID, or -1.
 func (a *liveRun) askedLocked(id string) int {
 	return slices.IndexFunc(a.asked, func(q *question) bool { return !q.guard && q.ID == id })
 }
 
-// resolveLocked takes a question of the worker away, and returns its name. It is not
-// raised again under its ID: reports may come late.
+// resolveLocked closes a question of the worker and returns its request ID, or an empty string if
+// it is not open. A late report with the same ID does not open it again.
 func (a *liveRun) resolveLocked(id string) string {
 	if !slices.Contains(a.answered, id) {
-		a.answered = remembered(a.answered, id, maxAnswered)
+		a.answered = appendBounded(a.answered, id, maxAnswered)
 	}
 	at := a.askedLocked(id)
 	if at < 0 {
@@ -81,7 +81,7 @@ func (a *liveRun) resolveLocked(id string) string {
 	return name
 }
 
-// forgetQuestionLocked takes a question away, with an answer that is on its way.
+// forgetQuestionLocked removes a question, and its answer if the worker has not finished with that.
 func (a *liveRun) forgetQuestionLocked(q *question) {
 	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(x *question) bool { return x == q })
 	if q.reply != "" && a.mailbox.Find(q.reply) != nil && !a.mailbox.Find(q.reply).IsDone() {
@@ -89,8 +89,8 @@ func (a *liveRun) forgetQuestionLocked(q *question) {
 	}
 }
 
-// dropQuestionsLocked takes every question away that the worker has asked: the agent
-// that asked is gone.
+// dropQuestionsLocked removes every question of the worker, because the agent that asked has
+// stopped.
 func (a *liveRun) dropQuestionsLocked() {
 	for _, q := range a.asked {
 		if !q.guard {
@@ -99,9 +99,9 @@ func (a *liveRun) dropQuestionsLocked() {
 	}
 }
 
-// standingLocked returns the questions that an answer is waited for. After its deadline
-// no caller waits.
-func (a *liveRun) standingLocked() []*question {
+// openQuestionsLocked returns the open questions. It first closes the worker's questions whose
+// deadlines have passed.
+func (a *liveRun) openQuestionsLocked() []*question {
 	now := a.engine.opts.Now()
 	for _, q := range a.asked {
 		if !q.guard && q.Deadline != nil && now.After(*q.Deadline) {
@@ -111,26 +111,27 @@ func (a *liveRun) standingLocked() []*question {
 	return a.asked
 }
 
-// pending returns the first question, nil if there is none.
+// pending returns the first open question, or nil if there is none.
 func (a *liveRun) pending() *runtime.PendingInteraction {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if standing := a.standingLocked(); len(standing) > 0 {
-		return standing[0].interaction()
+	if open := a.openQuestionsLocked(); len(open) > 0 {
+		return open[0].interaction()
 	}
 	return nil
 }
 
-// answer returns a question its answer, and returns it; nil if it is none of these.
+// answer records an answer and sends it to the worker. It returns the question, or nil if r names
+// no question of this run.
 func (a *liveRun) answer(r runtime.InteractionResponse) (*question, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	standing := a.standingLocked()
-	at := slices.IndexFunc(standing, func(q *question) bool { return q.request == r.RequestID || r.RequestID == "" })
+	open := a.openQuestionsLocked()
+	at := slices.IndexFunc(open, func(q *question) bool { return q.request == r.RequestID || r.RequestID == "" })
 	if at < 0 {
-		return nil, nil //nolint:nilnil // another's question
+		return nil, nil //nolint:nilnil // not a question of this run
 	}
-	q := standing[at]
+	q := open[at]
 	reply, err := q.replyTo(r)
 	if err != nil {
 		return nil, err
@@ -151,15 +152,16 @@ func (a *liveRun) answer(r runtime.InteractionResponse) (*question, error) {
 	return q, nil
 }
 
-// answeredBy is what came of an answer. The worker may refuse it; then the question
-// stands, and can be answered again.
-func (a *liveRun) answeredBy(q *question, gone bool) error {
+// answerResult returns the error of an answer, or nil if it was accepted. closed reports whether
+// the question is closed or the worker has finished with the answer. If the worker refused the
+// answer, the question stays open and can be answered again.
+func (a *liveRun) answerResult(q *question, closed bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.changeLocked()
 	switch l := a.mailbox.Find(q.reply); {
-	case !gone && !slices.Contains(a.asked, q):
-	case !gone:
+	case !closed && !slices.Contains(a.asked, q):
+	case !closed:
 		return errNotAccepted
 	case l != nil && (l.State == worker.Refused || l.State == worker.Failed) && slices.Contains(a.asked, q):
 		q.answer, q.reply = nil, ""
@@ -170,7 +172,7 @@ func (a *liveRun) answeredBy(q *question, gone bool) error {
 	return nil
 }
 
-// interaction returns a question in the terms of providers.
+// interaction returns the question as a runtime.PendingInteraction.
 func (q *question) interaction() *runtime.PendingInteraction {
 	p := &runtime.PendingInteraction{RequestID: q.request, Kind: q.Kind, Prompt: q.Text, Metadata: map[string]string{runtime.MetaSource: string(runtime.SourceWorker)}}
 	if p.Kind == "" {
@@ -195,8 +197,8 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	return p
 }
 
-// replyTo returns an answer in the terms of the worker. An answer that cannot be given is a
-// [*runtime.AnswerError].
+// replyTo returns the answer as a worker.Reply. If the question does not allow the answer, it
+// returns a [*runtime.AnswerError].
 func (q *question) replyTo(r runtime.InteractionResponse) (worker.Reply, error) {
 	out := worker.Reply{RunID: q.RunID, Interaction: q.ID}
 	refuse := func(why string) (worker.Reply, error) {
@@ -228,6 +230,7 @@ func (q *question) replyTo(r runtime.InteractionResponse) (worker.Reply, error) 
 	return out, nil
 }
 
+// labels returns the quoted labels of the options.
 func (q *question) labels() []string {
 	var labels []string
 	for _, o := range q.Options {
@@ -236,7 +239,7 @@ func (q *question) labels() []string {
 	return labels
 }
 
-// option finds an option by its label, its id, or its number from 1.
+// option returns the option with a label, an ID, or a number from 1.
 func (q *question) option(text string) (worker.Option, bool) {
 	for _, of := range []func(worker.Option) string{
 		func(o worker.Option) string { return o.Label }, func(o worker.Option) string { return o.ID },

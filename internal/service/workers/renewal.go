@@ -13,9 +13,9 @@ import (
 	"gascity/worker"
 )
 
-// obeyedLocked begins a new epoch if a worker says that it has compacted its context on
-// request, and has not reported it by an event of its own.
-func (a *liveRun) obeyedLocked(ack worker.Ack) bool {
+// compactedOnRequestLocked starts a new epoch if the worker acknowledges that it compacted its
+// context on request, and has not reported the compaction by an event. It reports whether it did.
+func (a *liveRun) compactedOnRequestLocked(ack worker.Ack) bool {
 	if ack.State != worker.Consumed || ack.ID != a.compaction || !a.lock.IsActive() || a.contextLog.Epoch > a.lock.Epoch {
 		return false
 	}
@@ -23,13 +23,13 @@ func (a *liveRun) obeyedLocked(ack worker.Ack) bool {
 	return a.compactedLocked(contextlog.Obeyed(ack.ID, now), now)
 }
 
-// renew gives an agent the city's context: at the start of an instance, after a
-// compaction, and in a new conversation. That it is owed is kept with the session until
-// it is given, so it may be called at every word of a worker: a section that the epoch
-// has had is not given again.
+// renew sends the city's context to an agent: at the start of an instance, after a compaction, and
+// in a new conversation. The record that sections are pending is saved with the session until they
+// are sent, so renew may be called for every report of a worker. A section that the epoch has had
+// is not sent again.
 func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	a.mu.Lock()
-	owed, epoch := a.contextLog.Pending && e.opts.Sections != nil && a.listensLocked(), a.contextLog.Epoch
+	owed, epoch := a.contextLog.Pending && e.opts.Sections != nil && a.readyForContextLocked(), a.contextLog.Epoch
 	a.mu.Unlock()
 	if !owed || e.isStarting(a) {
 		return
@@ -52,12 +52,12 @@ func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	e.saveMemory(a)
 }
 
-// listensLocked reports whether a worker has spoken for the run, and is not about to take
-// up its stream: one that takes context is waited for.
-func (a *liveRun) listensLocked() bool {
+// readyForContextLocked reports whether context can be sent now: a worker has reported, and it is
+// not about to connect to its stream.
+func (a *liveRun) readyForContextLocked() bool {
 	switch {
 	case a.life.HasOffer(worker.OfferClaim) && a.life.Reports[worker.Busy].Event == "":
-		return false // its hooks claim it with its first turn
+		return false // its hooks fetch the context in its first turn
 	case a.reader != nil:
 		return true
 	case a.streamed:
@@ -78,22 +78,23 @@ func (a *liveRun) mayResendLocked() bool {
 	return false
 }
 
-// isStarting reports whether a start of the run is under way: it brings the first prompt.
+// isStarting reports whether a start of the run is in progress. The start includes the first
+// prompt.
 func (e *Engine) isStarting(a *liveRun) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return a.starts > 0
 }
 
-// contextMode returns the mode in which a run's epoch is owed its sections; at the start of an
-// instance that follows from its conversation, and what its first prompt holds counts
-// as given. Not ok: the mode is not known now.
+// contextMode returns the mode in which the sections of a run's epoch are sent. At the start of an
+// instance the mode depends on the conversation, and the sections in the first prompt count as
+// sent. ok is false if the session is not known now.
 func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
 	a.mu.Lock()
 	mode, epoch := a.contextLog.Mode, a.contextLog.Epoch
 	a.mu.Unlock()
 	if mode != "" || epoch > 0 {
-		return cmp.Or(mode, worker.CompactContext), true // no mode: an earlier version's
+		return cmp.Or(mode, worker.CompactContext), true // a record of an earlier version has no mode
 	}
 	v, err := e.opts.City.Snapshot(a.session)
 	switch {
@@ -106,7 +107,7 @@ func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
 	}
 	argued, typed := e.opts.Carried(a.agent)
 	a.mu.Lock()
-	streams := a.reader != nil && a.life.HasOffer(worker.OfferContext) // what is typed beside that is not read
+	streams := a.reader != nil && a.life.HasOffer(worker.OfferContext) // such a worker does not read typed prompts
 	a.mu.Unlock()
 	var own []worker.Section
 	if e.opts.Sections != nil {
@@ -115,7 +116,7 @@ func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
 	if !streams && !promptMissed(v.Provider, a.session) {
 		argued = slices.Concat(argued, typed)
 		if slices.ContainsFunc(own, func(s worker.Section) bool { return s.Type == typeCheckpoint }) {
-			argued = append(argued, typeCheckpoint) // the first prompt holds the note
+			argued = append(argued, typeCheckpoint) // the note is in the first prompt
 		}
 	}
 	a.mu.Lock()
@@ -124,11 +125,11 @@ func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
 	return worker.FullContext, true
 }
 
-// typeCheckpoint is the section that describes to a new conversation the one that it
-// replaces.
+// typeCheckpoint is the type of the section that describes the previous conversation to a new one.
 const typeCheckpoint = "checkpoint"
 
-// sections returns the city's context for an agent in a mode.
+// sections returns the city's context sections for an agent in a mode. At the start of an instance
+// in mode full they include a note about the previous conversation, if there was one.
 func (e *Engine) sections(a *liveRun, mode worker.ContextMode) []worker.Section {
 	sections := e.opts.Sections(a.agent, mode)
 	a.mu.Lock()

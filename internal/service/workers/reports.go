@@ -15,14 +15,14 @@ import (
 	"gascity/worker"
 )
 
-// The keys of the data of events about runs.
+// The data keys of events about runs.
 const (
 	dataRun  = "run"
 	dataBody = "body"
 )
 
-// record puts a report into the city's time line. What cannot be recorded is logged:
-// a report has happened whether it is written down or not. It takes data over.
+// record appends a report to the event log. If that fails, it logs a warning, because the report
+// has happened anyway. data belongs to record after the call.
 func (e *Engine) record(a *liveRun, kind event.Kind, body any, data map[string]string) {
 	if data == nil {
 		data = make(map[string]string, 2)
@@ -41,7 +41,8 @@ func (e *Engine) record(a *liveRun, kind event.Kind, body any, data map[string]s
 	}
 }
 
-// isKnownTransition transitions are taken; others are a newer worker's, and are recorded only.
+// isKnownTransition reports whether the engine handles a transition. A transition that only a newer
+// worker knows is recorded and not handled.
 func isKnownTransition(t worker.Transition) bool {
 	switch t {
 	case worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored:
@@ -52,7 +53,7 @@ func isKnownTransition(t worker.Transition) bool {
 
 // Lifecycle implements workerapi.Reports.
 func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (worker.LifecycleAnswer, error) {
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return worker.LifecycleAnswer{}, err
 	}
@@ -64,7 +65,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		return worker.LifecycleAnswer{Accepted: true, Late: true}, nil
 	}
 	now := e.opts.Now()
-	wrong := e.outside(a, r.Timestamp, now)
+	wrong := e.clockError(a, r.Timestamp, now)
 	if wrong != "" {
 		r.Timestamp = now
 	}
@@ -76,9 +77,9 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		a.failure = failure{}
 	}
 	a.lastReport = now
-	a.commandSeenLocked(r, now)
+	a.clearCommandLocked(r, now)
 	if !late {
-		a.turnLocked(r.Event, before, now)
+		a.recordTurnLocked(r.Event, before, now)
 	}
 	if !late && (r.Event == worker.Started || r.Event == worker.Stopped || r.Event == worker.Crashed) {
 		a.dropQuestionsLocked()
@@ -97,8 +98,8 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	e.saveMemory(a)
 	e.renew(ctx, a)
 	e.checkPressure(a)
-	if err := e.names(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
-		return worker.LifecycleAnswer{}, err // the worker repeats it
+	if err := e.acknowledgeNamed(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
+		return worker.LifecycleAnswer{}, err // the worker repeats the report
 	}
 	if !late {
 		if err := e.forwardHookReport(ctx, a, r, now); err != nil {
@@ -106,21 +107,21 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		}
 	}
 	if r.Event == worker.Started {
-		e.joined(a)
+		e.notifyJoined(a)
 	}
 	return worker.LifecycleAnswer{Accepted: true, Late: late}, nil
 }
 
 const (
-	// clockSkew is how far the clock of a worker may differ from that of the controller.
+	// clockSkew is how far the clock of a worker may differ from the controller's clock.
 	clockSkew = 5 * time.Second
-	// longestStart is how long before a controller has seen that an instance runs its start
-	// may have begun; of its own starts it knows that.
+	// longestStart is how long before a controller first saw an instance its start may have begun.
+	// It is used only for starts by an earlier controller.
 	longestStart = 5 * time.Minute
 )
 
-// earliest returns the time before which nothing can have happened in the run; zero if it
-// is not known.
+// earliest returns the time before which nothing can have happened in the run, or zero if that is
+// not known.
 func (e *Engine) earliest(a *liveRun) time.Time {
 	e.mu.Lock()
 	minted := a.minted
@@ -135,10 +136,9 @@ func (e *Engine) earliest(a *liveRun) time.Time {
 	return v.StartedAt.Add(-longestStart)
 }
 
-// outside returns why a report cannot have happened at the time that it names; empty if it can.
-// Its arrival counts then: with a clock that is wrong, the order in which reports arrive is
-// what is known.
-func (e *Engine) outside(a *liveRun, at, now time.Time) string {
+// clockError returns why the time of a report is impossible, or an empty string if it is possible.
+// In that case the time of arrival is used, because only the order of arrival is known.
+func (e *Engine) clockError(a *liveRun, at, now time.Time) string {
 	switch {
 	case at.IsZero():
 		return ""
@@ -150,8 +150,8 @@ func (e *Engine) outside(a *liveRun, at, now time.Time) string {
 	return ""
 }
 
-// progressOf returns what a transition says of the prompt that it names: a turn works on
-// it, or is done with it.
+// progressOf returns the delivery progress of the prompt that a lifecycle report names: busy means
+// that a turn has started, idle that the turn has ended.
 func progressOf(t worker.Transition) worker.Progress {
 	switch t {
 	case worker.Busy:
@@ -165,7 +165,7 @@ func progressOf(t worker.Transition) worker.Progress {
 
 // Telemetry implements workerapi.Reports.
 func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (worker.TelemetryAnswer, error) {
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return worker.TelemetryAnswer{}, err
 	}
@@ -178,37 +178,37 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	recorded := len(entries)
 	if e.opts.Spend != nil && len(entries) > 0 {
 		if recorded, err = e.opts.Spend(ctx, entries); err != nil {
-			return worker.TelemetryAnswer{}, fmt.Errorf("%w: what was spent cannot be kept: %w", worker.ErrUnavailable, err)
+			return worker.TelemetryAnswer{}, fmt.Errorf("%w: cannot store the usage: %w", worker.ErrUnavailable, err)
 		}
 	}
-	bypassed, compacted := a.learn(t.Events, compactions, now)
+	bypassed, compacted := a.applyTelemetry(t.Events, compactions, now)
 	e.record(a, event.WorkerTelemetry, t, nil)
 	for _, call := range bypassed {
 		e.opts.Logger.Error("a tool ran although it was not allowed", "session", a.session, "tool", call.Name)
 		e.record(a, event.WorkerBypass, call, map[string]string{"tool": call.Name})
-		e.bypassedBy(a, call)
+		e.handleBypass(a, call)
 	}
 	if compacted || len(bypassed) > 0 {
 		e.saveMemory(a)
 	}
-	e.expiring(a, t.Events)
-	e.renew(ctx, a) // before prompts that waited for the end of a compaction
+	e.notifyExpiring(a, t.Events)
+	e.renew(ctx, a) // before the prompts that wait for the end of a compaction
 	e.opts.City.Sense(a.session)
 	e.checkPressure(a)
 	for i := range t.Events {
 		if t.Events[i].Type != worker.TurnComplete {
 			continue
 		}
-		if err := e.names(ctx, a, t.Events[i].PromptID, worker.Consumed); err != nil {
-			return worker.TelemetryAnswer{}, err // the worker repeats it; what was spent counts once
+		if err := e.acknowledgeNamed(ctx, a, t.Events[i].PromptID, worker.Consumed); err != nil {
+			return worker.TelemetryAnswer{}, err // the worker repeats the report; its usage counts once
 		}
 	}
 	return worker.TelemetryAnswer{Recorded: recorded, Known: len(entries) - recorded}, nil
 }
 
-// entriesOf returns what events say was spent. An event is named as it was reported, so
-// that a repetition is one whenever it comes; one from the future happened now, and one from
-// before the instance at its start.
+// entriesOf returns the usage entries of telemetry events. The entry's ID comes from the event as
+// it was reported, so a repeated event has the same ID. A missing time and a time in the future
+// become now; a time before the instance becomes the start of the instance.
 func entriesOf(a *liveRun, events []worker.TelemetryEvent, earliest, now time.Time) []usage.Entry {
 	var entries []usage.Entry
 	for i := range events {
@@ -226,9 +226,9 @@ func entriesOf(a *liveRun, events []worker.TelemetryEvent, earliest, now time.Ti
 	return entries
 }
 
-// learn takes from telemetry what is more than spending: calls that ran although they
-// were denied, and whether the conversation was compacted.
-func (a *liveRun) learn(events []worker.TelemetryEvent, compactions []contextlog.Compaction, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
+// applyTelemetry applies telemetry events to the run. It returns the calls that ran although they
+// were not allowed, and whether the conversation was compacted.
+func (a *liveRun) applyTelemetry(events []worker.TelemetryEvent, compactions []contextlog.Compaction, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.lastReport = now
@@ -237,7 +237,7 @@ func (a *liveRun) learn(events []worker.TelemetryEvent, compactions []contextlog
 	}
 	for i := range events {
 		ev := &events[i]
-		a.eventLocked(ev, now)
+		a.recordEventLocked(ev, now)
 		switch ev.Type {
 		case worker.RateLimited:
 			a.limited = time.Time{}
@@ -246,7 +246,7 @@ func (a *liveRun) learn(events []worker.TelemetryEvent, compactions []contextlog
 			}
 		case worker.Failure:
 			a.failure = failure{text: ev.Message, retry: ev.Retry, at: now}
-		default: // its usage counts, whatever it is
+		default: // the usage of any event counts
 		}
 		if u := ev.ContextUsage; u != nil && *u >= 0 && *u <= 1 {
 			a.usage = u
@@ -263,7 +263,7 @@ func (a *liveRun) learn(events []worker.TelemetryEvent, compactions []contextlog
 
 // Ack implements workerapi.Reports.
 func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return err
 	}
@@ -274,12 +274,12 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	}
 	a.mu.Lock()
 	a.lastReport = e.opts.Now()
-	a.signLocked("an answer to a message", a.lastReport)
-	letter, news := a.mailbox.Ack(ack)
-	if letter == nil { // it was sent before this controller began
+	a.recordProgressLocked("an answer to a message", a.lastReport)
+	message, news := a.mailbox.Ack(ack)
+	if message == nil { // it was sent by an earlier controller
 		news = a.mailbox.AckUnknown(ack) != nil
 	}
-	compacted := a.obeyedLocked(ack)
+	compacted := a.compactedOnRequestLocked(ack)
 	a.changeLocked()
 	a.mu.Unlock()
 	if compacted {
@@ -289,18 +289,18 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	if news {
 		e.record(a, event.WorkerAck, ack, nil)
 		e.opts.City.Sense(a.session)
-		e.rotated(a, ack)
+		e.recordTokenAck(a, ack)
 	}
 	e.checkPressure(a)
-	if err := e.worked(ctx, a, ack.ID); err != nil {
+	if err := e.notifyWorked(ctx, a, ack.ID); err != nil {
 		return err // the worker repeats it
 	}
-	return e.verify(ctx, a, ack.ID)
+	return e.resendUnseenSections(ctx, a, ack.ID)
 }
 
 // ReportHealth implements workerapi.Reports.
 func (e *Engine) ReportHealth(_ context.Context, id string, h worker.Health) error {
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func (e *Engine) ReportHealth(_ context.Context, id string, h worker.Health) err
 
 // Interaction implements workerapi.Reports.
 func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error) {
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return worker.InteractionAnswer{}, err
 	}
@@ -328,11 +328,11 @@ func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction)
 	}
 	a.mu.Lock()
 	a.lastReport = e.opts.Now()
-	a.signLocked("a question", a.lastReport)
+	a.recordProgressLocked("a question", a.lastReport)
 	name := ""
 	switch q.Event {
 	case worker.Raised:
-		if slices.Contains(a.answered, q.ID) { // late: it is over
+		if slices.Contains(a.answered, q.ID) { // a late report: the question is closed
 			break
 		}
 		name = a.raiseLocked(q).request
@@ -344,7 +344,7 @@ func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction)
 	}
 	a.changeLocked()
 	a.mu.Unlock()
-	q.Input = nil // it may hold anything
+	q.Input = nil // it may contain secrets
 	e.record(a, event.WorkerInteraction, q, nil)
 	e.opts.City.Sense(a.session)
 	e.saveMemory(a)

@@ -15,7 +15,7 @@ import (
 
 // Prompt implements workerapi.Orders.
 func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progress) (worker.PromptAnswer, error) {
-	a, err := e.named(p.RunID)
+	a, err := e.runByID(p.RunID)
 	if err != nil {
 		return worker.PromptAnswer{}, err
 	}
@@ -38,42 +38,42 @@ func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progre
 		Instance: session.PublicInstance(a.instance), Wait: string(wait),
 	})
 	if err != nil {
-		return worker.PromptAnswer{}, inWords(err)
+		return worker.PromptAnswer{}, workerError(err)
 	}
 	return worker.PromptAnswer{
 		Accepted: true, Queued: r.State == client.ReceiptQueued || r.State == client.ReceiptAccepted, Position: r.Position, ID: r.ID, State: r.State, Reason: r.Reason,
 	}, nil
 }
 
-// Identity implements workerapi.Orders. Credentials are handed on and not
-// kept.
+// Identity implements workerapi.Orders. It passes credentials to the worker and does not store
+// them.
 func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.IdentityAnswer, error) {
-	a, err := e.named(id.RunID)
+	a, err := e.runByID(id.RunID)
 	if err != nil {
 		return worker.IdentityAnswer{}, err
 	}
-	id.Token = "" // the city alone gives tokens
+	id.Token = "" // only the city issues tokens
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.life.HasOffer(worker.OfferIdentity) {
 		return worker.IdentityAnswer{}, fmt.Errorf("%w: the run's worker does not apply identities", worker.ErrRefused)
 	}
-	a.mailbox.Remove(a.identity) // an older one must not come after this
+	a.mailbox.Remove(a.identity) // an older identity must not arrive after this one
 	a.counter++
 	a.identity = "identity-" + strconv.FormatInt(e.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
 	message := a.identity
 	if _, err := a.putLocked(worker.IdentityMessage, message, id); err != nil {
-		return worker.IdentityAnswer{}, full(err)
+		return worker.IdentityAnswer{}, mailboxError(err)
 	}
 	return worker.IdentityAnswer{Accepted: true, ID: message}, nil
 }
 
-// interruptWithin bounds the wait for the end of a turn.
+// interruptWithin is how long an interrupt waits for the end of the turn.
 const interruptWithin = 30 * time.Second
 
 // Interrupt implements workerapi.Orders.
 func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.InterruptAnswer, error) {
-	a, err := e.named(i.RunID)
+	a, err := e.runByID(i.RunID)
 	if err != nil {
 		return worker.InterruptAnswer{}, err
 	}
@@ -83,21 +83,21 @@ func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.Inte
 	}
 	since := e.opts.Now()
 	if err := runtime.InterruptInstance(ctx, v.Provider, a.session, a.instance); err != nil {
-		return worker.InterruptAnswer{Detail: err.Error()}, nil //nolint:nilerr // the answer says it
+		return worker.InterruptAnswer{Detail: err.Error()}, nil //nolint:nilerr // the answer contains the error
 	}
 	err = runtime.WaitForInterruptBoundary(ctx, v.Provider, a.session, since, interruptWithin)
 	if err != nil {
-		return worker.InterruptAnswer{Detail: err.Error()}, nil //nolint:nilerr // the answer says it
+		return worker.InterruptAnswer{Detail: err.Error()}, nil //nolint:nilerr // the answer contains the error
 	}
 	return worker.InterruptAnswer{Confirmed: true}, nil
 }
 
-// healthWithin bounds the wait for a worker's own answer.
+// healthWithin is how long Health waits for the worker's own answer.
 const healthWithin = 2 * time.Second
 
 // Health implements workerapi.Orders.
 func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return worker.Health{}, err
 	}
@@ -111,10 +111,10 @@ func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 	return a.cachedHealth(e.opts.Now()), nil
 }
 
-// CachedHealth returns what the city knows of the health of an instance, by its public name,
-// without asking its worker; nil if no worker has ever spoken for it.
+// CachedHealth returns what the city knows about the worker of an instance, given by its public
+// name, without asking the worker. It returns nil if no worker has ever reported for the instance.
 func (e *Engine) CachedHealth(name, instance string) *client.Worker {
-	a := e.of(name)
+	a := e.runOf(name)
 	if a == nil || !a.hasReported() || session.PublicInstance(a.instance) != instance {
 		return nil
 	}
@@ -129,28 +129,28 @@ func (e *Engine) CachedHealth(name, instance string) *client.Worker {
 	return w
 }
 
-// Listens reports whether the worker of a session's agent reads its messages, or did a moment
-// ago: prompts go to it.
+// Listens reports whether the worker of a session is connected, or was less than 15 s ago. Prompts
+// go to that worker.
 func (e *Engine) Listens(name string) bool {
-	a := e.of(name)
+	a := e.runOf(name)
 	return a != nil && a.presence() != absent
 }
 
-// askHealth asks the worker itself; not ok if it does not answer in time. The question
-// is taken back then.
+// askHealth asks the worker for its health. It returns false if the worker does not answer before
+// ctx ends. It removes the request in both cases.
 func (a *liveRun) askHealth(ctx context.Context) (worker.Health, bool) {
 	id, err := a.sendMessage(worker.HealthMessage, "health", struct{}{})
 	if err != nil {
 		return worker.Health{}, false
 	}
-	ok := a.until(ctx, func() bool { return a.health.Question == id || a.mailbox.Find(id).IsDone() })
+	ok := a.waitUntil(ctx, func() bool { return a.health.Question == id || a.mailbox.Find(id).IsDone() })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mailbox.Remove(id)
 	return a.health, ok && a.health.Question == id
 }
 
-// cachedHealth returns what the city knows of a run's health.
+// cachedHealth returns what the city knows about a run's health.
 func (a *liveRun) cachedHealth(now time.Time) worker.Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -165,19 +165,19 @@ func (a *liveRun) cachedHealth(now time.Time) worker.Health {
 		h.UptimeSeconds = max(0, int64(now.Sub(started).Seconds()))
 	}
 	heard := a.lastReport
-	if heard.IsZero() { // by this controller
+	if heard.IsZero() { // no report to this controller yet
 		heard = a.life.Last().Timestamp
 	}
 	if !heard.IsZero() {
 		h.LastActivity = &heard
 	}
 	if told := a.health; told.Asked && told.Status != "" {
-		h.Status, h.Error = told.Status, told.Error // its own last word
+		h.Status, h.Error = told.Status, told.Error // from its own last report
 		if h.ContextUsage == nil {
 			h.ContextUsage = told.ContextUsage
 		}
 	}
-	if a.reader == nil && (a.streamed || a.life.Last().Metadata.Via != worker.ViaHook) { // hooks come and go
+	if a.reader == nil && (a.streamed || a.life.Last().Metadata.Via != worker.ViaHook) { // hooks do not stay connected
 		h.Status = worker.Degraded
 		why := "no worker is connected"
 		h.Error = &why

@@ -14,33 +14,33 @@ import (
 	"gascity/worker"
 )
 
-// RotationGrace is how long a token is good for after its worker has acknowledged the
-// one that takes its place: requests with it are on their way.
+// RotationGrace is how long a token stays valid after its worker has acknowledged the next one, for
+// requests that are already sent.
 const RotationGrace = 30 * time.Second
 
 const tokenPrefix = "token-"
 
-// Rotate gives the worker of a session a new token, by its stream. The old one is
-// good until the worker has acknowledged the new one, and [RotationGrace] longer. A
-// worker that is not connected, or applies no identities, is worker.ErrRefused: it
-// would be shut out. Programs that have the old token in their environment are.
+// Rotate sends a new token to the worker of a session by its stream. The old token is valid until
+// [RotationGrace] after the worker has acknowledged the new one. Programs that have only the old
+// token in their environment lose access then. Rotate returns worker.ErrRefused if the worker is
+// not connected or does not apply identities, because it could not get the new token.
 func (e *Engine) Rotate(name string) error {
-	a := e.of(name)
+	a := e.runOf(name)
 	if a == nil {
 		return fmt.Errorf("%w: no run of session %s is known", worker.ErrNotFound, name)
 	}
 	if !a.offers(worker.OfferIdentity) {
-		return fmt.Errorf("%w: the worker of %s is not connected, or takes no new tokens", worker.ErrRefused, name)
+		return fmt.Errorf("%w: the worker of %s is not connected, or accepts no new tokens", worker.ErrRefused, name)
 	}
 	v, err := e.opts.City.Snapshot(name)
 	if err != nil {
-		return inWords(err)
+		return workerError(err)
 	}
 	a.mu.Lock()
 	a.generation++
 	a.mu.Unlock()
-	if err := a.remember(v.Provider); err != nil { // a later controller must know it before the worker does
-		return fmt.Errorf("%w: the new token's number cannot be kept: %w", worker.ErrUnavailable, err)
+	if err := a.saveMemoryTo(v.Provider); err != nil { // a later controller must know it before the worker does
+		return fmt.Errorf("%w: cannot save the number of the new token: %w", worker.ErrUnavailable, err)
 	}
 	e.mu.Lock()
 	if e.byID[a.id] == a {
@@ -52,18 +52,19 @@ func (e *Engine) Rotate(name string) error {
 	return a.pushTokenLocked()
 }
 
-// pushTokenLocked sends the worker its newest token, if it does not have it.
+// pushTokenLocked sends the worker its newest token, if the worker has not acknowledged it.
 func (a *liveRun) pushTokenLocked() error {
 	if a.generation == a.ackedGeneration || !a.life.HasOffer(worker.OfferIdentity) {
 		return nil
 	}
 	id := worker.Identity{RunID: a.id, SessionID: a.session, Token: worker.Secret(workerrun.Token(a.instance, a.generation))}
 	_, err := a.putLocked(worker.IdentityMessage, tokenPrefix+strconv.Itoa(a.generation), id)
-	return full(err)
+	return mailboxError(err)
 }
 
-// rotated records that the worker has acknowledged a token; those before it die.
-func (e *Engine) rotated(a *liveRun, ack worker.Ack) {
+// rotated records that the worker has acknowledged a token. The older tokens expire after
+// [RotationGrace].
+func (e *Engine) recordTokenAck(a *liveRun, ack worker.Ack) {
 	number, ours := strings.CutPrefix(ack.ID, tokenPrefix)
 	generation, err := strconv.Atoi(number)
 	if !ours || err != nil || ack.State == worker.Refused || ack.State == worker.Failed {
@@ -89,8 +90,8 @@ func (e *Engine) rotated(a *liveRun, ack worker.Ack) {
 	}
 }
 
-// RotateEvery gives the workers of all runs new tokens, again and again, until ctx
-// ends. Zero is never.
+// RotateEvery rotates the tokens of all runs at the interval age until ctx ends. It returns at once
+// if age is zero or negative.
 func (e *Engine) RotateEvery(ctx context.Context, age time.Duration) error {
 	if age <= 0 {
 		return nil
@@ -108,7 +109,7 @@ func (e *Engine) RotateEvery(ctx context.Context, age time.Duration) error {
 		e.mu.Unlock()
 		for _, name := range names {
 			if err := e.Rotate(name); err != nil && !errors.Is(err, worker.ErrRefused) && !errors.Is(err, worker.ErrNotFound) {
-				e.opts.Logger.Warn("a worker keeps its token", "session", name, "error", err)
+				e.opts.Logger.Warn("cannot rotate the token of a worker", "session", name, "error", err)
 			}
 		}
 	}

@@ -11,24 +11,26 @@ import (
 )
 
 const (
-	// unseenWithin is how long a run that was started here is relied on although the
-	// controller does not show it: what it shows may be older than the start.
+	// unseenWithin is how long a run that this controller started is kept although no snapshot
+	// shows it: a snapshot may be older than the start.
 	unseenWithin = 30 * time.Second
-	// recallAgain is the pause before a session's memory is read again.
-	recallAgain = time.Second
+	// loadMemoryRetry is the pause before a session's memory is read again, and before a hand-over is
+	// queued again.
+	loadMemoryRetry = time.Second
 
-	// The bounds of what is remembered of runs that have ended, to send their workers
-	// more than that they are unknown, and not to take an older view for news.
+	// maxFenced is how many tokens of ended runs are kept, to answer their workers with
+	// worker.ErrFenced. maxPast is how many replaced runs are kept, to ignore snapshots that still
+	// show them.
 	maxFenced = 4096
 	maxPast   = 4096
 )
 
-// follow follows what the controller knows of a session: a run that it sees and the
-// engine does not is taken up, one whose instance has ended is ended.
-func (e *Engine) follow(name string) {
+// syncRun compares the engine's run of a session with the controller's snapshot. It loads a run
+// that the engine does not know, and ends a run whose instance has stopped.
+func (e *Engine) syncRun(name string) {
 	v, err := e.opts.City.Snapshot(name)
 	if err != nil && !errors.Is(err, client.ErrNotFound) || v.Unknown != "" {
-		return // nothing is known
+		return // the state of the session is not known
 	}
 	if v.Token != "" {
 		e.loadRun(v)
@@ -36,55 +38,54 @@ func (e *Engine) follow(name string) {
 	}
 	e.mu.Lock()
 	a := e.runs[name]
-	ends := a != nil && !v.Running && e.overdueLocked(a)
+	ends := a != nil && !v.Running && e.mustBeVisibleLocked(a)
 	e.mu.Unlock()
 	if ends {
 		e.end(a)
 	}
 }
 
-// overdueLocked reports whether a view that does not show a run says something.
-func (e *Engine) overdueLocked(a *liveRun) bool {
+// mustBeVisibleLocked reports whether a snapshot without the run means that the run has ended.
+func (e *Engine) mustBeVisibleLocked(a *liveRun) bool {
 	return a.starts == 0 && (a.seen || e.opts.Now().Sub(a.begun) > unseenWithin)
 }
 
-// loadRun makes the run of a view known. Its memory is read before anybody can speak
-// for it.
+// loadRun registers the run that a snapshot shows. It reads the run's memory first.
 func (e *Engine) loadRun(v session.Snapshot) {
 	id := workerrun.ID(v.Token)
 	e.mu.Lock()
 	a, past := e.byID[id], e.past[id]
 	e.mu.Unlock()
 	if past {
-		return // the view is older than what has its place now
+		return // the snapshot is older than the run that replaced this one
 	}
 	if a == nil {
 		a = newLiveRun(e, v.Session, v.Agent, v.Token)
 	}
-	knew := a.hasRecalled()
-	if err := a.recall(v.Provider); err != nil {
-		e.opts.Logger.Debug("what a session keeps of its worker cannot be read yet", "session", v.Session, "error", err)
-		time.AfterFunc(recallAgain, func() { e.SessionChanged(v.Session) })
+	knew := a.hasLoadedMemory()
+	if err := a.loadMemory(v.Provider); err != nil {
+		e.opts.Logger.Debug("cannot read the stored state of a worker yet", "session", v.Session, "error", err)
+		time.AfterFunc(loadMemoryRetry, func() { e.SessionChanged(v.Session) })
 	}
 	e.adopt(a)
-	e.joined(a)
-	if !knew && a.hasRecalled() {
-		e.resume(a)
+	e.notifyJoined(a)
+	if !knew && a.hasLoadedMemory() {
+		e.resumeCompaction(a)
 	}
 }
 
-// adopt gives a run that was seen its place. A run of another instance there is
-// ended.
+// adopt registers a run that a snapshot shows as the run of its session. It ends a run of another
+// instance there.
 func (e *Engine) adopt(a *liveRun) {
 	e.mu.Lock()
 	now := e.runs[a.session]
-	if now != nil && now != a && now.starts == 0 && !e.overdueLocked(now) {
+	if now != nil && now != a && now.starts == 0 && !e.mustBeVisibleLocked(now) {
 		e.mu.Unlock()
-		return // the view is older than the start of the one that is there
+		return // the snapshot is older than the start of the present run
 	}
 	if known := e.byID[a.id]; known != nil && known != a {
 		e.mu.Unlock()
-		return // its start has made it known meanwhile: what its worker says is said of that one
+		return // a start has registered this run meanwhile: its worker reports to that one
 	}
 	a.seen = true
 	if now != nil && now != a && now.starts == 0 {
@@ -98,11 +99,11 @@ func (e *Engine) adopt(a *liveRun) {
 	}
 }
 
-// registerLocked makes a run and its tokens known.
+// registerLocked registers a run and its tokens.
 func (e *Engine) registerLocked(a *liveRun) {
 	e.byID[a.id] = a
 	generation, told := a.generations()
-	for g := told; g <= generation; g++ { // the worker may still have an older one
+	for g := told; g <= generation; g++ { // the worker may still have an older token
 		plain := workerrun.Token(a.instance, g)
 		token := workerrun.HashToken(plain)
 		if _, known := e.tokens[token]; !known {
@@ -114,13 +115,14 @@ func (e *Engine) registerLocked(a *liveRun) {
 	}
 }
 
+// hide calls Options.Hide with a token.
 func (e *Engine) hide(token string) {
 	if e.opts.Hide != nil {
 		e.opts.Hide(token)
 	}
 }
 
-// end ends a run: its tokens are dead, its stream over.
+// end ends a run: its tokens become invalid and its stream is closed.
 func (e *Engine) end(a *liveRun) {
 	e.mu.Lock()
 	last := e.runs[a.session] == a && a.starts == 0
@@ -134,7 +136,7 @@ func (e *Engine) end(a *liveRun) {
 	}
 }
 
-// forgetLocked takes a run away. If another one has its place it never comes back.
+// forgetLocked removes a run and its tokens. If replaced is true, the run is never loaded again.
 func (e *Engine) forgetLocked(a *liveRun, replaced bool) {
 	if e.runs[a.session] == a {
 		delete(e.runs, a.session)
@@ -163,16 +165,15 @@ func (e *Engine) forgetLocked(a *liveRun, replaced bool) {
 	}
 }
 
-// expect makes the run of a start known before its agent can speak. The run of the
-// name, if there is one, stays until the start has succeeded: it may not be this
-// caller's to replace. Starts of one instance have one run.
-func (e *Engine) expect(name, agent, instance string) *liveRun {
+// registerStart registers the run of a start before its agent can connect. The present run of the
+// session stays until the start has succeeded. Concurrent starts of one instance share one run.
+func (e *Engine) registerStart(name, agent, instance string) *liveRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a := e.byID[workerrun.ID(instance)]
 	if a == nil {
 		a = newLiveRun(e, name, agent, instance)
-		a.begun, a.recalled, a.contextLog.Pending = e.opts.Now(), true, e.opts.Sections != nil
+		a.begun, a.memoryLoaded, a.contextLog.Pending = e.opts.Now(), true, e.opts.Sections != nil
 		a.minted = a.begun
 	}
 	a.starts++
@@ -180,8 +181,8 @@ func (e *Engine) expect(name, agent, instance string) *liveRun {
 	return a
 }
 
-// started gives a run that has been started its place.
-func (e *Engine) started(a *liveRun) {
+// finishStart makes a started run the run of its session and ends the previous run.
+func (e *Engine) finishStart(a *liveRun) {
 	e.mu.Lock()
 	a.starts--
 	a.begun, a.seen = e.opts.Now(), false
@@ -197,9 +198,9 @@ func (e *Engine) started(a *liveRun) {
 	}
 }
 
-// abandon takes the run of a start back that has failed, unless it runs all the same,
-// by another start.
-func (e *Engine) abandon(a *liveRun) {
+// cancelStart removes the run of a failed start, unless another start of the same instance is in
+// progress or has succeeded.
+func (e *Engine) cancelStart(a *liveRun) {
 	e.mu.Lock()
 	a.starts--
 	gone := a.starts == 0 && e.runs[a.session] != a
@@ -212,15 +213,15 @@ func (e *Engine) abandon(a *liveRun) {
 	}
 }
 
-// of returns the run of a session, nil if none is known.
-func (e *Engine) of(name string) *liveRun {
+// runOf returns the run of a session, or nil if none is known.
+func (e *Engine) runOf(name string) *liveRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.runs[name]
 }
 
-// named returns a run by its id.
-func (e *Engine) named(id string) (*liveRun, error) {
+// runByID returns the run with an ID, or an [unknownRunError].
+func (e *Engine) runByID(id string) (*liveRun, error) {
 	e.mu.Lock()
 	a := e.byID[id]
 	e.mu.Unlock()
@@ -243,7 +244,7 @@ func (e *Engine) Authenticate(token string) (workerrun.Caller, error) {
 	case of.run != nil && (of.until.IsZero() || e.opts.Now().Before(of.until)):
 		return workerrun.Caller{Run: of.run.id}, nil
 	case of.run != nil:
-		return workerrun.Caller{}, errUnknownToken // another one has taken its place
+		return workerrun.Caller{}, errUnknownToken // a newer token has replaced it
 	case fenced:
 		return workerrun.Caller{}, errFenced
 	case !e.hasSynced():
@@ -252,7 +253,8 @@ func (e *Engine) Authenticate(token string) (workerrun.Caller, error) {
 	return workerrun.Caller{}, errUnknownToken
 }
 
-// unknownRunError is a run that the engine does not know.
+// unknownRunError is the error for a run that the engine does not know. settled is true if the
+// engine knows every run of the city.
 type unknownRunError struct {
 	id      string
 	settled bool
@@ -265,8 +267,8 @@ func (u *unknownRunError) Error() string {
 	return "there is no run " + u.id
 }
 
-// Is reports whether target is the sentinel of the answer: a run may turn up as long
-// as not all sessions are known.
+// Is reports whether target is worker.ErrNotFound, or worker.ErrUnavailable as long as not all
+// sessions are known.
 func (u *unknownRunError) Is(target error) bool {
 	if !u.settled {
 		return target == worker.ErrUnavailable

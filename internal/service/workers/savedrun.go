@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// encodeMemoryLocked returns what is to be remembered.
+// encodeMemoryLocked returns the run's memory as text.
 func (a *liveRun) encodeMemoryLocked() (string, error) {
 	m := recovery.Memory{
 		Run: a.id, Generation: a.generation, AckedGeneration: a.ackedGeneration, Streamed: a.streamed, Life: a.life, Sent: a.sent, ContextLog: a.contextLog,
@@ -22,9 +22,9 @@ func (a *liveRun) encodeMemoryLocked() (string, error) {
 	return m.Text()
 }
 
-// remember keeps the run's memory with its session. When it returns without an error
-// a later controller knows at least what was so when it was called.
-func (a *liveRun) remember(p runtime.Provider) error {
+// remember writes the run's memory to the metadata of its session. After it returns nil, a later
+// controller knows at least the state at the time of the call.
+func (a *liveRun) saveMemoryTo(p runtime.Provider) error {
 	if p == nil {
 		return recovery.ErrNoProvider
 	}
@@ -43,22 +43,23 @@ func (a *liveRun) remember(p runtime.Provider) error {
 	return nil
 }
 
-// saveMemory remembers what a worker reported. If that fails, the report still counts.
+// saveMemory writes the run's memory after a report of a worker. If that fails, the report still
+// counts, and the failure is logged.
 func (e *Engine) saveMemory(a *liveRun) {
 	v, err := e.opts.City.Snapshot(a.session)
 	if err == nil {
-		err = a.remember(v.Provider)
+		err = a.saveMemoryTo(v.Provider)
 	}
 	if err != nil {
-		e.opts.Logger.Debug("the reports of a worker are not kept with its session", "session", a.session, "error", err)
+		e.opts.Logger.Debug("cannot save the reports of a worker with its session", "session", a.session, "error", err)
 	}
 }
 
-// recall learns what an earlier controller knew, once. What was reported meanwhile
-// stays.
-func (a *liveRun) recall(p runtime.Provider) error {
+// recall reads the memory that an earlier controller has written and merges it into the run, once.
+// Reports that arrived before the call are kept.
+func (a *liveRun) loadMemory(p runtime.Provider) error {
 	a.mu.Lock()
-	known := a.recalled
+	known := a.memoryLoaded
 	a.mu.Unlock()
 	if known {
 		return nil
@@ -69,23 +70,23 @@ func (a *liveRun) recall(p runtime.Provider) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.recalled {
+	if a.memoryLoaded {
 		return nil
 	}
-	a.recalled = true
+	a.memoryLoaded = true
 	a.progress.unknown = a.progress.at.IsZero() && m.Run != ""
 	a.life = a.life.With(m.Life, a.engine.opts.Now())
 	a.sent = append(m.Sent, a.sent...)
 	if !m.Command.IsZero() && a.command.began.IsZero() {
 		a.command = typedCommand{began: m.Command, ended: a.engine.opts.Now()}
 	}
-	if m.Run == "" { // it has not spoken yet
+	if m.Run == "" { // no memory: the worker has not reported yet
 		m.ContextLog.Pending = a.engine.opts.Sections != nil
 	}
 	a.contextLog = m.ContextLog.With(a.contextLog)
 	a.proved, a.bypass = a.proved || m.Proved, cmp.Or(a.bypass, m.Bypass)
 	if !a.lock.IsActive() {
-		a.lock, a.compaction = m.Lock, compactionOf(m.Lock)
+		a.lock, a.compaction = m.Lock, compactionMessageID(m.Lock)
 	}
 	a.generation, a.ackedGeneration = max(a.generation, m.Generation), max(a.ackedGeneration, m.AckedGeneration)
 	if m.Streamed && !a.streamed {
@@ -100,7 +101,8 @@ func (a *liveRun) recall(p runtime.Provider) error {
 	return nil
 }
 
-// generations returns the newest token's and the newest that the worker has.
+// generations returns the number of the newest token and of the newest token that the worker has
+// acknowledged.
 func (a *liveRun) generations() (newest, told int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 
 // Stream implements workerapi.Streams.
 func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan workerrun.Item, error) {
-	a, err := e.named(id)
+	a, err := e.runByID(id)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.open(after)
+	r, err := a.openReader(after)
 	if err != nil {
 		return nil, err
 	}
@@ -24,13 +24,14 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan wo
 	e.saveMemory(a)
 	e.renew(ctx, a)
 	out := make(chan workerrun.Item, 1)
-	go a.feed(ctx, r, out) // it ends with ctx or the reader, and closes out
+	go a.feed(ctx, r, out) // returns when ctx or the reader ends, and closes out
 	e.opts.City.Sense(a.session)
 	return out, nil
 }
 
-// open makes a reader in the place of the one that there is.
-func (a *liveRun) open(after uint64) (*reader, error) {
+// open returns a new reader, which replaces the present one, with all messages after the number
+// after that are not acknowledged.
+func (a *liveRun) openReader(after uint64) (*reader, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended {
@@ -53,10 +54,10 @@ func (a *liveRun) open(after uint64) (*reader, error) {
 	return r, nil
 }
 
-// feed passes items to one reader.
+// feed passes items from one reader to out until the reader is closed or ctx ends.
 func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- workerrun.Item) {
 	defer close(out)
-	defer a.left(r)
+	defer a.readerClosed(r)
 	for {
 		select {
 		case i := <-r.items:
@@ -72,8 +73,8 @@ func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- workerrun.Item
 	}
 }
 
-// flush passes over what is queued. A reader that was cut off because it was too slow
-// gets that as the reason.
+// flush passes the items that are still queued. If the reader was closed because it was too slow,
+// an item with Lagged follows.
 func (a *liveRun) flush(ctx context.Context, r *reader, out chan<- workerrun.Item) {
 	for len(r.items) > 0 {
 		if !sendItem(ctx, out, <-r.items) {
@@ -85,6 +86,7 @@ func (a *liveRun) flush(ctx context.Context, r *reader, out chan<- workerrun.Ite
 	}
 }
 
+// sendItem sends an item to out and reports whether it did before ctx ended.
 func sendItem(ctx context.Context, out chan<- workerrun.Item, i workerrun.Item) bool {
 	select {
 	case out <- i:
@@ -94,8 +96,8 @@ func sendItem(ctx context.Context, out chan<- workerrun.Item, i workerrun.Item) 
 	}
 }
 
-// left records that a reader is gone.
-func (a *liveRun) left(r *reader) {
+// readerClosed records that a reader is closed.
+func (a *liveRun) readerClosed(r *reader) {
 	a.mu.Lock()
 	if a.reader == r {
 		a.reader, a.leftAt = nil, a.engine.opts.Now()
@@ -105,17 +107,16 @@ func (a *liveRun) left(r *reader) {
 	a.engine.opts.City.Sense(a.session)
 }
 
-// maxPage is how many events one answer has, and one look into the time line.
+// maxPage is the largest number of events in one answer, and in one read of the event log.
 const maxPage = 1000
 
-// Events implements workerapi.Streams. The time line is read page by page: an
-// answer costs the same memory however long that is. What was recorded before a run
-// began is not looked at for it.
+// Events implements workerapi.Streams. It reads the event log page by page, so an answer needs the
+// same memory for a log of any length. It skips events from before the start of the run.
 func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int) ([]worker.Event, error) {
 	if limit <= 0 || limit > maxPage {
 		limit = maxPage
 	}
-	if begun := e.begun(id); after == 0 && !begun.IsZero() {
+	if begun := e.startOf(id); after == 0 && !begun.IsZero() {
 		first, err := e.opts.Events.Since(begun)
 		if err != nil {
 			return nil, err
@@ -129,7 +130,7 @@ func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int)
 			return nil, err
 		}
 		for i := range past {
-			if ev, ours := reported(&past[i], id); ours {
+			if ev, ours := workerEvent(&past[i], id); ours {
 				page = append(page, ev)
 			}
 			if len(page) == limit {
@@ -144,9 +145,10 @@ func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int)
 	return nil, ctx.Err()
 }
 
-// begun returns when the instance of a run started; zero: not known, or no run was named.
-func (e *Engine) begun(id string) time.Time {
-	a, err := e.named(id)
+// startOf returns a time before which the run has no events, or zero if that is not known or no run
+// is named.
+func (e *Engine) startOf(id string) time.Time {
+	a, err := e.runByID(id)
 	if err != nil {
 		return time.Time{}
 	}
@@ -154,12 +156,12 @@ func (e *Engine) begun(id string) time.Time {
 	if err != nil || v.StartedAt.IsZero() {
 		return time.Time{}
 	}
-	return v.StartedAt.Add(-unseenWithin) // its worker may have spoken before it was seen
+	return v.StartedAt.Add(-unseenWithin) // its worker may have reported before the controller saw it
 }
 
-// reported returns what a worker of the run reported by an entry of the time line; not ours
-// if it is none. An empty run is any.
-func reported(entry *client.Event, id string) (ev worker.Event, ours bool) {
+// workerEvent returns a worker's report from an entry of the event log. ours is false if the entry
+// is not a report of the run with that ID. An empty ID matches every run.
+func workerEvent(entry *client.Event, id string) (ev worker.Event, ours bool) {
 	name, ours := event.Kind(entry.Kind).WorkerReport()
 	if !ours || id != "" && entry.Data[dataRun] != id {
 		return worker.Event{}, false

@@ -10,9 +10,10 @@ import (
 	"gascity/worker"
 )
 
-// worked passes on what a worker has said of a prompt, once it says that a turn has
-// worked on it. A repetition is handed on too: what came of the first is not known.
-func (e *Engine) worked(ctx context.Context, a *liveRun, message string) error {
+// notifyWorked reports to the prompt queue that a turn has worked on a prompt, if the worker has
+// acknowledged that. A repeated acknowledgement is passed on too, because the first call may have
+// failed.
+func (e *Engine) notifyWorked(ctx context.Context, a *liveRun, message string) error {
 	a.mu.Lock()
 	l := a.mailbox.Find(message)
 	receipt := ""
@@ -23,12 +24,12 @@ func (e *Engine) worked(ctx context.Context, a *liveRun, message string) error {
 	if receipt == "" || e.opts.Prompts == nil {
 		return nil
 	}
-	return inWords(e.opts.Prompts.Worked(ctx, receipt, session.PublicInstance(a.instance)))
+	return workerError(e.opts.Prompts.Worked(ctx, receipt, session.PublicInstance(a.instance)))
 }
 
-// names takes what a report says of the prompt that it names, as an acknowledgement of
-// that. A report that names what was never sent says nothing by it.
-func (e *Engine) names(ctx context.Context, a *liveRun, message string, state worker.Progress) error {
+// acknowledgeNamed handles the prompt that a report names as if the worker had acknowledged it with
+// state. A prompt that was never sent is ignored.
+func (e *Engine) acknowledgeNamed(ctx context.Context, a *liveRun, message string, state worker.Progress) error {
 	if message == "" {
 		return nil
 	}
@@ -43,12 +44,11 @@ func (e *Engine) names(ctx context.Context, a *liveRun, message string, state wo
 	if !known || state != worker.Consumed {
 		return nil
 	}
-	return e.worked(ctx, a, message)
+	return e.notifyWorked(ctx, a, message)
 }
 
-// forwardHookReport passes on what a hook says of the prompts that reach its agent: one begins a
-// turn, or the turn is over. That it waits for its user, without a word of a turn's end,
-// says nothing of prompts.
+// forwardHookReport passes a hook's report to the prompt queue: a prompt has started a turn, or the
+// turn has ended. An idle report without a reason is not the end of a turn and is not passed on.
 func (e *Engine) forwardHookReport(ctx context.Context, a *liveRun, r worker.Lifecycle, now time.Time) error {
 	begun := r.Event == worker.Busy && r.Metadata.PromptHash != ""
 	over := r.Event == worker.Idle && r.Metadata.Reason != ""
@@ -63,5 +63,5 @@ func (e *Engine) forwardHookReport(ctx context.Context, a *liveRun, r worker.Lif
 	if begun {
 		w.Hash = r.Metadata.PromptHash
 	}
-	return inWords(e.opts.Prompts.RecordHookReport(ctx, w))
+	return workerError(e.opts.Prompts.RecordHookReport(ctx, w))
 }

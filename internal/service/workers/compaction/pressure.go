@@ -1,68 +1,68 @@
-// Package compaction decides what happens to a conversation whose context fills up: its
-// people are warned, it is compacted, or handed over to a new one. It is pure. Meanwhile
-// its session is locked: it gets no prompts, and nothing restarts it without being asked,
-// so that a compaction, a hand-over and a restart exclude each other.
+// Package compaction decides what to do when the context of a conversation becomes full: warn
+// people, compact the conversation, or hand it over to a new conversation. Its functions have no
+// side effects. During a compaction or a hand-over the session is locked: it gets no prompts, and
+// gc does not restart it without a request. So a compaction, a hand-over and a restart never run at
+// the same time.
 package compaction
 
 import "time"
 
-// Rules are those of one agent. A threshold is a fraction of the context window; zero is
-// never.
+// Rules are the thresholds and limits of one agent. A threshold is a fraction of the context
+// window, from 0 to 1; zero disables the action.
 type Rules struct {
 	WarnAt, CompactAt, HandoffAt float64
-	// Within is how long a compaction may take; then the lock is free again, whatever the
-	// worker says. Zero is 5 minutes.
+	// Within is how long a compaction may take. After that the lock is released, even if the worker
+	// reported no result. Zero means 5 minutes.
 	Within time.Duration
 }
 
 const (
 	defaultWithin = 5 * time.Minute
-	// again is the least time between two compactions: one that freed nothing is not
-	// repeated at every turn.
-	again = 10 * time.Minute
+	// minInterval is the shortest time between the starts of two compactions, so that a compaction
+	// that frees nothing is not repeated in every turn.
+	minInterval = 10 * time.Minute
 )
 
-// State is what is known of one instance's pressure. The zero value is free.
-//
-// It is kept with the session, so that a later controller goes on where this one was.
+// State is the compaction state of one instance. It is stored with the session, so that a later
+// controller continues the action. In the zero value no action is running and no warning was given.
 type State struct {
-	Since time.Time `json:"since,omitzero"`  // of what is under way; zero: nothing is
-	Until time.Time `json:"until,omitzero"`  // then it is given up
-	Epoch int       `json:"epoch,omitempty"` // of the conversation when it was begun
-	// Leaves: the conversation is handed over, else it is compacted.
+	Since time.Time `json:"since,omitzero"`  // when the running action started; zero: none is running
+	Until time.Time `json:"until,omitzero"`  // when the running action is given up
+	Epoch int       `json:"epoch,omitempty"` // epoch of the conversation when the action started
+	// Leaves is true for a hand-over and false for a compaction.
 	Leaves bool      `json:"leaves,omitempty"`
-	Tried  time.Time `json:"tried,omitzero"` // when one was last begun
+	Tried  time.Time `json:"tried,omitzero"` // when the last compaction started
 	Warned bool      `json:"warned,omitempty"`
 }
 
 // IsActive reports whether a compaction or a hand-over is under way.
 func (l State) IsActive() bool { return !l.Since.IsZero() }
 
-// Observation is what is seen of an instance.
+// Observation is the input of [State.Next]: what gc knows about an instance.
 type Observation struct {
-	Usage  *float64 // nil: not known
-	Idle   bool     // it is between two turns, and nothing is on its way to it
-	Offers bool     // its worker compacts when it is asked
-	Ends   bool     // it is about to end, or to be started again
-	Done   bool     // what is under way has ended, well or not
-	Epoch  int      // of the conversation: compactions so far
+	Usage  *float64 // used fraction of the context window; nil: unknown
+	Idle   bool     // the agent is between two turns, and no message is being sent to it
+	Offers bool     // the worker compacts on request
+	Ends   bool     // the instance is about to stop or to restart
+	Done   bool     // the running action has finished, with or without success
+	Epoch  int      // number of compactions and new conversations so far
 }
 
-// Act is what is to be done.
+// Act is the action that [State.Next] asks its caller to carry out.
 type Act string
 
-// The acts.
+// The actions.
 const (
 	Nothing Act = ""
 	Warn    Act = "warn"
 	Compact Act = "compact"
 	Handoff Act = "hand-off"
-	Freed   Act = "compacted" // what was under way is over
-	Overdue Act = "overdue"   // it was not said in time what came of it
+	Freed   Act = "compacted" // the running action has finished
+	Overdue Act = "overdue"   // no result was reported in time
 )
 
-// Next returns the lock after a look, what is to be done, and when to look again although
-// nothing changes; zero: not.
+// Next returns the next state, the action to carry out, and the time of the next check if nothing
+// changes. A zero time means that no check is needed.
 func (l State) Next(r Rules, s Observation, now time.Time) (State, Act, time.Time) {
 	l = l.adjusted(r, now)
 	switch {
@@ -80,7 +80,7 @@ func (l State) Next(r Rules, s Observation, now time.Time) (State, Act, time.Tim
 	full := func(at float64) bool { return at > 0 && *s.Usage >= at }
 	if s.Idle && !s.Ends {
 		act, at := Nothing, r.CompactAt
-		switch due := l.Tried.Add(again); {
+		switch due := l.Tried.Add(minInterval); {
 		case full(at) && s.Offers && (l.Tried.IsZero() || !now.Before(due)):
 			act = Compact
 		case full(r.HandoffAt):
@@ -103,8 +103,8 @@ func (l State) Next(r Rules, s Observation, now time.Time) (State, Act, time.Tim
 	return l, Nothing, time.Time{}
 }
 
-// adjusted returns the lock of a clock that was set back: nothing was begun in the future, and
-// nothing takes longer than it may.
+// adjusted returns the state with times that are possible at now. If the clock was set back, Tried
+// is at most now and Until is at most the limit from now.
 func (l State) adjusted(r Rules, now time.Time) State {
 	if l.Tried.After(now) {
 		l.Tried = now
@@ -115,7 +115,7 @@ func (l State) adjusted(r Rules, now time.Time) State {
 	return l
 }
 
-// started returns the lock with an act under way.
+// started returns the state in which act is running.
 func (l State) started(r Rules, s Observation, act Act, now time.Time) State {
 	l.Since, l.Until, l.Leaves, l.Epoch = now, now.Add(r.within()), act == Handoff, s.Epoch
 	if act == Compact {

@@ -1,7 +1,7 @@
-// Package contextlog records which sections of its context one instance has received: each
-// section once in each epoch of its conversation, by any way, and which of them have not
-// been seen there yet. An epoch begins with the instance, and with each compaction and each
-// new conversation. It is pure; package workers sends.
+// Package contextlog records which context sections one instance has received, and which of them
+// were not yet seen in its conversation. A section is sent once in each epoch of the conversation,
+// by stream, prompt or hook. A new epoch starts with the instance, with each compaction and with
+// each new conversation. The functions have no side effects; package workers sends the messages.
 package contextlog
 
 import (
@@ -18,33 +18,33 @@ import (
 	"gascity/worker"
 )
 
-// MaxSections is how many sections an epoch may have.
+// MaxSections is the largest number of sections in one epoch.
 const MaxSections = 64
 
-// ClaimPrefix begins the name of a message that a hook has fetched. Such a message is
-// never sent again: what it says may stand in the conversation already.
+// ClaimPrefix is the prefix of the ID of a message that a hook has fetched. Such a message is never
+// sent again, because its sections may already be in the conversation.
 const ClaimPrefix = "claim-"
 
-// Record is what an instance has had. It is never changed in place. The zero value has
-// had nothing, and is owed nothing.
+// Record is what an instance has received. Its methods return a changed copy. In the zero value
+// nothing was received and nothing is pending.
 type Record struct {
-	Epoch           int       `json:"epoch"` // compactions, and new conversations, so far
+	Epoch           int       `json:"epoch"` // number of compactions and new conversations so far
 	Compacted       time.Time `json:"compacted,omitzero"`
-	SeenCompactions []string  `json:"heard,omitempty"` // names of the last compactions that were reported
+	SeenCompactions []string  `json:"heard,omitempty"` // names of the last reported compactions
 	Types           []string  `json:"types,omitempty"` // keys of sections in this epoch, see key
-	// Versions are the contents that were last given of each type in this epoch. A type that a
-	// start brought, or an earlier version of gc gave, may have none.
+	// Versions are the contents that were last sent of each type in this epoch. A type that was
+	// part of the agent's start, or that an earlier version of gc sent, may have no entry.
 	Versions map[string]Version `json:"versions,omitempty"`
-	Again    int                `json:"again,omitempty"` // messages that have arrived without their sections
-	// Open are those of them that are in a message without a report yet. One that was
-	// sent, and lost with its controller, is sent again under its name.
+	Again    int                `json:"again,omitempty"` // number of messages that arrived without their sections
+	// Open are the keys of the sections in each message that has no final report yet, by message
+	// ID. A message that was sent and lost with its controller is sent again under its ID.
 	Open map[string][]string `json:"open,omitempty"`
-	// Pending: the city's own sections of this epoch are to be given still, in this Mode; an
-	// empty one is that of the instance's start.
+	// Pending is true if the city's own sections of this epoch are still to be sent, in mode Mode.
+	// An empty Mode means the mode of the instance's start.
 	Pending bool               `json:"owed,omitempty"`
 	Mode    worker.ContextMode `json:"mode,omitempty"`
-	// Claim is the last message that a hook has fetched, and Talk the model provider's name of the
-	// conversation that it was for.
+	// Claim is the ID of the last message that a hook has fetched, and Conversation is the agent
+	// CLI's ID of the conversation that the message was for.
 	Claim        string `json:"claim,omitempty"`
 	Conversation string `json:"talk,omitempty"`
 }
@@ -54,17 +54,17 @@ type Version struct {
 	Hash   string             `json:"hash"`
 	Mode   worker.ContextMode `json:"mode,omitempty"`
 	At     time.Time          `json:"at,omitzero"`
-	Number int                `json:"number,omitempty"` // of earlier versions in the epoch
+	Number int                `json:"number,omitempty"` // number of earlier versions in the epoch
 }
 
-// hash names a content.
+// hash returns a short hash of a section's content.
 func hash(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return base32.StdEncoding.EncodeToString(sum[:15])
 }
 
-// key names the current version of a section in Types and Open: its type, and for a later version a
-// line with its number.
+// key returns the key of the current version of a section in Types and Open: its type, followed by
+// a newline and a number from the second version on.
 func (r Record) key(kind string) string {
 	if n := r.Versions[kind].Number; n > 0 {
 		return kind + "\n" + strconv.Itoa(n)
@@ -72,14 +72,14 @@ func (r Record) key(kind string) string {
 	return kind
 }
 
-// typeOf returns the type of a key.
+// typeOf returns the section type of a key.
 func typeOf(key string) string {
 	kind, _, _ := strings.Cut(key, "\n")
 	return kind
 }
 
-// had reports whether some version of a section was given in this epoch.
-func (r Record) had(kind string) bool {
+// hasType reports whether any version of a section type was sent in this epoch.
+func (r Record) hasType(kind string) bool {
 	return slices.ContainsFunc(r.Types, func(key string) bool { return typeOf(key) == kind })
 }
 
@@ -89,7 +89,8 @@ type Order struct {
 	worker.Context
 }
 
-// With adds what was given since.
+// With returns r with the changes of later added. If later has started epochs, it replaces r and
+// its epoch number is added to r's.
 func (r Record) With(later Record) Record {
 	if later.Epoch > 0 {
 		later.Epoch += r.Epoch
@@ -110,31 +111,31 @@ func (r Record) With(later Record) Record {
 	return r
 }
 
-// Nonce names a section of this epoch: the same section has the same, and none of another
-// instance has it.
+// Nonce returns the marker of a section in this epoch. It is the same for the same section and
+// differs between instances.
 func (r Record) Nonce(instance, key string) string {
 	mac := hmac.New(sha256.New, []byte(instance))
 	fmt.Fprintf(mac, "nonce %d %s", r.Epoch, key)
 	return "gc-" + strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil))[:10])
 }
 
-// Why a section is not sent, for the caller.
+// The reasons why a section is not sent, shown to the caller.
 const (
 	skippedSame   = "the agent has this section with the same content in this conversation; it is sent again when its content changes, or after a compaction was reported"
 	skippedRepeat = "the same section was sent in this mode less than a minute ago"
 )
 
-// repeatedWithin is for how long the same section in mode compact or resume counts as the same
-// request, made again.
+// repeatedWithin is how long a second request for the same section, in mode compact or resume,
+// counts as a repetition of the first.
 const repeatedWithin = time.Minute
 
-// AddCitySections records the city's own sections as given to the instance, with a nonce each, and leaves out
-// those that this epoch has had in any version. alive says of a message that has sections
-// whether it still is on its way; the sections of one that an earlier controller sent and that
-// is not on its way any more go under its name again.
+// AddCitySections records the city's own sections as sent to the instance, with a nonce each. It
+// leaves out the types that this epoch has had in any version. alive reports whether a message is
+// still in the mailbox. Sections of a message that an earlier controller sent and that is not in
+// the mailbox are sent again under that message's ID.
 func (r Record) AddCitySections(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next Record, orders []Order, err error) {
 	next, orders, _, err = r.addSections(instance, c, at, alive, func(s worker.Section) string {
-		if r.had(s.Type) {
+		if r.hasType(s.Type) {
 			return skippedSame
 		}
 		return ""
@@ -142,14 +143,14 @@ func (r Record) AddCitySections(instance string, c worker.Context, at time.Time,
 	return next, orders, err
 }
 
-// Send is Give for sections that somebody else asks the city to give. One goes again when its content has
-// changed, and in the modes compact and resume, which say that the conversation may have lost it.
-// skipped says by type why a section is not sent.
+// Send records sections that a caller of the API asks the city to send. A section is sent again if
+// its content has changed. In modes compact and resume it is always sent again, because the
+// conversation may have lost it. skipped is the reason for each type that is not sent.
 func (r Record) Send(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next Record, orders []Order, skipped map[string]string, err error) { //nolint:revive // the answer has all four
 	return r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		last, known := r.Versions[s.Type]
 		switch {
-		case !known, !r.had(s.Type), last.Hash != hash(s.Content):
+		case !known, !r.hasType(s.Type), last.Hash != hash(s.Content):
 			return ""
 		case c.Mode == "" || c.Mode == worker.FullContext:
 			return skippedSame
@@ -160,7 +161,8 @@ func (r Record) Send(instance string, c worker.Context, at time.Time, alive func
 	})
 }
 
-// addSections is Give and Send; skip says why a section is not sent, empty if it is.
+// addSections is the common part of AddCitySections and Send. skip returns why a section is not
+// sent, or an empty string to send it.
 func (r Record) addSections(instance string, c worker.Context, at time.Time, alive func(id string) bool, skip func(worker.Section) string) (next Record, orders []Order, skipped map[string]string, err error) { //nolint:revive // the answer has all four
 	if len(r.Types)+len(c.Sections) > MaxSections {
 		return r, nil, nil, fmt.Errorf("%w: an epoch has at most %d sections", worker.ErrRefused, MaxSections)
@@ -170,7 +172,7 @@ func (r Record) addSections(instance string, c worker.Context, at time.Time, ali
 	fresh := ""
 	next = r.With(Record{})
 	for _, s := range c.Sections {
-		id := next.lost(next.key(s.Type), alive)
+		id := next.lostMessage(next.key(s.Type), alive)
 		if id == "" {
 			if skipped[s.Type] = skip(s); skipped[s.Type] != "" {
 				continue
@@ -182,14 +184,14 @@ func (r Record) addSections(instance string, c worker.Context, at time.Time, ali
 				fresh = "context-" + strconv.Itoa(next.Epoch) + "-" + strconv.Itoa(next.Again) + "-" + strings.TrimPrefix(next.Nonce(instance, key), "gc-")
 			}
 			id = fresh
-			next = next.opened(id, key)
+			next = next.addOpen(id, key)
 		} else {
 			next.Versions[s.Type] = Version{Hash: hash(s.Content), Mode: c.Mode, At: at, Number: next.Versions[s.Type].Number}
 		}
 		if of[id] == nil {
 			ids = append(ids, id)
 		}
-		of[id] = append(of[id], next.signed(instance, next.key(s.Type), s))
+		of[id] = append(of[id], next.withNonce(instance, next.key(s.Type), s))
 	}
 	for _, id := range ids {
 		orders = append(orders, Order{id, worker.Context{RunID: c.RunID, Sections: of[id], Mode: c.Mode, Epoch: next.Epoch}})
@@ -197,21 +199,21 @@ func (r Record) addSections(instance string, c worker.Context, at time.Time, ali
 	return next, orders, skipped, nil
 }
 
-// renumber makes a content the current version of its section. An earlier version that has arrived is
-// forgotten. The record is the caller's own.
+// renumber makes a content the current version of its section. It removes the key of the previous
+// version if that version has arrived. It changes r, which must be the caller's own copy.
 func (r *Record) renumber(s worker.Section, mode worker.ContextMode, at time.Time) {
 	number := r.Versions[s.Type].Number
-	if former := r.key(s.Type); r.had(s.Type) {
+	if previous := r.key(s.Type); r.hasType(s.Type) {
 		number++
-		if !r.open(former) {
-			r.Types = slices.DeleteFunc(slices.Clone(r.Types), func(key string) bool { return key == former })
+		if !r.isOpen(previous) {
+			r.Types = slices.DeleteFunc(slices.Clone(r.Types), func(key string) bool { return key == previous })
 		}
 	}
 	r.Versions[s.Type] = Version{Hash: hash(s.Content), Mode: mode, At: at, Number: number}
 }
 
-// open reports whether a key is in a message without a report yet.
-func (r *Record) open(key string) bool {
+// isOpen reports whether a key is in a message that has no final report yet.
+func (r *Record) isOpen(key string) bool {
 	for _, keys := range r.Open {
 		if slices.Contains(keys, key) {
 			return true
@@ -220,23 +222,24 @@ func (r *Record) open(key string) bool {
 	return false
 }
 
-// signed returns a section with the nonce of its key, which stands in it.
-func (r Record) signed(instance, key string, s worker.Section) worker.Section {
+// withNonce returns a section with the nonce of its key, which is also appended to the content.
+func (r Record) withNonce(instance, key string, s worker.Section) worker.Section {
 	s.Nonce = r.Nonce(instance, key)
 	s.Content += "\n\n[" + s.Nonce + "]"
 	return s
 }
 
-// opened records a section of a message; the record is the caller's own.
-func (r Record) opened(id, key string) Record {
+// addOpen adds a section to an open message. It changes the maps of r, which must be the caller's
+// own copy.
+func (r Record) addOpen(id, key string) Record {
 	r.Types = append(slices.Clip(r.Types), key)
 	r.Open[id] = append(slices.Clip(r.Open[id]), key)
 	return r
 }
 
-// lost returns the name of the message with a section that an earlier controller sent
-// and that was never reported; empty if there is none.
-func (r Record) lost(key string, alive func(id string) bool) string {
+// lostMessage returns the ID of the message with a section that an earlier controller sent and that
+// was never reported. It returns an empty string if there is none.
+func (r Record) lostMessage(key string, alive func(id string) bool) string {
 	for id, keys := range r.Open {
 		if slices.Contains(keys, key) && !strings.HasPrefix(id, ClaimPrefix) && !alive(id) {
 			return id
@@ -245,7 +248,7 @@ func (r Record) lost(key string, alive func(id string) bool) string {
 	return ""
 }
 
-// Retract takes the sections of messages for not given.
+// Retract returns the record in which the sections of orders are not sent.
 func (r Record) Retract(instance string, orders []Order) Record {
 	next := r.With(Record{})
 	for _, o := range orders {
@@ -253,7 +256,7 @@ func (r Record) Retract(instance string, orders []Order) Record {
 		next.Types = slices.DeleteFunc(slices.Clone(next.Types), func(key string) bool {
 			gone := slices.ContainsFunc(o.Sections, func(s worker.Section) bool { return s.Nonce == next.Nonce(instance, key) })
 			if gone {
-				next.forget(typeOf(key))
+				next.clearVersion(typeOf(key))
 			}
 			return gone
 		})
@@ -261,20 +264,21 @@ func (r Record) Retract(instance string, orders []Order) Record {
 	return next
 }
 
-// forget records that the content of a section is not there any more; its number stays, so that its
-// next version has another name. The record is the caller's own.
-func (r *Record) forget(kind string) {
+// clearVersion records that the content of a section is not in the conversation. It keeps the
+// version number, so that the next version has another key. It changes r, which must be the
+// caller's own copy.
+func (r *Record) clearVersion(kind string) {
 	if v, ok := r.Versions[kind]; ok {
 		r.Versions[kind] = Version{Number: v.Number}
 	}
 }
 
-// Carried takes sections for given by the start itself. The contents of those that are known are
-// compared with what is sent later.
+// Carried returns the record in which types count as sent by the start of the agent. For the types
+// in sections it also records the contents, to compare them with later ones.
 func (r Record) Carried(types []string, sections []worker.Section) Record {
 	next := r.With(Record{})
 	for _, t := range types {
-		if next.had(t) {
+		if next.hasType(t) {
 			continue
 		}
 		next.Types = append(next.Types, t)
@@ -287,28 +291,29 @@ func (r Record) Carried(types []string, sections []worker.Section) Record {
 	return next
 }
 
-// Closed records that a message with sections has arrived.
+// Closed returns the record after the final report of a message.
 func (r Record) Closed(id string) Record {
 	next := r.With(Record{})
 	delete(next.Open, id)
 	return next
 }
 
-// ClearPending records that nothing is owed any more.
+// ClearPending returns the record in which no sections are pending.
 func (r Record) ClearPending() Record {
 	next := r.With(Record{})
 	next.Pending = false
 	return next
 }
 
-// Unseen closes a message of an earlier controller: what it said is not known any more,
-// and what was not seen in the conversation is owed again.
+// Unseen returns the record after the final report of a message from an earlier controller. The
+// content of that message is not known now, so the sections whose nonces are not in seen count as
+// not sent.
 func (r Record) Unseen(instance, id string, seen []string) Record {
 	next := r.With(Record{})
 	for _, kind := range next.Open[id] {
 		if !slices.Contains(seen, next.Nonce(instance, kind)) {
 			next.Types = slices.DeleteFunc(slices.Clone(next.Types), func(t string) bool { return t == kind })
-			next.forget(typeOf(kind))
+			next.clearVersion(typeOf(kind))
 			next.Pending = next.Pending || strings.HasPrefix(id, ClaimPrefix)
 		}
 	}
@@ -317,9 +322,9 @@ func (r Record) Unseen(instance, id string, seen []string) Record {
 	return next
 }
 
-// renewed begins an epoch, in which every section is new again. Messages of the previous one,
-// whose names are returned, say nothing any more.
-func (r Record) renewed(at time.Time, mode worker.ContextMode) (next Record, dropped []string) {
+// newEpoch returns the record of a new epoch, in which every section is sent again. dropped are the
+// IDs of the messages of the previous epoch; they must not be sent any more.
+func (r Record) newEpoch(at time.Time, mode worker.ContextMode) (next Record, dropped []string) {
 	next = Record{Epoch: r.Epoch + 1, Compacted: r.Compacted, SeenCompactions: r.SeenCompactions, Mode: mode, Conversation: r.Conversation, Claim: r.Claim}
 	if at.After(next.Compacted) {
 		next.Compacted = at

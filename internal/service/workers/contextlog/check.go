@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// MaxContext is the most bytes that the sections of one order may have.
+	// MaxContext is the largest total size of the sections of one request, in bytes.
 	MaxContext = 512 << 10
-	// maxType is the most bytes of a section's type.
+	// maxType is the largest length of a section's type, in bytes.
 	maxType = 64
-	// minClaim and maxClaim are the bounds of a claim's name in bytes.
+	// minClaim and maxClaim are the smallest and the largest length of a claim's ID, in bytes.
 	minClaim = 8
 	maxClaim = 64
 )
 
-// CheckContext refuses what cannot be an order.
+// CheckContext returns worker.ErrInvalid or worker.ErrTooLarge if the sections of c cannot be sent.
 func CheckContext(c worker.Context) error {
 	size := 0
 	for _, s := range c.Sections {
@@ -30,16 +30,16 @@ func CheckContext(c worker.Context) error {
 		return fmt.Errorf("%w: there are no sections", worker.ErrInvalid)
 	}
 	if size > MaxContext {
-		return fmt.Errorf("%w: the sections have %d bytes, at most %d are given", worker.ErrTooLarge, size, MaxContext)
+		return fmt.Errorf("%w: the sections have %d bytes, at most %d are allowed", worker.ErrTooLarge, size, MaxContext)
 	}
 	return nil
 }
 
-// CheckClaim refuses what cannot be the name of a claim.
+// CheckClaim returns worker.ErrInvalid if id is not a valid ID of a claim.
 func CheckClaim(id string) error {
 	if len(id) >= minClaim && len(id) <= maxClaim && strings.HasPrefix(id, ClaimPrefix) &&
 		strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: the claim %q is not called %s and then letters, digits and dashes, %d to %d in all", worker.ErrInvalid, id, ClaimPrefix, minClaim, maxClaim)
+	return fmt.Errorf("%w: the claim ID %q must be %s followed by letters, digits and dashes, %d to %d characters in all", worker.ErrInvalid, id, ClaimPrefix, minClaim, maxClaim)
 }

@@ -7,19 +7,18 @@ import (
 	"gascity/worker"
 )
 
-// Began returns the record after a hook reported that a conversation begins or goes on, by
-// a claim that this record does not know. How it did decides whether an epoch begins, and
-// in which mode sections are owed: a new conversation, a compaction and another
-// conversation taken up again in the same process are epochs of their own; a start is one
-// with the instance, unless another conversation has had it. Messages of a previous epoch
-// are dropped.
+// Began returns the record after a hook reported, by a new claim, that a conversation starts or
+// continues. c.Source decides whether a new epoch starts and in which mode sections are pending. A
+// new conversation, a compaction, and another conversation that is resumed in the same process each
+// start an epoch. A start belongs to the epoch of the instance, unless the instance has had another
+// conversation. dropped are the IDs of the messages of a previous epoch.
 func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped []string) {
 	next = r.With(Record{})
 	another := r.Claim != "" && r.Conversation != c.ConversationID
 	switch c.Source {
 	case worker.BeganFresh, worker.BeganCleared:
 		if another || c.Source == worker.BeganCleared {
-			next, dropped = r.renewed(at, worker.FullContext)
+			next, dropped = r.newEpoch(at, worker.FullContext)
 			next.Pending = true
 		}
 	case worker.BeganCompacted:
@@ -30,7 +29,7 @@ func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped
 	case worker.BeganResumed:
 		switch {
 		case another:
-			next, dropped = r.renewed(at, worker.ResumeContext)
+			next, dropped = r.newEpoch(at, worker.ResumeContext)
 			next.Pending = true
 		case r.Claim == "" && r.Epoch == 0:
 			next.Mode = worker.ResumeContext
@@ -40,16 +39,16 @@ func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped
 	return next, dropped
 }
 
-// Fetch records as given by a claim what of the sections fits into limit bytes, with a blank
-// line between two of them, and leaves out what the epoch has had. all says that nothing
-// is owed any more. The claim that was the last one gets the same again.
+// Fetch records the sections that a claim receives and returns them: those that fit into c.Limit
+// bytes, with two bytes between sections, and that the epoch has not had. all is false if some
+// sections did not fit and are still pending. A repeated claim gets the same sections again.
 func (r Record) Fetch(instance string, c worker.ContextClaim, sections []worker.Section) (next Record, given []worker.Section, all bool) {
 	next, all = r.With(Record{}), true
 	had := map[string]bool{}
 	for _, key := range next.Types {
 		had[typeOf(key)] = true
 	}
-	keys := map[string]string{} // of the sections that this claim has had before
+	keys := map[string]string{} // keys of the sections that this claim has had before, by type
 	for _, key := range next.Open[c.ID] {
 		had[typeOf(key)] = false
 		keys[typeOf(key)] = key
@@ -65,7 +64,7 @@ func (r Record) Fetch(instance string, c worker.ContextClaim, sections []worker.
 			continue
 		}
 		key, content := cmp.Or(keys[s.Type], next.key(s.Type)), s.Content
-		s = next.signed(instance, key, s)
+		s = next.withNonce(instance, key, s)
 		if size += len(s.Content) + len("\n\n"); c.Limit > 0 && size > c.Limit {
 			size -= len(s.Content) + len("\n\n")
 			all = false
@@ -74,7 +73,7 @@ func (r Record) Fetch(instance string, c worker.ContextClaim, sections []worker.
 		given = append(given, s)
 		if !again {
 			next.Versions[s.Type] = Version{Hash: hash(content), Number: next.Versions[s.Type].Number}
-			next = next.opened(c.ID, key)
+			next = next.addOpen(c.ID, key)
 		}
 	}
 	return next, given, all

@@ -8,22 +8,22 @@ import (
 	"gascity/worker"
 )
 
-// Compaction is the word of somebody that the conversation was compacted.
+// Compaction is one report that the conversation was compacted.
 type Compaction struct {
-	Name string    // the same one has the same; empty: it has none
-	At   time.Time // when it was
+	Name string    // identifies the compaction in repeated reports; empty: unknown
+	At   time.Time // when it happened
 }
 
-// SameCompaction is for how long after a worker's word that it has obeyed a report of a
-// compaction is one of the same.
+// SameCompaction is how long after a worker acknowledged a request to compact a further report
+// means the same compaction.
 const SameCompaction = 10 * time.Second
 
-// maxSeenCompactions is how many names are kept.
+// maxSeenCompactions is how many names of compactions are kept.
 const maxSeenCompactions = 32
 
-// Reported returns the compactions that telemetry reports, in its order. One has the name
-// that the worker gave it, else that of its reported time; one from the future
-// happened now.
+// Reported returns the compactions in telemetry events, in the order of the events. The name of a
+// compaction is its message ID, or else its reported time. A missing time and a time in the future
+// are replaced by now.
 func Reported(events []worker.TelemetryEvent, now time.Time) []Compaction {
 	var out []Compaction
 	for i := range events {
@@ -43,15 +43,15 @@ func Reported(events []worker.TelemetryEvent, now time.Time) []Compaction {
 	return out
 }
 
-// Obeyed returns the compaction that a worker was asked for by a message, and says to have
-// done.
+// Obeyed returns the compaction that a worker acknowledges to have done on request. message is the
+// ID of the request.
 func Obeyed(message string, now time.Time) Compaction {
 	return Compaction{message, now.Add(SameCompaction)}
 }
 
-// Compact begins an epoch because of a report of a compaction; ok says whether it did.
-// One that was reported, or is not later than the last epoch's, is noted only. A last
-// epoch that lies in the future is no measure: the clock was set back since.
+// Compact starts a new epoch for a reported compaction; ok reports whether it did. A compaction
+// that was reported before, or that is not later than the last epoch, only adds its name. If the
+// time of the last epoch is in the future, the clock was set back, and the new compaction counts.
 func (r Record) Compact(c Compaction, now time.Time) (next Record, dropped []string, ok bool) {
 	if slices.Contains(r.SeenCompactions, c.Name) {
 		return r, nil, false
@@ -62,9 +62,10 @@ func (r Record) Compact(c Compaction, now time.Time) (next Record, dropped []str
 	if back := r.Compacted.After(now.Add(SameCompaction)); !c.At.After(r.Compacted) && !back {
 		return r, nil, false
 	}
-	next, dropped = r.renewed(c.At, worker.CompactContext)
+	next, dropped = r.newEpoch(c.At, worker.CompactContext)
 	next.Compacted = c.At
 	return next, dropped, true
 }
 
+// newestSeen returns the last maxSeenCompactions names.
 func newestSeen(names []string) []string { return names[max(0, len(names)-maxSeenCompactions):] }

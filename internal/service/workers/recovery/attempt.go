@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// attemptMark stands between a prompt's ID and the number of its attempt, from the
-// second on: a worker acts on an ID once, also if it has refused.
+// attemptMark separates a prompt's ID from the number of the attempt, from the second attempt on. A
+// worker acts on an ID once, even if it has refused it.
 const attemptMark = "~"
 
-// Newest returns the last name under which a prompt went; empty if it never did.
+// Newest returns the message ID of a prompt's last attempt, or an empty string if the prompt was
+// never sent.
 func Newest(sent []string, id string) string {
 	for _, name := range slices.Backward(sent) {
 		if name == id || strings.HasPrefix(name, id+attemptMark) {
@@ -20,16 +21,17 @@ func Newest(sent []string, id string) string {
 	return ""
 }
 
-// Next returns the name of a prompt's next attempt. Only the newest names are remembered: it counts on.
+// Next returns the message ID of a prompt's next attempt. It counts from the last attempt, because
+// older IDs may no longer be in sent.
 func Next(sent []string, id string) string {
 	n, err := strconv.Atoi(strings.TrimPrefix(Newest(sent, id), id+attemptMark))
 	if err != nil {
-		n = 1 // it went once, under its own
+		n = 1 // the first attempt has the prompt's own ID
 	}
 	return id + attemptMark + strconv.Itoa(n+1)
 }
 
-// Receipt returns the receipt of a prompt's message, whichever attempt that was.
+// Receipt returns the receipt ID of a prompt's message, for any attempt.
 func Receipt(message string) string {
 	id, _, _ := strings.Cut(message, attemptMark)
 	return id

@@ -6,8 +6,8 @@ import (
 	"gascity/runtime"
 )
 
-// WorkerOnly is a session whose agent takes prompts by its worker alone: what does not go by that
-// is not given to its place, and never was.
+// WorkerOnly is the provider of a session whose agent gets prompts only by its worker. It refuses
+// every delivery, so nothing is ever sent by the underlying provider.
 type WorkerOnly struct{ runtime.Provider }
 
 var (
@@ -23,7 +23,7 @@ func (m *WorkerOnly) Route(string) runtime.Provider { return m.Provider }
 // Deliver implements runtime.Deliverer.
 func (m *WorkerOnly) Deliver(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
 	return runtime.Outcome{
-		State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: `no worker speaks for the agent, and its prompt_mode "worker" allows nothing else`,
+		State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: `no worker of the agent is connected, and prompt_mode "worker" allows no other way`,
 	}, nil
 }
 
@@ -32,7 +32,7 @@ func (m *WorkerOnly) Settle(ctx context.Context, name string, d runtime.Delivery
 	return m.Deliver(ctx, name, d)
 }
 
-// Withdraw implements runtime.Withdrawer.
+// Withdraw implements runtime.Withdrawer. It always returns true, because nothing was sent.
 func (m *WorkerOnly) Withdraw(context.Context, string, runtime.Delivery) (bool, error) {
 	return true, nil
 }

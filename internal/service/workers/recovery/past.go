@@ -1,6 +1,6 @@
-// Package recovery is what a session keeps of its run for a later controller: what the
-// worker received and reported, as far as it cannot be found out again. It serves
-// sessions whose past is not read yet, or who have none.
+// Package recovery stores what a later controller needs about a run: which messages the worker
+// received and what it reported. It also serves sessions whose stored data is not read yet, and
+// sessions without a worker.
 package recovery
 
 import (
@@ -17,21 +17,22 @@ import (
 	"gascity/worker"
 )
 
-// Meta is the note of a session that holds it. There is no secret in it.
+// Meta is the metadata key of a session that contains the memory. It contains no secrets.
 const Meta = "GC_WORKER_RUN"
 
-// MaxSent is how many prompts by the stream are remembered: they go one by one.
+// MaxSent is how many prompts sent by the stream are remembered. Prompts are sent one at a time.
 const MaxSent = 16
 
-// maxNote is the most bytes of a note; the contract of providers allows 64 KiB.
+// maxNote is the largest size of the metadata value in bytes; the contract of providers allows 64
+// KiB.
 const maxNote = 60 << 10
 
-// ErrNoProvider means that there is no provider to ask about a session.
+// ErrNoProvider means that there is no provider for a session.
 var ErrNoProvider = fmt.Errorf("%w: the session cannot be reached", worker.ErrUnavailable)
 
-// Memory is what is kept.
+// Memory is the stored data of a run.
 type Memory struct {
-	Run             string               `json:"run"` // its run: the note of a session may outlive its run
+	Run             string               `json:"run"` // ID of the run: the metadata of a session may be older than its run
 	Generation      int                  `json:"generation,omitempty"`
 	AckedGeneration int                  `json:"told,omitempty"`
 	Streamed        bool                 `json:"streamed,omitempty"`
@@ -42,12 +43,13 @@ type Memory struct {
 	Proved          bool                 `json:"proved,omitempty"`
 	Bypass          string               `json:"bypass,omitempty"`
 	Lock            compaction.State     `json:"lock,omitzero"`
-	// Command is when a command of the agent CLI was typed whose effect was not seen; zero: none was.
+	// Command is when the last command of the agent CLI was typed if its effect was not seen; zero:
+	// no such command.
 	Command time.Time `json:"command,omitzero"`
 }
 
-// Text returns the note. What is asked gives way if it is too much: first what is to
-// run, then the oldest. The memory's own list of questions stays as it is.
+// Text returns the memory as JSON of at most maxNote bytes. If it is too large, Text leaves out the
+// inputs of questions, and then the oldest questions. It does not change m.Asked of the caller.
 func (m Memory) Text() (string, error) {
 	m.Asked = slices.Clone(m.Asked)
 	for {
@@ -63,7 +65,8 @@ func (m Memory) Text() (string, error) {
 	}
 }
 
-// Read returns the memory of a run, by its ID; the zero memory if there is none.
+// Read returns the memory of a run, given by its ID. It returns the zero memory if the session or
+// its memory does not exist.
 func Read(p runtime.Provider, session, id string) (Memory, error) {
 	if p == nil {
 		return Memory{}, ErrNoProvider
@@ -77,7 +80,7 @@ func Read(p runtime.Provider, session, id string) (Memory, error) {
 		return Memory{}, err
 	}
 	if err := json.Unmarshal([]byte(text), &m); err != nil || m.Run != id {
-		return Memory{}, nil //nolint:nilerr // another version's, or another run's: this one has no past
+		return Memory{}, nil //nolint:nilerr // written by another version or for another run
 	}
 	return m, nil
 }

@@ -9,13 +9,13 @@ import (
 	"gascity/runtime"
 )
 
-// Returning is why a prompt waits for a worker that has spoken, perhaps to an earlier
-// controller, and reads no stream.
-const Returning = "its worker has spoken and is not connected; it is waited for"
+// Returning is the reason why a prompt waits for a worker that has connected before, perhaps to an
+// earlier controller, and is not connected now.
+const Returning = "its worker was connected and is not connected now; gc waits for it"
 
-// UnknownWorker is a session whose state the city has not read yet: an earlier controller may
-// have spoken to its worker. This lasts for a moment after a restart. What its note
-// says is heeded, and all else goes to the provider.
+// UnknownWorker is the provider of a session whose memory the city has not read yet. This state is
+// short, after a restart of the controller. It reads the memory for each call: prompts for a worker
+// wait, and everything else uses the underlying provider.
 type UnknownWorker struct{ runtime.Provider }
 
 var (
@@ -29,8 +29,7 @@ var (
 // Route implements runtime.Router.
 func (u *UnknownWorker) Route(string) runtime.Provider { return u.Provider }
 
-// Sense implements runtime.Sensor: a session whose context is compacted is at
-// work.
+// Sense implements runtime.Sensor. A session whose context is being compacted counts as busy.
 func (u *UnknownWorker) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	reading, err := runtime.Sense(ctx, u.Provider, name)
 	if err != nil || reading.Instance == "" {
@@ -43,7 +42,7 @@ func (u *UnknownWorker) Sense(ctx context.Context, name string) (runtime.Reading
 	return reading, nil
 }
 
-// Compacting returns what a compaction says of the agent.
+// Compacting returns the evidence that the agent is busy because its context is being compacted.
 func Compacting(since, at time.Time) runtime.Evidence {
 	return runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityBusy, Since: since, At: at, Detail: "its context is being compacted"}
 }
@@ -63,7 +62,7 @@ func (u *UnknownWorker) Settle(ctx context.Context, name string, d runtime.Deliv
 	if d.Instance != "" {
 		m, err := Read(u.Provider, name, workerrun.ID(d.Instance))
 		if err != nil || Newest(m.Sent, d.ID) != "" {
-			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedUnready, Detail: Returning}, nil //nolint:nilerr // it is asked for again
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedUnready, Detail: Returning}, nil //nolint:nilerr // the caller asks again later
 		}
 	}
 	return runtime.Settle(ctx, u.Provider, name, d)
@@ -74,8 +73,9 @@ func (u *UnknownWorker) Withdraw(ctx context.Context, name string, d runtime.Del
 	return Withdrawn(u.Settle(ctx, name, d))
 }
 
-// PendingWorker is a session whose worker, if it has one, has not reported yet: the
-// provider cannot deliver prompts to it, but its worker may.
+// PendingWorker is the provider of a session whose worker, if it has one, has not reported yet. A
+// prompt that the underlying provider cannot deliver is refused and tried again, because a worker
+// may connect.
 type PendingWorker struct{ runtime.Provider }
 
 var (
@@ -90,12 +90,13 @@ func (u *PendingWorker) Route(string) runtime.Provider { return u.Provider }
 func (u *PendingWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out, err := runtime.Deliver(ctx, u.Provider, name, d)
 	if err == nil && out.State == runtime.OutcomeUnsupported {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "it waits for a worker of the agent, until 30s after the agent's start; without one: " + out.Detail}, nil
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "it waits for a worker to connect, until 30s after the agent's start; without a worker: " + out.Detail}, nil
 	}
 	return out, err
 }
 
-// Withdrawn reports whether the outcome of a delivery is that it was withdrawn.
+// Withdrawn reports whether the outcome of a delivery is that the prompt was withdrawn. It returns
+// err unchanged.
 func Withdrawn(out runtime.Outcome, err error) (bool, error) {
 	return err == nil && out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn, err
 }
