@@ -7,19 +7,19 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// reasonAborted is how a prompt ends whose turn was interrupted: the agent accepted it, and its
-// turn did not come to its end.
+// reasonAborted is the reason of a receipt whose agent accepted the prompt and whose turn was
+// interrupted before its end.
 const reasonAborted = "the agent accepted it, and its turn was aborted"
 
-// TurnAborted says that the turn of an instance, by its public name, was interrupted. The prompt
-// that it worked on is closed as submitted: it is not said to be consumed.
+// TurnAborted records that the turn of an instance, given by its public name, was interrupted. The
+// receipt of the prompt in that turn is closed as submitted and does not become consumed.
 func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 	found, ok := e.bySession.Load(session)
 	if !ok || e.ready(ctx) != nil {
 		return
 	}
 	b := found.(*sessionQueue)
-	id := e.inTurn(b, instance)
+	id := e.receiptInTurn(b, instance)
 	if id == "" {
 		return
 	}
@@ -40,8 +40,8 @@ func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 	}
 }
 
-// abortInjected records that the turn of a prompt was aborted before the result of its attempt
-// was saved. The end of the attempt closes the receipt.
+// abortInjected records that the turn of a prompt was aborted before the result of its attempt was
+// saved. The receipt is closed when the attempt finishes.
 func (e *Engine) abortInjected(b *sessionQueue, id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,9 +57,10 @@ func (o *owner) wasAborted(id string) bool {
 	return o.queue.aborted[id]
 }
 
-// inTurn returns the prompt that the turn of an instance works on: the last one that a hook
-// said to have begun a turn, else the first that the agent accepted. Empty: there is none.
-func (e *Engine) inTurn(b *sessionQueue, instance string) string {
+// receiptInTurn returns the ID of the prompt that the turn of an instance works on: the last prompt
+// that a hook reported as the start of a turn, or else the first prompt that the agent accepted. It
+// returns an empty string if there is none.
+func (e *Engine) receiptInTurn(b *sessionQueue, instance string) string {
 	var begun, first *prompt.Receipt
 	for _, r := range e.open(b) {
 		at := e.reportedAt(b, r)

@@ -12,22 +12,23 @@ import (
 	"gascity/runtime"
 )
 
-// opResult is the end of a flight.
+// opResult is the result of an operation, see opKind.
 type opResult struct {
 	id      string
-	bound   string // the instance that the prompt was for
+	bound   string // the instance that the prompt was bound to before the attempt
 	went    string // the instance that it was delivered to
 	attempt prompt.Attempt
-	note    string    // of an interrupt, instead of an attempt
-	quiet   time.Time // nothing was interrupted, since a person types; not before
-	failed  error     // of saving that it is interrupted: it was not
-	wakeErr error     // of a wake
+	note    string    // result of an interrupt, for people
+	quiet   time.Time // a person is typing: do not interrupt before this time
+	failed  error     // error from saving that the turn is interrupted; the turn was not interrupted
+	wakeErr error     // error of a wake request
 	kind    opKind
 	later   string // why the outcome is not known yet; empty: it is known
-	cut     bool   // it was ended by the engine's end or its sender: nothing is known
+	cut     bool   // the operation was cancelled, by the end of the engine or by the sender
 }
 
-// opKind is what a flight does.
+// opKind is the kind of an operation that runs in its own goroutine. An owner runs one operation at
+// a time.
 type opKind int
 
 const (
@@ -37,33 +38,34 @@ const (
 	opWake
 )
 
-// The bounds of what is done beside an attempt.
+// The time limits of operations other than a delivery.
 const (
 	withdrawTime  = 20 * time.Second
 	interruptTime = 5 * time.Second
 	wakeTime      = 30 * time.Second
-	// typing is how long after a person's key no turn is interrupted.
+	// typing is how long after a person's last key press gc does not interrupt a turn.
 	typing = 3 * time.Second
 	// resolveRetry is the pause before an unknown outcome is asked for again.
 	resolveRetry = 2 * time.Second
 )
 
-// attemptTime returns how long one attempt may take: its outcome is asked for within the rest
-// of the receipt's bound.
+// attemptTime returns how long one attempt may take. The rest of the receipt's limit is kept to
+// find out the outcome.
 func (o *owner) attemptTime(r *prompt.Receipt) time.Duration {
 	bound := r.Bound(o.opts.Progress())
 	return bound - min(withdrawTime, bound/2)
 }
 
-// interrupting is the step of an urgent prompt whose turn is interrupted.
+// interrupting is the text of the receipt step that records the interrupt for an urgent prompt.
 const interrupting = "the agent is busy: interrupting its turn"
 
-// startOp begins a flight, for at most the given time. Only the owner calls it.
+// startOp starts an operation in a goroutine, for at most limit. Its result is sent to o.results.
+// Only the owner's goroutine calls startOp.
 func (o *owner) startOp(ctx context.Context, kind opKind, id string, limit time.Duration, do func(ctx context.Context) opResult) {
 	fctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	cut, abort := context.WithCancel(fctx)
 	o.currentOp, o.currentOpKind, o.cancel = id, kind, abort
-	go func() { // own and leave wait for it
+	go func() { // own and finishOnExit wait for its result
 		defer cancel()
 		defer abort()
 		l := do(cut)
@@ -72,7 +74,8 @@ func (o *owner) startOp(ctx context.Context, kind opKind, id string, limit time.
 	}()
 }
 
-// deliver begins an attempt: the receipt is saved as injected first.
+// deliver starts an attempt to deliver a prompt. It first saves the receipt as injected. wait means
+// that nothing else can be done before at or a change; a zero at means no time.
 func (o *owner) deliver(ctx context.Context, id string, v session.Snapshot) (at time.Time, wait bool) {
 	waiting, ok := o.find(id)
 	if !ok {
@@ -95,13 +98,13 @@ func (o *owner) deliver(ctx context.Context, id string, v session.Snapshot) (at 
 	if err != nil {
 		return o.saved(err)
 	}
-	o.name(&r)
-	o.tries(v)
+	o.saveHash(&r)
+	o.recordAttempt(v)
 	o.startOp(ctx, opDelivery, id, o.attemptTime(&r), func(ctx context.Context) opResult {
 		d := newDelivery(&r, v)
 		out, err := o.send(ctx, v, d)
 		if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedChanged {
-			out, err = o.byFile(ctx, &r, v, d, out)
+			out, err = o.deliverByFile(ctx, &r, v, d, out)
 		}
 		l := opResult{id: id, bound: bound, went: r.Instance, attempt: prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}}
 		if uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
@@ -112,17 +115,18 @@ func (o *owner) deliver(ctx context.Context, id string, v session.Snapshot) (at 
 	return time.Time{}, false
 }
 
-// channelLimit is how long a text that must not be typed waits at the head of the queue for a
-// channel that is not connected. The prompts behind it wait, too.
+// channelLimit is how long a text that must not be typed waits at the head of the queue for the
+// agent's channel to connect. The prompts after it wait too.
 const channelLimit = 2 * time.Minute
 
-// noChannel is since when the prompt at the head of the queue waits for a channel.
+// noChannel records since when the prompt at the head of the queue waits for the agent's channel.
 type noChannel struct {
 	id    string
 	since time.Time
 }
 
-// send delivers a prompt. A text that is not to be taken for a command is not typed.
+// send delivers a prompt. It does not type a text that the agent CLI may take for a command if the
+// sender asked for exact text.
 func (o *owner) send(ctx context.Context, v session.Snapshot, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
 		why, forGood := o.opts.Typed(v)
@@ -138,12 +142,12 @@ func (o *owner) send(ctx context.Context, v session.Snapshot, d runtime.Delivery
 		if o.opts.Now().Sub(o.noChannel.since) < channelLimit {
 			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: why}, nil
 		}
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "its text is not to be typed, and no channel was connected for 2 minutes: " + why}, nil
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "its text must not be typed, and the agent's channel was not connected for 2 minutes: " + why}, nil
 	}
 	return runtime.Deliver(ctx, v.Provider, v.Session, d)
 }
 
-// newDelivery returns a receipt as it is handed to the instance of a view.
+// newDelivery returns the delivery of a receipt to the instance in a snapshot.
 func newDelivery(r *prompt.Receipt, v session.Snapshot) runtime.Delivery {
 	return runtime.Delivery{
 		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata, Literal: r.Literal,
@@ -151,7 +155,7 @@ func newDelivery(r *prompt.Receipt, v session.Snapshot) runtime.Delivery {
 	}
 }
 
-// uncertain reports whether the agent may or may not have got the text.
+// uncertain reports whether the outcome leaves open whether the agent got the text.
 func uncertain(out runtime.Outcome) bool {
 	switch out.State {
 	case runtime.OutcomeSubmitted, runtime.OutcomeRefused, runtime.OutcomeAbsent, runtime.OutcomeUnsupported:
@@ -161,9 +165,8 @@ func uncertain(out runtime.Outcome) bool {
 	}
 }
 
-// resolve asks for the outcome of an attempt that ended without a result: the
-// agent accepted the text, or certainly never will, or the outcome cannot be
-// known, or not yet.
+// resolve asks the provider for the outcome of an attempt that ended without a result, and stores
+// the answer in l. If the outcome is not known yet, it sets l.later.
 func (l *opResult) resolve(ctx context.Context, v session.Snapshot, d runtime.Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
@@ -172,7 +175,7 @@ func (l *opResult) resolve(ctx context.Context, v session.Snapshot, d runtime.De
 	case err != nil:
 	case out.State == runtime.OutcomeSubmitted:
 		l.attempt.Outcome, l.attempt.Err = out, nil
-	case out.Reason == runtime.RefusedInputBlocked: // its text may be in the box, and gc cannot remove it
+	case out.Reason == runtime.RefusedInputBlocked: // the text may be in the input box, and gc cannot remove it
 		l.attempt.Outcome = runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: out.Reason, Detail: out.Detail}
 		l.attempt.Err = nil
 	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn:
@@ -188,7 +191,7 @@ func (l *opResult) resolve(ctx context.Context, v session.Snapshot, d runtime.De
 	}
 }
 
-// resolve asks what came of an attempt that was cut off.
+// resolve starts to find out the outcome of an attempt that was cancelled.
 func (o *owner) resolve(ctx context.Context, id string, v session.Snapshot) (at time.Time, wait bool) {
 	r, ok := o.find(id)
 	if !ok {
@@ -200,7 +203,7 @@ func (o *owner) resolve(ctx context.Context, id string, v session.Snapshot) (at 
 	if o.opts.Now().Before(o.resolveAt) {
 		return o.resolveAt, true
 	}
-	o.name(r)
+	o.saveHash(r)
 	o.startOp(ctx, opResolve, id, withdrawTime, func(ctx context.Context) opResult {
 		cut := prompt.Attempt{Err: errors.New("the delivery was cut off before its result was known")}
 		l := opResult{id: id, bound: r.Instance, went: r.Instance, kind: opResolve, attempt: cut}
@@ -210,8 +213,8 @@ func (o *owner) resolve(ctx context.Context, id string, v session.Snapshot) (at 
 	return time.Time{}, false
 }
 
-// interrupt asks a busy agent to abandon its turn for an urgent prompt, once.
-// done is false if the prompt is to be delivered now.
+// interrupt asks a busy agent to end its turn for an urgent prompt, once for each prompt. done is
+// false if the prompt is to be delivered now.
 func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v session.Snapshot) (at time.Time, wait, done bool) {
 	now := o.opts.Now()
 	if !waiting.Interrupted.IsZero() {
@@ -242,7 +245,8 @@ func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v sessio
 	return time.Time{}, false, true
 }
 
-// markInterrupted records that the turn is about to be interrupted, before it is.
+// markInterrupted returns the receipt with the record of the interrupt. It is saved before the
+// interrupt.
 func (o *owner) markInterrupted(r prompt.Receipt) (prompt.Receipt, error) {
 	if !r.IsQueued() {
 		return r, errEnded
@@ -251,9 +255,8 @@ func (o *owner) markInterrupted(r prompt.Receipt) (prompt.Receipt, error) {
 	return r.AddStep(r.Interrupted, interrupting), nil
 }
 
-// quietFrom checks whether a person types, or that this is unknown, and returns
-// when to look again; zero if no person types. What the view says of it may be
-// old.
+// quietFrom returns when to check again if a person is typing or that is unknown, and zero if no
+// person is typing. It asks the provider, because the snapshot may be old.
 func (o *owner) quietFrom(ctx context.Context, v session.Snapshot) time.Time {
 	now := o.opts.Now()
 	seen, err := runtime.Observe(ctx, v.Provider, v.Session)
@@ -267,8 +270,7 @@ func (o *owner) quietFrom(ctx context.Context, v session.Snapshot) time.Time {
 	return time.Time{}
 }
 
-// interruptTurn interrupts and waits for the boundary; it returns what came of
-// it, in words.
+// interruptTurn interrupts the turn, waits until it has ended, and returns the result for people.
 func interruptTurn(ctx context.Context, v session.Snapshot, since time.Time) string {
 	if err := runtime.InterruptInstance(ctx, v.Provider, v.Session, v.Token); err != nil {
 		return fmt.Sprintf("not interrupted: %v", err)
@@ -288,20 +290,20 @@ func interruptTurn(ctx context.Context, v session.Snapshot, since time.Time) str
 
 const interruptConfirmed = "interrupted; its turn has ended"
 
-// wake asks for the session to run.
+// wake starts a request to the city to start the session.
 func (o *owner) wake(ctx context.Context, v session.Snapshot) (at time.Time, wait bool) {
 	now := o.opts.Now()
 	if now.Before(o.wakeAt) {
 		return o.wakeAt, true
 	}
 	o.wakeAt, o.wakeWait = now.Add(o.wakeWait), min(2*o.wakeWait, wakeMax)
-	o.startOp(ctx, opWake, anything, wakeTime, func(ctx context.Context) opResult {
+	o.startOp(ctx, opWake, noReceipt, wakeTime, func(ctx context.Context) opResult {
 		return opResult{kind: opWake, wakeErr: o.opts.City.WakeFor(ctx, v.Session, "a prompt waits for it")}
 	})
 	return time.Time{}, false
 }
 
-// find returns an open receipt.
+// find returns an open receipt of the session.
 func (o *owner) find(id string) (*prompt.Receipt, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -309,8 +311,8 @@ func (o *owner) find(id string) (*prompt.Receipt, bool) {
 	return r, ok
 }
 
-// finishOp takes the end of a flight over. The outcome of an attempt is saved
-// however often it takes: until then nothing else is done for the session.
+// finishOp handles the result of an operation. It saves the outcome of an attempt, however often it
+// must try. Until that succeeds nothing else is done for the session.
 func (o *owner) finishOp(ctx context.Context, l opResult) {
 	o.currentOp, o.cancel = "", nil
 	switch {
@@ -322,19 +324,20 @@ func (o *owner) finishOp(ctx context.Context, l opResult) {
 	case l.kind == opInterrupt:
 		o.saveInterrupt(ctx, l)
 		return
-	case l.cut && uncertain(l.attempt.Outcome): // the next Run resolves it
+	case l.cut && uncertain(l.attempt.Outcome): // the receipt stays injected and is resolved later
 		return
-	case l.later != "" && o.reportEvidence(l.id, "") == "": // behind a dialog, or a person types: it is asked for again
+	case l.later != "" && o.reportEvidence(l.id, "") == "": // a dialog is open or a person is typing: ask again later
 		o.resolveAt = o.opts.Now().Add(resolveRetry)
 		o.recordUndecided(ctx, l)
 		return
 	}
 	at := o.opts.Now()
 	o.saveOutcome(ctx, l, at)
-	o.seeInput(l.went, l.attempt)
+	o.updateInputState(l.went, l.attempt)
 }
 
-// recordUndecided records why the outcome of an attempt is not known yet, once.
+// recordUndecided records in the receipt why the outcome of an attempt is not known yet, once for
+// each reason.
 func (o *owner) recordUndecided(ctx context.Context, l opResult) {
 	why := "its delivery was cut off, and whether the agent got it cannot be found out yet: " + l.later
 	_, err := o.change(ctx, o.queue, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
@@ -344,14 +347,14 @@ func (o *owner) recordUndecided(ctx context.Context, l opResult) {
 		r.Reason = why
 		return r.AddStep(o.opts.Now(), why), nil
 	})
-	_, _ = o.saved(err) // what it says is kept in the owner
+	_, _ = o.saved(err) // saved stores the pause in the owner
 }
 
-// saveOutcome saves what came of an attempt. A worker's own report of submission
-// overrides the attempt's outcome, unless the attempt sent no bytes (then a person
-// typed the same text).
+// saveOutcome saves the outcome of an attempt. A report of the agent's worker or hook that it
+// accepted the prompt overrides the attempt's outcome. If the attempt sent no bytes the report does
+// not count, because a person typed the same text.
 func (o *owner) saveOutcome(ctx context.Context, l opResult, at time.Time) {
-	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
+	o.saveUntilDone(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		went := r.Instance
 		r.Instance = l.bound
 		out := l.attempt.Outcome
@@ -375,20 +378,20 @@ func (o *owner) saveOutcome(ctx context.Context, l opResult, at time.Time) {
 	})
 }
 
-// recordAccepted keeps what the agent took last.
+// recordAccepted records the last prompt that the agent accepted.
 func (o *owner) recordAccepted(t acceptance) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.accepted, o.readAt = t, t.at.Add(quiet)
 }
 
-// saveInterrupt takes over what came of an interrupt. One that a person's typing
-// prevented is tried again when that has rested.
+// saveInterrupt saves the result of an interrupt. If a person was typing, the interrupt is tried
+// again after that.
 func (o *owner) saveInterrupt(ctx context.Context, l opResult) {
 	o.quietBy = l.quiet
 	switch {
 	case l.failed != nil:
-		_, _ = o.saved(l.failed) // what it says is kept in the owner
+		_, _ = o.saved(l.failed) // saved stores the pause in the owner
 		return
 	case l.note == "":
 		return
@@ -398,34 +401,34 @@ func (o *owner) saveInterrupt(ctx context.Context, l opResult) {
 	if l.note == interruptConfirmed {
 		o.TurnAborted(ctx, o.queue.session, l.went)
 	}
-	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.AddStep(o.opts.Now(), l.note), nil })
+	o.saveUntilDone(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.AddStep(o.opts.Now(), l.note), nil })
 }
 
-// lastTime is how long what is known may be saved after the engine's end.
+// lastTime is how long results may still be saved after the engine's context has ended.
 const lastTime = 2 * time.Second
 
-// until makes a change however often the store fails, until ctx ends; then it
-// tries for a while more: what is known is not to be dropped.
-func (o *owner) until(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) {
-	if o.insist(ctx, id, edit) {
+// saveUntilDone changes a receipt and retries while the store fails, until ctx ends. Then it
+// retries for lastTime, so that a known result is not lost.
+func (o *owner) saveUntilDone(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) {
+	if o.changeWithRetry(ctx, id, edit) {
 		return
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
 	defer cancel()
-	if !o.insist(last, id, edit) {
-		o.opts.Logger.Error("what came of a prompt is not saved: the next controller asks again", "receipt", id)
+	if !o.changeWithRetry(last, id, edit) {
+		o.opts.Logger.Error("cannot save the result of a prompt; the next controller asks the agent's backend again", "receipt", id)
 	}
 }
 
-// insist makes a change however often the store fails; it is false if ctx ended
+// changeWithRetry changes a receipt and retries while the store fails. It returns false if ctx ends
 // first.
-func (o *owner) insist(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) bool {
+func (o *owner) changeWithRetry(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
 		_, err := o.change(ctx, o.queue, id, edit)
 		if err == nil || errors.Is(err, errEnded) {
 			return true
 		}
-		o.opts.Logger.Warn("cannot save what came of a prompt", "receipt", id, "error", err)
+		o.opts.Logger.Warn("cannot save the result of a prompt", "receipt", id, "error", err)
 		if !pause(ctx, wait) {
 			return false
 		}

@@ -10,17 +10,17 @@ import (
 	"gascity/runtime"
 )
 
-// inputState is what is known of the input box of a session.
+// inputState is what the engine knows about the input box of a session.
 type inputState struct {
-	instance string    // the public name of the instance; empty: whichever runs
-	why      string    // what blocks the box; empty: nothing is known to
-	since    time.Time // of why; of its end once there is none
+	instance string    // the public name of the instance; empty: any instance
+	why      string    // what blocks the box; empty: it is not known to be blocked
+	since    time.Time // when why last changed
 }
 
-// InputBlocked reports whether the input box of an instance, by its public name, may hold
-// text of an earlier delivery that can be neither proved gone nor removed: nothing is typed
-// into it until it is empty. why says what is in the way. changed is when the answer last
-// changed; zero: never.
+// InputBlocked reports whether the input box of an instance, given by its public name, is blocked:
+// it may contain text of an earlier delivery that gc can neither remove nor prove to be gone.
+// Nothing is typed into it until it is empty. why describes the block and is empty if there is
+// none. changed is when the answer last changed; zero: never.
 func (e *Engine) InputBlocked(session, instance string) (why string, changed time.Time) {
 	found, ok := e.bySession.Load(session)
 	if !ok {
@@ -35,9 +35,9 @@ func (e *Engine) InputBlocked(session, instance string) (why string, changed tim
 	return in.why, in.since
 }
 
-// RecheckInput says that somebody may have changed what is in an agent's input box, as by
-// pressing keys. The next prompt is tried at once. If none waits, the box counts as not
-// blocked until the next prompt finds it so.
+// RecheckInput reports to the engine that the content of an agent's input box may have changed, for
+// example by key presses. The next prompt is tried at once. If no prompt waits, the box counts as
+// not blocked until the next prompt finds it blocked.
 func (e *Engine) RecheckInput(session string) {
 	found, ok := e.bySession.Load(session)
 	if !ok {
@@ -49,21 +49,22 @@ func (e *Engine) RecheckInput(session string) {
 	waits := slices.ContainsFunc(b.listLocked(), (*prompt.Receipt).IsQueued)
 	e.mu.Unlock()
 	if !waits {
-		e.inputFree(b)
+		e.setInputFree(b)
 	}
 	b.wakeOwner()
 }
 
-// InputCleared says that an agent's input box was proved empty.
+// InputCleared reports to the engine that an agent's input box was proved empty.
 func (e *Engine) InputCleared(session string) {
 	if found, ok := e.bySession.Load(session); ok {
-		e.inputFree(found.(*sessionQueue))
+		e.setInputFree(found.(*sessionQueue))
 	}
 	e.RecheckInput(session)
 }
 
-// inputBlocked records that the input box of an instance is blockedand reports it once.
-func (e *Engine) inputBlocked(b *sessionQueue, instance, why string) {
+// setInputBlocked records that the input box of an instance is blocked and emits an event if that
+// is new.
+func (e *Engine) setInputBlocked(b *sessionQueue, instance, why string) {
 	now := e.opts.Now()
 	e.mu.Lock()
 	news := b.input.why == "" || b.input.instance != instance
@@ -78,8 +79,8 @@ func (e *Engine) inputBlocked(b *sessionQueue, instance, why string) {
 	}
 }
 
-// inputFree records that nothing is known to block the input box.
-func (e *Engine) inputFree(b *sessionQueue) {
+// setInputFree records that the input box is not known to be blocked, and emits an event if it was.
+func (e *Engine) setInputFree(b *sessionQueue) {
 	e.mu.Lock()
 	was := b.input
 	if was.why != "" {
@@ -92,34 +93,34 @@ func (e *Engine) inputFree(b *sessionQueue) {
 	}
 }
 
-// seeInput draws from an attempt what it shows of the input box.
-func (o *owner) seeInput(instance string, a prompt.Attempt) {
+// updateInputState updates the state of the input box from the result of an attempt.
+func (o *owner) updateInputState(instance string, a prompt.Attempt) {
 	switch out := a.Outcome; {
 	case out.Reason == runtime.RefusedInputBlocked:
-		o.inputBlocked(o.queue, instance, out.Detail)
+		o.setInputBlocked(o.queue, instance, out.Detail)
 	case a.Unsent, out.Unsent:
 	case out.State == runtime.OutcomeRefused && out.Reason != runtime.RefusedDraft && out.Reason != runtime.RefusedWithdrawn:
 	default: // the driver found the box empty, or the instance is gone
-		o.inputFree(o.queue)
+		o.setInputFree(o.queue)
 	}
 }
 
-// blockedInstance returns the instance whose input box is blocked, if it is known.
+// blockedInstance returns the instance whose input box is blocked, or an empty string.
 func (o *owner) blockedInstance() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.input.instance
 }
 
-// rechecks reports whether the input box may have changed since the last attempt.
-func (o *owner) rechecks() bool {
+// mustRecheckInput reports whether the input box may have changed since the last attempt.
+func (o *owner) mustRecheckInput() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.recheck
 }
 
-// restoreBlockedLocked finds the sessions that were input blocked under an earlier
-// controller: those whose newest receipt says so.
+// restoreBlockedLocked restores the blocked input boxes from an earlier controller: a session is
+// blocked if its newest receipt has that reason.
 func (e *Engine) restoreBlockedLocked(receipts []prompt.Receipt) {
 	newest := map[string]prompt.Receipt{}
 	for _, r := range receipts {

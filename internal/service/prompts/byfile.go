@@ -15,19 +15,19 @@ import (
 	"gascity/worker"
 )
 
-// TextFiles keeps texts of prompts in files that agents read. Its methods may be called
+// TextFiles stores the texts of prompts in files that agents read. Its methods may be called
 // concurrently.
 type TextFiles interface {
-	// Write writes the text of a prompt for an agent and returns the path of the file. The
-	// error says, for people, why the agent cannot be given a file.
+	// Write writes the text of a prompt for an agent and returns the path of the file. The error
+	// explains to people why the agent cannot be given a file.
 	Write(v session.Snapshot, id, text string) (path string, err error)
-	// Remove removes the file of a prompt; none is no error.
+	// Remove removes the file of a prompt. It returns nil if there is no file.
 	Remove(session, id string) error
-	// RemoveExcept removes all files but those of the given prompts, by their IDs.
+	// RemoveExcept removes all files except those of the prompts with the given IDs.
 	RemoveExcept(ids map[string]bool) error
 }
 
-// noFiles is TextFiles where no agent can be given a file.
+// noFiles is a TextFiles that gives no agent a file.
 type noFiles struct{}
 
 var errNoFiles = errors.New("the agent is not known to read files without a question")
@@ -36,17 +36,17 @@ func (noFiles) Write(session.Snapshot, string, string) (string, error) { return 
 func (noFiles) Remove(string, string) error                            { return nil }
 func (noFiles) RemoveExcept(map[string]bool) error                     { return nil }
 
-// byFile delivers a prompt whose text the agent's input box would change: the text in a file,
-// and a line that refers to it. refused is the outcome of the attempt to type the text; it is
-// returned, with the reason, if the agent cannot be given a file.
-func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.Snapshot, d runtime.Delivery, refused runtime.Outcome) (runtime.Outcome, error) {
+// deliverByFile delivers a prompt whose text the agent's input box would change. It writes the text
+// to a file and delivers a line that refers to the file. refused is the outcome of the attempt to
+// type the text; it is returned, with the reason, if the agent cannot be given a file.
+func (o *owner) deliverByFile(ctx context.Context, r *prompt.Receipt, v session.Snapshot, d runtime.Delivery, refused runtime.Outcome) (runtime.Outcome, error) {
 	path, err := o.writeText(v, r)
-	if failed := new(fs.PathError); errors.As(err, &failed) { // such as a full disk: it is tried again
+	if failed := new(fs.PathError); errors.As(err, &failed) { // for example a full disk: try again later
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Unsent: true, Detail: err.Error()}, nil
 	}
 	if err != nil {
 		refused.Detail = strings.TrimSuffix(refused.Detail+"; it was not given to the agent in a file: "+err.Error(), ": ")
-		return refused, nil //nolint:nilerr // the outcome says it
+		return refused, nil //nolint:nilerr // the outcome contains the error
 	}
 	_, err = o.change(ctx, o.queue, r.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if r.State != prompt.Injected {
@@ -57,13 +57,13 @@ func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.Snapsho
 	})
 	if err != nil {
 		if err := o.opts.Texts.Remove(v.Session, r.ID); err != nil {
-			o.opts.Logger.Warn("the file with the text of a prompt cannot be removed", "receipt", r.ID, "error", err)
+			o.opts.Logger.Warn("cannot remove the file with the text of a prompt", "receipt", r.ID, "error", err)
 		}
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Detail: "that it goes by file could not be saved: " + err.Error()}, nil
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Detail: "cannot save that its text is sent as a file: " + err.Error()}, nil
 	}
 	line := prompt.FileLine(path)
 	o.mu.Lock()
-	o.queue.names[r.ID] = worker.PromptHash(line)
+	o.queue.hashes[r.ID] = worker.PromptHash(line)
 	o.mu.Unlock()
 	d.Content = runtime.TextContent(line)
 	out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
@@ -73,7 +73,7 @@ func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.Snapsho
 	return out, err
 }
 
-// writeText writes the text of a prompt into a file for the agent.
+// writeText writes the text of a prompt to a file for the agent.
 func (o *owner) writeText(v session.Snapshot, r *prompt.Receipt) (path string, err error) {
 	text := runtime.FlattenText(textOf(r.Content))
 	switch {
@@ -87,23 +87,23 @@ func (o *owner) writeText(v session.Snapshot, r *prompt.Receipt) (path string, e
 	return o.opts.Texts.Write(v, r.ID, text)
 }
 
-// byteOrderMark is no part of a text at the beginning of a file.
+// byteOrderMark is a character that programs remove from the beginning of a file.
 const byteOrderMark = "\ufeff"
 
-// textFile is a file that an agent was given.
+// textFile is a file that an agent was given and that is not removed yet.
 type textFile struct {
-	instance   string    // the agent's
-	finalAt    time.Time // since when the receipt is final; zero: it is not
+	instance   string    // the instance that was given the file
+	finalAt    time.Time // when the receipt became final; zero: it is not final
 	referenced bool      // the agent may have got the line that refers to it
 }
 
 const (
-	// fileRest is how long an agent must rest until it has read what it was given.
+	// fileRest is how long an agent must be idle before gc assumes that it has read the file.
 	fileRest = 5 * time.Second
-	// fileLimit is how long a file is kept whatever the agent does.
+	// fileLimit is how long a file is kept at most after the receipt is final.
 	fileLimit = 24 * time.Hour
-	// fileLook is how often it is looked whether a file can be removed, if nothing changes.
-	fileLook = time.Minute
+	// fileCheckInterval is how often gc checks whether a file can be removed, if nothing changes.
+	fileCheckInterval = time.Minute
 )
 
 // trackFileLocked records the file of a receipt.
@@ -118,8 +118,8 @@ func (b *sessionQueue) trackFileLocked(r *prompt.Receipt) {
 	b.files[r.ID] = f
 }
 
-// removable reports whether the agent has no more use for a file; again is when to look
-// again if nothing changes before, zero: never.
+// removable reports whether the agent no longer needs a file. again is when to check again if
+// nothing changes before; zero: no check is needed.
 func (f textFile) removable(v session.Snapshot, now time.Time) (ok bool, again time.Time) {
 	switch {
 	case f.finalAt.IsZero():
@@ -129,7 +129,7 @@ func (f textFile) removable(v session.Snapshot, now time.Time) (ok bool, again t
 	}
 	a := v.Activity
 	if a.State != runtime.ActivityIdle && a.State != runtime.ActivityReady || !v.ReadAt.After(f.finalAt) {
-		return false, now.Add(fileLook)
+		return false, now.Add(fileCheckInterval)
 	}
 	if until := later(f.finalAt, a.Since).Add(fileRest); now.Before(until) {
 		return false, until
@@ -137,6 +137,7 @@ func (f textFile) removable(v session.Snapshot, now time.Time) (ok bool, again t
 	return true, time.Time{}
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -144,8 +145,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// removeFiles removes the files that the agent does not need any more. It returns when to look
-// again, zero if no file is left or only a receipt can change that.
+// removeFiles removes the files that the agent no longer needs. It returns when to check again;
+// zero if no file is left or only a change of a receipt matters.
 func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	o.mu.Lock()
 	files := maps.Clone(o.queue.files)
@@ -155,7 +156,7 @@ func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	}
 	v, err := o.opts.City.Snapshot(o.queue.session)
 	if err != nil {
-		v = session.Snapshot{Unknown: err.Error()} // perhaps a controller that has just begun
+		v = session.Snapshot{Unknown: err.Error()} // a new controller may not know the session yet
 	}
 	for id, f := range files {
 		ok, again := f.removable(v, now)
@@ -164,8 +165,8 @@ func (o *owner) removeFiles(now time.Time) (next time.Time) {
 			continue
 		}
 		if err := o.opts.Texts.Remove(o.queue.session, id); err != nil {
-			o.opts.Logger.Warn("the file with the text of a prompt cannot be removed", "receipt", id, "error", err)
-			next = earlier(next, now.Add(fileLook))
+			o.opts.Logger.Warn("cannot remove the file with the text of a prompt", "receipt", id, "error", err)
+			next = earlier(next, now.Add(fileCheckInterval))
 			continue
 		}
 		o.mu.Lock()
@@ -175,8 +176,8 @@ func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	return next
 }
 
-// restoreFilesLocked knows again the files that agents were given under an earlier
-// controller, and removes the others.
+// restoreFilesLocked restores the list of files that agents were given under an earlier controller,
+// and removes all other files.
 func (e *Engine) restoreFilesLocked(receipts []prompt.Receipt) {
 	keep := map[string]bool{}
 	for _, r := range slices.Backward(receipts) {
@@ -189,11 +190,11 @@ func (e *Engine) restoreFilesLocked(receipts []prompt.Receipt) {
 		e.needOwnerLocked(b)
 	}
 	if err := e.opts.Texts.RemoveExcept(keep); err != nil {
-		e.opts.Logger.Warn("files with texts of prompts cannot be removed", "error", err)
+		e.opts.Logger.Warn("cannot remove old files with the texts of prompts", "error", err)
 	}
 }
 
-// needOwnerLocked ensures that somebody acts for a box.
+// needOwnerLocked requests an owner for a queue that has receipts or files and no owner.
 func (e *Engine) needOwnerLocked(b *sessionQueue) {
 	if !b.owned && len(b.receipts)+len(b.files) > 0 {
 		b.owned = true

@@ -9,11 +9,11 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// CancelPrompt cancels a prompt that is not with its agent yet. One that waits is cancelled at
-// once. The delivery of one that is being delivered is ended, and its driver asked to remove
-// the text: the receipt is then cancelled if not a byte is with the agent, and unconfirmed if
-// that cannot be proved. A prompt that the agent has accepted, or whose receipt has ended, is
-// client.ErrRefused.
+// CancelPrompt cancels a prompt that its agent has not accepted. A queued prompt is cancelled at
+// once. If the prompt is being delivered, the delivery is stopped and the driver is asked to remove
+// the text. The receipt is then cancelled if the agent provably has no part of the text, and
+// unconfirmed otherwise. CancelPrompt returns client.ErrRefused if the agent has accepted the
+// prompt or the receipt has ended.
 func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, error) {
 	if err := e.ready(ctx); err != nil {
 		return client.Receipt{}, err
@@ -32,7 +32,7 @@ func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, e
 				return r.Move(prompt.Cancelled, e.opts.Now(), "cancelled by its sender; not a byte of it is with the agent")
 			})
 			if errors.Is(err, client.ErrRefused) {
-				continue // its delivery has begun meanwhile
+				continue // the delivery has started meanwhile
 			}
 			return done, err
 		}
@@ -50,14 +50,15 @@ func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, e
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return client.Receipt{}, fmt.Errorf("%w: the delivery of the prompt %s is being ended; show its delivery status with: gc receipt %s", client.ErrTimeout, id, id)
+			return client.Receipt{}, fmt.Errorf("%w: the delivery of the prompt %s is being stopped; show its delivery status with: gc receipt %s", client.ErrTimeout, id, id)
 		case <-e.done:
-			return client.Receipt{}, fmt.Errorf("%w: the controller ends; the prompt %s is cancelled by the next one", client.ErrUnavailable, id)
+			return client.Receipt{}, fmt.Errorf("%w: the controller is stopping; the next controller cancels the prompt %s", client.ErrUnavailable, id)
 		}
 	}
 }
 
-// cancelDelivery keeps that the prompt is to be cancelled, and has its owner see to it.
+// cancelDelivery saves the request to cancel an injected prompt. The save wakes the owner, which
+// stops the delivery.
 func (e *Engine) cancelDelivery(ctx context.Context, b *sessionQueue, id string) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if r.State != prompt.Injected || !r.CancelAt.IsZero() {
@@ -75,7 +76,7 @@ func (e *Engine) cancelDelivery(ctx context.Context, b *sessionQueue, id string)
 	return fmt.Errorf("%w: cannot save that the prompt %s is cancelled: %w", client.ErrUnavailable, id, err)
 }
 
-// notCancelled is why a prompt cannot be cancelled any more.
+// notCancelled returns the error for a prompt that can no longer be cancelled.
 func notCancelled(r prompt.Receipt) error {
 	switch r.State {
 	case prompt.Submitted, prompt.Consumed:
@@ -87,8 +88,8 @@ func notCancelled(r prompt.Receipt) error {
 	}
 }
 
-// abortCancelled ends the attempt under way if its prompt was cancelled: its driver then
-// removes what it has typed, or says that it does not know.
+// abortCancelled stops the running delivery if its prompt was cancelled. The driver then removes
+// the text that it has typed, or reports that the outcome is unknown.
 func (o *owner) abortCancelled() {
 	if o.currentOp == "" || o.currentOpKind != opDelivery {
 		return

@@ -1,21 +1,20 @@
-// Package prompts brings prompts to agents: the engine that owns the city's
-// receipts. The rules are those of package prompt; this package sees what there
-// is to see, does what they say, and saves it.
+// Package prompts delivers prompts to agents: it contains the engine that owns the city's receipts.
+// The rules are in package prompt. This package observes the sessions, carries out the actions that
+// the rules return, and saves the results.
 //
 // # Once
 //
-// A receipt is saved as injected before the first byte of its text may leave,
-// and what is in memory is never ahead of what is saved. So a controller that
-// finds an injected receipt knows that the text may have been sent, and sends
-// it again only after [runtime.Settle] has proved that the agent did not accept
-// it. While the store cannot save, nothing is sent.
+// A receipt is saved as injected before the first byte of its text may be sent, and the data in
+// memory is never newer than the data in the store. So a controller that finds an injected receipt
+// knows that the text may have been sent. It sends the text again only after [runtime.Settle] has
+// proved that the agent did not accept it. While the store cannot save, nothing is sent.
 //
 // # Owners
 //
-// Each session with open receipts has one goroutine that acts for it, and that
-// ends with the last of them. It is moved by [Engine.SessionChanged], by what senders do, by
-// the end of an attempt, and by times that the rules name; it never polls, and an
-// engine without open receipts does nothing at all.
+// Each session with open receipts has one goroutine that acts for it, its owner. The goroutine
+// stops with the last open receipt. It is woken by [Engine.SessionChanged], by calls of senders, by
+// the end of an attempt, and at times that the rules return. It never polls, and an engine without
+// open receipts does no work.
 package prompts
 
 import (
@@ -34,81 +33,80 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// City is what the engine knows of the controller. Its methods are called
-// concurrently, and never by [Engine.SessionChanged].
+// City is the controller, as the engine uses it. Its methods may be called concurrently.
+// [Engine.SessionChanged] never calls them.
 type City interface {
-	// Snapshot returns what is known of the target, an agent or a session, at once. An
-	// error matching client.ErrNotFound that lasts is positive: the target is not in
-	// the city, and its prompts are dead. A session that is not observed yet is a
-	// View with Unknown.
+	// Snapshot returns what the controller knows about an agent or a session, without waiting. If
+	// it returns client.ErrNotFound for some time, the target is not in the city and its prompts
+	// become dead. For a session that is not observed yet, the snapshot has Unknown set.
 	Snapshot(name string) (session.Snapshot, error)
-	// WakeFor asks for a target to run that sleeps, or that its pool does not want.
-	// It may return before it does.
+	// WakeFor requests the start of a session that sleeps or that its pool does not need. It may
+	// return before the session runs.
 	WakeFor(ctx context.Context, name, reason string) error
-	// Sense asks for a fresh reading of what the target is doing. It returns before
-	// that is there; the view has it then, and [Engine.SessionChanged] is called if it shows
-	// anything new.
+	// Sense requests a new reading of the target's activity. It does not wait for the reading. If
+	// the reading shows anything new, [Engine.SessionChanged] is called.
 	Sense(name string)
 }
 
-// Options is what an engine needs.
+// Options are the dependencies and settings of an engine.
 type Options struct {
 	Store  prompt.Store // required
 	City   City         // required
 	Events event.Log    // required
 
-	// PromptHold says why a session gets no new prompts for now; empty: it may have them.
-	// Such a session is not woken for them either. It must not block; call
-	// [Engine.SessionChanged] when its answer changes. Nil: nothing is ever held.
+	// PromptHold returns why a session gets no new prompts now, or an empty string if it may get
+	// them. Such a session is not woken for its prompts either. It must not block. Call
+	// [Engine.SessionChanged] when its result changes. Nil: no session is held.
 	PromptHold func(v session.Snapshot) string
 
-	// Opens reports whether the instance of a session has a prompt in its command line,
-	// whose turn a hook reports. It must not block. Nil: none has.
+	// Opens reports whether the instance of a session was started with a prompt in its command line
+	// whose turn a hook reports. It must not block. Nil: none was.
 	Opens func(v session.Snapshot) bool
 
-	// Typed says why the prompts of a session are typed into its terminal now; empty: they are
-	// not. forGood: that is so by its configuration. It must not block. Nil: nothing is typed.
+	// Typed returns why the prompts of a session are typed into its terminal now, or an empty
+	// string if they are not typed. forGood means that the configuration requires it. It must not
+	// block. Nil: no prompts are typed.
 	Typed func(v session.Snapshot) (why string, forGood bool)
 
-	// Progress is how long a delivery may go without progress before it ends. It must not
+	// Progress returns how long a delivery may go without progress before it fails. It must not
 	// block. Nil, or zero: prompt.DefaultProgress.
 	Progress func() time.Duration
-	// Texts keeps texts of prompts in files that agents read. Nil: no agent is given a file.
+	// Texts stores the texts of prompts in files that agents read. Nil: no agent is given a file.
 	Texts TextFiles
-	// Probed is called when a session took a prompt, or may have: if an obstacle held its
-	// prompts back, this was the one that was tried. Nil: no call.
+	// Probed is called when a session accepted a prompt or may have. If an obstacle held back its
+	// prompts, this prompt was the probe. Nil: no call.
 	Probed func(session string)
-	// Changed is called when a session becomes input blocked or is so no more, see
+	// Changed is called when the input box of a session becomes blocked or free, see
 	// [Engine.InputBlocked]. It must not block. Nil: no call.
 	Changed func(session string)
 
 	Logger *slog.Logger     // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now
-	NewID  func() string    // nil: random ones; unique for ever
+	NewID  func() string    // returns unique IDs; nil: random IDs
 }
 
-// Engine delivers prompts. Its methods are safe for concurrent use; those that
-// need the receipts wait until [Engine.Run] has read them.
+// Engine delivers prompts. Its methods are safe for concurrent use. Methods that need the receipts
+// wait until [Engine.Run] has read them.
 type Engine struct {
 	opts   Options
 	loaded chan struct{} // closed when the receipts are read
 	done   chan struct{} // closed when Run returns
-	wakeup chan struct{} // there is a box without an owner, or something to forget
-	began  time.Time     // when the engine was made: what ran before was not started by this controller
+	wakeup chan struct{} // buffer of 1: a queue needs an owner, or old receipts may be deleted
+	began  time.Time     // when the engine was created: this controller did not start instances that ran before
 
-	bySession      sync.Map      // the boxes by their session, for who may not wait for mu
-	calls          atomic.Int64  // that wait for a receipt
-	uncertainAdded chan struct{} // there are uncertain receipts
+	bySession      sync.Map      // queues by session name, for callers that must not wait for mu
+	calls          atomic.Int64  // number of calls that wait for a receipt
+	uncertainAdded chan struct{} // buffer of 1: uncertain has entries
 
-	mu            sync.Mutex // guards the rest and the memory of boxes
+	mu            sync.Mutex // guards the fields below, and the fields of queues
 	queues        map[string]*sessionQueue
-	index         map[string]*sessionQueue // by the ID of an open receipt
-	ownerless     []*sessionQueue          // with open receipts and without an owner
+	index         map[string]*sessionQueue // queues by the ID of an open receipt
+	ownerless     []*sessionQueue          // queues that need an owner
 	uncertain     []uncertainReceipt
-	hookReporters map[string]hookReporter // by session, whose hooks report its prompts
-	prompted      map[string]string       // the instance, by its session, that was given a prompt
-	degraded      string                  // the store's last failure, empty when it works
-	forgot        time.Time               // when ended receipts were last forgotten
+	hookReporters map[string]hookReporter // by session name
+	prompted      map[string]string       // the instance that was given a prompt, by session name
+	storeError    string                  // the last failure of the store; empty: it works
+	forgot        time.Time               // when old receipts were last deleted
 }
 
 // New returns an engine that does nothing until [Engine.Run].
@@ -148,22 +146,23 @@ func New(opts Options) *Engine {
 }
 
 const (
-	// retention is how long an ended receipt is kept, forgetEvery how often at
-	// most old ones are looked for.
+	// retention is how long an ended receipt is kept. forgetEvery is the shortest time between two
+	// deletions of old receipts.
 	retention   = 7 * 24 * time.Hour
 	forgetEvery = 6 * time.Hour
-	// retryFirst and retryMax space the attempts at a store that fails.
+	// retryFirst and retryMax are the shortest and the longest pause before a failed operation of
+	// the store is tried again.
 	retryFirst = 100 * time.Millisecond
 	retryMax   = 5 * time.Second
-	// saveTime bounds one change of the store, readTime a question that follows
-	// one.
+	// saveTime is the time limit of one write to the store, and readTime of the read that may
+	// follow it.
 	saveTime = 30 * time.Second
 	readTime = 5 * time.Second
 )
 
-// Run reads the receipts, works until ctx ends, and returns when every goroutine
-// that it started has ended. An attempt under way may come to its end; what was
-// cut off is resolved by the next Run. It is called once.
+// Run reads the receipts and works until ctx ends. It returns when every goroutine that it started
+// has returned. A running attempt may finish; an attempt that is cancelled is resolved by the next
+// controller. Run must be called once.
 func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.done)
 	if !e.load(ctx) {
@@ -174,10 +173,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer owners.Wait()
 	owners.Go(func() { e.resolveUncertain(ctx) })
 	for {
-		for _, b := range e.unowned() {
+		for _, b := range e.popOwnerless() {
 			owners.Go(func() { e.own(ctx, b) })
 		}
-		e.forget(ctx)
+		e.deleteOld(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -186,19 +185,18 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// load reads the open receipts, however often the store does not answer; it is
-// false if ctx ended first. An invalid one is left where it is: it does not delay
-// the others.
+// load reads the open receipts and retries while the store does not answer. It returns false if ctx
+// ends first. Receipts that cannot be read are logged and skipped.
 func (e *Engine) load(ctx context.Context) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
 		open, err := e.opts.Store.OpenReceipts(ctx)
 		if ctx.Err() == nil && !errors.Is(err, client.ErrUnavailable) {
 			if err != nil {
-				e.opts.Logger.Error("some receipts cannot be read", "error", err)
+				e.opts.Logger.Error("cannot read some receipts", "error", err)
 			}
 			ended, err := e.opts.Store.EndedReceipts(ctx, "", recentlyEnded)
 			if err != nil && ctx.Err() == nil {
-				e.opts.Logger.Warn("ended receipts cannot be read", "error", err)
+				e.opts.Logger.Warn("cannot read ended receipts", "error", err)
 			}
 			e.mu.Lock()
 			for _, r := range open {
@@ -209,21 +207,21 @@ func (e *Engine) load(ctx context.Context) bool {
 				}
 			}
 			e.restoreReportersLocked(slices.Concat(ended, open))
-			e.promptedLocked(slices.Concat(open, ended))
+			e.restorePromptedLocked(slices.Concat(open, ended))
 			e.restoreBlockedLocked(slices.Concat(open, ended))
 			e.restoreFilesLocked(slices.Concat(open, ended))
-			e.degraded = ""
+			e.storeError = ""
 			e.mu.Unlock()
 			return true
 		}
-		e.degrade("read receipts", err)
+		e.setStoreError("read receipts", err)
 		if !pause(ctx, wait) {
 			return false
 		}
 	}
 }
 
-// pause waits; it is false if ctx ended first.
+// pause waits for d. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -235,8 +233,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// forget removes old receipts, rarely.
-func (e *Engine) forget(ctx context.Context) {
+// deleteOld deletes old receipts from the store, at most every forgetEvery.
+func (e *Engine) deleteOld(ctx context.Context) {
 	now := e.opts.Now()
 	e.mu.Lock()
 	due := now.Sub(e.forgot) >= forgetEvery
@@ -248,19 +246,19 @@ func (e *Engine) forget(ctx context.Context) {
 		return
 	}
 	if _, err := e.opts.Store.DeleteReceipts(ctx, now.Add(-retention)); err != nil && ctx.Err() == nil {
-		e.opts.Logger.Warn("cannot forget old receipts", "error", err)
+		e.opts.Logger.Warn("cannot delete old receipts", "error", err)
 	}
 }
 
-// SessionChanged says that what is known of a session has changed. It does not block, and
-// costs nothing if the session has no open receipts.
+// SessionChanged wakes the owner of a session because its snapshot has changed. It does not block,
+// and does nothing if the session has no open receipts.
 func (e *Engine) SessionChanged(name string) {
 	if b, ok := e.bySession.Load(name); ok {
 		b.(*sessionQueue).wakeOwner()
 	}
 }
 
-// Queued returns how many prompts wait for each session that has any.
+// Queued returns the number of waiting prompts by session, without sessions that have none.
 func (e *Engine) Queued() map[string]int {
 	counts := map[string]int{}
 	e.bySession.Range(func(name, b any) bool {
@@ -272,8 +270,8 @@ func (e *Engine) Queued() map[string]int {
 	return counts
 }
 
-// QueuedFor returns how many prompts wait for one session, and when the newest was
-// accepted. It does not block.
+// QueuedFor returns how many prompts wait for one session, and when the newest was accepted. It
+// does not block.
 func (e *Engine) QueuedFor(session string) (n int, newest time.Time) {
 	found, ok := e.bySession.Load(session)
 	if !ok {
@@ -286,20 +284,21 @@ func (e *Engine) QueuedFor(session string) (n int, newest time.Time) {
 	return n, time.Unix(0, b.newest.Load())
 }
 
-// degrade records a failure of the store; a nil err is its end.
-func (e *Engine) degrade(what string, err error) {
+// setStoreError records a failure of the store, or with a nil err that the store works. It logs a
+// change.
+func (e *Engine) setStoreError(what string, err error) {
 	text := ""
 	if err != nil {
 		text = "cannot " + what + ": " + err.Error()
 	}
 	e.mu.Lock()
-	news := (text == "") != (e.degraded == "")
-	e.degraded = text
+	news := (text == "") != (e.storeError == "")
+	e.storeError = text
 	e.mu.Unlock()
 	switch {
 	case news && err != nil:
-		e.opts.Logger.Error("the store of prompts fails; nothing is sent", "error", text)
+		e.opts.Logger.Error("the prompt store fails; no prompts are sent", "error", text)
 	case news:
-		e.opts.Logger.Info("the store of prompts works again")
+		e.opts.Logger.Info("the prompt store works again")
 	}
 }

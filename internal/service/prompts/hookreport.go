@@ -12,11 +12,10 @@ import (
 	"gascity/worker"
 )
 
-// RecordHookReport takes what the hooks of an agent CLI say of the prompts that reach it, however
-// they did: that one has begun a turn, or that the turn is over. A receipt whose prompt
-// it is goes on by that. What is said of a prompt that a person typed, of another
-// instance or of a time before the prompt was handed over changes nothing. It is kept
-// when it returns nil.
+// RecordHookReport records the report of an agent CLI's hook that a prompt has started a turn, or
+// that the turn has ended. It advances the receipt of that prompt, for any way of delivery. A
+// report changes nothing if a person typed the prompt, if it comes from another instance, or if it
+// is older than the delivery. The report is saved when RecordHookReport returns nil.
 func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) error {
 	if err := e.ready(ctx); err != nil {
 		return err
@@ -38,22 +37,22 @@ func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) erro
 			failed = append(failed, e.turnEnded(ctx, b, r.ID, w))
 		}
 	} else if id := e.findTurnReceipt(b, w); id != "" {
-		failed = append(failed, e.begun(ctx, b, id, w))
+		failed = append(failed, e.recordTurnStart(ctx, b, id, w))
 	} else {
-		b.wakeOwner() // the prompt of its command line, or a person's: what waits for that goes on
+		b.wakeOwner() // a prompt of the command line or of a person: prompts that waited for it may go on
 	}
 	return errors.Join(failed...)
 }
 
-// findTurnReceipt finds the receipt whose prompt has begun a turn: the first delivered one
-// without a reported turn.
+// findTurnReceipt returns the ID of the receipt whose prompt has started a turn: the first
+// delivered one without a reported turn. It returns an empty string if there is none.
 func (e *Engine) findTurnReceipt(b *sessionQueue, w prompt.HookReport) (id string) {
 	e.mu.Lock()
 	open := b.listLocked()
 	e.mu.Unlock()
 	var first *prompt.Receipt
 	for _, r := range open {
-		if !r.MatchesTurnStart(w) || e.nameOf(b, r) != w.Hash || !e.reportedAt(b, r).IsZero() {
+		if !r.MatchesTurnStart(w) || e.hashOf(b, r) != w.Hash || !e.reportedAt(b, r).IsZero() {
 			continue
 		}
 		if first == nil || r.Seq < first.Seq {
@@ -66,11 +65,11 @@ func (e *Engine) findTurnReceipt(b *sessionQueue, w prompt.HookReport) (id strin
 	return first.ID
 }
 
-// nameOf names the prompt of a receipt, as a hook does. The text of a submitted one is
-// not kept, its name is.
-func (e *Engine) nameOf(b *sessionQueue, r *prompt.Receipt) string {
+// hashOf returns the hash by which hooks name the prompt of a receipt. For a submitted prompt the
+// text is not kept, only the hash is. It returns an empty string if the hash is not known.
+func (e *Engine) hashOf(b *sessionQueue, r *prompt.Receipt) string {
 	e.mu.Lock()
-	name := b.names[r.ID]
+	name := b.hashes[r.ID]
 	e.mu.Unlock()
 	if name != "" || r.State != prompt.Injected {
 		return name
@@ -85,7 +84,8 @@ func (e *Engine) nameOf(b *sessionQueue, r *prompt.Receipt) string {
 	return worker.PromptHash(m.Text)
 }
 
-// reportedAt returns when the agent's hook said that the prompt began a turn; zero: it has not.
+// reportedAt returns when the agent's hook reported that the prompt started a turn; zero: it has
+// not.
 func (e *Engine) reportedAt(b *sessionQueue, r *prompt.Receipt) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -98,8 +98,9 @@ func (e *Engine) reportedAt(b *sessionQueue, r *prompt.Receipt) time.Time {
 	return time.Time{}
 }
 
-// begun records that a prompt has begun a turn. The end of its attempt takes that over.
-func (e *Engine) begun(ctx context.Context, b *sessionQueue, id string, w prompt.HookReport) error {
+// recordTurnStart records that a prompt has started a turn. If its attempt has not finished, the
+// outcome is saved when it finishes.
+func (e *Engine) recordTurnStart(ctx context.Context, b *sessionQueue, id string, w prompt.HookReport) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if !r.MatchesTurnStart(w) {
 			return r, errEnded
@@ -116,7 +117,7 @@ func (e *Engine) begun(ctx context.Context, b *sessionQueue, id string, w prompt
 	return ignoreEnded(err)
 }
 
-// turnEnded records that the turn is over which a prompt has begun.
+// turnEnded records that the turn of a prompt has ended.
 func (e *Engine) turnEnded(ctx context.Context, b *sessionQueue, id string, w prompt.HookReport) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		at := e.reportedAt(b, &r)
@@ -142,6 +143,7 @@ func (e *Engine) turnEnded(ctx context.Context, b *sessionQueue, id string, w pr
 	return ignoreEnded(err)
 }
 
+// ignoreEnded returns nil for errEnded, and any other error unchanged.
 func ignoreEnded(err error) error {
 	if errors.Is(err, errEnded) {
 		return nil
@@ -149,12 +151,12 @@ func ignoreEnded(err error) error {
 	return err
 }
 
-// recentlyEnded is how many ended receipts are read to find the sessions whose hooks
-// report prompts.
+// recentlyEnded is how many ended receipts are read at the start, to restore what an earlier
+// controller knew.
 const recentlyEnded = 1000
 
-// restoreReportersLocked finds the sessions whose hooks report prompts, by the receipts that
-// their reports advanced under a previous controller.
+// restoreReportersLocked restores the sessions whose hooks report prompts, from the receipts with
+// such reports.
 func (e *Engine) restoreReportersLocked(receipts []prompt.Receipt) {
 	for _, r := range receipts {
 		if strings.Contains(r.Evidence, prompt.SignHook) && r.Instance != "" && e.hookReporters[r.Session].instance == "" {
@@ -166,7 +168,7 @@ func (e *Engine) restoreReportersLocked(receipts []prompt.Receipt) {
 // hookReporter is an instance whose hooks report its prompts.
 type hookReporter struct {
 	instance string
-	began    time.Time // of the present turn, when its begin was reported; zero: its end was
+	began    time.Time // when the start of the present turn was reported; zero: no turn is reported
 }
 
 // hasReports reports whether an instance's hooks report its prompts.
@@ -176,9 +178,9 @@ func (e *Engine) hasReports(session, instance string) bool {
 	return instance != "" && e.hookReporters[session].instance == instance
 }
 
-// turnOf returns when the hooks of an instance reported the beginning of the present
-// turn; zero if they reported none, or its end.
-func (e *Engine) turnOf(session, instance string) time.Time {
+// turnStart returns when the hooks of an instance reported the start of the present turn, or zero
+// if no turn is reported.
+func (e *Engine) turnStart(session, instance string) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if t := e.hookReporters[session]; instance != "" && t.instance == instance {
@@ -187,29 +189,29 @@ func (e *Engine) turnOf(session, instance string) time.Time {
 	return time.Time{}
 }
 
-// opening bounds how long an agent that was started with a prompt may take to begin with it,
-// on a machine with much to do.
-const opening = time.Minute
+// firstTurnLimit is the longest time that an agent may need to start its first turn, on a busy machine.
+const firstTurnLimit = time.Minute
 
-// opensBy returns until when nothing is typed at an instance because it may be about to
-// begin with the prompt of its command line, which its hook reports like any other: it
-// shows an input box and rests before. Zero: it has begun, or has none.
-func (o *owner) opensBy(v session.Snapshot) time.Time {
+// firstTurnDeadline returns the time until which nothing is typed because the instance may be about
+// to work on the prompt of its command line. Before that turn it looks idle and shows an input box.
+// It returns zero if the turn has started or there is no such prompt.
+func (o *owner) firstTurnDeadline(v session.Snapshot) time.Time {
 	if !v.Running || !o.opts.Opens(v) || o.hasReports(v.Session, v.Instance) {
 		return time.Time{}
 	}
-	return v.StartedAt.Add(opening)
+	return v.StartedAt.Add(firstTurnLimit)
 }
 
-// name keeps the name of a prompt that is about to be handed over.
-func (o *owner) name(r *prompt.Receipt) {
-	name := o.nameOf(o.queue, r)
+// saveHash stores the hash of a prompt that is about to be delivered.
+func (o *owner) saveHash(r *prompt.Receipt) {
+	name := o.hashOf(o.queue, r)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.queue.names[r.ID] = name
+	o.queue.hashes[r.ID] = name
 }
 
-// reportEvidence returns the agent's own word of an injected prompt as evidence; empty: it has none.
+// reportEvidence returns the evidence from the agent's own report about an injected prompt, or an
+// empty string if there is no report. seen is the evidence of the attempt.
 func (o *owner) reportEvidence(id, seen string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// Queue lists the prompts that are on their way, those of one target if it is
-// not empty, by session and in the order of delivery; with client.WithEnded also
-// the recent others, newest first.
+// Queue returns the queued and injected prompts by session, in the order of delivery. If target is
+// not empty, it returns only those of that agent or session. With client.WithEnded, the recent
+// other prompts follow, newest first.
 func (e *Engine) Queue(ctx context.Context, target string, which client.Which) ([]client.Receipt, error) {
 	if err := e.ready(ctx); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (e *Engine) Queue(ctx context.Context, target string, which client.Which) (
 		}
 		name = v.Session
 	}
-	out, taken := e.listed(name)
+	out, taken := e.openReceipts(name)
 	if which != client.WithEnded {
 		return out, nil
 	}
@@ -38,35 +38,36 @@ func (e *Engine) Queue(ctx context.Context, target string, which client.Which) (
 	ended = append(taken, ended...)
 	slices.SortStableFunc(ended, func(a, b prompt.Receipt) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	for _, r := range ended {
-		listed := wire(&r)
+		listed := toClient(&r)
 		listed.Steps = nil
 		out = append(out, listed)
 	}
 	return out, nil
 }
 
-// listed returns the prompts on their way, and those that are submitted.
-func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Receipt) {
+// openReceipts returns the queued and injected prompts, and separately the submitted ones. An empty
+// name means all sessions.
+func (e *Engine) openReceipts(name string) (queue []client.Receipt, taken []prompt.Receipt) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var boxes []*sessionQueue
+	var queues []*sessionQueue
 	for _, b := range e.queues {
 		if name == "" || b.session == name {
-			boxes = append(boxes, b)
+			queues = append(queues, b)
 		}
 	}
-	slices.SortFunc(boxes, func(a, b *sessionQueue) int { return strings.Compare(a.session, b.session) })
+	slices.SortFunc(queues, func(a, b *sessionQueue) int { return strings.Compare(a.session, b.session) })
 	queue = []client.Receipt{}
-	for _, b := range boxes {
+	for _, b := range queues {
 		place := 0
 		for _, r := range prompt.Queue(b.listLocked()) {
-			listed := wire(r)
+			listed := toClient(r)
 			listed.Steps = nil
 			listed.Deadline = e.deadlineLocked(b, r)
 			if r.IsQueued() {
 				place++
 				listed.Position = place
-				listed.Reason = e.whyLocked(b, listed)
+				listed.Reason = e.waitReasonLocked(b, listed)
 			}
 			queue = append(queue, listed)
 		}
@@ -79,8 +80,8 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 	return queue, taken
 }
 
-// BeginsBy returns until when the agent of a session, which seems to rest, may be about to begin
-// with a prompt that it was given; zero: with none.
+// BeginsBy returns until when the agent of a session may be about to start work on a delivered
+// prompt although it looks idle. Zero means that there is no such prompt.
 func (e *Engine) BeginsBy(session string) (latest time.Time) {
 	found, ok := e.bySession.Load(session)
 	if !ok {
@@ -97,14 +98,13 @@ func (e *Engine) BeginsBy(session string) (latest time.Time) {
 	return latest
 }
 
-// MayBegin reports whether the agent of a session, which seems to rest, may be about to begin with a
-// prompt that it was given.
+// MayBegin reports whether the agent of a session may be about to start work on a delivered prompt
+// although it looks idle.
 func (e *Engine) MayBegin(session string) bool { return e.BeginsBy(session).After(e.opts.Now()) }
 
-// Receipt returns a receipt; with wait, "submitted" or "consumed", when it has
-// come so far or ended. If ctx ends first it is client.ErrTimeout, with the
-// receipt as it is then. 4,096 calls may wait at once, one more is
-// client.ErrUnavailable.
+// Receipt returns a receipt. If wait is "submitted" or "consumed", it returns when the receipt has
+// that state or has ended. If ctx ends first, it returns the present receipt with
+// client.ErrTimeout. At most 4,096 calls may wait; another call gets client.ErrUnavailable.
 func (e *Engine) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
 	if err := checkWait(wait); err != nil {
 		return client.Receipt{}, err
@@ -119,10 +119,11 @@ func (e *Engine) Receipt(ctx context.Context, id, wait string) (client.Receipt, 
 	return e.await(ctx, id, wait)
 }
 
-// maxCalls is how many calls may wait for receipts at once.
+// maxCalls is how many calls may wait for receipts at the same time.
 const maxCalls = 4096
 
-// beginCall reserves the place of a call that waits; the caller calls endCall.
+// beginCall counts a call that waits. It returns client.ErrUnavailable if too many calls wait. The
+// caller must call endCall.
 func (e *Engine) beginCall(wait string) error {
 	if wait == "" {
 		return nil
@@ -140,7 +141,8 @@ func (e *Engine) endCall(wait string) {
 	}
 }
 
-// await is Receipt for a call that has its place.
+// await returns a receipt when it has reached the state wait, see Receipt. The call is already
+// counted.
 func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, error) {
 	for {
 		r, b, err := e.read(ctx, id)
@@ -159,13 +161,13 @@ func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, er
 		case <-ctx.Done():
 			return e.answer(b, r), fmt.Errorf("%w: the prompt %s is %s", client.ErrTimeout, id, r.State)
 		case <-e.done:
-			return e.answer(b, r), fmt.Errorf("%w: the controller ends; the prompt %s is %s and kept", client.ErrUnavailable, id, r.State)
+			return e.answer(b, r), fmt.Errorf("%w: the controller is stopping; the prompt %s is %s and saved", client.ErrUnavailable, id, r.State)
 		}
 	}
 }
 
-// changeOf returns what the next change of an open receipt of b closes; same is
-// false if it is not any more as it was read.
+// changeOf returns a channel that is closed by the next change of an open receipt. same is false if
+// the receipt has changed since r was read.
 func (e *Engine) changeOf(b *sessionQueue, r prompt.Receipt) (changed <-chan struct{}, same bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -175,8 +177,8 @@ func (e *Engine) changeOf(b *sessionQueue, r prompt.Receipt) (changed <-chan str
 	return b.changeLocked(r.ID), true
 }
 
-// read returns a receipt, and the box that it is open in, nil if it is final. An
-// open one that only the store knows of is taken in.
+// read returns a receipt and the queue that contains it; the queue is nil if the receipt is final.
+// An open receipt that is only in the store is added to its queue.
 func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *sessionQueue, error) {
 	for {
 		e.mu.Lock()

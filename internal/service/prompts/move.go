@@ -8,9 +8,9 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// moveWaiting moves the prompts that wait for a session to the session that its agent, which was
-// renamed, has next. Each is moved in one step of the store, so that it is in one queue only. One
-// that is being delivered finishes where it is.
+// moveWaiting moves the queued prompts of a session to the session that its renamed agent has next.
+// Each prompt is moved in one operation of the store, so it is never in two queues. A prompt that
+// is being delivered stays and finishes here.
 func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 	b := o.queue
 	if err := b.begin(ctx); err != nil {
@@ -24,11 +24,11 @@ func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 		from := moved.Agent
 		moved.Session, moved.Agent, moved.UpdatedAt = session, agent, now
 		if moved.Conversation == "" {
-			moved.Instance = "" // else it waits to see that the conversation goes on
+			moved.Instance = "" // with a conversation, the prompt waits until that is resumed
 		}
 		if moved.ByFile != "" {
 			if err := o.opts.Texts.Remove(b.session, r.ID); err != nil {
-				o.opts.Logger.Warn("the file with the text of a prompt cannot be removed", "receipt", r.ID, "error", err)
+				o.opts.Logger.Warn("cannot remove the file with the text of a prompt", "receipt", r.ID, "error", err)
 			}
 			moved.ByFile = ""
 		}

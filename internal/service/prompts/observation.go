@@ -10,7 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// observationOf returns a view in the terms of the rules of prompts.
+// observationOf returns the snapshot of a session as the input of package prompt's rules. err is
+// the error from reading the snapshot.
 func observationOf(v session.Snapshot, err error) prompt.Observation {
 	switch {
 	case errors.Is(err, client.ErrNotFound):
@@ -37,14 +38,14 @@ func observationOf(v session.Snapshot, err error) prompt.Observation {
 	return s
 }
 
-// Words of the desired state, see client.Agent.
+// Values of the desired state, see client.Agent.
 const (
 	desiredSuspended = "suspended"
 	desiredStopped   = "stopped"
 	desiredAbsent    = "absent"
 )
 
-// isStopped reports whether the lifecycle says that no instance runs.
+// isStopped reports whether the session's lifecycle state means that no instance runs.
 func isStopped(v session.Snapshot) bool {
 	switch string(v.State) {
 	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined,
@@ -54,23 +55,21 @@ func isStopped(v session.Snapshot) bool {
 	return false
 }
 
-// isAsleep reports whether the session is meant to be stopped until somebody needs
-// it: it sleeps or is about to, or is a member that its pool does not want. A
-// prompt is a need.
+// isAsleep reports whether the session is stopped until it is needed: it sleeps or is about to
+// sleep, or its pool does not need it now. A prompt wakes such a session.
 func isAsleep(v session.Snapshot) bool {
 	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep || v.Surplus)
 }
 
-// blockedReason returns why no attempt may be made now; empty if one may. A driver that
-// reports the outcome of a prompt looks at the agent itself before the first
-// byte, so the driver judges a turn that is not reported, or an unknown
-// activity.
+// blockedReason returns why no attempt may be made now, or an empty string if one may. A driver
+// that implements runtime.Deliverer checks the agent before the first byte. So for such a driver an
+// unknown activity does not block.
 func blockedReason(v session.Snapshot) string {
 	switch {
 	case !v.Running:
 		return fmt.Sprintf("the agent does not run (%s)", v.State)
 	case v.Draining:
-		return "the agent winds down"
+		return "the agent is shutting down"
 	case !v.Ready:
 		return "the agent is starting"
 	case v.Provider == nil:
@@ -78,9 +77,9 @@ func blockedReason(v session.Snapshot) string {
 	case v.Pending != nil, v.Activity.State == runtime.ActivityWaiting:
 		return "the agent waits for an answer"
 	case !canSense(v) && !canDeliver(v):
-		return "" // no further report is possible
+		return "" // the driver can report nothing, so there is nothing to wait for
 	case !canDeliver(v) && (v.Activity.State == runtime.ActivityUnknown || v.Activity.State == ""):
-		return "what the agent is doing is not known"
+		return "the activity of the agent is unknown"
 	}
 	return ""
 }
@@ -95,7 +94,7 @@ func canSense(v session.Snapshot) bool {
 	return ok
 }
 
-// retryTrigger is what of a view makes another attempt worth while when it changes.
+// retryTrigger is the part of a snapshot whose change allows another attempt at once.
 type retryTrigger struct {
 	instance, pending string
 	activity          runtime.Activity
@@ -110,14 +109,14 @@ func retryTriggerOf(v session.Snapshot) retryTrigger {
 	return s
 }
 
-// refusal says why a target takes no prompt at all; nil if it does.
+// refusal returns why a target accepts no prompts at all, or nil if it accepts them.
 func refusal(v session.Snapshot, name string) error {
 	why := ""
 	switch {
 	case v.Desired == desiredAbsent:
 		why = "it is not configured any more"
 	case v.Hold.Kind == session.HoldBudget:
-		return nil // it waits for the budget
+		return nil // the prompt waits until the budget allows it
 	case v.Hold.Kind == session.HoldSuspend:
 		why = "it is stopped; start it with: gc start " + name
 	case v.Desired == desiredSuspended, string(v.State) == client.StateSuspended:
@@ -125,7 +124,7 @@ func refusal(v session.Snapshot, name string) error {
 	case v.Unknown != "":
 		return nil
 	case v.Draining, string(v.State) == client.StateDraining:
-		why = "it is winding down"
+		why = "it is shutting down"
 	case string(v.State) == client.StateQuarantined:
 		why = "it is quarantined" + because(v.Reason) + "; see: gc explain " + name
 	case string(v.State) == client.StateFailed:
@@ -138,6 +137,7 @@ func refusal(v session.Snapshot, name string) error {
 	return fmt.Errorf("%w: %s accepts no prompts: %s", client.ErrRefused, name, why)
 }
 
+// because returns the reason in parentheses, or an empty string for an empty reason.
 func because(reason string) string {
 	if reason == "" {
 		return ""

@@ -11,52 +11,54 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// owner acts for one session. One goroutine owns it; flights answer on landed.
+// owner acts for one session, in one goroutine. Operations send their results to the channel
+// results.
 type owner struct {
 	*Engine
 	queue   *sessionQueue
 	results chan opResult
 
-	currentOp     string             // the receipt that an attempt is under way for; "" none
-	currentOpKind opKind             // what is under way
-	cancel        context.CancelFunc // of the flight
+	currentOp     string             // the receipt of the running operation; empty: none is running
+	currentOpKind opKind             // the kind of the running operation
+	cancel        context.CancelFunc // cancels the running operation
 
-	noChannel noChannel // belongs to the flight
+	noChannel noChannel // used only by the running operation
 
-	hold      time.Time // nothing is done before: the store failed
+	hold      time.Time // the store failed: do nothing before this time
 	retry     time.Duration
-	wakeAt    time.Time // no wake before
+	wakeAt    time.Time // no wake request before this time
 	wakeWait  time.Duration
-	idleBy    time.Time    // an interrupted agent has until then to leave its turn
-	quietBy   time.Time    // no interrupt before: a person types
-	watched   time.Time    // since when the session is known to this controller; zero: it is not
-	resolveAt time.Time    // not before that it is asked again what came of a text
-	readAt    time.Time    // when to ask for a reading if none has come since a prompt was taken; zero: it was asked
-	missing   time.Time    // since when the city does not know the target; zero: it does
-	tried     retryTrigger // at the last attempt
+	idleBy    time.Time    // until when an interrupted agent may take to end its turn
+	quietBy   time.Time    // a person is typing: no interrupt before this time
+	watched   time.Time    // since when this controller knows the session; zero: it does not
+	resolveAt time.Time    // an unknown outcome is not asked for again before this time
+	readAt    time.Time    // when to request a reading if none arrived after the last accepted prompt; zero: not needed
+	missing   time.Time    // since when the city does not know the target; zero: it knows it
+	tried     retryTrigger // the trigger at the last attempt
 	triedAt   time.Time
 }
 
-// anything is the flight of something that is for no receipt.
-const anything = "*"
+// noReceipt is the value of currentOp for an operation without a receipt.
+const noReceipt = "*"
 
 const (
-	// minGap separates two attempts, however often the view changes.
+	// minGap is the shortest time between two attempts that a change of the snapshot triggers.
 	minGap = 100 * time.Millisecond
-	// wakeFirst and wakeMax space requests to wake an agent that does not wake.
+	// wakeFirst and wakeMax are the shortest and the longest pause between requests to wake an
+	// agent.
 	wakeFirst = 2 * time.Second
 	wakeMax   = time.Minute
-	// goneAfter is how long a target must be unknown to the city to be gone.
+	// goneAfter is how long the city must not know a target before the target counts as removed.
 	goneAfter = 10 * time.Second
-	// quiet is how long after a prompt was taken the agent is read again if it has
-	// shown nothing since, and settled how long until that reading has come for sure.
+	// quiet is how long after an accepted prompt a new reading of the agent is requested if none
+	// has arrived. settled is how long after that the rules run again.
 	quiet   = 500 * time.Millisecond
 	settled = time.Second
-	// grace is how long an attempt may go on when the engine ends.
+	// grace is how long a running operation may continue when the engine stops.
 	grace = 5 * time.Second
 )
 
-// own works until no receipt is open or ctx ends.
+// own runs the owner of a queue until no receipt is open or ctx ends.
 func (e *Engine) own(ctx context.Context, b *sessionQueue) {
 	o := &owner{Engine: e, queue: b, results: make(chan opResult, 1), retry: retryFirst, wakeWait: wakeFirst}
 	for {
@@ -68,7 +70,7 @@ func (e *Engine) own(ctx context.Context, b *sessionQueue) {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			o.leave(ctx)
+			o.finishOnExit(ctx)
 			return
 		case <-b.wakeup:
 		case l := <-o.results:
@@ -79,7 +81,7 @@ func (e *Engine) own(ctx context.Context, b *sessionQueue) {
 	}
 }
 
-// newTimer fires at next, never if that is zero.
+// newTimer returns a timer that fires at next, or never if next is zero.
 func newTimer(next, now time.Time) *time.Timer {
 	if next.IsZero() {
 		timer := time.NewTimer(time.Hour)
@@ -89,9 +91,9 @@ func newTimer(next, now time.Time) *time.Timer {
 	return time.NewTimer(max(0, next.Sub(now)))
 }
 
-// leave waits for a flight under way, and cuts it off after a while. What then
-// came of it is not known: the receipt stays injected.
-func (o *owner) leave(ctx context.Context) {
+// finishOnExit waits for a running operation when the engine stops, and cancels it after grace. The
+// outcome of a cancelled delivery is unknown and its receipt stays injected.
+func (o *owner) finishOnExit(ctx context.Context) {
 	if o.currentOp == "" {
 		return
 	}
@@ -106,15 +108,15 @@ func (o *owner) leave(ctx context.Context) {
 	}
 }
 
-// finishLastOp is land after the end of ctx.
+// finishLastOp calls finishOp with a new time limit, because ctx has ended.
 func (o *owner) finishLastOp(ctx context.Context, l opResult) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	o.finishOp(ctx, l)
 }
 
-// work does what there is to do now. It returns when to look again, zero if only
-// something else can change anything, and whether nothing is open.
+// work carries out the actions that are possible now. It returns when to run again, or zero if only
+// a change can matter. idle is true if no receipt is open.
 func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 	for ctx.Err() == nil {
 		open := o.open(o.queue)
@@ -134,31 +136,31 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 			}
 			continue
 		}
-		s, sure := o.judge(v, err, now)
+		s, sure := o.observe(v, err, now)
 		if err == nil {
 			s.HeldReason = o.opts.PromptHold(v)
-			s.FirstPromptUntil = o.opensBy(v)
+			s.FirstPromptUntil = o.firstTurnDeadline(v)
 		}
-		o.watch(&s, v, now)
+		o.addWatchTimes(&s, v, now)
 		s.AcceptedAt = o.lastAccepted(o.queue, s.Instance)
-		s.ReportsTurns, s.TurnAt = o.hasReports(o.queue.session, s.Instance), o.turnOf(o.queue.session, s.Instance)
-		if o.rechecks() || !o.triedAt.IsZero() && retryTriggerOf(v) != o.tried {
+		s.ReportsTurns, s.TurnAt = o.hasReports(o.queue.session, s.Instance), o.turnStart(o.queue.session, s.Instance)
+		if o.mustRecheckInput() || !o.triedAt.IsZero() && retryTriggerOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}
-		reading := o.read(s, now)
+		reading := o.requestReading(s, now)
 		a := prompt.Decide(open, s, now, o.currentOp)
 		if at, wait := o.do(ctx, a, v); wait {
-			o.explain(a.Detail, s.HeldReason)
+			o.setWaitReason(a.Detail, s.HeldReason)
 			return earlier(earlier(earlier(at, a.At), earlier(sure, reading)), remove), false
 		}
 	}
 	return time.Time{}, false
 }
 
-// judge is observationOf, save that a target is gone only when the city has not known
-// it for a while: one that has just begun, or reads its configuration again, may
-// not know it yet. sure is when that is over; zero: now.
-func (o *owner) judge(v session.Snapshot, err error, now time.Time) (s prompt.Observation, sure time.Time) {
+// observe returns the observation for the rules. A target counts as removed only if the city has
+// not known it for goneAfter, because a new controller, or one that reads its configuration again,
+// may not know it yet. sure is when that time is over; zero: now.
+func (o *owner) observe(v session.Snapshot, err error, now time.Time) (s prompt.Observation, sure time.Time) {
 	if !errors.Is(err, client.ErrNotFound) {
 		o.missing = time.Time{}
 		return observationOf(v, err), time.Time{}
@@ -172,11 +174,10 @@ func (o *owner) judge(v session.Snapshot, err error, now time.Time) (s prompt.Ob
 	return observationOf(v, err), time.Time{}
 }
 
-// read asks for a fresh reading of an agent that accepted a prompt and has shown
-// nothing since: the result of the prompt may have been seen before its
-// submission was reported, and then nothing changes any more. It returns when to
-// do so, zero: not.
-func (o *owner) read(s prompt.Observation, now time.Time) time.Time {
+// requestReading requests a new reading of an agent that accepted a prompt if no reading arrived
+// after that: the last reading may be older than the submission, and then nothing would change any
+// more. It returns when to run again, or zero if that is not needed.
+func (o *owner) requestReading(s prompt.Observation, now time.Time) time.Time {
 	switch {
 	case o.readAt.IsZero() || s.AcceptedAt.IsZero() || s.ReadAt.After(s.AcceptedAt):
 		return time.Time{}
@@ -188,8 +189,7 @@ func (o *owner) read(s prompt.Observation, now time.Time) time.Time {
 	return now.Add(settled)
 }
 
-// do does one action; wait says that nothing else is to be done before at or a
-// change.
+// do carries out one action. wait means that nothing else can be done before at or a change.
 func (o *owner) do(ctx context.Context, a prompt.Action, v session.Snapshot) (at time.Time, wait bool) {
 	switch a.Verb {
 	case prompt.VerbMove:
@@ -206,7 +206,7 @@ func (o *owner) do(ctx context.Context, a prompt.Action, v session.Snapshot) (at
 	}
 }
 
-// earlier returns the earlier of two times; zero is never.
+// earlier returns the earlier of two times. Zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -214,15 +214,15 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// explain keeps why the first prompt waits, for those who ask.
-func (o *owner) explain(why, held string) {
+// setWaitReason stores why the first prompt waits, for listings.
+func (o *owner) setWaitReason(why, held string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.why, o.queue.holdReason = why, held
 }
 
-// saved records how a change went. After a failure of the store nothing is done for
-// a while; a receipt that is over is no failure.
+// saved handles the result of a change. After a failure of the store nothing is done for a while;
+// it returns until when. errEnded is not a failure.
 func (o *owner) saved(err error) (at time.Time, wait bool) {
 	if err == nil || errors.Is(err, errEnded) {
 		o.retry, o.hold = retryFirst, time.Time{}
@@ -233,10 +233,11 @@ func (o *owner) saved(err error) (at time.Time, wait bool) {
 	return o.hold, true
 }
 
+// move changes the state of a receipt as the rules require.
 func (o *owner) move(ctx context.Context, a prompt.Action) (at time.Time, wait bool) {
 	_, err := o.change(ctx, o.queue, a.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if prompt.Advance(r.State, a.To) != nil {
-			return r, errEnded // somebody changed it since it was looked at
+			return r, errEnded // the receipt has changed since the rules read it
 		}
 		if a.Evidence != "" {
 			r.Evidence = a.Evidence

@@ -11,17 +11,17 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Nudge takes a prompt for the target and returns its receipt when it is
-// durable, or, with req.Wait, when it has come so far or ended. A target that
-// takes no prompts is client.ErrRefused, and so is a key that was used before for
-// another prompt. If the store fails it is client.ErrUnavailable: a prompt without
-// a key is then withdrawn if it was kept all the same, one with a key is sent, and
-// not twice if its sender asks again.
+// Nudge accepts a prompt for the target and returns its receipt when that is saved. With req.Wait
+// it returns when the receipt has that state or has ended. It returns client.ErrRefused if the
+// target accepts no prompts, or if the key was used for another prompt. It returns
+// client.ErrUnavailable if the store fails. In that case a prompt without a key is withdrawn if it
+// was saved after all. A prompt with a key is sent if it was saved, and a repeated call with the
+// same key does not send it twice.
 func (e *Engine) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
 	return e.nudge(ctx, target, req, "")
 }
 
-// nudge is Nudge for a prompt that may repeat another one.
+// nudge does the work of Nudge. retryOf is the ID of the receipt that the prompt repeats, or empty.
 func (e *Engine) nudge(ctx context.Context, target string, req client.NudgeRequest, retryOf string) (client.Receipt, error) {
 	r, err := e.receiptFor(req)
 	if err == nil {
@@ -46,8 +46,7 @@ func (e *Engine) nudge(ctx context.Context, target string, req client.NudgeReque
 	return e.await(ctx, kept.ID, req.Wait)
 }
 
-// receiptFor makes the receipt of a request, checked as far as it can be without
-// its target.
+// receiptFor returns a new receipt for a request, after all checks that need no target.
 func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	blocks, err := content(req.Text, req.Files)
 	if err != nil {
@@ -76,7 +75,8 @@ func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	}, nil
 }
 
-// accept binds the receipt to the instance that it is for, and keeps it.
+// accept binds the receipt to an instance and saves it. If its key is known, it returns the
+// existing receipt.
 func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.Snapshot, req client.NudgeRequest) (prompt.Receipt, error) {
 	e.mu.Lock()
 	b := e.queueLocked(v.Session, v.Agent)
@@ -107,14 +107,15 @@ func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.Snapsho
 	return kept, nil
 }
 
-// bind says which instance the receipt is for, or why there can be none.
+// bind sets the instance of the receipt. It returns client.ErrRefused if no instance can get the
+// prompt.
 func bind(r *prompt.Receipt, v session.Snapshot, req client.NudgeRequest) error {
 	if err := refusal(v, v.Agent); err != nil {
 		return err
 	}
 	r.Successor, r.Instance = req.Successor, req.Instance
 	switch {
-	case v.Unknown != "": // what runs is not known: it is held for whom it is said to be for, or the next
+	case v.Unknown != "": // the running instance is not known: the prompt waits for the requested instance, or the next one
 		return nil
 	case v.Running && r.Instance == "":
 		r.Instance, r.Conversation = v.Instance, v.Conversation.ID
@@ -124,7 +125,7 @@ func bind(r *prompt.Receipt, v session.Snapshot, req client.NudgeRequest) error 
 	return nil
 }
 
-// checkCapacity refuses what a queue cannot hold.
+// checkCapacity returns client.ErrRefused if the queue is full.
 func (e *Engine) checkCapacity(b *sessionQueue, r prompt.Receipt) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -145,14 +146,14 @@ func (e *Engine) ready(ctx context.Context) error {
 	case <-e.loaded:
 		return nil
 	case <-e.done:
-		return fmt.Errorf("%w: the controller ends", client.ErrUnavailable)
+		return fmt.Errorf("%w: the controller is stopping", client.ErrUnavailable)
 	case <-ctx.Done():
-		return fmt.Errorf("%w: the prompts cannot be read yet", client.ErrUnavailable)
+		return fmt.Errorf("%w: the controller has not read its prompts yet; try again", client.ErrUnavailable)
 	}
 }
 
-// EditPrompt changes a prompt that waits; it keeps its place among those of its
-// priority. One that is on its way or over is client.ErrRefused.
+// EditPrompt changes a queued prompt. It stays in its position among the prompts of its priority.
+// EditPrompt returns client.ErrRefused if the prompt is being delivered or has ended.
 func (e *Engine) EditPrompt(ctx context.Context, id string, req client.EditRequest) (client.Receipt, error) {
 	return e.amend(ctx, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		now := e.opts.Now()
@@ -181,7 +182,7 @@ func (e *Engine) EditPrompt(ctx context.Context, id string, req client.EditReque
 	})
 }
 
-// amend changes a prompt that waits, and returns it.
+// amend changes a queued prompt and returns it.
 func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) (client.Receipt, error) {
 	if err := e.ready(ctx); err != nil {
 		return client.Receipt{}, err
@@ -217,6 +218,7 @@ func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt)
 	}
 }
 
+// tooLate returns the error for a prompt that is no longer queued.
 func tooLate(id, state string) error {
-	return fmt.Errorf("%w: the prompt %s does not wait any more: it is %s", client.ErrRefused, id, state)
+	return fmt.Errorf("%w: the prompt %s is no longer waiting: it is %s", client.ErrRefused, id, state)
 }

@@ -15,26 +15,31 @@ import (
 )
 
 const (
-	// maxText bounds the text of one prompt, maxFiles its files.
+	// maxText is the largest size of a prompt's text in bytes, and maxFiles the largest number of
+	// its files.
 	maxText  = 1 << 20
 	maxFiles = 64
-	// defaultTTL is how long a prompt may wait if its sender does not say.
+	// defaultTTL is how long a prompt may wait if its sender sets no limit.
 	defaultTTL = 24 * time.Hour
-	// maxWaiting and maxWaitingBytes bound the queue of one session.
+	// maxWaiting and maxWaitingBytes are the largest number and total size of the open prompts of
+	// one session.
 	maxWaiting      = 10_000
 	maxWaitingBytes = 64 << 20
-	// headBytes is how much of a text is shown in listings.
+	// headBytes is how many bytes of a text are shown in listings.
 	headBytes = 200
-	// maxMetadata and maxMetadataBytes bound what goes along with a prompt.
+	// maxMetadata and maxMetadataBytes are the largest number and total size of a prompt's metadata
+	// entries.
 	maxMetadata      = 32
 	maxMetadataBytes = 16 << 10
 )
 
+// invalid returns a client.ErrInvalid with a message.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", client.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// content returns the blocks of a prompt, checked.
+// content returns the content blocks of a prompt, or client.ErrInvalid if the text or a file is not
+// valid.
 func content(text string, files []string) ([]runtime.ContentBlock, error) {
 	switch {
 	case text == "" && len(files) == 0:
@@ -55,19 +60,19 @@ func content(text string, files []string) ([]runtime.ContentBlock, error) {
 			return nil, invalid("the path %q is not absolute", file)
 		}
 		if _, err := os.Stat(file); err != nil {
-			return nil, invalid("cannot hand over a file: %v", err)
+			return nil, invalid("cannot read a file of the prompt: %v", err)
 		}
 		blocks = append(blocks, runtime.ContentBlock{Type: runtime.ContentFilePath, Path: file})
 	}
 	return blocks, nil
 }
 
-// checkMetadata bounds what goes along with a prompt.
+// checkMetadata returns client.ErrInvalid if the metadata of a prompt is not valid or too large.
 func checkMetadata(m map[string]string) error {
 	size := 0
 	for key, value := range m {
 		if key == "" || !utf8.ValidString(key) || !utf8.ValidString(value) {
-			return invalid("the metadata %q is nameless, or not UTF-8", key)
+			return invalid("the metadata key %q is empty, or it or its value is not UTF-8", key)
 		}
 		size += len(key) + len(value)
 	}
@@ -77,7 +82,7 @@ func checkMetadata(m map[string]string) error {
 	return nil
 }
 
-// digest distinguishes the content of one prompt from that of another.
+// digest returns a hash of the content, to recognize the same prompt.
 func digest(blocks []runtime.ContentBlock) string {
 	sum := sha256.New()
 	for _, b := range blocks {
@@ -86,11 +91,12 @@ func digest(blocks []runtime.ContentBlock) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// replaceText returns the blocks with another text.
+// replaceText returns the content with a new text and the same files.
 func replaceText(blocks []runtime.ContentBlock, text string) ([]runtime.ContentBlock, error) {
 	return content(text, filesOf(blocks))
 }
 
+// filesOf returns the paths of the files in the content.
 func filesOf(blocks []runtime.ContentBlock) []string {
 	var files []string
 	for _, b := range blocks {
@@ -101,7 +107,7 @@ func filesOf(blocks []runtime.ContentBlock) []string {
 	return files
 }
 
-// head returns the beginning of a text, cut between characters.
+// head returns the beginning of a text, at most headBytes bytes of whole characters.
 func head(text string) string {
 	if len(text) <= headBytes {
 		return text
@@ -113,7 +119,7 @@ func head(text string) string {
 	return text[:end]
 }
 
-// The words for priorities.
+// The names of priorities.
 var priorities = []string{prompt.System: "system", prompt.Urgent: "urgent", prompt.Normal: "normal"}
 
 func priorityOf(word string) (prompt.Priority, error) {

@@ -9,10 +9,10 @@ import (
 	"gascity/runtime"
 )
 
-// RetryPrompt sends the prompt of a receipt that has ended once more, as a new prompt with an
-// ID of its own whose receipt names the old one. It is for the instance that runs now, or the
-// next one. client.ErrRefused: it has not ended, a turn worked on it, or the agent may have got
-// it and req does not consent to its arriving twice.
+// RetryPrompt sends the prompt of an ended receipt again, as a new prompt whose receipt names the
+// old one. The new prompt is for the instance that runs now, or the next one. RetryPrompt returns
+// client.ErrRefused if the receipt has not ended, if a turn worked on the prompt, or if the agent
+// may have got it and req.Force is not set.
 func (e *Engine) RetryPrompt(ctx context.Context, id string, req client.RetryRequest) (client.Receipt, error) {
 	if err := e.ready(ctx); err != nil {
 		return client.Receipt{}, err
@@ -24,7 +24,7 @@ func (e *Engine) RetryPrompt(ctx context.Context, id string, req client.RetryReq
 	if err := mayRetry(old, req.Force); err != nil {
 		return client.Receipt{}, err
 	}
-	if old.Content == nil { // an open one is not read from the store
+	if old.Content == nil { // an open receipt in memory may have no content
 		if old, err = e.opts.Store.Receipt(ctx, id); err != nil {
 			return client.Receipt{}, fmt.Errorf("%w: cannot read the prompt %s: %w", client.ErrUnavailable, id, err)
 		}
@@ -39,7 +39,7 @@ func (e *Engine) RetryPrompt(ctx context.Context, id string, req client.RetryReq
 	return e.nudge(ctx, old.Session, again, old.ID)
 }
 
-// mayRetry says why a prompt is not sent once more; nil: it may be.
+// mayRetry returns the error that refuses a retry, or nil if the prompt may be sent again.
 func mayRetry(r prompt.Receipt, force bool) error {
 	switch r.State {
 	case prompt.Dead, prompt.Expired, prompt.Cancelled:
@@ -60,7 +60,7 @@ func mayRetry(r prompt.Receipt, force bool) error {
 	}
 }
 
-// textOf returns the blocks that are text.
+// textOf returns the text blocks of the content.
 func textOf(blocks []runtime.ContentBlock) []runtime.ContentBlock {
 	var texts []runtime.ContentBlock
 	for _, b := range blocks {

@@ -11,31 +11,31 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// uncertainReceipt is an uncertain receipt: it is unknown whether the store keeps it, and
-// its sender got the error that it does not.
+// uncertainReceipt is a receipt that may or may not be in the store. Its sender got an error.
 type uncertainReceipt struct {
 	queue   *sessionQueue
 	receipt prompt.Receipt // without content
 }
 
-// maxUncertain is how many there may be before nothing new is tried.
+// maxUncertain is the largest number of uncertain receipts. While it is reached, new prompts are
+// refused.
 const maxUncertain = 1000
 
-// saveNew saves a new receipt. If the store fails after it may have kept it, keep
-// asks the store; without an answer the receipt is uncertain, see resolveUncertain.
-// The caller has the turn of b.
+// saveNew saves a new receipt. If the store fails, saveNew asks whether the receipt was saved after
+// all. Without an answer the receipt is uncertain, see resolveUncertain. known is true if the store
+// already had a receipt with the same key. The caller must have called b.begin.
 func (e *Engine) saveNew(ctx context.Context, b *sessionQueue, r prompt.Receipt) (prompt.Receipt, bool, error) {
 	e.mu.Lock()
 	many := len(e.uncertain) >= maxUncertain
 	e.mu.Unlock()
 	if many {
-		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: the store has not answered for %d others whether it keeps them", client.ErrUnavailable, maxUncertain)
+		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot save the prompt: the store has not answered for %d other prompts", client.ErrUnavailable, maxUncertain)
 	}
 	sctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
 	kept, known, err := e.opts.Store.AddReceipt(sctx, r)
 	if err == nil {
-		e.degrade("", nil)
+		e.setStoreError("", nil)
 		return kept, known, nil
 	}
 	rctx, cancelRead := context.WithTimeout(context.WithoutCancel(ctx), readTime)
@@ -43,14 +43,15 @@ func (e *Engine) saveNew(ctx context.Context, b *sessionQueue, r prompt.Receipt)
 	if kept, again := e.opts.Store.Receipt(rctx, r.ID); again == nil {
 		return kept, false, nil
 	}
-	e.degrade("keep a prompt", err)
+	e.setStoreError("save a prompt", err)
 	e.markUncertain(b, r)
 	if r.Key != "" {
-		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt; asked again with the key %q it is not sent twice: %w", client.ErrUnavailable, r.Key, err)
+		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot save the prompt; send it again with the key %q, it will not be sent twice: %w", client.ErrUnavailable, r.Key, err)
 	}
-	return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: %w", client.ErrUnavailable, err)
+	return prompt.Receipt{}, false, fmt.Errorf("%w: cannot save the prompt: %w", client.ErrUnavailable, err)
 }
 
+// markUncertain adds an uncertain receipt and wakes resolveUncertain.
 func (e *Engine) markUncertain(b *sessionQueue, r prompt.Receipt) {
 	r.Content = nil // the store has it, or it is not needed
 	e.mu.Lock()
@@ -58,11 +59,12 @@ func (e *Engine) markUncertain(b *sessionQueue, r prompt.Receipt) {
 	e.mu.Unlock()
 	select {
 	case e.uncertainAdded <- struct{}{}:
-	default: // it is going to look
+	default: // it is already woken
 	}
 }
 
-// resolveUncertain asks for each uncertain receipt until the store answers.
+// resolveUncertain asks the store about each uncertain receipt until the store answers. It returns
+// when ctx ends.
 func (e *Engine) resolveUncertain(ctx context.Context) {
 	for wait := retryFirst; ; {
 		e.mu.Lock()
@@ -90,20 +92,20 @@ func (e *Engine) resolveUncertain(ctx context.Context) {
 	}
 }
 
-// reasonNotSaved is why a prompt without a key is withdrawn: its sender may have sent
-// another one instead, and that cannot be detected.
+// reasonNotSaved is the reason of a withdrawn prompt without a key. Its sender may have sent
+// another prompt instead, and gc cannot detect that.
 const reasonNotSaved = "its sender got an error: it could not be kept"
 
-// resolveUncertainOne asks the store whether it keeps an uncertain receipt: by a change, because
-// changes take effect in their order, so that no write comes after the answer. One
-// with a key is taken in, since its sender can ask for it by that; another one is
-// withdrawn. It is false if the store did not answer.
+// resolveUncertainOne asks the store about an uncertain receipt. It asks by a write, because writes
+// take effect in order, so no earlier write can follow the answer. A receipt with a key is added to
+// its queue, because its sender can ask for it by the key. A receipt without a key is withdrawn. It
+// returns false if the store did not answer.
 func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bool {
 	if g.queue.begin(ctx) != nil {
 		return false
 	}
 	defer g.queue.end()
-	if e.has(g.receipt.ID) { // its sender has asked again
+	if e.has(g.receipt.ID) { // its sender has sent it again
 		return true
 	}
 	r := g.receipt
@@ -112,7 +114,7 @@ func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bo
 	}
 	switch err := e.save(ctx, r); {
 	case errors.Is(err, prompt.ErrUnknown), errors.Is(err, prompt.ErrEnded):
-		e.degrade("", nil)
+		e.setStoreError("", nil)
 		return true
 	case err != nil:
 		return false
@@ -130,14 +132,15 @@ func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bo
 	return true
 }
 
+// has reports whether a receipt is open.
 func (e *Engine) has(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.index[id] != nil
 }
 
-// put takes a receipt that the store keeps into its box, unless it is there or has
-// ended. The caller has the turn of b, and read the receipt in it.
+// put adds a receipt from the store to its queue, unless it is there or has ended. The caller must
+// have called b.begin before it read the receipt.
 func (e *Engine) put(b *sessionQueue, kept prompt.Receipt) {
 	if kept.Final() || e.has(kept.ID) {
 		return
@@ -148,7 +151,7 @@ func (e *Engine) put(b *sessionQueue, kept prompt.Receipt) {
 	e.putLocked(b, kept)
 }
 
-// putStored is put for a receipt that was read at another time.
+// putStored reads a receipt from the store again and adds it to its queue.
 func (e *Engine) putStored(ctx context.Context, r prompt.Receipt) error {
 	e.mu.Lock()
 	b := e.queueLocked(r.Session, r.Agent)
@@ -165,8 +168,8 @@ func (e *Engine) putStored(ctx context.Context, r prompt.Receipt) error {
 	return nil
 }
 
-// samePrompt refuses a key that was used for another prompt. An account from a
-// time when that was not noted is taken for the same.
+// samePrompt returns client.ErrRefused if the key of r was used for another prompt. A receipt of an
+// earlier version without a digest counts as the same prompt.
 func samePrompt(known, r prompt.Receipt) error {
 	differs := ""
 	switch {
@@ -180,11 +183,10 @@ func samePrompt(known, r prompt.Receipt) error {
 	return fmt.Errorf("%w: the key %q was used before %s, see the receipt %s; another prompt needs another key", client.ErrRefused, r.Key, differs, known.ID)
 }
 
-// recent is how many ended receipts of a session are looked at for a key, and
-// listed.
+// recent is how many ended receipts are searched for a key, and listed.
 const recent = 200
 
-// findByKey finds the receipt of a key.
+// findByKey returns the receipt of a session with a key.
 func (e *Engine) findByKey(ctx context.Context, b *sessionQueue, key string) (prompt.Receipt, bool) {
 	if key == "" {
 		return prompt.Receipt{}, false

@@ -13,45 +13,45 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// sessionQueue holds the open receipts of one session.
+// sessionQueue contains the open receipts of one session.
 type sessionQueue struct {
 	session string
-	turn    chan struct{} // holds one token: the right to change receipts, kept across a save
-	wakeup  chan struct{} // holds a token if the owner is to look
+	turn    chan struct{} // a lock of capacity 1 for changes of receipts, see begin; held during a save
+	wakeup  chan struct{} // buffer of 1: the owner must run
 
 	// Guarded by Engine.mu.
 	agent      string
-	receipts   map[string]*prompt.Receipt // as they are saved; replaced, never changed
-	bytes      int                        // of their texts
-	why        string                     // why the first one waits
-	holdReason string                     // why none is handed over for now, see Options.PromptHold
+	receipts   map[string]*prompt.Receipt // as saved; entries are replaced and never changed in place
+	bytes      int                        // total size of their texts
+	why        string                     // why the first prompt waits
+	holdReason string                     // why no prompt is delivered now, see Options.PromptHold
 	owned      bool
 	accepted   acceptance
 	input      inputState
-	// watchedFrom is since when this controller can ask about deliveries of earlier ones.
+	// watchedFrom is since when this controller can observe the session.
 	watchedFrom time.Time
 	recheck     bool // the input box may have changed since the last attempt
-	// seenIdle is the instance of an earlier controller that was seen at rest since, or was
+	// seenIdle is an instance of an earlier controller that this controller has seen idle or has
 	// given a prompt.
 	seenIdle string
-	worked   map[string]bool          // injected receipts that the agent says it has worked on; what came of their attempt is not saved yet
-	aborted  map[string]bool          // injected receipts whose turn was aborted; what came of their attempt is not saved yet
-	reported map[string]time.Time     // by receipt, handed over: when a hook of the agent said that the prompt began a turn
-	names    map[string]string        // of their prompts, by which hooks call them
-	files    map[string]textFile      // by receipt: that the agent was given and that are not removed yet
-	changed  map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
+	worked   map[string]bool          // injected receipts that the agent reported as worked on, and whose outcome is not saved yet
+	aborted  map[string]bool          // injected receipts whose turn was aborted, and whose outcome is not saved yet
+	reported map[string]time.Time     // when a hook reported that the prompt started a turn, by receipt
+	hashes   map[string]string        // hashes of delivered prompts, as hooks report them, by receipt
+	files    map[string]textFile      // files that the agent was given and that are not removed yet, by receipt
+	changed  map[string]chan struct{} // closed by the next change of a receipt, by receipt; only if a call waits for it
 
-	queued atomic.Int64 // of the receipts; those on their way
-	newest atomic.Int64 // when the newest of them was accepted, in Unix nanoseconds; of an empty queue it is old
+	queued atomic.Int64 // number of queued and injected receipts
+	newest atomic.Int64 // when the newest of them was accepted, in Unix nanoseconds; out of date if there are none
 }
 
-// acceptance is the last prompt that an instance of the session took.
+// acceptance is the last prompt that an instance of the session accepted.
 type acceptance struct {
 	instance string
 	at       time.Time
 }
 
-// lastAccepted returns when the instance last took a prompt, zero if that is not known.
+// lastAccepted returns when the instance last accepted a prompt, or zero if that is not known.
 func (e *Engine) lastAccepted(b *sessionQueue, instance string) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,16 +61,17 @@ func (e *Engine) lastAccepted(b *sessionQueue, instance string) time.Time {
 	return b.accepted.at
 }
 
-// errEnded reports that a receipt is not open any more.
+// errEnded means that a receipt is not open any more, or that a change does not apply.
 var errEnded = errors.New("the receipt has ended")
 
+// queueLocked returns the queue of a session, and creates it if there is none.
 func (e *Engine) queueLocked(session, agent string) *sessionQueue {
 	b := e.queues[session]
 	if b == nil {
 		b = &sessionQueue{
 			session: session, turn: make(chan struct{}, 1), wakeup: make(chan struct{}, 1),
 			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{}, worked: map[string]bool{},
-			aborted: map[string]bool{}, reported: map[string]time.Time{}, names: map[string]string{}, files: map[string]textFile{},
+			aborted: map[string]bool{}, reported: map[string]time.Time{}, hashes: map[string]string{}, files: map[string]textFile{},
 		}
 		e.queues[session] = b
 		e.bySession.Store(session, b)
@@ -79,21 +80,22 @@ func (e *Engine) queueLocked(session, agent string) *sessionQueue {
 	return b
 }
 
-// wakeOwner makes the owner look.
+// wakeOwner makes the owner run. It does not block.
 func (b *sessionQueue) wakeOwner() {
 	select {
 	case b.wakeup <- struct{}{}:
-	default: // it is going to
+	default: // it is already woken
 	}
 }
 
+// listLocked returns the open receipts in no particular order.
 func (b *sessionQueue) listLocked() []*prompt.Receipt {
 	return slices.AppendSeq(make([]*prompt.Receipt, 0, len(b.receipts)), maps.Values(b.receipts))
 }
 
-// putLocked keeps a saved receipt, or drops it if it is final.
+// putLocked puts a saved receipt into the queue, or removes it if it is final.
 func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
-	worked, aborted, name := b.worked[r.ID], b.aborted[r.ID], b.names[r.ID]
+	worked, aborted, name := b.worked[r.ID], b.aborted[r.ID], b.hashes[r.ID]
 	at, heard := b.reported[r.ID]
 	e.dropLocked(b, r.ID)
 	if worked && r.State == prompt.Injected {
@@ -103,7 +105,7 @@ func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
 		b.aborted[r.ID] = true
 	}
 	if handedOver := r.State == prompt.Injected || r.State == prompt.Submitted && !r.Final(); handedOver {
-		b.names[r.ID] = name
+		b.hashes[r.ID] = name
 		if heard {
 			b.reported[r.ID] = at
 		}
@@ -114,7 +116,7 @@ func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
 	if !r.Final() {
 		b.receipts[r.ID] = &r
 		b.bytes += r.Bytes
-		b.queued.Add(onItsWay(&r))
+		b.queued.Add(queuedCount(&r))
 		b.newest.Store(max(b.newest.Load(), r.CreatedAt.UnixNano()))
 		e.index[r.ID] = b
 	}
@@ -123,17 +125,17 @@ func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
 	b.wakeOwner()
 }
 
-// dropLocked forgets a receipt, and notifies those who wait for its change.
+// dropLocked removes a receipt from the queue and wakes the calls that wait for its change.
 func (e *Engine) dropLocked(b *sessionQueue, id string) {
 	if r := b.receipts[id]; r != nil {
 		b.bytes -= r.Bytes
-		b.queued.Add(-onItsWay(r))
+		b.queued.Add(-queuedCount(r))
 	}
 	delete(b.receipts, id)
 	delete(b.worked, id)
 	delete(b.aborted, id)
 	delete(b.reported, id)
-	delete(b.names, id)
+	delete(b.hashes, id)
 	delete(e.index, id)
 	if waited, ok := b.changed[id]; ok {
 		close(waited)
@@ -141,15 +143,15 @@ func (e *Engine) dropLocked(b *sessionQueue, id string) {
 	}
 }
 
-// onItsWay counts a receipt that is listed in the queue.
-func onItsWay(r *prompt.Receipt) int64 {
+// queuedCount returns 1 for a queued or injected receipt, and 0 for any other.
+func queuedCount(r *prompt.Receipt) int64 {
 	if r.IsQueued() || r.State == prompt.Injected {
 		return 1
 	}
 	return 0
 }
 
-// changeLocked returns what the next change of an open receipt closes.
+// changeLocked returns a channel that is closed by the next change of an open receipt.
 func (b *sessionQueue) changeLocked(id string) <-chan struct{} {
 	waited, ok := b.changed[id]
 	if !ok {
@@ -159,23 +161,24 @@ func (b *sessionQueue) changeLocked(id string) <-chan struct{} {
 	return waited
 }
 
+// wakeLoop makes Run check for queues without an owner. It does not block.
 func (e *Engine) wakeLoop() {
 	select {
 	case e.wakeup <- struct{}{}:
-	default: // Run is going to look
+	default: // it is already woken
 	}
 }
 
-// unowned returns the boxes that need an owner; the caller makes one for each.
-func (e *Engine) unowned() []*sessionQueue {
+// popOwnerless returns the queues that need an owner. The caller must start one for each.
+func (e *Engine) popOwnerless() []*sessionQueue {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	boxes := e.ownerless
+	queues := e.ownerless
 	e.ownerless = nil
-	return boxes
+	return queues
 }
 
-// release ends the ownership of an empty box; it is false if the box is not.
+// release ends the ownership of an empty queue. It returns false if the queue is not empty.
 func (e *Engine) release(b *sessionQueue) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -183,18 +186,18 @@ func (e *Engine) release(b *sessionQueue) bool {
 		return false
 	}
 	b.owned, b.why, b.holdReason = false, "", ""
-	e.wakeLoop() // it may be time to forget
+	e.wakeLoop() // old receipts may be due for deletion
 	return true
 }
 
-// open returns the open receipts of a box.
+// open returns the open receipts of a queue.
 func (e *Engine) open(b *sessionQueue) []*prompt.Receipt {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return b.listLocked()
 }
 
-// begin takes the right to change receipts of the box; the caller calls end.
+// begin acquires the right to change receipts of the queue. The caller must call end.
 func (b *sessionQueue) begin(ctx context.Context) error {
 	select {
 	case b.turn <- struct{}{}:
@@ -204,11 +207,12 @@ func (b *sessionQueue) begin(ctx context.Context) error {
 	}
 }
 
+// end releases the right to change receipts of the queue.
 func (b *sessionQueue) end() { <-b.turn }
 
-// change saves what edit makes of an open receipt, and then takes it over into
-// memory. A receipt that is not open is errEnded. If edit or the store fails,
-// nothing has changed.
+// change applies edit to an open receipt, saves the result, and then replaces the receipt in
+// memory. It returns errEnded if the receipt is not open. If edit or the store fails, nothing
+// changes.
 func (e *Engine) change(ctx context.Context, b *sessionQueue, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) (prompt.Receipt, error) {
 	if err := b.begin(ctx); err != nil {
 		return prompt.Receipt{}, err
@@ -227,7 +231,7 @@ func (e *Engine) change(ctx context.Context, b *sessionQueue, id string, edit fu
 	}
 	saved := after
 	if slices.Equal(before.Content, after.Content) {
-		saved.Content = nil // the store has it
+		saved.Content = nil // unchanged: the store has it
 	}
 	if err := e.save(ctx, saved); err != nil {
 		if errors.Is(err, prompt.ErrEnded) || errors.Is(err, prompt.ErrUnknown) {
@@ -251,22 +255,22 @@ func (e *Engine) change(ctx context.Context, b *sessionQueue, id string, edit fu
 	return after, nil
 }
 
-// save saves a receipt and notes whether the store works.
+// save writes a receipt to the store and records whether the store works.
 func (e *Engine) save(ctx context.Context, r prompt.Receipt) error {
 	ctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
 	return e.trackSave(r.ID, e.opts.Store.SaveReceipt(ctx, r))
 }
 
-// trackSave records by the result of a save whether the store works.
+// trackSave records from the result of a write whether the store works. It returns err.
 func (e *Engine) trackSave(id string, err error) error {
 	switch {
 	case err == nil:
-		e.degrade("", nil)
+		e.setStoreError("", nil)
 	case errors.Is(err, prompt.ErrEnded), errors.Is(err, prompt.ErrUnknown):
-		e.opts.Logger.Error("a receipt is gone from the store", "receipt", id, "error", err)
+		e.opts.Logger.Error("a receipt is missing or final in the store", "receipt", id, "error", err)
 	default:
-		e.degrade("save the receipt of a prompt", err)
+		e.setStoreError("save the receipt of a prompt", err)
 	}
 	return err
 }

@@ -7,9 +7,9 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// watch adds to what is seen of a session since when this controller knows it, and whether it
-// was taken over from an earlier one and has not been seen at rest since.
-func (o *owner) watch(s *prompt.Observation, v session.Snapshot, now time.Time) {
+// addWatchTimes adds to an observation since when this controller knows the session, and whether
+// the instance was started before this controller and has not been seen idle since.
+func (o *owner) addWatchTimes(s *prompt.Observation, v session.Snapshot, now time.Time) {
 	s.Progress = o.opts.Progress()
 	if s.Known && o.watched.IsZero() {
 		o.watched = now
@@ -21,7 +21,7 @@ func (o *owner) watch(s *prompt.Observation, v session.Snapshot, now time.Time) 
 	o.queue.watchedFrom = s.WatchedFrom
 	o.mu.Unlock()
 	if blocked := o.blockedInstance(); s.Instance != "" && blocked != "" && blocked != s.Instance {
-		o.inputFree(o.queue)
+		o.setInputFree(o.queue)
 	}
 	if s.Instance == "" || !v.StartedAt.Before(o.began) || v.StartedAt.IsZero() {
 		return
@@ -39,15 +39,15 @@ func (o *owner) watch(s *prompt.Observation, v session.Snapshot, now time.Time) 
 	}
 }
 
-// markSeenIdle records that nothing of the time before this controller is to be waited for.
+// markSeenIdle records that no activity from before this controller is left to wait for.
 func (o *owner) markSeenIdle(instance string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.seenIdle = instance
 }
 
-// tries records that an attempt begins: what may have changed before is seen by it.
-func (o *owner) tries(v session.Snapshot) {
+// recordAttempt records the start of an attempt, which takes account of all changes before it.
+func (o *owner) recordAttempt(v session.Snapshot) {
 	o.tried, o.triedAt = retryTriggerOf(v), o.opts.Now()
 	o.markSeenIdle(v.Instance)
 	o.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// wire returns a receipt as clients see it.
-func wire(r *prompt.Receipt) client.Receipt {
+// toClient returns a receipt as the control API returns it.
+func toClient(r *prompt.Receipt) client.Receipt {
 	out := client.Receipt{
 		ID: r.ID, Agent: r.Agent, Session: r.Session, Instance: r.Instance, State: string(r.State), Reason: r.Reason, Evidence: r.Evidence, Closed: r.Closed,
 		Priority: priorityWord(r.Priority), Source: r.Source, Key: r.Key, Text: r.Head, Bytes: r.Bytes, Files: filesOf(r.Content),
@@ -26,10 +26,10 @@ func wire(r *prompt.Receipt) client.Receipt {
 	return out
 }
 
-// answer is wire for a receipt that may be an open one of b, with its place and
-// what it waits for.
+// answer returns a receipt as the control API returns it. If it is open in queue b, the result
+// includes its deadline, position and wait reason.
 func (e *Engine) answer(b *sessionQueue, r prompt.Receipt) client.Receipt {
-	out := wire(&r)
+	out := toClient(&r)
 	if b == nil || r.Final() {
 		return out
 	}
@@ -39,11 +39,12 @@ func (e *Engine) answer(b *sessionQueue, r prompt.Receipt) client.Receipt {
 		return out
 	}
 	out.Position = prompt.Position(b.listLocked(), r.ID)
-	out.Reason = e.whyLocked(b, out)
+	out.Reason = e.waitReasonLocked(b, out)
 	return out
 }
 
-// deadlineLocked is by when an injected receipt has left that state; zero for any other.
+// deadlineLocked returns by when an injected receipt leaves that state, or zero for any other
+// state.
 func (e *Engine) deadlineLocked(b *sessionQueue, r *prompt.Receipt) time.Time {
 	if r.State != prompt.Injected {
 		return time.Time{}
@@ -51,12 +52,12 @@ func (e *Engine) deadlineLocked(b *sessionQueue, r *prompt.Receipt) time.Time {
 	return r.Limit(prompt.Observation{Progress: e.opts.Progress(), WatchedFrom: b.watchedFrom})
 }
 
-// whyLocked is why a prompt waits; it is never empty. What holds all of them back is
-// said of each.
-func (e *Engine) whyLocked(b *sessionQueue, r client.Receipt) string {
+// waitReasonLocked returns why a prompt waits; it is never empty. A reason that holds back all
+// prompts comes first.
+func (e *Engine) waitReasonLocked(b *sessionQueue, r client.Receipt) string {
 	switch {
-	case e.degraded != "":
-		return "nothing is sent: " + e.degraded
+	case e.storeError != "":
+		return "nothing is sent: " + e.storeError
 	case b.holdReason != "":
 		return b.holdReason
 	case b.input.why != "":
@@ -73,7 +74,7 @@ func (e *Engine) whyLocked(b *sessionQueue, r client.Receipt) string {
 	return cmp.Or(r.Reason, b.why, next)
 }
 
-// kinds are the events of the states that somebody may wait for.
+// kinds are the events of receipt states.
 var kinds = map[prompt.State]struct {
 	kind event.Kind
 	text string
@@ -93,7 +94,7 @@ func (e *Engine) emitState(r prompt.Receipt) {
 	}
 }
 
-// report appends an event of a session, and has others look at it.
+// report appends an event of a session and calls Options.Changed.
 func (e *Engine) report(session, agent string, kind event.Kind, text string, data map[string]string) {
 	_, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: agent, Session: session, Text: text, Data: data})
 	if err != nil {
@@ -102,6 +103,7 @@ func (e *Engine) report(session, agent string, kind event.Kind, text string, dat
 	e.opts.Changed(session)
 }
 
+// emit appends an event of a receipt.
 func (e *Engine) emit(r prompt.Receipt, kind event.Kind, text string, more map[string]string) {
 	data := map[string]string{"receipt": r.ID, "priority": priorityWord(r.Priority)}
 	for key, value := range map[string]string{"reason": r.Reason, "evidence": r.Evidence, "source": r.Source, "instance": r.Instance} {

@@ -7,10 +7,10 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// Worked takes an agent's own word that a turn has worked on the prompt of a receipt. It
-// is kept when it returns nil, and may be said again and again. What is said of a prompt
-// that the instance was not given, or whose receipt has ended, changes nothing. If the
-// store fails it is client.ErrUnavailable: the agent has to report it again.
+// Worked records the agent's report that a turn has worked on the prompt of a receipt. The report
+// is saved when Worked returns nil; it may be repeated. It changes nothing if the instance was not
+// given the prompt or the receipt has ended. If the store fails, Worked returns an error and the
+// agent must repeat the report.
 func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 	if err := e.ready(ctx); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 			return r, errEnded
 		case r.State == prompt.Submitted:
 			return r.MarkWorked(e.opts.Now())
-		case r.State == prompt.Injected: // the end of its attempt takes it over
+		case r.State == prompt.Injected: // saveOutcome uses this when the attempt finishes
 			e.mu.Lock()
 			b.worked[id] = true
 			e.mu.Unlock()
@@ -41,7 +41,7 @@ func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 	return err
 }
 
-// hasWorked reports whether the agent says that it has worked on an injected prompt.
+// hasWorked reports whether the agent reported that it has worked on an injected prompt.
 func (o *owner) hasWorked(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
