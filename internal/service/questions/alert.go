@@ -16,8 +16,8 @@ const (
 	notifyLimit = 30 * time.Second
 )
 
-// alerts notifies people of questions, a few at a time and in the order of
-// their coming. Callers do not wait for it.
+// alerts calls notify for questions, with at most notifiers calls at once and in the order of add.
+// Callers do not wait for the calls.
 type alerts struct {
 	notify func(ctx context.Context, p client.Pending)
 
@@ -26,8 +26,8 @@ type alerts struct {
 	busy  int
 }
 
-// add queues an alert, and gives it to a new worker if there are few. Workers
-// end when the queue is empty.
+// add queues a question, and starts another goroutine if fewer than notifiers are running. A
+// goroutine returns when the queue is empty.
 func (a *alerts) add(ctx context.Context, jobs *sync.WaitGroup, p client.Pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -38,6 +38,7 @@ func (a *alerts) add(ctx context.Context, jobs *sync.WaitGroup, p client.Pending
 	}
 }
 
+// work notifies people of queued questions until the queue is empty.
 func (a *alerts) work(ctx context.Context) {
 	for {
 		p, ok := a.next()
@@ -50,6 +51,7 @@ func (a *alerts) work(ctx context.Context) {
 	}
 }
 
+// next removes and returns the first question of the queue. It returns false if the queue is empty.
 func (a *alerts) next() (client.Pending, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,7 +66,7 @@ func (a *alerts) next() (client.Pending, bool) {
 
 var errSlow = errors.New("it did not end within 30 s")
 
-// notify notifies people of one question, unless it has ended by now.
+// notify notifies people of one question, unless the question has ended.
 func (d *Service) notify(ctx context.Context, p client.Pending) {
 	now, err := d.Question(ctx, p.ID)
 	if err != nil || now.State != client.PendingOpen {

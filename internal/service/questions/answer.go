@@ -13,16 +13,16 @@ import (
 	"gascity/runtime"
 )
 
-// anonymousResponder is who answers without a name.
+// anonymousResponder is the recorded name of a person who answers without a name.
 const anonymousResponder = "somebody"
 
-// Respond answers a pending question, once, and returns its state after the
-// session has been read again.
+// Respond answers an open question, once. It returns the state of the question after the session
+// has been read again.
 //
-// A question that has ended, that somebody else is answering, or whose
-// instance is over, is client.ErrRefused; an answer that it does not offer is
-// client.ErrInvalid. Nothing has been sent then. client.ErrTimeout means that the
-// answer was handed over and the question was not seen to go within 5 s.
+// It returns client.ErrRefused if the question has ended, if another answer is being sent, or if
+// the instance that asked does not run. It returns client.ErrInvalid if the question does not offer
+// the answer. In these cases nothing was sent. client.ErrTimeout means that the answer was sent and
+// the question is still open after 5 s.
 func (d *Service) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
 	by := bound(strings.TrimSpace(req.By), maxWord)
 	if by == "" || by == byPolicy {
@@ -31,7 +31,7 @@ func (d *Service) Respond(ctx context.Context, id string, req client.RespondRequ
 	return d.answer(ctx, strings.ToLower(strings.TrimSpace(id)), func(p session.Pending) (reply, error) { return choose(p, req) }, by)
 }
 
-// answer sends an answer and waits for the result of the question.
+// answer sends an answer and waits for its effect on the question.
 func (d *Service) answer(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (client.Pending, error) {
 	if err := d.waitLoaded(ctx); err != nil {
 		return client.Pending{}, err
@@ -51,26 +51,26 @@ func (d *Service) answer(ctx context.Context, id string, make func(session.Pendi
 	return p, err
 }
 
-// attempt is one answer on its way.
+// attempt is one answer that is being sent.
 type attempt struct {
 	id    string
 	entry *entry
 	done  <-chan struct{}
 	view  session.Snapshot
-	asked session.Pending // as it was answered
+	asked session.Pending // the question when it was answered
 	reply reply
 }
 
-// isCityQuestion reports whether the city asks, and not the agent.
+// isCityQuestion reports whether the city asked the question, and not the agent.
 func (a *attempt) isCityQuestion() bool {
 	return a.view.CityQuestion != nil && a.view.CityQuestion.RequestID == a.asked.Request
 }
 
-// maxAnswerTries is how often an answer is handed over to a dialog that counts.
+// maxAnswerTries is how often an answer is sent to a dialog whose text changes with time.
 const maxAnswerTries = 5
 
-// sendAnswer passes an answer. A dialog that has ticked since it was read is answered
-// as it is now.
+// sendAnswer sends an answer. If only a displayed time has changed in the dialog since it was read,
+// it reads the dialog again and answers that.
 func (d *Service) sendAnswer(ctx context.Context, a attempt) error {
 	if a.isCityQuestion() {
 		return a.view.AnswerCityQuestion(ctx, a.reply.response)
@@ -95,7 +95,7 @@ func (d *Service) sendAnswer(ctx context.Context, a attempt) error {
 	return runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
 }
 
-// begin reserves the question for one answer and makes that durable.
+// begin reserves the question for one answer and saves the reservation.
 func (d *Service) begin(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (attempt, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *Service) begin(ctx context.Context, id string, make func(session.Pendin
 	}
 	v, known := d.foldLocked(ctx, name)
 	if _, err = d.openLocked(id); err != nil {
-		return attempt{}, err // it has just turned out to be over
+		return attempt{}, err // the new reading shows that it has ended
 	}
 	e := d.entries[name]
 	switch {
@@ -125,8 +125,8 @@ func (d *Service) begin(ctx context.Context, id string, make func(session.Pendin
 	return attempt{id: id, entry: e, done: e.done, view: v, asked: *e.Open, reply: r}, nil
 }
 
-// openLocked finds the session of an open question, and says of any other why
-// it cannot be answered.
+// openLocked returns the session of an open question. For any other ID it returns the error why
+// that cannot be answered.
 func (d *Service) openLocked(id string) (name string, err error) {
 	for name, e := range d.entries {
 		if e.Open != nil && e.Open.ID == id {
@@ -141,7 +141,7 @@ func (d *Service) openLocked(id string) (name string, err error) {
 	return "", notFound(id)
 }
 
-// ending says in words how an episode ended.
+// ending describes for people how a question ended.
 func ending(p session.Pending) string {
 	at := p.EndedAt.Format(time.RFC3339)
 	switch p.State {
@@ -156,8 +156,8 @@ func ending(p session.Pending) string {
 	}
 }
 
-// recordAnswer records what the driver said. An error is returned if nothing was sent;
-// if something may have been, the next reading shows it.
+// recordAnswer records the driver's result. It returns an error if nothing was sent. If something
+// may have been sent, the next reading shows the effect.
 func (d *Service) recordAnswer(ctx context.Context, a attempt, failed error) error {
 	refused := notSent(a, failed)
 	d.mu.Lock()
@@ -177,8 +177,8 @@ func (d *Service) recordAnswer(ctx context.Context, a attempt, failed error) err
 	return refused
 }
 
-// notSent translates a driver's error that proves that nothing was sent; any
-// other error is nil here.
+// notSent returns the error for the caller if the driver's error proves that nothing was sent,
+// otherwise nil.
 func notSent(a attempt, failed error) error {
 	switch {
 	case errors.Is(failed, runtime.ErrInteractionUnsupported), errors.Is(failed, errors.ErrUnsupported):
@@ -191,8 +191,8 @@ func notSent(a attempt, failed error) error {
 	return nil
 }
 
-// waitOutcome waits until the session has been read again, and returns the state of
-// the question. If nothing is read in time it reads itself.
+// waitOutcome waits until the session has been read again and returns the state of the question. If
+// there is no reading within answerGrace, it reads the session itself.
 func (d *Service) waitOutcome(ctx context.Context, a attempt) (client.Pending, error) {
 	timer := time.NewTimer(answerGrace)
 	defer timer.Stop()
@@ -228,8 +228,8 @@ func (d *Service) waitOutcome(ctx context.Context, a attempt) (client.Pending, e
 	}
 }
 
-// readAgain folds a reading of the driver itself, if the instance is still
-// the one that was answered.
+// readAgain applies a reading that came directly from the driver, if the instance that was answered
+// still runs.
 func (d *Service) readAgain(ctx context.Context, a attempt, asked *runtime.PendingInteraction, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -243,6 +243,7 @@ func (d *Service) readAgain(ctx context.Context, a attempt, asked *runtime.Pendi
 	d.SessionChanged(a.view.Session)
 }
 
+// orElse returns s, or other if s is empty.
 func orElse(s, other string) string {
 	if s == "" {
 		return other

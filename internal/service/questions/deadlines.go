@@ -11,12 +11,12 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// maxPause is a pause that ends with the next look.
+// maxPause is the pause when nothing is due. The next wake-up ends it.
 const maxPause = 1000 * time.Hour
 
-// dueLocked does what the time has come for: the first alert, and the policy at
+// runDueLocked does what is due for an open question: the first notification, and the policy after
 // the deadline.
-func (r *loop) dueLocked(ctx context.Context, e *entry, v session.Snapshot, known bool) {
+func (r *loop) runDueLocked(ctx context.Context, e *entry, v session.Snapshot, known bool) {
 	d, now := r.service, r.service.opts.Now()
 	if e.Open.Notified.IsZero() && known && v.Attached < 1 {
 		d.changeLocked(ctx, e, func(p *session.Pending) { p.Notified = now })
@@ -44,7 +44,7 @@ func (r *loop) dueLocked(ctx context.Context, e *entry, v session.Snapshot, know
 	}
 }
 
-// escalateLocked notifies people once more, once.
+// escalateLocked notifies people a second time. It does nothing if that has been done.
 func (r *loop) escalateLocked(ctx context.Context, e *entry, reason string) {
 	if !e.Open.Escalated.IsZero() {
 		return
@@ -65,8 +65,8 @@ func (r *loop) escalateLocked(ctx context.Context, e *entry, reason string) {
 	r.alert(ctx, *e.Open)
 }
 
-// applyPolicy gives the policy's answer. What cannot be done is escalated, and
-// tried again a few times.
+// applyPolicy answers a question with the policy's answer. If that fails, it escalates the
+// question; the answer is tried again later, at most maxPolicyTries times in all.
 func (r *loop) applyPolicy(ctx context.Context, name, id string) {
 	d := r.service
 	_, err := d.answer(ctx, id, policyAnswer, byPolicy)
@@ -84,7 +84,8 @@ func (r *loop) applyPolicy(ctx context.Context, name, id string) {
 	d.due.Wake()
 }
 
-// changeLocked replaces the open episode: shown ones are never changed.
+// changeLocked changes the open question on a copy, because published questions must not change,
+// and saves it.
 func (d *Service) changeLocked(ctx context.Context, e *entry, change func(*session.Pending)) {
 	next := *e.Open
 	change(&next)
@@ -93,13 +94,15 @@ func (d *Service) changeLocked(ctx context.Context, e *entry, change func(*sessi
 	d.publishLocked()
 }
 
+// alert queues a notification about a question, if notifications are configured.
 func (r *loop) alert(ctx context.Context, p session.Pending) {
 	if r.service.opts.Notify != nil {
 		r.service.alerts.add(ctx, r.jobs, toClient(p))
 	}
 }
 
-// saveUnsaved saves what is still to be saved and returns how long nothing is due.
+// saveUnsaved saves the questions that could not be saved before. It returns how long nothing is
+// due.
 func (r *loop) saveUnsaved(ctx context.Context) time.Duration {
 	d := r.service
 	d.mu.Lock()
@@ -122,7 +125,7 @@ func (r *loop) saveUnsaved(ctx context.Context) time.Duration {
 	return max(0, next.Sub(now))
 }
 
-// nextCheck returns when the entry is to be looked at again if nothing happens.
+// nextCheck returns when the entry must be checked if nothing changes; zero: no check is needed.
 func (e *entry) nextCheck() time.Time {
 	if e.answering || e.policyRunning || e.Open == nil {
 		return time.Time{}
@@ -142,7 +145,7 @@ func (e *entry) nextCheck() time.Time {
 	return time.Time{}
 }
 
-// earlier returns the earlier time; zero is never.
+// earlier returns the earlier of two times. Zero means never.
 func earlier(a, b time.Time) time.Time {
 	if b.IsZero() || a.Before(b) {
 		return a
@@ -150,6 +153,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -11,10 +11,10 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// maxHeadline bounds texts in events.
+// maxHeadline is the largest size of a text in an event, in bytes.
 const maxHeadline = 1000
 
-// headline returns what is asked in one short line, for people.
+// headline returns a short line for people that describes the question.
 func headline(p session.Pending) string {
 	if p.Tool != "" {
 		return bound(strings.TrimSpace(p.Tool+" "+strings.Join(strings.Fields(p.Input), " ")), 200)
@@ -23,7 +23,7 @@ func headline(p session.Pending) string {
 	return bound(orElse(line, "a "+p.Kind), 200)
 }
 
-// raised returns the data of pending.raised.
+// raised returns the data of the event pending.raised.
 func raised(p session.Pending) map[string]string {
 	data := map[string]string{
 		"id": p.ID, "kind": p.Kind, "instance": p.Instance, "prompt": bound(p.Prompt, maxHeadline), "policy": p.Policy,
@@ -40,7 +40,7 @@ func raised(p session.Pending) map[string]string {
 	return data
 }
 
-// emitEnd emits the event for the end of an episode.
+// emitEnd appends the event for the end of an episode.
 func (d *Service) emitEnd(p session.Pending) {
 	data := map[string]string{"id": p.ID, "kind": p.Kind}
 	answered := func() {
@@ -55,19 +55,21 @@ func (d *Service) emitEnd(p session.Pending) {
 		d.emit(event.PendingExpired, p, fmt.Sprintf("no answer arrived for %s, so the policy decided: %s", p.Agent, p.Answer), data)
 	case client.PendingGone:
 		data["instance"] = p.Instance
-		d.emit(event.PendingGone, p, p.Agent+" ended before its question was answered", data)
+		d.emit(event.PendingGone, p, p.Agent+" stopped before its question was answered", data)
 	default:
 		d.emit(event.PendingResolved, p, "the question of "+p.Agent+" was settled without the city", data)
 	}
 }
 
+// emit appends an event about a question.
 func (d *Service) emit(kind event.Kind, p session.Pending, text string, data map[string]string) {
 	d.append(client.Event{Kind: string(kind), Agent: p.Agent, Session: p.Session, Text: text, Data: data})
 }
 
+// append appends an event to the event log and logs it.
 func (d *Service) append(e client.Event) {
 	if _, err := d.opts.Events.Append(e); err != nil {
-		d.opts.Logger.Error("cannot keep an event", "kind", e.Kind, "session", e.Session, "error", err)
+		d.opts.Logger.Error("cannot save an event", "kind", e.Kind, "session", e.Session, "error", err)
 	}
 	d.opts.Logger.Info(e.Text, "kind", e.Kind, "agent", e.Agent, "session", e.Session, "pending", e.Data["id"])
 }

@@ -10,11 +10,11 @@ import (
 	"gascity/runtime"
 )
 
-// answerGrace is how long after an answer the question may still be seen before the
-// answer counts as without effect.
+// answerGrace is how long after an answer the question may still be shown before gc concludes that
+// the answer had no effect.
 const answerGrace = 5 * time.Second
 
-// Bounds of what is kept of a question. Drivers stay far below.
+// The largest sizes of a stored question: bytes of texts, and number of options.
 const (
 	maxPrompt  = 64 << 10
 	maxLabel   = 4 << 10
@@ -22,15 +22,14 @@ const (
 	maxWord    = 200
 )
 
-// QuestionState is what is known of the questions of one session.
+// QuestionState is the state of the questions of one session.
 type QuestionState struct {
-	Open *session.Pending // the episode that is open; nil: none
-	Read time.Time        // the newest reading that has been folded; zero: none since the controller began
+	Open *session.Pending // the open episode; nil: none
+	Read time.Time        // time of the newest reading that was applied; zero: none by this controller
 }
 
-// Fold returns the case after the view, and the episodes that the view ended. A
-// newly raised episode is Open without an ID. It changes nothing that it is
-// given.
+// Fold returns the state after a snapshot, and the episodes that the snapshot ended. A new episode
+// is in Open and has no ID. Fold does not change its arguments.
 func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next QuestionState, ended []session.Pending) {
 	if v.Unknown != "" {
 		return c, nil
@@ -44,7 +43,7 @@ func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next Qu
 	}
 	question := v.Question()
 	if c.Open != nil && c.Read.IsZero() && question == nil && v.Activity.State == runtime.ActivityWaiting {
-		return c, ended // a question is about to be read: the next reading says whether it is the same one
+		return c, ended // the question is not read yet: the next reading shows whether it is the same
 	}
 	c.Read = v.ReadAt
 	if c.Open != nil && question != nil && question.RequestID == c.Open.Request {
@@ -65,21 +64,21 @@ func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next Qu
 	return c, ended
 }
 
-// isInstanceOver reports whether the instance that asked is positively over.
+// isInstanceOver reports whether the instance that asked has certainly stopped.
 func isInstanceOver(open *session.Pending, v session.Snapshot) bool {
 	if v.Instance != "" && v.Instance != open.Instance {
 		return true
 	}
-	return !v.Running && v.State.IsDown() // otherwise it may be about to start or to stop
+	return !v.Running && v.State.IsDown() // in other states the instance may be starting or stopping
 }
 
-// isAnswerPending reports whether an answer has been handed over and no reading yet
-// shows whether it had an effect.
+// isAnswerPending reports whether an answer was sent and no reading yet shows whether it had an
+// effect.
 func (c QuestionState) isAnswerPending() bool {
 	return c.Open != nil && !c.Open.Sent.IsZero() && c.Read.Before(c.Open.Sent.Add(answerGrace))
 }
 
-// finishUnseen returns how an episode ends that a reading does not show any more.
+// finishUnseen returns the final state of an episode that a reading no longer shows.
 func finishUnseen(open *session.Pending) string {
 	switch {
 	case open.Sent.IsZero():
@@ -91,19 +90,20 @@ func finishUnseen(open *session.Pending) string {
 	}
 }
 
+// finish returns the episode in a final state.
 func finish(p session.Pending, state string, now time.Time) session.Pending {
 	p.State, p.EndedAt = state, now
 	if p.Sent.IsZero() {
-		p.Answer, p.AnsweredBy = "", "" // it is not known to have been sent
+		p.Answer, p.AnsweredBy = "", "" // the answer is not known to have been sent
 	}
 	return p
 }
 
-// raise makes an episode of the question that the view shows.
+// raise returns a new episode for the question in a snapshot.
 func raise(v session.Snapshot, p Policy) *session.Pending {
 	asked := v.Question()
 	if asked == v.CityQuestion {
-		p = Policy{} // only a person answers what the city asks
+		p = Policy{} // only a person may answer a question of the city
 	}
 	open := &session.Pending{
 		Request: asked.RequestID, Session: v.Session, Agent: v.Agent, Instance: v.Instance,
@@ -116,13 +116,14 @@ func raise(v session.Snapshot, p Policy) *session.Pending {
 	if open.Kind == "" {
 		open.Kind = runtime.WaitQuestion
 	}
-	if until, err := time.Parse(time.RFC3339, asked.Metadata[runtime.MetaUntil]); err == nil { // else it is not known
+	if until, err := time.Parse(time.RFC3339, asked.Metadata[runtime.MetaUntil]); err == nil { // on an error the time is unknown
 		open.Until = until
 	}
 	p.plan(open)
 	return open
 }
 
+// labels returns the options, cut to the largest sizes.
 func labels(options []string) []string {
 	out := slices.Clone(options[:min(len(options), maxOptions)])
 	for i := range out {
@@ -131,7 +132,7 @@ func labels(options []string) []string {
 	return out
 }
 
-// bound cuts s to at most limit bytes, between characters.
+// bound returns at most limit bytes of s, without a partial character at the end.
 func bound(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -11,25 +11,25 @@ import (
 	"gascity/internal/proc"
 )
 
-// maxVariable bounds the prompt in the environment; the whole of it is in the
-// JSON.
+// maxVariable is the largest size of the prompt in the environment variable, in bytes. The JSON
+// input contains the whole prompt.
 const maxVariable = 16 << 10
 
-// Command is a user's notifier: a command line that is run once for a question,
-// and once more when it is escalated.
+// Command is a user's notification command. It runs once for each question, and once more when the
+// question is escalated.
 //
-// It runs by sh -c in the city directory, in a process group of its own that is
-// killed when ctx ends. On its input is the question as JSON, a
-// [client.Pending]; its environment holds GC_PENDING_ID, GC_AGENT,
-// GC_SESSION_NAME, GC_PENDING_KIND, GC_PENDING_PROMPT, GC_PENDING_ESCALATED (1 or
-// empty) and GC_CITY_PATH beside Environ.
+// It runs with sh -c in the city directory, in its own process group, which is killed when ctx
+// ends. Its standard input is the question as JSON, a [client.Pending]. Its environment is Environ
+// and GC_PENDING_ID, GC_AGENT, GC_SESSION_NAME, GC_PENDING_KIND, GC_PENDING_PROMPT,
+// GC_PENDING_ESCALATED (1 or empty) and GC_CITY_PATH.
 type Command struct {
 	Line    string // empty: no notification
 	City    string // the city directory
 	Environ []string
 }
 
-// Notify runs the command for a question. A status other than 0 is an error.
+// Notify runs the command for a question. It returns an error if the command exits with a status
+// other than 0.
 func (c Command) Notify(ctx context.Context, p client.Pending) error {
 	if c.Line == "" {
 		return nil

@@ -11,34 +11,35 @@ import (
 	"gascity/runtime"
 )
 
-// maxAnswer is how much of an answer in words is remembered.
+// maxAnswer is how many bytes of a text answer are stored.
 const maxAnswer = 200
 
-// reply is an answer as the driver gets it, and as it is remembered.
+// reply is an answer in the form for the driver (response) and in the form that is stored and shown
+// (shown).
 type reply struct {
 	response runtime.InteractionResponse
 	shown    string
 }
 
-// choose makes a reply of a request. What fits no option is client.ErrInvalid,
-// and its text lists the options.
+// choose returns the reply for a request. If the answer fits no option, it returns
+// client.ErrInvalid with the list of options.
 func choose(p session.Pending, req client.RespondRequest) (reply, error) {
 	r := reply{response: runtime.InteractionResponse{RequestID: p.Request, Action: runtime.ActionChoose}}
 	switch {
 	case (req.Option == "") == (req.Text == ""):
-		return reply{}, fmt.Errorf("%w: answer %s with an option or with words, one of the two", client.ErrInvalid, p.ID)
+		return reply{}, fmt.Errorf("%w: answer %s either with an option or with a text", client.ErrInvalid, p.ID)
 	case p.NoText && len(p.Options) == 0:
 		return reply{}, fmt.Errorf("%w: %s can only be answered in the agent's terminal: gc attach %s", client.ErrInvalid, p.ID, p.Agent)
 	case p.NoText && req.Text != "":
-		return reply{}, fmt.Errorf("%w: %s takes one of its options, not words: %s", client.ErrInvalid, p.ID, everyOption(p.Options))
+		return reply{}, fmt.Errorf("%w: %s accepts one of its options, not a text: %s", client.ErrInvalid, p.ID, everyOption(p.Options))
 	case req.Text != "":
 		r.response.Action, r.response.Text, r.shown = runtime.ActionText, req.Text, bound(req.Text, maxAnswer)
 		if p.Kind == runtime.WaitLogin {
-			r.shown = "(words)" // they may be a secret
+			r.shown = "(words)" // the text may be a secret
 		}
 		return r, nil
 	case len(p.Options) == 0:
-		return reply{}, fmt.Errorf("%w: %s has no options to choose from; answer with words: gc respond --text WORDS %s", client.ErrInvalid, p.ID, p.ID)
+		return reply{}, fmt.Errorf("%w: %s has no options; answer with a text: gc respond --text TEXT %s", client.ErrInvalid, p.ID, p.ID)
 	}
 	i, err := find(p, req.Option)
 	if err != nil {
@@ -46,14 +47,14 @@ func choose(p session.Pending, req client.RespondRequest) (reply, error) {
 	}
 	r.response.Text, r.shown = p.Options[i], p.Options[i]
 	if first := slices.Index(p.Options, p.Options[i]); first != i || slices.Contains(p.Options[i+1:], p.Options[i]) {
-		r.response.Text = strconv.Itoa(i + 1) // its label names another one too
+		r.response.Text = strconv.Itoa(i + 1) // another option has the same label
 	}
 	return r, nil
 }
 
-// find returns the index of the option that is meant: by its label, by its
-// number from 1, by its label in other capitals, or by the beginning of it. Each
-// way counts only if the ones before it name nothing.
+// find returns the index of the option that meant names. It tries the exact label, the number from
+// 1, the label in any case, and the beginning of the label, in this order. The first way that
+// matches anything decides.
 func find(p session.Pending, meant string) (int, error) {
 	wanted := strings.ToLower(strings.TrimSpace(meant))
 	number, notNumber := strconv.Atoi(wanted)
@@ -81,6 +82,7 @@ func find(p session.Pending, meant string) (int, error) {
 	return 0, fmt.Errorf("%w: %q is not an option of %s: %s", client.ErrInvalid, meant, p.ID, everyOption(p.Options))
 }
 
+// everyOption returns the list of all options.
 func everyOption(options []string) string {
 	every := make([]int, len(options))
 	for i := range every {
@@ -89,7 +91,7 @@ func everyOption(options []string) string {
 	return listed(options, every)
 }
 
-// listed names some of the options, with the numbers that they have among all.
+// listed returns the list of the given options, with their numbers among all options.
 func listed(options []string, which []int) string {
 	var b strings.Builder
 	for n, i := range which {

@@ -11,33 +11,32 @@ import (
 
 // The modes of a [Policy].
 const (
-	Wait     = "wait"     // nothing happens: a person answers, whenever that is
-	Deny     = "deny"     // a permission is refused, another question is left without an answer
-	Answer   = "answer"   // the policy's answer is given
-	Escalate = "escalate" // people are notified once more, and it waits on
+	Wait     = "wait"     // the question waits for a person without a deadline
+	Deny     = "deny"     // a permission is denied, any other question is cancelled
+	Answer   = "answer"   // the policy's answer is sent
+	Escalate = "escalate" // people are notified a second time, and the question stays open
 )
 
-// byPolicy is who has answered when the policy has.
+// byPolicy is the recorded name of the responder if the policy answers.
 const byPolicy = "policy"
 
-// defaultAfter is how long a question waits for a person.
+// defaultAfter is how long a question waits for a person if the policy sets no time.
 const defaultAfter = 10 * time.Minute
 
-// Policy says what happens to a question without an answer. It is fixed when
-// the question is raised. The zero value escalates after 10 minutes.
+// Policy decides what happens to a question without an answer. It is fixed when the question is
+// raised. The zero value escalates after 10 minutes.
 //
-// A policy never answers logins, limits, and menus that the driver declines to
-// answer with a reason: it escalates them. A permission or a plain question is
-// what policies are for, whatever the driver thinks of it.
+// A policy answers permission requests and plain questions. It escalates logins, limits, and menus
+// for which the driver gives a reason not to answer them.
 type Policy struct {
 	Mode  string        // empty: [Escalate]
 	After time.Duration // 0: 10 min
-	// Answer is an option's label or number for [Answer], words if the question
-	// has no options. A question that it does not fit is escalated.
+	// Answer is the label or number of an option for mode [Answer], or a text if the question has
+	// no options. A question that the answer does not fit is escalated.
 	Answer string
 }
 
-// plan writes the policy into an episode that is being raised.
+// plan sets the policy and the deadline of a new episode.
 func (p Policy) plan(open *session.Pending) {
 	open.Policy = cmp.Or(p.Mode, Escalate)
 	switch {
@@ -54,7 +53,7 @@ func (p Policy) plan(open *session.Pending) {
 	open.Deadline = open.Since.Add(cmp.Or(p.After, defaultAfter))
 }
 
-// mode returns what the policy can do about an episode.
+// mode returns the mode that the policy can apply to an episode.
 func (p Policy) mode(open session.Pending) string {
 	switch p.Mode {
 	case Deny:
@@ -67,7 +66,7 @@ func (p Policy) mode(open session.Pending) string {
 	return Escalate
 }
 
-// policyRequest makes a request of a policy's answer.
+// policyRequest returns the request that gives a policy's answer.
 func policyRequest(p session.Pending, answer string) client.RespondRequest {
 	if len(p.Options) == 0 {
 		return client.RespondRequest{Text: answer}
@@ -75,7 +74,7 @@ func policyRequest(p session.Pending, answer string) client.RespondRequest {
 	return client.RespondRequest{Option: answer}
 }
 
-// policyAnswer returns the answer that the policy of an episode gives.
+// policyAnswer returns the reply that the policy of an episode gives.
 func policyAnswer(p session.Pending) (reply, error) {
 	switch {
 	case p.Policy == Answer:

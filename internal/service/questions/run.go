@@ -14,8 +14,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Run keeps the desk until ctx ends, and returns nil when what it started has
-// ended too. It is called once.
+// Run works until ctx ends, and returns nil when all goroutines that it started have returned. It
+// must be called once.
 func (d *Service) Run(ctx context.Context) error {
 	defer close(d.ended)
 	if !d.load(ctx) {
@@ -46,21 +46,21 @@ func (d *Service) Run(ctx context.Context) error {
 	}
 }
 
-// loop is what only the loop does: deadlines and alerts.
+// loop has the methods that only the goroutine of Run uses, for deadlines and alerts.
 type loop struct {
 	service *Service
 	jobs    *sync.WaitGroup
 }
 
-// load reads the store; it is false if ctx ended first. Episodes that make no
-// sense are left to the next reading of their sessions.
+// load reads the stored questions. It returns false if ctx ends first. A question that cannot be
+// open is added to the history.
 func (d *Service) load(ctx context.Context) bool {
 	kept, err := d.read(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		d.opts.Logger.Warn("some pending questions cannot be read", "error", err)
+		d.opts.Logger.Warn("cannot read some pending questions", "error", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +69,7 @@ func (d *Service) load(ctx context.Context) bool {
 			d.history = append(d.history, p)
 			continue
 		}
-		if e := d.entries[p.Session]; e != nil { // cannot be: the later one counts
+		if e := d.entries[p.Session]; e != nil { // a second open question of a session is invalid: the later one counts
 			d.history = append(d.history, finish(*e.Open, client.PendingResolved, d.opts.Now()))
 		}
 		d.entries[p.Session] = &entry{QuestionState: QuestionState{Open: &p}, done: make(chan struct{})}
@@ -82,20 +82,20 @@ func (d *Service) load(ctx context.Context) bool {
 }
 
 const (
-	// minReadRetry and maxReadRetry space the tries to read a store that does not answer.
+	// minReadRetry and maxReadRetry are the shortest and the longest pause before a failed read of
+	// the store is tried again.
 	minReadRetry = 100 * time.Millisecond
 	maxReadRetry = 5 * time.Second
 )
 
-// read returns what the store keeps, however often it does not answer, until ctx
-// ends.
+// read returns the stored questions. It retries while the store does not answer, until ctx ends.
 func (d *Service) read(ctx context.Context) ([]session.Pending, error) {
 	for gap := minReadRetry; ; gap = min(2*gap, maxReadRetry) {
 		kept, err := d.opts.Store.LoadPending(ctx)
 		if !errors.Is(err, client.ErrUnavailable) {
 			return kept, err
 		}
-		d.opts.Logger.Warn("the pending questions cannot be read yet", "error", err)
+		d.opts.Logger.Warn("cannot read the pending questions yet", "error", err)
 		select {
 		case <-time.After(gap):
 		case <-ctx.Done():
@@ -104,7 +104,7 @@ func (d *Service) read(ctx context.Context) ([]session.Pending, error) {
 	}
 }
 
-// recheckAll marks every session with an open question.
+// recheckAll queues every session with an open question.
 func (d *Service) recheckAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,19 +113,19 @@ func (d *Service) recheckAll() {
 	}
 }
 
-// evaluate folds what is known of a session, and does what is due there.
+// evaluate applies the snapshot of a session and does what is due.
 func (r *loop) evaluate(ctx context.Context, name string) {
 	d := r.service
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v, known := d.foldLocked(ctx, name)
 	if e := d.entries[name]; e != nil && e.Open != nil && !e.answering {
-		r.dueLocked(ctx, e, v, known)
+		r.runDueLocked(ctx, e, v, known)
 	}
 }
 
-// foldLocked reads the view of a session and folds it. known is false if nothing
-// is known of it.
+// foldLocked reads the snapshot of a session and applies it. known is false if the state of the
+// session is not known.
 func (d *Service) foldLocked(ctx context.Context, name string) (v session.Snapshot, known bool) {
 	v, err := d.opts.City.Snapshot(name)
 	known = err == nil && v.Unknown == ""
@@ -146,17 +146,17 @@ func (d *Service) foldLocked(ctx context.Context, name string) (v session.Snapsh
 	e.absentSince = time.Time{}
 	d.applyLocked(ctx, e, v)
 	if e.Open == nil && v.Question() == nil {
-		delete(d.entries, name) // a later reading shows what it shows
+		delete(d.entries, name) // a later question creates a new entry
 	}
 	return v, known
 }
 
-// applyLocked folds a view into an entry, and saves and reports what changed.
+// applyLocked applies a snapshot to an entry, and saves and reports the changes.
 func (d *Service) applyLocked(ctx context.Context, e *entry, v session.Snapshot) {
 	next, ended := Fold(e.QuestionState, v, d.opts.Policy(v.Agent), d.opts.Now())
 	renewed := e.Open != nil && next.Open != e.Open && next.Open != nil && next.Open.ID == e.Open.ID
 	e.QuestionState = next
-	if renewed { // it is saved with the next change: any reading shows the time
+	if renewed { // only a displayed time changed: it is saved with the next change
 		d.publishLocked()
 	}
 	for _, p := range ended {
@@ -167,6 +167,7 @@ func (d *Service) applyLocked(ctx context.Context, e *entry, v session.Snapshot)
 	}
 }
 
+// raiseLocked gives a new episode its ID, saves it and reports it.
 func (d *Service) raiseLocked(ctx context.Context, e *entry) {
 	e.Open.ID = d.newID()
 	e.done, e.policyRunning, e.policyTries, e.policyRetryAt = make(chan struct{}), false, 0, time.Time{}
@@ -175,7 +176,7 @@ func (d *Service) raiseLocked(ctx context.Context, e *entry) {
 	d.emit(event.PendingRaised, *e.Open, fmt.Sprintf("%s asks: %s", e.Open.Agent, headline(*e.Open)), raised(*e.Open))
 }
 
-// endLocked keeps an episode that has ended.
+// endLocked moves an ended episode to the history, saves it and reports it.
 func (d *Service) endLocked(ctx context.Context, e *entry, p session.Pending) {
 	d.history = append(d.history, p)
 	d.pruneLocked()
@@ -188,8 +189,8 @@ func (d *Service) endLocked(ctx context.Context, e *entry, p session.Pending) {
 	}
 }
 
-// absentLocked records that the city does not know the session. Only after a time
-// it is over: a controller that has just begun does not know everything yet.
+// absentLocked records that the city does not know the session. The episode ends only after
+// absentGrace, because a new controller does not know all sessions yet.
 func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
 	now := d.opts.Now()
 	switch {
@@ -208,6 +209,7 @@ func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
 	}
 }
 
+// dropLocked removes an entry.
 func (d *Service) dropLocked(gone *entry) {
 	for name, e := range d.entries {
 		if e == gone {
@@ -216,7 +218,7 @@ func (d *Service) dropLocked(gone *entry) {
 	}
 }
 
-// newID returns an ID that no kept episode has: short enough to type.
+// newID returns a short ID that no stored episode has.
 func (d *Service) newID() string {
 	for {
 		id := "q-" + strings.ToLower(d.opts.Random()[:8])
@@ -226,7 +228,7 @@ func (d *Service) newID() string {
 	}
 }
 
-// pruneLocked forgets the oldest ends.
+// pruneLocked removes the oldest ended episodes from the history.
 func (d *Service) pruneLocked() {
 	now := d.opts.Now()
 	for len(d.history) > maxEnded || len(d.history) > 0 && now.Sub(d.history[0].EndedAt) > endedRetention {
@@ -236,8 +238,7 @@ func (d *Service) pruneLocked() {
 	}
 }
 
-// saveLocked makes an episode durable. One that the store does not take now is
-// shown all the same, and saved later.
+// saveLocked saves an episode. If the store fails, the episode is shown anyway and saved later.
 func (d *Service) saveLocked(ctx context.Context, p session.Pending) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
@@ -249,7 +250,7 @@ func (d *Service) saveLocked(ctx context.Context, p session.Pending) {
 	}
 	if err := d.opts.Store.SavePending(ctx, p); err != nil {
 		if len(d.unsaved) == 0 {
-			d.opts.Logger.Error("cannot keep a question", "pending", p.ID, "error", err)
+			d.opts.Logger.Error("cannot save a question", "pending", p.ID, "error", err)
 		}
 		d.unsaved[p.ID] = p
 		d.saveAt = d.opts.Now().Add(saveRetryDelay)

@@ -16,18 +16,17 @@ import (
 	"gascity/internal/workqueue"
 )
 
-// City is what a desk knows of the controller. Both methods answer at once, from
-// what the controller knows, and never call the desk.
+// City is the controller, as the service uses it. Its methods do not wait and never call the
+// service.
 type City interface {
-	// Snapshot returns what is known of an agent or session. An unknown name is
+	// Snapshot returns what the controller knows about an agent or a session. An unknown name is
 	// client.ErrNotFound.
 	Snapshot(name string) (session.Snapshot, error)
-	// Snapshots returns all views.
+	// Snapshots returns the snapshots of all sessions.
 	Snapshots() []session.Snapshot
 }
 
-// Options are what a desk is made of. Fields are required unless they say
-// otherwise.
+// Options are the dependencies of a service. A field is required unless its comment says otherwise.
 type Options struct {
 	City   City
 	Store  session.PendingStore
@@ -36,15 +35,13 @@ type Options struct {
 	Now    func() time.Time
 	Random func() string // at least 8 unguessable letters and digits, as of crypto/rand.Text
 
-	// Policy returns an agent's policy; nil means the zero Policy for all. It
-	// answers at once.
+	// Policy returns an agent's policy. It must not block. Nil: the zero Policy for all agents.
 	Policy func(agent string) Policy
-	// Sense asks for a fresh reading of a session after an answer; nil asks for
-	// none. It does not wait for it.
+	// Sense requests a new reading of a session after an answer. It must not wait for the reading.
+	// Nil: no request.
 	Sense func(session string)
-	// Notify notifies people of a question, see [Command]; nil: no
-	// notification. It is called at most 4 times at once, gets 30 s, and must
-	// return when ctx ends.
+	// Notify notifies people of a question, see [Command]. At most 4 calls run at once. It must
+	// return when ctx ends, at most 30 s after the call. Nil: no notifications.
 	Notify func(ctx context.Context, p client.Pending) error
 }
 
@@ -58,37 +55,37 @@ const (
 	maxPolicyTries   = 3
 )
 
-// Service is the engine of pending questions of one city. Its methods may be
-// called concurrently, and answer from the moment that [Service.Run] has loaded.
+// Service manages the pending questions of one city. Its methods may be called concurrently. They
+// wait until [Service.Run] has read the store.
 type Service struct {
 	opts   Options
 	alerts *alerts
 
 	loaded    chan struct{}    // closed when the store has been read
 	ended     chan struct{}    // closed when Run returns
-	due       *workqueue.Queue // sessions to look at
+	due       *workqueue.Queue // sessions to check
 	published atomic.Pointer[[]client.Pending]
 
-	mu       sync.Mutex // held over saves, so never by Look and listings
+	mu       sync.Mutex // held during saves, so SessionChanged and listings do not use it
 	entries  map[string]*entry
-	history  []session.Pending          // ended, the earliest end first
-	unsaved  map[string]session.Pending // by ID; what the store did not take
-	saveAt   time.Time                  // when that is tried again
-	toDelete map[string]struct{}        // IDs that the store is still to forget
+	history  []session.Pending          // ended episodes, the earliest end first
+	unsaved  map[string]session.Pending // by ID; episodes that could not be saved
+	saveAt   time.Time                  // when the next save is tried
+	toDelete map[string]struct{}        // IDs that are still to be deleted from the store
 }
 
-// entry is what the desk keeps of one session. It is guarded by the desk's mu.
+// entry is the state of one session. It is guarded by the service's mu.
 type entry struct {
 	QuestionState
 	done          chan struct{} // closed when Open has ended
-	answering     bool          // an answer is being handed over: nothing is concluded until it has been
+	answering     bool          // an answer is being sent: snapshots are not applied meanwhile
 	absentSince   time.Time     // since when the city does not know the session
-	policyRunning bool          // the policy is being carried out
-	policyTries   int           // to carry out the policy
-	policyRetryAt time.Time     // when the overdue policy is looked at again
+	policyRunning bool          // the policy's answer is being sent
+	policyTries   int           // how often the policy's answer was tried
+	policyRetryAt time.Time     // when the policy is tried again
 }
 
-// New returns a desk. It does nothing before it runs.
+// New returns a service. It does nothing until Run is called.
 func New(opts Options) *Service {
 	if opts.Policy == nil {
 		opts.Policy = func(string) Policy { return Policy{} }
@@ -102,12 +99,12 @@ func New(opts Options) *Service {
 	return d
 }
 
-// SessionChanged says that something about the session has changed. It never blocks and
-// may be called at any time.
+// SessionChanged queues a session to be checked because its snapshot has changed. It never blocks.
 func (d *Service) SessionChanged(session string) { d.due.Add(session) }
 
-// Pending lists what blocks agents, oldest first; of one agent or session if
-// target is not empty. An unknown target is client.ErrNotFound.
+// Pending returns the open questions, oldest first. If target is not empty, it returns only those
+// of that agent or session. With client.WithEnded it includes questions that ended recently. An
+// unknown target is client.ErrNotFound.
 func (d *Service) Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error) {
 	if err := d.waitLoaded(ctx); err != nil {
 		return nil, err
@@ -131,8 +128,7 @@ func (d *Service) Pending(ctx context.Context, target string, which client.Which
 	return out, nil
 }
 
-// Question returns one pending question, open or recently ended;
-// client.ErrNotFound if it is not kept.
+// Question returns one question that is open or ended recently, or client.ErrNotFound.
 func (d *Service) Question(ctx context.Context, id string) (client.Pending, error) {
 	if err := d.waitLoaded(ctx); err != nil {
 		return client.Pending{}, err
@@ -145,6 +141,7 @@ func (d *Service) Question(ctx context.Context, id string) (client.Pending, erro
 	return client.Pending{}, notFound(id)
 }
 
+// notFound returns the error for an unknown question ID.
 func notFound(id string) error {
 	return fmt.Errorf("%w: no pending question is called %q; gc pending lists them", client.ErrNotFound, id)
 }
@@ -166,16 +163,16 @@ func (d *Service) waitLoaded(ctx context.Context) error {
 	}
 }
 
-var errEnded = fmt.Errorf("%w: the controller has ended", client.ErrUnavailable)
+var errEnded = fmt.Errorf("%w: the controller has stopped", client.ErrUnavailable)
 
-// publish renews the list that is shown.
+// publishLocked replaces the list that Pending and Question read.
 func (d *Service) publishLocked() {
 	all := make([]client.Pending, 0, len(d.history)+len(d.entries))
 	for _, p := range d.history {
 		all = append(all, toClient(p))
 	}
 	for _, e := range d.entries {
-		if e.Open != nil && e.Open.ID != "" { // one that is about to be raised has none yet
+		if e.Open != nil && e.Open.ID != "" { // a new episode has no ID yet
 			all = append(all, toClient(*e.Open))
 		}
 	}
