@@ -13,10 +13,9 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Await returns when the condition holds or can never hold; read the state. The
-// end of req.Timeout is client.ErrTimeout, that of ctx its cause. Owner and Text
-// mean nothing here. 4,096 calls may wait at once, one more is
-// client.ErrUnavailable.
+// Await returns when the condition holds or can never hold; the State of the result shows which. It
+// returns client.ErrTimeout after req.Timeout, and the cause of ctx when ctx ends. It ignores
+// req.Owner and req.Text. At most 4,096 calls may wait; another call gets client.ErrUnavailable.
 func (w *Service) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
 	req.Owner, req.Text = "", ""
 	e, err := w.begin(ctx, req)
@@ -47,10 +46,10 @@ func (w *Service) Await(ctx context.Context, req client.WaitRequest) (client.Wai
 	return toClient(e.Wait), nil
 }
 
-// maxCalls is how many calls may wait at once.
+// maxCalls is how many calls may wait at the same time.
 const maxCalls = 4096
 
-// addCall keeps what a call waits for, while it does.
+// addCall adds the wait of a call to the waits that are checked.
 func (w *Service) addCall(e *entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,8 +61,8 @@ func (w *Service) addCall(e *entry) error {
 	return nil
 }
 
-// AddWait registers a wait of an agent. It is durable when it is answered. A city
-// holds 1,000 of them; one more is client.ErrRefused.
+// AddWait registers a wait of an agent. The wait is saved when AddWait returns. A city has at most
+// 1,000 open registered waits; another one is client.ErrRefused.
 func (w *Service) AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
 	if req.Owner == "" {
 		return client.Wait{}, fmt.Errorf("%w: a registered wait needs an owner: the agent to notify", client.ErrInvalid)
@@ -83,7 +82,7 @@ func (w *Service) AddWait(ctx context.Context, req client.WaitRequest) (client.W
 	return w.register(ctx, e)
 }
 
-// register keeps a wait before it is answered.
+// register saves a wait and adds it to the waits that are checked.
 func (w *Service) register(ctx context.Context, e *entry) (client.Wait, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +99,7 @@ func (w *Service) register(ctx context.Context, e *entry) (client.Wait, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
 	if err := w.opts.Store.SaveWait(ctx, e.Wait); err != nil {
-		return client.Wait{}, fmt.Errorf("%w: cannot keep the wait: %w", client.ErrUnavailable, err)
+		return client.Wait{}, fmt.Errorf("%w: cannot save the wait: %w", client.ErrUnavailable, err)
 	}
 	w.registered[e.ID] = e
 	w.putLocked(e)
@@ -111,7 +110,7 @@ func (w *Service) register(ctx context.Context, e *entry) (client.Wait, error) {
 	return toClient(e.Wait), nil
 }
 
-// begin checks a request and makes a wait of it. What it names must exist.
+// begin checks a request and returns a new wait for it. The target or argument must exist.
 func (w *Service) begin(ctx context.Context, req client.WaitRequest) (*entry, error) {
 	if err := w.waitLoaded(ctx); err != nil {
 		return nil, err
@@ -124,14 +123,14 @@ func (w *Service) begin(ctx context.Context, req client.WaitRequest) (*entry, er
 	case len(req.Text) > maxText || len(req.Arg) > maxArg:
 		return nil, fmt.Errorf("%w: a text of a wait has at most %d bytes, an argument %d", client.ErrInvalid, maxText, maxArg)
 	case req.Timeout < 0:
-		return nil, fmt.Errorf("%w: a wait cannot end before it begins", client.ErrInvalid)
+		return nil, fmt.Errorf("%w: the timeout of a wait must not be negative", client.ErrInvalid)
 	case req.Timeout > 0:
 		e.Deadline = now.Add(req.Timeout)
 	}
 	return e, w.completeCondition(ctx, e)
 }
 
-// completeCondition checks the condition and completes what follows from it.
+// completeCondition checks the condition and sets the fields that depend on it.
 func (w *Service) completeCondition(ctx context.Context, e *entry) (err error) {
 	now := e.CreatedAt
 	switch {
@@ -146,7 +145,7 @@ func (w *Service) completeCondition(ctx context.Context, e *entry) (err error) {
 		e.Session, e.Instance = v.Session, v.Instance
 		return nil
 	case e.Arg == "":
-		return fmt.Errorf("%w: %q needs an argument, or is nothing to wait for", client.ErrInvalid, e.For)
+		return fmt.Errorf("%w: %q needs an argument, or is not a known condition", client.ErrInvalid, e.For)
 	case e.For == client.WaitReceipt:
 		_, err = w.opts.Prompts.Receipt(ctx, e.Arg, "")
 	case e.For == client.WaitPending:
@@ -162,6 +161,7 @@ func (w *Service) completeCondition(ctx context.Context, e *entry) (err error) {
 	return err
 }
 
+// newIDLocked returns an ID that no registered wait has.
 func (w *Service) newIDLocked() string {
 	for {
 		id := "w-" + strings.ToLower(w.opts.Random()[:8])
@@ -171,7 +171,7 @@ func (w *Service) newIDLocked() string {
 	}
 }
 
-// putLocked makes the entry known to the loop, which looks at it at once.
+// putLocked adds an entry to the waits that are checked. It is checked at once.
 func (w *Service) putLocked(e *entry) {
 	w.entries[e] = struct{}{}
 	if key := e.key(); key != "" {
@@ -181,10 +181,10 @@ func (w *Service) putLocked(e *entry) {
 		w.byKey[key][e] = struct{}{}
 		w.due.Add(key)
 	}
-	w.dueLocked(e.due())
+	w.setDueLocked(e.due())
 }
 
-// dropLocked makes the loop forget the entry, and ends its command.
+// dropLocked removes an entry from the waits that are checked, and stops its command.
 func (w *Service) dropLocked(e *entry) {
 	delete(w.entries, e)
 	key := e.key()

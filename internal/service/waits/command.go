@@ -20,16 +20,18 @@ const (
 
 var errSlow = errors.New("it did not end within 30 s")
 
-// ShellIn returns a [Shell] that runs commands by sh -c in a folder, with that
-// environment and nothing else, in a process group that is killed at the end.
+// ShellIn returns a [Shell] that runs commands with sh -c in a directory, with exactly the given
+// environment. Each command has its own process group, which is killed when the command ends or ctx
+// ends.
 func ShellIn(dir string, environ []string) Shell {
 	return func(ctx context.Context, line string) error {
 		return proc.Shell{Line: line, Dir: dir, Env: environ}.RunAlone(ctx)
 	}
 }
 
-// commandLocked runs the command of an entry if it is due and there is a place.
-func (w *Service) commandLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
+// startCommandLocked starts the command of an entry if it is due. If maxCommands commands run
+// already, the command is tried again later.
+func (w *Service) startCommandLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
 	switch {
 	case e.busy || now.Before(e.next):
 		return
@@ -45,13 +47,13 @@ func (w *Service) commandLocked(ctx context.Context, jobs *sync.WaitGroup, e *en
 	jobs.Go(func() {
 		defer cancel()
 		err := w.opts.Shell(bounded, line)
-		w.ranCommand(ctx, e, err)
+		w.recordCommand(ctx, e, err)
 	})
 }
 
-// ranCommand takes the outcome of one run. The next one is after a pause that
+// recordCommand records the result of one run of a command. The next run follows after a pause that
 // doubles.
-func (w *Service) ranCommand(ctx context.Context, e *entry, err error) {
+func (w *Service) recordCommand(ctx context.Context, e *entry, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running--
@@ -66,6 +68,6 @@ func (w *Service) ranCommand(ctx context.Context, e *entry, err error) {
 	e.lastOutput = truncate("its last run: "+err.Error(), maxLast)
 	e.next = w.opts.Now().Add(e.gap)
 	e.gap = min(2*e.gap, lastGap)
-	w.dueLocked(e.next)
+	w.setDueLocked(e.next)
 	w.due.Wake()
 }

@@ -12,23 +12,26 @@ import (
 	"gascity/runtime"
 )
 
-// verdict is the result of a condition. The zero value is that it does not hold.
+// verdict is the result of checking a condition. The zero value means that the condition does not
+// hold yet.
 type verdict struct {
-	state  string // a client.Wait state; empty: open
+	state  string // the final state of the wait; empty: still open
 	reason string
 }
 
+// fulfilled returns the verdict that the condition holds.
 func fulfilled(reason string) verdict { return verdict{client.WaitFulfilled, reason} }
 
+// failed returns the verdict that the condition can never hold.
 func failed(reason string) verdict { return verdict{client.WaitFailed, reason} }
 
 // aboutSession are the conditions that have a target.
 var aboutSession = []string{client.WaitIdle, client.WaitBusy, client.WaitWaiting, client.WaitRunning, client.WaitStopped}
 
-// absent is the word for a session that is not configured any more.
+// absent is the desired state of a session that is not configured any more.
 const absent = "absent"
 
-// judge reports whether a condition about a session holds.
+// judge returns the verdict about a condition on a session.
 func judge(w session.Wait, v session.Snapshot) verdict {
 	if v.Unknown != "" {
 		return verdict{}
@@ -45,6 +48,7 @@ func judge(w session.Wait, v session.Snapshot) verdict {
 	return verdict{}
 }
 
+// isMet reports whether the activity of a running session meets a condition.
 func isMet(condition string, v session.Snapshot) bool {
 	state := v.Activity.State
 	asks := v.Pending != nil || state == runtime.ActivityWaiting
@@ -60,17 +64,18 @@ func isMet(condition string, v session.Snapshot) bool {
 	}
 }
 
+// judgeStopped returns the verdict about the condition stopped.
 func judgeStopped(w session.Wait, v session.Snapshot) verdict {
 	switch {
 	case !v.Running && v.State.IsDown():
 		return fulfilled(v.Reason)
 	case w.Instance != "" && v.Instance != "" && v.Instance != w.Instance:
-		return fulfilled("it ended, and another instance runs now")
+		return fulfilled("it stopped, and another instance runs now")
 	}
 	return verdict{}
 }
 
-// detail says in words how the condition came true.
+// detail describes for people the activity that met the condition.
 func detail(v session.Snapshot) string {
 	text := string(v.Activity.State)
 	if v.Activity.Kind != "" {
@@ -79,13 +84,13 @@ func detail(v session.Snapshot) string {
 	return text
 }
 
-// judgeReceipt reports whether a receipt has ended. One that is not kept any more
-// has: only ended ones are forgotten.
+// judgeReceipt returns the verdict about the condition that a receipt has ended. A receipt that is
+// no longer stored has ended, because only ended ones are deleted.
 func judgeReceipt(ctx context.Context, from Prompts, id string) verdict {
 	r, err := from.Receipt(ctx, id, "")
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		return fulfilled("it is not kept any more, so it had ended")
+		return fulfilled("it is no longer stored, so it has ended")
 	case err != nil || !r.Ended():
 		return verdict{}
 	case r.Reason != "":
@@ -95,13 +100,13 @@ func judgeReceipt(ctx context.Context, from Prompts, id string) verdict {
 	}
 }
 
-// judgeQuestion reports whether a pending question has ended, like
-// [judgeReceipt].
+// judgeQuestion returns the verdict about the condition that a pending question has ended. A
+// question that is no longer stored has ended.
 func judgeQuestion(ctx context.Context, from Questions, id string) verdict {
 	p, err := from.Question(ctx, id)
 	switch {
 	case errors.Is(err, client.ErrNotFound):
-		return fulfilled("it is not kept any more, so it had ended")
+		return fulfilled("it is no longer stored, so it has ended")
 	case err != nil || p.State == client.PendingOpen:
 		return verdict{}
 	case p.Answer != "":
@@ -111,7 +116,7 @@ func judgeQuestion(ctx context.Context, from Questions, id string) verdict {
 	}
 }
 
-// parseTime reads a point in time: RFC 3339, or a duration from now.
+// parseTime parses a time: RFC 3339, or a duration from now.
 func parseTime(arg string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339Nano, arg); err == nil {
 		return at, nil
@@ -123,7 +128,7 @@ func parseTime(arg string, now time.Time) (time.Time, error) {
 	return now.Add(d), nil
 }
 
-// sentence returns what was waited for, for people and agents.
+// sentence describes the condition for people and agents.
 func sentence(w session.Wait) string {
 	switch {
 	case slices.Contains(aboutSession, w.For):

@@ -15,46 +15,47 @@ import (
 )
 
 const (
-	// source names the sender of the prompts that notify owners.
+	// source is the source of the prompts that notify owners.
 	source = "wait"
 
 	notifyTimeout = 30 * time.Second
-	minNotifyGap  = time.Second // before the first further try; it doubles
+	minNotifyGap  = time.Second // pause before the second attempt; it doubles
 	maxNotifyGap  = time.Minute
-	notifyGiveUp  = 24 * time.Hour // no notification later than this after the end
+	notifyGiveUp  = 24 * time.Hour // after this time the owner is not notified any more
 )
 
-// notifyOwnersLocked begins to notify owners of ends, if there are any.
+// notifyOwnersLocked starts to notify the owners of ended waits, if there are any and it is not
+// running already.
 func (w *Service) notifyOwnersLocked(ctx context.Context, jobs *sync.WaitGroup, now time.Time) {
 	if w.notifying {
 		return
 	}
-	var untold []session.Wait
+	var ended []session.Wait
 	for _, e := range w.registered {
 		if e.State != client.WaitOpen && !e.Notified {
-			untold = append(untold, e.Wait)
+			ended = append(ended, e.Wait)
 		}
 	}
-	if len(untold) == 0 {
+	if len(ended) == 0 {
 		w.notifyAt, w.notifyGap = time.Time{}, 0
 		return
 	}
 	if now.Before(w.notifyAt) {
-		w.dueLocked(w.notifyAt)
+		w.setDueLocked(w.notifyAt)
 		return
 	}
-	slices.SortFunc(untold, func(a, b session.Wait) int {
+	slices.SortFunc(ended, func(a, b session.Wait) int {
 		return cmp.Or(a.EndedAt.Compare(b.EndedAt), cmp.Compare(a.ID, b.ID))
 	})
 	w.notifying = true
-	jobs.Go(func() { w.notifyOwners(ctx, untold) })
+	jobs.Go(func() { w.notifyOwners(ctx, ended) })
 }
 
-// notifyOwners notifies owners, in the order of the ends. An owner that cannot be
+// notifyOwners notifies owners in the order in which the waits ended. An owner that cannot be
 // notified now is notified later.
-func (w *Service) notifyOwners(ctx context.Context, untold []session.Wait) {
+func (w *Service) notifyOwners(ctx context.Context, ended []session.Wait) {
 	left := false
-	for _, k := range untold {
+	for _, k := range ended {
 		if ctx.Err() != nil {
 			break
 		}
@@ -75,13 +76,13 @@ func (w *Service) notifyOwners(ctx context.Context, untold []session.Wait) {
 	w.due.Wake()
 }
 
-// notifyOwner notifies one owner. done is false if it is to be tried again; why says
-// that the owner is never notified.
+// notifyOwner notifies one owner. done is false if it must be tried again. If why is not empty, the
+// owner is never notified, for that reason.
 func (w *Service) notifyOwner(ctx context.Context, k session.Wait) (receipt string, done bool, why string) {
 	if w.opts.Now().Sub(k.EndedAt) > notifyGiveUp {
 		return "", true, "it could not be delivered for a day"
 	}
-	instance, why, known := w.addressee(k)
+	instance, why, known := w.recipient(k)
 	if !known || why != "" {
 		return "", known, why
 	}
@@ -99,9 +100,9 @@ func (w *Service) notifyOwner(ctx context.Context, k session.Wait) (receipt stri
 	}
 }
 
-// addressee returns the instance to notify, empty for the next one. known is
-// false if it cannot be determined now; why says that there is none.
-func (w *Service) addressee(k session.Wait) (instance, why string, known bool) {
+// recipient returns the instance to notify; empty means the next instance. known is false if the
+// instance cannot be determined now. If why is not empty, no instance may be notified.
+func (w *Service) recipient(k session.Wait) (instance, why string, known bool) {
 	if k.OwnerInstance == "" {
 		return "", "", true
 	}
@@ -116,14 +117,14 @@ func (w *Service) addressee(k session.Wait) (instance, why string, known bool) {
 	case v.Instance == k.OwnerInstance, v.Instance != "" && resumed:
 		return v.Instance, "", true
 	case v.Instance == "" && !v.State.IsDown():
-		return "", "", false // it is about to start or to stop
+		return "", "", false // the session is starting or stopping
 	case resumed:
-		return "", "", true // who runs next resumes it
+		return "", "", true // the next instance resumes the conversation
 	}
 	return "", "the instance that registered the wait is over", true
 }
 
-// recordNotified records that the owner has been notified, or never will be.
+// recordNotified records that the owner was notified, or why it never will be.
 func (w *Service) recordNotified(ctx context.Context, id, receipt, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,10 +138,10 @@ func (w *Service) recordNotified(ctx context.Context, id, receipt, why string) {
 		w.opts.Logger.Warn("the owner of a wait was not notified", "wait", id, "agent", e.Owner, "reason", why)
 	}
 	w.saveLocked(ctx, e)
-	w.dueLocked(w.opts.Now())
+	w.setDueLocked(w.opts.Now())
 }
 
-// text returns the prompt that reports the end.
+// text returns the prompt that notifies the owner.
 func text(k session.Wait) string {
 	if k.State == client.WaitFulfilled && k.Text != "" {
 		return k.Text
@@ -162,7 +163,7 @@ func text(k session.Wait) string {
 	return b
 }
 
-// truncate shortens s to limit bytes, between characters.
+// truncate returns at most limit bytes of s, without a partial character at the end.
 func truncate(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -13,8 +13,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// Run keeps the waits until ctx ends, and returns nil when what it started has
-// ended too. It is called once.
+// Run works until ctx ends, and returns nil when all goroutines that it started have returned. It
+// must be called once.
 func (w *Service) Run(ctx context.Context) error {
 	defer close(w.ended)
 	if !w.load(ctx) {
@@ -23,7 +23,7 @@ func (w *Service) Run(ctx context.Context) error {
 	close(w.loaded)
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
-	jobs.Go(func() { w.follow(ctx) })
+	jobs.Go(func() { w.followEvents(ctx) })
 	for {
 		for _, key := range w.due.PopAll() {
 			w.evaluate(ctx, key)
@@ -40,15 +40,15 @@ func (w *Service) Run(ctx context.Context) error {
 	}
 }
 
-// load reads the store; it is false if ctx ended first. A wait that makes no sense
-// is left out.
+// load reads the stored waits. It returns false if ctx ends first. Waits that cannot be read are
+// logged and skipped.
 func (w *Service) load(ctx context.Context) bool {
 	kept, err := w.read(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		w.opts.Logger.Warn("some waits cannot be read", "error", err)
+		w.opts.Logger.Warn("cannot read some waits", "error", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +61,7 @@ func (w *Service) load(ctx context.Context) bool {
 		}
 		switch e.For {
 		case client.WaitTime:
-			e.at, _ = parseTime(e.Arg, e.CreatedAt) // it was checked when it was registered; else the deadline ends it
+			e.at, _ = parseTime(e.Arg, e.CreatedAt) // it was checked at registration; if it is invalid, the wait ends at its deadline
 		case client.WaitCommand:
 			e.next, e.gap = w.opts.Now(), firstGap
 		}
@@ -72,20 +72,20 @@ func (w *Service) load(ctx context.Context) bool {
 }
 
 const (
-	// minReadRetry and maxReadRetry space the tries to read a store that does not answer.
+	// minReadRetry and maxReadRetry are the shortest and the longest pause before a failed read of
+	// the store is tried again.
 	minReadRetry = 100 * time.Millisecond
 	maxReadRetry = 5 * time.Second
 )
 
-// read returns what the store keeps, however often it does not answer, until ctx
-// ends.
+// read returns the stored waits. It retries while the store does not answer, until ctx ends.
 func (w *Service) read(ctx context.Context) ([]session.Wait, error) {
 	for gap := minReadRetry; ; gap = min(2*gap, maxReadRetry) {
 		kept, err := w.opts.Store.LoadWaits(ctx)
 		if !errors.Is(err, client.ErrUnavailable) {
 			return kept, err
 		}
-		w.opts.Logger.Warn("the waits cannot be read yet", "error", err)
+		w.opts.Logger.Warn("cannot read the waits yet", "error", err)
 		select {
 		case <-time.After(gap):
 		case <-ctx.Done():
@@ -94,7 +94,7 @@ func (w *Service) read(ctx context.Context) ([]session.Wait, error) {
 	}
 }
 
-// evaluate looks at what depends on a key.
+// evaluate checks the waits that depend on a key.
 func (w *Service) evaluate(ctx context.Context, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,6 +103,8 @@ func (w *Service) evaluate(ctx context.Context, key string) {
 	}
 }
 
+// judgeLocked checks a wait for a session, a receipt or a question, and ends it if its condition
+// holds or failed.
 func (w *Service) judgeLocked(ctx context.Context, e *entry) {
 	if e.State != client.WaitOpen {
 		return
@@ -125,9 +127,9 @@ func (w *Service) judgeLocked(ctx context.Context, e *entry) {
 	}
 }
 
-// judgeSessionLocked judges a condition about a session. One that the city does
-// not know is removed only after a time: a controller that has just begun does
-// not know everything yet.
+// judgeSessionLocked returns the verdict about a condition on a session. A session that the city
+// does not know counts as removed only after absentGrace, because a new controller does not know
+// all sessions yet.
 func (w *Service) judgeSessionLocked(e *entry) verdict {
 	view, err := w.opts.City.Snapshot(e.Session)
 	now := w.opts.Now()
@@ -136,7 +138,7 @@ func (w *Service) judgeSessionLocked(e *entry) verdict {
 		e.absentSince = time.Time{}
 		v := judge(e.Wait, view)
 		if e.recheckAt = w.turnStartDeadline(e, v); !e.recheckAt.IsZero() {
-			w.dueLocked(e.recheckAt)
+			w.setDueLocked(e.recheckAt)
 			return verdict{}
 		}
 		return v
@@ -144,7 +146,7 @@ func (w *Service) judgeSessionLocked(e *entry) verdict {
 		e.absentSince = time.Time{}
 	case e.absentSince.IsZero():
 		e.absentSince = now
-		w.dueLocked(now.Add(absentGrace))
+		w.setDueLocked(now.Add(absentGrace))
 	case now.Sub(e.absentSince) >= absentGrace && e.For == client.WaitStopped:
 		return fulfilled(e.Target + " was removed")
 	case now.Sub(e.absentSince) >= absentGrace:
@@ -153,8 +155,8 @@ func (w *Service) judgeSessionLocked(e *entry) verdict {
 	return verdict{}
 }
 
-// turnStartDeadline is until when an agent that is idle by all that is read may not have begun yet with
-// what it was given a moment ago; zero: it is idle.
+// turnStartDeadline returns until when an agent that looks idle may be about to work on a delivered
+// prompt. Zero means that the agent is idle.
 func (w *Service) turnStartDeadline(e *entry, v verdict) time.Time {
 	if e.For != client.WaitIdle || v.state != client.WaitFulfilled {
 		return time.Time{}
@@ -165,7 +167,7 @@ func (w *Service) turnStartDeadline(e *entry, v verdict) time.Time {
 	return time.Time{}
 }
 
-// checkTimers does what the time has come for, and returns how long nothing is due.
+// checkTimers does what is due at the present time, and returns how long nothing is due.
 func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,7 +177,7 @@ func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Du
 		for e := range w.entries {
 			w.checkTimerLocked(ctx, jobs, e, now)
 			if e.State == client.WaitOpen {
-				w.dueLocked(e.due())
+				w.setDueLocked(e.due())
 			}
 		}
 		w.saveAllLocked(ctx)
@@ -188,6 +190,7 @@ func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Du
 	return max(0, w.nextAt.Sub(now))
 }
 
+// checkTimerLocked does what is due for one wait.
 func (w *Service) checkTimerLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
 	switch {
 	case e.For == client.WaitTime && !e.at.IsZero() && !now.Before(e.at):
@@ -195,14 +198,13 @@ func (w *Service) checkTimerLocked(ctx context.Context, jobs *sync.WaitGroup, e 
 	case !e.Deadline.IsZero() && !now.Before(e.Deadline):
 		w.endLocked(ctx, e, verdict{client.WaitExpired, e.lastOutput})
 	case e.For == client.WaitCommand:
-		w.commandLocked(ctx, jobs, e, now)
+		w.startCommandLocked(ctx, jobs, e, now)
 	case !e.absentSince.IsZero() || !e.recheckAt.IsZero():
 		w.judgeLocked(ctx, e)
 	}
 }
 
-// due returns when the entry is to be looked at although nothing happens; zero is
-// never.
+// due returns when the entry must be checked if nothing changes. Zero means never.
 func (e *entry) due() time.Time {
 	at := e.Deadline
 	if e.For == client.WaitTime {
@@ -218,9 +220,10 @@ func (e *entry) due() time.Time {
 	return at
 }
 
-func (w *Service) dueLocked(at time.Time) { w.nextAt = earlier(w.nextAt, at) }
+// setDueLocked makes checkTimers run at the given time at the latest. Zero means never.
+func (w *Service) setDueLocked(at time.Time) { w.nextAt = earlier(w.nextAt, at) }
 
-// earlier returns the earlier time; zero is never.
+// earlier returns the earlier of two times. Zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -228,8 +231,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// endLocked ends a wait. The end of a registered one is durable before its owner
-// is notified.
+// endLocked ends a wait. The end of a registered wait is saved before its owner is notified.
 func (w *Service) endLocked(ctx context.Context, e *entry, v verdict) {
 	e.State, e.Reason, e.EndedAt = v.state, v.reason, w.opts.Now()
 	w.dropLocked(e)
@@ -239,30 +241,32 @@ func (w *Service) endLocked(ctx context.Context, e *entry, v verdict) {
 		w.emit(event.WaitEnded, e.Wait, "the wait of "+e.Owner+" until "+sentence(e.Wait)+" was "+e.State, map[string]string{
 			"id": e.ID, "for": e.For, "state": e.State, "reason": e.Reason,
 		})
-		w.dueLocked(e.EndedAt) // some may be forgotten now
+		w.setDueLocked(e.EndedAt) // old waits may be deleted now
 		w.due.Wake()
 	}
 	close(e.done)
 }
 
-// saveLocked makes a change of a registered wait durable, later if the store
-// does not take it now.
+// saveLocked saves a registered wait. If the store fails, it is saved later.
 func (w *Service) saveLocked(ctx context.Context, e *entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
 	if err := w.opts.Store.SaveWait(ctx, e.Wait); err != nil {
 		if len(w.unsaved) == 0 {
-			w.opts.Logger.Error("cannot keep a wait", "wait", e.ID, "error", err)
+			w.opts.Logger.Error("cannot save a wait", "wait", e.ID, "error", err)
 		}
 		w.unsaved[e.ID] = struct{}{}
-		w.dueLocked(w.opts.Now().Add(saveRetryDelay))
+		w.setDueLocked(w.opts.Now().Add(saveRetryDelay))
 		return
 	}
 	delete(w.unsaved, e.ID)
 }
 
+// saveRetryDelay is the pause before a failed operation of the store or the event log is tried
+// again.
 const saveRetryDelay = 5 * time.Second
 
+// saveAllLocked saves the waits that could not be saved before, until the store fails.
 func (w *Service) saveAllLocked(ctx context.Context) {
 	for id := range w.unsaved {
 		w.saveLocked(ctx, w.registered[id])
@@ -272,8 +276,8 @@ func (w *Service) saveAllLocked(ctx context.Context) {
 	}
 }
 
-// pruneLocked forgets registered waits whose end is long ago, and the oldest ends
-// of many. Their owners have been notified.
+// pruneLocked deletes registered waits that ended long ago, and the oldest ended waits if there are
+// too many. It deletes only waits whose owners have been notified.
 func (w *Service) pruneLocked(ctx context.Context, now time.Time) {
 	var ended []*entry
 	for _, e := range w.registered {
@@ -284,11 +288,11 @@ func (w *Service) pruneLocked(ctx context.Context, now time.Time) {
 	slices.SortFunc(ended, func(a, b *entry) int { return b.EndedAt.Compare(a.EndedAt) })
 	for i, e := range ended {
 		if i < maxEnded && now.Sub(e.EndedAt) < endedRetention {
-			w.dueLocked(e.EndedAt.Add(endedRetention))
+			w.setDueLocked(e.EndedAt.Add(endedRetention))
 			continue
 		}
 		if err := w.remove(ctx, e.ID); err != nil {
-			w.dueLocked(now.Add(saveRetryDelay))
+			w.setDueLocked(now.Add(saveRetryDelay))
 			return
 		}
 		delete(w.registered, e.ID)
@@ -296,18 +300,20 @@ func (w *Service) pruneLocked(ctx context.Context, now time.Time) {
 	}
 }
 
+// remove deletes a wait from the store.
 func (w *Service) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer cancel()
 	return w.opts.Store.RemoveWait(ctx, id)
 }
 
-// follow looks at receipts and questions that events name, and at all of them when events are missing.
-func (w *Service) follow(ctx context.Context) {
+// followEvents queues the receipts and questions that new events name. If events are missing, it
+// queues all of them.
+func (w *Service) followEvents(ctx context.Context) {
 	for id := uint64(0); w.opts.Events.Wait(ctx, id) == nil; {
 		events, gap, err := w.opts.Events.After(id)
 		if err != nil {
-			w.opts.Logger.Error("cannot follow the events", "error", err)
+			w.opts.Logger.Error("cannot read the event log", "error", err)
 			select {
 			case <-time.After(saveRetryDelay):
 			case <-ctx.Done():
@@ -315,24 +321,25 @@ func (w *Service) follow(ctx context.Context) {
 			continue
 		}
 		if gap {
-			w.markThings()
+			w.queueRecords()
 		}
 		for _, e := range events {
 			id = e.ID
 			if e.Kind == string(event.EventsDropped) {
-				w.markThings()
+				w.queueRecords()
 			}
-			w.named(e)
+			w.queueNamed(e)
 		}
 	}
 }
 
-// named marks what an event names by any of its data, and whose prompt has come further.
-func (w *Service) named(e client.Event) {
+// queueNamed queues the receipts and questions in the data of an event. If the event is about a
+// prompt, it also queues the session.
+func (w *Service) queueNamed(e client.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, value := range e.Data {
-		if key := keyThing + value; w.byKey[key] != nil {
+		if key := keyRecord + value; w.byKey[key] != nil {
 			w.due.Add(key)
 		}
 	}
@@ -341,7 +348,8 @@ func (w *Service) named(e client.Event) {
 	}
 }
 
-func (w *Service) markThings() {
+// queueRecords queues every receipt and question that a wait depends on.
+func (w *Service) queueRecords() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for e := range w.entries {
@@ -351,10 +359,11 @@ func (w *Service) markThings() {
 	}
 }
 
+// emit appends an event about a wait and logs it.
 func (w *Service) emit(kind event.Kind, k session.Wait, text string, data map[string]string) {
 	e := client.Event{Kind: string(kind), Agent: k.Owner, Text: text, Data: data}
 	if _, err := w.opts.Events.Append(e); err != nil {
-		w.opts.Logger.Error("cannot keep an event", "kind", e.Kind, "error", err)
+		w.opts.Logger.Error("cannot save an event", "kind", e.Kind, "error", err)
 	}
 	w.opts.Logger.Info(text, "kind", e.Kind, "agent", k.Owner, "wait", k.ID)
 }

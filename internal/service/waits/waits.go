@@ -15,33 +15,31 @@ import (
 	"gascity/internal/workqueue"
 )
 
-// City is what the waits know of the controller. View answers at once, from what
-// the controller knows, and never calls the waits. An unknown name is
-// client.ErrNotFound.
+// City is the controller, as the service uses it. Snapshot does not wait and never calls the
+// service. An unknown name is client.ErrNotFound.
 type City interface {
 	Snapshot(name string) (session.Snapshot, error)
 }
 
-// Prompts is where receipts are kept, and where notifications are sent.
+// Prompts is the prompt engine: it has the receipts and sends the notifications.
 type Prompts interface {
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
 	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
-	// BeginsBy is until when the agent of a session may be about to begin with a prompt
-	// although it seems to rest; zero: with none.
+	// BeginsBy returns until when the agent of a session may be about to start work on a delivered
+	// prompt although it looks idle. Zero means that there is no such prompt.
 	BeginsBy(session string) time.Time
 }
 
-// Questions is where pending questions are. An unknown ID is
-// client.ErrNotFound.
+// Questions is the engine of pending questions. An unknown ID is client.ErrNotFound.
 type Questions interface {
 	Question(ctx context.Context, id string) (client.Pending, error)
 }
 
-// Shell runs a command line once and returns nil if it exits 0. It returns soon
-// after ctx ends, and leaves no process behind.
+// Shell runs a command line once and returns nil if it exits with status 0. It returns soon after
+// ctx ends and leaves no process running.
 type Shell func(ctx context.Context, line string) error
 
-// Options are what the waits of a city are made of. All fields are required.
+// Options are the dependencies of a service. All fields are required.
 type Options struct {
 	City      City
 	Prompts   Prompts
@@ -62,67 +60,68 @@ const (
 	endedRetention = time.Hour
 	maxEnded       = 200
 	saveLimit      = 10 * time.Second
-	askLimit       = 5 * time.Second // for a question to another engine
-	absentGrace    = time.Minute     // after which a target that the city does not know is removed
+	askLimit       = 5 * time.Second // time limit of a call to another engine
+	absentGrace    = time.Minute     // after which a target that the city does not know counts as removed
 	maxPause       = 1000 * time.Hour
 )
 
-// Service is the engine of what is waited for in one city. Its methods may be
-// called concurrently, and answer from the moment that [Service.Run] has loaded.
+// Service manages the waits of one city. Its methods may be called concurrently. They wait until
+// [Service.Run] has read the store.
 type Service struct {
 	opts Options
 
 	loaded chan struct{}    // closed when the store has been read
 	ended  chan struct{}    // closed when Run returns
-	due    *workqueue.Queue // keys to look at: see [entry.key]
+	due    *workqueue.Queue // keys to check, see [entry.key]
 
 	mu         sync.Mutex
-	entries    map[*entry]struct{}            // open ones
-	byKey      map[string]map[*entry]struct{} // the same by what they depend on
-	registered map[string]*entry              // registered ones by ID, recently ended ones too
-	running    int                            // commands
-	calls      int                            // that wait
+	entries    map[*entry]struct{}            // open waits
+	byKey      map[string]map[*entry]struct{} // open waits by [entry.key]
+	registered map[string]*entry              // registered waits by ID, including recently ended ones
+	running    int                            // number of running commands
+	calls      int                            // number of calls that wait
 	notifying  bool                           // owners are being notified
-	notifyAt   time.Time                      // not before
+	notifyAt   time.Time                      // when owners are notified next
 	notifyGap  time.Duration
-	nextAt     time.Time // nothing is due before; zero: never
+	nextAt     time.Time // when the next check is due; zero: never
 	unsaved    map[string]struct{}
 }
 
-// entry is one wait. It is guarded by the mu of the waits.
+// entry is one wait. It is guarded by the service's mu.
 type entry struct {
 	session.Wait
 	durable bool
 	done    chan struct{} // closed when it has ended
 
-	recheckAt   time.Time // when it is looked at next: its agent is about to begin with a prompt
+	recheckAt   time.Time // when it is checked again, because its agent is about to start work on a prompt
 	absentSince time.Time // since when the city does not know the target
-	at          time.Time // of time
-	next        time.Time // of command: when it is run next
+	at          time.Time // condition time: when it holds
+	next        time.Time // condition command: when the command runs next
 	gap         time.Duration
 	busy        bool // its command runs
 	lastOutput  string
-	cancel      context.CancelFunc // ends its command
+	cancel      context.CancelFunc // stops its command
 }
 
-// The prefixes keep sessions, receipts and questions apart.
+// Prefixes of keys: sessions have another namespace than receipts and questions.
 const (
 	keySession = "session "
-	keyThing   = "thing "
+	keyRecord  = "thing "
 )
 
-// key returns what says that the entry is to be looked at; empty: only time does.
+// key returns the key whose change makes the entry be checked. It is empty for waits that depend
+// only on time.
 func (e *entry) key() string {
 	switch {
 	case slices.Contains(aboutSession, e.For):
 		return keySession + e.Session
 	case e.For == client.WaitReceipt, e.For == client.WaitPending:
-		return keyThing + e.Arg
+		return keyRecord + e.Arg
 	}
 	return ""
 }
 
-// New returns the waits of a city. They do nothing before they run.
+// New returns a service. It does nothing until Run is called.
 func New(opts Options) *Service {
 	return &Service{
 		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: workqueue.NewQueue(),
@@ -131,18 +130,17 @@ func New(opts Options) *Service {
 	}
 }
 
-// SessionChanged says that something about the session has changed. It never blocks and
-// may be called at any time.
+// SessionChanged queues the waits for a session to be checked. It never blocks.
 func (w *Service) SessionChanged(session string) { w.due.Add(keySession + session) }
 
-// ReceiptChanged says that something about a receipt has changed, like Look. Events
-// that name it say so too.
-func (w *Service) ReceiptChanged(id string) { w.due.Add(keyThing + id) }
+// ReceiptChanged queues the waits for a receipt to be checked. An event that names the receipt has
+// the same effect.
+func (w *Service) ReceiptChanged(id string) { w.due.Add(keyRecord + id) }
 
-// PendingChanged is [Service.ReceiptChanged] for a pending question.
-func (w *Service) PendingChanged(id string) { w.due.Add(keyThing + id) }
+// PendingChanged queues the waits for a pending question to be checked.
+func (w *Service) PendingChanged(id string) { w.due.Add(keyRecord + id) }
 
-// Waits lists the registered waits, oldest first.
+// Waits returns the registered waits, oldest first.
 func (w *Service) Waits(ctx context.Context, which client.Which) ([]client.Wait, error) {
 	if err := w.waitLoaded(ctx); err != nil {
 		return nil, err
@@ -161,8 +159,8 @@ func (w *Service) Waits(ctx context.Context, which client.Which) ([]client.Wait,
 	return out, nil
 }
 
-// CancelWait ends a registered wait, without a notification. One that has ended
-// is client.ErrRefused.
+// CancelWait ends a registered wait without a notification. If the wait has ended, it returns
+// client.ErrRefused.
 func (w *Service) CancelWait(ctx context.Context, id string) (client.Wait, error) {
 	if err := w.waitLoaded(ctx); err != nil {
 		return client.Wait{}, err
@@ -197,7 +195,7 @@ func (w *Service) waitLoaded(ctx context.Context) error {
 	}
 }
 
-var errEnded = fmt.Errorf("%w: the controller has ended", client.ErrUnavailable)
+var errEnded = fmt.Errorf("%w: the controller has stopped", client.ErrUnavailable)
 
 // toClient returns the wait as the control API returns it.
 func toClient(w session.Wait) client.Wait {
