@@ -1,14 +1,12 @@
-// Package budgets keeps what agents spend, and holds them to their budgets: it
-// re-evaluates budgets on every usage report and at their next deadline, and has
-// the city hold or stop agents. It needs no agent and no model for that.
+// Package budgets records the usage of agents and enforces budgets. It evaluates the budgets on
+// every usage report and at their next deadline, and asks the city to hold or stop agents. It needs
+// no agent and no model for that.
 //
-// What it knows follows from the entries that the store keeps. It adds entries of
-// its own for what is not reported, such as the working time of an agent and the
-// silence of one without usage reports. So another controller comes to the same
-// verdicts.
+// All results follow from the usage entries in the store. The engine adds its own entries for what
+// is not reported: the working time of an agent, and how long an agent sends no usage reports. So
+// another controller comes to the same results.
 //
-// As long as the entries are not read, no budget is known to have anything left,
-// and an agent with a budget that holds prompts gets none.
+// Until the entries have been read, an agent with a budget that holds prompts gets no prompts.
 package budgets
 
 import (
@@ -26,64 +24,66 @@ import (
 	"gascity/internal/domain/usage"
 )
 
-// City is what the engine knows of the controller. Its methods are called
-// concurrently, and never by [Engine.SessionChanged], [Engine.Spend] or [Engine.PromptHold].
+// City is the controller, as the engine uses it. Its methods may be called concurrently.
+// [Engine.SessionChanged], [Engine.Spend] and [Engine.PromptHold] do not call them.
 type City interface {
-	// Snapshots returns what is known of every session.
+	// Snapshots returns the snapshots of all sessions.
 	Snapshots() []session.Snapshot
-	// Interrupt asks an instance to abandon its turn.
+	// Interrupt asks an instance to end its turn.
 	Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error)
-	// Withhold ends a session and keeps it from running until [City.Allow]. That is
-	// no failure of the session. It is durable when it returns. until is for people;
-	// zero is not known.
+	// Withhold stops a session and keeps it stopped until [City.Allow]. This is not a failure of
+	// the session. The request is saved when Withhold returns. until is shown to people; zero means
+	// unknown.
 	Withhold(ctx context.Context, name, reason string, until time.Time) error
-	// Allow ends what Withhold began; without that it does nothing.
+	// Allow ends the effect of Withhold. If Withhold has no effect on the session, Allow does
+	// nothing.
 	Allow(ctx context.Context, name, reason string) error
 }
 
-// Rules are the budgets in force and what models cost.
+// Rules are the configured budgets and the prices of models.
 type Rules struct {
 	Budgets []usage.Budget
 	Prices  usage.Prices
 }
 
-// Options is what an engine needs. All but the last three are required.
+// Options are the dependencies of an engine. The last three fields are optional.
 type Options struct {
 	City   City
 	Store  usage.Store
 	Events event.Log
-	// Rules returns those in force. It is called often and must not block; what it
-	// returned is not changed.
+	// Rules returns the current rules. It is called often and must not block. The engine does not
+	// change the result.
 	Rules func() Rules
 
-	// Changed is called with the sessions for which [Engine.PromptHold] answers
-	// otherwise than before. It must not block. Nil: no call.
+	// Changed is called with each session for which the result of [Engine.PromptHold] has changed.
+	// It must not block. Nil: no call.
 	Changed func(session string)
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // nil: time.Now
 }
 
-// Engine is the book-keeper of one city. Its methods are safe for concurrent use.
+// Engine records usage and evaluates the budgets of one city. Its methods are safe for concurrent
+// use.
 type Engine struct {
 	opts Options
-	wake chan struct{} // has room for one: there is something to look at
+	wake chan struct{} // buffer of 1: the loop must run
 
 	mu          sync.Mutex
 	rules       Rules
 	cache       entryCache
-	loaded      bool   // the book is complete
-	missing     string // why it is not
+	loaded      bool   // the cache contains the entries of the store
+	missing     string // why it does not
 	uses        []usage.Use
 	evaluatedAt time.Time
-	cost        time.Duration // of the last judgement
+	cost        time.Duration // duration of the last evaluation
 	held        map[string]string
-	unevaluated bool            // something was spent that the verdict does not know
-	waiting     map[string]bool // sessions that were held for that alone
+	unevaluated bool            // usage was added after the last evaluation
+	waiting     map[string]bool // sessions that are held only because of unevaluated
 	counted     map[spender]total
-	tripped     map[string]int // budgets that were used up since the engine began, by name
+	tripped     map[string]int // how often a budget was used up since the start of the engine, by name
 }
 
-// New returns an engine that does nothing until [Engine.Run].
+// New returns an engine that does nothing until [Engine.Run] is called.
 func New(opts Options) *Engine {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -97,20 +97,21 @@ func New(opts Options) *Engine {
 	}
 }
 
-// SessionChanged says that a session has changed. It never blocks.
+// SessionChanged makes the loop check the sessions. It never blocks.
 func (e *Engine) SessionChanged(string) { e.wakeLoop() }
 
+// wakeLoop makes the loop run. It never blocks.
 func (e *Engine) wakeLoop() {
 	select {
 	case e.wake <- struct{}{}:
-	default: // it is going to look
+	default: // it is already woken
 	}
 }
 
-// Spend keeps what was spent and returns how many entries reported anything new. When it returns,
-// a budget that is used up by them is in force; where judging is put off to spare the processor,
-// every agent that a budget could hold is held until it is done. What the store did not take is an
-// error, and was not answered for: it is to come again.
+// Spend stores usage entries and returns how many of them were new or changed. A budget that they
+// use up is active when Spend returns. If the evaluation is postponed to save processor time, every
+// agent that a budget could hold is held until it is done. If the store fails, Spend returns an
+// error and the caller must repeat the call.
 func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) {
 	kept, err := e.opts.Store.PutUsage(ctx, entries)
 	e.mu.Lock()
@@ -125,8 +126,8 @@ func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) 
 	return changed, err
 }
 
-// applySavedLocked takes over what the store has. When it failed, the content of the store
-// is unknown.
+// applySavedLocked adds stored entries to the cache. If the store failed, the cache is marked as
+// out of date.
 func (e *Engine) applySavedLocked(kept []usage.StoreResult, err error) (changed int) {
 	if err != nil {
 		e.cache.stale = true
@@ -142,19 +143,19 @@ func (e *Engine) applySavedLocked(kept []usage.StoreResult, err error) (changed 
 	return changed
 }
 
-// pace bounds the part of a processor that judging takes, as one in so many.
+// pace limits the processor time of evaluations to one part in pace.
 const pace = 20
 
-// dueLocked returns when to judge again at the earliest.
+// dueLocked returns the earliest time of the next evaluation.
 func (e *Engine) dueLocked() time.Time { return e.evaluatedAt.Add(pace * e.cost) }
 
-// evaluate compares what is known with the budgets, and puts the verdict into force.
+// evaluate compares the usage with the budgets and updates which sessions are held.
 func (e *Engine) evaluate(views []session.Snapshot) {
 	e.mu.Lock()
 	began := time.Now()
 	now := e.opts.Now()
 	if timed(e.rules.Budgets) {
-		e.cache.growing(now)
+		e.cache.addGrowing(now)
 	}
 	e.uses = usage.Uses(e.rules.Budgets, e.cache.list(now), e.cache.busy(views), e.rules.Prices, now)
 	e.evaluatedAt, e.cost, e.unevaluated = now, time.Since(began), false
@@ -169,6 +170,7 @@ func (e *Engine) evaluate(views []session.Snapshot) {
 	e.notifyChanged(changed)
 }
 
+// notifyChanged calls Options.Changed for each session.
 func (e *Engine) notifyChanged(sessions []string) {
 	if e.opts.Changed == nil {
 		return
@@ -178,39 +180,40 @@ func (e *Engine) notifyChanged(sessions []string) {
 	}
 }
 
-// PromptHold returns why a session gets no new prompts; empty: it may have them. It never
-// blocks for long.
+// PromptHold returns why a session gets no new prompts, or an empty string if it may get them. It
+// does not wait for other programs.
 func (e *Engine) PromptHold(v session.Snapshot) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	why := e.promptHoldLocked(v)
 	if why == "" && e.unevaluated && e.canHoldLocked(v) {
 		e.waiting[v.Session] = true
-		return "what was just spent is being counted"
+		return "the latest usage is being counted"
 	}
 	return why
 }
 
-// canHoldLocked reports whether a budget could hold a session.
+// canHoldLocked reports whether any budget could hold a session.
 func (e *Engine) canHoldLocked(v session.Snapshot) bool {
 	return slices.ContainsFunc(e.rules.Budgets, func(b usage.Budget) bool {
 		return b.Act.Severity() >= usage.ActHold.Severity() && b.AppliesTo(v.Session, v.Agent)
 	})
 }
 
-// IsHeld reports whether a session gets no new prompts, as [Engine.PromptHold] says it of the
-// view that it was last judged by.
+// IsHeld reports whether a session was held at the last evaluation, see [Engine.PromptHold].
 func (e *Engine) IsHeld(name string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.held[name] != ""
 }
 
+// promptHoldLocked returns why a session gets no new prompts, without regard to usage that is not
+// evaluated yet.
 func (e *Engine) promptHoldLocked(v session.Snapshot) string {
 	if !e.loaded {
 		for _, b := range e.rules.Budgets {
 			if b.Act.Severity() >= usage.ActHold.Severity() && b.AppliesTo(v.Session, v.Agent) {
-				return fmt.Sprintf("budget %s: what was spent is not known: %s", b.Name, e.missing)
+				return fmt.Sprintf("budget %s: the usage is not known: %s", b.Name, e.missing)
 			}
 		}
 		return ""
@@ -219,11 +222,11 @@ func (e *Engine) promptHoldLocked(v session.Snapshot) string {
 	if act.Severity() < usage.ActHold.Severity() {
 		return ""
 	}
-	return e.inForce(use)
+	return e.holdReason(use)
 }
 
-// inForce returns what is used up, and how that ends.
-func (e *Engine) inForce(u usage.Use) string {
+// holdReason describes for people which budget is used up, and what ends that.
+func (e *Engine) holdReason(u usage.Use) string {
 	switch {
 	case u.Until.IsZero() && u.Used < u.Budget.Limit:
 		return fmt.Sprintf("%s; until city.toml allows a longer silence, or: gc usage lift %s", u.Text(), u.Budget.Name)
@@ -237,7 +240,8 @@ func (e *Engine) inForce(u usage.Use) string {
 	return fmt.Sprintf("%s; until %s, or: gc usage lift %s", u.Text(), u.Until.Local().Format(form), u.Budget.Name)
 }
 
-// updateHeldLocked records who is held, and returns for whom that has changed.
+// updateHeldLocked records which sessions are held, and returns the sessions for which that has
+// changed.
 func (e *Engine) updateHeldLocked(views []session.Snapshot) (changed []string) {
 	held := make(map[string]string, len(e.held))
 	for _, v := range views {
@@ -253,8 +257,8 @@ func (e *Engine) updateHeldLocked(views []session.Snapshot) (changed []string) {
 	return changed
 }
 
-// refresh takes the rules in force over, and reads the store again if that is needed
-// for them.
+// refresh loads the current rules, and reads the store again if the rules have changed or the cache
+// is out of date.
 func (e *Engine) refresh(ctx context.Context) error {
 	rules := e.opts.Rules()
 	e.mu.Lock()
@@ -263,7 +267,7 @@ func (e *Engine) refresh(ctx context.Context) error {
 	}
 	e.rules = rules
 	fresh := e.loaded && !e.cache.stale
-	e.cache.stale = false // what fails from here on makes it so again
+	e.cache.stale = false // a later failure sets it again
 	from := earliestCounted(rules.Budgets, e.opts.Now())
 	e.mu.Unlock()
 	if fresh {
@@ -277,7 +281,7 @@ func (e *Engine) refresh(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		e.opts.Logger.Error("some of what was spent cannot be read and does not count", "error", err)
+		e.opts.Logger.Error("cannot read some usage entries; they do not count", "error", err)
 	}
 	e.cache.span = spanOf(rules.Budgets)
 	e.cache.replace(entries, rules.Prices)

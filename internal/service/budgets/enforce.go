@@ -13,34 +13,34 @@ import (
 	"gascity/internal/domain/usage"
 )
 
-// account is somebody's share of a budget.
+// account identifies one session, agent or the city (who) within a budget.
 type account struct{ budget, who string }
 
-// overrun is a budget that is used up, from then until it is not any more.
+// overrun is the time during which a budget is used up.
 type overrun struct {
 	use         usage.Use
-	interrupted map[string]bool // instances, by their public names
+	interrupted map[string]bool // instances that were interrupted, by public name
 }
 
-// actTime bounds one act.
+// actTime is the time limit of one action on a session.
 const actTime = 30 * time.Second
 
-// acts is how many are carried out at once.
+// acts is how many actions run at the same time.
 const acts = 8
 
-// act has the city do what the budgets in force demand. It is false if something is
-// to be tried again.
+// act carries out the actions that the budgets require. It returns false if an action failed and
+// must be tried again.
 func (r *runner) act(ctx context.Context, views []session.Snapshot) bool {
 	r.mu.Lock()
 	uses := r.uses
 	r.mu.Unlock()
-	r.follow(uses)
+	r.updateOverruns(uses)
 	var jobs sync.WaitGroup
 	var mu sync.Mutex
 	failed := false
 	room := make(chan struct{}, acts)
 	for i := range views {
-		do := r.due(&views[i], uses)
+		do := r.actionFor(&views[i], uses)
 		if do == nil {
 			continue
 		}
@@ -50,7 +50,7 @@ func (r *runner) act(ctx context.Context, views []session.Snapshot) bool {
 			ctx, cancel := context.WithTimeout(ctx, actTime)
 			defer cancel()
 			if err := do(ctx); err != nil {
-				r.opts.Logger.Warn("a budget is not enforced", "session", views[i].Session, "error", err)
+				r.opts.Logger.Warn("cannot enforce a budget", "session", views[i].Session, "error", err)
 				mu.Lock()
 				failed = true
 				mu.Unlock()
@@ -61,8 +61,8 @@ func (r *runner) act(ctx context.Context, views []session.Snapshot) bool {
 	return !failed
 }
 
-// follow begins and ends episodes, and reports them.
-func (r *runner) follow(uses []usage.Use) {
+// updateOverruns records which budgets are used up now, and emits an event for each change.
+func (r *runner) updateOverruns(uses []usage.Use) {
 	over := map[account]bool{}
 	for _, u := range uses {
 		key := account{u.Budget.Name, u.Who}
@@ -88,6 +88,7 @@ func (r *runner) follow(uses []usage.Use) {
 	}
 }
 
+// exceeded returns the event data of a budget that is used up.
 func exceeded(u usage.Use) map[string]string {
 	data := map[string]string{
 		"act": string(u.Budget.Act), "measure": string(u.Budget.Measure), "unknown": u.Unknown,
@@ -99,9 +100,10 @@ func exceeded(u usage.Use) map[string]string {
 	return data
 }
 
+// number formats a number without an exponent.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// record writes a state of a budget into the time line.
+// record appends an event about a budget and logs it.
 func (e *Engine) record(kind event.Kind, u usage.Use, text string, data map[string]string) {
 	ev := client.Event{Kind: string(kind), Text: text, Data: map[string]string{"budget": u.Budget.Name}}
 	for key, value := range data {
@@ -120,18 +122,18 @@ func (e *Engine) record(kind event.Kind, u usage.Use, text string, data map[stri
 	case usage.ScopeCity:
 	}
 	if _, err := e.opts.Events.Append(ev); err != nil {
-		e.opts.Logger.Error("cannot keep an event", "kind", kind, "budget", u.Budget.Name, "error", err)
+		e.opts.Logger.Error("cannot save an event", "kind", kind, "budget", u.Budget.Name, "error", err)
 	}
 	e.opts.Logger.Info(text, "budget", u.Budget.Name, "who", u.Who)
 }
 
-// due returns what is to be done about a session, nil if nothing is.
-func (r *runner) due(v *session.Snapshot, uses []usage.Use) func(context.Context) error {
+// actionFor returns the action that the budgets require for a session, or nil.
+func (r *runner) actionFor(v *session.Snapshot, uses []usage.Use) func(context.Context) error {
 	act, use := usage.Worst(uses, v.Session, v.Agent)
 	held := v.Hold.Kind == session.HoldBudget
 	switch {
 	case act == usage.ActStop && (held || v.Hold.Kind == session.HoldSuspend):
-		return nil // it does not run, or its end is under way
+		return nil // it does not run, or it is being stopped
 	case act == usage.ActStop && (v.Unknown != "" || !v.Running && v.Desired != desiredRunning):
 		return nil
 	case act == usage.ActStop:
@@ -146,14 +148,14 @@ func (r *runner) due(v *session.Snapshot, uses []usage.Use) func(context.Context
 	return nil
 }
 
-// desiredRunning is a word of the desired state, see client.Agent.
+// desiredRunning is a value of the desired state, see client.Agent.
 const desiredRunning = "running"
 
-// stop ends a session and keeps it from running. As long as that cannot be
-// remembered, it is at least interrupted.
+// stop returns the action that stops a session and keeps it stopped. If that cannot be saved, the
+// action interrupts the turn instead.
 func (r *runner) stop(v session.Snapshot, use usage.Use) func(context.Context) error {
 	return func(ctx context.Context) error {
-		err := r.opts.City.Withhold(ctx, v.Session, r.inForce(use), use.Until)
+		err := r.opts.City.Withhold(ctx, v.Session, r.holdReason(use), use.Until)
 		if err != nil && working(&v) {
 			if interrupt := r.interrupt(v, use); interrupt != nil {
 				return errors.Join(err, interrupt(ctx))
@@ -163,7 +165,8 @@ func (r *runner) stop(v session.Snapshot, use usage.Use) func(context.Context) e
 	}
 }
 
-// interrupt ends the turn of an instance, once in an episode.
+// interrupt returns the action that interrupts the turn of an instance, or nil if that was done
+// during this overrun.
 func (r *runner) interrupt(v session.Snapshot, use usage.Use) func(context.Context) error {
 	ep := r.overruns[account{use.Budget.Name, use.Who}]
 	r.mu.Lock()

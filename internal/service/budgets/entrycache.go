@@ -16,35 +16,37 @@ import (
 	"gascity/worker"
 )
 
-// entryCache is what is in the store and counts, without what is not asked for again,
-// and what is to be written into it. The engine's lock guards it.
+// entryCache contains the stored usage entries that count, without the fields that budgets do not
+// need, and the entries that are still to be stored. It is guarded by Engine.mu.
 type entryCache struct {
 	entries map[usage.Key]usage.Entry
-	unsaved map[usage.Key]usage.Entry // of entries: what the city noted and the store has not taken
-	stale   bool                      // the store may have more
-	working map[string]*busyPeriod    // sessions that are busy
-	awake   time.Time                 // when the host was last seen to wake
-	span    time.Duration             // how far back anything counts; zero is for ever
+	unsaved map[usage.Key]usage.Entry // the city's own entries that are not stored yet
+	stale   bool                      // the store may contain other entries
+	working map[string]*busyPeriod    // busy sessions, by name
+	awake   time.Time                 // when the host last woke from sleep
+	span    time.Duration             // how long an entry counts; zero: for ever
 }
 
-// busyPeriod is how long a session has been busy.
+// busyPeriod is a period during which a session is busy.
 type busyPeriod struct {
 	run, agent string
-	since      time.Time // of the activity
-	from       time.Time // of the entry that is open
+	since      time.Time // start of the activity
+	from       time.Time // start of the open entry
 	savedAt    time.Time
 }
 
 const (
-	// burning is the time over which the speed of spending is measured.
+	// burning is the period over which the burn rate is measured.
 	burning = 10 * time.Minute
-	// longest is how much time one entry holds: it leaves a window as a whole.
+	// longest is the longest working time in one entry, because an entry leaves a window as a
+	// whole.
 	longest = 5 * time.Minute
-	// saveEvery is how often what grows is written down.
+	// saveEvery is how often a growing entry is saved.
 	saveEvery = time.Minute
 )
 
-// earliestCounted returns the time from which on entries count for the budgets; zero: all do.
+// earliestCounted returns the time from which entries count for the budgets. Zero means that all
+// count.
 func earliestCounted(budgets []usage.Budget, now time.Time) time.Time {
 	span := spanOf(budgets)
 	if span == 0 {
@@ -53,7 +55,8 @@ func earliestCounted(budgets []usage.Budget, now time.Time) time.Time {
 	return now.Add(-span)
 }
 
-// spanOf returns the longest window; zero is for ever.
+// spanOf returns how long an entry can count: the longest window of a budget, and at least burning.
+// Zero means for ever.
 func spanOf(budgets []usage.Budget) time.Duration {
 	span := burning
 	for _, b := range budgets {
@@ -65,10 +68,11 @@ func spanOf(budgets []usage.Budget) time.Duration {
 	return span
 }
 
-// unreadable reports whether nothing could be read; else an error names what was
-// left out.
+// unreadable reports whether an error means that nothing could be read. Any other error names the
+// entries that were left out.
 func unreadable(err error) bool { return errors.Is(err, client.ErrUnavailable) }
 
+// put adds or replaces an entry.
 func (b *entryCache) put(e usage.Entry, prices usage.Prices) {
 	if b.entries == nil {
 		b.entries = map[usage.Key]usage.Entry{}
@@ -76,7 +80,7 @@ func (b *entryCache) put(e usage.Entry, prices usage.Prices) {
 	b.entries[e.Key()] = light(e, prices)
 }
 
-// light returns an entry without what does not count. Its cost is settled once.
+// light returns an entry without the fields that budgets do not need, and with its cost.
 func light(e usage.Entry, prices usage.Prices) usage.Entry {
 	if cost, source := prices.Cost(e); source == usage.CostPriced {
 		e.Cost = &cost
@@ -85,6 +89,7 @@ func light(e usage.Entry, prices usage.Prices) usage.Entry {
 	return e
 }
 
+// replace replaces all entries. Unsaved entries stay.
 func (b *entryCache) replace(entries []usage.Entry, prices usage.Prices) {
 	b.entries = make(map[usage.Key]usage.Entry, len(entries))
 	for _, e := range entries {
@@ -93,7 +98,7 @@ func (b *entryCache) replace(entries []usage.Entry, prices usage.Prices) {
 	maps.Copy(b.entries, b.unsaved)
 }
 
-// addUnsaved takes an entry of the city's own, to be saved.
+// addUnsaved adds an entry of the city's own, which is to be stored.
 func (b *entryCache) addUnsaved(e usage.Entry) {
 	b.put(e, usage.Prices{})
 	if b.unsaved == nil {
@@ -102,7 +107,7 @@ func (b *entryCache) addUnsaved(e usage.Entry) {
 	b.unsaved[e.Key()] = e
 }
 
-// list returns what counts, and forgets what does not any more.
+// list returns the entries that count, and removes those that no longer count.
 func (b *entryCache) list(now time.Time) []usage.Entry {
 	out := make([]usage.Entry, 0, len(b.entries))
 	for key, e := range b.entries {
@@ -115,13 +120,13 @@ func (b *entryCache) list(now time.Time) []usage.Entry {
 	return out
 }
 
-// working reports whether a session spends, as far as gc knows.
+// working reports whether a session is busy or works in the background.
 func working(v *session.Snapshot) bool {
 	return v.Unknown == "" && v.Running && (v.Activity.State == runtime.ActivityBusy || v.Activity.State == runtime.ActivityBackground)
 }
 
-// busy returns every session, in the terms of budgets. Nothing was reported while the
-// host slept.
+// busy returns every session as a usage.Busy. Since is zero for a session that is not busy, and not
+// before the host last woke from sleep.
 func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 	out := make([]usage.Busy, 0, len(views))
 	for i := range views {
@@ -138,9 +143,9 @@ func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 	return out
 }
 
-// follow records who is busy, and with timed for how long: in entries that grow, each
-// of at most [longest].
-func (b *entryCache) follow(views []session.Snapshot, now time.Time, timed bool) {
+// updateBusy updates the busy periods from snapshots. If timed is true, it records the working time
+// in entries of at most [longest] each.
+func (b *entryCache) updateBusy(views []session.Snapshot, now time.Time, timed bool) {
 	if b.working == nil {
 		b.working = map[string]*busyPeriod{}
 	}
@@ -171,8 +176,8 @@ func (b *entryCache) follow(views []session.Snapshot, now time.Time, timed bool)
 	}
 }
 
-// begin records that a session is busy since it said so, and counts from now on what
-// somebody before us has counted.
+// begin starts the busy period of a session at the start of its activity. If an earlier controller
+// has recorded working time of this activity, only the time from now on is counted.
 func (b *entryCache) begin(v *session.Snapshot, now time.Time) *busyPeriod {
 	since := v.Activity.Since
 	if since.IsZero() || since.After(now) {
@@ -186,8 +191,7 @@ func (b *entryCache) begin(v *session.Snapshot, now time.Time) *busyPeriod {
 	return w
 }
 
-// hasWorkSince reports whether something is noted already of a session's work after a time,
-// as by a controller before this one.
+// hasWorkSince reports whether there is an entry with working time of a session after a time.
 func (b *entryCache) hasWorkSince(name string, from time.Time) bool {
 	for _, e := range b.entries {
 		if e.Session == name && e.Busy > 0 && e.At.After(from) {
@@ -197,8 +201,8 @@ func (b *entryCache) hasWorkSince(name string, from time.Time) bool {
 	return false
 }
 
-// extendBusy records how long a session has been busy in the entry that is open, and
-// begins the next one if it is long enough.
+// extendBusy updates the open entry of a busy period, and starts the next entry if this one has
+// reached its longest length.
 func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed bool) {
 	w.savedAt = now
 	if long := now.Sub(w.from); timed && long > 0 {
@@ -211,8 +215,8 @@ func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed
 	}
 }
 
-// growing puts the time that is not noted yet into the book, and not into the store.
-func (b *entryCache) growing(now time.Time) {
+// addGrowing adds the working time since the last saved entries to the cache, and not to the store.
+func (b *entryCache) addGrowing(now time.Time) {
 	for name, w := range b.working {
 		e := usage.Entry{Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Busy: now.Sub(w.from)}
 		if e.Busy > 0 {
@@ -221,11 +225,11 @@ func (b *entryCache) growing(now time.Time) {
 	}
 }
 
-// ownSource is the source of entries that the city makes.
+// ownSource is the source of entries that the city itself creates.
 const ownSource = "city"
 
-// silence records that a session is silent, since when.
-func (b *entryCache) silence(name string, since, now time.Time) {
+// recordSilent records since when a busy session has sent no usage report.
+func (b *entryCache) recordSilent(name string, since, now time.Time) {
 	w := b.working[name]
 	if w == nil {
 		return
@@ -234,15 +238,15 @@ func (b *entryCache) silence(name string, since, now time.Time) {
 	b.addUnsaved(e)
 }
 
-// open returns what is to be saved.
-func (b *entryCache) open() []usage.Entry {
+// unsavedEntries returns the entries that are to be stored.
+func (b *entryCache) unsavedEntries() []usage.Entry {
 	out := slices.Collect(maps.Values(b.unsaved))
 	slices.SortFunc(out, func(x, y usage.Entry) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Message, y.Message)) })
 	return out
 }
 
-// saved records that the store has entries, as far as they have not grown since.
-func (b *entryCache) saved(entries []usage.Entry) {
+// markSaved records that entries are stored. An entry that has grown since stays unsaved.
+func (b *entryCache) markSaved(entries []usage.Entry) {
 	for _, e := range entries {
 		if now := b.unsaved[e.Key()]; now.At.Equal(e.At) {
 			delete(b.unsaved, e.Key())
@@ -250,7 +254,8 @@ func (b *entryCache) saved(entries []usage.Entry) {
 	}
 }
 
-// endBusyOnSleep ends what was busy when the host went to sleep.
+// endBusyOnSleep ends the present entries at the time at, when the host went to sleep, and starts
+// new ones at now.
 func (b *entryCache) endBusyOnSleep(at, now time.Time, timed bool) {
 	for name, w := range b.working {
 		b.extendBusy(name, w, at, timed)
@@ -259,6 +264,7 @@ func (b *entryCache) endBusyOnSleep(at, now time.Time, timed bool) {
 	b.awake = now
 }
 
+// runOf returns the run ID of a session, or its instance or name if it has no token.
 func runOf(v *session.Snapshot) string {
 	if v.Token == "" {
 		return cmp.Or(v.Instance, v.Session)

@@ -9,13 +9,13 @@ import (
 	"gascity/internal/telemetry/metric"
 )
 
-// spender is whose spending a counter counts.
+// spender is the agent and the model of a usage counter.
 type spender struct{ agent, model string }
 
-// maxSpenders bounds the counters.
+// maxSpenders is the largest number of usage counters.
 const maxSpenders = 2000
 
-// total is what was reported since the engine began.
+// total is the usage that was reported since the start of the engine.
 type total struct {
 	tokens    usage.Tokens
 	responses int
@@ -23,14 +23,14 @@ type total struct {
 	usd       float64
 }
 
-// countLocked adds what an entry reported beyond what was known.
+// countLocked adds the new part of an entry to the counters.
 func (e *Engine) countLocked(k usage.StoreResult) {
 	if k.After.Busy > 0 || k.After.Silent > 0 || k.After.Lift != "" {
 		return
 	}
 	key := spender{k.After.Agent, k.After.Model}
 	if _, known := e.counted[key]; !known && len(e.counted) >= maxSpenders {
-		key.model = "other" // workers name models as they like
+		key.model = "other" // workers may report any number of model names
 	}
 	t := e.counted[key]
 	var was usage.Entry
@@ -49,10 +49,11 @@ func (e *Engine) countLocked(k usage.StoreResult) {
 	grow(&t.tokens.Reasoning, was.Tokens.Reasoning, k.After.Tokens.Reasoning)
 	before, _ := e.rules.Prices.Cost(was)
 	after, _ := e.rules.Prices.Cost(k.After)
-	t.usd += max(0, after-before) // a counter never falls
+	t.usd += max(0, after-before) // a counter must not decrease
 	e.counted[key] = t
 }
 
+// grow adds the difference between now and was to sum. Nil means not reported.
 func grow(sum **int64, was, now *int64) {
 	if now == nil {
 		return
@@ -66,15 +67,15 @@ func grow(sum **int64, was, now *int64) {
 	}
 }
 
-// Metrics returns what agents have spent since the engine began, and the states of
-// budgets. A counter begins again with each controller.
+// Metrics returns the usage counters since the start of the engine, and the states of budgets. The
+// counters start at zero with each controller.
 func (e *Engine) Metrics() []metric.Family {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	tokens := metric.Family{Name: "gc_usage_tokens_total", Help: "Tokens reported, by disjoint kinds.", Type: metric.Counter}
 	responses := metric.Family{Name: "gc_usage_responses_total", Help: "Responses of models.", Type: metric.Counter}
 	turns := metric.Family{Name: "gc_usage_turns_total", Help: "Turns that ended.", Type: metric.Counter}
-	cost := metric.Family{Name: "gc_usage_cost_usd_total", Help: "What is known of the cost, in US dollars.", Type: metric.Counter}
+	cost := metric.Family{Name: "gc_usage_cost_usd_total", Help: "The known part of the cost, in US dollars.", Type: metric.Counter}
 	for _, key := range slices.SortedFunc(maps.Keys(e.counted), compare) {
 		t, model := e.counted[key], cmp.Or(key.model, "unknown")
 		for _, row := range []struct {
@@ -111,10 +112,12 @@ func (e *Engine) Metrics() []metric.Family {
 	return []metric.Family{tokens, responses, turns, cost, used, over, breaches}
 }
 
+// compare orders spenders by agent and model.
 func compare(a, b spender) int {
 	return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model))
 }
 
+// truth returns 1 for true and 0 for false.
 func truth(is bool) float64 {
 	if is {
 		return 1

@@ -12,7 +12,7 @@ import (
 	"gascity/internal/domain/usage"
 )
 
-// Usage returns what was spent, summed up. Days are those of this machine's zone.
+// Usage returns the usage since req.Since, in groups. Days are days of this machine's time zone.
 func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
 	by := usage.By(req.By)
 	switch by {
@@ -27,7 +27,7 @@ func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usa
 		return client.Usage{}, fmt.Errorf("cannot read the usage: %w", err)
 	}
 	if err != nil {
-		e.opts.Logger.Error("some of what was spent cannot be read and is left out", "error", err)
+		e.opts.Logger.Error("cannot read some usage entries; they are left out", "error", err)
 	}
 	prices := e.opts.Rules().Prices
 	out := client.Usage{By: string(by), Since: req.Since, At: e.opts.Now(), Prices: prices.Version, Groups: []client.UsageSum{}}
@@ -44,7 +44,7 @@ func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usa
 	return out, nil
 }
 
-// sum returns a sum in the terms of the client: an unknown cost is nil.
+// sum returns a usage.Sum as a client.UsageSum. An unknown cost is nil.
 func sum(s usage.Sum) client.UsageSum {
 	out := client.UsageSum{
 		Group: s.Group, Responses: s.Responses, Turns: s.Turns, Untold: s.Tokens.Unknown, Unpriced: s.Unpriced,
@@ -62,15 +62,15 @@ func sum(s usage.Sum) client.UsageSum {
 	return out
 }
 
-// Budgets returns how much of each budget is used, the ones that are used up first.
+// Budgets returns how much of each budget is used. Budgets that are used up come first.
 func (e *Engine) Budgets(context.Context) ([]client.Budget, error) {
 	e.mu.Lock()
 	loaded, missing := e.loaded, e.missing
 	e.mu.Unlock()
 	if !loaded {
-		return nil, fmt.Errorf("%w: what was spent is not known: %s", client.ErrUnavailable, missing)
+		return nil, fmt.Errorf("%w: the usage is not known: %s", client.ErrUnavailable, missing)
 	}
-	e.evaluate(e.opts.City.Snapshots()) // what a window has left since the last time does not count
+	e.evaluate(e.opts.City.Snapshots()) // entries may have left a window since the last evaluation
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out := shown(e.uses)
@@ -86,6 +86,7 @@ func (e *Engine) Budgets(context.Context) ([]client.Budget, error) {
 	return out, nil
 }
 
+// shown returns uses as client.Budget values.
 func shown(uses []usage.Use) []client.Budget {
 	out := make([]client.Budget, 0, len(uses))
 	for _, u := range uses {
@@ -97,7 +98,8 @@ func shown(uses []usage.Use) []client.Budget {
 	return out
 }
 
-// LiftBudget lets a budget begin again, for one who has used it up or for all.
+// LiftBudget resets a budget that is used up, for req.Who, or for everyone who has used it up if
+// req.Who is empty.
 func (e *Engine) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
 	now := e.opts.Now()
 	e.mu.Lock()
@@ -136,6 +138,7 @@ func (e *Engine) LiftBudget(ctx context.Context, name string, req client.LiftReq
 	return client.Done{Changed: true, Detail: fmt.Sprintf("lifted for %d", len(lifted))}, nil
 }
 
+// agentOf returns the agent of a session, or an empty string.
 func (e *Engine) agentOf(name string) string {
 	for _, v := range e.opts.City.Snapshots() {
 		if v.Session == name {
@@ -145,8 +148,8 @@ func (e *Engine) agentOf(name string) string {
 	return ""
 }
 
-// Status adds to a status what is spent and which budgets are used up. The agents
-// of the status are changed.
+// Status adds the burn rates, the holds and the used-up budgets to a status. It changes the
+// elements of s.Agents.
 func (e *Engine) Status(s *client.Status) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -156,13 +159,13 @@ func (e *Engine) Status(s *client.Status) {
 	for _, entry := range e.cache.entries {
 		if e.cache.recent(entry, now) {
 			city.add(entry, e.rules.Prices)
-			of(burns, entry.Session).add(entry, e.rules.Prices)
+			burnOf(burns, entry.Session).add(entry, e.rules.Prices)
 		}
 	}
-	s.Burn = city.shown(now)
+	s.Burn = city.rate(now)
 	for i := range s.Agents {
 		a := &s.Agents[i]
-		a.Burn, a.Held = of(burns, a.Session).shown(now), e.agentHoldLocked(a)
+		a.Burn, a.Held = burnOf(burns, a.Session).rate(now), e.agentHoldLocked(a)
 	}
 	s.Budgets = nil
 	for _, b := range shown(e.uses) {
@@ -172,11 +175,12 @@ func (e *Engine) Status(s *client.Status) {
 	}
 }
 
+// agentHoldLocked returns why an agent gets no new prompts, or an empty string.
 func (e *Engine) agentHoldLocked(a *client.Agent) string {
 	return e.promptHoldLocked(session.Snapshot{Session: a.Session, Agent: a.Name})
 }
 
-// Explain adds to an explanation what binds the agent.
+// Explain adds the budgets of the agent, and whether they hold it, to an explanation.
 func (e *Engine) Explain(x *client.Explanation) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -190,12 +194,12 @@ func (e *Engine) Explain(x *client.Explanation) {
 	x.Budgets = shown(bind)
 }
 
-// recent reports whether an entry counts for the speed of spending.
+// recent reports whether an entry counts for the burn rate.
 func (b *entryCache) recent(e usage.Entry, now time.Time) bool {
 	return e.Busy == 0 && e.Silent == 0 && e.Lift == "" && now.Sub(e.At) < burning
 }
 
-// burn is what was spent of late.
+// burn is the usage within the last burning minutes.
 type burn struct {
 	first                time.Time
 	tokens               int64
@@ -203,16 +207,18 @@ type burn struct {
 	counted, priced, all int
 }
 
-func of(burns map[string]*burn, name string) *burn {
+// burnOf returns the burn of a session, and creates it if there is none.
+func burnOf(burns map[string]*burn, name string) *burn {
 	if burns[name] == nil {
 		burns[name] = &burn{}
 	}
 	return burns[name]
 }
 
+// add adds an entry.
 func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	if e.Model == "" && e.Cost == nil && e.Tokens == (usage.Tokens{}) {
-		return // a turn or tools, and no response
+		return // the entry reports a turn or tools, not a response
 	}
 	if b.all++; b.first.IsZero() || e.At.Before(b.first) {
 		b.first = e.At
@@ -227,8 +233,9 @@ func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	}
 }
 
-// shown returns the speed since the first of it, of a minute at least.
-func (b *burn) shown(now time.Time) *client.Burn {
+// rate returns the burn rate since the first entry, over at least one minute. It returns nil if
+// there is no entry.
+func (b *burn) rate(now time.Time) *client.Burn {
 	if b.all == 0 {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"gascity/internal/domain/usage"
 )
 
-// RulesOf reads the budgets of a city and its table of prices. A mistake in the table
-// is an error with its place.
+// RulesOf returns the budgets and the prices of a city's configuration. A mistake in the price
+// table is an error with its position.
 func RulesOf(city *config.City) (Rules, error) {
 	prices, err := pricesOf(city)
 	if err != nil {
@@ -30,13 +30,14 @@ func RulesOf(city *config.City) (Rules, error) {
 	return rules, nil
 }
 
+// pricesOf reads the city's price table, or returns the built-in one if none is configured.
 func pricesOf(city *config.City) (usage.Prices, error) {
 	if city.Usage.Prices == "" {
 		return usage.ShippedPrices()
 	}
 	text, err := os.ReadFile(city.Abs(city.Usage.Prices))
 	if err != nil {
-		return usage.Prices{}, fmt.Errorf("%s: the table of prices cannot be read: %w", city.Usage.Origin("prices"), err)
+		return usage.Prices{}, fmt.Errorf("%s: cannot read the price table: %w", city.Usage.Origin("prices"), err)
 	}
 	prices, err := usage.DecodePrices(city.Usage.Prices, text)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// retryFirst and retryMax space the attempts at what fails.
+	// retryFirst and retryMax are the shortest and the longest pause before a failed operation is
+	// tried again.
 	retryFirst = 100 * time.Millisecond
 	retryMax   = 5 * time.Second
-	// storeTime bounds one question to the store.
+	// storeTime is the time limit of one operation of the store.
 	storeTime = 30 * time.Second
-	// slept is how much later than it wanted the engine must come to itself for the
-	// host to have slept.
+	// slept is how late the loop must wake for gc to conclude that the host was asleep.
 	slept = 15 * time.Second
 )
 
-// Run works until ctx ends. It is called once.
+// Run works until ctx ends. It must be called once.
 func (e *Engine) Run(ctx context.Context) error {
 	r := &runner{Engine: e, overruns: map[account]*overrun{}, retry: retryFirst}
 	for {
@@ -43,7 +43,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// newTimer fires at next, never if that is zero.
+// newTimer returns a timer that fires at next, or never if next is zero.
 func newTimer(next, now time.Time) *time.Timer {
 	if next.IsZero() {
 		timer := time.NewTimer(time.Hour)
@@ -53,6 +53,7 @@ func newTimer(next, now time.Time) *time.Timer {
 	return time.NewTimer(max(0, next.Sub(now)))
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -60,7 +61,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// earlier returns the earlier of two times; zero is never.
+// earlier returns the earlier of two times. Zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -68,26 +69,25 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// runner is what only the loop does.
+// runner has the state that only the goroutine of Run uses.
 type runner struct {
 	*Engine
 	overruns map[account]*overrun
-	again    time.Time // when to try again what has failed; zero: nothing has
+	again    time.Time // when to try failed operations again; zero: none has failed
 	retry    time.Duration
 }
 
-// work does what there is to do now, and returns when to look again; zero: when
-// something changes.
+// work does what is due now. It returns when to run again, or zero if only a change matters.
 func (r *runner) work(ctx context.Context, now time.Time) time.Time {
 	failed := false
 	if err := r.refreshIn(ctx); err != nil {
-		r.opts.Logger.Warn("what was spent is not known", "error", err)
+		r.opts.Logger.Warn("cannot read the usage", "error", err)
 		failed = true
 	}
 	views := r.opts.City.Snapshots()
 	r.mu.Lock()
 	rules, ready, due := r.rules, r.loaded, r.dueLocked()
-	r.cache.follow(views, now, timed(rules.Budgets))
+	r.cache.updateBusy(views, now, timed(rules.Budgets))
 	r.mu.Unlock()
 	switch {
 	case !ready:
@@ -95,27 +95,28 @@ func (r *runner) work(ctx context.Context, now time.Time) time.Time {
 		changed := r.updateHeldLocked(views)
 		r.mu.Unlock()
 		r.notifyChanged(changed)
-		return r.later(true)
+		return r.retryAt(true)
 	case now.Before(due):
 		return due
 	}
 	r.evaluate(views)
 	if r.recordSilence(now) {
-		r.evaluate(views) // it is in the book: from now on it counts as that
+		r.evaluate(views) // the new entries count from now on
 	}
 	failed = !r.save(ctx) || failed
 	failed = !r.act(ctx, views) || failed
-	return earlier(r.later(failed), r.next(views, now))
+	return earlier(r.retryAt(failed), r.nextEvaluation(views, now))
 }
 
+// refreshIn calls refresh with the time limit storeTime.
 func (r *runner) refreshIn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	return r.refresh(ctx)
 }
 
-// later returns when to try again after a failure; zero if there was none.
-func (r *runner) later(failed bool) time.Time {
+// retryAt returns when to try again after a failure, or zero if nothing failed.
+func (r *runner) retryAt(failed bool) time.Time {
 	if !failed {
 		r.again, r.retry = time.Time{}, retryFirst
 		return time.Time{}
@@ -128,23 +129,24 @@ func (r *runner) later(failed bool) time.Time {
 	return r.again
 }
 
-// recordSilence writes down who is silent, so that it is not forgotten when they rest.
+// recordSilence records which busy sessions send no usage reports, so that this still counts when
+// they are idle. It reports whether it recorded any.
 func (r *runner) recordSilence(now time.Time) (noted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, u := range r.uses {
 		for name, since := range u.Silent {
-			r.cache.silence(name, since, now)
+			r.cache.recordSilent(name, since, now)
 			noted = true
 		}
 	}
 	return noted
 }
 
-// save hands the store what the city noted; it is false if the store did not take it.
+// save stores the city's own entries. It returns false if the store failed.
 func (r *runner) save(ctx context.Context) bool {
 	r.mu.Lock()
-	open := r.cache.open()
+	open := r.cache.unsavedEntries()
 	r.mu.Unlock()
 	if len(open) == 0 {
 		return true
@@ -152,27 +154,27 @@ func (r *runner) save(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	if _, err := r.opts.Store.PutUsage(ctx, open); err != nil {
-		r.opts.Logger.Warn("what was seen of spending is not kept", "error", err)
+		r.opts.Logger.Warn("cannot save usage entries", "error", err)
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cache.saved(open)
+	r.cache.markSaved(open)
 	return true
 }
 
-// timed reports whether a budget is of time.
+// timed reports whether any budget measures time.
 func timed(budgets []usage.Budget) bool {
 	return slices.ContainsFunc(budgets, func(b usage.Budget) bool { return b.Measure == usage.MeasureTime })
 }
 
-// tick is how often at least it is looked at what only time changes, as long as
-// somebody is busy.
+// tick is the longest pause between two evaluations while a session with a time or silence limit is
+// busy.
 const tick = 30 * time.Second
 
-// next returns when time alone may change the verdict: a window ends, somebody is silent
-// for too long, or has worked for too long.
-func (r *runner) next(views []session.Snapshot, now time.Time) time.Time {
+// nextEvaluation returns when time alone may change a result: a window ends, a session is silent
+// for too long, or a session has worked for too long. Zero means never.
+func (r *runner) nextEvaluation(views []session.Snapshot, now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var next time.Time
@@ -194,7 +196,8 @@ func (r *runner) next(views []session.Snapshot, now time.Time) time.Time {
 	return next
 }
 
-// dueFor returns when a budget of somebody who is busy may be used up without a word.
+// dueFor returns when a budget of a busy session may be used up without a usage report. Zero means
+// never.
 func (r *runner) dueFor(b usage.Budget, s usage.Busy, now time.Time) time.Time {
 	var next time.Time
 	if b.Silence > 0 {
