@@ -8,13 +8,13 @@ import (
 	"gascity/client"
 )
 
-// City is what the control API serves: the controller, seen from its edge. A
-// target is an agent's name or a session's name. Errors are the sentinels of
-// package client (client.ErrNotFound, client.ErrRefused, ...); their text names
-// the target and the remedy. All methods are called concurrently.
+// City is what the control API serves: the controller and its engines. A target is the name of an
+// agent or of a session. Errors are the sentinels of package client (client.ErrNotFound,
+// client.ErrRefused, ...); their text names the target and the fix. All methods may be called
+// concurrently.
 //
-// What changes something goes on when the caller hangs up: its ctx ends with
-// the route's own limit or the server, not with the connection.
+// A call that changes something continues when the caller disconnects: its ctx ends with the
+// route's time limit or the server, not with the connection.
 type City interface {
 	Views
 	Agents
@@ -27,7 +27,7 @@ type City interface {
 	Feed
 }
 
-// Views are questions about the city without effect.
+// Views are the methods that read the state of the city.
 type Views interface {
 	Status(ctx context.Context) (client.Status, error)
 	Plan(ctx context.Context) (client.Plan, error)
@@ -37,19 +37,20 @@ type Views interface {
 	Explain(ctx context.Context, target string) (client.Explanation, error)
 }
 
-// Agents are the verbs on one agent. A request that names another instance
-// than the present one is client.ErrRefused.
+// Agents are the operations on one agent. A request that names an instance other than the present
+// one is client.ErrRefused.
 type Agents interface {
 	Peek(ctx context.Context, target string, lines int) (client.Output, error)
 	Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error)
-	// ClearInput empties the agent's input box; client.ErrUnsupported if it has none.
+	// ClearInput empties the agent's input box. It returns client.ErrUnsupported if the agent has
+	// none.
 	ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	Copy(ctx context.Context, target string, req client.CopyRequest) (client.Done, error)
-	Kill(ctx context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) // end the instance; the controller brings it back
+	Kill(ctx context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) // stops the instance; the controller starts the agent again
 }
 
-// Lifecycle are the verbs on whether a session is to run. They are durable when
+// Lifecycle are the operations that decide whether a session is to run. Their effect is saved when
 // they return.
 type Lifecycle interface {
 	Wake(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
@@ -59,8 +60,8 @@ type Lifecycle interface {
 	Reset(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 }
 
-// Draining is how a session comes to its end in good order. The requests name the
-// instance; another one's are client.ErrRefused.
+// Draining are the operations to shut a session down gracefully. The requests name the instance; a
+// request for another instance is client.ErrRefused.
 type Draining interface {
 	Drain(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	DrainState(ctx context.Context, target string) (client.Drain, error)
@@ -68,85 +69,80 @@ type Draining interface {
 	RequestRestart(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 }
 
-// Prompts are prompts and their receipts. A receipt is answered when it is
-// durable.
+// Prompts are the operations on prompts and their receipts. A receipt is saved when it is returned.
 type Prompts interface {
-	// Nudge takes a prompt and returns when it is durable. req.Wait is empty: the
-	// server asks for the receipt to wait.
+	// Nudge accepts a prompt and returns its receipt. req.Wait is empty: the server calls Receipt
+	// to wait.
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
-	// Queue lists what is on its way in the order of delivery, of all sessions if
-	// target is empty; see client.Which.
+	// Queue returns the queued and injected prompts in the order of delivery. An empty target means
+	// all sessions; see client.Which.
 	Queue(ctx context.Context, target string, which client.Which) ([]client.Receipt, error)
-	// Receipt returns a receipt; with wait (a Receipt state) when it has come so
-	// far or ended.
+	// Receipt returns a receipt. If wait is a state, it returns when the receipt has that state or
+	// has ended.
 	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
 	EditPrompt(ctx context.Context, id string, req client.EditRequest) (client.Receipt, error)
 	CancelPrompt(ctx context.Context, id string) (client.Receipt, error)
-	// RetryPrompt sends a prompt whose receipt has ended once more, as a new prompt.
+	// RetryPrompt sends the prompt of an ended receipt again, as a new prompt.
 	RetryPrompt(ctx context.Context, id string, req client.RetryRequest) (client.Receipt, error)
 }
 
-// Questions are what blocks agents: the pending questions.
+// Questions are the operations on pending questions, which block agents.
 type Questions interface {
 	Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error)
 	Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error)
 }
 
-// Conditions are what somebody waits for.
+// Conditions are the operations on waits.
 type Conditions interface {
-	// Await returns when the condition holds, or never can, or ctx ends. The end of
-	// req.Timeout is client.ErrTimeout.
+	// Await returns when the condition holds or can never hold. It returns client.ErrTimeout after
+	// req.Timeout, and an error when ctx ends.
 	Await(ctx context.Context, req client.WaitRequest) (client.Wait, error)
 	AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error)
 	Waits(ctx context.Context, which client.Which) ([]client.Wait, error)
 	CancelWait(ctx context.Context, id string) (client.Wait, error)
 }
 
-// Control are the verbs on the city as a whole.
+// Control are the operations on the whole city.
 type Control interface {
 	Reload(ctx context.Context) (client.Done, error)
 	Restart(ctx context.Context, req client.RestartRequest) (client.Done, error)
-	// Apply does now what a changed configuration asks for and what waits.
+	// Apply applies at once the changes of the configuration that wait for the end of a turn.
 	Apply(ctx context.Context, req client.ApplyRequest) (client.Done, error)
-	// StopCity ends every session, then lets the controller exit. Progress is on
-	// the event stream.
+	// StopCity stops every session, and then the controller exits. Progress is on the event stream.
 	StopCity(ctx context.Context) (client.Census, error)
-	// StopController lets the controller exit and leaves the sessions running.
+	// StopController makes the controller exit. The sessions keep running.
 	StopController(ctx context.Context) (client.Done, error)
 }
 
 // Feed is the event stream.
 type Feed interface {
-	// Events returns what came after the event with the given id, and a channel
-	// of what follows, closed when ctx ends. gap is true if events after id have
-	// already been forgotten, or if id is one that this city never gave. A
-	// reader that is slow is cut off by the server; the city may close the
-	// channel to the same end.
+	// Events returns the events after the event with the given ID, and a channel of later events,
+	// which is closed when ctx ends. gap is true if events after that ID were deleted, or if the
+	// city never used the ID. The server disconnects a slow reader; the city may close the channel
+	// for the same reason.
 	Events(ctx context.Context, after uint64) (past []client.Event, gap bool, next <-chan client.Event, err error)
 }
 
-// Recorder is the extension of a City that can read what its providers
-// recorded. Without it logs are client.ErrUnsupported.
+// Recorder is an optional extension of City: it reads the recorded output of sessions. Without it,
+// requests for logs are client.ErrUnsupported.
 type Recorder interface {
-	// Logs writes the recorded output of the target to w, oldest first. With
-	// q.Follow it goes on until ctx ends, which is no error then. Each Write
-	// reaches the reader at once. Nothing may be written before an error that
-	// the reader should see as one.
+	// Logs writes the recorded output of the target to w, oldest first. With q.Follow it continues
+	// until ctx ends, and then returns nil. Each Write is sent to the reader at once. If Logs
+	// returns an error before its first Write, the reader gets it as a problem document.
 	Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error
 }
 
-// Previewer is the extension of a City that can compare another configuration
-// with what runs. Without it previews are client.ErrUnsupported.
+// Previewer is an optional extension of City: it compares another configuration with what runs.
+// Without it, previews are client.ErrUnsupported.
 type Previewer interface {
-	// Preview returns what would be done. A faulty configuration is
-	// client.ErrInvalid with its mistakes.
+	// Preview returns what the controller would do. An invalid configuration is client.ErrInvalid
+	// with its mistakes.
 	Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error)
 }
 
-// EventFinder is the extension of a City that finds events by their time. Without it
-// all that are remembered are read.
+// EventFinder is an optional extension of City: it finds events by time. Without it, all stored
+// events are read.
 type EventFinder interface {
-	// Since returns the id of the newest event that is older than t, zero if
-	// there is none.
+	// Since returns the ID of the newest event that is older than t, or zero if there is none.
 	Since(ctx context.Context, t time.Time) (id uint64, err error)
 }

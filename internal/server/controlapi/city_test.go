@@ -584,14 +584,14 @@ func TestWhatCanNeverSucceedIsRefusedAtTheEdge(t *testing.T) {
 	for want, err := range map[string]error{
 		"the prompt is empty":               nudge(client.NudgeRequest{}),
 		"not valid UTF-8":                   nudge(client.NudgeRequest{Text: "a\xff"}),
-		"the longest has 1048576":           nudge(client.NudgeRequest{Text: strings.Repeat("x", 1<<20+1)}),
+		"the limit is 1048576":              nudge(client.NudgeRequest{Text: strings.Repeat("x", 1<<20+1)}),
 		"no absolute path":                  nudge(client.NudgeRequest{Files: []string{"notes.md"}}),
 		"ttl_ns is -1s":                     nudge(client.NudgeRequest{Text: "x", TTL: -time.Second}),
 		"one of \"system, urgent, normal\"": nudge(client.NudgeRequest{Text: "x", Priority: "high"}),
 		"at most 256 bytes":                 nudge(client.NudgeRequest{Text: "x", Key: strings.Repeat("k", 300)}),
 		"submitted, consumed":               nudge(client.NudgeRequest{Text: "x", Wait: "queued"}),
-		"nothing is to be changed":          edit(client.EditRequest{}),
-		"withdraw it instead":               edit(client.EditRequest{Text: &empty}),
+		"the request changes nothing":       edit(client.EditRequest{}),
+		"gc queue cancel p-0001":            edit(client.EditRequest{Text: &empty}),
 		"ttl_ns is -1s, want":               edit(client.EditRequest{TTL: &negative}),
 		"system, urgent, normal":            edit(client.EditRequest{Priority: &odd}),
 		"either an option or a text": func() error {
@@ -602,10 +602,10 @@ func TestWhatCanNeverSucceedIsRefusedAtTheEdge(t *testing.T) {
 			_, err := c.AddWait(ctx, client.WaitRequest{Target: "worker", For: client.WaitIdle})
 			return err
 		}(),
-		"nothing is called \"happy\"": await(client.WaitRequest{Target: "worker", For: "happy"}),
-		"the target is missing":       await(client.WaitRequest{For: client.WaitIdle}),
-		"needs arg":                   await(client.WaitRequest{For: client.WaitReceipt}),
-		"not an RFC 3339":             await(client.WaitRequest{For: client.WaitTime, Arg: "noon"}),
+		"\"happy\" is not a condition":   await(client.WaitRequest{Target: "worker", For: "happy"}),
+		"a wait for idle needs a target": await(client.WaitRequest{For: client.WaitIdle}),
+		"needs arg":                      await(client.WaitRequest{For: client.WaitReceipt}),
+		"not an RFC 3339":                await(client.WaitRequest{For: client.WaitTime, Arg: "noon"}),
 		"the reason has": func() error {
 			_, err := c.Sleep(ctx, "worker", client.LifecycleRequest{Reason: strings.Repeat("r", 5000)})
 			return err

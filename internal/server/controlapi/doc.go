@@ -1,8 +1,7 @@
-// Package controlapi serves the control API of a city over a Unix socket: the routes
-// of the table in routes.go, described in OpenAPI 3.1 at /openapi.json.
+// Package controlapi serves the control API of a city over a Unix socket. The routes are in the
+// table in routes.go and are described in OpenAPI 3.1 at /openapi.json.
 //
-// The socket belongs to one user. Every request is checked for the user at the
-// other end, and for the marks of a browser that was talked into calling us;
-// the body and the time that a request may take are bounded. See [Listen] for
-// the socket, [Server] for the rest, and package client for the wire types.
+// The socket belongs to one user. The server checks for each request which user is connected, and
+// that the request does not come from a web page. It limits the size of the body and the time of a
+// request. See [Server], and package client for the types of the API.
 package controlapi

@@ -14,25 +14,27 @@ import (
 )
 
 const (
-	// heartbeat is how often a silent stream shows that it lives.
+	// heartbeat is how often a comment is sent on a stream without events.
 	heartbeat = 15 * time.Second
 
-	// maxLag is how many events a reader may be behind before it is cut off. It
-	// resumes by itself, and receives a gap if it was away too long.
+	// maxLag is how many events may wait for a reader before it is disconnected. The reader then
+	// resumes, and receives a gap if events were deleted meanwhile.
 	maxLag = 1024
 )
 
-// pastInput says after which event to begin, and which events are wanted.
+// pastInput selects the events of a page.
 type pastInput struct {
-	After  uint64    `query:"after" doc:"the id of the last event that the reader has; 0 is none"`
-	Since  time.Time `query:"since" doc:"no event that is older"`
+	After  uint64    `query:"after" doc:"the id of the last event that the reader has; 0: none"`
+	Since  time.Time `query:"since" doc:"only events from then on"`
 	Target string    `query:"target" maxLength:"1024" doc:"only events of the agent or session of this name"`
 }
 
+// query returns the selection as a client.EventQuery.
 func (in *pastInput) query() client.EventQuery {
 	return client.EventQuery{After: in.After, Since: in.Since, Target: in.Target}
 }
 
+// pastEvents returns the stored events that the query selects.
 func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client.EventPage], error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -42,7 +44,7 @@ func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client
 		return nil, err
 	}
 	past, gap, _, err := city.Events(ctx, after)
-	page := client.EventPage{Events: wanted(past, q), Gap: gap, Last: after}
+	page := client.EventPage{Events: selectEvents(past, q), Gap: gap, Last: after}
 	if gap {
 		page.Last = 0
 	}
@@ -52,7 +54,7 @@ func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client
 	return answer(page, err)
 }
 
-// since returns the id to read after so that nothing that the query wants is left out.
+// since returns the ID of an event such that all events of the query come after it.
 func since(ctx context.Context, city City, q client.EventQuery) (uint64, error) {
 	dated, ok := city.(EventFinder)
 	if !ok || q.Since.IsZero() {
@@ -62,20 +64,20 @@ func since(ctx context.Context, city City, q client.EventQuery) (uint64, error) 
 	return max(q.After, older), err
 }
 
-// wanted returns the events that the query selects, whatever their ids.
-func wanted(past []client.Event, q client.EventQuery) []client.Event {
+// selectEvents returns the events that match the time and the target of the query.
+func selectEvents(past []client.Event, q client.EventQuery) []client.Event {
 	kept := make([]client.Event, 0, len(past))
 	for _, e := range past {
-		if wants(e, q) {
+		if matches(e, q) {
 			kept = append(kept, e)
 		}
 	}
 	return kept
 }
 
-// wants reports whether the query selects an event. The time of events does not
-// follow their order where the clock was set back.
-func wants(e client.Event, q client.EventQuery) bool {
+// matches reports whether an event matches the time and the target of the query. It checks each
+// event, because the times of events are not in order if the clock was set back.
+func matches(e client.Event, q client.EventQuery) bool {
 	return !e.Time.Before(q.Since) && (q.Target == "" || e.Agent == q.Target || e.Session == q.Target)
 }
 
@@ -108,7 +110,7 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 		}
 		out.data("gap", 0, lost)
 	}
-	for _, e := range wanted(past, q) {
+	for _, e := range selectEvents(past, q) {
 		out.event(e)
 	}
 	kept := queue(ctx, next)
@@ -122,12 +124,12 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 	return nil
 }
 
-// queue keeps at most [maxLag] events for a reader, so that the city never
-// waits for one. It closes its channel when next is closed, ctx has ended, or
-// the reader is too far behind.
+// queue returns a channel that holds at most [maxLag] events for a reader, so that the city never
+// waits for the reader. The channel is closed when next is closed, when ctx ends, or when the
+// reader is too slow.
 func queue(ctx context.Context, next <-chan client.Event) <-chan client.Event {
 	kept := make(chan client.Event, maxLag)
-	go func() { // the reader waits for the end by draining kept
+	go func() { // events waits for the end of this goroutine: it reads kept until that is closed
 		defer close(kept)
 		for {
 			select {
@@ -144,8 +146,8 @@ func queue(ctx context.Context, next <-chan client.Event) <-chan client.Event {
 	return kept
 }
 
-// lastEventID reads where to resume: the header that a stream sends by itself,
-// or the parameter "after".
+// lastEventID returns the ID after which the stream starts: from the header Last-Event-ID, or from
+// the parameter "after".
 func lastEventID(r *http.Request) (uint64, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
@@ -161,13 +163,14 @@ func lastEventID(r *http.Request) (uint64, error) {
 	return id, nil
 }
 
-// sse writes server-sent events. After a failed write it writes no more.
+// sse writes server-sent events. After a failed write it writes nothing more.
 type sse struct {
 	w       *streamWriter
 	secrets *redact.Redactor
 	err     error
 }
 
+// open writes the headers and a first comment.
 func (s *sse) open() {
 	s.w.w.Header().Set("Content-Type", "text/event-stream")
 	s.w.w.Header().Set("Cache-Control", "no-store")
@@ -182,8 +185,7 @@ func (s *sse) print(format string, args ...any) {
 
 func (s *sse) event(e client.Event) { s.data("event", e.ID, e) }
 
-// data writes one event; an id of zero is left out, so that the reader keeps
-// the one it has.
+// data writes one event. An ID of zero is left out, so that the reader keeps its last ID.
 func (s *sse) data(kind string, id uint64, value any) {
 	text, err := s.secrets.Encode(value) // one line: JSON escapes line ends
 	if err != nil {
@@ -197,8 +199,7 @@ func (s *sse) data(kind string, id uint64, value any) {
 	s.print("event: %s\ndata: %s\n\n", kind, text)
 }
 
-// follow writes what comes and is wanted until ctx ends, next is closed or a write fails: a
-// stream that has begun has no other end, and the reader resumes.
+// follow writes matching events until ctx ends, next is closed or a write fails.
 func (s *sse) follow(ctx context.Context, next <-chan client.Event, q client.EventQuery, pulse time.Duration) {
 	beat := time.NewTicker(pulse)
 	defer beat.Stop()
@@ -212,7 +213,7 @@ func (s *sse) follow(ctx context.Context, next <-chan client.Event, q client.Eve
 			if !open {
 				return
 			}
-			if wants(e, q) {
+			if matches(e, q) {
 				s.event(e)
 			}
 		}

@@ -12,14 +12,14 @@ import (
 	"gascity/internal/server/unixhttp"
 )
 
-// connContext asks the kernel who has connected.
+// connContext returns the context of a connection with its peer.
 func (s *Server) connContext(ctx context.Context, conn net.Conn) context.Context {
 	return unixhttp.RecordPeer(ctx, conn, s.peerUID)
 }
 
-// admit refuses who may not speak to the controller at all: another user, and a
-// browser. Browsers can be made to send requests to odd places, but then they
-// send an Origin, or the Host that they believe to talk to.
+// admit returns client.ErrForbidden for a request of another user or of a browser. A web page can
+// make a browser send requests to local addresses, but then the request has an Origin or Referer
+// header, or another Host.
 func (s *Server) admit(r *http.Request) error {
 	who, met := unixhttp.PeerOf(r.Context())
 	switch {
@@ -37,14 +37,14 @@ func (s *Server) admit(r *http.Request) error {
 	return nil
 }
 
-// guardedMux registers each route behind the check of its access.
+// guardedMux is an http.ServeMux that checks the access of each route.
 type guardedMux struct {
 	server *Server
 	rows   map[string]route // by pattern
 }
 
-// HandleFunc registers a handler. A pattern that is not in the table of routes
-// is part of the description and only read.
+// HandleFunc registers a handler. A pattern that is not in the route table belongs to the API
+// description and needs no version header.
 func (m *guardedMux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
 	row := m.rows[pattern]
 	m.server.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func (m *guardedMux) HandleFunc(pattern string, h func(http.ResponseWriter, *htt
 			m.server.refuse(w, r, fmt.Errorf("%w: the header %s is missing", client.ErrForbidden, client.VersionHeader))
 			return
 		}
-		if row.limit > 0 { // a stream sets its own, write by write
+		if row.limit > 0 { // a stream sets a deadline for each write
 			end := time.Now().Add(row.limit + maxStall)
 			if err := http.NewResponseController(w).SetWriteDeadline(end); err != nil && !errors.Is(err, http.ErrNotSupported) {
 				m.server.refuse(w, r, fmt.Errorf("cannot bound the answer: %w", err))
@@ -63,4 +63,5 @@ func (m *guardedMux) HandleFunc(pattern string, h func(http.ResponseWriter, *htt
 	})
 }
 
+// ServeHTTP implements http.Handler.
 func (m *guardedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.server.mux.ServeHTTP(w, r) }

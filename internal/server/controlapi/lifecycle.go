@@ -7,19 +7,19 @@ import (
 	"gascity/client"
 )
 
-// maxReason bounds the reason of a verb in bytes.
+// maxReason is the largest size of the reason of an operation, in bytes.
 const maxReason = 4 << 10
 
-// lifeInput is a verb on a session's life.
+// lifeInput is the input of an operation on the lifecycle of a session.
 type lifeInput struct {
 	Named
 	Body client.LifecycleRequest
 }
 
-// live checks the input of a verb and carries it out.
-func live(ctx context.Context, in *lifeInput, verb func(context.Context, string, client.LifecycleRequest) (client.Done, error)) (*reply[client.Done], error) {
+// changeLifecycle checks the input of an operation and calls it.
+func changeLifecycle(ctx context.Context, in *lifeInput, verb func(context.Context, string, client.LifecycleRequest) (client.Done, error)) (*reply[client.Done], error) {
 	if len(in.Body.Reason) > maxReason {
-		return nil, fmt.Errorf("%w: the reason has %d bytes, at most %d are kept", client.ErrInvalid, len(in.Body.Reason), maxReason)
+		return nil, fmt.Errorf("%w: the reason has %d bytes, at most %d are allowed", client.ErrInvalid, len(in.Body.Reason), maxReason)
 	}
 	if err := checkTime("timeout_ns", in.Body.Timeout); err != nil {
 		return nil, err
@@ -28,35 +28,35 @@ func live(ctx context.Context, in *lifeInput, verb func(context.Context, string,
 }
 
 func wake(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
-	return live(ctx, in, city.Wake)
+	return changeLifecycle(ctx, in, city.Wake)
 }
 
 func sleep(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
-	return live(ctx, in, city.Sleep)
+	return changeLifecycle(ctx, in, city.Sleep)
 }
 
 func suspend(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
-	return live(ctx, in, city.Suspend)
+	return changeLifecycle(ctx, in, city.Suspend)
 }
 
 func resume(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
-	return live(ctx, in, city.Resume)
+	return changeLifecycle(ctx, in, city.Resume)
 }
 
 func reset(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
-	return live(ctx, in, city.Reset)
+	return changeLifecycle(ctx, in, city.Reset)
 }
 
 func drain(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
-	return live(ctx, in, city.Drain)
+	return changeLifecycle(ctx, in, city.Drain)
 }
 
 func drainAck(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
-	return live(ctx, in, city.DrainAck)
+	return changeLifecycle(ctx, in, city.DrainAck)
 }
 
 func requestRestart(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
-	return live(ctx, in, city.RequestRestart)
+	return changeLifecycle(ctx, in, city.RequestRestart)
 }
 
 func drainState(ctx context.Context, city City, in *Named) (*reply[client.Drain], error) {

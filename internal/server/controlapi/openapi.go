@@ -12,8 +12,8 @@ import (
 	"gascity/internal/redact"
 )
 
-// apiVersion is the version of the wire, not of the program. It changes with
-// the prefix of the paths.
+// apiVersion is the version of the API, not of the program. It changes with the prefix of the
+// paths.
 const apiVersion = "1"
 
 const description = `The control API of one city, served on the Unix socket <city>/.runtime/control.sock
@@ -22,7 +22,7 @@ Errors are RFC 9457 problem documents with a stable code. A request that changes
 the header Gc-Version. Requests with an Origin header or with a host other than "city" or "localhost"
 are refused.`
 
-// masked returns the JSON format of all answers: whatever is encoded, it holds no secret.
+// masked returns the JSON format of all answers, which masks secrets.
 func masked(secrets *redact.Redactor) huma.Format {
 	return huma.Format{
 		Marshal: func(w io.Writer, v any) error {
@@ -37,8 +37,8 @@ func masked(secrets *redact.Redactor) huma.Format {
 	}
 }
 
-// unmarshalExactly refuses a body whose strings encoding/json would change: a prompt arrives byte
-// for byte, or not at all.
+// unmarshalExactly decodes a body. It refuses a body with strings that encoding/json would change,
+// so that a prompt is never altered.
 func unmarshalExactly(text []byte, into any) error {
 	if err := jsontext.CheckUnicode(text); err != nil {
 		return err
@@ -46,6 +46,7 @@ func unmarshalExactly(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
+// describe returns the configuration of huma.
 func describe(secrets *redact.Redactor) huma.Config {
 	format := masked(secrets)
 	return huma.Config{
@@ -63,7 +64,7 @@ func describe(secrets *redact.Redactor) huma.Config {
 	}
 }
 
-// problems describes the errors of every route.
+// problems returns the description of the errors of every route.
 func problems(api huma.API) map[string]*huma.Response {
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Problem](), true, "Problem")
 	return map[string]*huma.Response{"default": {
@@ -72,9 +73,9 @@ func problems(api huma.API) map[string]*huma.Response {
 	}}
 }
 
-// forgetForeignErrors removes huma's own error types from the description: they
-// are translated before they are sent.
-func forgetForeignErrors(api huma.API) {
+// removeHumaErrors removes huma's own error types from the description. They are never sent, see
+// translate.
+func removeHumaErrors(api huma.API) {
 	schemas := api.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
 	delete(schemas, "ErrorDetail")

@@ -11,7 +11,7 @@ func pending(ctx context.Context, city City, in *List) (*reply[[]client.Pending]
 	return rows(city.Pending(ctx, in.Target, in.Which))
 }
 
-// respondInput answers a pending question.
+// respondInput is the answer to a pending question.
 type respondInput struct {
 	Identified
 	Body client.RespondRequest
@@ -22,7 +22,7 @@ func respond(ctx context.Context, city City, in *respondInput) (*reply[client.Pe
 		return nil, fmt.Errorf("%w: an answer is either an option or a text", client.ErrInvalid)
 	}
 	if len(in.Body.By) > maxWords {
-		return nil, fmt.Errorf("%w: who answers has at most %d bytes", client.ErrInvalid, maxWords)
+		return nil, fmt.Errorf("%w: the name in \"by\" has at most %d bytes", client.ErrInvalid, maxWords)
 	}
 	return answer(city.Respond(ctx, in.ID, in.Body))
 }

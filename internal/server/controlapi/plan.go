@@ -11,13 +11,13 @@ func plan(ctx context.Context, city City, _ *none) (*reply[client.Plan], error) 
 	return answer(city.Plan(ctx))
 }
 
-// previewInput is another configuration.
+// previewInput is the configuration to compare.
 type previewInput struct{ Body client.PreviewRequest }
 
 func preview(ctx context.Context, city City, in *previewInput) (*reply[client.Plan], error) {
 	previewer, ok := city.(Previewer)
 	if !ok {
-		return nil, fmt.Errorf("%w: this controller compares no other configuration; check it with: gc config check", client.ErrUnsupported)
+		return nil, fmt.Errorf("%w: this controller cannot compare another configuration; check it with: gc config check", client.ErrUnsupported)
 	}
 	if in.Body.Config == "" {
 		return nil, fmt.Errorf("%w: the configuration is empty", client.ErrInvalid)

@@ -24,29 +24,30 @@ type nudgeInput struct {
 	Body client.NudgeRequest
 }
 
-// nudge takes the prompt, which goes on when the caller hangs up, and then waits,
-// which does not.
+// nudge accepts a prompt and then waits for its receipt. If the caller disconnects, accepting
+// continues and waiting ends.
 func nudge(ctx context.Context, s *Server, in *nudgeInput) (*reply[client.Receipt], error) {
 	if err := checkPrompt(in.Body); err != nil {
 		return nil, err
 	}
 	req := in.Body
 	req.Wait = ""
-	taking, cancel := s.detached(ctx, slow)
+	accepting, cancel := s.detached(ctx, slow)
 	defer cancel()
-	taken, err := s.city.Nudge(taking, in.Target, req)
-	if err != nil || in.Body.Wait == "" || taken.Reached(in.Body.Wait) {
-		return answer(taken, err)
+	accepted, err := s.city.Nudge(accepting, in.Target, req)
+	if err != nil || in.Body.Wait == "" || accepted.Reached(in.Body.Wait) {
+		return answer(accepted, err)
 	}
-	return answer(s.city.Receipt(ctx, taken.ID, in.Body.Wait))
+	return answer(s.city.Receipt(ctx, accepted.ID, in.Body.Wait))
 }
 
+// checkPrompt returns client.ErrInvalid if a prompt exceeds a limit or is not valid.
 func checkPrompt(req client.NudgeRequest) error {
 	if req.Text == "" && len(req.Files) == 0 {
 		return fmt.Errorf("%w: the prompt is empty", client.ErrInvalid)
 	}
 	if len(req.Files) > maxFiles {
-		return fmt.Errorf("%w: %d files, at most %d go with one prompt", client.ErrInvalid, len(req.Files), maxFiles)
+		return fmt.Errorf("%w: %d files, at most %d are allowed with one prompt", client.ErrInvalid, len(req.Files), maxFiles)
 	}
 	for _, file := range req.Files {
 		if !filepath.IsAbs(file) {
@@ -62,16 +63,18 @@ func checkPrompt(req client.NudgeRequest) error {
 	return checkText(req.Text)
 }
 
+// checkText returns client.ErrInvalid if the text of a prompt is too long or not UTF-8.
 func checkText(text string) error {
 	switch {
 	case len(text) > maxText:
-		return fmt.Errorf("%w: the prompt has %d bytes, the longest has %d; put it into a file and name that", client.ErrInvalid, len(text), maxText)
+		return fmt.Errorf("%w: the prompt has %d bytes, the limit is %d; put the text into a file and send that", client.ErrInvalid, len(text), maxText)
 	case !utf8.ValidString(text):
 		return fmt.Errorf("%w: the prompt is not valid UTF-8", client.ErrInvalid)
 	}
 	return nil
 }
 
+// checkTime returns client.ErrInvalid if a duration is negative or longer than maxTime.
 func checkTime(field string, d time.Duration) error {
 	if d < 0 || d > maxTime {
 		return fmt.Errorf("%w: %s is %v, want 0 to %v", client.ErrInvalid, field, d, maxTime)
@@ -79,26 +82,25 @@ func checkTime(field string, d time.Duration) error {
 	return nil
 }
 
-// List selects what a listing holds. It is exported for the same reason as
-// [Named].
+// List selects the entries of a listing. It is exported for the same reason as [Named].
 type List struct {
-	Target string       `query:"target" maxLength:"1024" doc:"of this agent or session only"`
-	Which  client.Which `query:"which" enum:"ended" doc:"the recent ends too"`
+	Target string       `query:"target" maxLength:"1024" doc:"only entries of the agent or session of this name"`
+	Which  client.Which `query:"which" enum:"ended" doc:"include entries that ended recently"`
 }
 
 func queued(ctx context.Context, city City, in *List) (*reply[[]client.Receipt], error) {
 	return rows(city.Queue(ctx, in.Target, in.Which))
 }
 
-// Identified names a receipt, a pending question or a wait.
+// Identified names a receipt, a pending question or a wait by its ID.
 type Identified struct {
-	ID string `path:"id" minLength:"1" maxLength:"256" doc:"its id"`
+	ID string `path:"id" minLength:"1" maxLength:"256" doc:"the ID of the receipt, question or wait"`
 }
 
-// receiptInput names a receipt and how far it has to come.
+// receiptInput names a receipt and the state to wait for.
 type receiptInput struct {
 	Identified
-	Wait string `query:"wait" enum:"submitted,consumed" doc:"answer when it has come so far or ended"`
+	Wait string `query:"wait" enum:"submitted,consumed" doc:"answer when the receipt has this state or has ended"`
 }
 
 func receipt(parent context.Context, s *Server, in *receiptInput) (*reply[client.Receipt], error) {
@@ -110,7 +112,7 @@ func receipt(parent context.Context, s *Server, in *receiptInput) (*reply[client
 	return answer(s.city.Receipt(ctx, in.ID, ""))
 }
 
-// editInput changes a prompt.
+// editInput is a change of a queued prompt.
 type editInput struct {
 	Identified
 	Body client.EditRequest
@@ -118,11 +120,11 @@ type editInput struct {
 
 func editPrompt(ctx context.Context, city City, in *editInput) (*reply[client.Receipt], error) {
 	if in.Body == (client.EditRequest{}) {
-		return nil, fmt.Errorf("%w: nothing is to be changed", client.ErrInvalid)
+		return nil, fmt.Errorf("%w: the request changes nothing", client.ErrInvalid)
 	}
 	if text := in.Body.Text; text != nil {
 		if *text == "" {
-			return nil, fmt.Errorf("%w: the prompt is empty; withdraw it instead", client.ErrInvalid)
+			return nil, fmt.Errorf("%w: the prompt is empty; to cancel it: gc queue cancel %s", client.ErrInvalid, in.ID)
 		}
 		if err := checkText(*text); err != nil {
 			return nil, err
@@ -130,7 +132,7 @@ func editPrompt(ctx context.Context, city City, in *editInput) (*reply[client.Re
 	}
 	if ttl := in.Body.TTL; ttl != nil {
 		if *ttl == 0 {
-			return nil, fmt.Errorf("%w: ttl_ns is 0; withdraw the prompt instead", client.ErrInvalid)
+			return nil, fmt.Errorf("%w: ttl_ns is 0; to cancel the prompt: gc queue cancel %s", client.ErrInvalid, in.ID)
 		}
 		if err := checkTime("ttl_ns", *ttl); err != nil {
 			return nil, err
@@ -143,7 +145,7 @@ func cancelPrompt(ctx context.Context, city City, in *Identified) (*reply[client
 	return answer(city.CancelPrompt(ctx, in.ID))
 }
 
-// retryInput sends a prompt once more. Its body may be missing.
+// retryInput names the receipt whose prompt is sent again. Its body may be missing.
 type retryInput struct {
 	Identified
 	Body *client.RetryRequest

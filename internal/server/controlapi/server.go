@@ -21,25 +21,24 @@ import (
 	"gascity/internal/server/unixhttp"
 )
 
-// Options are the options of a server. The zero value works.
+// Options are the options of a server. The zero value is valid.
 type Options struct {
 	// Version is sent with each answer. Empty means "unknown".
 	Version string
-	// Log takes what the server refuses and what goes wrong. Nil discards.
+	// Log receives refused requests and errors. Nil discards them.
 	Log *slog.Logger
-	// Heartbeat is how often a silent event stream shows that it lives; zero is
-	// 15 s.
+	// Heartbeat is how often a comment is sent on an event stream without events. Zero means 15 s.
 	Heartbeat time.Duration
-	// PeerUID returns the user at the other end of a connection. Nil asks the
-	// kernel.
+	// PeerUID returns the user and the process at the other end of a connection. Nil means the
+	// kernel's answer.
 	PeerUID func(*net.UnixConn) (uid, pid int, err error)
-	// Secrets masks every answer. Nil masks the tokens of gc alone.
+	// Secrets masks secrets in every answer. Nil masks only the tokens of gc.
 	Secrets *redact.Redactor
 }
 
 // Server serves the control API of one city.
 type Server struct {
-	// constant after construction
+	// The fields do not change after NewServer.
 	city      City
 	version   string
 	log       *slog.Logger
@@ -53,7 +52,7 @@ type Server struct {
 	routes    *guardedMux
 }
 
-// NewServer makes a server. It serves nothing before [Server.Run].
+// NewServer returns a server. It serves nothing until [Server.Run] is called.
 func NewServer(city City, opts Options) *Server {
 	s := &Server{
 		city: city, version: opts.Version, log: opts.Log, heartbeat: opts.Heartbeat, stall: maxStall,
@@ -76,21 +75,21 @@ func NewServer(city City, opts Options) *Server {
 	for _, row := range routes() {
 		s.add(row)
 	}
-	forgetForeignErrors(s.api)
+	removeHumaErrors(s.api)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, noSuchPath(r))
 	})
 	return s
 }
 
-// Run serves on l until ctx ends, then lets handlers finish for 5 s, and returns
-// nil when all have. It closes l.
+// Run serves on l until ctx ends, then waits up to 5 s for handlers, and returns nil when all have
+// finished. It closes l.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	return unixhttp.Service{Name: "control socket", Handler: s.Handler(), Log: s.log, Connect: s.connContext}.Run(ctx, l)
 }
 
-// Handler returns the routes behind their checks. A request's connection has to
-// be known to [Server.Run]; elsewhere every request is refused.
+// Handler returns the routes with their checks. It refuses requests whose connection was not
+// accepted by [Server.Run].
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(client.VersionHeader, s.version)
@@ -101,7 +100,7 @@ func (s *Server) Handler() http.Handler {
 			s.refuse(w, r, err)
 			return
 		}
-		if r.URL.Path != path.Clean(r.URL.Path) { // the mux would redirect its sender
+		if r.URL.Path != path.Clean(r.URL.Path) { // the mux would answer with a redirect
 			s.refuse(w, r, noSuchPath(r))
 			return
 		}
@@ -109,12 +108,13 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
+// noSuchPath returns the error for an unknown path.
 func noSuchPath(r *http.Request) error {
-	return fmt.Errorf("%w: no such path as %s %.200q, see /openapi.json", client.ErrNotFound, r.Method, r.URL.Path)
+	return fmt.Errorf("%w: there is no path %s %.200q, see /openapi.json", client.ErrNotFound, r.Method, r.URL.Path)
 }
 
-// recover turns a handler's panic into a problem: one bad request must not end
-// the controller.
+// recover answers a request whose handler panicked with a problem document, so that one bad request
+// does not stop the controller.
 func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
@@ -127,12 +127,13 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	s.writeProblem(w, client.ProblemOf(fmt.Errorf("the controller has a defect in %s %s, its log has the details: %v", r.Method, r.URL.Path, cause)))
 }
 
+// refuse answers with the problem document of err and logs it.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	s.log.Warn("a request was refused", "method", r.Method, "path", r.URL.Path, "error", err)
 	s.writeProblem(w, client.ProblemOf(err))
 }
 
-// add registers one row of the table.
+// add registers one route.
 func (s *Server) add(row route) {
 	s.routes.rows[row.method+" "+row.path] = row
 	op := huma.Operation{

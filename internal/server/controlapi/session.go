@@ -10,8 +10,8 @@ import (
 	"gascity/client"
 )
 
-// Named names an agent or a session. It is exported because huma reads the
-// parameters of exported fields only, embedded ones too.
+// Named names an agent or a session. It is exported because huma reads only exported fields, also
+// of embedded types.
 type Named struct {
 	Target string `path:"target" minLength:"1" maxLength:"1024" doc:"an agent's name or a session's name"`
 }
@@ -27,27 +27,27 @@ func session(ctx context.Context, city City, in *Named) (*reply[client.Session],
 // peekInput selects lines of output.
 type peekInput struct {
 	Named
-	Lines int `query:"lines" minimum:"0" maximum:"1000000" doc:"how many lines; 0 is the visible screen"`
+	Lines int `query:"lines" minimum:"0" maximum:"1000000" doc:"how many lines; 0: the visible screen"`
 }
 
 func peek(ctx context.Context, city City, in *peekInput) (*reply[client.Output], error) {
 	return answer(city.Peek(ctx, in.Target, in.Lines))
 }
 
-// endInput is a verb on one instance. Its body may be missing.
-type endInput struct {
+// instanceInput is the input of an operation on one instance. Its body may be missing.
+type instanceInput struct {
 	Named
 	Body *client.LifecycleRequest
 }
 
-func (in *endInput) request() client.LifecycleRequest {
+func (in *instanceInput) request() client.LifecycleRequest {
 	if in.Body == nil {
 		return client.LifecycleRequest{}
 	}
 	return *in.Body
 }
 
-func interrupt(ctx context.Context, city City, in *endInput) (*reply[client.Done], error) {
+func interrupt(ctx context.Context, city City, in *instanceInput) (*reply[client.Done], error) {
 	return answer(city.Interrupt(ctx, in.Target, in.request()))
 }
 
@@ -64,7 +64,7 @@ func keys(ctx context.Context, city City, in *keysInput) (*reply[client.Done], e
 	return answer(city.Keys(ctx, in.Target, in.Body))
 }
 
-func clearInput(ctx context.Context, city City, in *endInput) (*reply[client.Done], error) {
+func clearInput(ctx context.Context, city City, in *instanceInput) (*reply[client.Done], error) {
 	return answer(city.ClearInput(ctx, in.Target, in.request()))
 }
 
@@ -78,16 +78,16 @@ func copyInto(ctx context.Context, city City, in *copyInput) (*reply[client.Done
 	return answer(city.Copy(ctx, in.Target, in.Body))
 }
 
-func kill(ctx context.Context, city City, in *endInput) (*reply[client.StopResult], error) {
+func kill(ctx context.Context, city City, in *instanceInput) (*reply[client.StopResult], error) {
 	return answer(city.Kill(ctx, in.Target, in.request()))
 }
 
-// logs streams recorded output. Until its first byte an error is a problem
-// document; after it, the end of the connection.
+// logs streams recorded output. An error before the first byte is a problem document; a later error
+// closes the connection.
 func logs(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
 	recorder, ok := s.city.(Recorder)
 	if !ok {
-		return fmt.Errorf("%w: this city keeps no logs", client.ErrUnsupported)
+		return fmt.Errorf("%w: this city records no output", client.ErrUnsupported)
 	}
 	q, err := logQuery(r)
 	if err != nil {
@@ -111,12 +111,12 @@ func logQuery(r *http.Request) (client.LogQuery, error) {
 		}
 	}
 	if q.Follow && !q.Until.IsZero() {
-		return q, fmt.Errorf("%w: what is followed has no end: leave out follow or until", client.ErrInvalid)
+		return q, fmt.Errorf("%w: follow and until exclude each other: leave one out", client.ErrInvalid)
 	}
 	return q, nil
 }
 
-// timeOf reads a parameter of a stream.
+// timeOf parses a time parameter of a stream. A missing parameter is the zero time.
 func timeOf(r *http.Request, name string) (time.Time, error) {
 	text := r.FormValue(name)
 	if text == "" {

@@ -13,7 +13,7 @@ type none struct{}
 // reply is the output of a route: one JSON document.
 type reply[T any] struct{ Body T }
 
-// answer makes the output of a route from the result of the city.
+// answer returns the output of a route from a result of the city.
 func answer[T any](body T, err error) (*reply[T], error) {
 	if err != nil {
 		return nil, err
@@ -21,8 +21,7 @@ func answer[T any](body T, err error) (*reply[T], error) {
 	return &reply[T]{Body: body}, nil
 }
 
-// rows makes the output of a listing: without anything in it, it is empty and
-// not null.
+// rows returns the output of a listing. An empty listing is [] and not null.
 func rows[T any](list []T, err error) (*reply[[]T], error) {
 	return answer(append([]T{}, list...), err)
 }
@@ -31,17 +30,17 @@ func status(ctx context.Context, city City, _ *none) (*reply[client.Status], err
 	return answer(city.Status(ctx))
 }
 
-// restartInput names what to restart.
+// restartInput names the agents to restart.
 type restartInput struct{ Body client.RestartRequest }
 
 func restart(ctx context.Context, city City, in *restartInput) (*reply[client.Done], error) {
 	if in.Body.Instance != "" && len(in.Body.Targets) != 1 {
-		return nil, fmt.Errorf("%w: an instance goes with one target, not with %d", client.ErrInvalid, len(in.Body.Targets))
+		return nil, fmt.Errorf("%w: an instance needs exactly one target, not %d", client.ErrInvalid, len(in.Body.Targets))
 	}
 	return answer(city.Restart(ctx, in.Body))
 }
 
-// applyInput names the agents whose changed configuration is put into force.
+// applyInput names the agents whose changed configuration is applied.
 type applyInput struct{ Body client.ApplyRequest }
 
 func apply(ctx context.Context, city City, in *applyInput) (*reply[client.Done], error) {

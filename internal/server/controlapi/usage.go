@@ -10,30 +10,29 @@ import (
 	"gascity/client"
 )
 
-// Spending is the extension of a City that knows what its agents spend. Without it
-// usage and budgets are client.ErrUnsupported.
+// Spending is an optional extension of City: it reports usage and budgets. Without it, these
+// requests are client.ErrUnsupported.
 type Spending interface {
-	// Usage returns what was spent, summed up.
+	// Usage returns the usage, in groups.
 	Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error)
 	// Budgets returns how much of each budget is used.
 	Budgets(ctx context.Context) ([]client.Budget, error)
-	// LiftBudget lets a budget begin again for one, or for all, who have used it up.
+	// LiftBudget resets a budget that is used up, for req.Who, or for everyone if req.Who is empty.
 	LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error)
 }
 
-// MetricsSource is the extension of a City that can be measured. Without it metrics are
+// MetricsSource is an optional extension of City: it reports metrics. Without it, metrics are
 // client.ErrUnsupported.
 type MetricsSource interface {
-	// Metrics writes the metrics in the text format of Prometheus. Nothing in them is
-	// secret.
+	// Metrics writes the metrics in the text format of Prometheus. They contain no secrets.
 	Metrics(ctx context.Context, w io.Writer) error
 }
 
-var errNoUsage = fmt.Errorf("%w: this city does not count what is spent", client.ErrUnsupported)
+var errNoUsage = fmt.Errorf("%w: this city does not record usage", client.ErrUnsupported)
 
 type usageInput struct {
-	By    string    `query:"by" enum:"agent,model,day,tool" doc:"what is summed up; agent if it is not given"`
-	Since time.Time `query:"since" doc:"nothing that is older"`
+	By    string    `query:"by" enum:"agent,model,day,tool" doc:"how usage is grouped; default: agent"`
+	Since time.Time `query:"since" doc:"only usage from then on"`
 }
 
 func spent(ctx context.Context, city City, in *usageInput) (*reply[client.Usage], error) {
@@ -53,7 +52,7 @@ func budgets(ctx context.Context, city City, _ *none) (*reply[[]client.Budget], 
 }
 
 type liftInput struct {
-	Name string `path:"name" doc:"the budget"`
+	Name string `path:"name" doc:"the name of the budget"`
 	Body client.LiftRequest
 }
 
@@ -71,7 +70,7 @@ const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 func metrics(ctx context.Context, s *Server, w http.ResponseWriter, _ *http.Request) error {
 	m, ok := s.city.(MetricsSource)
 	if !ok {
-		return fmt.Errorf("%w: this city is not measured", client.ErrUnsupported)
+		return fmt.Errorf("%w: this city has no metrics", client.ErrUnsupported)
 	}
 	return m.Metrics(ctx, w)
 }

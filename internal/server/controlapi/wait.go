@@ -8,7 +8,7 @@ import (
 	"gascity/client"
 )
 
-// conditionInput says what is waited for.
+// conditionInput is the condition to wait for.
 type conditionInput struct{ Body client.WaitRequest }
 
 func await(ctx context.Context, s *Server, in *conditionInput) (*reply[client.Wait], error) {
@@ -29,7 +29,7 @@ func addWait(ctx context.Context, city City, in *conditionInput) (*reply[client.
 	return answer(city.AddWait(ctx, in.Body))
 }
 
-// checkCondition finds what can never be waited for.
+// checkCondition returns client.ErrInvalid for a condition that is not valid.
 func checkCondition(req client.WaitRequest) error {
 	if err := checkTime("timeout_ns", req.Timeout); err != nil {
 		return err
@@ -37,7 +37,7 @@ func checkCondition(req client.WaitRequest) error {
 	switch req.For {
 	case client.WaitIdle, client.WaitBusy, client.WaitWaiting, client.WaitRunning, client.WaitStopped:
 		if req.Target == "" {
-			return fmt.Errorf("%w: who is to be %s? the target is missing", client.ErrInvalid, req.For)
+			return fmt.Errorf("%w: a wait for %s needs a target: the name of an agent or a session", client.ErrInvalid, req.For)
 		}
 		return nil
 	case client.WaitReceipt, client.WaitPending, client.WaitTime, client.WaitCommand:
@@ -45,7 +45,7 @@ func checkCondition(req client.WaitRequest) error {
 			return fmt.Errorf("%w: a wait for a %s needs arg", client.ErrInvalid, req.For)
 		}
 	default:
-		return fmt.Errorf("%w: nothing is called %q that can be waited for; there are: idle, busy, waiting, running, stopped, receipt, pending, time, command", client.ErrInvalid, req.For)
+		return fmt.Errorf("%w: %q is not a condition; the conditions are: idle, busy, waiting, running, stopped, receipt, pending, time, command", client.ErrInvalid, req.For)
 	}
 	if req.For == client.WaitTime {
 		if _, err := time.Parse(time.RFC3339Nano, req.Arg); err != nil {
@@ -55,9 +55,9 @@ func checkCondition(req client.WaitRequest) error {
 	return nil
 }
 
-// waitsInput selects what the listing of waits holds.
+// waitsInput selects the entries of the listing of waits.
 type waitsInput struct {
-	Which client.Which `query:"which" enum:"ended" doc:"the recent ends too"`
+	Which client.Which `query:"which" enum:"ended" doc:"include waits that ended recently"`
 }
 
 func waits(ctx context.Context, city City, in *waitsInput) (*reply[[]client.Wait], error) {

@@ -15,8 +15,8 @@ import (
 	"gascity/worker"
 )
 
-// admitUnix refuses who may not speak on the socket at all: another user, and a
-// browser that was led there.
+// admitUnix returns worker.ErrForbidden for a request on the socket from another user or from a web
+// page.
 func (s *Server) admitUnix(r *http.Request) error {
 	who, met := unixhttp.PeerOf(r.Context())
 	switch {
@@ -30,14 +30,14 @@ func (s *Server) admitUnix(r *http.Request) error {
 	return admitNoPage(r)
 }
 
-// admitLoopback refuses another user, where the system reports who is connected, and
-// what does not mean this port: a page of a browser, and a name that somebody has
-// pointed at the loopback address.
+// admitLoopback returns a check for requests on the loopback port. It refuses another user where
+// the system reports the user of a connection. It also refuses requests of web pages, and requests
+// for another host name or port.
 func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 	port := strconv.Itoa(addr.Port)
 	return func(r *http.Request) error {
 		switch who, _ := unixhttp.PeerOf(r.Context()); {
-		case errors.Is(who.Err, errors.ErrUnsupported): // the token alone protects it
+		case errors.Is(who.Err, errors.ErrUnsupported): // only the token protects the port
 		case who.Err != nil:
 			return fmt.Errorf("%w: cannot identify the peer: %w", worker.ErrForbidden, who.Err)
 		case who.UID != s.owner && who.UID != 0:
@@ -51,15 +51,16 @@ func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 	}
 }
 
-// sendBuffer is what the system keeps of what a reader has not taken. It reports the
-// reader's progress only when a good part of that is gone: a large one hides a slow reader.
+// sendBuffer is the size of the system's send buffer in bytes. It is small because the system
+// reports progress only when a large part of the buffer is sent; a large buffer would hide a slow
+// reader.
 const sendBuffer = 16 << 10
 
-// recordPeer records who is at the other end of a connection.
+// recordPeer returns the context of a connection with its peer, and sets the send buffer.
 func (s *Server) recordPeer(ctx context.Context, c net.Conn) context.Context {
 	if c, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		if err := c.SetWriteBuffer(sendBuffer); err != nil {
-			s.log.Debug("a connection of the worker API keeps the buffer that it has", "error", err)
+			s.log.Debug("cannot set the send buffer of a worker API connection", "error", err)
 		}
 	}
 	if _, tcp := c.(*net.TCPConn); !tcp {
@@ -74,6 +75,7 @@ func (s *Server) recordPeer(ctx context.Context, c net.Conn) context.Context {
 	return unixhttp.WithPeer(ctx, who)
 }
 
+// admitNoPage returns worker.ErrForbidden for a request that a web page caused.
 func admitNoPage(r *http.Request) error {
 	if r.Header.Get("Origin") != "" || r.Header.Get("Referer") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
 		return fmt.Errorf("%w: the request comes from a web page", worker.ErrForbidden)
@@ -81,7 +83,7 @@ func admitNoPage(r *http.Request) error {
 	return nil
 }
 
-// caller is who speaks, by the token.
+// caller returns the caller that the token of a request identifies.
 func (s *Server) caller(r *http.Request) (workerrun.Caller, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
@@ -90,7 +92,7 @@ func (s *Server) caller(r *http.Request) (workerrun.Caller, error) {
 	return s.city.Authenticate(token)
 }
 
-// may checks a caller's right to speak for a run, or to give it orders.
+// may returns an error if the caller may not use the route for the run with the given ID.
 func (row route) may(who workerrun.Caller, id string) error {
 	switch {
 	case id == "" && row.all && who.Owner:

@@ -19,13 +19,13 @@ import (
 	"gascity/worker"
 )
 
-// binding is what a route does, and the types of its request and its answer.
+// binding is the handler of a route, with the types of its request and answer.
 type binding struct {
 	serve           func(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error
 	request, answer reflect.Type // nil: none
 }
 
-// guarded returns a route behind the check of its caller.
+// guarded returns the handler of a route with the check of its caller.
 func (s *Server) guarded(row route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.caller(r)
@@ -38,8 +38,8 @@ func (s *Server) guarded(row route) http.HandlerFunc {
 	}
 }
 
-// body makes the binding of a route with a JSON body. of finds its run_id; empty
-// means the caller's own.
+// body returns the binding of a route with a JSON body. of returns the run_id in the body; if it is
+// empty, the caller's own run is used.
 func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id string, in I, q url.Values) (O, error)) binding {
 	return binding{
 		request: reflect.TypeFor[I](), answer: reflect.TypeFor[O](),
@@ -70,7 +70,7 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 	}
 }
 
-// query makes the binding of a route without a body.
+// query returns the binding of a route without a body.
 func query[O any](do func(ctx context.Context, c City, id string, q url.Values) (O, error)) binding {
 	return binding{
 		answer: reflect.TypeFor[O](),
@@ -97,7 +97,7 @@ func query[O any](do func(ctx context.Context, c City, id string, q url.Values) 
 	}
 }
 
-// events reads the page after a cursor.
+// events returns the events after a cursor.
 func events(ctx context.Context, c City, id string, q url.Values) ([]worker.Event, error) {
 	after, err := number(q.Get("after"))
 	if err != nil {
@@ -114,24 +114,25 @@ func events(ctx context.Context, c City, id string, q url.Values) ([]worker.Even
 	return page, err
 }
 
-// maxNumber is the greatest number of an event: every reader of JSON has it exact.
+// maxNumber is the largest event number: JSON readers represent all numbers up to it exactly.
 const maxNumber = 1 << 53
 
+// number parses the number of an event. An empty text is zero.
 func number(text string) (uint64, error) {
 	if text == "" {
 		return 0, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > maxNumber {
-		return 0, fmt.Errorf("%w: %q is not the number of an event", worker.ErrInvalid, text)
+		return 0, fmt.Errorf("%w: %q is not an event number", worker.ErrInvalid, text)
 	}
 	return n, nil
 }
 
-// errEnding is why a wait is over that nothing else has ended.
-var errEnding = fmt.Errorf("%w: the city's controller is ending; ask the next one again", worker.ErrUnavailable)
+// errEnding is the error of a wait that ends because the controller stops.
+var errEnding = fmt.Errorf("%w: the city's controller is stopping; ask the next controller again", worker.ErrUnavailable)
 
-// timeoutError says in the words of the API that a time is over.
+// timeoutError returns the API's error if ctx has ended, otherwise err.
 func timeoutError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
@@ -143,7 +144,7 @@ func timeoutError(ctx context.Context, err error) error {
 	return err
 }
 
-// decode reads a JSON body. Fields that are not known are ignored: they are newer.
+// decode reads a JSON body. Unknown fields are ignored, because a newer worker may send them.
 func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 	if kind := r.Header.Get("Content-Type"); !isJSON(kind) {
 		return fmt.Errorf("%w: Content-Type is %q, must be application/json", worker.ErrInvalid, kind)
@@ -157,7 +158,7 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 		return fmt.Errorf("%w: the body has more than %d bytes", worker.ErrTooLarge, row.body)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: the body broke off: %w", worker.ErrInvalid, err)
+		return fmt.Errorf("%w: cannot read the whole body: %w", worker.ErrInvalid, err)
 	}
 	if err := errors.Join(r.Body.Close(), control.SetReadDeadline(time.Time{})); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
@@ -178,6 +179,7 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 
 const jsonType = "application/json"
 
+// isJSON reports whether a content type is JSON.
 func isJSON(kind string) bool {
 	if kind == jsonType {
 		return true
@@ -186,11 +188,10 @@ func isJSON(kind string) bool {
 	return err == nil && kind == jsonType
 }
 
-// maxAhead bounds the memory that is reserved for a body before it arrives.
+// maxAhead is how much memory is reserved at most for a body before it arrives, in bytes.
 const maxAhead = 64 << 10
 
-// readAll reads a body with the length that its sender declares; less than zero is
-// not known.
+// readAll reads a body of the declared length. A negative length means unknown.
 func readAll(body io.Reader, length int64) ([]byte, error) {
 	if length < 0 || length > maxAhead {
 		return io.ReadAll(body)
@@ -200,8 +201,8 @@ func readAll(body io.Reader, length int64) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// write answers with a value, without secrets unless the route is for the agent itself; an empty
-// one is 204.
+// write answers with a value as JSON. Secrets are masked unless row.exact is set. A value of type
+// none is answered with status 204.
 func write[O any](s *Server, row route, w http.ResponseWriter, out O) error {
 	if err := deadline(w); err != nil {
 		return err
@@ -218,11 +219,11 @@ func write[O any](s *Server, row route, w http.ResponseWriter, out O) error {
 		text = s.secrets.JSON(text)
 	}
 	w.Header()["Content-Type"] = isOfJSON
-	_, _ = w.Write(text) // the reader has gone; no receiver is left
+	_, _ = w.Write(text) // an error means that the reader is gone
 	return nil
 }
 
-// deadline gives a reader a while to take an answer: nothing waits for it for ever.
+// deadline sets the time within which the reader must receive the answer.
 func deadline(w http.ResponseWriter) error {
 	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slow))
 	if errors.Is(err, http.ErrNotSupported) {
@@ -233,6 +234,7 @@ func deadline(w http.ResponseWriter) error {
 
 const problemType = "application/problem+json"
 
+// writeProblem writes a problem document, with secrets masked.
 func (s *Server) writeProblem(w http.ResponseWriter, p *worker.Problem) {
 	text, err := s.secrets.Encode(p)
 	if err != nil {

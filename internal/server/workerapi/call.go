@@ -10,7 +10,7 @@ import (
 	"gascity/worker"
 )
 
-// parse reads a JSON text.
+// parse decodes a JSON text.
 func parse(text []byte, into any) error {
 	if c, ok := into.(*worker.Call); ok {
 		if quick, ok := quickCall(text); ok {
@@ -21,8 +21,8 @@ func parse(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// quickCall reads a call as nearly everybody writes one: each agent waits for this. It is
-// not ok about whatever is unusual, or none, which is encoding/json's to judge.
+// quickCall decodes a tool call in its usual form, faster than encoding/json, because each agent
+// waits for the answer. It returns false for any other text, which encoding/json must decode.
 func quickCall(text []byte) (c worker.Call, ok bool) {
 	if !json.Valid(text) || !jsontext.IsObject(text) {
 		return c, false
@@ -30,7 +30,7 @@ func quickCall(text []byte) (c worker.Call, ok bool) {
 	var seen [len(callNames)]bool
 	for quoted, value := range jsontext.Members(text) {
 		at := slices.Index(callNames[:], string(quoted))
-		if at < 0 || seen[at] || !member(&c, callNames[at], value) {
+		if at < 0 || seen[at] || !setMember(&c, callNames[at], value) {
 			return c, false
 		}
 		seen[at] = true
@@ -38,11 +38,12 @@ func quickCall(text []byte) (c worker.Call, ok bool) {
 	return c, true
 }
 
-// callNames are the members of a call.
+// callNames are the JSON names of the fields of a call, in quotes.
 var callNames = [...]string{`"run_id"`, `"id"`, `"tool"`, `"input"`, `"context"`, `"wait_seconds"`, `"allowance"`, `"ask"`, `"partial"`}
 
-// member takes up a member of a call by its name, in quotes.
-func member(c *worker.Call, name string, value json.RawMessage) (ok bool) {
+// setMember sets the field of a call with the given name in quotes. It returns false if the value
+// is not in the usual form.
+func setMember(c *worker.Call, name string, value json.RawMessage) (ok bool) {
 	switch name {
 	case `"run_id"`:
 		c.RunID, ok = quickText(value)

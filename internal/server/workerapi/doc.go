@@ -1,5 +1,4 @@
-// Package workerapi serves the Factory Worker API of one city: its transports,
-// who may say what, limits, routes and the stream of each run. It decides nothing:
-// what is asked goes to the [City]. Types and errors are those of package worker,
-// and one noun has one file here and there.
+// Package workerapi serves the Factory Worker API of one city. It contains the transports, the
+// checks of callers, the limits, the routes, and the stream of each run. All decisions are made by
+// the [City]. The types and errors are in package worker.
 package workerapi

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// ListenLoopback listens on a port of 127.0.0.1, for workers that cannot use a Unix
-// socket: on the wanted one, if it is free, else on a random one. Zero wants none.
-// Anybody on the machine can connect: the token protects it, and on Linux the user.
+// ListenLoopback listens on a port of 127.0.0.1, for workers that cannot use a Unix socket. It uses
+// the port want if that is free, and otherwise, or if want is zero, a random port. Every user of
+// the machine can connect; the token protects the port, and on Linux also the check of the user.
 func ListenLoopback(ctx context.Context, want int) (*net.TCPListener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(want)))
 	if err != nil && want != 0 {
@@ -31,14 +31,14 @@ func ListenLoopback(ctx context.Context, want int) (*net.TCPListener, error) {
 	return tcp, nil
 }
 
-// PortFile returns the file that gives the worker of a session the port, below the
-// city's runtime folder.
+// PortFile returns the path of the file from which the worker of a session reads the port. dir is
+// the city's runtime directory.
 func PortFile(dir, session string) string {
 	return filepath.Join(dir, "worker-"+url.PathEscape(session)+".port")
 }
 
-// WritePort writes for the worker of a session the port of a listener. The file has
-// mode 0600, and is there as a whole or not at all.
+// WritePort writes the port of a listener to the port file of a session. The file has mode 0600 and
+// appears complete or not at all.
 func WritePort(dir, session string, l net.Listener) error {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
@@ -58,7 +58,7 @@ func WritePort(dir, session string, l net.Listener) error {
 	return nil
 }
 
-// RemovePort takes the port file of a session away; one that is not there is nil.
+// RemovePort removes the port file of a session. It returns nil if there is no file.
 func RemovePort(dir, session string) error {
 	if err := os.Remove(PortFile(dir, session)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove a port file: %w", err)
@@ -66,8 +66,7 @@ func RemovePort(dir, session string) error {
 	return nil
 }
 
-// RenewPorts writes the port of l for the workers of all sessions with a port
-// file; with none it removes their files.
+// RenewPorts writes the port of l to all existing port files. If l is nil, it removes them.
 func RenewPorts(dir string, l net.Listener) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "worker-*.port"))
 	if err != nil {
@@ -77,7 +76,7 @@ func RenewPorts(dir string, l net.Listener) error {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "worker-"), ".port")
 		session, bad := url.PathUnescape(name)
 		if bad != nil {
-			continue // none of ours
+			continue // not a port file of gc
 		}
 		if l == nil {
 			err = errors.Join(err, RemovePort(dir, session))

@@ -11,11 +11,11 @@ import (
 	"gascity/worker"
 )
 
-// apiVersion is the version of the wire, not of the program.
+// apiVersion is the version of the API, not of the program.
 const apiVersion = "1"
 
 const description = `The Factory Worker API of one city, on the Unix socket <city>/.runtime/worker.sock and, where a worker
-cannot use one, on a port of 127.0.0.1 that stands in <city>/.runtime/worker-<session>.port. Every request carries
+cannot use one, on a port of 127.0.0.1 that is written in <city>/.runtime/worker-<session>.port. Every request carries
 "Authorization: Bearer" with the run's token (GC_WORKER_TOKEN). Errors are RFC 9457 problem documents with a stable code.
 Unknown fields are ignored on both sides.`
 
@@ -28,7 +28,8 @@ func Description() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// describe serves the description. It takes no token: it is the same for every city.
+// describe serves the API description. It needs no token, because the description is the same for
+// every city.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	text, err := Description()
 	if err != nil {
@@ -37,10 +38,11 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header()["Content-Type"] = isOfJSON
 	if _, err := w.Write(text); err != nil {
-		s.log.Debug("the description of the worker API was not read to its end", "error", err)
+		s.log.Debug("cannot send the whole description of the worker API", "error", err)
 	}
 }
 
+// describe returns the API description.
 func describe() *huma.OpenAPI {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
@@ -51,7 +53,7 @@ func describe() *huma.OpenAPI {
 		Security:   []map[string][]string{{"token": {}}},
 	}
 	for _, row := range routes() {
-		doc.AddOperation(row.operation(schemas, refused()))
+		doc.AddOperation(row.operation(schemas, errorResponses()))
 	}
 	for _, kind := range []reflect.Type{reflect.TypeFor[worker.Message](), reflect.TypeFor[worker.Gap](), reflect.TypeFor[worker.Reply](), reflect.TypeFor[worker.Compact](), reflect.TypeFor[worker.Snapshot]()} {
 		schemas.Schema(kind, true, kind.Name())
@@ -62,11 +64,11 @@ func describe() *huma.OpenAPI {
 	return doc
 }
 
-// optional are what a request may leave out although it is always sent.
+// optional are the fields that are always sent but that a request may leave out.
 var optional = []string{"run_id", "timestamp"}
 
-// relax has a schema say what the server takes: unknown fields (which is what it means to
-// say nothing of them), and what it fills in itself. It names the words that are known.
+// relax adjusts a schema to what the server accepts: unknown fields, and requests without the
+// fields that the server fills in. It also lists the known values of fields.
 func relax(name string, schema *huma.Schema) {
 	schema.AdditionalProperties = nil
 	if !slices.Contains(answered, name) {
@@ -81,7 +83,7 @@ func relax(name string, schema *huma.Schema) {
 	schema.PrecomputeMessages()
 }
 
-// operation describes one row.
+// operation returns the description of one route.
 func (row route) operation(schemas huma.Registry, responses map[string]*huma.Response) *huma.Operation {
 	op := &huma.Operation{OperationID: row.id, Method: row.method, Path: row.path, Summary: row.summary, Description: row.describe(), Responses: responses}
 	ok := &huma.Response{Description: "The answer"}
@@ -90,7 +92,7 @@ func (row route) operation(schemas huma.Registry, responses map[string]*huma.Res
 		ok.Content = map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}
 		op.Responses["200"] = ok
 	case answer == reflect.TypeFor[none]():
-		op.Responses["204"] = &huma.Response{Description: "Taken"}
+		op.Responses["204"] = &huma.Response{Description: "Accepted"}
 	default:
 		ok.Content = map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(answer, true, row.id)}}
 		op.Responses["200"] = ok
@@ -105,14 +107,15 @@ func (row route) operation(schemas huma.Registry, responses map[string]*huma.Res
 	return op
 }
 
+// parameters returns the description of the parameters of a route.
 func (row route) parameters() []*huma.Param {
 	text, count := &huma.Schema{Type: huma.TypeString}, &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
 	all := []*huma.Param{
-		{Name: "run_id", In: "query", Schema: text, Description: "the run; without it the caller's own"},
-		{Name: "after", In: "query", Schema: count, Description: "the number of the last one that the reader has"},
-		{Name: "limit", In: "query", Schema: count, Description: "how many at most; without it, or if it is too many, a page"},
+		{Name: "run_id", In: "query", Schema: text, Description: "the run; default: the caller's own run"},
+		{Name: "after", In: "query", Schema: count, Description: "the number of the last message or event that the reader has"},
+		{Name: "limit", In: "query", Schema: count, Description: "the largest number of events; default, and if it is too large: one page"},
 		{Name: "wait", In: "query", Schema: text, Description: "submitted or consumed"},
-		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "as after"},
+		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "same as after"},
 	}
 	names := map[string][]string{"stream": {"run_id", "after", "Last-Event-ID"}, "events": {"run_id", "after", "limit"}, "health": {"run_id"}, "prompt": {"wait"}}[row.id]
 	return slices.DeleteFunc(all, func(p *huma.Param) bool { return !slices.Contains(names, p.Name) })

@@ -13,21 +13,21 @@ import (
 	"gascity/worker"
 )
 
-// codeDescriptions explain each code in answers.
+// codeDescriptions explain the error codes in answers.
 var codeDescriptions = map[string]string{
 	"unauthorized": "no token, or an unknown one",
 	"forbidden":    "the token is another run's or may not do this, or the request comes from another user or a web page",
-	"fenced":       "another instance has taken the run's place: the worker ends",
+	"fenced":       "another instance has replaced the run: the worker must exit",
 	"not_found":    "no such path, run, message or question",
-	"too_large":    "the body is over the limit of its path",
-	"invalid":      "the request can never be accepted as it is",
-	"refused":      "it cannot be done now; nothing was done",
-	"timed_out":    "a wait ended first; what was asked for may still happen",
-	"unavailable":  "the city cannot do its part now: ask again; for an authorization it means no",
-	"internal":     "the city has a defect; its log says more",
+	"too_large":    "the body is larger than the limit of the path",
+	"invalid":      "the request is not valid; repeating it does not help",
+	"refused":      "the request cannot be carried out now; nothing was changed",
+	"timed_out":    "the time limit was reached; the requested action may still happen",
+	"unavailable":  "the city cannot answer now: ask again; for an authorization this is a denial",
+	"internal":     "the city has a defect; see its log",
 }
 
-// problems returns the answers that every operation may give instead of its own, by the code.
+// problems returns the error answers of all operations, by code.
 func problems(schemas huma.Registry) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
 	schema := schemas.Schema(reflect.TypeFor[worker.Problem](), true, "Problem")
@@ -40,8 +40,8 @@ func problems(schemas huma.Registry) map[string]*huma.Response {
 	return all
 }
 
-// refused returns those answers of one operation, by their status.
-func refused() map[string]*huma.Response {
+// errorResponses returns references to the error answers, by status.
+func errorResponses() map[string]*huma.Response {
 	all := map[string]*huma.Response{"default": {Ref: "#/components/responses/internal"}}
 	for _, c := range worker.Codes() {
 		all[strconv.Itoa(c.Status)] = &huma.Response{Ref: "#/components/responses/" + c.Code}
@@ -49,36 +49,36 @@ func refused() map[string]*huma.Response {
 	return all
 }
 
-// servers returns the two transports.
+// servers returns the description of the two transports.
 func servers() []*huma.Server {
 	return []*huma.Server{
 		{URL: "http://city", Description: "over the Unix socket GC_WORKER_SOCKET; the host's name does not matter"},
-		{URL: "http://127.0.0.1:{port}", Description: "GC_WORKER_URL, where a worker cannot use a Unix socket; the port stands in <city>/.runtime/worker-<session>.port", Variables: map[string]*huma.ServerVariable{
+		{URL: "http://127.0.0.1:{port}", Description: "GC_WORKER_URL, where a worker cannot use a Unix socket; the port is written in <city>/.runtime/worker-<session>.port", Variables: map[string]*huma.ServerVariable{
 			"port": {Default: "0"},
 		}},
 	}
 }
 
-// describe describes a row for those who have not seen it before.
+// describe returns the description of a route for people.
 func (row route) describe() string {
-	text := "Who may: the run's worker, by its token."
+	text := "Allowed callers: the run's worker, by its token."
 	switch {
 	case row.all:
-		text = "Who may: the run's worker, and the owner of the city, who without a run_id sees all runs."
+		text = "Allowed callers: the run's worker, and the owner of the city. For the owner a missing run_id means all runs."
 	case row.who == directors:
-		text = "Who may: the owner of the city, and the run's worker."
+		text = "Allowed callers: the owner of the city, and the run's worker."
 	}
 	if row.body > 0 {
-		text += fmt.Sprintf(" The body has %d KiB at most; without a run_id it is about the caller's own run.", row.body>>10)
+		text += fmt.Sprintf(" The body has at most %d KiB. A missing run_id means the caller's own run.", row.body>>10)
 	}
 	if row.id == "stream" {
 		text += " One event for each message: its id is the message's seq, its event the kind, its data a Message on one line. The events gap (Gap), lagged and end have no id." +
-			" A message comes again to each new reader until POST /ack has named its id. A silent stream has a comment every 15 s."
+			" Each new reader gets a message again until POST /ack has named its id. A stream without messages gets a comment every 15 s."
 	}
 	return text
 }
 
-// examples are bodies that are in order, by operation.
+// examples are valid request bodies, by operation.
 var examples = map[string]string{
 	"lifecycle":     `{"run_id":"7f3a","event":"idle","timestamp":"2026-03-01T15:00:00Z","metadata":{"context_usage":0.4}}`,
 	"authorize":     `{"run_id":"7f3a","id":"call-1","tool":"Bash","input":{"command":"git push --force"},"context":{"cwd":"/src/app"}}`,
@@ -93,13 +93,13 @@ var examples = map[string]string{
 	"interrupt":     `{"run_id":"7f3a"}`,
 }
 
-// answered are the types that are never read from a request: all that is in them is there.
+// answered are the types that only answers contain, so that all their fields are present.
 var answered = []string{"Event", "Allowance", "Snapshot"}
 
-// vocabulary are the words that a field may have, by its type and its name.
+// vocabulary are the known values of fields, by type and field name.
 var vocabulary = map[string]string{
 	"Lifecycle.event":     list(worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored),
-	"Detail.reason":       "of an end of a turn: " + list(worker.TurnDone, worker.TurnInterrupted, worker.TurnFailed, worker.TurnLimited),
+	"Detail.reason":       "how a turn ended: " + list(worker.TurnDone, worker.TurnInterrupted, worker.TurnFailed, worker.TurnLimited),
 	"Detail.offers":       "any of " + list(worker.OfferContext, worker.OfferIdentity, worker.OfferInterrupt, worker.OfferCompact, worker.OfferHealth, worker.OfferAuthorize),
 	"TelemetryEvent.type": list(worker.TurnComplete, worker.ToolUsed, worker.RateLimited, worker.ContextPressure, worker.Compacted, worker.CredentialExpiring, worker.Plan, worker.ModeChanged, worker.Failure),
 	"Usage.semantics":     list(worker.Disjoint, worker.CacheInInput, worker.ThinkingInside),
@@ -115,6 +115,7 @@ var vocabulary = map[string]string{
 	"Event.kind":          "connected, lifecycle, telemetry, interaction, authorize, ack, health, context, bypass",
 }
 
+// list returns the words, separated by commas.
 func list[S ~string](words ...S) string {
 	texts := make([]string, len(words))
 	for i, word := range words {
@@ -123,7 +124,7 @@ func list[S ~string](words ...S) string {
 	return strings.Join(texts, ", ")
 }
 
-// example returns the example of an operation; nil if it has none.
+// example returns the example body of an operation, or nil if it has none.
 func example(id string) any {
 	var value any
 	if json.Unmarshal([]byte(examples[id]), &value) != nil {

@@ -10,17 +10,15 @@ import (
 	"strings"
 )
 
-// Port is the loopback transport of a city: a listener, and the files with its port
-// for the workers of sessions. A nil one is that of a city without; all methods may
-// be called on it.
+// Port is the loopback transport of a city: a listener, and the port files of sessions. All methods
+// except Listener may be called on nil, which means that the city has no port.
 type Port struct {
-	dir      string // of the port files
+	dir      string // directory of the port files
 	listener *net.TCPListener
 }
 
-// OpenPort listens. kept is a file that remembers the port: agents that run across a
-// restart of the controller find the next one there, unless somebody else has taken
-// it.
+// OpenPort opens the listener. kept is a file that stores the port number, so that the next
+// controller uses the same port if it is free and running agents find it.
 func OpenPort(ctx context.Context, dir, kept string) (*Port, error) {
 	text, err := os.ReadFile(kept)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -28,7 +26,7 @@ func OpenPort(ctx context.Context, dir, kept string) (*Port, error) {
 	}
 	was, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		was = 0 // there was none, or it is unknown
+		was = 0 // no port is stored
 	}
 	l, err := ListenLoopback(ctx, was)
 	if err != nil {
@@ -48,10 +46,10 @@ func OpenPort(ctx context.Context, dir, kept string) (*Port, error) {
 // Open reports whether there is a port.
 func (p *Port) Open() bool { return p != nil }
 
-// Listener returns what [Server.Run] serves on.
+// Listener returns the listener for [Server.Run].
 func (p *Port) Listener() net.Listener { return p.listener }
 
-// URL returns the address for workers; empty if there is none.
+// URL returns the address for workers, or an empty string if there is no port.
 func (p *Port) URL() string {
 	if p == nil {
 		return ""
@@ -59,7 +57,7 @@ func (p *Port) URL() string {
 	return "http://" + p.listener.Addr().String()
 }
 
-// Announce writes the port for the worker of a session.
+// Announce writes the port file of a session.
 func (p *Port) Announce(session string) error {
 	if p == nil {
 		return nil
@@ -67,7 +65,7 @@ func (p *Port) Announce(session string) error {
 	return WritePort(p.dir, session, p.listener)
 }
 
-// RemoveFile takes the port file of a session away.
+// RemoveFile removes the port file of a session.
 func (p *Port) RemoveFile(session string) error {
 	if p == nil {
 		return nil

@@ -21,30 +21,29 @@ import (
 
 const (
 	heartbeat = 15 * time.Second
-	maxStall  = 10 * time.Second // of a stream's reader, for one piece
+	maxStall  = 10 * time.Second // how long one write of a stream may wait for its reader
 )
 
-// Options are the options of a server. The zero value works.
+// Options are the options of a server. The zero value is valid.
 type Options struct {
-	// Log takes what is refused and what goes wrong, never a token or a body. Nil
-	// discards.
+	// Log receives refused requests and errors, but no tokens and no bodies. Nil discards them.
 	Log *slog.Logger
-	// Heartbeat is how often a silent stream shows that it lives; zero is 15 s.
+	// Heartbeat is how often a comment is sent on a stream without messages. Zero means 15 s.
 	Heartbeat time.Duration
-	// PeerUID returns the user at the other end of a Unix connection. Nil asks
-	// the kernel.
+	// PeerUID returns the user and the process at the other end of a Unix connection. Nil means the
+	// kernel's answer.
 	PeerUID func(*net.UnixConn) (uid, pid int, err error)
-	// LoopbackUID returns the same of a TCP connection, by both addresses; where
-	// it is errors.ErrUnsupported the token alone counts. Nil asks the kernel.
+	// LoopbackUID returns the user of a TCP connection with the given addresses. If it returns
+	// errors.ErrUnsupported, only the token is checked. Nil means the kernel's answer.
 	LoopbackUID func(local, remote netip.AddrPort) (uid int, err error)
-	// Secrets masks the answers, except what is meant for the agent itself: its stream and
-	// its context. Nil masks the tokens of gc alone.
+	// Secrets masks secrets in answers, except in the stream and the context, which are for the
+	// agent. Nil masks only the tokens of gc.
 	Secrets *redact.Redactor
 }
 
 // Server serves the worker API of one city.
 type Server struct {
-	// constant after construction
+	// The fields above mux do not change after NewServer.
 	city      City
 	log       *slog.Logger
 	heartbeat time.Duration
@@ -59,7 +58,7 @@ type Server struct {
 	streams streamSlots
 }
 
-// NewServer makes a server. It serves nothing before [Server.Run].
+// NewServer returns a server. It serves nothing until [Server.Run] is called.
 func NewServer(city City, opts Options) *Server {
 	s := &Server{
 		city: city, log: opts.Log, heartbeat: opts.Heartbeat, stall: maxStall, peerUID: opts.PeerUID, owner: os.Getuid(), mux: http.NewServeMux(),
@@ -87,25 +86,26 @@ func NewServer(city City, opts Options) *Server {
 	return s
 }
 
-// Run serves on l, a Unix or a loopback TCP listener, until ctx ends, then lets
-// handlers finish for 5 s, and returns nil when all have. It closes l. It may be
-// called for several listeners at once.
+// Run serves on l, a Unix or a loopback TCP listener, until ctx ends. Then it waits up to 5 s for
+// handlers, and returns nil when all have finished. It closes l. It may be called for several
+// listeners at once.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	return unixhttp.Service{Name: "worker socket", Handler: s.handler(l.Addr()), Log: s.log, Connect: s.recordPeer}.Run(ctx, l)
 }
 
+// noSuchPath returns the error for an unknown path.
 func noSuchPath(r *http.Request) error {
-	return fmt.Errorf("%w: no such path as %s %.200q, see /openapi.json", worker.ErrNotFound, r.Method, r.URL.Path)
+	return fmt.Errorf("%w: there is no path %s %.200q, see /openapi.json", worker.ErrNotFound, r.Method, r.URL.Path)
 }
 
-// The values of the headers of every answer. They must not be changed.
+// Values of answer headers. They must not be changed.
 var (
 	noStore  = []string{"no-store"}
 	noSniff  = []string{"nosniff"}
 	isOfJSON = []string{jsonType}
 )
 
-// handler returns the routes behind the checks of a transport.
+// handler returns the routes with the checks of a transport.
 func (s *Server) handler(addr net.Addr) http.Handler {
 	admit := s.admitUnix
 	if tcp, ok := addr.(*net.TCPAddr); ok {
@@ -115,7 +115,7 @@ func (s *Server) handler(addr net.Addr) http.Handler {
 		h := w.Header()
 		h["Cache-Control"], h["X-Content-Type-Options"] = noStore, noSniff
 		defer s.recover(w, r)
-		if r.Header.Get("Expect") != "" { // it is answered before the handler does; who writes sets a deadline otherwise
+		if r.Header.Get("Expect") != "" { // net/http answers this header before the handler writes, so the deadline is set here
 			if err := deadline(w); err != nil {
 				s.log.Debug("a connection of the worker API is gone", "error", err)
 				return
@@ -125,7 +125,7 @@ func (s *Server) handler(addr net.Addr) http.Handler {
 			s.refuse(w, r, err)
 			return
 		}
-		if r.URL.Path != path.Clean(r.URL.Path) { // the mux would send its sender elsewhere
+		if r.URL.Path != path.Clean(r.URL.Path) { // the mux would answer with a redirect
 			s.refuse(w, r, noSuchPath(r))
 			return
 		}
@@ -133,8 +133,8 @@ func (s *Server) handler(addr net.Addr) http.Handler {
 	})
 }
 
-// recover turns a handler's panic into a problem: one bad request must not end the
-// controller.
+// recover answers a request whose handler panicked with a problem document, so that one bad request
+// does not stop the controller.
 func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
@@ -144,14 +144,14 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 		panic(cause)
 	}
 	s.log.Error("a handler of the worker API panicked", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
-	if deadline(w) == nil { // else the connection is gone
+	if deadline(w) == nil { // on an error the connection is gone
 		s.writeProblem(w, worker.ProblemOf(errDefect))
 	}
 }
 
 var errDefect = errors.New("the city has a defect")
 
-// refuse answers with the problem of err and logs it.
+// refuse answers with the problem document of err and logs it.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := worker.ProblemOf(err)
 	attrs := []any{"method", r.Method, "path", r.URL.Path, "code", p.Code, "error", err}

@@ -15,7 +15,7 @@ import (
 // stream returns the binding of GET /stream.
 func stream() binding { return binding{serve: serveStream} }
 
-// serveStream writes a run's messages until its end, to one worker at a time.
+// serveStream writes a run's messages until the stream ends. A run has one stream at a time.
 func serveStream(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error {
 	id := r.URL.Query().Get("run_id")
 	if id == "" {
@@ -48,16 +48,16 @@ func serveStream(s *Server, row route, who workerrun.Caller, w http.ResponseWrit
 	return nil
 }
 
-// sse writes server-sent events. After a failed write it writes no more.
+// sse writes server-sent events. After a failed write it writes nothing more.
 type sse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	stall   time.Duration // how long a reader may take nothing
+	stall   time.Duration // how long one write may wait for the reader
 	err     error
 }
 
-// follow writes until the city ends the stream. A reader that is gone, or does not
-// take what is sent in time, ends it by stop.
+// follow writes items until the city closes the stream. If a write fails, because the reader is
+// gone or too slow, it calls stop, which makes the city close the stream.
 func (out *sse) follow(items <-chan workerrun.Item, stop func(), pulse time.Duration) {
 	out.w.Header().Set("Content-Type", "text/event-stream")
 	out.print(": the stream of a run\n\n")
@@ -75,10 +75,11 @@ func (out *sse) follow(items <-chan workerrun.Item, stop func(), pulse time.Dura
 		}
 	}
 	stop()
-	for range items { // the city closes it
+	for range items { // wait until the city closes the channel
 	}
 }
 
+// item writes one item.
 func (out *sse) item(i workerrun.Item) {
 	switch {
 	case i.Message != nil:
@@ -92,7 +93,7 @@ func (out *sse) item(i workerrun.Item) {
 	}
 }
 
-// data writes an event without a number: the reader keeps the one that it has.
+// data writes an event without a number, so that the reader keeps its last number.
 func (out *sse) data(kind string, value any) {
 	text, err := json.Marshal(value) // one line: JSON escapes line ends
 	if err != nil {
@@ -102,8 +103,8 @@ func (out *sse) data(kind string, value any) {
 	out.print("event: %s\ndata: %s\n\n", kind, text)
 }
 
-// message writes a message as encoding/json does. What is in it may be long, and a reader
-// may take long for it: it is written from where it lies.
+// message writes a message in the form of encoding/json. It does not copy the message's data, which
+// may be large and slow to send.
 func (out *sse) message(m worker.Message) {
 	data := m.Data
 	m.Data = nil
@@ -121,11 +122,11 @@ func (out *sse) message(m worker.Message) {
 
 func (out *sse) print(format string, args ...any) { out.send(fmt.Appendf(nil, format, args...)) }
 
-// maxPiece is how much of a text a reader takes within the limit, at least.
+// maxPiece is the size of one write in bytes. The reader must receive each piece within the time
+// limit.
 const maxPiece = 8 << 10
 
-// send sends texts at once, piece by piece. A reader that does not take a piece in time
-// is cut off; one that does may be slow.
+// send writes texts in pieces. It fails if the reader does not receive a piece in time.
 func (out *sse) send(texts ...[]byte) {
 	for _, text := range texts {
 		for piece := range slices.Chunk(text, maxPiece) {
@@ -141,7 +142,7 @@ func (out *sse) send(texts ...[]byte) {
 	}
 }
 
-// setWriteDeadline gives the reader its time for what is written next.
+// setWriteDeadline sets the time limit of the next write.
 func (out *sse) setWriteDeadline() {
 	if out.err != nil {
 		return

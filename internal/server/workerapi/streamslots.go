@@ -9,22 +9,22 @@ import (
 	"gascity/worker"
 )
 
-// takeoverWait is how long a stream waits for the one before it to go: a worker that comes
-// again has hung up, and the handler of its last stream may not know yet.
+// takeoverWait is how long a new stream waits for the previous one of the same run to close: when a
+// worker connects again, the handler of its previous stream may not have returned yet.
 const takeoverWait = 2 * time.Second
 
-// errStreamInUse refuses a second worker. It may come again: the first one may end.
-var errStreamInUse = fmt.Errorf("%w: another worker reads the stream of this run, and two of them would work on each prompt twice", worker.ErrUnavailable)
+// errStreamInUse refuses a second worker of a run. The worker may try again later.
+var errStreamInUse = fmt.Errorf("%w: another worker reads the stream of this run; with two workers each prompt would be processed twice", worker.ErrUnavailable)
 
-// streamSlots are the streams that are open, one for each run. The zero value is empty; methods
-// are safe for concurrent use.
+// streamSlots are the open streams, at most one for each run. The zero value is empty. Methods are
+// safe for concurrent use.
 type streamSlots struct {
 	mu   sync.Mutex
-	open map[string]chan struct{} // by run; closed when it is free again
+	open map[string]chan struct{} // by run; closed when the stream closes
 }
 
-// acquire takes the seat of a run as soon as it is free, and waits for that within limits. The
-// caller leaves it.
+// acquire reserves the stream of a run. It waits up to takeoverWait for another stream to close.
+// The caller must call leave.
 func (s *streamSlots) acquire(ctx context.Context, id string) (leave func(), err error) {
 	timer := time.NewTimer(takeoverWait)
 	defer timer.Stop()
@@ -43,7 +43,8 @@ func (s *streamSlots) acquire(ctx context.Context, id string) (leave func(), err
 	}
 }
 
-// tryAcquire takes a seat that is free; else it returns what is closed when that is so.
+// tryAcquire reserves the stream of a run if it is free. Otherwise leave is nil and free is closed
+// when the stream closes.
 func (s *streamSlots) tryAcquire(id string) (free chan struct{}, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

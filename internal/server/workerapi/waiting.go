@@ -8,11 +8,11 @@ import (
 	"gascity/internal/server/unixhttp"
 )
 
-// waiting is the context of a handler that may wait for ever, and seldom does: that it ends
-// with the server is arranged when somebody wants to know of its end first. It lives until
-// its handler has returned.
+// waiting is the context of a handler without a time limit. Most such handlers do not wait, so it
+// registers with the server only at the first call of Done or Err. It is valid until its handler
+// returns.
 type waiting struct {
-	context.Context //nolint:containedctx // that of the request, which this one refines
+	context.Context //nolint:containedctx // the context of the request
 
 	bound atomic.Pointer[bounds]
 }
@@ -23,13 +23,14 @@ type bounds struct {
 	end func()
 }
 
-// boundsOf makes the context that ends with a request and with its server.
+// boundsOf returns a context that ends with a request and with its server.
 func boundsOf(ctx context.Context) *bounds {
 	inner, cancel := context.WithCancelCause(ctx)
 	unhook := unixhttp.LifetimeOf(ctx).OnClosing(func() { cancel(errEnding) })
 	return &bounds{inner, func() { unhook(); cancel(nil) }}
 }
 
+// getBounds returns the bounds of the context, and creates them at the first call.
 func (w *waiting) getBounds() *bounds {
 	if known := w.bound.Load(); known != nil {
 		return known
@@ -38,7 +39,7 @@ func (w *waiting) getBounds() *bounds {
 	if w.bound.CompareAndSwap(nil, own) {
 		return own
 	}
-	own.end() // another one was faster
+	own.end() // another goroutine has stored its bounds first
 	return w.bound.Load()
 }
 
@@ -56,15 +57,15 @@ func (w *waiting) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// finish is called when the handler has returned.
+// finish releases the bounds. It is called when the handler has returned.
 func (w *waiting) finish() {
 	if known := w.bound.Load(); known != nil {
 		known.end()
 	}
 }
 
-// bound returns the context of a handler: it ends with its connection, with the server,
-// and with the limit of its route.
+// bound returns the context of a handler. It ends with the connection, with the server, and after
+// the time limit of the route.
 func (s *Server) bound(r *http.Request, row route) (context.Context, context.CancelFunc) {
 	if row.limit == always {
 		w := &waiting{Context: r.Context()}

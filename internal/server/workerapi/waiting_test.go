@@ -98,7 +98,7 @@ func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
 			told = asked(t.Context())
 			end()
 			after(t, city.ended)
-			if got := after(t, told); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "ask the next one again") {
+			if got := after(t, told); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "ask the next controller again") {
 				t.Errorf("a caller whose controller ends receives %d %s", got.status, got.body)
 			}
 			if err := after(t, served); err != nil {
