@@ -10,8 +10,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// channel returns how prompts reach an agent now; nil: it does not run, or its
-// configuration is not known.
+// channel returns how prompts reach an agent now. It returns nil if the agent does not run or is
+// not configured.
 func (e *Engines) channel(a client.Agent) *client.Channel {
 	if a.State != client.StateRunning {
 		return nil
@@ -23,8 +23,8 @@ func (e *Engines) channel(a client.Agent) *client.Channel {
 	return channelOf(s, e.Workers.Listens(a.Session))
 }
 
-// Typed returns why the prompts of a session are typed now; empty: they are not. forGood: that is so
-// by its configuration.
+// Typed returns why the prompts of a session are typed now, or an empty string if they are not
+// typed. forGood is true if the configuration requires it.
 func (e *Engines) Typed(v session.Snapshot) (why string, forGood bool) {
 	s := e.Desired(v.Agent)
 	if c := channelOf(s, e.Workers.Listens(v.Session)); c.Way == client.ChannelTyped {
@@ -33,9 +33,9 @@ func (e *Engines) Typed(v session.Snapshot) (why string, forGood bool) {
 	return "", false
 }
 
-// channelOf returns how prompts reach a running agent, by its configuration and by whether a
-// program reads its messages. What is connected is believed: a changed configuration takes effect
-// with the next start only.
+// channelOf returns how prompts reach a running agent. listens reports whether a worker is
+// connected; this overrides the configuration, because a changed configuration takes effect only at
+// the next start.
 func channelOf(s plan.Session, listens bool) *client.Channel {
 	family := s.Config.Env[hooks.Variable]
 	native := agentcli.NativeChannel(family)
@@ -49,5 +49,5 @@ func channelOf(s plan.Session, listens bool) *client.Channel {
 	case s.Typed != "":
 		return &client.Channel{Way: client.ChannelTyped, Reason: s.Typed}
 	}
-	return &client.Channel{Way: client.ChannelTyped, Reason: cmp.Or(native, "its native channel") + " is not connected: it did not start (see gc peek), or the agent runs since before it was set up (gc restart " + s.Agent + ")"}
+	return &client.Channel{Way: client.ChannelTyped, Reason: cmp.Or(native, "its native channel") + " is not connected: it did not start (see gc peek), or the agent was started before it was set up (gc restart " + s.Agent + ")"}
 }

@@ -11,7 +11,7 @@ import (
 	"gascity/runtime"
 )
 
-// baseCity is what the control API serves: the controller and the engines. Its answers may hold
+// baseCity implements controlapi.City with the controller and the engines. Its results may contain
 // secrets; the server masks them when it encodes them.
 type baseCity struct {
 	*controller.Controller
@@ -23,7 +23,7 @@ type baseCity struct {
 
 var _ controlapi.City = baseCity{}
 
-// Status adds to the controller's snapshot what waits at the engines.
+// Status implements controlapi.City. It adds the state of the engines to the controller's status.
 func (c baseCity) Status(ctx context.Context) (client.Status, error) {
 	status, err := c.Controller.Status(ctx)
 	if err != nil {
@@ -45,14 +45,15 @@ func (c baseCity) Status(ctx context.Context) (client.Status, error) {
 	}
 	c.engines.Budgets.Status(&status)
 	for i := range status.Agents {
-		c.engines.guarded(&status.Agents[i], c.Snapshot)
+		c.engines.addGuard(&status.Agents[i], c.Snapshot)
 		status.Agents[i].Worker = c.engines.Workers.CachedHealth(status.Agents[i].Session, status.Agents[i].Instance)
-		c.engines.inputBlocked(&status.Agents[i])
+		c.engines.addInputBlocked(&status.Agents[i])
 	}
 	return status, nil
 }
 
-// Explain adds to the controller's explanation what waits at the engines.
+// Explain implements controlapi.City. It adds the state of the engines to the controller's
+// explanation.
 func (c baseCity) Explain(ctx context.Context, target string) (client.Explanation, error) {
 	e, err := c.Controller.Explain(ctx, target)
 	if err != nil {
@@ -65,19 +66,20 @@ func (c baseCity) Explain(ctx context.Context, target string) (client.Explanatio
 		return e, err
 	}
 	c.engines.Budgets.Explain(&e)
-	c.engines.guarded(&e.Agent, c.Snapshot)
+	c.engines.addGuard(&e.Agent, c.Snapshot)
 	e.Agent.Worker = c.engines.Workers.CachedHealth(e.Agent.Session, e.Agent.Instance)
-	c.engines.inputBlocked(&e.Agent)
+	c.engines.addInputBlocked(&e.Agent)
 	e.Channel = c.engines.channel(e.Agent)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return e, nil
 }
 
-// Interrupt implements controlapi.Agents. The prompt of the turn is not said to be consumed.
+// Interrupt implements controlapi.Agents. The prompt of the interrupted turn stays submitted and
+// does not become consumed.
 func (c baseCity) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	before, unknown := c.Snapshot(target)
 	begins := unknown == nil && c.engines.Prompts.MayBegin(before.Session)
-	if req.InTurn && unknown == nil && !begins && (req.Instance == "" || req.Instance == before.Instance) && between(before) {
+	if req.InTurn && unknown == nil && !begins && (req.Instance == "" || req.Instance == before.Instance) && isBetweenTurns(before) {
 		return client.Done{Session: before.Session, Detail: string(before.Activity.State) + ": " + client.NoTurn}, nil
 	}
 	done, err := c.Controller.Interrupt(ctx, target, req)
@@ -87,14 +89,15 @@ func (c baseCity) Interrupt(ctx context.Context, target string, req client.Lifec
 	return done, err
 }
 
-// between reports whether an agent has no turn in progress, by signals meant for programs. What is
-// only read from its screen does not count.
-func between(v session.Snapshot) bool {
+// isBetweenTurns reports whether the agent has no turn in progress. It uses only signals with a
+// high confidence, not guesses from the screen.
+func isBetweenTurns(v session.Snapshot) bool {
 	sure := v.Activity.Confidence == session.ConfidenceCertain || v.Activity.Confidence == session.ConfidenceLikely
 	return v.Running && sure && (v.Activity.State == runtime.ActivityIdle || v.Activity.State == runtime.ActivityReady)
 }
 
-// Keys implements controlapi.Agents. A person may have cleaned the input box with them.
+// Keys implements controlapi.Agents. It makes the prompt engine check the input box again, because
+// the keys may have emptied it.
 func (c baseCity) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
 	done, err := c.Controller.Keys(ctx, target, req)
 	if err == nil {

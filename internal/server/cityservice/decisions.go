@@ -9,8 +9,8 @@ import (
 	"gascity/worker"
 )
 
-// NewDecisions returns the histogram of how long decisions about tools take, without those that a
-// person is asked about.
+// NewDecisions returns a histogram for the duration of decisions about tool calls. Decisions that a
+// person makes are not included.
 func NewDecisions() *metric.Histogram {
 	return metric.NewHistogram(
 		100*time.Microsecond, 250*time.Microsecond, 500*time.Microsecond, time.Millisecond, 2500*time.Microsecond, 5*time.Millisecond,
@@ -18,7 +18,7 @@ func NewDecisions() *metric.Histogram {
 	)
 }
 
-// TimedWorkers is the engine of a city's workers. It measures how long decisions about tools take.
+// TimedWorkers is a workers.Engine that measures the duration of decisions about tool calls.
 type TimedWorkers struct {
 	*workers.Engine
 

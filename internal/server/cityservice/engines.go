@@ -16,8 +16,8 @@ import (
 	"gascity/internal/service/workers"
 )
 
-// Engines are the engines of a city, which work on sessions beside the controller. An engine
-// observes a session whenever the controller reports that it has changed.
+// Engines are the engines of a city. They work on sessions together with the controller, which
+// notifies them of each change of a session.
 type Engines struct {
 	Prompts     *prompts.Engine
 	Questions   *questions.Service
@@ -26,7 +26,8 @@ type Engines struct {
 	Budgets     *budgets.Engine
 	Credentials *credentials.Broker
 	Events      *event.Limited
-	// Desired returns the session of an agent by the configuration in force; zero if there is none.
+	// Desired returns the session of an agent in the current configuration, or the zero value if
+	// there is none.
 	Desired func(agent string) plan.Session
 }
 
@@ -40,7 +41,7 @@ func (e *Engines) SessionChanged(session string) {
 	e.Credentials.SessionChanged(session)
 }
 
-// Run lets the engines work until ctx ends or one of them fails.
+// Run runs the engines until ctx ends or one of them fails.
 func (e *Engines) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.Prompts.Run(ctx) })
@@ -53,8 +54,8 @@ func (e *Engines) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// QueuedFor counts the prompts that are a reason to run a session: what is held by a
-// budget is none.
+// QueuedFor returns how many prompts are a reason to run a session, and when the newest was
+// accepted. If a budget holds the session, its prompts are not a reason.
 func (e *Engines) QueuedFor(session string) (int, time.Time) {
 	if e.Budgets != nil && e.Budgets.IsHeld(session) {
 		return 0, time.Time{}

@@ -59,17 +59,18 @@ func (f Service) Families(ctx context.Context) ([]metric.Family, error) {
 		prompts[r.State]++
 	}
 	families := []metric.Family{
-		metric.GaugeByLabel("gc_sessions", "Sessions by the state of their life.", "state", sessions),
-		metric.GaugeByLabel("gc_session_activities", "Running sessions by what their agents do.", "activity", activities),
-		metric.GaugeByLabel("gc_prompts", "Prompts on their way, by state.", "state", prompts),
-		f.opts.Decisions.Family("gc_authorize_seconds", "How long it took to decide whether a tool may be used, where no person was asked."),
-		metric.NewFamily(metric.Gauge, "gc_controller_start_seconds", "When the controller began, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
-		metric.NewFamily(metric.Gauge, "gc_controller_degraded", "Whether acts that end something are frozen.", truth(status.Controller.Degraded != "")),
+		metric.GaugeByLabel("gc_sessions", "Sessions by lifecycle state.", "state", sessions),
+		metric.GaugeByLabel("gc_session_activities", "Running sessions by activity.", "activity", activities),
+		metric.GaugeByLabel("gc_prompts", "Queued and injected prompts, by state.", "state", prompts),
+		f.opts.Decisions.Family("gc_authorize_seconds", "Duration of decisions about tool calls, without those of a person."),
+		metric.NewFamily(metric.Gauge, "gc_controller_start_seconds", "When the controller started, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
+		metric.NewFamily(metric.Gauge, "gc_controller_degraded", "Whether the controller stops no sessions because it is degraded.", truth(status.Controller.Degraded != "")),
 	}
 	families = append(append(families, metric.ProcessMetrics("gc_controller_cpu_seconds_total")...), f.opts.Engines.Credentials.Metrics()...)
 	return append(families, f.opts.Engines.Budgets.Metrics()...), nil
 }
 
+// truth returns 1 for true and 0 for false.
 func truth(is bool) float64 {
 	if is {
 		return 1

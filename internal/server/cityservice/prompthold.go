@@ -8,46 +8,50 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// PromptHold returns why a session gets no prompts: its budget, its guard, or a credential.
+// PromptHold returns why a session gets no prompts: its budget, its guard, or a credential. It
+// returns an empty string if it may get them.
 func (e *Engines) PromptHold(v session.Snapshot) string {
-	return cmp.Or(e.Budgets.PromptHold(v), e.unproved(v), e.Credentials.PromptHold(v.Session))
+	return cmp.Or(e.Budgets.PromptHold(v), e.guardHold(v), e.Credentials.PromptHold(v.Session))
 }
 
-// unproved returns why a session gets no prompts because of its guard. One that can only show
-// with a prompt that it asks, and was started without one, gets its first, and no other
-// until it has shown it.
-func (e *Engines) unproved(v session.Snapshot) string {
+// guardHold returns why the guard holds back the prompts of a session, or an empty string. An agent
+// CLI that calls its first hook only in a turn, and was started without a prompt, gets one prompt.
+// It gets no other prompt until it has asked the guard.
+func (e *Engines) guardHold(v session.Snapshot) string {
 	why := e.Workers.PromptHold(v)
-	if why == "" || e.Prompts.Prompted(v.Session, v.Instance) || !e.silent(v) {
+	if why == "" || e.Prompts.Prompted(v.Session, v.Instance) || !e.isBeforeFirstHook(v) {
 		return why
 	}
 	return ""
 }
 
-// silent reports whether an agent CLI calls no hook yet: it was started without a prompt.
-func (e *Engines) silent(v session.Snapshot) bool {
+// isBeforeFirstHook reports whether the agent CLI calls no hook before its first turn and was
+// started without a prompt.
+func (e *Engines) isBeforeFirstHook(v session.Snapshot) bool {
 	cli, known := e.hooksOf(v)
 	return known && cli.Late && !e.Opens(v)
 }
 
-// Opens reports whether an agent CLI begins with the prompt of its command lineand reports
-// it by hooks.
+// Opens reports whether the agent was started with a prompt in its command line whose turn its
+// hooks report.
 func (e *Engines) Opens(v session.Snapshot) bool {
 	_, known := e.hooksOf(v)
 	return known && !v.Conversation.IsResumed() && e.Desired(v.Agent).Config.PromptSuffix != ""
 }
 
+// hooksOf returns the hooks of the agent CLI of a session. It returns false if the CLI has no known
+// hooks.
 func (e *Engines) hooksOf(v session.Snapshot) (hooks.CLI, bool) {
 	return hooks.Lookup(e.Desired(v.Agent).Config.Env[hooks.Variable])
 }
 
-// guarded adds to what is shown of an agent what is known of its guard.
-func (e *Engines) guarded(a *client.Agent, view func(string) (session.Snapshot, error)) {
+// addGuard sets the guard state of a running agent, and why it gets no prompts.
+func (e *Engines) addGuard(a *client.Agent, view func(string) (session.Snapshot, error)) {
 	if a.State != client.StateRunning {
 		return
 	}
 	a.Guard, a.GuardDetail = e.Workers.GuardOf(a.Session)
 	if v, err := view(a.Session); err == nil {
-		a.Held = cmp.Or(a.Held, e.unproved(v), e.Credentials.PromptHold(v.Session))
+		a.Held = cmp.Or(a.Held, e.guardHold(v), e.Credentials.PromptHold(v.Session))
 	}
 }

@@ -97,7 +97,7 @@ func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Sessi
 	events := event.NewMemory(1000, 0, time.Now)
 	e := &Engines{Desired: func(string) plan.Session { return desired }}
 	e.Workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
-	e.Prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.unproved})
+	e.Prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.guardHold})
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- e.Prompts.Run(ctx) }()
@@ -108,7 +108,7 @@ func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Sessi
 	}
 	<-time.After(time.Minute) // of the bubble
 	synctest.Wait()
-	if why := e.unproved(h.view); !strings.Contains(why, "unguarded") {
+	if why := e.guardHold(h.view); !strings.Contains(why, "unguarded") {
 		t.Errorf("what waits is held by %q", why)
 	}
 	stop()

@@ -13,15 +13,15 @@ import (
 	"gascity/runtime"
 )
 
-// inputBlocked adds to an agent what blocks its input box.
-func (e *Engines) inputBlocked(a *client.Agent) {
+// addInputBlocked sets why the input box of an agent is blocked, and since when.
+func (e *Engines) addInputBlocked(a *client.Agent) {
 	if why, since := e.Prompts.InputBlocked(a.Session, a.Instance); why != "" {
 		a.InputBlocked, a.InputBlockedSince = why, since
 	}
 }
 
-// QuestionCity is the controller as the questions see it: an input box that is blocked, and a
-// login that is needed, are questions too, where the agent itself asks none.
+// QuestionCity is the controller for the questions service. If the agent asks nothing, a blocked
+// input box and a required login are questions of the city.
 type QuestionCity struct {
 	*controller.Controller
 	Engines *Engines
@@ -44,8 +44,8 @@ func (c QuestionCity) Snapshots() []session.Snapshot {
 	return views
 }
 
-// withInputBlocked returns the view with the question that a blocked input box is. What is known
-// of the box is a reading too: it says when that question is there, and when it is over.
+// withInputBlocked returns the snapshot with a question of the city if the input box is blocked. It
+// sets ReadAt to the time when the state of the input box changed, if that is later.
 func (e *Engines) withInputBlocked(v session.Snapshot) session.Snapshot {
 	if v.Instance == "" {
 		return v
@@ -70,8 +70,8 @@ func (e *Engines) withInputBlocked(v session.Snapshot) session.Snapshot {
 	return v
 }
 
-// withLogin returns the view with the question that a login is which is needed: prompts wait, and
-// only a person can log in.
+// withLogin returns the snapshot with a question of the city if the agent needs a login: prompts
+// wait, and only a person can log in.
 func (c QuestionCity) withLogin(v session.Snapshot) session.Snapshot {
 	o := &v.Obstacle
 	if v.Instance == "" || v.CityQuestion != nil || v.Pending != nil || o.Kind != runtime.ObstacleLogin || o.Released {
@@ -85,7 +85,7 @@ func (c QuestionCity) withLogin(v session.Snapshot) session.Snapshot {
 	}
 	v.CityQuestion = &runtime.PendingInteraction{
 		RequestID: runtime.ObstacleLogin + "/" + v.Instance + "/" + strconv.FormatInt(o.Since.Unix(), 10), Kind: runtime.WaitLogin,
-		Prompt:  cmp.Or(o.Detail, v.Agent+" needs a login."), // the agent's own words, which may end in an address
+		Prompt:  cmp.Or(o.Detail, v.Agent+" needs a login."), // the agent's own text, which may contain a URL
 		Options: []string{"try the next prompt now"},
 		Metadata: map[string]string{
 			runtime.MetaSource: string(o.Source),
@@ -95,7 +95,7 @@ func (c QuestionCity) withLogin(v session.Snapshot) session.Snapshot {
 	return v
 }
 
-// clearInput is the answer to the question that a blocked input box is.
+// clearInput answers the question about a blocked input box: it empties the box.
 func (e *Engines) clearInput(ctx context.Context, v session.Snapshot) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearLimit)
 	defer cancel()
@@ -106,5 +106,5 @@ func (e *Engines) clearInput(ctx context.Context, v session.Snapshot) error {
 	return err
 }
 
-// clearLimit bounds how long emptying an input box may take.
+// clearLimit is the time limit for emptying an input box.
 const clearLimit = 30 * time.Second

@@ -1,4 +1,4 @@
-// Package cityservice implements what the control API serves of a city: the controller together with
+// Package cityservice implements the city that the control API serves: the controller together with
 // the engines of prompts, questions, conditions, workers, budgets and credentials.
 package cityservice
 
@@ -22,15 +22,15 @@ import (
 	"gascity/internal/telemetry/metric"
 )
 
-// Options are what a [Service] works on. All fields are required.
+// Options are the dependencies of a [Service]. All fields are required.
 type Options struct {
 	Root       string
 	Controller *controller.Controller
 	Engines    *Engines
 	Store      *store.DB
-	Decisions  *metric.Histogram // how long decisions about tools take
-	// Preview resolves another configuration as if it were the city's own, and returns why
-	// runtime providers that it names cannot be opened.
+	Decisions  *metric.Histogram // duration of decisions about tool calls
+	// Preview resolves another configuration in place of the city's own. It also returns, by name,
+	// why runtime providers of that configuration cannot be opened.
 	Preview func(ctx context.Context, req client.PreviewRequest) (plan.Desired, map[string]string, error)
 }
 
@@ -65,8 +65,8 @@ func (f Service) Preview(ctx context.Context, req client.PreviewRequest) (client
 	return f.opts.Controller.Preview(ctx, desired, unavailable)
 }
 
-// Logs implements controlapi.Recorder. The drivers keep what was printed in
-// the city's log folder, and it stays when they are gone.
+// Logs implements controlapi.Recorder. It reads the log file of the session, which stays after the
+// session is gone.
 func (f Service) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	session, err := f.Session(ctx, target)
 	if err != nil {
@@ -75,19 +75,20 @@ func (f Service) Logs(ctx context.Context, target string, q client.LogQuery, w i
 	path := filepath.Join(f.opts.Root, citydir.StateFolder, citydir.LogFolder, session.Session+".log")
 	err = rawlog.Copy(ctx, w, path, rawlog.Query(q))
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.unlogged(ctx, target, q, w)
+		return f.screenAsLog(ctx, target, q, w)
 	}
 	return err
 }
 
-// unlogged is Logs of a session whose place keeps no record here: what it still shows.
-func (f Service) unlogged(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
+// screenAsLog writes what a session shows now. It is used if the session's provider writes no log
+// file.
+func (f Service) screenAsLog(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	shown, err := f.Peek(ctx, target, 0)
 	switch {
 	case err != nil || strings.TrimSpace(shown.Text) == "":
 		return fmt.Errorf("%w: %s has printed nothing yet", client.ErrNotFound, target)
 	case !q.Since.IsZero() || !q.Until.IsZero():
-		return fmt.Errorf("%w: the place of %s keeps no record of when it printed what; see what it shows with: gc peek %s", client.ErrUnsupported, target, target)
+		return fmt.Errorf("%w: the runtime provider of %s does not record output with times; see the present output with: gc peek %s", client.ErrUnsupported, target, target)
 	}
 	_, err = io.WriteString(w, strings.TrimRight(shown.Text, "\n")+"\n")
 	return err

@@ -8,7 +8,7 @@ import (
 	"gascity/internal/service/promptfile"
 )
 
-// TextFiles keeps the contract of prompts.TextFiles.
+// TextFiles implements prompts.TextFiles.
 type TextFiles struct {
 	promptfile.Store
 
@@ -17,8 +17,8 @@ type TextFiles struct {
 
 var errAsksToRead = errors.New("its agent CLI is not known to read files outside of its working directory without a question")
 
-// Write writes the text of a prompt for an agent whose agent CLI reads files without a
-// question.
+// Write implements prompts.TextFiles. It returns an error if the agent CLI asks a question before
+// it reads files.
 func (t TextFiles) Write(v session.Snapshot, id, text string) (string, error) {
 	if cli, known := t.Engines.hooksOf(v); !known || !cli.ReadsFiles {
 		return "", errAsksToRead

@@ -1,6 +1,6 @@
-// Package unixhttp is the Unix sockets on which a controller is reached: made in a
-// private place, and only where no other controller is served; and who is at the
-// other end.
+// Package unixhttp serves HTTP on the Unix sockets of a controller. It creates each socket in a
+// private directory, does not replace the socket of another running controller, and identifies the
+// user at the other end of a connection.
 package unixhttp
 
 import (
@@ -21,16 +21,15 @@ const (
 	folderMode = 0o700
 	socketMode = 0o600
 
-	// probeTime bounds the question whether a socket is alive.
+	// probeTime is the time limit of the check whether a socket is served.
 	probeTime = 2 * time.Second
 )
 
-// Listen listens on the Unix socket at path, which only this user can reach: its
-// folder is made, or made private, with mode 0700, and the socket gets 0600. A
-// socket without a server is replaced; one that is served is left alone: the
-// error matches client.ErrRefused then. A path over [client.MaxSocketPath] bytes
-// is client.ErrInvalid. ctx bounds the question whether it is served. Closing
-// the listener removes the socket.
+// Listen listens on the Unix socket at path, which only this user can reach. It creates the
+// directory, or changes its mode, to 0700; the socket gets mode 0600. A socket without a server is
+// replaced. If another process serves the socket, the error matches client.ErrRefused. A path over
+// [client.MaxSocketPath] bytes is client.ErrInvalid. ctx limits the check whether the socket is
+// served. Closing the listener removes the socket.
 func Listen(ctx context.Context, path string) (*net.UnixListener, error) {
 	if len(path) > client.MaxSocketPath {
 		return nil, fmt.Errorf("%w: socket path %s has %d bytes, at most %d are allowed", client.ErrInvalid, path, len(path), client.MaxSocketPath)
@@ -56,8 +55,8 @@ func Listen(ctx context.Context, path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// privateFolders makes dir private, and the folder above too if that stands in
-// a public place.
+// privateFolders makes dir private, and also its parent if that is in a public directory such as
+// /tmp.
 func privateFolders(dir string) error {
 	if above := filepath.Dir(dir); client.PublicPlace(above) {
 		if err := private(above); err != nil {
@@ -67,19 +66,19 @@ func privateFolders(dir string) error {
 	return private(dir)
 }
 
-// private makes dir a folder that only this user can enter. Parents that are
-// missing are made the same way. A folder of another user, or a symbolic link,
-// is refused: it could be changed under us.
+// private creates dir, and its missing parents, as directories that only this user can enter. A
+// directory of another user and a symbolic link are refused, because another user could change
+// them.
 func private(dir string) error {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
-		return fmt.Errorf("cannot make the socket's folder: %w", err)
+		return fmt.Errorf("cannot create the socket's directory: %w", err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return fmt.Errorf("cannot look at the socket's folder: %w", err)
+		return fmt.Errorf("cannot check the socket's directory: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%w: %s is not a folder; remove it", client.ErrForbidden, dir)
+		return fmt.Errorf("%w: %s is not a directory; remove it", client.ErrForbidden, dir)
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Getuid() {
 		return fmt.Errorf("%w: %s belongs to user %d; remove it", client.ErrForbidden, dir, owner.Uid)
@@ -88,13 +87,13 @@ func private(dir string) error {
 		return nil
 	}
 	if err := os.Chmod(dir, folderMode); err != nil {
-		return fmt.Errorf("cannot make the socket's folder private: %w", err)
+		return fmt.Errorf("cannot make the socket's directory private: %w", err)
 	}
 	return nil
 }
 
-// lock keeps two processes from replacing the same stale socket: the second
-// would remove what the first has just made.
+// lock locks a file, so that two processes do not replace the same stale socket. Without it the
+// second process would remove the socket that the first has just created.
 func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, socketMode)
 	if err != nil {
@@ -106,22 +105,23 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil // closing unlocks; nothing was written
 }
 
-// clearStale removes a socket without a server. What is not a socket is left alone.
+// clearStale removes a socket without a server. It returns client.ErrRefused for a file that is not
+// a socket, and for a socket that is served.
 func clearStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot look at the socket: %w", err)
+		return fmt.Errorf("cannot check the socket: %w", err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%w: %s is in the way and is not a socket; remove it", client.ErrRefused, path)
+		return fmt.Errorf("%w: %s exists and is not a socket; remove it", client.ErrRefused, path)
 	}
 	probe := net.Dialer{Timeout: probeTime}
 	conn, err := probe.DialContext(ctx, "unix", path)
 	if err == nil {
-		_ = conn.Close() // it has sent the answer
+		_ = conn.Close() // the connection proves that the socket is served
 		return fmt.Errorf("%w: %s is served by another controller", client.ErrRefused, path)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {

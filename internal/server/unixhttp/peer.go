@@ -6,16 +6,15 @@ import (
 	"net"
 )
 
-// Peer is who holds the other end of a connection.
+// Peer is the process at the other end of a connection.
 type Peer struct {
 	UID, PID int
-	Err      error // why it is not known
+	Err      error // why the process is not known; nil: it is known
 }
 
 type peerKey struct{}
 
-// RecordPeer asks the kernel who has connected, by ask, and keeps the answer in the
-// connection's context.
+// RecordPeer returns a context with the peer of a Unix connection, which ask returns.
 func RecordPeer(ctx context.Context, conn net.Conn, ask func(*net.UnixConn) (uid, pid int, err error)) context.Context {
 	var who Peer
 	if unix, ok := conn.(*net.UnixConn); ok {
@@ -26,12 +25,12 @@ func RecordPeer(ctx context.Context, conn net.Conn, ask func(*net.UnixConn) (uid
 	return WithPeer(ctx, who)
 }
 
-// WithPeer records a peer that is known otherwise, for [PeerOf].
+// WithPeer returns a context with a peer, for [PeerOf].
 func WithPeer(ctx context.Context, who Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, who)
 }
 
-// PeerOf returns who has connected; not ok outside of a request.
+// PeerOf returns the peer of a request's connection. It returns false if the context has none.
 func PeerOf(ctx context.Context) (Peer, bool) {
 	who, ok := ctx.Value(peerKey{}).(Peer)
 	return who, ok

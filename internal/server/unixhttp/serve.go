@@ -19,24 +19,25 @@ const (
 	maxHeader  = 16 << 10
 )
 
-// Service is HTTP on a listener of this machine.
+// Service serves HTTP on a local listener.
 type Service struct {
 	Name    string // for errors: "control socket"
 	Handler http.Handler
 	Log     *slog.Logger
-	// Connect adds to the context of a connection. It may be nil.
+	// Connect returns the context of a new connection. It may be nil.
 	Connect func(ctx context.Context, conn net.Conn) context.Context
 }
 
-// Lifetime is one run of a service, as its handlers see it: the context of a request has it.
+// Lifetime is one call of [Service.Run], as its handlers use it. It is in the context of each
+// request.
 type Lifetime struct {
 	closing, ended context.Context //nolint:containedctx // the life of the service, not of a request
 }
 
 type lifetimeKey struct{}
 
-// LifetimeOf returns the run of the service that serves a request, one that never ends where
-// there is none.
+// LifetimeOf returns the Lifetime of the service that serves a request. Without a service it
+// returns one that never ends.
 func LifetimeOf(ctx context.Context) *Lifetime {
 	if own, ok := ctx.Value(lifetimeKey{}).(*Lifetime); ok {
 		return own
@@ -45,14 +46,15 @@ func LifetimeOf(ctx context.Context) *Lifetime {
 	return &Lifetime{forever, forever}
 }
 
-// OnClosing calls f when long answers have to end. The result takes that back.
+// OnClosing calls f when the service starts to stop, so that long answers can end. stop cancels
+// this.
 func (l *Lifetime) OnClosing(f func()) (stop func() bool) { return context.AfterFunc(l.closing, f) }
 
-// OnEnd calls f when everything has to end.
+// OnEnd calls f when the grace period for handlers is over. stop cancels this.
 func (l *Lifetime) OnEnd(f func()) (stop func() bool) { return context.AfterFunc(l.ended, f) }
 
-// Run serves on l until ctx ends, then lets handlers finish for 5 s, and returns nil when
-// all have. It closes l. It may be called for several listeners at once.
+// Run serves on l until ctx ends, then waits up to 5 s for handlers, and returns nil when all have
+// finished. It closes l. It may be called for several listeners at once.
 func (s Service) Run(ctx context.Context, l net.Listener) error {
 	closing, startClosing := context.WithCancel(context.WithoutCancel(ctx))
 	defer startClosing()
@@ -87,7 +89,7 @@ func (s Service) Run(ctx context.Context, l net.Listener) error {
 		err = errors.Join(err, end)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot end the %s: %w", s.Name, err)
+		return fmt.Errorf("cannot stop the %s: %w", s.Name, err)
 	}
 	return nil
 }
