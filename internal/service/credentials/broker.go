@@ -13,69 +13,70 @@ import (
 	"gascity/worker"
 )
 
-// Account is one credential as it is configured.
+// Account is the configuration of one credential.
 type Account struct {
 	Name   string
 	Type   string // "api_key", "oauth" or "token"
 	Source Source
-	Before time.Duration // how long before its end it is renewed
+	Before time.Duration // how long before it expires the credential is renewed
 }
 
-// Lease is what a session is to have.
+// Lease names the credentials that a session gets.
 type Lease struct {
 	Session  string
-	Accounts []string // their names
+	Accounts []string // names of accounts
 }
 
-// Options is what a broker needs. World and Push are required.
+// Options are the dependencies of a broker. Environment and Push are required.
 type Options struct {
 	Environment Environment
-	// Push gives a credential to the worker of a session, and returns for which run. An
-	// error says that it has none who takes it; it gets it once [Broker.SessionChanged] is called.
+	// Push sends a credential to the worker of a session and returns the ID of the run. It returns
+	// an error if the session has no worker that accepts credentials; the broker tries again after
+	// [Broker.SessionChanged].
 	Push func(session string, c worker.Credentials) (run string, err error)
-	// Hide is called with each value before any use of it. It may be nil.
+	// Hide is called with each value before the value is used. It may be nil.
 	Hide func(value string)
-	// OnState is called when an account's state has become another one, never with two at
-	// a time of one account. It may be nil.
+	// OnState is called when the phase of an account has changed. Calls do not overlap. It may be
+	// nil.
 	OnState func(State)
 	Logger  *slog.Logger
 }
 
-// Broker has the credentials of a city. Its methods are safe for concurrent use.
+// Broker holds and renews the credentials of a city. Its methods are safe for concurrent use.
 type Broker struct {
-	opts  Options
-	kicks chan struct{} // has room for one: there is something to do
+	opts    Options
+	wakeups chan struct{} // buffer of 1: the loop must run
 
 	mu        sync.Mutex
 	accounts  map[string]*account
-	leases    map[string][]string // by session
-	pending   map[string]bool     // sessions to look at
+	leases    map[string][]string // names of accounts by session
+	pending   map[string]bool     // sessions to send credentials to
 	delivered map[string]map[string]delivered
-	stopped   bool // nothing is renewed any more
+	stopped   bool // Run has ended: no renewals are started
 	renewals  sync.WaitGroup
 }
 
-// delivered is what the worker of a session was given: which value, to which run.
+// delivered is the last value that was sent to a worker, and the run of that worker.
 type delivered struct {
 	run    string
 	serial int
 }
 
-// account is an Account with what is known of it; guarded by Broker.mu.
+// account is an Account with its present value and state. It is guarded by Broker.mu.
 type account struct {
 	Account
 
 	value   Value
-	serial  int // of the value; zero: there is none
+	serial  int // number of the value; zero: there is no value
 	since   time.Time
 	renewal *renewal
-	err     error     // of the last try; nil: it succeeded
-	failed  int       // tries in a row
-	again   time.Time // when to try again after a failure
-	phase   Phase     // as reported last
+	err     error     // error of the last renewal; nil: it succeeded
+	failed  int       // number of failed renewals in a row
+	again   time.Time // when to renew, if set: after a failure, or to read a file again
+	phase   Phase     // the last phase that was reported to OnState
 }
 
-// renewal is one renewal that is under way.
+// renewal is a running renewal.
 type renewal struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -90,13 +91,13 @@ func New(opts Options) *Broker {
 		opts.Hide = func(string) {}
 	}
 	return &Broker{
-		opts: opts, kicks: make(chan struct{}, 1), accounts: map[string]*account{}, leases: map[string][]string{},
+		opts: opts, wakeups: make(chan struct{}, 1), accounts: map[string]*account{}, leases: map[string][]string{},
 		pending: map[string]bool{}, delivered: map[string]map[string]delivered{},
 	}
 }
 
-// Use puts a configuration in force. What is known of an account whose source is the
-// same is kept; one from a file is read again, for that may be why this is called.
+// Use applies a configuration. The value of an account stays if its source is unchanged. A value
+// from a file is read again, because the file may have changed.
 func (b *Broker) Use(accounts []Account, leases []Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,33 +127,32 @@ func (b *Broker) Use(accounts []Account, leases []Lease) {
 			delete(b.delivered, session)
 		}
 	}
-	b.kick()
+	b.wake()
 }
 
-// SessionChanged says that a session has changed: its worker may take credentials now. It
-// never blocks.
+// SessionChanged queues a session, because its worker may accept credentials now. It never blocks.
 func (b *Broker) SessionChanged(session string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.leases[session]) > 0 {
 		b.pending[session] = true
-		b.kick()
+		b.wake()
 	}
 }
 
-func (b *Broker) kick() {
+// wake makes the loop run. It never blocks.
+func (b *Broker) wake() {
 	select {
-	case b.kicks <- struct{}{}:
-	default: // it will look anyway
+	case b.wakeups <- struct{}{}:
+	default: // it is already woken
 	}
 }
 
-// ErrUnknown reports a name that no account has.
+// ErrUnknown means that no account has the given name.
 var ErrUnknown = errors.New("there is no such credential")
 
-// Get returns a credential that is good now. It waits for a renewal, which it shares
-// with all others, if there is none; one that is good still is returned although it
-// is about to be renewed.
+// Get returns a valid credential. If there is none, it starts a renewal or waits for a running one.
+// A credential that is valid and due for renewal is returned at once.
 func (b *Broker) Get(ctx context.Context, name string) (Value, error) {
 	for {
 		b.mu.Lock()
@@ -162,12 +162,12 @@ func (b *Broker) Get(ctx context.Context, name string) (Value, error) {
 			return Value{}, fmt.Errorf("%w as %s", ErrUnknown, name)
 		}
 		now := b.opts.Environment.Now()
-		if a.good(now) {
+		if a.valid(now) {
 			v := a.value
 			b.mu.Unlock()
 			return v, nil
 		}
-		if a.failed > 0 && now.Before(a.again) && a.renewal == nil { // not each caller again
+		if a.failed > 0 && now.Before(a.again) && a.renewal == nil { // do not retry for each caller
 			err := a.err
 			b.mu.Unlock()
 			return Value{}, fmt.Errorf("cannot get the credential %s: %w", name, err)
@@ -175,7 +175,7 @@ func (b *Broker) Get(ctx context.Context, name string) (Value, error) {
 		f := b.renewLocked(ctx, a)
 		b.mu.Unlock()
 		if f == nil {
-			return Value{}, fmt.Errorf("cannot get the credential %s: the city is ending", name)
+			return Value{}, fmt.Errorf("cannot get the credential %s: the controller is stopping", name)
 		}
 		select {
 		case <-f.done:
@@ -185,12 +185,12 @@ func (b *Broker) Get(ctx context.Context, name string) (Value, error) {
 	}
 }
 
-// good reports whether there is a value that has not ended.
-func (a *account) good(now time.Time) bool {
+// valid reports whether there is a value that has not expired.
+func (a *account) valid(now time.Time) bool {
 	return a.serial > 0 && (a.value.Expires.IsZero() || now.Before(a.value.Expires))
 }
 
-// due returns when the account is to be renewed; not ok: never by itself.
+// due returns when the account must be renewed. It returns false if the account needs no renewal.
 func (a *account) due() (time.Time, bool) {
 	switch {
 	case !a.again.IsZero():
@@ -205,11 +205,11 @@ func (a *account) due() (time.Time, bool) {
 	return at, true
 }
 
-// shortest is how long after a renewal there is no other, by itself.
+// shortest is the shortest time between two scheduled renewals.
 const shortest = time.Second
 
-// renewLocked begins a renewal, or joins the one that is under way. Nil: it is too
-// late for one. The renewal does not end with its first caller.
+// renewLocked starts a renewal, or returns the running one. It returns nil if the broker has
+// stopped. The renewal continues when the caller's ctx ends.
 func (b *Broker) renewLocked(ctx context.Context, a *account) *renewal {
 	if a.renewal != nil || b.stopped {
 		return a.renewal
@@ -226,13 +226,13 @@ func (b *Broker) renewLocked(ctx context.Context, a *account) *renewal {
 	return f
 }
 
-// The pauses after failures.
+// The first and the longest pause after a failed renewal.
 const (
 	firstPause = 2 * time.Second
 	longPause  = 2 * time.Minute
 )
 
-// finishRenewal records the result of a renewal. A failed one takes no value away.
+// finishRenewal records the result of a renewal. After a failure the old value stays.
 func (b *Broker) finishRenewal(a *account, f *renewal, v Value, err error) {
 	if err == nil {
 		b.opts.Hide(string(v.Secret))
@@ -257,15 +257,15 @@ func (b *Broker) finishRenewal(a *account, f *renewal, v Value, err error) {
 		}
 	}
 	close(f.done)
-	b.kick()
+	b.wake()
 }
 
-// soonest is the shortest time for which a worker's word about an end is believed
-// after a renewal: it may be about the value before.
+// soonest is how long after a renewal a worker's report of an expiry is ignored: it may be about
+// the previous value.
 const soonest = 10 * time.Second
 
-// Expiring takes a worker's word that its credential ends then. It counts if the
-// session has one alone and was given the newest.
+// Expiring records a worker's report that its credential expires at the time until. The report
+// counts only if the session has exactly one credential and was sent the newest value.
 func (b *Broker) Expiring(session string, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -280,14 +280,14 @@ func (b *Broker) Expiring(session string, until time.Time) {
 	}
 	if a.value.Expires.IsZero() || until.Before(a.value.Expires) {
 		a.value.Expires = until
-		b.kick()
+		b.wake()
 	}
 }
 
-// Run renews and hands out until ctx ends; helpers that run then are left to end by
-// themselves. It is called once.
+// Run renews credentials and sends them to workers until ctx ends. It does not wait for commands
+// that are still running then; they stop by themselves. It must be called once.
 func (b *Broker) Run(ctx context.Context) error {
-	defer b.end()
+	defer b.stop()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -295,13 +295,14 @@ func (b *Broker) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-b.kicks:
+		case <-b.wakeups:
 		case <-timer.C:
 		}
 	}
 }
 
-func (b *Broker) end() {
+// stop cancels the running renewals and waits for their goroutines.
+func (b *Broker) stop() {
 	b.mu.Lock()
 	b.stopped = true
 	for _, a := range b.accounts {
@@ -313,12 +314,12 @@ func (b *Broker) end() {
 	b.renewals.Wait()
 }
 
-// longest bounds how long nothing is looked at: clocks are set.
+// longest is the longest pause between two checks, because clocks can be set.
 const longest = time.Minute
 
-// step does what is due, and returns when to look again.
+// step does what is due and returns the pause until the next check.
 func (b *Broker) step(ctx context.Context) time.Duration {
-	var tell []State
+	var changed []State
 	b.mu.Lock()
 	now := b.opts.Environment.Now()
 	next := now.Add(longest)
@@ -337,36 +338,36 @@ func (b *Broker) step(ctx context.Context) time.Duration {
 				next = at
 			}
 		}
-		if a.good(now) && !a.value.Expires.IsZero() && a.value.Expires.Before(next) {
-			next = a.value.Expires // then its state is another one
+		if a.valid(now) && !a.value.Expires.IsZero() && a.value.Expires.Before(next) {
+			next = a.value.Expires // its phase changes then
 		}
 		if s := a.state(now); s.Phase != a.phase {
 			a.phase = s.Phase
-			tell = append(tell, s)
+			changed = append(changed, s)
 		}
 	}
-	gifts := b.duePushesLocked(ctx, now)
+	pushes := b.duePushesLocked(ctx, now)
 	b.mu.Unlock()
-	for _, s := range tell {
+	for _, s := range changed {
 		if b.opts.OnState != nil {
 			b.opts.OnState(s)
 		}
 	}
-	for _, g := range gifts {
+	for _, g := range pushes {
 		b.push(g)
 	}
 	return max(time.Millisecond, next.Sub(now))
 }
 
-// duePush is a value on its way to a session.
+// duePush is a value that is to be sent to a session.
 type duePush struct {
 	session string
 	serial  int
 	body    worker.Credentials
 }
 
-// duePushesLocked takes the sessions that are to be looked at. For a value that is not
-// there a renewal begins, at whose end they are looked at again.
+// duePushesLocked returns the values to send to the queued sessions. For a missing value it starts
+// a renewal; the sessions are queued again when that ends.
 func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
 	var out []duePush
 	for session := range b.pending {
@@ -375,7 +376,7 @@ func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
 			a := b.accounts[name]
 			switch {
 			case a == nil:
-			case !a.good(now):
+			case !a.valid(now):
 				if a.failed == 0 {
 					b.renewLocked(ctx, a)
 				}
@@ -392,12 +393,12 @@ func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
 	return out
 }
 
-// push passes a value. Push is asked even if it was given before: only it knows
-// which run the session has now, and gives one that has it nothing.
+// push sends a value. Options.Push is called even if the value was sent before, because only Push
+// knows the present run of the session. Push does not send a value twice to the same run.
 func (b *Broker) push(g duePush) {
 	run, err := b.opts.Push(g.session, g.body)
 	if err != nil {
-		b.opts.Logger.Debug("a credential was not passed to a worker", "session", g.session, "credential", g.body.Account, "error", err)
+		b.opts.Logger.Debug("cannot send a credential to a worker", "session", g.session, "credential", g.body.Account, "error", err)
 		return
 	}
 	b.mu.Lock()

@@ -381,7 +381,7 @@ func TestWhatHelpersDo(t *testing.T) {
 		"garbage":              {credentials.Source{Command: `printf 'hunter2-4711\n\000\033[2Jmore'`}, "one line"},
 		"half of JSON":         {credentials.Source{Command: `printf '{"value":"hunter2-4711'`}, "not a JSON object"},
 		"JSON of another type": {credentials.Source{Command: `printf '{"value":["hunter2-4711"]}'`}, "not a JSON object"},
-		"an ended one":         {credentials.Source{Command: `printf '{"value":"hunter2-4711","expires_at":"2020-01-01T00:00:00Z"}'`}, "ended already"},
+		"an ended one":         {credentials.Source{Command: `printf '{"value":"hunter2-4711","expires_at":"2020-01-01T00:00:00Z"}'`}, "it expired at"},
 		"no end of output":     {credentials.Source{Command: "yes hunter2-4711", Timeout: 300 * time.Millisecond}, "within"},
 		"a hang":               {credentials.Source{Command: "sleep 1000", Timeout: 300 * time.Millisecond}, "within"},
 		"a hang with a child":  {credentials.Source{Command: "sleep 1000 & sleep 1000", Timeout: 300 * time.Millisecond}, "within"},

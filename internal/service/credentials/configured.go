@@ -12,7 +12,7 @@ import (
 	"gascity/internal/telemetry/metric"
 )
 
-// Configure puts what a configuration says of credentials in force.
+// Configure applies the credentials of a city's configuration.
 func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
 	var accounts []Account
 	for name, c := range city.Credentials {
@@ -37,13 +37,14 @@ func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
 	b.Use(accounts, leases)
 }
 
-// NewStateReporter reports states in the city's time line, once for each change.
+// NewStateReporter returns a function that appends an event for each change of a credential's
+// phase. Use it for Options.OnState.
 func NewStateReporter(events event.Log, logger *slog.Logger) func(State) {
 	return func(s State) {
 		kinds := map[Phase]event.Kind{Good: event.CredentialGood, Failing: event.CredentialFailing, Expired: event.CredentialExpired}
 		kind, known := kinds[s.Phase]
 		if !known {
-			return // it was not needed yet
+			return // the credential was not needed yet
 		}
 		data := map[string]string{"credential": s.Name}
 		if !s.Expires.IsZero() && s.Phase != Expired {
@@ -51,18 +52,18 @@ func NewStateReporter(events event.Log, logger *slog.Logger) func(State) {
 		}
 		if s.Err != nil {
 			data["error"] = s.Err.Error()
-			logger.Warn("a credential cannot be renewed", "credential", s.Name, "state", s.Phase, "error", s.Err)
+			logger.Warn("cannot renew a credential", "credential", s.Name, "state", s.Phase, "error", s.Err)
 		}
 		if _, err := events.Append(client.Event{Kind: string(kind), Data: data}); err != nil {
-			logger.Warn("a credential's state cannot be recorded", "credential", s.Name, "error", err)
+			logger.Warn("cannot record the state of a credential", "credential", s.Name, "error", err)
 		}
 	}
 }
 
-// Metrics returns when credentials end, and how they are.
+// Metrics returns when each credential expires, and whether it is good.
 func (b *Broker) Metrics() []metric.Family {
-	ends := metric.Family{Name: "gc_credential_expires_seconds", Help: "When a credential ends, in seconds since 1970.", Type: metric.Gauge}
-	good := metric.Family{Name: "gc_credential_good", Help: "Whether a credential is good and could be renewed last time.", Type: metric.Gauge}
+	ends := metric.Family{Name: "gc_credential_expires_seconds", Help: "When a credential expires, in seconds since 1970.", Type: metric.Gauge}
+	good := metric.Family{Name: "gc_credential_good", Help: "Whether a credential is valid and its last renewal succeeded.", Type: metric.Gauge}
 	for _, s := range b.States() {
 		if s.Phase == "" {
 			continue

@@ -1,8 +1,7 @@
-// Package credentials keeps the credentials of a city's agents fresh, in memory alone.
+// Package credentials renews the credentials of a city's agents. Values are kept in memory only.
 //
-// A [Source] returns one credential and when it ends. A [Broker] holds what the
-// sources returned, renews each before it ends, once however many agents have it, and
-// hands the new one to all of them. A [Lease] is what a session is to have. No value
-// stands in an error, in a state or in a log; callers that show errors of a source
-// pass them through what hides values.
+// A [Source] returns one credential and its expiry time. A [Broker] holds the values of the
+// sources. It renews each value before it expires, once for all agents that use it, and sends the
+// new value to all of them. A [Lease] names the credentials of a session. Errors, states and logs
+// contain no values; callers that show an error of a source must mask values in it.
 package credentials

@@ -19,24 +19,25 @@ import (
 const (
 	defaultTimeout = 30 * time.Second
 	maxComplaint   = 200
-	// lateOutput is how long what a helper has printed may take to arrive after its end.
+	// lateOutput is how long after the exit of a command its output may still arrive.
 	lateOutput = time.Second
-	// orphanGrace is how long after its time a helper without a controller is ended.
+	// orphanGrace is how long after its time limit a command is killed if no controller does so.
 	orphanGrace = 2 * time.Second
 )
 
-// wrapperScript is the shell around a helper, $1. Between the answer of the login service and the moment
-// at which it has kept the new login a helper must not be disturbed, or everybody is logged out. So
-// the guardian has the lock of the login (5), which is not free before the helper has ended although
-// its controller was killed, and the reading ends of its output (3, 4), whose closing would kill it;
-// and it ends the helper after $2 seconds should no controller do so. The helper itself, and what it
-// leaves behind, have none of these.
+// wrapperScript is the shell that runs a command, $1. After the login service has answered, the
+// command must not be stopped before it has saved the new login; otherwise everyone is logged out.
+// So the script keeps the lock of the login (descriptor 5) until the command has exited, even if
+// the controller is killed. It also keeps the reading ends of the command's output (3, 4) open,
+// because closing them would kill the command. It kills the command after $2 seconds if no
+// controller does. The command and its child processes have none of these descriptors.
 const wrapperScript = `(sleep "$2"; kill -9 0) >/dev/null 2>&1 3<&- 4<&- 5<&- &
 /bin/sh -c "$1" 3<&- 4<&- 5<&-
 exit $?`
 
-// run runs the command in a process group of its own. Its standard error is for
-// people, and a part of it is in the error. When ctx ends the helper is left to its guardian.
+// run runs the command in its own process group and returns its standard output. The error contains
+// the beginning of its standard error. When ctx ends, the command keeps running and the wrapper
+// script stops it.
 func (s Source) run(ctx context.Context, w Environment) ([]byte, error) {
 	limit := cmp.Or(max(s.Timeout, 0), defaultTimeout)
 	lock, err := w.Locks.acquire(ctx, s.Command, 2*limit)
@@ -46,7 +47,7 @@ func (s Source) run(ctx context.Context, w Environment) ([]byte, error) {
 	h := &helper{out: bounded{limit: maxValue + 1}, complaint: bounded{limit: maxComplaint}, ended: make(chan error, 1)}
 	err = h.start(s.Command, w, limit, lock)
 	if lock != nil {
-		_ = lock.Close() // the guardian has it; nothing was written
+		_ = lock.Close() // the wrapper script has it; nothing was written
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the command failed: %w", err)
@@ -61,7 +62,7 @@ func (s Source) run(ctx context.Context, w Environment) ([]byte, error) {
 			err = fmt.Errorf("no answer within %s", limit)
 		}
 	case <-ctx.Done():
-		return nil, fmt.Errorf("the command is not waited for: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("stopped waiting for the command: %w", context.Cause(ctx))
 	}
 	switch {
 	case errors.Is(err, errLeftOpen):
@@ -72,27 +73,28 @@ func (s Source) run(ctx context.Context, w Environment) ([]byte, error) {
 	return h.out.Bytes(), nil
 }
 
-// errLeftOpen says that what was printed is not to be read: it may still be written.
+// errLeftOpen means that the output must not be used, because another process may still write to
+// it.
 var errLeftOpen = errors.New("a process that it left behind keeps its output open")
 
-// helper is a command that runs.
+// helper is a running command.
 type helper struct {
 	cmd            *exec.Cmd
-	out, complaint bounded // to be read when ended has sent anything but errLeftOpen
+	out, complaint bounded // valid when ended has sent any result except errLeftOpen
 	ended          chan error
 }
 
-// start starts the command, and has what it prints read until its end: by goroutines that
-// end with it, also if no caller waits for it any more.
+// start starts the command and the goroutines that read its output. They run until the command
+// exits, even if the caller does not wait.
 func (h *helper) start(command string, w Environment, limit time.Duration, lock *os.File) error {
 	seconds := int((limit + orphanGrace + time.Second - 1) / time.Second)
-	h.cmd = exec.Command("/bin/sh", "-c", wrapperScript, "sh", command, strconv.Itoa(seconds)) //nolint:noctx // it outlives us
+	h.cmd = exec.Command("/bin/sh", "-c", wrapperScript, "sh", command, strconv.Itoa(seconds)) //nolint:noctx // the command may outlive the controller
 	h.cmd.Env, h.cmd.Dir = w.Environ, w.Dir
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var ends []*os.File
 	defer func() {
 		for _, f := range ends {
-			_ = f.Close() // the guardian has it
+			_ = f.Close() // the wrapper script has it
 		}
 	}()
 	var reads []*os.File
@@ -114,7 +116,7 @@ func (h *helper) start(command string, w Environment, limit time.Duration, lock 
 	var copies sync.WaitGroup
 	for i, into := range []io.Writer{&h.out, &h.complaint} {
 		copies.Go(func() {
-			_, _ = io.Copy(into, reads[i]) // what cannot be read is missed
+			_, _ = io.Copy(into, reads[i]) // output that cannot be read is ignored
 			_ = reads[i].Close()           // nothing was written
 		})
 	}
@@ -122,6 +124,7 @@ func (h *helper) start(command string, w Environment, limit time.Duration, lock 
 	return nil
 }
 
+// closeAll closes the files and returns the errors.
 func closeAll(files []*os.File) error {
 	var failed []error
 	for _, f := range files {
@@ -130,8 +133,8 @@ func closeAll(files []*os.File) error {
 	return errors.Join(failed...)
 }
 
-// wait waits for the end of the command, ends what it left behind, and returns once all
-// was read.
+// wait waits until the command exits, kills the rest of its process group, and sends the result
+// when all output was read.
 func (h *helper) wait(copies *sync.WaitGroup) {
 	err := h.cmd.Wait()
 	h.kill()
@@ -148,10 +151,12 @@ func (h *helper) wait(copies *sync.WaitGroup) {
 	h.ended <- err
 }
 
-// kill ends what is left of the group; mostly nothing but the guardian's clock.
+// kill kills the process group of the command. After the command has exited, usually only the timer
+// of the wrapper script is left.
 func (h *helper) kill() { _ = syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL) }
 
-// complaintText returns what it complained of.
+// complaintText returns the standard error of the command on one line, after ": ", or an empty
+// string.
 func (h *helper) complaintText() string {
 	words := strings.Join(strings.Fields(strings.ToValidUTF8(h.complaint.String(), "")), " ")
 	if words == "" {
@@ -160,13 +165,13 @@ func (h *helper) complaintText() string {
 	return ": " + words
 }
 
-// bounded keeps the beginning of what is written, and never fails.
+// bounded is a writer that keeps the first limit bytes and never fails.
 type bounded struct {
 	bytes.Buffer
 	limit int
 }
 
-// Write keeps what there is room for.
+// Write implements io.Writer. It drops the bytes that exceed the limit.
 func (b *bounded) Write(p []byte) (int, error) {
 	b.Buffer.Write(p[:min(len(p), max(0, b.limit-b.Len()))])
 	return len(p), nil

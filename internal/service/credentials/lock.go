@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Locks is a folder with a file for each shared login: a renewal holds its lock, so
-// that two cities of one user do not do so at the same time.
+// Locks is a directory with a lock file for each shared login. A renewal holds the lock, so that
+// two cities of one user do not renew a login at the same time. An empty Dir means no locks.
 type Locks struct{ Dir string }
 
-// lockRetry is the pause between two tries for a lock that another process has: there
-// is no event for it.
+// lockRetry is the pause between two attempts to get a lock that another process holds, because the
+// system reports no event for that.
 const lockRetry = 50 * time.Millisecond
 
-// acquire waits for the lock of a command, at most so long. It is held until every process that
-// has the file has closed it. No folder: there is nothing to lock, and no file.
+// acquire waits for the lock of a command, for at most within. The lock is held until every process
+// that has the file has closed it. If Dir is empty, it returns nil without an error.
 func (l Locks) acquire(ctx context.Context, command string, within time.Duration) (*os.File, error) {
 	if l.Dir == "" {
 		return nil, nil

@@ -18,40 +18,39 @@ import (
 // Value is a credential.
 type Value struct {
 	Secret  worker.Secret
-	Expires time.Time // zero: it does not, as far as anybody knows
+	Expires time.Time // zero: no expiry is known
 }
 
-// Source reads a credential from where it is. Exactly one of Env, File and Command is
-// set.
+// Source reads a credential. Exactly one of Env, File and Command is set.
 type Source struct {
-	Env     string // a variable
+	Env     string // name of an environment variable
 	File    string
-	Command string        // a shell command, which prints it; ended with all that it started after Timeout
-	Life    time.Duration // how long one is good that does not say so, of a file from its change on; zero: for ever
-	Timeout time.Duration // of the command; zero is 30 s
+	Command string        // a shell command that prints the credential; killed with its child processes after Timeout
+	Life    time.Duration // how long a credential without an expiry time is valid, for a file from its last change; zero: for ever
+	Timeout time.Duration // time limit of the command; zero: 30 s
 }
 
-// Environment is what sources are read from.
+// Environment is the environment in which sources are read.
 type Environment struct {
 	Lookup  func(name string) (string, bool)
-	Environ []string // of commands
-	Dir     string   // of commands
-	Locks   Locks    // of commands; its zero value locks nothing
+	Environ []string // environment of commands
+	Dir     string   // working directory of commands
+	Locks   Locks    // locks of commands; the zero value locks nothing
 	Now     func() time.Time
 }
 
 const maxValue = 64 << 10
 
-// ErrEmpty reports that there is nothing where a credential should be.
+// ErrEmpty means that the source contains no credential.
 var ErrEmpty = errors.New("it is empty or not there")
 
-// answer is what a file or a command may say in place of the bare value.
+// answer is the JSON form of a credential in a file or in the output of a command.
 type answer struct {
 	Value     string     `json:"value"`
 	ExpiresAt *time.Time `json:"expires_at"`
 }
 
-// Read reads the credential. The error never has anything of what was read.
+// Read reads the credential. The error contains nothing of the text that was read.
 func (s Source) Read(ctx context.Context, w Environment) (Value, error) {
 	var text []byte
 	var err error
@@ -77,12 +76,12 @@ func (s Source) Read(ctx context.Context, w Environment) (Value, error) {
 		v.Expires = begun.Add(s.Life)
 	}
 	if !v.Expires.IsZero() && !v.Expires.After(now) {
-		return Value{}, fmt.Errorf("it has ended already, at %s", v.Expires.UTC().Format(time.RFC3339))
+		return Value{}, fmt.Errorf("it expired at %s", v.Expires.UTC().Format(time.RFC3339))
 	}
 	return v, nil
 }
 
-// readFile returns what is in a file, and since when it is there.
+// readFile returns the content of a file and the time of its last change.
 func readFile(path string) (text []byte, since time.Time, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -95,7 +94,7 @@ func readFile(path string) (text []byte, since time.Time, err error) {
 	return text, info.ModTime(), err
 }
 
-// parse reads {"value": ..., "expires_at": ...}, or the value itself, on one line.
+// parse parses {"value": ..., "expires_at": ...}, or a value on one line.
 func parse(text []byte) (Value, error) {
 	text = bytes.TrimSpace(text)
 	switch {
@@ -117,6 +116,7 @@ func parse(text []byte) (Value, error) {
 	return v, err
 }
 
+// bare returns the credential with the given text, or an error if that is not one line of text.
 func bare(text string) (Value, error) {
 	switch {
 	case text == "":

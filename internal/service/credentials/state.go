@@ -7,41 +7,42 @@ import (
 	"time"
 )
 
-// Phase is how an account is.
+// Phase is the condition of an account.
 type Phase string
 
-// The phases. The empty one is an account that was not needed yet.
+// The phases. An account that was not needed yet has the empty phase.
 const (
 	Good    Phase = "good"
-	Failing Phase = "failing" // it is good still, but could not be renewed
-	Expired Phase = "expired" // there is none that is good, and the last try failed
+	Failing Phase = "failing" // the value is valid, but the last renewal failed
+	Expired Phase = "expired" // there is no valid value, and the last renewal failed
 )
 
-// State is how an account is, without its value.
+// State is the state of an account, without its value.
 type State struct {
 	Name    string
 	Phase   Phase
-	Expires time.Time // of the value; zero: never, or there is none
-	Err     error     // of the last try
-	Again   time.Time // when it is tried again; zero: not by itself
+	Expires time.Time // expiry time of the value; zero: never, or there is no value
+	Err     error     // error of the last renewal
+	Again   time.Time // when the next renewal is tried; zero: none is scheduled
 }
 
+// state returns the state of the account at now.
 func (a *account) state(now time.Time) State {
 	s := State{Name: a.Name, Expires: a.value.Expires, Err: a.err, Again: a.again}
 	switch {
-	case a.good(now) && a.failed == 0:
+	case a.valid(now) && a.failed == 0:
 		s.Phase = Good
-	case a.good(now):
+	case a.valid(now):
 		s.Phase = Failing
 	case a.failed > 0:
 		s.Phase = Expired
-	case a.serial > 0: // it has ended, and the first try is under way
+	case a.serial > 0: // the value has expired, and the first renewal is running
 		s.Phase = a.phase
 	}
 	return s
 }
 
-// States returns how all accounts are, by their names.
+// States returns the states of all accounts, sorted by name.
 func (b *Broker) States() []State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,8 +54,8 @@ func (b *Broker) States() []State {
 	return out
 }
 
-// PromptHold returns why a session gets no new prompts: a credential that it has to have has
-// ended. Empty: it may have them.
+// PromptHold returns why a session gets no new prompts: one of its credentials has expired. It
+// returns an empty string if it may get them.
 func (b *Broker) PromptHold(session string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,14 +63,14 @@ func (b *Broker) PromptHold(session string) string {
 	for _, name := range b.leases[session] {
 		if a := b.accounts[name]; a != nil {
 			if s := a.state(now); s.Phase == Expired {
-				return fmt.Sprintf("the credential %s has ended or cannot be had: %v", name, s.Err)
+				return fmt.Sprintf("the credential %s has expired or cannot be obtained: %v", name, s.Err)
 			}
 		}
 	}
 	return ""
 }
 
-// Holders returns the sessions that are to have a credential.
+// Holders returns the sessions that get a credential, sorted.
 func (b *Broker) Holders(name string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,9 +1,9 @@
-// Package promptfile keeps the texts of prompts in files that agents read: of prompts that
-// the input box of the agent CLI would change. Each session has a folder of its own, mode
-// 0700, outside of every repository; each file has mode 0600.
+// Package promptfile stores the texts of prompts in files that agents read, for prompts that the
+// input box of the agent CLI would change. Each session has its own directory with mode 0700,
+// outside of every repository. Each file has mode 0600.
 //
-// The folder of a session is made when its agent is started, because the agent CLI gets
-// permission then to read there. Without the folder nothing is written.
+// The directory of a session is created when its agent is started, because the agent CLI gets the
+// permission to read it at its start. Without the directory nothing is written.
 package promptfile
 
 import (
@@ -18,44 +18,47 @@ import (
 	"strings"
 )
 
-// ErrNoFolder is the error of a session whose agent was started without a folder.
+// ErrNoFolder means that the agent of the session was started without a directory.
 var ErrNoFolder = errors.New("the agent was started before it could be given files")
 
-// Store is a folder with the folders of sessions. Its methods may be called concurrently.
+// Store is a directory that contains the directories of sessions. Its methods may be called
+// concurrently.
 type Store struct{ Dir string }
 
 const extension = ".txt"
 
-// Folder returns the path of a session's folder.
+// Folder returns the path of a session's directory.
 func (s Store) Folder(session string) string {
 	sum := sha256.Sum256([]byte(session))
 	return filepath.Join(s.Dir, hex.EncodeToString(sum[:8]))
 }
 
-// Open makes the folder of a session and returns its path. What is in it is removed.
+// Open creates an empty directory for a session and returns its path. The content of an old one is
+// removed.
 func (s Store) Open(session string) (path string, err error) {
 	path = s.Folder(session)
 	if err := s.Close(session); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return "", fmt.Errorf("cannot make a folder for the texts of prompts: %w", err)
+		return "", fmt.Errorf("cannot create a directory for the texts of prompts: %w", err)
 	}
 	return path, nil
 }
 
-// Close removes the folder of a session with what is in it.
+// Close removes the directory of a session and its content.
 func (s Store) Close(session string) error {
 	if err := os.RemoveAll(s.Folder(session)); err != nil {
 		return fmt.Errorf("cannot remove the texts of prompts: %w", err)
 	}
-	_ = os.Remove(s.Dir) // it stays if it is not empty
+	_ = os.Remove(s.Dir) // this fails if other sessions have directories
 	return nil
 }
 
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// path returns the path of a prompt's file.
+// path returns the path of a prompt's file. It returns an error if the ID cannot be part of a file
+// name.
 func (s Store) path(session, id string) (string, error) {
 	if !plainID.MatchString(id) {
 		return "", fmt.Errorf("the prompt %q cannot name a file", id)
@@ -63,8 +66,8 @@ func (s Store) path(session, id string) (string, error) {
 	return filepath.Join(s.Folder(session), id+extension), nil
 }
 
-// Write writes the text of a prompt and returns the path of the file, which appears as a
-// whole. A session without a folder is an error that matches [ErrNoFolder].
+// Write writes the text of a prompt and returns the path of the file. The file appears complete or
+// not at all. If the session has no directory, the error matches [ErrNoFolder].
 func (s Store) Write(session, id, text string) (path string, err error) {
 	path, err = s.path(session, id)
 	if err != nil {
@@ -77,7 +80,7 @@ func (s Store) Write(session, id, text string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot write the text of a prompt: %w", err)
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // after success it is not there any more
+	defer os.Remove(f.Name()) //nolint:errcheck // after success the file has been renamed
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
@@ -88,7 +91,7 @@ func (s Store) Write(session, id, text string) (path string, err error) {
 	return path, nil
 }
 
-// Remove removes the file of a prompt. None is no error.
+// Remove removes the file of a prompt. It returns nil if there is no file.
 func (s Store) Remove(session, id string) error {
 	path, err := s.path(session, id)
 	if err != nil {
@@ -100,7 +103,7 @@ func (s Store) Remove(session, id string) error {
 	return nil
 }
 
-// RemoveExcept removes all files but those of the given prompts, by their IDs.
+// RemoveExcept removes all files except those of the prompts with the given IDs.
 func (s Store) RemoveExcept(ids map[string]bool) error {
 	files, err := filepath.Glob(filepath.Join(s.Dir, "*", "*"))
 	if err != nil {
@@ -111,7 +114,7 @@ func (s Store) RemoveExcept(ids map[string]bool) error {
 			err = errors.Join(err, os.Remove(file))
 		}
 	}
-	files, _ = filepath.Glob(filepath.Join(s.Dir, "*", ".tmp-*")) // the pattern is right
+	files, _ = filepath.Glob(filepath.Join(s.Dir, "*", ".tmp-*")) // the pattern is valid
 	for _, file := range files {
 		err = errors.Join(err, os.Remove(file))
 	}
